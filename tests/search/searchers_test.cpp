@@ -288,9 +288,9 @@ TEST(SearchOptions, AreWrittenOutCompletelyAndReadBackTheSame) {
 
 TEST(SearchOptions, OfABoundAloneAreNotPartOfARun) {
   const ConfigNode section = complete("{algorithm: random, trials: 12}");
-  EXPECT_EQ(
-      first_difference(algorithm("random").keys->identity(section), config_from_yaml("algorithm: random")),
-      "");
+  EXPECT_EQ(first_difference(find_algorithm("random")->keys->identity(section),
+                             config_from_yaml("algorithm: random")),
+            "");
 }
 
 /// One that proposes nothing.

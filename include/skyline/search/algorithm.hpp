@@ -56,8 +56,8 @@ Algorithm make_algorithm(const std::string& name, const std::string& meaning,
 void register_algorithm(const Algorithm& algorithm);
 /// In alphabetical order.
 std::vector<std::string> algorithm_names();
-/// @throws InternalError if there is none of this name
-const Algorithm& algorithm(std::string_view name);
+/// nullptr if unknown.
+const Algorithm* find_algorithm(std::string_view name);
 /// The algorithm of a `search` section; evolution_pareto unless it names another one.
 /// @throws UserError for an unknown one, with the nearest as "did you mean"
 const Algorithm& algorithm_of(const ConfigNode& section);

@@ -34,7 +34,7 @@ struct ExportedFile {
 
 /// A network reads (value - offset) * factor of stored values.
 ExportedModel exported(const ModelSource& source, const TakenModel& taken) {
-  const DataOptions& data = source.config.sections.data;
+  const DataOptions& data = source.data;
   ExportedModel model{taken.architecture().network(), taken.weights, {}, {}, metadata_of(source, taken)};
   const double scale = data.value_scale.value_or(1);
   const bool standard = data.normalization == evaluate::Normalization::kStandard;

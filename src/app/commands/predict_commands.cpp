@@ -2,6 +2,7 @@
 #include "skyline/core/error.hpp"
 
 #include "app/commands/commands.hpp"
+#include "app/config/evaluator_section.hpp"
 #include "app/models/model_data.hpp"
 #include "app/models/taken_model.hpp"
 #include "comm/environment.hpp"
@@ -47,8 +48,8 @@ UsedModel use_model(const PredictArguments& arguments, bool has_targets) {
   used.model = take_model(used.source, numbers.front(), arguments.choice);
   used.data = open_model_data(used.source, arguments.data, has_targets);
   const auto job = comm::make_local_environment();
-  used.result = train::infer(*job, {.section = used.source.config.evaluator.section,
-                                    .normalization = used.source.config.sections.data.normalization,
+  used.result = train::infer(*job, {.section = evaluator_of(used.source.run.config).section,
+                                    .normalization = used.source.data.normalization,
                                     .architecture = used.model.trained->trial.proposal.architecture,
                                     .tensors = used.model.weights.tensors,
                                     .dataset = used.data});

@@ -2,6 +2,8 @@
 #include "skyline/core/error.hpp"
 
 #include "app/commands/commands.hpp"
+#include "app/config/data_section.hpp"
+#include "app/config/evaluator_section.hpp"
 #include "comm/environment.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
@@ -41,14 +43,16 @@ ProfiledTrial measure(const ProfileArguments& arguments) {
   ModelSource source = ModelSource::open(arguments.run);
   const ModelChoice choice{.run = arguments.run, .trials = {arguments.trial}, .front = false, .weights = {}};
   const trial::TrialNumber number = chosen_trials(source, choice).front();
-  source.config.open_data(source.run.config.at("data"), false);
+  const ConfigNode& data = source.run.config.at("data");
+  const auto dataset = open_data_set(data, source.data, false);
   const auto job = comm::make_local_environment();
   ProfiledTrial profiled{source.run.state.search_trial(number)->trial.proposal.architecture, {}};
-  profiled.step = train::profile_step(*job, {.section = source.config.evaluator.section,
-                                             .normalization = source.config.sections.data.normalization,
-                                             .architecture = profiled.architecture,
-                                             .dataset = source.config.dataset,
-                                             .split = source.config.split});
+  profiled.step =
+      train::profile_step(*job, {.section = evaluator_of(source.run.config).section,
+                                 .normalization = source.data.normalization,
+                                 .architecture = profiled.architecture,
+                                 .dataset = dataset,
+                                 .split = split_data(data, *dataset, source.data, source.run.header.seed)});
   return profiled;
 }
 

@@ -2,6 +2,7 @@
 #include "skyline/core/error.hpp"
 
 #include "app/commands/commands.hpp"
+#include "app/config/run_config.hpp"
 #include "app/models/taken_model.hpp"
 #include "engine/loop/trial_maker.hpp"
 #include "search/algorithms/listed_search.hpp"

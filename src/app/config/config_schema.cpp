@@ -81,7 +81,7 @@ std::string configuration_page() {
     for (const SubSection& inside : section.value.sections) {
       if (!inside.name.empty()) {
         page += "\n### " + section.name + ": `" + inside.name + "`\n\n" +
-                search::algorithm(inside.name).meaning + "\n";
+                search::find_algorithm(inside.name)->meaning + "\n";
       }
       page += table(inside.keys->rows(section.name, section.rule == KeyRule::kMayChange));
     }

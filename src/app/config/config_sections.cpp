@@ -5,9 +5,9 @@
 #include "skyline/objective/objective_set.hpp"
 #include "skyline/search/algorithm.hpp"
 
+#include "app/config/evaluator_section.hpp"
 #include "core/text/wording.hpp"
 #include "space/language/space_keys.hpp"
-#include "train/evaluator/training_evaluator.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -50,7 +50,7 @@ OptionKind<ConfigNode> search_section() {
   std::vector<ConfigNode> variants;
   std::vector<SubSection> sections;
   for (const std::string& name : search::algorithm_names()) {
-    sections.push_back({name, search::algorithm(name).keys});
+    sections.push_back({name, search::find_algorithm(name)->keys});
     variants.push_back(sections.back().keys->schema());
     if (name != preset)
       variants.back().set("required", ConfigNode::make_list({schema_text("algorithm")}, {}));
@@ -65,7 +65,8 @@ OptionKind<ConfigNode> search_section() {
     return true;
   };
   kind.identity = [](const ConfigNode& section) {
-    return search::algorithm_of(section).keys->identity(section);
+    const search::Algorithm* known = search::find_algorithm(section.at("algorithm").as_text());
+    return known == nullptr ? section : known->keys->identity(section);
   };
   return kind;
 }
@@ -136,15 +137,6 @@ void check_sections(const ConfigSections& sections, const ConfigNode& root) {
   if (sections.evaluator.empty()) {
     root.fail("missing the evaluator's section, expected one of " + joined(evaluate::evaluator_names()));
   }
-}
-
-/// By a call: a linker drops objects that nobody refers to.
-void register_training() {
-  static const bool done = [] {
-    evaluate::register_evaluator(train::training_kind());
-    return true;
-  }();
-  (void)done;
 }
 
 }  // namespace

@@ -1,5 +1,10 @@
 #include "app/config/evaluator_section.hpp"
 
+#include "skyline/core/error.hpp"
+
+#include "core/text/wording.hpp"
+#include "train/evaluator/training_evaluator.hpp"
+
 #include <string>
 #include <vector>
 
@@ -8,6 +13,7 @@ namespace {
 
 /// The registered evaluators whose sections a configuration has.
 std::vector<const evaluate::EvaluatorKind*> evaluators_in(const ConfigNode& root) {
+  register_training();
   std::vector<const evaluate::EvaluatorKind*> found;
   if (!root.is_map()) return found;
   for (const std::string& name : evaluate::evaluator_names()) {
@@ -18,11 +24,31 @@ std::vector<const evaluate::EvaluatorKind*> evaluators_in(const ConfigNode& root
 
 }  // namespace
 
+void register_training() {
+  static const bool done = [] {
+    evaluate::register_evaluator(train::training_kind());
+    return true;
+  }();
+  (void)done;
+}
+
 ChosenEvaluator evaluator_of(const ConfigNode& resolved) {
   const evaluate::EvaluatorKind* kind = named_evaluator(resolved);
-  if (kind == nullptr) return {};
-  const ConfigNode section = with_first_values(resolved, searched_section(resolved)).at(kind->name);
+  if (kind == nullptr) {
+    resolved.fail("has no section of an evaluator that this program knows: " +
+                  joined(evaluate::evaluator_names()));
+  }
+  const ConfigNode written = with_first_values(resolved, searched_section(resolved)).at(kind->name);
+  const ConfigNode section = kind->keys->complete(written);
   return {kind, section, kind->needs(section)};
+}
+
+std::optional<ChosenEvaluator> known_evaluator(const ConfigNode& resolved) {
+  try {
+    return evaluator_of(resolved);
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
 }
 
 const evaluate::EvaluatorKind* named_evaluator(const ConfigNode& root) {

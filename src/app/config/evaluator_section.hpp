@@ -5,17 +5,25 @@
 
 #include "space/language/searched_section.hpp"
 
+#include <optional>
+
 namespace skyline::app {
 
 /// The evaluator of the trials, with its section.
 struct ChosenEvaluator {
-  const evaluate::EvaluatorKind* kind = nullptr;  // nullptr: one that this program does not have
-  ConfigNode section = {};                        // complete
+  const evaluate::EvaluatorKind* kind = nullptr;
+  ConfigNode section = {};  // complete
   evaluate::EvaluatorNeeds needs = {};
 };
 
-/// The evaluator whose section a complete configuration has, with the values that the first genotype gives.
+/// Adds training to the evaluators, once. By a call: a linker drops objects that nobody refers to.
+void register_training();
+
+/// The evaluator of a run's configuration, with the values that the first genotype gives.
+/// @throws UserError if this program does not have it, or a part that its section names, such as a loss
 ChosenEvaluator evaluator_of(const ConfigNode& resolved);
+/// The same; nothing where that throws: the run is of another program.
+std::optional<ChosenEvaluator> known_evaluator(const ConfigNode& resolved);
 
 /// The evaluator that alone has a section in a configuration, which may have mistakes; nullptr: none, or
 /// several.

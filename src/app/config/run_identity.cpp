@@ -7,6 +7,7 @@
 #include "core/config/config_text.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -63,8 +64,9 @@ ConfigNode canonical(const ConfigNode& node, bool has_places) {
 ConfigNode identity_of(const ConfigNode& resolved) {
   ConfigNode tree = all_sections().identity(resolved);
   // With inheritance the weights that are kept say which parents have any.
-  const ChosenEvaluator evaluator = evaluator_of(resolved);
-  if (evaluator.needs.inherits) tree.set("run.keep_weights", resolved.at("run").at("keep_weights"));
+  const std::optional<ChosenEvaluator> evaluator = known_evaluator(resolved);
+  if (evaluator && evaluator->needs.inherits)
+    tree.set("run.keep_weights", resolved.at("run").at("keep_weights"));
   tree.assign_paths();
   return canonical(tree, has_places(tree));
 }

@@ -125,10 +125,10 @@ std::shared_ptr<const store::Dataset> prepare(const ModelSource& source, const D
   const fs::path file = fs::temp_directory_path() / ("skyline-" + to_hex(random_token()) + ".h5");
   store::DatasetWriter writer(file);
   importer->import({.paths = choice.sources,
-                    .options = prep_options(*importer, choice, source.config.sections.data, has_targets),
+                    .options = prep_options(*importer, choice, source.data, has_targets),
                     .threads = std::max(std::thread::hardware_concurrency(), 1U),
                     .has_targets = reads_targets,
-                    .shape = source.config.sections.data.shape},
+                    .shape = source.data.shape},
                    writer);
   writer.finish();
   auto dataset = store::Dataset::open(file, false);
@@ -195,7 +195,7 @@ store::Samples no_targets(std::size_t count, const DataOptions& run) {
 
 std::shared_ptr<const store::Dataset> open_model_data(const ModelSource& source, const DataChoice& choice,
                                                       bool has_targets) {
-  const DataOptions& run = source.config.sections.data;
+  const DataOptions& run = source.data;
   const std::string label = choice.sources.front().string();
   auto file = is_dataset(choice.sources) ? store::Dataset::open(choice.sources.front(), true)
                                          : prepare(source, choice, has_targets);

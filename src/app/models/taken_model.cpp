@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "app/config/evaluator_section.hpp"
 #include "core/config/config_text.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
@@ -76,9 +77,10 @@ void check_training(const ModelSource& source, const TakenModel& model) {
 
 ModelSource ModelSource::open(const std::filesystem::path& folder) {
   ModelSource source{run::OpenedRun::open(folder), {}};
-  source.config = RunConfig::read(source.run.config);
-  if (!source.config.evaluator.needs.weights) {
-    throw UserError(folder.string() + ": its evaluator `" + source.config.sections.evaluator +
+  source.data = DataOptions::table().parse(source.run.config.at("data"));
+  const std::optional<ChosenEvaluator> evaluator = known_evaluator(source.run.config);
+  if (evaluator && !evaluator->needs.weights) {
+    throw UserError(folder.string() + ": its evaluator `" + evaluator->kind->name +
                     "` trains no networks: there are no weights");
   }
   return source;
@@ -142,7 +144,7 @@ std::vector<std::string> take_models(const ModelSource& source, const ModelChoic
 std::vector<std::pair<std::string, std::string>> metadata_of(const ModelSource& source,
                                                              const TakenModel& model) {
   const trial::Trial& trial = model.trained->trial;
-  const DataOptions& data = source.config.sections.data;
+  const DataOptions& data = source.data;
   std::filesystem::path root = std::filesystem::absolute(source.run.paths.root).lexically_normal();
   if (!root.has_filename()) root = root.parent_path();
   std::vector<std::pair<std::string, std::string>> metadata{
@@ -156,7 +158,7 @@ std::vector<std::pair<std::string, std::string>> metadata_of(const ModelSource& 
       {"targets", std::string(store::to_text(data.targets.value_or(store::TargetKind::kClasses)))},
       {"class_names", list_text(data.class_names)},
       {"input", input_text(data)}};
-  for (const objective::Objective& objective : source.config.objectives.objectives()) {
+  for (const objective::Objective& objective : source.run.state.objectives().objectives()) {
     metadata.emplace_back("objective." + objective.metric,
                           value_text(source, *model.trained, objective.metric));
   }

@@ -2,7 +2,7 @@
 
 #include "skyline/trial/trial.hpp"
 
-#include "app/config/run_config.hpp"
+#include "app/config/config_sections.hpp"
 #include "model_export/model/exported_model.hpp"
 #include "run/opened_run.hpp"
 #include "store/weights/weights.hpp"
@@ -30,7 +30,7 @@ struct ModelChoice {
 /// A run whose models are taken out of it; its folder is only read.
 struct ModelSource {
   run::OpenedRun run;
-  RunConfig config;  // without the data set
+  DataOptions data;  // states what the data set is
 
   /// @throws UserError if there is no run in the folder, or it trains nothing
   static ModelSource open(const std::filesystem::path& folder);

@@ -1,7 +1,5 @@
 #include "search/algorithms/algorithms.hpp"
 
-#include "skyline/core/error.hpp"
-
 #include "core/registry.hpp"
 #include "core/text/foreign_text.hpp"
 
@@ -30,16 +28,14 @@ std::vector<std::string> algorithm_names() {
   return registry().names();
 }
 
-const Algorithm& algorithm(std::string_view name) {
-  const Algorithm* found = registry().find(name);
-  require(found != nullptr, "a search algorithm of an unknown name");
-  return *found;
+const Algorithm* find_algorithm(std::string_view name) {
+  return registry().find(name);
 }
 
 const Algorithm& algorithm_of(const ConfigNode& section) {
   const ConfigNode* name = section.is_null() ? nullptr : section.find("algorithm");
-  if (name == nullptr) return algorithm("evolution_pareto");
-  if (const Algorithm* found = registry().find(name->as_text())) return *found;
+  if (const Algorithm* found = find_algorithm(name == nullptr ? "evolution_pareto" : name->as_text()))
+    return *found;
   name->fail("unknown algorithm " + in_quotes(name->as_text()) + ", " +
              suggestion(name->as_text(), algorithm_names()));
 }
