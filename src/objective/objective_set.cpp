@@ -3,25 +3,11 @@
 #include "skyline/core/error.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 
 namespace skyline::objective {
 namespace {
-
-struct ComputedMetric {
-  std::string_view name;
-  std::int64_t space::Cost::*cost;
-};
-
-constexpr std::array kComputedMetrics{
-    ComputedMetric{"parameters", &space::Cost::parameters},
-    ComputedMetric{"flops", &space::Cost::flops},
-    ComputedMetric{"macs", &space::Cost::macs},
-    ComputedMetric{"peak_activation_bytes", &space::Cost::peak_activation_bytes},
-    ComputedMetric{"training_activation_bytes", &space::Cost::training_activation_bytes},
-    ComputedMetric{"weight_bytes", &space::Cost::weight_bytes}};
 
 /// The value of an objective or a constraint of a trial that succeeded.
 template <typename Spec>
@@ -47,14 +33,14 @@ void add_measured(const std::vector<Spec>& specs, std::vector<std::string>& name
 
 std::vector<std::string> computed_metric_names() {
   std::vector<std::string> names;
-  names.reserve(kComputedMetrics.size());
-  for (const ComputedMetric& metric : kComputedMetrics) names.emplace_back(metric.name);
+  names.reserve(space::kCosts.size());
+  for (const space::NamedCost& metric : space::kCosts) names.emplace_back(metric.name);
   return names;
 }
 
 double computed_metric(const space::Cost& cost, std::string_view metric) {
-  for (const ComputedMetric& known : kComputedMetrics) {
-    if (known.name == metric) return static_cast<double>(cost.*known.cost);
+  for (const space::NamedCost& known : space::kCosts) {
+    if (known.name == metric) return static_cast<double>(cost.*known.value);
   }
   throw InternalError("`" + std::string(metric) + "` is not computed from the network");
 }

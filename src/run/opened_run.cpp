@@ -28,8 +28,8 @@ OpenedRun OpenedRun::open(const std::filesystem::path& folder) {
   }
   opened.config = store::load_yaml_file(opened.paths.config());
   const ConfigNode& config = opened.config;
-  opened.space = space::SearchSpace::parse(config.at("space"), read_shape(config.at("data")),
-                                           space::searched_scalars(config));
+  opened.space = space::SearchSpace::read(config.at("space"), read_shape(config.at("data")),
+                                          space::searched_scalars(config));
   store::JournalContents journal = store::read_journal(opened.paths.journal(), opened.space);
   opened.header = std::move(journal.header);
   auto objectives = objective::ObjectiveSet::parse(config.at("objectives"), config.find("constraints"),

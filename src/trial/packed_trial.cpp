@@ -4,7 +4,6 @@
 
 #include "trial/trial_fields.hpp"
 
-#include <array>
 #include <cstdint>
 #include <cstring>
 #include <optional>
@@ -21,15 +20,6 @@ constexpr unsigned kVarintMore = 1U << kVarintBits;  // another byte follows
 /// Of a start; neither: fresh.
 constexpr std::uint8_t kInherits = 1;
 constexpr std::uint8_t kContinues = 2;
-
-/// The members of a cost, which has no other list of them.
-constexpr std::array kCosts{&space::Cost::parameters,
-                            &space::Cost::flops,
-                            &space::Cost::macs,
-                            &space::Cost::peak_activation_bytes,
-                            &space::Cost::training_activation_bytes,
-                            &space::Cost::weight_bytes};
-static_assert(sizeof(space::Cost) == kCosts.size() * sizeof(std::int64_t), "a cost that is not packed");
 
 /// Whole numbers, which are mostly small, take as many bytes as they need.
 class Packer {
@@ -174,7 +164,8 @@ void pack_architecture(const space::Architecture& architecture, Packer& packer) 
   packer.whole(architecture.genotype.choices.size());
   for (const std::uint32_t choice : architecture.genotype.choices) packer.whole(choice);
   packer.flags(architecture.used);
-  for (const auto cost : kCosts) packer.whole(static_cast<std::uint64_t>(architecture.cost.*cost));
+  for (const space::NamedCost& cost : space::kCosts)
+    packer.whole(static_cast<std::uint64_t>(architecture.cost.*cost.value));
 }
 
 ArchitecturePointer take_architecture(Unpacker& unpacker, const ArchitectureMaker& make) {
@@ -185,7 +176,8 @@ ArchitecturePointer take_architecture(Unpacker& unpacker, const ArchitectureMake
   for (std::uint32_t& choice : genotype.choices) choice = static_cast<std::uint32_t>(unpacker.whole());
   std::vector<bool> used = unpacker.flags();
   space::Cost cost;
-  for (const auto each : kCosts) cost.*each = static_cast<std::int64_t>(unpacker.whole());
+  for (const space::NamedCost& each : space::kCosts)
+    cost.*each.value = static_cast<std::int64_t>(unpacker.whole());
   return make(id, std::move(genotype), std::move(used), cost);
 }
 

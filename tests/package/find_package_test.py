@@ -62,6 +62,20 @@ class FindPackage(unittest.TestCase):
         self.assertEqual(found[0], found[2])
         self.assertIn("mutation", [origin for _, origin, _ in found[0]])
 
+    def check_plain_program(self, program):
+        """What only reads a run needs none of the additions."""
+        skyline = self.prefix / "bin/skyline"
+        self.search(program, "balance", "search={algorithm: hill_climb, trials: 8}", "run.seed=2",
+                    "constraints=[{parameters: [0, 6000]}]", folder="climb")
+        for command in (["status", "climb"], ["journal", "climb", "--canonical"], ["compare", "climb1", "climb"]):
+            self.assertEqual(self.succeed(skyline, *command), self.succeed(program, *command))
+        self.assertIn("best balance", self.succeed(skyline, "compare", "climb1", "climb"))
+        self.succeed(skyline, "trace", "climb")
+        self.succeed(skyline, "report", "climb1", "climb", "--out", "plain.html")
+        refused = run(skyline, "train", "training", "--front", "--epochs", "1", "--run", "plain", folder=self.root)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("training: has layers of the kind `scaled_leaky_relu`, which this program does not have", refused.stderr)
+
     def test_a_program_with_its_own_layer_evaluator_and_algorithm_searches(self):
         configured = self.configure("program", f"-DSKYLINE_TORCH_ROOT={TORCH}", "-DCMAKE_BUILD_TYPE=Release",
                                     "-DCMAKE_CXX_COMPILER_LAUNCHER=" + (shutil.which("ccache") or ""))
@@ -82,6 +96,7 @@ class FindPackage(unittest.TestCase):
         for trial in trials:
             self.assertLessEqual(trial["metrics"]["validation_worst_recall"], trial["metrics"]["validation_accuracy"])
         self.assertIn("gamma: 1.5", (self.root / "training/config.yaml").read_text())
+        self.check_plain_program(program)
         self.check_cuda_module(program)
         refused = run(program, "validate", EXAMPLE / "balance.yaml", "--set", "balance.target=-1", folder=self.root)
         self.assertEqual(refused.returncode, 2)

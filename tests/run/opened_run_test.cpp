@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
+#include "skyline/space/layer_kind.hpp"
 
 #include "core/config/config_text.hpp"
 #include "store/fixtures/scratch_folder.hpp"
@@ -36,12 +37,32 @@ constexpr const char* kConfig =
     "constraints: [parameters: [0, 100000]]\n"
     "run: {seed: 3}\n";
 
+/// A layer that a program has added: its input, times a number.
+class Scaled final : public space::LayerKind {
+ public:
+  std::string_view name() const override { return "scaled"; }
+  void read_attributes(space::Layer& layer, space::AttributeReader& reader) const override {
+    layer.attributes["by"] = reader.integer("by", 1, "Factor.");
+  }
+  void infer(space::Layer& layer, space::AttributeReader& /*reader*/) const override {
+    layer.output = layer.input();
+    layer.cost.flops = layer.input().elements();
+  }
+};
+
+std::string replaced(std::string text, const std::string& word, const std::string& other) {
+  return text.replace(text.find(word), word.size(), other);
+}
+
 class OpenedRunTest : public ::testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { begin(kConfig); }
+
+  void begin(const std::string& config) {
+    fs::remove_all(paths_.root);
     fs::create_directories(paths_.root);
-    store::publish_file(paths_.config(), kConfig);
-    space_ = space::SearchSpace::parse(load_yaml_text(kConfig, "c.yaml").at("space"), {{1, 8, 8}, 10});
+    store::publish_file(paths_.config(), config);
+    space_ = space::SearchSpace::parse(load_yaml_text(config, "c.yaml").at("space"), {{1, 8, 8}, 10});
     journal_ = store::JournalWriter::create(paths_.journal(), {.skyline_version = "0.1.0",
                                                                .config_hash = std::string(64, 'c'),
                                                                .metrics = {"validation_accuracy"}});
@@ -111,6 +132,45 @@ TEST_F(OpenedRunTest, ChangesNothing) {
   OpenedRun::open(paths_.root);
   EXPECT_EQ(files(), before);
   EXPECT_EQ(store::read_file(paths_.journal()), journal);
+}
+
+TEST_F(OpenedRunTest, MayHaveLayersOfKindsThatThisProgramDoesNotHave) {
+  static const bool added = [] {
+    space::register_layer_kind(std::make_unique<Scaled>());
+    return true;
+  }();
+  (void)added;
+  const std::string config = replaced(kConfig, "[flatten,", "[flatten, scaled: {by: $width},");
+  begin(config);
+  for (const std::int64_t width : {1, 0, 2}) commit(width);
+  const OpenedRun here = OpenedRun::open(paths_.root);
+  EXPECT_FALSE(here.space.missing_kind());
+
+  store::publish_file(paths_.config(), replaced(config, "scaled:", "unheard_of:"));
+  const OpenedRun elsewhere = OpenedRun::open(paths_.root);
+  EXPECT_EQ(elsewhere.space.missing_kind(), "unheard_of");
+  ASSERT_EQ(elsewhere.state.trials().size(), 3U);
+  for (trial::TrialNumber number = 0; number < 3; ++number) {
+    const space::Architecture& known = here.state.search_trial(number)->trial.architecture();
+    const space::Architecture& read = elsewhere.state.search_trial(number)->trial.architecture();
+    EXPECT_EQ(read.id, known.id);
+    EXPECT_EQ(read.genotype.choices, known.genotype.choices);
+    EXPECT_EQ(read.used, known.used);
+    for (const space::NamedCost& cost : space::kCosts) {
+      EXPECT_EQ(read.cost.*cost.value, known.cost.*cost.value) << cost.name;
+    }
+  }
+  EXPECT_EQ(elsewhere.state.front().keys(), here.state.front().keys());
+}
+
+TEST_F(OpenedRunTest, OfSuchLayersNeedsAJournalThatTellsTheirCosts) {
+  commit(0);
+  store::publish_file(paths_.config(), replaced(kConfig, "[flatten,", "[flatten, unheard_of,"));
+  EXPECT_EQ(
+      user_error_of([&] { OpenedRun::open(paths_.root); }),
+      paths_.journal().string() +
+          ": line 2: a layer is of the kind `unheard_of`, which this program does not have, and the line "
+          "has no `facts`: use the program that the run is of");
 }
 
 TEST_F(OpenedRunTest, MustBeARunFolder) {

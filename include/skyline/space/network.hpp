@@ -3,6 +3,7 @@
 #include "skyline/core/config_node.hpp"
 #include "skyline/space/genotype.hpp"
 
+#include <array>
 #include <compare>
 #include <cstddef>
 #include <cstdint>
@@ -55,6 +56,20 @@ struct Cost {
   std::int64_t training_activation_bytes = 0;  // the same of a training step: forward and backward pass
   std::int64_t weight_bytes = 0;               // parameters and buffers
 };
+
+/// A member of Cost by its name.
+struct NamedCost {
+  std::string_view name;
+  std::int64_t Cost::*value;
+};
+/// All of them.
+inline constexpr std::array kCosts{NamedCost{"parameters", &Cost::parameters},
+                                   NamedCost{"flops", &Cost::flops},
+                                   NamedCost{"macs", &Cost::macs},
+                                   NamedCost{"peak_activation_bytes", &Cost::peak_activation_bytes},
+                                   NamedCost{"training_activation_bytes", &Cost::training_activation_bytes},
+                                   NamedCost{"weight_bytes", &Cost::weight_bytes}};
+static_assert(sizeof(Cost) == kCosts.size() * sizeof(std::int64_t), "a cost without a name");
 
 /// The attributes of a layer, in alphabetical order of their names. References and pointers to values are
 /// valid until the next new name.

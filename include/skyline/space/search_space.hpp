@@ -84,7 +84,16 @@ class SearchSpace {
   /// @throws UserError with source positions, e.g. for an empty choice, an unknown layer or a misspelt key
   static SearchSpace parse(const ConfigNode& section, const DataShape& data,
                            const std::vector<ConfigNode>& training = {});
+  /// The same, of a run that is only read: layers of kinds that this program does not have stand as they are
+  /// written. A space with such layers builds no network.
+  static SearchSpace read(const ConfigNode& section, const DataShape& data,
+                          const std::vector<ConfigNode>& training = {});
 
+  /// Kinds of its layers that a program has registered, in alphabetical order; empty: every program has them
+  /// all.
+  const std::vector<std::string>& registered_kinds() const;
+  /// The first of them that this program does not have; nothing: it builds networks.
+  std::optional<std::string> missing_kind() const;
   const std::vector<Parameter>& parameters() const;
   const DataShape& data() const;
   /// Number of genotypes (not architectures): the product of the numbers of values, at most 2^63 - 1.
@@ -108,6 +117,8 @@ class SearchSpace {
   std::string archai_id(const Architecture& architecture) const;
 
  private:
+  static SearchSpace parse(const ConfigNode& section, const DataShape& data,
+                           const std::vector<ConfigNode>& training, bool admits_missing_kinds);
   void check_some_network_builds() const;
   std::shared_ptr<const ParsedSpace> state_;
 };

@@ -77,6 +77,10 @@ void check_training(const ModelSource& source, const TakenModel& model) {
 
 ModelSource ModelSource::open(const std::filesystem::path& folder) {
   ModelSource source{run::OpenedRun::open(folder), {}};
+  if (const std::optional<std::string> kind = source.run.space.missing_kind()) {
+    throw UserError(folder.string() + ": has layers of the kind " + in_quotes(*kind) +
+                    ", which this program does not have: use the one that the run is of");
+  }
   source.data = DataOptions::table().parse(source.run.config.at("data"));
   const std::optional<ChosenEvaluator> evaluator = known_evaluator(source.run.config);
   if (evaluator && !evaluator->needs.weights) {

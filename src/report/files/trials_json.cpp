@@ -85,12 +85,9 @@ Json values_json(const Specs& specs, const trial::CommittedTrial& committed,
 }
 
 Json costs_json(const space::Cost& cost) {
-  return {{"parameters", cost.parameters},
-          {"flops", cost.flops},
-          {"macs", cost.macs},
-          {"peak_activation_bytes", cost.peak_activation_bytes},
-          {"training_activation_bytes", cost.training_activation_bytes},
-          {"weight_bytes", cost.weight_bytes}};
+  Json json = Json::object();
+  for (const space::NamedCost& named : space::kCosts) json[named.name] = cost.*named.value;
+  return json;
 }
 
 Json measured_json(const trial::CommittedTrial& committed, const std::vector<std::string>& metrics) {
@@ -178,7 +175,7 @@ Json trial_json(const store::RunPaths& paths, const ReportInputs& inputs,
   if (!trial.is_final() && full_training != nullptr)
     json["final"] = final_json(paths, inputs, *full_training);
   const bool kept = json.contains("weights") || (json.contains("final") && json["final"].contains("weights"));
-  if (kept) json["layers"] = layers_json(architecture.network());
+  if (kept && !inputs.space.missing_kind()) json["layers"] = layers_json(architecture.network());
   return json;
 }
 

@@ -4,6 +4,7 @@
 #include "core/config/config_text.hpp"
 #include "core/text/foreign_text.hpp"
 #include "space/language/space_reader.hpp"
+#include "space/layers/layers.hpp"
 
 #include <algorithm>
 #include <map>
@@ -123,7 +124,8 @@ ItemPointer SpaceReader::main_item(const ConfigNode& node, const std::vector<Ten
   const ConfigNode::Entry* main = main_entry(node);
   if (main == nullptr) node.fail_expected("one layer, as in `relu` or `conv2d: {channels: 16, kernel: 3}`");
   const LayerKind* kind = find_layer_kind(main->key);
-  if (reads.size() > 1 && (kind == nullptr || !kind->merges())) {
+  const bool merges = kind != nullptr ? kind->merges() : admits_missing_kinds_;
+  if (reads.size() > 1 && !merges) {
     node.at("from").fail("only `add`, `concat` and `multiply` read several");
   }
   if (main->key == "repeat" || main->key == "body") return repeat(node, place);
@@ -141,6 +143,12 @@ ItemPointer SpaceReader::named_item(const std::string& name, const ConfigNode& a
   if (blocks_.contains(name)) return block(name, arguments, place);
   if (broken_blocks_.contains(name)) throw UserError(broken_blocks_.at(name));
   const LayerKind* kind = find_layer_kind(name);
+  if (!is_built_in(name)) registered_kinds_.insert(name);
+  PlaceNames names(*this, place);
+  const auto read_by = reads.size() > 1 ? reads : std::vector<TensorReference>{};
+  if (kind == nullptr && admits_missing_kinds_) {
+    return make_layer(LayerTemplate::of_missing_kind(arguments, node, names), read_by);
+  }
   if (kind == nullptr) {
     std::vector<std::string> known = layer_kind_names();
     for (const auto& [block, form] : blocks_) known.push_back(block);
@@ -148,9 +156,7 @@ ItemPointer SpaceReader::named_item(const std::string& name, const ConfigNode& a
     std::ranges::sort(known);
     node.fail("unknown layer " + in_quotes(name) + ", " + suggestion(name, known));
   }
-  PlaceNames names(*this, place);
-  LayerTemplate layer = LayerTemplate::parse(*kind, arguments, node, names, data_.classes);
-  return make_layer(std::move(layer), reads.size() > 1 ? reads : std::vector<TensorReference>{});
+  return make_layer(LayerTemplate::parse(*kind, arguments, node, names, data_.classes), read_by);
 }
 
 ItemPointer SpaceReader::chosen_item(const ConfigNode& name, const ConfigNode& arguments,

@@ -16,6 +16,16 @@ namespace {
 
 constexpr std::int64_t kLargestAttribute = 1 << 20;
 
+/// In place of a kind that this program does not have.
+class MissingKind final : public LayerKind {
+ public:
+  std::string_view name() const override { return "missing_kind"; }
+  void read_attributes(Layer& /*layer*/, AttributeReader& /*reader*/) const override {}
+  void infer(Layer& /*layer*/, AttributeReader& reader) const override {
+    reader.fail("is of a kind that this program does not have");
+  }
+};
+
 std::optional<std::int64_t> as_whole(const Value& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
   const auto* number = std::get_if<double>(&value);  // `$width * 0.5` may well be whole
@@ -39,8 +49,21 @@ LayerTemplate LayerTemplate::parse(const LayerKind& kind, const ConfigNode& attr
   LayerTemplate layer;
   layer.kind_ = &kind;
   layer.source_ = place_of(attributes.is_null() ? item : attributes);
-  if (attributes.is_map()) layer.read_attributes(attributes, names);
+  if (attributes.is_map()) {
+    layer.check_names(attributes);
+    layer.read_attributes(attributes, names);
+  }
   layer.check_attributes(names, classes);
+  return layer;
+}
+
+LayerTemplate LayerTemplate::of_missing_kind(const ConfigNode& attributes, const ConfigNode& item,
+                                             Names& names) {
+  static const MissingKind kind;
+  LayerTemplate layer;
+  layer.kind_ = &kind;
+  layer.source_ = place_of(attributes.is_null() ? item : attributes);
+  if (attributes.is_map()) layer.read_attributes(attributes, names);
   return layer;
 }
 
@@ -55,7 +78,7 @@ LayerTemplate LayerTemplate::fixed(const LayerKind& kind, const ConfigNode& sour
   return layer;
 }
 
-void LayerTemplate::read_attributes(const ConfigNode& attributes, Names& names) {
+void LayerTemplate::check_names(const ConfigNode& attributes) const {
   std::vector<std::string> known;
   for (const LayerAttribute& attribute : attributes_of(*kind_)) known.push_back(attribute.name);
   for (const ConfigNode::Entry& entry : attributes.entries()) {
@@ -66,6 +89,9 @@ void LayerTemplate::read_attributes(const ConfigNode& attributes, Names& names) 
                suggestion(entry.key, known));
     }
   }
+}
+
+void LayerTemplate::read_attributes(const ConfigNode& attributes, Names& names) {
   for (const ConfigNode::Entry& entry : attributes.entries()) {
     if (find(entry.key) != nullptr) entry.value.fail("the attribute is given twice");
     attributes_.push_back({entry.key, Expression::parse(entry.value, names)});

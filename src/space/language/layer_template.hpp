@@ -31,6 +31,9 @@ class LayerTemplate {
   static LayerTemplate parse(const LayerKind& kind, const ConfigNode& attributes, const ConfigNode& item,
                              Names& names, std::int64_t classes);
 
+  /// A layer of a kind that this program does not have, with whatever attributes it names. It is never built.
+  static LayerTemplate of_missing_kind(const ConfigNode& attributes, const ConfigNode& item, Names& names);
+
   /// A layer that the language adds by itself; attributes that are not given have their defaults.
   /// @param source  the place that errors name
   static LayerTemplate fixed(const LayerKind& kind, const ConfigNode& source, const Attributes& attributes);
@@ -42,6 +45,7 @@ class LayerTemplate {
   std::size_t size() const { return size_; }
 
  private:
+  void check_names(const ConfigNode& attributes) const;
   void read_attributes(const ConfigNode& attributes, Names& names);
   void check_attributes(Names& names, std::int64_t classes) const;
 

@@ -37,6 +37,7 @@ struct ParsedSpace {
   ConfigNode network_source;
   ItemPointer network;
   std::vector<Expression> training;  // of the evaluator's section
+  std::vector<std::string> registered_kinds;
 
   /// @param used  becomes Architecture::used
   /// @throws UserError if the network cannot be built

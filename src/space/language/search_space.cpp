@@ -43,23 +43,45 @@ bool all_numeric(const Parameter& parameter) {
 
 SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data,
                                const std::vector<ConfigNode>& training) {
+  return parse(section, data, training, false);
+}
+
+SearchSpace SearchSpace::read(const ConfigNode& section, const DataShape& data,
+                              const std::vector<ConfigNode>& training) {
+  return parse(section, data, training, true);
+}
+
+SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data,
+                               const std::vector<ConfigNode>& training, bool admits_missing_kinds) {
   const SpaceForm form = space_keys().parse(section);
   if (!form.file.is_null()) form.file.fail("the file of a space cannot name another one");
   (void)section.at("network");
   auto state = std::make_shared<ParsedSpace>();
   state->data = data;
   state->network_source = form.network;
-  SpaceReader reader(form, data);
+  SpaceReader reader(form, data, admits_missing_kinds);
   std::vector<ConfigNode> scalars = training;
   std::ranges::sort(scalars, {},
                     &ConfigNode::path);  // ids tell of them in one order, however they are written
   state->training = reader.read_outside(scalars);
   state->network = reader.read();
   state->parameters = reader.take_parameters();
+  state->registered_kinds.assign(reader.registered_kinds().begin(), reader.registered_kinds().end());
   SearchSpace space;
   space.state_ = std::move(state);
-  space.check_some_network_builds();
+  if (!space.missing_kind()) space.check_some_network_builds();
   return space;
+}
+
+const std::vector<std::string>& SearchSpace::registered_kinds() const {
+  return state_->registered_kinds;
+}
+
+std::optional<std::string> SearchSpace::missing_kind() const {
+  for (const std::string& kind : state_->registered_kinds) {
+    if (find_layer_kind(kind) == nullptr) return kind;
+  }
+  return std::nullopt;
 }
 
 // The first architecture that builds ends the search, so this costs next to nothing for a sound space.

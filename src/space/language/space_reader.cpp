@@ -18,7 +18,8 @@ constexpr std::size_t kMostSteps = 50'000'000;  // of reading: about a second
 
 }  // namespace
 
-SpaceReader::SpaceReader(const SpaceForm& form, const DataShape& data) : form_(form), data_(data) {
+SpaceReader::SpaceReader(const SpaceForm& form, const DataShape& data, bool admits_missing_kinds)
+    : form_(form), data_(data), admits_missing_kinds_(admits_missing_kinds) {
   declare_parameters();
 }
 

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,8 @@ struct Place {
 /// and a repetition is written out where places matter in it.
 class SpaceReader {
  public:
-  SpaceReader(const SpaceForm& form, const DataShape& data);
+  /// @param admits_missing_kinds  layers of kinds that this program does not have are no mistakes
+  SpaceReader(const SpaceForm& form, const DataShape& data, bool admits_missing_kinds = false);
 
   /// A scalar outside of the space, which may name its parameters; before the network is read.
   /// @throws UserError for wrong syntax, an unknown name, and one that has a value for each place
@@ -46,6 +48,8 @@ class SpaceReader {
   ItemPointer read();
   /// Shared ones in the order of their declaration, then the others as the network meets them.
   std::vector<Parameter> take_parameters() { return std::move(parameters_); }
+  /// Kinds of the layers that not every program has.
+  const std::set<std::string>& registered_kinds() const { return registered_kinds_; }
 
  private:
   /// The names that an expression at one place may read.
@@ -110,6 +114,8 @@ class SpaceReader {
 
   const SpaceForm& form_;
   DataShape data_;
+  const bool admits_missing_kinds_;
+  std::set<std::string> registered_kinds_;
   ConfigNode reading_;  // the place of the item that is read
   Problems problems_;
   std::vector<DeclaredParameter> declared_;

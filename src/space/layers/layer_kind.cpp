@@ -13,14 +13,18 @@ namespace {
 
 using Kinds = Registry<std::unique_ptr<LayerKind>>;
 
+KindList built_in_kinds() {
+  KindList kinds;
+  for (const auto add : {add_activations, add_attention, add_convolutions, add_drops, add_linear, add_merges,
+                         add_norms, add_pools, add_wiring}) {
+    add(kinds);
+  }
+  return kinds;
+}
+
 Kinds& registry() {
   static Kinds registered("layer kind", [](Kinds& built_in) {
-    KindList kinds;
-    for (const auto add : {add_activations, add_attention, add_convolutions, add_drops, add_linear,
-                           add_merges, add_norms, add_pools, add_wiring}) {
-      add(kinds);
-    }
-    for (std::unique_ptr<LayerKind>& kind : kinds) {
+    for (std::unique_ptr<LayerKind>& kind : built_in_kinds()) {
       const std::string name(kind->name());
       built_in.add(name, std::move(kind));
     }
@@ -107,6 +111,11 @@ Traits traits_of(const Layer& layer) {
 void register_layer_kind(std::unique_ptr<LayerKind> kind) {
   const std::string name(kind->name());
   registry().add(name, std::move(kind));
+}
+
+bool is_built_in(std::string_view kind) {
+  static const KindList kinds = built_in_kinds();
+  return std::ranges::any_of(kinds, [&](const auto& known) { return known->name() == kind; });
 }
 
 std::vector<LayerAttribute> attributes_of(const LayerKind& kind) {

@@ -21,6 +21,9 @@ void add_norms(KindList& kinds);
 void add_pools(KindList& kinds);
 void add_wiring(KindList& kinds);
 
+/// Whether every program has the kind of this name.
+bool is_built_in(std::string_view kind);
+
 /// Notes an attribute, unless it has the value with which it does nothing (Layer::attributes).
 void set_unless(Layer& layer, std::string_view name, std::int64_t value, std::int64_t neutral);
 

@@ -7,6 +7,7 @@
 #include "store/journal/trial_json.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 
@@ -19,11 +20,44 @@ constexpr std::string_view kJournalFormat = "skyline-journal";
 constexpr std::string_view kSumStart = R"(,"sum":")";
 constexpr std::string_view kSumEnd = R"("})";
 constexpr std::size_t kSumDigits = 32;
-constexpr std::size_t kMostMembers = 18;  // of a trial's line
+constexpr std::size_t kMostMembers = 20;  // of a trial's line
 
 Json encode_value(const space::Value& value) {
   if (const auto* number = std::get_if<double>(&value)) return encode_number(*number);
   return std::visit([](const auto& content) { return Json(content); }, value);
+}
+
+/// The facts of an architecture that a program needs which cannot build it.
+Json encode_facts(const space::Architecture& architecture) {
+  Json facts;
+  facts["used"] = architecture.used;
+  for (const space::NamedCost& cost : space::kCosts) facts[cost.name] = architecture.cost.*cost.value;
+  return facts;
+}
+
+/// @param parameters  of the space
+void decode_facts(const Json& facts, std::size_t parameters, space::Architecture& architecture) {
+  const Json& used = member(facts, "used");
+  if (!used.is_array() || used.size() != parameters)
+    fail_expected("facts.used", "a flag per parameter", used);
+  for (const Json& flag : used) {
+    if (!flag.is_boolean()) fail_expected("facts.used", "true or false", flag);
+    architecture.used.push_back(flag.get<bool>());
+  }
+  for (const space::NamedCost& cost : space::kCosts) {
+    const std::string name(cost.name);
+    architecture.cost.*cost.value = decode_integer<std::int64_t>(member(facts, name.c_str()), name.c_str());
+  }
+}
+
+space::ArchId decode_arch_id(const Json& line) {
+  const std::string& text = decode_text(line, "arch");
+  std::uint64_t id = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id, 16);
+  if (error != std::errc() || end != text.data() + text.size() || space::to_text(space::ArchId{id}) != text) {
+    fail_expected("arch", "16 digits", line["arch"]);
+  }
+  return space::ArchId{id};
 }
 
 void encode_outcome(const trial::Outcome& outcome, const std::vector<std::string>& metrics, Json& line) {
@@ -52,6 +86,7 @@ Json encode(const trial::CommittedTrial& committed, const std::vector<std::strin
     const space::Parameter& parameter = space.parameters()[i];
     genotype[parameter.name] = encode_value(parameter.values.at(architecture.genotype.choices.at(i)));
   }
+  if (!space.registered_kinds().empty()) line["facts"] = encode_facts(architecture);
   add_fields(line, trial);
   encode_outcome(committed.outcome, metrics, line);
   line["where"] = encode_timing(committed.timing);
@@ -179,6 +214,7 @@ space::Genotype EntryDecoder::genotype(const Json& values) const {
 }
 
 std::shared_ptr<const space::Architecture> EntryDecoder::architecture(const Json& line) const {
+  if (const std::optional<std::string> kind = space_.missing_kind()) return recorded(line, *kind);
   const space::Architecture built = space_.build(genotype(member(line, "genotype")));
   const std::string id = space::to_text(built.id);
   if (const std::string& recorded = decode_text(line, "arch"); recorded != id) {
@@ -186,6 +222,22 @@ std::shared_ptr<const space::Architecture> EntryDecoder::architecture(const Json
                     " from the genotype (the space has changed since)");
   }
   return std::make_shared<const space::Architecture>(built.unbuilt());
+}
+
+/// An architecture that this program cannot build. @param kind  of a layer that it does not have
+std::shared_ptr<const space::Architecture> EntryDecoder::recorded(const Json& line,
+                                                                  const std::string& kind) const {
+  const auto facts = line.find("facts");
+  if (facts == line.end()) {
+    throw UserError("a layer is of the kind `" + kind +
+                    "`, which this program does not have, and the line has no `facts`: use the program that "
+                    "the run is of");
+  }
+  space::Architecture architecture;
+  architecture.id = decode_arch_id(line);
+  architecture.genotype = genotype(member(line, "genotype"));
+  decode_facts(*facts, space_.parameters().size(), architecture);
+  return std::make_shared<const space::Architecture>(std::move(architecture));
 }
 
 /// Whether it is an earlier trial of this architecture.
