@@ -4,6 +4,7 @@
 #include "skyline/search/algorithm.hpp"
 
 #include "app/config/run_identity.hpp"
+#include "core/config/config_errors.hpp"
 #include "core/config/config_text.hpp"
 #include "store/import/known_sets.hpp"
 #include "store/publish/publish.hpp"
@@ -306,6 +307,29 @@ TEST_F(RunConfigTest, NamesTheSettingInWhichTwoRunsDiffer) {
     EXPECT_EQ(first_identity_difference(plain.resolved, other.resolved), key);
     EXPECT_NE(plain.identity_hash(), other.identity_hash());
   }
+}
+
+TEST_F(RunConfigTest, TellsTheMistakesOfAllPartsAtOnce) {
+  const auto lines_of = [](std::vector<std::string> settings) {
+    settings.insert(settings.end(),
+                    {"run.sead=3", "space.network=[rellu]", "objectives=[{maximise: flops}]"});
+    try {
+      (void)with(settings);
+    } catch (const ConfigErrors& errors) {
+      return errors.lines();
+    }
+    return std::vector<std::string>{};
+  };
+  const auto section = testing::HasSubstr("run: unknown key `sead`, did you mean `seed`?");
+  const auto space = testing::HasSubstr("space.network[0]: unknown layer `rellu`, did you mean `relu`?");
+  const auto objectives = testing::HasSubstr("unknown key `maximise`, did you mean `maximize`?");
+  EXPECT_THAT(lines_of({}), testing::ElementsAre(section, space, objectives));
+  EXPECT_THAT(lines_of({"data.classes=11"}),
+              testing::ElementsAre(section, testing::HasSubstr("data.classes: is not that of "), objectives))
+      << "of no known shape, the space is not read";
+  EXPECT_THAT(
+      lines_of({"data.file=nowhere.h5"}),
+      testing::ElementsAre(section, testing::HasSubstr("data.file: there is no nowhere.h5"), objectives));
 }
 
 // Each file of tests/app/invalid is wrong in one way; its first line is `# expect: TEXT OF THE ERROR`.
