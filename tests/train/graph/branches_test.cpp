@@ -183,8 +183,8 @@ double digits_accuracy(const Network& network, int epochs) {
 
 TEST(Branches, LearnTheDigits) {
   at::set_num_threads(1);
-  EXPECT_GT(digits_accuracy(residual_network({1, 8, 8}, 12, 10), 8), 0.9);
-  EXPECT_GT(digits_accuracy(nas_bench_cell({1, 8, 8}, 12, 10), 8), 0.9);
+  EXPECT_GT(digits_accuracy(residual_network({1, 8, 8}, 12, 10), 16), 0.9);
+  EXPECT_GT(digits_accuracy(nas_bench_cell({1, 8, 8}, 12, 10), 16), 0.9);
 }
 
 TEST(Branches, ThatInheritanceAddsLeaveTheFunctionAsItWas) {
