@@ -59,7 +59,7 @@ struct Cost {
 
 /// A member of Cost by its name.
 struct NamedCost {
-  std::string_view name;
+  const char* name;
   std::int64_t Cost::*value;
 };
 /// All of them.

@@ -35,28 +35,11 @@ Json encode_facts(const space::Architecture& architecture) {
   return facts;
 }
 
-/// @param parameters  of the space
-void decode_facts(const Json& facts, std::size_t parameters, space::Architecture& architecture) {
-  const Json& used = member(facts, "used");
-  if (!used.is_array() || used.size() != parameters)
-    fail_expected("facts.used", "a flag per parameter", used);
-  for (const Json& flag : used) {
-    if (!flag.is_boolean()) fail_expected("facts.used", "true or false", flag);
-    architecture.used.push_back(flag.get<bool>());
-  }
-  for (const space::NamedCost& cost : space::kCosts) {
-    const std::string name(cost.name);
-    architecture.cost.*cost.value = decode_integer<std::int64_t>(member(facts, name.c_str()), name.c_str());
-  }
-}
-
 space::ArchId decode_arch_id(const Json& line) {
   const std::string& text = decode_text(line, "arch");
   std::uint64_t id = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id, 16);
-  if (error != std::errc() || end != text.data() + text.size() || space::to_text(space::ArchId{id}) != text) {
-    fail_expected("arch", "16 digits", line["arch"]);
-  }
+  std::from_chars(text.data(), text.data() + text.size(), id, 16);
+  if (space::to_text(space::ArchId{id}) != text) fail_expected("arch", "16 hexadecimal digits", line["arch"]);
   return space::ArchId{id};
 }
 
@@ -214,7 +197,7 @@ space::Genotype EntryDecoder::genotype(const Json& values) const {
 }
 
 std::shared_ptr<const space::Architecture> EntryDecoder::architecture(const Json& line) const {
-  if (const std::optional<std::string> kind = space_.missing_kind()) return recorded(line, *kind);
+  if (space_.missing_kind()) return recorded(line);
   const space::Architecture built = space_.build(genotype(member(line, "genotype")));
   const std::string id = space::to_text(built.id);
   if (const std::string& recorded = decode_text(line, "arch"); recorded != id) {
@@ -224,19 +207,24 @@ std::shared_ptr<const space::Architecture> EntryDecoder::architecture(const Json
   return std::make_shared<const space::Architecture>(built.unbuilt());
 }
 
-/// An architecture that this program cannot build. @param kind  of a layer that it does not have
-std::shared_ptr<const space::Architecture> EntryDecoder::recorded(const Json& line,
-                                                                  const std::string& kind) const {
+/// An architecture that this program cannot build.
+std::shared_ptr<const space::Architecture> EntryDecoder::recorded(const Json& line) const {
   const auto facts = line.find("facts");
   if (facts == line.end()) {
-    throw UserError("a layer is of the kind `" + kind +
+    throw UserError("a layer is of the kind `" + space_.missing_kind().value() +
                     "`, which this program does not have, and the line has no `facts`: use the program that "
                     "the run is of");
   }
   space::Architecture architecture;
   architecture.id = decode_arch_id(line);
   architecture.genotype = genotype(member(line, "genotype"));
-  decode_facts(*facts, space_.parameters().size(), architecture);
+  architecture.used = member(*facts, "used").get<std::vector<bool>>();
+  if (architecture.used.size() != space_.parameters().size()) {
+    fail_expected("facts.used", "a flag for each parameter", *facts);
+  }
+  for (const space::NamedCost& cost : space::kCosts) {
+    architecture.cost.*cost.value = member(*facts, cost.name).get<std::int64_t>();
+  }
   return std::make_shared<const space::Architecture>(std::move(architecture));
 }
 

@@ -58,8 +58,7 @@ class EntryDecoder {
  private:
   space::Genotype genotype(const nlohmann::ordered_json& values) const;
   std::shared_ptr<const space::Architecture> architecture(const nlohmann::ordered_json& line) const;
-  std::shared_ptr<const space::Architecture> recorded(const nlohmann::ordered_json& line,
-                                                      const std::string& kind) const;
+  std::shared_ptr<const space::Architecture> recorded(const nlohmann::ordered_json& line) const;
   std::shared_ptr<const space::Architecture> earlier(trial::TrialNumber number) const;
   bool is_known(trial::TrialNumber number, space::ArchId id) const;
   trial::Outcome outcome(const nlohmann::ordered_json& line) const;
