@@ -39,8 +39,8 @@ TEST_F(SearchStateCsv, ReadsBackInPandasWithArchaisColumns) {
       ElementsAre("archid", "arch_id", "trial", "depth", "kernel", "width", "validation_accuracy", "flops",
                   "parameters", "latency_ms", "macs", "peak_activation_bytes", "training_activation_bytes",
                   "weight_bytes", "origin", "iteration_num", "parent", "parents", "inherited_from",
-                  "inherited_share", "continued_from", "epochs", "horizon", "members", "cost", "seed",
-                  "search_walltime_hours", "is_pareto", "status"));
+                  "inherited_share", "continued_from", "epochs", "horizon", "members", "repeat", "cost",
+                  "seed", "search_walltime_hours", "is_pareto", "status"));
   const nlohmann::json& types = seen_.at("types");
   EXPECT_EQ(types.at("is_pareto"), "bool");
   EXPECT_EQ(types.at("iteration_num"), "int64");

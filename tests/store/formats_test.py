@@ -77,6 +77,7 @@ class Formats(unittest.TestCase):
             self.assertEqual(row["inherited_from"], inherits["from"])
             numpy.testing.assert_equal(row["inherited_share"], inherits["share"])
             self.assertEqual(row["members"], entry.get("members", 1))
+            self.assertEqual(row["repeat"], entry.get("repeat", 0))
             for name, value in entry["where"].items():
                 self.assertEqual(row[name], value)
             for name in self.journal[0]["metrics"]:
