@@ -55,13 +55,13 @@ ROOMS = {
 # A module's face: what other modules may include of it besides include/skyline/MODULE, which is installed for users.
 FACES = {
     "core": ["backoff", "clock", "config/config_errors", "config/config_text", "config/option_list", "log",
-             "log_background", "log_note", "lru_cache", "registry", "system/home_path", "system/may_block",
+             "log_background", "log_note", "lru_cache", "record", "registry", "system/home_path", "system/may_block",
              "system/process", "system/unique_handle", "text/foreign_text", "text/hash", "text/protobuf_writer",
              "text/running_hash", "text/wording"],
     "machine": ["device_binding", "nccl_settings", "node", "node_tokens"],
     "space": ["language/searched_section", "language/space_keys", "network/network_alignment"],
     "search": ["algorithms/listed_search", "algorithms/proposal_list"],
-    "trial": ["commit_log", "packed_trial", "scope_timer", "trial_fields"],
+    "trial": ["commit_log", "scope_timer", "trial_fields", "trial_record"],
     "comm": ["agreement", "communicator", "environment", "link", "mailbox", "mpi/start_watch"],
     "store": ["data/staged_dataset", "events/event_file", "images/image", "journal/courses", "journal/journal",
               "journal/provenance", "journal/run_tables", "journal/trial_json", "publish/folder_check",

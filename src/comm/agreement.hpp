@@ -1,7 +1,7 @@
 #pragma once
 
 #include "comm/communicator.hpp"
-#include "comm/record.hpp"
+#include "core/record.hpp"
 
 #include <cstddef>
 #include <span>
@@ -13,7 +13,7 @@ namespace skyline::comm {
 
 // Agreements of a job's ranks, at its start and at its end. Each call is collective and blocks: every rank
 // makes the same calls in the same order, from its main thread. All ranks get the same answer,
-// except from gather(). A value is a plain one, a text, or what comm/record.hpp makes a record of.
+// except from gather(). A value is a plain one, a text, or what core/record.hpp makes a record of.
 
 inline constexpr std::size_t kMostSharedBytes = std::size_t{64} << 20;   // of a record
 inline constexpr std::size_t kMostGatheredBytes = std::size_t{1} << 20;  // of each rank's record
@@ -30,7 +30,7 @@ Value share(Communicator& world, Value value) {
     wait(*world.broadcast(std::as_writable_bytes(std::span(&value, 1)), 0));
     return value;
   } else {
-    return from_record<Value>(share_record(world, world.rank() == 0 ? to_record(std::move(value)) : ""));
+    return from_record<Value>(share_record(world, world.rank() == 0 ? to_record(value) : ""));
   }
 }
 

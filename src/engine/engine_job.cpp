@@ -268,8 +268,8 @@ RunResult run_job(comm::Environment& environment, const SearchTask& task, const 
   SlotPool slots(pool, task.evaluator, std::move(kept));
   const JobEnd noting{noted_stop(end.stop_requested, running, files.storage), end.failed};
   const std::vector<RankProcess> processes = exchange_processes(world);
-  FleetMail mail = make_fleet_mail(environment, options.dispatch, options.window.has_value(),
-                                   {TrialRecord(task.space), ResultRecord(pool.metrics)});
+  FleetMail mail =
+      make_fleet_mail(environment, options.dispatch, options.window.has_value(), task.space, pool.metrics);
   const Job job{task,    files,    noting, slots,     checkpoints,  results,
                 running, suspects, mail,   processes, world.size(), started};
   if (end.has_begun) end.has_begun();

@@ -2,6 +2,9 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/record.hpp"
+#include "trial/trial_record.hpp"
+
 #include <algorithm>
 #include <limits>
 
@@ -13,17 +16,13 @@ constexpr CommitPosition kNone = std::numeric_limits<CommitPosition>::max();
 }  // namespace
 
 Trial without_network(Trial trial) {
-  const auto unbuild = [](ArchitecturePointer& architecture) {
-    architecture = std::make_shared<const space::Architecture>(architecture->unbuilt());
-  };
-  unbuild(trial.proposal.architecture);
-  if (Inherit* inherits = inherit_of(trial.proposal.start)) unbuild(inherits->architecture);
+  replace_architectures(trial, [](const auto& built) { return built.unbuilt(); });
   return trial;
 }
 
-std::span<const std::byte> CommitLog::Chunk::operator[](std::size_t place) const {
+std::string_view CommitLog::Chunk::operator[](std::size_t place) const {
   const std::size_t end = place + 1 < begins.size() ? begins[place + 1] : bytes.size();
-  return std::span(bytes).subspan(begins[place], end - begins[place]);
+  return std::string_view(bytes).substr(begins[place], end - begins[place]);
 }
 
 CommitPosition CommitLog::add(const CommittedTrial& committed) {
@@ -40,7 +39,8 @@ CommitPosition CommitLog::add(const CommittedTrial& committed) {
   if (position == 0) any_ = trial.architecture().unbuilt();
   if (open_.begins.empty()) begin_chunk();
   open_.begins.push_back(static_cast<std::uint32_t>(open_.bytes.size()));
-  pack(committed, open_.bytes);
+  RecordWriter write(open_.bytes);
+  write(committed);
   if (open_.begins.size() == kTrialsOfChunk) {
     if (open_.bytes.capacity() > open_.bytes.size() + open_.bytes.size() / 8) open_.bytes.shrink_to_fit();
     full_.push_back(std::make_shared<const Chunk>(std::exchange(open_, {})));
@@ -57,10 +57,19 @@ void CommitLog::begin_chunk() {
 }
 
 SharedTrial CommitLog::operator[](CommitPosition position) const {
-  auto trial = std::make_shared<CommittedTrial>(
-      unpack(packed(position), maker(), [this](TrialNumber number) { return architecture_of(number); }));
-  trial->position = position;
-  return trial;
+  auto committed = std::make_shared<CommittedTrial>();
+  RecordReader read(record(position));
+  read(*committed);
+  replace_architectures(committed->trial, [this](const auto& facts) { return any_.sibling(facts); });
+  committed->position = position;
+  return committed;
+}
+
+TrialName CommitLog::name_at(CommitPosition position) const {
+  Trial trial;
+  RecordReader read(record(position));
+  read(trial.number, trial.proposal.trains);
+  return trial.name();
 }
 
 std::optional<CommitPosition> CommitLog::position_of(TrialNumber number) const {
@@ -77,7 +86,10 @@ std::optional<CommitPosition> CommitLog::position_of(TrialName name, const Budge
 ArchitecturePointer CommitLog::architecture_of(TrialNumber number) const {
   const auto position = position_of(number);
   if (!position || *position / kTrialsOfChunk < forgotten_) return nullptr;
-  return unpack_architecture(packed(*position), maker());
+  Trial trial;
+  RecordReader read(record(*position));
+  read(trial.number, trial.proposal.trains, trial.proposal.architecture);
+  return std::make_shared<const space::Architecture>(any_.sibling(trial.architecture()));
 }
 
 void CommitLog::forget_before(CommitPosition position) {
@@ -86,20 +98,13 @@ void CommitLog::forget_before(CommitPosition position) {
   }
 }
 
-std::span<const std::byte> CommitLog::packed(CommitPosition position) const {
+std::string_view CommitLog::record(CommitPosition position) const {
   require(position < size(), "a trial is not committed yet");
   const std::size_t chunk = position / kTrialsOfChunk;
   const std::size_t place = position % kTrialsOfChunk;
   if (chunk == full_.size()) return open_[place];
   require(full_[chunk] != nullptr, "a trial is forgotten");
   return (*full_[chunk])[place];
-}
-
-ArchitectureMaker CommitLog::maker() const {
-  return [this](space::ArchId id, space::Genotype genotype, std::vector<bool> used, const space::Cost& cost) {
-    return std::make_shared<const space::Architecture>(
-        any_.sibling(id, std::move(genotype), std::move(used), cost));
-  };
 }
 
 }  // namespace skyline::trial

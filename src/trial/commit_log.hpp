@@ -2,18 +2,20 @@
 
 #include "skyline/trial/trial.hpp"
 
-#include "trial/packed_trial.hpp"
-
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace skyline::trial {
+
+using ArchitecturePointer = std::shared_ptr<const space::Architecture>;
 
 /// Results of trials by name, e.g. those that wait for their commit.
 using ResultsByName = std::map<TrialName, CommittedTrial>;
@@ -26,9 +28,9 @@ using SharedTrial = std::shared_ptr<const CommittedTrial>;
 Trial without_network(Trial trial);
 
 /// The committed trials of a run, by position and by name; the number of a trial is the order of asking, its
-/// position the order of commits. Trials are packed, so that a run of millions fits into memory, and each
-/// access unpacks a new one. Its network is built again at the first call that asks for it. A copy of the log
-/// shares the packed trials.
+/// position the order of commits. Trials are kept as records, so that a run of millions fits into memory, and
+/// each access reads a new one. Its network is built again at the first call that asks for it. A copy of the
+/// log shares the records.
 class CommitLog {
  public:
   /// How far the number of a trial may be ahead of its position: numbers are those of asking, in turn.
@@ -63,7 +65,7 @@ class CommitLog {
   bool empty() const { return size() == 0; }
   /// @pre position < size(), and it is not forgotten
   SharedTrial operator[](CommitPosition position) const;
-  TrialName name_at(CommitPosition position) const { return unpack_name(packed(position)); }
+  TrialName name_at(CommitPosition position) const;
   SharedTrial back() const { return (*this)[size() - 1]; }
   Iterator begin() const { return {*this, 0}; }
   Iterator end() const { return {*this, size()}; }
@@ -85,14 +87,13 @@ class CommitLog {
   static constexpr std::size_t kTrialsOfChunk = 256;
 
   struct Chunk {
-    std::vector<std::byte> bytes;
+    std::string bytes;
     std::vector<std::uint32_t> begins;  // of its trials
-    std::span<const std::byte> operator[](std::size_t place) const;
+    std::string_view operator[](std::size_t place) const;
   };
 
   void begin_chunk();
-  std::span<const std::byte> packed(CommitPosition position) const;
-  ArchitectureMaker maker() const;
+  std::string_view record(CommitPosition position) const;
 
   std::vector<std::shared_ptr<const Chunk>> full_;  // nullptr: forgotten
   Chunk open_;

@@ -1,6 +1,6 @@
 #include "app/doctor/doctor_findings.hpp"
 
-#include "comm/record.hpp"
+#include "core/record.hpp"
 
 #include <vector>
 
@@ -18,13 +18,13 @@ const Finding kFull{Verdict::kProblem, "run folder", "/scratch: full", "free som
 
 TEST(DoctorFindings, ComeOutOfAMessageAsTheyWentIn) {
   const std::vector<Finding> findings =
-      comm::from_record<std::vector<Finding>>(comm::to_record(std::vector{kSound, kFull}));
+      from_record<std::vector<Finding>>(to_record(std::vector{kSound, kFull}));
   ASSERT_THAT(findings, SizeIs(2));
   EXPECT_EQ(findings[1].verdict, Verdict::kProblem);
   EXPECT_EQ(findings[1].subject, "run folder");
   EXPECT_EQ(findings[1].text, "/scratch: full");
   EXPECT_EQ(findings[1].advice, "free some space");
-  EXPECT_THAT(comm::from_record<std::vector<Finding>>(comm::to_record(std::vector<Finding>())), SizeIs(0));
+  EXPECT_THAT(from_record<std::vector<Finding>>(to_record(std::vector<Finding>())), SizeIs(0));
 }
 
 TEST(DoctorFindings, SayOnceWhatManyRanksFound) {

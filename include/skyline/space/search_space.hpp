@@ -58,9 +58,8 @@ class Architecture {
 
   /// The same, its parts not built; of one without a space a copy.
   Architecture unbuilt() const;
-  /// Another one of the same space, of which this is known; its parts are not built.
-  Architecture sibling(ArchId its_id, Genotype its_genotype, std::vector<bool> its_used,
-                       const Cost& its_cost) const;
+  /// The other one, whose space this one's is: its parts are not built.
+  Architecture sibling(Architecture other) const;
 
  private:
   struct Lazy;

@@ -81,8 +81,8 @@ auto* inherit_of(AnyStart& start) {
   return earlier != nullptr && earlier->began ? &*earlier->began : std::get_if<Inherit>(&start);
 }
 
-/// Most parents of a proposal: trials travel between ranks in records of one size.
-inline constexpr std::size_t kMostParents = 2;
+/// Most parents of a proposal: messages between ranks have a bound.
+inline constexpr std::size_t kMostParents = 16;
 
 /// What a searcher asks for: everything but what the engine gives.
 struct Proposal {

@@ -6,6 +6,7 @@
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
 #include "engine/loop/trial_maker.hpp"
+#include "trial/trial_record.hpp"
 
 #include <algorithm>
 #include <iterator>
@@ -78,9 +79,9 @@ void FleetDispatcher::take_letters() {
     const auto rank = static_cast<std::size_t>(letter->from);
     if (watch_) watch_->heard(rank, now_s);
     if (letter->kind == MailKind::kResult) {
-      arrived(mail_.read_result(*letter));
+      arrived(from_record<Arrival>(letter->content));
     } else if (letter->kind == MailKind::kTrained) {
-      const TrainedPart part = FleetMail::read_trained(*letter);
+      const TrainedPart part = from_record<TrainedPart>(letter->content);
       scheduler_.ended(part.trial, rank, part.slot, part.seconds);
     } else if (letter->kind == MailKind::kStop) {
       stop_wanted_ = true;
@@ -89,7 +90,7 @@ void FleetDispatcher::take_letters() {
       mail_.lose(letter->from);
       if (watch_) watch_->leave(rank);
     } else if (letter->kind == MailKind::kStuck) {
-      mark_stuck(FleetMail::read_stuck(*letter));
+      mark_stuck(from_record<trial::TrialName>(letter->content));
     } else if (letter->kind == MailKind::kFailed) {
       lose({rank, "it has failed", true});
     } else {

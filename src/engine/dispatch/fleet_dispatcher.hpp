@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/dispatch/fleet_mail.hpp"
+#include "engine/dispatch/rank_watch.hpp"
 #include "engine/dispatch/scheduler.hpp"
 #include "engine/slots/result_keeper.hpp"
 #include "engine/slots/slot_pool.hpp"

@@ -69,7 +69,8 @@ void FleetDispatcher::end_process(int rank) {
   if (process.kill(options_.processes[0])) return;
   for (int other = 1; other < ranks(); ++other) {
     const RankProcess& neighbour = options_.processes[static_cast<std::size_t>(other)];
-    if (neighbour.place == process.place && !gone_.contains(other)) return mail_.send_kill(other, process);
+    if (neighbour.place == process.place && !gone_.contains(other))
+      return mail_.send(other, MailKind::kKill, process);
   }
 }
 
@@ -81,7 +82,7 @@ void FleetDispatcher::give_up_group(const Submitted& submitted) {
     if (rank == 0) {
       own_slots_.give_up(submitted.sequence);
     } else {
-      mail_.send_give_up(static_cast<int>(rank), submitted.sequence);
+      mail_.send(static_cast<int>(rank), MailKind::kGiveUp, submitted.sequence);
     }
   }
 }

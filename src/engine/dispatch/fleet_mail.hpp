@@ -2,9 +2,9 @@
 
 #include "comm/environment.hpp"
 #include "comm/link.hpp"
-#include "engine/dispatch/rank_watch.hpp"
+#include "core/record.hpp"
 #include "engine/work/engine_options.hpp"
-#include "engine/work/records.hpp"
+#include "engine/work/placement.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -12,66 +12,66 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <vector>
+#include <string>
+#include <string_view>
 
 namespace skyline::engine {
 
 /// The kinds of messages between rank 0 and the other ranks of a fleet.
-enum class MailKind : std::uint32_t {
+enum class MailKind : std::uint8_t {
   kTrial = 1,   // of rank 0: a slot is to train it
-  kJournalled,  // of rank 0: these trials are durable in the journal
-  kGiveUp,      // of rank 0: a group has lost a rank
-  kKill,        // of rank 0: end a process of your host that has fallen silent
+  kJournalled,  // of rank 0: the names of trials that are durable in the journal
+  kGiveUp,      // of rank 0: the sequence of a group that has lost a rank
+  kKill,        // of rank 0: the RankProcess, of your host, that has fallen silent: end it
   kEnd,         // of rank 0: no trial comes any more
   kAbort,       // rank 0 ends by an error, or is lost: all must end
   kAlive,       // of all, when there is nothing else to say
   kStop,        // of rank 0: the run stops; of others: they want it to
-  kTrained,  // of others: a slot has done its part of a trial, whose result comes when its files are written
-  kResult,   // of others
-  kStuck,    // of others: a trial does not end, and they end by an error
-  kFailed,   // of others, the last one: they end by an error
-  kClosed    // of others, the last one: all their files are written
+  kTrained,     // of others: a TrainedPart
+  kResult,      // of others: an Arrival
+  kStuck,       // of others: the name of a trial that does not end, and they end by an error
+  kFailed,      // of others, the last one: they end by an error
+  kClosed       // of others, the last one: all their files are written
 };
 
-/// The records that travel between ranks.
-struct FleetFormat {
-  TrialRecord trial;
-  ResultRecord result;
-};
+/// Most bytes of a message of a run.
+/// @param metrics  of a result
+std::size_t most_mail_bytes(const space::SearchSpace& space, std::size_t metrics);
 
-/// A link with the words of a fleet.
+/// A link with the words of a fleet: messages are records (core/record.hpp).
 class FleetMail {
  public:
   /// A message; valid until the next receive().
   struct Letter {
     int from = 0;
     MailKind kind = MailKind::kEnd;
-    std::size_t slot = 0;  // of kTrial
-    std::span<const std::byte> content;
+    std::string_view content;
+  };
+  struct SlotTrial {
+    std::size_t slot = 0;
+    Assignment assignment;
   };
 
   /// @param prefetch_s  for the Scheduler: what makes up for the time that a letter takes
-  FleetMail(std::unique_ptr<comm::Link> link, const FleetFormat& format, double prefetch_s,
-            bool outlives_ranks = false);
-  static std::size_t most_bytes(const FleetFormat& format);
+  /// @param most_bytes  of a message, most_mail_bytes(): those that the link was made for
+  FleetMail(std::unique_ptr<comm::Link> link, const space::SearchSpace& space, std::size_t most_bytes,
+            double prefetch_s, bool outlives_ranks = false);
 
-  void send(int to, MailKind kind) { send(to, kind, 0, {}); }
+  /// @param content  that the kind wants
+  template <typename... Content>
+  void send(int to, MailKind kind, const Content&... content) {
+    message_.clear();
+    RecordWriter write(message_);
+    write(kind, content...);
+    send_message(to);
+  }
   void send_trial(int to, std::size_t slot, const Assignment& assignment);
-  void send_give_up(int to, std::uint64_t sequence);
-  void send_kill(int to, const RankProcess& process);
   void send_journalled(int to, std::span<const trial::TrialName> trials);
-  void send_result(const Arrival& arrival);
-  void send_trained(const TrainedPart& part);
-  void send_stuck(trial::TrialName trial);
 
   std::optional<Letter> receive();
-  Assignment read_trial(const Letter& letter) const { return format_.trial.read(letter.content); }
-  Arrival read_result(const Letter& letter) const { return format_.result.read(letter.content); }
-  static std::vector<trial::TrialName> read_journalled(const Letter& letter);
-  static TrainedPart read_trained(const Letter& letter);
-  static trial::TrialName read_stuck(const Letter& letter);
-  static std::uint64_t read_give_up(const Letter& letter);
-  static RankProcess read_kill(const Letter& letter);
+  /// Rebuilds the architectures.
+  /// @throws InternalError if this rank builds another architecture than the one that was sent
+  SlotTrial read_trial(const Letter& letter) const;
 
   /// Whether the run goes on without ranks that are lost.
   bool outlives_ranks() const { return outlives_ranks_; }
@@ -88,20 +88,22 @@ class FleetMail {
   double prefetch_s() const { return prefetch_s_; }
 
  private:
-  void send(int to, MailKind kind, std::size_t slot, std::span<const std::byte> content);
+  void send_message(int to);
 
   std::unique_ptr<comm::Link> link_;
-  const FleetFormat format_;
+  const space::SearchSpace& space_;
+  const std::size_t most_bytes_;
   const double prefetch_s_;
   const bool outlives_ranks_;
   std::set<int> lost_;
-  std::vector<std::byte> message_;
-  std::vector<std::byte> record_;
+  std::string message_;  // that is sent
 };
 
 /// Collective: the way that a run's trials and results take.
 /// @param has_window  of the run: trials are asked for one by one
+/// @param space       outlives the mail
+/// @param metrics     of a result
 FleetMail make_fleet_mail(comm::Environment& environment, DispatchKind kind, bool has_window,
-                          const FleetFormat& format);
+                          const space::SearchSpace& space, std::size_t metrics);
 
 }  // namespace skyline::engine

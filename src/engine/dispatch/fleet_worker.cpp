@@ -2,6 +2,7 @@
 
 #include "core/backoff.hpp"
 #include "engine/dispatch/fleet_dispatcher.hpp"
+#include "trial/trial_record.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -63,7 +64,7 @@ void FleetWorker::end_if_stuck() {
   if (!mail_.outlives_ranks()) return;
   const std::optional<trial::TrialName> trial = own_slots_.stuck(kStuck_s);
   if (!trial) return;
-  mail_.send_stuck(*trial);
+  mail_.send(comm::kCoordinator, MailKind::kStuck, *trial);
   throw FaultError("trial " + to_text(*trial) + " took longer than run.trial_timeout, and does not stop");
 }
 
@@ -80,15 +81,16 @@ bool FleetWorker::take_letters() {
     if (letter->kind == MailKind::kAlive) continue;
     any = true;
     if (letter->kind == MailKind::kTrial) {
-      own_slots_.submit(letter->slot, mail_.read_trial(*letter));
+      FleetMail::SlotTrial trial = mail_.read_trial(*letter);
+      own_slots_.submit(trial.slot, std::move(trial.assignment));
     } else if (letter->kind == MailKind::kJournalled) {
-      results_.journalled(FleetMail::read_journalled(*letter));
+      results_.journalled(from_record<std::vector<trial::TrialName>>(letter->content));
     } else if (letter->kind == MailKind::kStop) {
       own_slots_.request_stop();
     } else if (letter->kind == MailKind::kGiveUp) {
-      own_slots_.give_up(FleetMail::read_give_up(*letter));
+      own_slots_.give_up(from_record<std::uint64_t>(letter->content));
     } else if (letter->kind == MailKind::kKill) {
-      FleetMail::read_kill(*letter).kill(RankProcess::own());
+      from_record<RankProcess>(letter->content).kill(RankProcess::own());
     } else if (letter->kind == MailKind::kAbort) {
       throw FaultError("rank 0 has failed, or is lost");
     } else {
@@ -102,8 +104,8 @@ bool FleetWorker::take_letters() {
 bool FleetWorker::send_results() {
   const std::vector<TrainedPart> parts = own_slots_.take_trained();
   const std::vector<Arrival> arrivals = own_slots_.take();
-  for (const TrainedPart& part : parts) mail_.send_trained(part);
-  for (const Arrival& arrival : arrivals) mail_.send_result(arrival);
+  for (const TrainedPart& part : parts) mail_.send(comm::kCoordinator, MailKind::kTrained, part);
+  for (const Arrival& arrival : arrivals) mail_.send(comm::kCoordinator, MailKind::kResult, arrival);
   return !parts.empty() || !arrivals.empty();
 }
 

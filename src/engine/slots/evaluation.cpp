@@ -1,8 +1,5 @@
 #include "engine/slots/evaluation.hpp"
 
-#include "engine/work/records.hpp"
-
-#include <cstddef>
 #include <exception>
 #include <new>
 
@@ -43,6 +40,17 @@ Outcome evaluate_member(trial::Evaluator& evaluator, const trial::Trial& trial,
 }
 
 }  // namespace
+
+std::string fit_reason(std::string_view text) {
+  text = text.substr(0, text.find_first_of("\r\n"));
+  if (text.size() <= kReasonBytes) return std::string(text);
+  std::size_t end = kReasonBytes;
+  const auto continues = [&](std::size_t i) {
+    return (static_cast<unsigned char>(text[i]) & 0xC0U) == 0x80U;
+  };
+  while (end > 0 && continues(end)) --end;
+  return std::string(text.substr(0, end));
+}
 
 Outcome evaluate_safely(trial::Evaluator& evaluator, const trial::Trial& trial,
                         trial::EvaluationContext& context) {

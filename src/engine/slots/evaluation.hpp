@@ -5,10 +5,20 @@
 #include "engine/slots/member_threads.hpp"
 #include "engine/slots/timed_group.hpp"
 
+#include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 
 namespace skyline::engine {
+
+/// Longest reason of a failed trial; what is longer is cut when the failure is made, so that a journal does
+/// not depend on the way that a result took.
+constexpr std::size_t kReasonBytes = 240;
+
+/// The first line of the text, cut to kReasonBytes between two UTF-8 characters.
+std::string fit_reason(std::string_view text);
 
 /// Evaluates a trial; an exception of the evaluator is the trial's failure.
 trial::Outcome evaluate_safely(trial::Evaluator& evaluator, const trial::Trial& trial,

@@ -8,7 +8,6 @@
 #include "engine/slots/crash_signals.hpp"
 #include "engine/slots/evaluation.hpp"
 #include "engine/slots/slot_context.hpp"
-#include "engine/work/records.hpp"
 #include "trial/scope_timer.hpp"
 
 #include <algorithm>

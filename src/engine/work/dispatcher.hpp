@@ -29,6 +29,13 @@ struct Arrival {
   }
 };
 
+/// The fields that travel between ranks.
+template <typename Visitor>
+void for_each_field(Arrival& arrival, Visitor& visit) {
+  visit(arrival.trial, arrival.outcome, arrival.timing, arrival.unsaved, arrival.follower, arrival.attempt,
+        arrival.again);
+}
+
 /// A trial took longer than it may.
 inline trial::Failure took_too_long() {
   return {trial::FailureKind::kException, "took longer than run.trial_timeout"};

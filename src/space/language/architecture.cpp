@@ -39,18 +39,12 @@ const Architecture::Parts& Architecture::parts() const {
 }
 
 Architecture Architecture::unbuilt() const {
-  return space_ == nullptr ? *this : sibling(id, genotype, used, cost);
+  return space_ == nullptr ? *this : sibling(*this);
 }
 
-Architecture Architecture::sibling(ArchId its_id, Genotype its_genotype, std::vector<bool> its_used,
-                                   const Cost& its_cost) const {
-  Architecture other;
-  other.id = its_id;
-  other.genotype = std::move(its_genotype);
-  other.used = std::move(its_used);
-  other.cost = its_cost;
+Architecture Architecture::sibling(Architecture other) const {
   other.space_ = space_;
-  if (space_ != nullptr) other.lazy_ = std::make_shared<Lazy>();
+  other.lazy_ = space_ != nullptr ? std::make_shared<Lazy>() : nullptr;
   return other;
 }
 

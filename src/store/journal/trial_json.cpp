@@ -42,7 +42,7 @@ class FieldEncoder {
 
 class FieldDecoder {
  public:
-  FieldDecoder(const Json& line, trial::TrialNumber number, const trial::ArchitectureOf& earlier)
+  FieldDecoder(const Json& line, trial::TrialNumber number, const ArchitectureOf& earlier)
       : line_(line), number_(number), earlier_(earlier) {}
   void operator()(const char* name, trial::Origin& origin) const {
     origin = trial::parse_origin(decode_text(line_, name));
@@ -61,7 +61,7 @@ class FieldDecoder {
 
   const Json& line_;
   const trial::TrialNumber number_;
-  const trial::ArchitectureOf& earlier_;
+  const ArchitectureOf& earlier_;
 };
 
 void FieldDecoder::operator()(const char* name, std::vector<trial::TrialNumber>& numbers) const {
@@ -152,7 +152,7 @@ void add_fields(Json& object, const trial::Trial& trial) {
   trial::for_each_field(FieldEncoder(object), trial);
 }
 
-void read_fields(const Json& object, const trial::ArchitectureOf& earlier, trial::Trial& trial) {
+void read_fields(const Json& object, const ArchitectureOf& earlier, trial::Trial& trial) {
   trial::for_each_field(FieldDecoder(object, trial.number, earlier), trial);
 }
 

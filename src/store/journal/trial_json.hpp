@@ -3,11 +3,11 @@
 #include "skyline/core/error.hpp"
 #include "skyline/trial/trial.hpp"
 
-#include "trial/packed_trial.hpp"
-
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <string>
 
 #include <nlohmann/json.hpp>
@@ -41,11 +41,12 @@ void add_name(nlohmann::ordered_json& object, const trial::Trial& trial);
 /// `inherits` or `continues`, a fresh one not at all.
 void add_fields(nlohmann::ordered_json& object, const trial::Trial& trial);
 
-/// Reads them back. @pre trial.number is known. @param earlier  nullptr for a trial that is not an earlier
-/// one
+/// The architecture of an earlier search trial; nullptr for a trial that is not an earlier one.
+using ArchitectureOf = std::function<std::shared_ptr<const space::Architecture>(trial::TrialNumber number)>;
+
+/// Reads them back. @pre trial.number is known.
 /// @throws UserError for one that is missing, wrong, or names a trial that is not an earlier one
-void read_fields(const nlohmann::ordered_json& object, const trial::ArchitectureOf& earlier,
-                 trial::Trial& trial);
+void read_fields(const nlohmann::ordered_json& object, const ArchitectureOf& earlier, trial::Trial& trial);
 
 nlohmann::ordered_json encode_timing(const trial::TrialTiming& timing);
 /// @throws UserError

@@ -34,8 +34,8 @@ std::string end_of_worker(FleetMail& mail, const RankProcess& coordinator, int r
 }
 
 TEST_F(FleetWorkerTest, TellsTheOthersThatRankZeroHasEnded) {
-  const FleetFormat format{TrialRecord(test_space()), ResultRecord(1)};
-  FleetMail mail(testing::environment().make_link(FleetMail::most_bytes(format)), format, 0, true);
+  const std::size_t bytes = most_mail_bytes(test_space(), 1);
+  FleetMail mail(testing::environment().make_link(bytes), test_space(), bytes, 0, true);
   if (rank() == 1) {
     RankProcess ended = RankProcess::own();
     ended.start_ticks += 1;  // of this host, and another process

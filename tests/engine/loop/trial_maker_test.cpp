@@ -13,15 +13,15 @@
 namespace skyline::engine {
 namespace {
 
-TEST(TrialMaker, RefusesAProposalWithMoreParentsThanARecordHolds) {
+TEST(TrialMaker, RefusesAProposalWithMoreParentsThanAMessageHolds) {
   SimulatedRun run(1, 1);
   trial::Proposal proposal;
   proposal.architecture =
       std::make_shared<space::Architecture>(test_space().build(test_space().genotype_at(0)));
-  proposal.parents = {0, 1, 2};
+  proposal.parents.resize(17);
   EXPECT_THAT([&] { run.maker.make(proposal); },
-              ::testing::ThrowsMessage<InternalError>(
-                  ::testing::HasSubstr("the searcher proposed a trial with 3 parents, expected at most 2")));
+              ::testing::ThrowsMessage<InternalError>(::testing::HasSubstr(
+                  "the searcher proposed a trial with 17 parents, expected at most 16")));
 }
 
 TEST(TrialMaker, LetsAProposalOfAnyOriginInheritFromItsParentsUnlessItsStartIsChosen) {

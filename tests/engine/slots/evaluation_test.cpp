@@ -62,5 +62,18 @@ TEST(EvaluateTogether, TellsOfAFaultIfTheMembersCannotMeet) {
   EXPECT_EQ(std::get<Failure>(outcome).reason, told->failure.reason);
 }
 
+TEST(FitReason, KeepsTheFirstLine) {
+  EXPECT_EQ(fit_reason("shape mismatch\nstack of calls"), "shape mismatch");
+  EXPECT_EQ(fit_reason("windows line\r\nmore"), "windows line");
+  EXPECT_EQ(fit_reason(""), "");
+}
+
+TEST(FitReason, CutsBetweenCharacters) {
+  EXPECT_EQ(fit_reason(std::string(300, 'x')), std::string(240, 'x'));
+  // 239 bytes, then a character of two bytes that would end at byte 241.
+  EXPECT_EQ(fit_reason(std::string(239, 'x') + "\u00e9 and more"), std::string(239, 'x'));
+  EXPECT_EQ(fit_reason(std::string(238, 'x') + "\u00e9 and more"), std::string(238, 'x') + "\u00e9");
+}
+
 }  // namespace
 }  // namespace skyline::engine

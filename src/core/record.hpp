@@ -1,0 +1,172 @@
+#pragma once
+
+#include "skyline/core/error.hpp"
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <ranges>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+namespace skyline {
+
+/// Values that mean the same in another process of this job, byte for byte: no pointers, no spans.
+template <typename Value>
+concept PlainValue = std::is_trivially_copyable_v<Value> && !std::is_pointer_v<Value> &&
+                     !std::ranges::enable_borrowed_range<Value>;
+
+/// Whole numbers that take as many bytes as they need: most are small.
+template <typename Value>
+concept CompactValue = std::integral<Value> && sizeof(Value) > 1;
+
+/// std::optional and smart pointers.
+template <typename Value>
+concept MaybeValue = requires(Value& value) {
+  *value;
+  value.reset();
+};
+
+/// Appends values to a record, as bytes that any process of this job reads back: plain values, texts,
+/// vectors, optional, shared and variant ones, and any type with a function for_each_field(value, visit),
+/// which calls `visit(fields...)`.
+class RecordWriter {
+ public:
+  explicit RecordWriter(std::string& record) : record_(record) {}
+
+  template <typename... Fields>
+  void operator()(const Fields&... fields) {
+    (write(fields), ...);
+  }
+
+ private:
+  template <typename T>
+  void write(const T& value) {
+    if constexpr (CompactValue<T>) {
+      write_whole(static_cast<std::make_unsigned_t<T>>(value));
+    } else if constexpr (MaybeValue<T>) {
+      record_ += static_cast<char>(value ? 1 : 0);
+      if (value) write(*value);
+    } else if constexpr (PlainValue<T>) {
+      record_.append(reinterpret_cast<const char*>(&value), sizeof(value));
+    } else if constexpr (requires { value.valueless_by_exception(); }) {
+      record_ += static_cast<char>(value.index());
+      std::visit([this](const auto& alternative) { write(alternative); }, value);
+    } else if constexpr (requires { value.size(); }) {
+      write_whole(value.size());
+      for (const auto& each : value) write(each);
+    } else {
+      for_each_field(const_cast<T&>(value), *this);  // the list is the one that a reader fills
+    }
+  }
+  void write_whole(std::uint64_t value) {
+    for (; value >= 0x80; value >>= 7U) record_ += static_cast<char>(value | 0x80U);
+    record_ += static_cast<char>(value);
+  }
+
+  std::string& record_;
+};
+
+/// Reads a record into values of the same types in the same order. @throws InternalError where it ends or is
+/// damaged, before memory is taken for more than it can hold
+class RecordReader {
+ public:
+  explicit RecordReader(std::string_view record) : rest_(record) {}
+
+  template <typename... Fields>
+  void operator()(Fields&... fields) {
+    (read(fields), ...);
+  }
+  bool at_end() const { return rest_.empty(); }
+
+ private:
+  template <typename T>
+  void read(T& value) {
+    if constexpr (CompactValue<T>) {
+      const std::uint64_t whole = read_whole();
+      require(whole <= std::numeric_limits<std::make_unsigned_t<T>>::max(),
+              "a number of a record is too large");
+      value = static_cast<T>(whole);
+    } else if constexpr (MaybeValue<T>) {
+      value.reset();
+      if (read_byte() != 0) read_content(value);
+    } else if constexpr (PlainValue<T>) {
+      require(rest_.size() >= sizeof(value), "a record ends too early");
+      std::memcpy(&value, rest_.data(), sizeof(value));
+      rest_.remove_prefix(sizeof(value));
+    } else if constexpr (requires { value.valueless_by_exception(); }) {
+      read_alternative<0>(value, read_byte());
+    } else if constexpr (requires { value.resize(1); }) {
+      const std::uint64_t count = read_whole();
+      require(count <= rest_.size(), "a record ends too early");  // an element has a byte at least
+      value.resize(count);
+      for (std::size_t i = 0; i < count; ++i) {
+        typename T::value_type each{};
+        read(each);
+        value[i] = std::move(each);
+      }
+    } else {
+      for_each_field(value, *this);
+    }
+  }
+  template <typename T>
+  void read_content(T& value) {
+    if constexpr (requires { value.emplace(); }) {
+      read(value.emplace());
+    } else {
+      auto content = std::make_shared<std::remove_const_t<typename T::element_type>>();
+      read(*content);
+      value = std::move(content);
+    }
+  }
+  template <std::size_t i, typename Variant>
+  void read_alternative(Variant& value, std::size_t index) {
+    if constexpr (i < std::variant_size_v<Variant>) {
+      if (index != i) return read_alternative<i + 1>(value, index);
+      read(value.template emplace<i>());
+    } else {
+      throw InternalError("a record has an alternative that its type lacks");
+    }
+  }
+  std::uint8_t read_byte() {
+    std::uint8_t byte = 0;
+    read(byte);
+    return byte;
+  }
+  std::uint64_t read_whole() {
+    std::uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+      const std::uint64_t next = read_byte();
+      value |= (next & 0x7FU) << shift;
+      if (next < 0x80) return value;
+    }
+    throw InternalError("a number of a record does not end");
+  }
+
+  std::string_view rest_;
+};
+
+template <typename T>
+std::string to_record(const T& value) {
+  std::string record;
+  RecordWriter writer(record);
+  writer(value);
+  return record;
+}
+
+template <typename T>
+T from_record(std::string_view record) {
+  T value{};
+  RecordReader reader(record);
+  reader(value);
+  require(reader.at_end(), "a record goes on behind its end");
+  return value;
+}
+
+}  // namespace skyline

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "skyline/trial/trial.hpp"
+
+#include "trial/trial_fields.hpp"
+
+#include <memory>
+
+// The fields of trials and results in records (core/record.hpp): in messages between ranks, and in the memory
+// of rank 0.
+
+namespace skyline::space {
+
+/// An architecture that is read back has no space that builds its network.
+template <typename Visitor>
+void for_each_field(Architecture& architecture, Visitor& visit) {
+  visit(architecture.id, architecture.genotype.choices, architecture.used, architecture.cost);
+}
+
+}  // namespace skyline::space
+
+namespace skyline::trial {
+
+template <typename Visitor>
+void for_each_field(Inherit& inherit, Visitor& visit) {
+  visit(inherit.from, inherit.architecture, inherit.share, inherit.holder);
+}
+
+template <typename Visitor>
+void for_each_field(Continue& earlier, Visitor& visit) {
+  visit(earlier.from, earlier.epochs, earlier.began, earlier.holder);
+}
+
+template <typename Visitor>
+void for_each_field(Failure& failure, Visitor& visit) {
+  visit(failure.kind, failure.reason);
+}
+
+template <typename Visitor>
+void for_each_field(Measurements& measurements, Visitor& visit) {
+  visit(measurements.values);
+}
+
+/// The fields that CommitLog reads alone come first.
+template <typename Visitor>
+void for_each_field(Trial& trial, Visitor& visit) {
+  visit(trial.number, trial.proposal.trains, trial.proposal.architecture);
+  for_each_field([&visit](const char* /*name*/, auto& field) { visit(field); }, trial);
+}
+
+/// All but the position, which the place of the record tells.
+template <typename Visitor>
+void for_each_field(CommittedTrial& committed, Visitor& visit) {
+  visit(committed.trial, committed.outcome);
+  for_each_timing([&visit](const char* /*name*/, auto& field) { visit(field); }, committed.timing);
+}
+
+/// Replaces the architecture of a trial, and that of the trial that it inherits from.
+/// @param make  returns an architecture for the one that it is given
+template <typename Make>
+void replace_architectures(Trial& trial, const Make& make) {
+  const auto replace = [&make](std::shared_ptr<const space::Architecture>& architecture) {
+    if (architecture != nullptr)
+      architecture = std::make_shared<const space::Architecture>(make(*architecture));
+  };
+  replace(trial.proposal.architecture);
+  if (Inherit* inherit = inherit_of(trial.proposal.start)) replace(inherit->architecture);
+}
+
+}  // namespace skyline::trial
