@@ -67,7 +67,7 @@ FACES = {
               "journal/provenance", "journal/run_tables", "journal/trial_json", "publish/folder_check",
               "publish/patience", "publish/publish", "publish/storage_thread", "run_folder/fresh_folder",
               "run_folder/run_folder", "run_folder/running_trials", "run_folder/suspects", "weights/checkpoint",
-              "weights/recovery", "weights/weights", "weights/weights_cache"],
+              "weights/recovery", "weights/weights"],
     "train": ["device/accelerator", "evaluator/inference", "evaluator/step_profile", "evaluator/training_evaluator",
               "kernels/dropout", "kernels/gather", "loading/device_choice", "loading/device_plan",
               "loading/load_accelerator", "options/training_options"],

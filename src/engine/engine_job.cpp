@@ -279,7 +279,6 @@ RunResult run_job(comm::Environment& environment, const SearchTask& task, const 
       groups->close();
       if (parents) parents->close();
     }
-    if (options.inherit && environment.place().local_rank == 0) remove_weights_copies(files);
     return result;
   } catch (const std::exception& error) {
     running->close();

@@ -2,14 +2,12 @@
 
 #include "skyline/core/error.hpp"
 
-#include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
 #include "engine/work/storage_calls.hpp"
 #include "store/journal/provenance.hpp"
 #include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
 #include "store/weights/weights.hpp"
-#include "store/weights/weights_cache.hpp"
 #include "trial/scope_timer.hpp"
 
 #include <algorithm>
@@ -18,28 +16,12 @@
 #include <cmath>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include <unistd.h>
-
 namespace skyline::engine {
 namespace {
-
-constexpr std::size_t kMostCopiedBytes = std::size_t{1} << 30U;
-
-/// Of this run and user, on this node; empty if the node has no folder for temporary files.
-std::filesystem::path copies_folder(const RunFiles& files) {
-  std::error_code error;
-  const std::filesystem::path node_folder = std::filesystem::temp_directory_path(error);
-  if (error) return {};
-  std::filesystem::path root = std::filesystem::absolute(files.paths.root, error);
-  if (error) root = files.paths.root;
-  const std::string run = root.string() + '\n' + std::to_string(::getuid()) + '\n' + files.header.config_hash;
-  return node_folder / ("skyline-" + to_hex(stable_hash64(run)));
-}
 
 /// @param inherit_key  EngineOptions
 std::string no_weights(const trial::Trial& trial, const std::string& problem,
@@ -50,41 +32,26 @@ std::string no_weights(const trial::Trial& trial, const std::string& problem,
          (inherit_key.empty() ? "" : " with " + inherit_key + ": false") + ")";
 }
 
-/// Reads for one slot, in short jobs of the storage thread with pauses between them.
-class InheritedReader {
- public:
-  using File = std::shared_ptr<const store::WeightsFile>;
+using InheritedFile = std::shared_ptr<const store::WeightsFile>;
 
-  InheritedReader(const RunFiles& files, std::string inherit_key)
-      : files_(files),
-        inherit_key_(std::move(inherit_key)),
-        cache_(std::make_shared<store::WeightsCache>(copies_folder(files), kMostCopiedBytes)) {}
-
-  /// nullptr if asked to stop meanwhile. @throws UserError: damaged; FaultError: away for too long
-  File read(const trial::Trial& trial, const std::atomic<bool>& stop) const {
-    store::WeightsReading reading{nullptr, "", true};
-    const double waited_s = try_for(kVisibleAfter * store::patience_s(), stop, [&] {
-      reading = attempt(*trial.inherits());
-      return reading.weights || !reading.may_pass;
-    });
-    if (!reading.may_pass && !reading.weights)
-      throw UserError(no_weights(trial, reading.problem, inherit_key_));
-    if (reading.weights || stop) return std::move(reading.weights);
-    throw FaultError(no_weights(trial, reading.problem + " after " + seconds_text(waited_s) + " of waiting",
-                                inherit_key_));
-  }
-
- private:
-  store::WeightsReading attempt(const trial::Inherit& inherits) const {
-    const auto path = files_.paths.weights({inherits.from});
-    return call_storage<store::WeightsReading>(
-        files_.storage, [cache = cache_, path, from = inherits.from] { return cache->read(path, from); });
-  }
-
-  const RunFiles& files_;
-  const std::string inherit_key_;
-  std::shared_ptr<store::WeightsCache> cache_;  // of the storage thread
-};
+/// Reads the weights that a trial inherits for its slot, in short jobs of the storage thread with pauses
+/// between them. @return  nullptr if asked to stop meanwhile
+/// @throws UserError if the file is damaged, FaultError if it is away for too long
+InheritedFile read_inherited(const RunFiles& files, const trial::Trial& trial, const std::atomic<bool>& stop,
+                             const std::string& inherit_key) {
+  const trial::TrialNumber parent = trial.inherits()->from;
+  store::WeightsReading reading{nullptr, "", true};
+  const double waited_s = try_for(kVisibleAfter * store::patience_s(), stop, [&] {
+    reading = call_storage<store::WeightsReading>(
+        files.storage,
+        [path = files.paths.weights({parent}), parent] { return store::try_weights(path, parent); });
+    return reading.weights || !reading.may_pass;
+  });
+  if (!reading.may_pass && !reading.weights) throw UserError(no_weights(trial, reading.problem, inherit_key));
+  if (reading.weights || stop) return std::move(reading.weights);
+  throw FaultError(
+      no_weights(trial, reading.problem + " after " + seconds_text(waited_s) + " of waiting", inherit_key));
+}
 
 }  // namespace
 
@@ -110,25 +77,21 @@ WeightsSink make_weights_sink(const RunFiles& files, const space::SearchSpace& s
 
 WeightsSource make_weights_source(const RunFiles& files, std::shared_ptr<RecentWeights> recent,
                                   std::shared_ptr<ParentExchange> exchange, std::string inherit_key) {
-  return [reader = InheritedReader(files, std::move(inherit_key)), recent = std::move(recent),
+  return [&files, inherit_key = std::move(inherit_key), recent = std::move(recent),
           exchange = std::move(exchange)](const trial::Trial& trial, const std::atomic<bool>& stop,
                                           trial::TrialTiming& timing) {
-    InheritedReader::File file = recent ? recent->find(trial.inherits()->from) : nullptr;
+    InheritedFile file = recent ? recent->find(trial.inherits()->from) : nullptr;
     if (!file && exchange) {
       const trial::ScopeTimer timer(timing, &trial::TrialTiming::wait_ranks_s);
       file = exchange->ask(*trial.inherits(), stop);
     }
     if (!file) {
       const trial::ScopeTimer timer(timing, &trial::TrialTiming::wait_files_s);
-      file = reader.read(trial, stop);
+      file = read_inherited(files, trial, stop, inherit_key);
     }
     using Tensors = std::shared_ptr<const std::vector<trial::NamedTensor>>;
     return file ? Tensors(file, &file->tensors) : nullptr;
   };
-}
-
-void remove_weights_copies(const RunFiles& files) {
-  store::WeightsCache::remove(copies_folder(files));
 }
 
 WeightsRemoval::WeightsRemoval(const RunFiles& files, KeepWeights keep, std::size_t replayed, bool resume)

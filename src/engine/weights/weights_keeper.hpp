@@ -20,16 +20,13 @@ WeightsSink make_weights_sink(const RunFiles& files, const space::SearchSpace& s
                               std::shared_ptr<RecentWeights> recent);
 
 /// The weights that this rank's trials start from: from `recent` if they are there, else from the memory of
-/// the rank that trained them, else read through the storage thread, with copies in the node's folder. Waits
-/// in the slot's thread, with growing pauses and a bound, for a file that does not show yet or cannot be read
-/// now. `files` outlives the source.
+/// the rank that trained them, else read from the run folder through the storage thread. Waits in the slot's
+/// thread, with growing pauses and a bound, for a file that does not show yet or cannot be read now. `files`
+/// outlives the source.
 /// @param exchange  nullptr: other ranks' weights are read from files
 /// @param inherit_key  EngineOptions
 WeightsSource make_weights_source(const RunFiles& files, std::shared_ptr<RecentWeights> recent,
                                   std::shared_ptr<ParentExchange> exchange, std::string inherit_key);
-
-/// Removes the node's copies; for the node's first rank, when no rank reads any more.
-void remove_weights_copies(const RunFiles& files);
 
 /// Rank 0: if only the fronts' weights are kept, removes those of search trials that left the front, as soon
 /// as no trial starts from them that is in flight or may be continued, and those of full trainings whose

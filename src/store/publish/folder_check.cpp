@@ -188,18 +188,14 @@ std::string file_system_of(const std::filesystem::path& absolute, std::string_vi
   return kind;
 }
 
-std::optional<std::string> find_objection(const std::filesystem::path& folder) {
+std::optional<std::string> make_private_folder(const std::filesystem::path& folder) {
+  if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) return system_error_text(errno);
   struct stat status {};
   if (::lstat(folder.c_str(), &status) != 0) return system_error_text(errno);
   if (!S_ISDIR(status.st_mode)) return "not a folder";
   if (status.st_uid != ::geteuid()) return "it belongs to another user";
   if ((status.st_mode & (S_IRWXG | S_IRWXO)) != 0) return "others may use it";
   return find_objection_to_parent(folder);
-}
-
-std::optional<std::string> make_private_folder(const std::filesystem::path& folder) {
-  if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) return system_error_text(errno);
-  return find_objection(folder);
 }
 
 }  // namespace skyline::store

@@ -34,12 +34,8 @@ FolderCheck try_folder(const std::filesystem::path& folder);
 /// The type of the file system of a path, from the text of /proc/self/mountinfo; empty: unknown.
 std::string file_system_of(const std::filesystem::path& absolute, std::string_view mounts);
 
-/// Why a folder is not fit to hold copies on a node, in words. Nothing: it is a real folder of this user
-/// that nobody else may use or replace.
-std::optional<std::string> find_objection(const std::filesystem::path& folder);
-
-/// Makes the folder, for this user alone, if it is missing. Returns why it is not fit (find_objection) or
-/// cannot be made; nothing: it is there.
+/// Makes the folder, for this user alone, if it is missing. Returns why it cannot be made, or is not a real
+/// folder of this user that nobody else may use or replace; nothing: it is fit to hold copies on a node.
 std::optional<std::string> make_private_folder(const std::filesystem::path& folder);
 
 }  // namespace skyline::store

@@ -9,6 +9,9 @@
 #include "store/publish/publish.hpp"
 #include "store/run_folder/suspects.hpp"
 
+#include <cerrno>
+#include <utility>
+
 namespace skyline::store {
 namespace {
 
@@ -45,6 +48,23 @@ void write_tensors(Hdf5Image& image, const std::vector<trial::NamedTensor>& tens
   image.write_texts(kNames, names);
 }
 
+/// @throws UserError as read_weights
+WeightsFile decode_weights(std::string_view file, const std::filesystem::path& path) {
+  const auto bytes = std::as_bytes(std::span(file));
+  check_seal(bytes, kWeightsFormat, "weights file", path);
+  const Hdf5Reader reader(bytes.subspan(kSealBytes), path);
+  reader.check_version("weights file", kWeightsVersion);
+  WeightsFile weights;
+  weights.trial = reader.number_attribute<std::uint64_t>("trial");
+  weights.provenance = reader.text_attribute("provenance");
+  weights.genotype = reader.text_attribute("genotype");
+  for (const std::string& name : reader.texts(kNames)) {
+    const std::string array = tensor_place(name).array;
+    weights.tensors.push_back({name, reader.array_dims(array), reader.floats(array)});
+  }
+  return weights;
+}
+
 }  // namespace
 
 void write_weights(const std::filesystem::path& path, const WeightsFile& weights) {
@@ -63,20 +83,23 @@ WeightsFile read_weights(const std::filesystem::path& path) {
   return decode_weights(read_file(path), path);
 }
 
-WeightsFile decode_weights(std::string_view file, const std::filesystem::path& path) {
-  const auto bytes = std::as_bytes(std::span(file));
-  check_seal(bytes, kWeightsFormat, "weights file", path);
-  const Hdf5Reader reader(bytes.subspan(kSealBytes), path);
-  reader.check_version("weights file", kWeightsVersion);
-  WeightsFile weights;
-  weights.trial = reader.number_attribute<std::uint64_t>("trial");
-  weights.provenance = reader.text_attribute("provenance");
-  weights.genotype = reader.text_attribute("genotype");
-  for (const std::string& name : reader.texts(kNames)) {
-    const std::string array = tensor_place(name).array;
-    weights.tensors.push_back({name, reader.array_dims(array), reader.floats(array)});
+WeightsReading try_weights(const std::filesystem::path& path, trial::TrialNumber trial) {
+  std::string file;
+  if (const Fault fault = read_once(path, file)) {
+    const bool missing = fault.error == ENOENT;  // a name of the shared folder may not show yet
+    const std::string what = missing ? "there is no such file" : system_error_text(fault.error);
+    return {nullptr, path.string() + ": " + what, missing || may_pass(fault.error)};
   }
-  return weights;
+  try {
+    auto weights = std::make_shared<const WeightsFile>(decode_weights(file, path));
+    if (weights->trial == trial) return {std::move(weights), "", false};
+    return {nullptr,
+            path.string() + ": expected the weights of trial " + std::to_string(trial) +
+                ", got those of trial " + std::to_string(weights->trial),
+            true};
+  } catch (const UserError& error) {
+    return {nullptr, error.what(), false};
+  }
 }
 
 void remove_unwanted_weights(const RunPaths& paths, const std::set<trial::TrialName>& names) {

@@ -5,9 +5,9 @@
 #include "store/run_folder/run_folder.hpp"
 
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace skyline::store {
@@ -26,10 +26,18 @@ void write_weights(const std::filesystem::path& path, const WeightsFile& weights
 /// Reads a weights file. @throws UserError: missing, not Skyline's, damaged
 WeightsFile read_weights(const std::filesystem::path& path);
 
+/// The result of one attempt to read a weights file.
+struct WeightsReading {
+  std::shared_ptr<const WeightsFile> weights;  // nullptr: none
+  std::string problem;                         // without weights: the file and its problem
+  bool may_pass = false;  // without weights: a later attempt may work (NFS, storage that is away)
+};
+
+/// Reads the weights of a trial's published file. Tries once and never waits: the storage thread has other
+/// work.
+WeightsReading try_weights(const std::filesystem::path& path, trial::TrialNumber trial);
+
 /// Removes the weights of these trials that are there. @throws UserError
 void remove_unwanted_weights(const RunPaths& paths, const std::set<trial::TrialName>& names);
-
-/// Reads the bytes of a weights file; `path` is for messages. @throws UserError as read_weights
-WeightsFile decode_weights(std::string_view file, const std::filesystem::path& path);
 
 }  // namespace skyline::store

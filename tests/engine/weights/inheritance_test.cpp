@@ -266,7 +266,6 @@ class Source : public WeightsOfARun {
     weights.tensors = {{"linear_0.bias", {1}, {value}}};
     store::write_weights(inherited_file(root(), heir_), weights);
   }
-  void TearDown() override { remove_weights_copies(files_); }
 
   std::atomic<bool> stop_{false};
   trial::TrialTiming timing_;  // of the thread that reads

@@ -202,6 +202,10 @@ TEST_F(Staging, ALinkOrAnOpenFolderInItsPlaceIsRefused) {
   fs::create_directory(folder);
   fs::permissions(folder, fs::perms{0770});
   EXPECT_THAT(stage_error(), HasSubstr(": others may use it"));
+  fs::permissions(folder, fs::perms{0700});
+  if (::geteuid() == 0 && ::chown(folder.c_str(), 1, 1) == 0) {  // who else can give a folder away?
+    EXPECT_THAT(stage_error(), HasSubstr(": it belongs to another user"));
+  }
   EXPECT_THAT(copies(), IsEmpty());
 }
 

@@ -80,6 +80,35 @@ TEST_F(Weights, AreMissingTruncatedDamagedOrNotOurs) {
             path.string() + ": this HDF5 file was not written by Skyline, expected a Skyline weights file");
 }
 
+TEST_F(Weights, ThatDoNotShowYetMayShowLater) {
+  const WeightsReading missing = try_weights(path, 41);
+  EXPECT_EQ(missing.weights, nullptr);
+  EXPECT_EQ(missing.problem, path.string() + ": there is no such file");
+  EXPECT_TRUE(missing.may_pass);
+
+  WeightsFile weights = sample_weights();
+  weights.trial = 7;
+  write_weights(path, weights);  // the file that had the name before
+  const WeightsReading older = try_weights(path, 41);
+  EXPECT_EQ(older.weights, nullptr);
+  EXPECT_EQ(older.problem, path.string() + ": expected the weights of trial 41, got those of trial 7");
+  EXPECT_TRUE(older.may_pass);
+
+  write_weights(path, sample_weights());
+  EXPECT_TRUE(same_weights(*try_weights(path, 41).weights, sample_weights()));
+}
+
+TEST_F(Weights, ThatAreDamagedDoNotHealByWaiting) {
+  write_weights(path, sample_weights());
+  std::string bytes = read_file(path);
+  bytes[bytes.size() - 100] ^= 1;
+  overwrite(path, bytes);
+  const WeightsReading reading = try_weights(path, 41);
+  EXPECT_EQ(reading.weights, nullptr);
+  EXPECT_THAT(reading.problem, ::testing::HasSubstr(path.string() + ": damaged: "));
+  EXPECT_FALSE(reading.may_pass);
+}
+
 TEST_F(Weights, OfTheVersionBeforeAreRefusedWithOneLine) {
   constexpr std::int64_t kBefore = 2;
   Hdf5Image image(path, {.user_block = kSealBytes, .num_objects = 8});
