@@ -26,6 +26,13 @@ concept PlainValue = std::is_trivially_copyable_v<Value> && !std::is_pointer_v<V
 template <typename Value>
 concept CompactValue = std::integral<Value> && sizeof(Value) > 1;
 
+/// Texts, and vectors whose elements are copied as they are.
+template <typename Values>
+concept PlainValues = requires(Values& values) {
+  values.data();
+}
+&&PlainValue<typename Values::value_type> && !CompactValue<typename Values::value_type>;
+
 /// std::optional and smart pointers.
 template <typename Value>
 concept MaybeValue = requires(Value& value) {
@@ -60,7 +67,11 @@ class RecordWriter {
       std::visit([this](const auto& alternative) { write(alternative); }, value);
     } else if constexpr (requires { value.size(); }) {
       write_whole(value.size());
-      for (const auto& each : value) write(each);
+      if constexpr (PlainValues<T>) {
+        record_.append(reinterpret_cast<const char*>(value.data()), value.size() * sizeof(*value.data()));
+      } else {
+        for (const auto& each : value) write(each);
+      }
     } else {
       for_each_field(const_cast<T&>(value), *this);  // the list is the one that a reader fills
     }
@@ -104,12 +115,18 @@ class RecordReader {
       read_alternative<0>(value, read_byte());
     } else if constexpr (requires { value.resize(1); }) {
       const std::uint64_t count = read_whole();
-      require(count <= rest_.size(), "a record ends too early");  // an element has a byte at least
+      constexpr std::size_t kLeast =
+          PlainValues<T> ? sizeof(typename T::value_type) : 1;  // bytes of an element
+      require(count <= rest_.size() / kLeast, "a record ends too early");
       value.resize(count);
-      for (std::size_t i = 0; i < count; ++i) {
-        typename T::value_type each{};
-        read(each);
-        value[i] = std::move(each);
+      if constexpr (PlainValues<T>) {
+        rest_.remove_prefix(rest_.copy(reinterpret_cast<char*>(value.data()), count * kLeast));
+      } else {
+        for (std::size_t i = 0; i < count; ++i) {
+          typename T::value_type each{};
+          read(each);
+          value[i] = std::move(each);
+        }
       }
     } else {
       for_each_field(value, *this);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "skyline/trial/evaluator.hpp"
 #include "skyline/trial/trial.hpp"
 
 #include "trial/trial_fields.hpp"
@@ -39,6 +40,11 @@ void for_each_field(Failure& failure, Visitor& visit) {
 template <typename Visitor>
 void for_each_field(Measurements& measurements, Visitor& visit) {
   visit(measurements.values);
+}
+
+template <typename Visitor>
+void for_each_field(NamedTensor& tensor, Visitor& visit) {
+  visit(tensor.name, tensor.dims, tensor.values);
 }
 
 /// The fields that CommitLog reads alone come first.

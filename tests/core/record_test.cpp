@@ -69,6 +69,14 @@ TEST(Record, ReadsBackWhatWasWritten) {
   EXPECT_EQ(std::get<Inner>(read.either).text, "one of two");
 }
 
+TEST(Record, ReadsBackNumbersOfEachKind) {
+  const std::vector<float> fractions{1.5F, -0.0F};
+  EXPECT_EQ(from_record<std::vector<float>>(to_record(fractions)), fractions);
+  for (const int number : {0, 1, -1, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()}) {
+    EXPECT_EQ(from_record<int>(to_record(number)), number);
+  }
+}
+
 TEST(Record, ReadsBackWhatIsEmpty) {
   const auto read = from_record<Sample>(to_record(Sample()));
   EXPECT_FALSE(read.seconds || read.inner || read.shared);
@@ -95,6 +103,7 @@ TEST(Record, TakesNoMemoryForACountThatItCannotHold) {
   const std::string record = to_record(std::uint64_t{1} << 60) + "abc";
   EXPECT_THROW(from_record<std::string>(record), InternalError);
   EXPECT_THROW(from_record<std::vector<std::string>>(record), InternalError);
+  EXPECT_THROW(from_record<std::vector<double>>("\3" + std::string(23, 'x')), InternalError);
 }
 
 }  // namespace

@@ -2,8 +2,10 @@
 
 #include "core/backoff.hpp"
 #include "core/log.hpp"
-#include "engine/weights/weights_message.hpp"
+#include "core/record.hpp"
+#include "trial/trial_record.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <span>
 #include <string>
@@ -19,6 +21,41 @@ constexpr auto kPatience = 5s;
 constexpr auto kLookForStop = 20ms;
 /// Most bytes of unsent answers; further askers read the file.
 constexpr std::size_t kMostUnsentWeights = std::size_t{256} << 20U;
+
+enum class WeightsStep : std::uint8_t { kQuestion, kWeights, kRefusal };
+
+/// The start of a message about a trial's weights; tensors follow.
+struct WeightsHeader {
+  WeightsStep step = WeightsStep::kQuestion;
+  std::uint64_t question = 0;  // its number on the asking rank
+  trial::TrialNumber trial = 0;
+};
+
+std::shared_ptr<comm::Buffer> make_message(comm::Mailbox& mailbox, const WeightsHeader& header,
+                                           const std::vector<trial::NamedTensor>& tensors) {
+  constexpr std::size_t kBesideValues = 128;  // of the message, and of most tensors
+  std::size_t bytes = kBesideValues;
+  for (const trial::NamedTensor& each : tensors) bytes += kBesideValues + each.values.size() * sizeof(float);
+  std::string record;
+  record.reserve(bytes);  // it would be copied as it grows
+  RecordWriter write(record);
+  write(header, tensors);
+  std::shared_ptr<comm::Buffer> message = mailbox.take(record.size());
+  std::ranges::copy(std::as_bytes(std::span(record)), message->bytes().begin());
+  return message;
+}
+
+RecordReader reader_of(const comm::Buffer& message) {
+  const std::span<const std::byte> bytes = message.bytes();
+  return RecordReader({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+WeightsHeader weights_header_of(const comm::Buffer& message) {
+  WeightsHeader header;
+  RecordReader read = reader_of(message);
+  read(header);
+  return header;
+}
 
 }  // namespace
 
@@ -61,14 +98,14 @@ ParentExchange::File ParentExchange::ask(const trial::Inherit& parent, const std
 
 ParentExchange::File ParentExchange::fetch(int rank, Question question, trial::TrialNumber trial,
                                            const std::atomic<bool>& stop) {
-  const auto message = mailbox_->take(message_bytes({}));
-  write_message({.step = WeightsStep::kQuestion, .question = question, .trial = trial}, {}, *message);
-  mailbox_->send(message, rank);
+  mailbox_->send(make_message(*mailbox_, {WeightsStep::kQuestion, question, trial}, {}), rank);
   const auto answer = await(rank, question, stop);
   if (answer == nullptr || weights_header_of(*answer).step != WeightsStep::kWeights) return nullptr;
   auto file = std::make_shared<store::WeightsFile>();
   file->trial = trial;
-  file->tensors = tensors_of(*answer);
+  WeightsHeader header;
+  RecordReader read = reader_of(*answer);
+  read(header, file->tensors);
   recent_->keep(file);
   return file;
 }
@@ -132,14 +169,11 @@ void ParentExchange::take_in(const comm::Message& message) {
 
 void ParentExchange::answer(int rank, Question question, trial::TrialNumber trial) {
   File file = recent_->find(trial);
-  if (file != nullptr && mailbox_->unsent_bytes() + message_bytes(file->tensors) > kMostUnsentWeights)
-    file = nullptr;
-  std::span<const trial::NamedTensor> tensors;
-  if (file != nullptr) tensors = file->tensors;
-  const auto buffer = mailbox_->take(message_bytes(tensors));
-  const auto step = file != nullptr ? WeightsStep::kWeights : WeightsStep::kRefusal;
-  write_message({.step = step, .question = question, .trial = trial}, tensors, *buffer);
-  mailbox_->send(buffer, rank);
+  if (file != nullptr && mailbox_->unsent_bytes() + tensor_bytes(*file) > kMostUnsentWeights) file = nullptr;
+  const WeightsHeader header{file != nullptr ? WeightsStep::kWeights : WeightsStep::kRefusal, question,
+                             trial};
+  const std::vector<trial::NamedTensor> none;
+  mailbox_->send(make_message(*mailbox_, header, file != nullptr ? file->tensors : none), rank);
 }
 
 void ParentExchange::close() {

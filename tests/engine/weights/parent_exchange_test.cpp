@@ -2,7 +2,6 @@
 
 #include "skyline/core/error.hpp"
 
-#include "engine/weights/weights_message.hpp"
 #include "support/thread_mailboxes.hpp"
 
 #include <atomic>
@@ -40,29 +39,6 @@ void expect_same(const std::vector<NamedTensor>& left, const std::vector<NamedTe
     EXPECT_EQ(left[i].name, right[i].name);
     EXPECT_EQ(left[i].dims, right[i].dims);
     EXPECT_EQ(left[i].values, right[i].values);
-  }
-}
-
-TEST(WeightsMessage, CarriesTensorsOfAnyShape) {
-  const auto tensors = weights(1, 7)->tensors;
-  comm::Buffer message(message_bytes(tensors));
-  message.resize(message_bytes(tensors));
-  write_message({.step = WeightsStep::kWeights, .question = 1ULL << 40U, .trial = 9}, tensors, message);
-  const WeightsHeader header = weights_header_of(message);
-  EXPECT_EQ(header.step, WeightsStep::kWeights);
-  EXPECT_EQ(header.question, 1ULL << 40U);
-  EXPECT_EQ(header.trial, 9U);
-  expect_same(tensors_of(message), tensors);
-}
-
-TEST(WeightsMessage, IsRefusedIfItIsCutOff) {
-  const auto tensors = weights(1, 7)->tensors;
-  comm::Buffer message(message_bytes(tensors));
-  message.resize(message_bytes(tensors));
-  write_message({}, tensors, message);
-  for (const std::size_t bytes : {message.bytes().size() - 1, sizeof(WeightsHeader) + 3, std::size_t{5}}) {
-    message.resize(bytes);
-    EXPECT_THROW(tensors_of(message), InternalError) << bytes;
   }
 }
 
