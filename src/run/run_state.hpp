@@ -17,6 +17,10 @@
 #include <unordered_set>
 #include <vector>
 
+namespace skyline::store {
+struct RankLoss;
+}
+
 namespace skyline::run {
 
 /// The values of a front; a copy, for any thread.
@@ -124,14 +128,6 @@ class RunState {
   AccountBook account_;
 };
 
-/// A rank that a run goes on without.
-struct RankLoss {
-  int rank = 0;
-  std::string host;
-  std::string cause;
-  std::vector<trial::TrialName> trials;  // that it had, and that others train now
-};
-
 /// Is told on rank 0 how a run goes. Called by the main thread, in the order of events; must be quick.
 class RunListener {
  public:
@@ -147,7 +143,7 @@ class RunListener {
   /// may_be_continued() alone.
   virtual void released(const trial::Trial& /*trial*/) {}
   /// A rank is lost.
-  virtual void lost(const RankLoss& /*loss*/) {}
+  virtual void lost(const store::RankLoss& /*loss*/) {}
   /// An attempt at this trial is given up: it is trained again.
   virtual void again(trial::TrialName /*trial*/) {}
   /// The run is asked to stop: running trials save their state. Called once, if at all.

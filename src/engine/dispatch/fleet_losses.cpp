@@ -41,7 +41,7 @@ void FleetDispatcher::lose(const RankWatch::Loss& loss) {
   mail_.lose(rank);
   watch_->leave(loss.rank);
   if (!loss.ends) end_process(rank);  // one that fails has yet to say why
-  run::RankLoss told{rank, options_.ranks.hosts[loss.rank], loss.cause, {}};
+  store::RankLoss told{rank, options_.ranks.hosts[loss.rank], loss.cause, {}};
   for (const auto& [name, submitted] : trials_) {
     if (is_on(submitted.place, loss.rank)) told.trials.push_back(name);
   }

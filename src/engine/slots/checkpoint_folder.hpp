@@ -73,7 +73,7 @@ class CheckpointFolder : public run::RunListener, public std::enable_shared_from
   /// that is queued; a kept state stays. The others are removed by the rank that trained the trial.
   void committed(const run::Commit& commit, const run::RunState& state) override;
   void released(const trial::Trial& trial) override;
-  void lost(const run::RankLoss& loss) override { lost_.insert(loss.rank); }
+  void lost(const store::RankLoss& loss) override { lost_.insert(loss.rank); }
   /// Those of the attempts that are given up must go, too.
   void again(trial::TrialName trial) override { again_.insert(trial); }
 

@@ -49,10 +49,8 @@ void JournalSink::committed(const run::Commit& commit, const run::RunState& /*st
   storage_.post([state = state_] { state->write_waiting(); });
 }
 
-void JournalSink::lost(const run::RankLoss& loss) {
-  storage_.post([state = state_, note = store::LossNote{loss.rank, loss.host, loss.cause, loss.trials}] {
-    state->writer->append(note);
-  });
+void JournalSink::lost(const store::RankLoss& loss) {
+  storage_.post([state = state_, loss] { state->writer->append(loss); });
 }
 
 }  // namespace skyline::engine

@@ -30,13 +30,13 @@ struct JournalHeader {
   bool operator==(const JournalHeader&) const = default;
 };
 
-/// A rank was lost: a line that tells readers, but is no part of what a run comes to. It has no position, and
-/// the canonical journal leaves it out.
-struct LossNote {
+/// A rank that a run goes on without. Its line in the journal tells readers, but is no part of what the run
+/// comes to: it has no position, and the canonical journal leaves it out.
+struct RankLoss {
   int rank = 0;
   std::string host;
   std::string cause;
-  std::vector<trial::TrialName> trials;  // that others train instead
+  std::vector<trial::TrialName> trials;  // that it had, and that others train now
 };
 
 /// The contents of a journal.
@@ -83,7 +83,7 @@ class JournalWriter {
   /// Writes the lines and makes them durable with one fsync. @throws UserError naming file and reason (disk
   /// full, another job has taken the run over)
   virtual void append(std::span<const trial::SharedTrial> committed, const space::SearchSpace& space) = 0;
-  virtual void append(const LossNote& note) = 0;
+  virtual void append(const RankLoss& loss) = 0;
 };
 
 /// Publishes checkpoints/results.<rank>.jsonl, whole: results of this rank that wait for their commit, in the

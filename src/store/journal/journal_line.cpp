@@ -119,10 +119,10 @@ std::string entry_line(const trial::CommittedTrial& committed, const std::vector
   return seal_line(encode(committed, metrics, space, std::move(line)));
 }
 
-std::string loss_line(const LossNote& note) {
-  Json line{{"lost", note.rank}, {"host", note.host}, {"cause", note.cause}};
+std::string loss_line(const RankLoss& loss) {
+  Json line{{"lost", loss.rank}, {"host", loss.host}, {"cause", loss.cause}};
   Json& trials = line["trials"] = Json::array();
-  for (const trial::TrialName trial : note.trials) trials.push_back(to_text(trial));
+  for (const trial::TrialName trial : loss.trials) trials.push_back(to_text(trial));
   return seal_line(line);
 }
 

@@ -31,7 +31,7 @@ std::string result_line(const trial::CommittedTrial& committed, const std::vecto
                         const space::SearchSpace& space);
 
 /// A line that tells of a lost rank, and how to know one.
-std::string loss_line(const LossNote& note);
+std::string loss_line(const RankLoss& loss);
 bool is_loss(const nlohmann::ordered_json& line);
 
 /// Checks the sum of a line (without its newline) and reads it; nothing if the sum does not match.

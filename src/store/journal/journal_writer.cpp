@@ -72,7 +72,7 @@ class OffsetWriter final : public JournalWriter {
     for (const trial::SharedTrial& entry : committed) lines += entry_line(*entry, metrics_, space);
     append(lines);
   }
-  void append(const LossNote& note) override { append(loss_line(note)); }
+  void append(const RankLoss& loss) override { append(loss_line(loss)); }
 
  private:
   void append(const std::string& lines) {
