@@ -49,63 +49,57 @@ std::vector<std::string> metric_names(const run::OpenedRun& run) {
   return names;
 }
 
-template <typename Value>
-Json column(const run::RunState& state, Value value) {
+/// For each parameter its values, and the index of each trial's.
+Json parameters_of(const space::SearchSpace& space, std::vector<Json> choices) {
   Json list = Json::array();
-  for (const run::SharedTrial& trial : state.trials()) list.push_back(value(*trial));
-  return list;
-}
-
-Json metric_columns(const run::OpenedRun& run) {
-  Json columns = Json::object();
-  for (const std::string& name : metric_names(run)) {
-    Json values = column(run.state, [&](const trial::CommittedTrial& trial) {
-      return short_number(metric_value(trial, name, run.header.metrics));
-    });
-    const bool some = std::ranges::any_of(values, [](const Json& value) { return !value.is_null(); });
-    if (some) columns[name] = std::move(values);
-  }
-  return columns;
-}
-
-/// For each parameter its values, and the index of each trial's; -1 where its network does not use it.
-Json parameter_columns(const run::OpenedRun& run) {
-  Json list = Json::array();
-  for (std::size_t p = 0; p < run.space.parameters().size(); ++p) {
-    const space::Parameter& parameter = run.space.parameters()[p];
+  for (std::size_t p = 0; p < choices.size(); ++p) {
+    const space::Parameter& parameter = space.parameters()[p];
     Json values = Json::array();
     for (const space::Value& value : parameter.values) {
       std::visit([&](const auto& plain) { values.push_back(plain); }, value);
     }
-    Json choices = column(run.state, [&](const trial::CommittedTrial& trial) {
-      const space::Architecture& architecture = trial.trial.architecture();
-      return architecture.used[p] ? static_cast<std::int64_t>(architecture.genotype.choices[p]) : -1;
-    });
     list.push_back(
-        {{"name", parameter.name}, {"values", std::move(values)}, {"choices", std::move(choices)}});
+        {{"name", parameter.name}, {"values", std::move(values)}, {"choices", std::move(choices[p])}});
   }
   return list;
 }
 
+/// One column per fact, metric that was measured, and parameter. Each trial is read once: that takes time.
 Json trial_columns(const run::OpenedRun& run) {
-  const run::RunState& state = run.state;
-  using Trial = trial::CommittedTrial;
-  Json json;
-  json["number"] = column(state, [](const Trial& each) { return each.trial.number; });
-  json["final"] = column(state, [](const Trial& each) { return each.trial.is_final() ? 1 : 0; });
-  json["arch"] =
-      column(state, [](const Trial& each) { return space::to_text(each.trial.architecture().id); });
-  json["status"] = column(state, [](const Trial& each) { return status_of(each); });
-  json["iteration"] = column(state, [](const Trial& each) { return each.trial.proposal.iteration; });
-  json["origin"] = column(
-      state, [](const Trial& each) { return std::string(trial::to_text(each.trial.proposal.origin)); });
-  json["epochs"] = column(state, [](const Trial& each) { return short_number(each.trial.budget().epochs); });
-  json["start"] = column(state, [](const Trial& each) { return short_number(each.timing.started_s); });
-  json["seconds"] = column(state, [](const Trial& each) { return short_number(each.timing.total_s()); });
-  json["rank"] = column(state, [](const Trial& each) { return each.timing.rank; });
-  json["slot"] = column(state, [](const Trial& each) { return each.timing.slot; });
-  json["metrics"] = metric_columns(run);
-  json["parameters"] = parameter_columns(run);
+  const std::vector<std::string> metrics = metric_names(run);
+  std::vector<Json> measured(metrics.size(), Json::array());
+  std::vector<Json> choices(run.space.parameters().size(), Json::array());  // -1: its network does not use it
+  Json json = {{"metrics", Json::object()}};
+  for (const char* name : {"number", "final", "arch", "status", "iteration", "origin", "epochs", "start",
+                           "seconds", "rank", "slot"}) {
+    json[name] = Json::array();
+  }
+  for (const run::SharedTrial& each : run.state.trials()) {
+    const trial::Trial& trial = each->trial;
+    const space::Architecture& architecture = trial.architecture();
+    json["number"].push_back(trial.number);
+    json["final"].push_back(trial.is_final() ? 1 : 0);
+    json["arch"].push_back(space::to_text(architecture.id));
+    json["status"].push_back(status_of(*each));
+    json["iteration"].push_back(trial.proposal.iteration);
+    json["origin"].push_back(std::string(trial::to_text(trial.proposal.origin)));
+    json["epochs"].push_back(short_number(trial.budget().epochs));
+    json["start"].push_back(short_number(each->timing.started_s));
+    json["seconds"].push_back(short_number(each->timing.total_s()));
+    json["rank"].push_back(each->timing.rank);
+    json["slot"].push_back(each->timing.slot);
+    for (std::size_t i = 0; i < metrics.size(); ++i) {
+      measured[i].push_back(short_number(metric_value(*each, metrics[i], run.header.metrics)));
+    }
+    for (std::size_t p = 0; p < choices.size(); ++p) {
+      choices[p].push_back(architecture.used[p] ? std::int64_t{architecture.genotype.choices[p]} : -1);
+    }
+  }
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    const bool some = std::ranges::any_of(measured[i], [](const Json& value) { return !value.is_null(); });
+    if (some) json["metrics"][metrics[i]] = std::move(measured[i]);
+  }
+  json["parameters"] = parameters_of(run.space, std::move(choices));
   return json;
 }
 
