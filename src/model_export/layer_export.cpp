@@ -31,6 +31,16 @@ Exports& registry() {
 
 }  // namespace
 
+std::vector<ExportedValue> ExportedLayer::values_in_one_form() {
+  std::vector<ExportedValue> values;
+  const std::size_t count = layer().input_shapes.size();
+  for (std::size_t i = 0; i < count; ++i) values.push_back(value(i));
+  const auto form = values.front().form;
+  if (std::ranges::count(values, form, &ExportedValue::form) == std::ssize(values)) return values;
+  for (std::size_t i = 0; i < count; ++i) values[i] = {image(i)};
+  return values;
+}
+
 void register_layer_export(std::string_view kind, LayerExport functions) {
   registry().add(kind, std::move(functions));
 }

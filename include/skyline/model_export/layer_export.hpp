@@ -25,10 +25,10 @@ struct OnnxAttribute {
   std::variant<std::int64_t, float, std::vector<std::int64_t>> value;
 };
 
-/// One layer of a network on its way into an ONNX graph (opset 17), in its form for inference.
-class OnnxLayer {
+/// One layer of a network on its way into a model of another program, in its form for inference.
+class ExportedLayer {
  public:
-  virtual ~OnnxLayer() = default;
+  virtual ~ExportedLayer() = default;
   virtual const space::Layer& layer() const = 0;
   /// The layer's input in either form, for functions of each value alone.
   virtual ExportedValue value(std::size_t input = 0) = 0;
@@ -36,6 +36,13 @@ class OnnxLayer {
   virtual std::string image(std::size_t input = 0) = 0;
   /// Name of the input as [batch, elements].
   virtual std::string matrix(std::size_t input = 0) = 0;
+  /// All inputs: as they are if they have one form, else as images.
+  std::vector<ExportedValue> values_in_one_form();
+};
+
+/// A layer on its way into an ONNX graph (opset 17).
+class OnnxLayer : public ExportedLayer {
+ public:
   /// Name of a tensor of the layer. @param dims  other ones with as many elements; empty: its own
   virtual std::string tensor(const std::string& name, const std::vector<std::int64_t>& dims = {}) = 0;
   /// Names of constants. @param dims  empty: a scalar
@@ -46,16 +53,9 @@ class OnnxLayer {
                            const std::vector<OnnxAttribute>& attributes = {}) = 0;
 };
 
-/// One layer of a network on its way into the source of a PyTorch module. Its functions return Python
-/// expressions.
-class PytorchLayer {
+/// A layer on its way into the source of a PyTorch module. Its functions return Python expressions.
+class PytorchLayer : public ExportedLayer {
  public:
-  virtual ~PytorchLayer() = default;
-  virtual const space::Layer& layer() const = 0;
-  /// The layer's input, as for OnnxLayer.
-  virtual ExportedValue value(std::size_t input = 0) = 0;
-  virtual std::string image(std::size_t input = 0) = 0;
-  virtual std::string matrix(std::size_t input = 0) = 0;
   /// Gives the layer a module whose parameters have the names of the layer's tensors, and returns it.
   /// @param constructor  e.g. "nn.Conv2d(16, 32, 3)"
   virtual std::string module(const std::string& constructor) = 0;

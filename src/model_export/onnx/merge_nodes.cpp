@@ -1,26 +1,13 @@
 // Kinds that join several inputs, and those that pass values on.
 #include "model_export/onnx/onnx_layers.hpp"
 
-#include <algorithm>
-
 namespace skyline::model_export {
 namespace {
-
-/// The inputs as they are if all have one form, else as images.
-std::vector<ExportedValue> in_one_form(OnnxLayer& layer) {
-  std::vector<ExportedValue> values;
-  const std::size_t count = layer.layer().input_shapes.size();
-  for (std::size_t i = 0; i < count; ++i) values.push_back(layer.value(i));
-  const auto form = values.front().form;
-  if (std::ranges::count(values, form, &ExportedValue::form) == std::ssize(values)) return values;
-  for (std::size_t i = 0; i < count; ++i) values[i] = {layer.image(i)};
-  return values;
-}
 
 /// Joins two at a time.
 auto fold(const char* op) {
   return [op](OnnxLayer& layer) {
-    const std::vector<ExportedValue> values = in_one_form(layer);
+    const std::vector<ExportedValue> values = layer.values_in_one_form();
     ExportedValue result = values.front();
     for (std::size_t i = 1; i < values.size(); ++i) {
       result.name = layer.node(op, {result.name, values[i].name});
@@ -30,7 +17,7 @@ auto fold(const char* op) {
 }
 
 ExportedValue concat(OnnxLayer& layer) {
-  const std::vector<ExportedValue> values = in_one_form(layer);
+  const std::vector<ExportedValue> values = layer.values_in_one_form();
   std::vector<std::string> names;
   for (const ExportedValue& value : values) names.push_back(value.name);
   return {layer.node("Concat", names, {{"axis", std::int64_t{1}}}), values.front().form};

@@ -1,7 +1,6 @@
 #include "model_export/model/sliding_window.hpp"
 #include "model_export/pytorch/pytorch_layers.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace skyline::model_export {
@@ -83,21 +82,10 @@ auto adaptive(const std::string& function) {
   };
 }
 
-/// The inputs in one form: as matrices if all are.
-std::vector<ExportedValue> in_one_form_of(PytorchLayer& layer) {
-  std::vector<ExportedValue> values;
-  const std::size_t count = layer.layer().input_shapes.size();
-  for (std::size_t i = 0; i < count; ++i) values.push_back(layer.value(i));
-  const auto form = values.front().form;
-  if (std::ranges::count(values, form, &ExportedValue::form) == std::ssize(values)) return values;
-  for (std::size_t i = 0; i < count; ++i) values[i] = {layer.image(i)};
-  return values;
-}
-
 auto join(const std::string& before, const std::string& between, const std::string& behind) {
   return [=](PytorchLayer& layer) {
     std::string text;
-    const std::vector<ExportedValue> values = in_one_form_of(layer);
+    const std::vector<ExportedValue> values = layer.values_in_one_form();
     for (const ExportedValue& value : values) text += (text.empty() ? before : between) + value.name;
     return ExportedValue{text + behind, values.front().form};
   };
