@@ -1,4 +1,4 @@
-"""What submit.py and submit_v1.py share: their options, and the command that a job runs."""
+"""The options of submit.py, and the command that a job runs."""
 
 import argparse
 import difflib
@@ -26,14 +26,14 @@ class OneLineParser(argparse.ArgumentParser):
         self.exit(2, f"{self.prog}: {message} (see --help)\n")
 
 
-def parser(description, data_help):
+def parser(description):
     options = OneLineParser(description=description)
     options.add_argument("config", type=pathlib.Path, help="the YAML file of the search; its folder is uploaded as code")
     options.add_argument("--run", required=True, help="the run folder: on NFS that all nodes mount, e.g. /mnt/nfs/runs/mnist")
     options.add_argument("--compute", required=True, help="name of the cluster")
     options.add_argument("--nodes", type=natural, default=1, help="(default 1)")
     options.add_argument("--processes-per-node", type=natural, default=1, help="one for each GPU (default 1)")
-    options.add_argument("--data", help=data_help)
+    options.add_argument("--data", help="the data set: a registered asset (azureml:NAME:VERSION) or a datastore's path")
     options.add_argument("--environment", help="a registered environment (default: built from aml/Dockerfile)")
     options.add_argument("--experiment", default="skyline", help="(default skyline)")
     options.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="replace a setting of the search")
@@ -106,7 +106,7 @@ def check_run(options, parsed):
 
 
 def missing_package(error, packages):
-    """Of an import that failed: one line, and the exit code."""
+    """Prints one line for an import that failed. Returns the exit code."""
     if not (error.name or "").startswith("azure"):
         raise error
     print(f"{pathlib.Path(sys.argv[0]).name}: there is no Python package {error.name}: python3 -m pip install {packages}",
@@ -114,8 +114,8 @@ def missing_package(error, packages):
     return 2
 
 
-def parse(description, data_help, arguments=None):
-    options = parser(description, data_help)
+def parse(description, arguments=None):
+    options = parser(description)
     parsed = options.parse_args(arguments)
     if not parsed.config.is_file():
         options.error(f"{parsed.config}: no such file")

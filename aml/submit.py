@@ -36,7 +36,7 @@ def build(options):
 
 
 def main(arguments=None):
-    options = search_job.parse(__doc__, "the data set: a registered asset (azureml:NAME:VERSION) or a datastore's path", arguments)
+    options = search_job.parse(__doc__, arguments)
     logging.disable(logging.WARNING)  # the SDK's, of its own classes being experimental
     job = build(options)
     if options.dry_run:

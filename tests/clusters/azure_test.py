@@ -1,4 +1,4 @@
-"""Searches as Azure ML would run them: jobs by both SDKs and by job.yml, whose command runs on two hosts as the service
+"""Searches as Azure ML would run them: jobs by the SDK and by job.yml, whose command runs on two hosts as the service
 runs it, by a wrapper process for each slot with the service's variables."""
 
 import contextlib
@@ -7,7 +7,6 @@ import json
 import logging
 import os
 import pathlib
-import shlex
 import shutil
 import subprocess
 import sys
@@ -26,18 +25,17 @@ logging.disable(logging.WARNING)
 
 import search_job  # noqa: E402
 import submit  # noqa: E402
-import submit_v1  # noqa: E402
 
 OPTIONS = ["--run", "/mnt/nfs/runs/a", "--compute", "gpu", "--nodes", "2", "--processes-per-node", "4"]
 CONFIG = str(SOURCE / "configs/synthetic.yaml")
 
 
 def options_of(*more):
-    return search_job.parse("", "", [CONFIG, *OPTIONS, *more, "--dry-run"])
+    return search_job.parse("", [CONFIG, *OPTIONS, *more, "--dry-run"])
 
 
 class Jobs(unittest.TestCase):
-    def test_sdk_v2_carries_distribution_counts_variables_and_command(self):
+    def test_the_sdk_carries_distribution_counts_variables_and_command(self):
         job = submit.build(options_of("--data", "azureml:digits:1", "--set", "search.iterations=2", "--set", "run.seed=7"))
         self.assertEqual(job.command, "skyline-aml synthetic.yaml --data ${{inputs.data}} --run /mnt/nfs/runs/a"
                                       " -- --set search.iterations=2 --set run.seed=7")
@@ -46,15 +44,6 @@ class Jobs(unittest.TestCase):
         self.assertEqual(job.environment_variables, {"CUDA_DEVICE_ORDER": "PCI_BUS_ID"})
         self.assertEqual((job.compute, str(job.code)), ("gpu", str(SOURCE / "configs")))
         self.assertTrue((pathlib.Path(job.environment.build.path) / job.environment.build.dockerfile_path).is_file())
-
-    def test_sdk_v1_carries_the_same(self):
-        job = submit_v1.build(options_of("--data", "/mnt/nfs/digits.h5"))
-        self.assertEqual(job.command, ["skyline-aml", "synthetic.yaml", "--run", "/mnt/nfs/runs/a", "--data", "/mnt/nfs/digits.h5"])
-        config = job.run_config
-        self.assertEqual((config.mpi.process_count_per_node, config.node_count), (4, 2))
-        self.assertEqual(config.communicator, "IntelMpi")
-        self.assertEqual(dict(config.environment_variables), search_job.environment_variables())
-        self.assertEqual(config.target, "gpu")
 
     def test_job_yml_meets_the_schema_and_the_example_it_is(self):
         from azure.ai.ml import load_job
@@ -91,7 +80,7 @@ class Jobs(unittest.TestCase):
                 self.assertTrue(search_job.is_private(pathlib.Path(folder).resolve()), folder)
             text = io.StringIO()
             with contextlib.redirect_stderr(text), self.assertRaises(SystemExit) as end:
-                search_job.parse("", "", [str(config), *OPTIONS, "--dry-run"])
+                search_job.parse("", [str(config), *OPTIONS, "--dry-run"])
             self.assertEqual((end.exception.code, text.getvalue().count("\n")), (2, 1))
             self.assertIn(f"its folder {pathlib.Path(home).resolve()} would be uploaded whole", text.getvalue())
             (pathlib.Path(home) / "configs").mkdir()
@@ -102,26 +91,24 @@ class Jobs(unittest.TestCase):
             config = pathlib.Path(folder).resolve() / "search.yaml"
             config.write_text("x" * 300_000)
             config.with_name("more").write_text("x" * 900_000)
-            for program in (submit, submit_v1):
-                text = io.StringIO()
-                with contextlib.redirect_stdout(text), contextlib.redirect_stderr(io.StringIO()):
-                    program.main([str(config), *OPTIONS, "--dry-run"])
-                self.assertIn(f"uploads {config.parent}: 2 files, 1.2 MB", text.getvalue())
+            text = io.StringIO()
+            with contextlib.redirect_stdout(text), contextlib.redirect_stderr(io.StringIO()):
+                submit.main([str(config), *OPTIONS, "--dry-run"])
+            self.assertIn(f"uploads {config.parent}: 2 files, 1.2 MB", text.getvalue())
 
     def test_a_missing_package_is_one_line_with_the_command_that_installs_it(self):
-        for name, packages in (("submit", "azure-ai-ml azure-identity"), ("submit_v1", "azureml-core")):
-            done = subprocess.run([sys.executable, "-S", SOURCE / f"aml/{name}.py", CONFIG, *OPTIONS, "--dry-run"],
-                                  capture_output=True, text=True, timeout=60)
-            self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertRegex(done.stderr.splitlines()[-1],
-                             rf"{name}.py: there is no Python package azure\S*: python3 -m pip install {packages}")
-            self.assertNotIn("Traceback", done.stderr)
+        done = subprocess.run([sys.executable, "-S", SOURCE / "aml/submit.py", CONFIG, *OPTIONS, "--dry-run"],
+                              capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertRegex(done.stderr.splitlines()[-1], r"submit.py: there is no Python package azure\S*: "
+                                                       "python3 -m pip install azure-ai-ml azure-identity")
+        self.assertNotIn("Traceback", done.stderr)
 
     def test_mistakes_are_one_line(self):
         def error_of(*arguments):
             text = io.StringIO()
             with contextlib.redirect_stderr(text), self.assertRaises(SystemExit) as end:
-                search_job.parse("", "", list(arguments))
+                search_job.parse("", list(arguments))
             self.assertEqual(end.exception.code, 2)
             self.assertEqual(text.getvalue().count("\n"), 1, text.getvalue())
             return text.getvalue()
@@ -138,10 +125,10 @@ class Jobs(unittest.TestCase):
         with unittest.mock.patch.dict(os.environ, SKYLINE=str(program)):
             self.assertIn("--set: unknown key `itertions`, did you mean `iterations`? in search.itertions",
                           error_of(CONFIG, *OPTIONS, "--set", "search.itertions=3", "--dry-run"))
-            search_job.parse("", "", [str(CONFIG), *OPTIONS, "--set", "search.iterations=3", "--set",
+            search_job.parse("", [str(CONFIG), *OPTIONS, "--set", "search.iterations=3", "--set",
                                       "space.parameters.width.choice=[8]", "--dry-run"])
             program.write_text("#!/bin/sh\nexit 127\n")  # built for another machine
-            search_job.parse("", "", [str(CONFIG), *OPTIONS, "--set", "search.itertions=3", "--dry-run"])
+            search_job.parse("", [str(CONFIG), *OPTIONS, "--set", "search.itertions=3", "--dry-run"])
         for run in ("runs/a", "~/runs/a"):
             self.assertIn(f"--run: expected a path from the root, of a mount that the job has, got {run}",
                           error_of(CONFIG, *OPTIONS, "--run", run, "--dry-run"))
@@ -184,7 +171,7 @@ class AsTheServiceRunsIt(unittest.TestCase):
 
     def command_of(self, run, *settings):
         more = [part for setting in settings for part in ("--set", setting)]
-        options = search_job.parse("", "", [CONFIG, "--run", str(run), "--compute", "c", "--dry-run", *more])
+        options = search_job.parse("", [CONFIG, "--run", str(run), "--compute", "c", "--dry-run", *more])
         return submit.build(options).command
 
     def test_two_hosts_search_together_and_leave_their_results_in_outputs(self):
@@ -204,18 +191,16 @@ class AsTheServiceRunsIt(unittest.TestCase):
                     for folder in (run, alone)]
         self.assertEqual(journals[0], journals[1])
 
-    def test_the_jobs_of_all_three_ways_run_the_same_search(self):
+    def test_the_jobs_of_both_ways_run_the_same_search(self):
         """The words that reach the search, from each job's command as the service would fill it in."""
         from azure.ai.ml import load_job
 
         settings = ["--set", "search.iterations=2"]
-        v2 = submit.build(search_job.parse("", "", [CONFIG, "--run", "/nfs/a", "--compute", "c", "--dry-run", *settings,
-                                                    "--data", "azureml:digits:1"]))
-        v1 = submit_v1.build(search_job.parse("", "", [CONFIG, "--run", "/nfs/a", "--compute", "c", "--dry-run", *settings,
-                                                       "--data", "/data/d.h5"]))
+        job = submit.build(search_job.parse("", [CONFIG, "--run", "/nfs/a", "--compute", "c", "--dry-run", *settings,
+                                            "--data", "azureml:digits:1"]))
         line = ["search", "synthetic.yaml", "--run", "/nfs/a", "--resume", "--wait", "3m", "--set", "data.file=/data/d.h5"]
         yml = load_job(SOURCE / "aml/job.yml").command.replace("${{inputs.runs}}", "/nfs")
-        for command, expected in ((v2.command, [*line, *settings]), (shlex.join(v1.command), [*line, *settings]),
+        for command, expected in ((job.command, [*line, *settings]),
                                   (yml, [word.replace("/nfs/a", "/nfs/mnist_cnn").replace("synthetic", "mnist_cnn")
                                          for word in line])):
             command = command.replace("${{inputs.data}}", "/data/d.h5")
