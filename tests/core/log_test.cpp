@@ -4,6 +4,7 @@
 
 #include "core/log_background.hpp"
 #include "core/system/may_block.hpp"
+#include "store/fixtures/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 
 #include <algorithm>
@@ -29,11 +30,9 @@ using ::testing::Not;
 
 class Log : public ::testing::Test {
  protected:
-  Log() { std::filesystem::create_directories(folder_); }
   ~Log() override {
     log::stop();
     log::start({});
-    std::filesystem::remove_all(folder_);
   }
   std::string file() const { return (folder_ / "run.log").string(); }
   std::vector<std::string> lines() const {
@@ -44,8 +43,7 @@ class Log : public ::testing::Test {
   }
 
  private:
-  std::filesystem::path folder_ =
-      std::filesystem::temp_directory_path() / ("skyline_log_test_" + std::to_string(getpid()));
+  const testing::ScratchFolder folder_;
 };
 
 TEST_F(Log, FileLinesCarryDateLevelAndPrefix) {

@@ -1,34 +1,21 @@
 #include "machine/fake_system.hpp"
 
 #include <fstream>
-#include <stdexcept>
-
-#include <stdlib.h>
 
 namespace skyline::machine::testing {
 
 namespace fs = std::filesystem;
 
-FakeSystem::FakeSystem() {
-  std::string name = (fs::temp_directory_path() / "skyline-system-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
-  root_ = name;
-}
-
-FakeSystem::~FakeSystem() {
-  fs::remove_all(root_);
-}
-
 void FakeSystem::write(const fs::path& file, const std::string& text) {
-  fs::create_directories((root_ / file).parent_path());
-  std::ofstream(root_ / file) << text << '\n';
+  fs::create_directories((root() / file).parent_path());
+  std::ofstream(root() / file) << text << '\n';
 }
 
 /// A relative link, as the system's own are.
 void FakeSystem::link(const fs::path& from, const fs::path& to) {
-  fs::create_directories((root_ / from).parent_path());
-  fs::create_directories(root_ / to);
-  fs::create_symlink(fs::relative(root_ / to, (root_ / from).parent_path()), root_ / from);
+  fs::create_directories((root() / from).parent_path());
+  fs::create_directories(root() / to);
+  fs::create_symlink(fs::relative(root() / to, (root() / from).parent_path()), root() / from);
 }
 
 void FakeSystem::add(const FakePciDevice& device) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "store/fixtures/scratch_folder.hpp"
+
 #include <filesystem>
 #include <string>
 
@@ -28,12 +30,7 @@ struct FakePort {
 /// A folder with the files that a Linux system describes its devices by, gone with the object.
 class FakeSystem {
  public:
-  FakeSystem();
-  ~FakeSystem();
-  FakeSystem(const FakeSystem&) = delete;
-  FakeSystem& operator=(const FakeSystem&) = delete;
-
-  const std::filesystem::path& root() const { return root_; }
+  const std::filesystem::path& root() const { return folder_.path(); }
   void write(const std::filesystem::path& file, const std::string& text);
   /// Adds the device; those above it on its path need no files.
   void add(const FakePciDevice& device);
@@ -42,7 +39,7 @@ class FakeSystem {
  private:
   void link(const std::filesystem::path& from, const std::filesystem::path& to);
 
-  std::filesystem::path root_;
+  skyline::testing::ScratchFolder folder_;
 };
 
 }  // namespace skyline::machine::testing

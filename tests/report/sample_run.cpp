@@ -121,16 +121,8 @@ run::RunState SampleRun::state() const {
 }
 
 SampleFolder::SampleFolder() {
-  static int count = 0;
-  const std::string name = "skyline_report_" + std::to_string(::getpid()) + "_" + std::to_string(count++);
-  paths_.root = std::filesystem::temp_directory_path() / name;
-  std::filesystem::create_directories(paths_.root / "weights");
-  std::filesystem::create_directories(paths_.root / "logs");
-}
-
-SampleFolder::~SampleFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(paths_.root, ignored);
+  std::filesystem::create_directories(folder_ / "weights");
+  std::filesystem::create_directories(folder_ / "logs");
 }
 
 void SampleFolder::write(const std::filesystem::path& path, const std::string& text) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "report/report.hpp"
+#include "store/fixtures/scratch_folder.hpp"
 
 #include <filesystem>
 #include <string>
@@ -57,14 +58,12 @@ struct SampleRun {
 class SampleFolder {
  public:
   SampleFolder();
-  ~SampleFolder();
-  SampleFolder(const SampleFolder&) = delete;
-  SampleFolder& operator=(const SampleFolder&) = delete;
   const store::RunPaths& paths() const { return paths_; }
   void write(const std::filesystem::path& path, const std::string& text) const;
 
  private:
-  store::RunPaths paths_;
+  ScratchFolder folder_;
+  store::RunPaths paths_{folder_.path()};
 };
 
 /// The whole file; a failed read is an empty text.

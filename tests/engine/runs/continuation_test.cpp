@@ -48,7 +48,7 @@ class Continuation : public ::testing::Test {
   }
 
   std::unique_ptr<comm::Environment> environment_ = comm::make_local_environment();
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
   const store::RunPaths paths_{folder_.path()};
 };
 

@@ -33,7 +33,7 @@ class Extension : public ::testing::Test {
     std::ofstream(journal()) << kept;
   }
 
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
 
  private:
   std::unique_ptr<comm::Environment> environment_ = comm::make_local_environment();
@@ -81,7 +81,7 @@ TEST_F(Extension, GoesOnAfterTheFullTrainingOfAFinishedRun) {
     // The search asks for what it would have asked without the full training in between.
     std::vector<std::string> searched;
     {
-      const TemporaryFolder folder;
+      const ScratchFolder folder;
       const auto environment = comm::make_local_environment();
       RunSpec straight = with_iterations(4, window);
       straight.final_epochs.reset();

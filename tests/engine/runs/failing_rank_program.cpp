@@ -17,7 +17,7 @@ int main(int, char** arguments) {
   const bool fails = rank == std::stoi(arguments[1]);
   std::atomic<int> begun{0};
   {
-    const engine::TemporaryFolder own_folder;
+    const engine::ScratchFolder own_folder;
     engine::RunSpec spec = engine::evolution_spec();
     spec.options.keep_weights = engine::KeepWeights::kAll;
     spec.options.slots = 2;

@@ -33,7 +33,7 @@ class LocalRun : public ::testing::Test {
     return run_in(*environment_, folder_.path(), spec, resume);
   }
   RigRun run_of_its_own(const RunSpec& spec) {
-    const TemporaryFolder folder;
+    const ScratchFolder folder;
     return run_in(*environment_, folder.path(), spec);
   }
   std::string resume_error(const RunSpec& spec) {
@@ -41,7 +41,7 @@ class LocalRun : public ::testing::Test {
   }
   /// Lines of the run's log, on one processor, that say `text`.
   long lines_with(const std::string& text, const RunSpec& spec) {
-    const TemporaryFolder folder;
+    const ScratchFolder folder;
     const std::string file = folder.path() / "log";
     environment_->use_processors({environment_->place().processors.front()});
     log::start({.file = file, .prefix = "", .terminal_level = log::Level::kError});
@@ -56,7 +56,7 @@ class LocalRun : public ::testing::Test {
 
  private:
   std::unique_ptr<comm::Environment> environment_ = comm::make_local_environment();
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
 };
 
 TEST_F(LocalRun, TellsItsObserverWhatHappens) {

@@ -56,7 +56,7 @@ class SlotCheckpointsTest : public ::testing::Test {
     return done;
   }
 
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
   store::RunPaths paths_{folder_.path()};
   store::StorageThread storage_;
   std::atomic<bool> stop_{false};

@@ -21,7 +21,7 @@ namespace {
 /// How a process ended in whose slot `act` was done, and the crash that its running trial keeps: "11, kept
 /// 11".
 std::string end_of(const std::function<void()>& act) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const store::RunPaths paths{folder.path()};
   std::filesystem::create_directories(paths.checkpoints());
   const pid_t child = ::fork();
@@ -73,7 +73,7 @@ TEST(CrashSignals, KeepNothingOfASignalThatSomebodySent) {
 TEST(CrashSignals, GiveTheEarlierHandlersBack) {
   struct sigaction before {};
   ::sigaction(SIGSEGV, nullptr, &before);
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   store::RunningTrials running({folder.path()}, 0, 1, "job", "");
   { const CrashSignals crashes(running); }
   struct sigaction after {};

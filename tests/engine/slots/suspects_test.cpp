@@ -52,7 +52,7 @@ class SuspectsTest : public ::testing::Test {
   }
   SuspectTrials found(bool resume = true) { return find_suspects(environment->world(), paths, resume); }
 
-  TemporaryFolder folder;
+  ScratchFolder folder;
   store::RunPaths paths{folder.path() / "run"};
   std::filesystem::path counter = folder.path() / "memory.events";
   std::unique_ptr<comm::Environment> environment = comm::make_local_environment();

@@ -109,7 +109,7 @@ class InheritingRun : public ::testing::Test {
 
  private:
   std::unique_ptr<comm::Environment> environment_ = comm::make_local_environment();
-  TemporaryFolder folder_;
+  ScratchFolder folder_;
 };
 
 TEST_F(InheritingRun, GivesChildrenTheWeightsThatTheJournalNames) {
