@@ -2,6 +2,9 @@
 #include "report/sample_run.hpp"
 #include "support/yaml_config.hpp"
 
+#include <map>
+#include <string>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -30,6 +33,10 @@ class SearchStateCsv : public ::testing::Test {
     write_search_state_csv(folder.paths(), run.inputs());
     seen_ = read_by_python(folder.paths().search_state_csv());
   }
+  /// Compares some cells of a row.
+  static void expect_row(std::size_t row, const std::map<std::string, std::string>& cells) {
+    for (const auto& [name, text] : cells) EXPECT_EQ(seen_.at("rows").at(row).at(name), text) << name;
+  }
   static inline nlohmann::json seen_;
 };
 
@@ -50,58 +57,42 @@ TEST_F(SearchStateCsv, ReadsBackInPandasWithArchaisColumns) {
 }
 
 TEST_F(SearchStateCsv, HasARowForEachSearchTrialAndNoneForFullTraining) {
-  const nlohmann::json& rows = seen_.at("rows");
-  ASSERT_EQ(rows.size(), 4U);
-  EXPECT_EQ(rows[1].at("archid"), kArchaiId1);
-  EXPECT_EQ(rows[1].at("arch_id"), "9999999999999999");
-  EXPECT_EQ(rows[1].at("depth"), "9");
-  EXPECT_EQ(rows[1].at("validation_accuracy"), "0.98125");
-  EXPECT_EQ(rows[1].at("flops"), "465200000");
-  EXPECT_EQ(rows[1].at("macs"), "232600000");
-  EXPECT_EQ(rows[1].at("latency_ms"), "4.5");
-  EXPECT_EQ(rows[1].at("is_pareto"), "True");
-  EXPECT_EQ(rows[1].at("epochs"), "0.5");
-  EXPECT_EQ(rows[1].at("status"), "ok");
-  EXPECT_EQ(rows[1].at("parent"), "");
+  EXPECT_EQ(seen_.at("rows").size(), 4U);
+  expect_row(1, {{"archid", kArchaiId1},
+                 {"arch_id", "9999999999999999"},
+                 {"depth", "9"},
+                 {"validation_accuracy", "0.98125"},
+                 {"flops", "465200000"},
+                 {"macs", "232600000"},
+                 {"latency_ms", "4.5"},
+                 {"is_pareto", "True"},
+                 {"epochs", "0.5"},
+                 {"status", "ok"},
+                 {"parent", ""}});
 }
 
 TEST_F(SearchStateCsv, NamesOneParentOrTwoByArchaisIds) {
-  const nlohmann::json& rows = seen_.at("rows");
-  ASSERT_EQ(rows.size(), 4U);
-  EXPECT_EQ(rows[0].at("archid"), kArchaiId0);
-  EXPECT_EQ(rows[2].at("parent"), kArchaiId0);
-  EXPECT_EQ(rows[2].at("parents"), "");
-  EXPECT_EQ(rows[3].at("parent"), "");
-  EXPECT_EQ(rows[3].at("parents"), std::string(kArchaiId0) + "," + kArchaiId1);
+  expect_row(0, {{"archid", kArchaiId0}});
+  expect_row(2, {{"parent", kArchaiId0}, {"parents", ""}});
+  expect_row(3, {{"parent", ""}, {"parents", std::string(kArchaiId0) + "," + kArchaiId1}});
 }
 
 TEST_F(SearchStateCsv, LeavesWhatDoesNotApplyEmpty) {
-  const nlohmann::json& rows = seen_.at("rows");
-  ASSERT_EQ(rows.size(), 4U);
-  EXPECT_EQ(rows[2].at("inherited_from"), "1");
-  EXPECT_EQ(rows[2].at("inherited_share"), "0.75");
-  EXPECT_EQ(rows[2].at("continued_from"), "");
-  EXPECT_EQ(rows[0].at("inherited_from"), "");
-  EXPECT_EQ(rows[0].at("inherited_share"), "");
+  expect_row(2, {{"inherited_from", "1"}, {"inherited_share", "0.75"}, {"continued_from", ""}});
+  expect_row(0, {{"inherited_from", ""}, {"inherited_share", ""}});
 }
 
 TEST_F(SearchStateCsv, KeepsAFailedTrialWithItsCostsAndWithoutMeasurements) {
-  const nlohmann::json& rows = seen_.at("rows");
-  ASSERT_EQ(rows.size(), 4U);
-  EXPECT_EQ(rows[3].at("status"), "diverged");
-  EXPECT_EQ(rows[3].at("validation_accuracy"), "");
-  EXPECT_EQ(rows[3].at("flops"), "100000");
-  EXPECT_EQ(rows[3].at("is_pareto"), "False");
+  expect_row(
+      3, {{"status", "diverged"}, {"validation_accuracy", ""}, {"flops", "100000"}, {"is_pareto", "False"}});
 }
 
 TEST_F(SearchStateCsv, GivesAllTrialsOfAnIterationTheTimeOfItsEnd) {
-  const nlohmann::json& rows = seen_.at("rows");
-  ASSERT_EQ(rows.size(), 4U);
   // Iteration 0 ends with trial 1, at 36 + 4.31 s; iteration 1 with trial 3, at 108 + 4.31 s.
-  EXPECT_EQ(rows[0].at("search_walltime_hours"), "0.011197");
-  EXPECT_EQ(rows[1].at("search_walltime_hours"), "0.011197");
-  EXPECT_EQ(rows[2].at("search_walltime_hours"), "0.031197");
-  EXPECT_EQ(rows[3].at("iteration_num"), "1");
+  expect_row(0, {{"search_walltime_hours", "0.011197"}});
+  expect_row(1, {{"search_walltime_hours", "0.011197"}});
+  expect_row(2, {{"search_walltime_hours", "0.031197"}});
+  expect_row(3, {{"iteration_num", "1"}});
 }
 
 TEST_F(SearchStateCsv, QuotesCommasQuotesAndLineEndsAndRenamesAParameterThatHasAColumnsName) {

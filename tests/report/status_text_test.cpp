@@ -35,6 +35,49 @@ RunStatus sample_status(const std::string& state) {
   return status;
 }
 
+TEST(RunStatus, ReadsBackWhatItWrote) {
+  RunStatus status = sample_status("stopped");
+  status.phase = "final";
+  status.elapsed_s = 12.5;
+  status.updated = 1.7e9;
+  status.recent = {"trial 1 committed", "a \"quoted\" line"};
+  EXPECT_EQ(RunStatus::parse(status.to_json(), "status.json"), status);
+
+  status.eta_s.reset();
+  status.ending = JobEnding{"812_3", 2, 76};
+  EXPECT_EQ(RunStatus::parse(status.to_json(), "status.json"), status);
+}
+
+TEST(RunStatus, RefusesATextThatIsNoStatusAndNamesTheFile) {
+  const auto parse = [](const std::string& text) {
+    return testing::user_error_of([&] { RunStatus::parse(text, "runs/x/status.json"); });
+  };
+  EXPECT_THAT(parse("{"), StartsWith("runs/x/status.json: expected the status of a run, got "));
+  EXPECT_THAT(parse("{\"state\": 3}"), StartsWith("runs/x/status.json: expected the status of a run"));
+  EXPECT_THAT(parse("[]"), StartsWith("runs/x/status.json: expected the status of a run"));
+}
+
+TEST(RunStatus, RefusesNumbersThatNoRunHas) {
+  RunStatus status;
+  status.done = 33;
+  status.elapsed_s = 12.5;
+  const std::string text = status.to_json();
+  const auto error_with = [&](const std::string& found, const std::string& other) {
+    std::string changed = text;
+    changed.replace(changed.find(found), found.size(), other);
+    return testing::user_error_of([&] { RunStatus::parse(changed, "status.json"); });
+  };
+  for (const std::string number : {"-1", "1e300", "123456789012345678901234567890"}) {
+    EXPECT_THAT(error_with("33", number), StartsWith("status.json: expected the status of a run, got "));
+    EXPECT_THAT(error_with("12.5", number), StartsWith("status.json: expected the status of a run, got "));
+  }
+}
+
+TEST(RunStatus, RefusesNestingWithoutEnd) {
+  EXPECT_THAT(testing::user_error_of([&] { RunStatus::parse(std::string(3'000'000, '['), "status.json"); }),
+              StartsWith("status.json: expected the status of a run"));
+}
+
 /// A run folder with this status and a journal of a header, three trials and a lost rank.
 void fill(const testing::SampleFolder& folder, const RunStatus& status) {
   const std::string trial = "{\"position\":0}\n";
