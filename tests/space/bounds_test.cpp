@@ -61,16 +61,15 @@ TEST(SpaceBounds, ParametersHaveAMillionValuesInAll) {
       "parameters: {w: {range: [1, 100000], each: true}}\nnetwork:\n"
       "  - {repeat: 20, body: [{linear: {features: $w}}]}\n" +
       kLinear;
-  EXPECT_EQ(
-      bounded_error(space),
-      "a.yaml:3:25: space.network[0].body[0]: the parameters of the space have more than 1000000 values in "
-      "all");
+  EXPECT_EQ(bounded_error(space),
+            "a.yaml:3:25: space.network[0].body[0]: the parameters of the space have more than 1000000 "
+            "values in all");
   std::string parameters;
   for (int i = 0; i < 20; ++i)
     parameters += "  w" + std::to_string(i) + ": {range: [1, 100000], each: true}\n";
-  EXPECT_EQ(bounded_error("parameters:\n" + parameters + "network:\n" + kLinear),
-            "a.yaml:12:8: space.parameters.w10: the parameters of the space have more than 1000000 values in "
-            "all");
+  EXPECT_EQ(
+      bounded_error("parameters:\n" + parameters + "network:\n" + kLinear),
+      "a.yaml:12:8: space.parameters.w10: the parameters of the space have more than 1000000 values in all");
   parameters.clear();
   for (int i = 0; i < 501; ++i) parameters += "  w" + std::to_string(i) + ": {range: [1, 2]}\n";
   EXPECT_EQ(bounded_error("parameters:\n" + parameters + "network:\n" + kLinear),
@@ -117,11 +116,10 @@ TEST(SpaceBounds, WhatIsTooLargeIsNamedWithItsPlace) {
   EXPECT_THAT(bounded_error("parameters: {a: {range: [1, 100]}, b: {range: [1, 100]}}\nnetwork:\n" +
                             repeated("  - {relu: , when: $a == $b * $b + 3}\n", 5'000) + kLinear),
               ::testing::MatchesRegex("a.yaml:[0-9]+:5: space.network.[0-9]+.: the space takes too long .*"));
-  EXPECT_EQ(
-      bounded_error("blocks:\n  a: [" + repeated("relu, ", 2'000) + "tanh]\nnetwork:\n" +
-                    repeated("  - a\n", 20) + kLinear),
-      "a.yaml:2:11893: space.blocks.a[1981]: the space has more than 20000 items once its blocks are put "
-      "in where they are used");
+  EXPECT_EQ(bounded_error("blocks:\n  a: [" + repeated("relu, ", 2'000) + "tanh]\nnetwork:\n" +
+                          repeated("  - a\n", 20) + kLinear),
+            "a.yaml:2:11893: space.blocks.a[1981]: the space has more than 20000 items once its blocks are "
+            "put in where they are used");
 }
 
 TEST(SpaceBounds, ConnectionsOfANetworkAreCounted) {

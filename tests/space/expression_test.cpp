@@ -49,8 +49,10 @@ std::int64_t integer_of(const std::string& text) {
   return std::get<std::int64_t>(value_of(text));
 }
 
-std::string expression_error(const std::string& text) {
-  return user_error_of([&] { value_of(text); });
+/// Expects that an expression is refused, with this problem. @param shown  of the text; empty: all
+void refuses(const std::string& text, const std::string& problem, const std::string& shown = "") {
+  EXPECT_EQ(user_error_of([&] { value_of(text); }),
+            "a.yaml:7:1: in `" + (shown.empty() ? text : shown) + "`: " + problem);
 }
 
 TEST(Expression, WordsNumbersAndFlagsAreThemselves) {
@@ -92,8 +94,7 @@ TEST(Expression, AQuotedScalarWithAParameterIsAnExpression) {
 
 TEST(Expression, AParameterAloneMayBeAWord) {
   EXPECT_EQ(value_of("$padding"), Value(std::string("same")));
-  EXPECT_EQ(expression_error("$padding + 1"),
-            "a.yaml:7:1: in `$padding + 1`: cannot calculate with `$padding`, which may be same");
+  refuses("$padding + 1", "cannot calculate with `$padding`, which may be same");
 }
 
 TEST(Expression, MarksTheParametersThatItReads) {
@@ -133,60 +134,42 @@ TEST(Expression, ReadsOnlyWhatItsValueDependsOn) {
 }
 
 TEST(Expression, AComparisonThatNeverHoldsIsAMistakeUnlessTheValueIsGivenToABlock) {
-  EXPECT_EQ(expression_error("$padding == sane"),
-            "a.yaml:7:1: in `$padding == sane`: `$padding` is never sane, did you mean `same`?");
-  EXPECT_EQ(expression_error("$width == 257"),
-            "a.yaml:7:1: in `$width == 257`: `$width` is never 257, known here: 16, 32");
+  refuses("$padding == sane", "`$padding` is never sane, did you mean `same`?");
+  refuses("$width == 257", "`$width` is never 257, known here: 16, 32");
   EXPECT_EQ(value_of("$given == sane"), Value(false));
 }
 
 TEST(Expression, RefusesToMixWordsFlagsAndNumbers) {
-  EXPECT_EQ(expression_error("$width and true"),
-            "a.yaml:7:1: in `$width and true`: expected true or false, got 16");
-  EXPECT_EQ(expression_error("$padding < 3"),
-            "a.yaml:7:1: in `$padding < 3`: cannot calculate with `$padding`, which may be same");
-  EXPECT_EQ(expression_error("$width + same"), "a.yaml:7:1: in `$width + same`: cannot calculate with same");
-  EXPECT_EQ(expression_error("($width == 16) + 1"),
-            "a.yaml:7:1: in `($width == 16) + 1`: cannot calculate with true");
-  EXPECT_EQ(expression_error("$width = 16"), "a.yaml:7:1: in `$width = 16`: expected `==`, got `=`");
-  EXPECT_EQ(expression_error("if($width == 16, 1)"),
-            "a.yaml:7:1: in `if($width == 16, 1)`: expected if(condition, value, other value)");
-  EXPECT_EQ(expression_error("2 ** ($width - 17)"),
-            "a.yaml:7:1: in `2 ** ($width - 17)`: a whole number to the power of -1");
-  EXPECT_EQ(expression_error("$width ** 99"),
-            "a.yaml:7:1: in `$width ** 99`: the result does not fit into 64 bits");
+  refuses("$width and true", "expected true or false, got 16");
+  refuses("$padding < 3", "cannot calculate with `$padding`, which may be same");
+  refuses("$width + same", "cannot calculate with same");
+  refuses("($width == 16) + 1", "cannot calculate with true");
+  refuses("$width = 16", "expected `==`, got `=`");
+  refuses("if($width == 16, 1)", "expected if(condition, value, other value)");
+  refuses("2 ** ($width - 17)", "a whole number to the power of -1");
+  refuses("$width ** 99", "the result does not fit into 64 bits");
 }
 
 TEST(Expression, NamesWhatIsWrong) {
-  EXPECT_EQ(expression_error("$widht * 2"),
-            "a.yaml:7:1: in `$widht * 2`: unknown parameter `$widht`, did you mean `$width`?");
-  EXPECT_EQ(expression_error("$clases"),
-            "a.yaml:7:1: in `$clases`: unknown parameter `$clases`, did you mean `$classes`?");
-  EXPECT_EQ(expression_error("$width +"),
-            "a.yaml:7:1: in `$width +`: expected a number, a `$name` or `(`, got the end");
-  EXPECT_EQ(expression_error("($width"), "a.yaml:7:1: in `($width`: expected `)`, got the end");
-  EXPECT_EQ(expression_error("$width 2"), "a.yaml:7:1: in `$width 2`: expected an operator, got `2`");
-  EXPECT_EQ(expression_error("mix($width, 2)"),
-            "a.yaml:7:1: in `mix($width, 2)`: unknown function `mix`, did you mean `min`?");
-  EXPECT_EQ(expression_error("2x + $width"), "a.yaml:7:1: in `2x + $width`: `2x` is not a number");
-  EXPECT_EQ(expression_error("$"),
-            "a.yaml:7:1: in `$`: unknown parameter `$`, known here: $classes, $width, $ratio, $padding");
-  EXPECT_EQ(expression_error(std::string(1000, '(') + "$width"),
-            "a.yaml:7:1: in `" + std::string(57, '(') + "...`: nested too deeply");
+  refuses("$widht * 2", "unknown parameter `$widht`, did you mean `$width`?");
+  refuses("$clases", "unknown parameter `$clases`, did you mean `$classes`?");
+  refuses("$width +", "expected a number, a `$name` or `(`, got the end");
+  refuses("($width", "expected `)`, got the end");
+  refuses("$width 2", "expected an operator, got `2`");
+  refuses("mix($width, 2)", "unknown function `mix`, did you mean `min`?");
+  refuses("2x + $width", "`2x` is not a number");
+  refuses("$", "unknown parameter `$`, known here: $classes, $width, $ratio, $padding");
+  refuses(std::string(1000, '(') + "$width", "nested too deeply", std::string(57, '(') + "...");
 }
 
 TEST(Expression, RefusesArithmeticThatIsNotExact) {
-  EXPECT_EQ(expression_error("$width / 3"),
-            "a.yaml:7:1: in `$width / 3`: 16 is not divisible by 3 (`//` rounds down)");
-  EXPECT_EQ(expression_error("$width / 0"), "a.yaml:7:1: in `$width / 0`: division of 16 by zero");
-  EXPECT_EQ(expression_error("$width % 0"), "a.yaml:7:1: in `$width % 0`: division of 16 by zero");
-  EXPECT_EQ(expression_error("$width / 0.0"),
-            "a.yaml:7:1: in `$width / 0.0`: the result is not a finite number");
-  EXPECT_EQ(expression_error("$width % 0.5"), "a.yaml:7:1: in `$width % 0.5`: % takes whole numbers only");
-  EXPECT_EQ(expression_error("$width * 9223372036854775807"),
-            "a.yaml:7:1: in `$width * 9223372036854775807`: the result does not fit into 64 bits");
-  EXPECT_EQ(expression_error("(-9223372036854775807 - 1) / (0 - 1)"),
-            "a.yaml:7:1: in `(-9223372036854775807 - 1) / (0 - 1)`: the result does not fit into 64 bits");
+  refuses("$width / 3", "16 is not divisible by 3 (`//` rounds down)");
+  refuses("$width / 0", "division of 16 by zero");
+  refuses("$width % 0", "division of 16 by zero");
+  refuses("$width / 0.0", "the result is not a finite number");
+  refuses("$width % 0.5", "% takes whole numbers only");
+  refuses("$width * 9223372036854775807", "the result does not fit into 64 bits");
+  refuses("(-9223372036854775807 - 1) / (0 - 1)", "the result does not fit into 64 bits");
 }
 
 }  // namespace

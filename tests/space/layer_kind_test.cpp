@@ -168,14 +168,12 @@ TEST(Conv2d, RefusesWhatDoesNotFit) {
   EXPECT_EQ(layer_error("- conv2d: {channels: 8, kernel: 3, padding: full}"),
             "a.yaml:2:45: space.network[0].conv2d.padding: layer conv2d: expected same or a whole number, "
             "got full");
-  EXPECT_EQ(
-      layer_error("- conv2d: {channels: 0, kernel: 3}"),
-      "a.yaml:2:22: space.network[0].conv2d.channels: layer conv2d: expected a whole number of at least "
-      "1, got 0");
-  EXPECT_EQ(
-      layer_error("- conv2d: {channels: 8.5, kernel: 3}"),
-      "a.yaml:2:22: space.network[0].conv2d.channels: layer conv2d: expected a whole number of at least "
-      "1, got 8.5");
+  EXPECT_EQ(layer_error("- conv2d: {channels: 0, kernel: 3}"),
+            "a.yaml:2:22: space.network[0].conv2d.channels: layer conv2d: expected a whole number of at "
+            "least 1, got 0");
+  EXPECT_EQ(layer_error("- conv2d: {channels: 8.5, kernel: 3}"),
+            "a.yaml:2:22: space.network[0].conv2d.channels: layer conv2d: expected a whole number of at "
+            "least 1, got 8.5");
   EXPECT_EQ(layer_error("- conv2d: {channels: 8, kernel: 3, bias: 1}"),
             "a.yaml:2:42: space.network[0].conv2d.bias: layer conv2d: expected true or false, got 1");
   EXPECT_EQ(layer_error("- conv2d: {channels: 8}"),
@@ -185,8 +183,7 @@ TEST(Conv2d, RefusesWhatDoesNotFit) {
 TEST(Conv2d, RefusesSizesThatWouldOverflow) {
   EXPECT_EQ(layer_error("- conv2d: {channels: 2000000, kernel: 3}"),
             "a.yaml:2:22: space.network[0].conv2d.channels: layer conv2d: expected a whole number of at most "
-            "1048576, "
-            "got 2000000");
+            "1048576, got 2000000");
   EXPECT_EQ(layer_error("- conv2d: {channels: 1000000, kernel: 1}\n- conv2d: {channels: 1000000, kernel: 1}"),
             "a.yaml:3:11: space.network[1].conv2d: layer conv2d_1: the layer is too large");
 }
@@ -211,14 +208,12 @@ TEST(BatchNorm, RefusesImpossibleConstants) {
   EXPECT_EQ(
       layer_error("- batch_norm: {epsilon: 0}"),
       "a.yaml:2:25: space.network[0].batch_norm.epsilon: layer batch_norm: expected a number above 0, got 0");
-  EXPECT_EQ(
-      layer_error("- batch_norm: {momentum: 1.5}"),
-      "a.yaml:2:26: space.network[0].batch_norm.momentum: layer batch_norm: expected a number from 0 to "
-      "1, got 1.5");
-  EXPECT_EQ(
-      layer_error("- batch_norm: {momentum: high}"),
-      "a.yaml:2:26: space.network[0].batch_norm.momentum: layer batch_norm: expected a number from 0 to "
-      "1, got high");
+  EXPECT_EQ(layer_error("- batch_norm: {momentum: 1.5}"),
+            "a.yaml:2:26: space.network[0].batch_norm.momentum: layer batch_norm: expected a number from 0 "
+            "to 1, got 1.5");
+  EXPECT_EQ(layer_error("- batch_norm: {momentum: high}"),
+            "a.yaml:2:26: space.network[0].batch_norm.momentum: layer batch_norm: expected a number from 0 "
+            "to 1, got high");
 }
 
 TEST(Dropout, HasAProbabilityAndNothingElse) {
@@ -228,11 +223,11 @@ TEST(Dropout, HasAProbabilityAndNothingElse) {
   EXPECT_DOUBLE_EQ(attribute_number(layer, "probability"), 0.25);
   EXPECT_DOUBLE_EQ(attribute_number(network_from_yaml("[dropout]", kImages).layers[0], "probability"), 0.5);
   EXPECT_EQ(layer_error("- dropout: {probability: 1}"),
-            "a.yaml:2:26: space.network[0].dropout.probability: layer dropout: expected a number of at "
-            "least 0 and below 1, got 1");
+            "a.yaml:2:26: space.network[0].dropout.probability: layer dropout: expected a number of at least "
+            "0 and below 1, got 1");
   EXPECT_EQ(layer_error("- dropout: {probability: -0.1}"),
-            "a.yaml:2:26: space.network[0].dropout.probability: layer dropout: expected a number of at "
-            "least 0 and below 1, got -0.1");
+            "a.yaml:2:26: space.network[0].dropout.probability: layer dropout: expected a number of at least "
+            "0 and below 1, got -0.1");
 }
 
 TEST(MaxPool, StrideIsTheKernelUnlessGiven) {
