@@ -42,6 +42,20 @@ void expect_same(const std::vector<NamedTensor>& left, const std::vector<NamedTe
   }
 }
 
+TEST(RecentWeights, KeepsFilesUpToTheBytesOfTheirTensors) {
+  RecentWeights recent(1000);
+  const RecentWeights::File file = weights(7, 99);  // 400 bytes
+  recent.keep(file);
+  recent.keep(weights(8, 99));
+  EXPECT_EQ(recent.find(7), file);
+  EXPECT_EQ(recent.find(9), nullptr);
+  recent.keep(weights(9, 99));
+  EXPECT_EQ(recent.find(8), nullptr) << "the least recently used";
+  recent.keep(weights(10, 250));
+  EXPECT_EQ(recent.find(10), nullptr) << "too large";
+  EXPECT_EQ(recent.find(7), file);
+}
+
 /// Two ranks that are threads of this process. Patience is longer than a test may take (CTest ends it): who
 /// waits for an answer that does not come fails.
 class ParentExchangeTest : public ::testing::Test {
