@@ -72,8 +72,11 @@ function(skyline_add_mpi_test module path)
     SOURCES ${path}.cpp ${PROJECT_SOURCE_DIR}/tests/support/mpi_test.cpp ${ARG_SOURCES}
     LIBRARIES ${ARG_LIBRARIES} GTest::gmock)
   foreach(ranks ${ARG_RANKS})
-    add_test(NAME ${module}.${name}.np${ranks}
-      COMMAND ${MPIEXEC_EXECUTABLE} --oversubscribe ${MPIEXEC_NUMPROC_FLAG} ${ranks} $<TARGET_FILE:${module}_${name}>)
+    set(launcher ${MPIEXEC_EXECUTABLE} --oversubscribe ${MPIEXEC_NUMPROC_FLAG} ${ranks})
+    if(ranks EQUAL 0)  # one process without a launcher, and so without MPI
+      set(launcher)
+    endif()
+    add_test(NAME ${module}.${name}.np${ranks} COMMAND ${launcher} $<TARGET_FILE:${module}_${name}>)
     set_tests_properties(${module}.${name}.np${ranks} PROPERTIES
       TIMEOUT 300 COST 5 LABELS mpi.${module} ENVIRONMENT "${skyline_mpi_environment}")
   endforeach()

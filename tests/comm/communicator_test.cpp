@@ -130,10 +130,6 @@ TEST_F(CommunicatorTest, PlacesEveryRankOnProcessorsOfItsOwn) {
   EXPECT_EQ(different.size(), std::min(of_all_ranks.size(), rank() == 0 ? ranks() : 0));
 }
 
-TEST_F(CommunicatorTest, LetsEveryThreadCommunicate) {
-  EXPECT_TRUE(testing::environment().threads_may_communicate());
-}
-
 TEST_F(CommunicatorTest, NamesANodeByItsFirstRank) {
   EXPECT_EQ(testing::environment().place().node, 0);
   EXPECT_EQ(testing::environment().place().allowed, allowed_processors());

@@ -1,6 +1,3 @@
-#include "skyline/core/error.hpp"
-
-#include "comm/agreement.hpp"
 #include "comm/environment.hpp"
 #include "core/system/process.hpp"
 
@@ -15,44 +12,12 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(LocalCommunicator, IsRankZeroOfOne) {
-  const auto communicator = make_local_communicator();
-  EXPECT_EQ(communicator->rank(), 0);
-  EXPECT_EQ(communicator->size(), 1);
-}
-
 TEST(LocalCommunicator, CompletesEveryOperationAtOnce) {
   const auto communicator = make_local_communicator();
   std::array<int, 2> values{3, 4};
   EXPECT_TRUE(communicator->broadcast(std::as_writable_bytes(std::span(values)), 0)->test());
   EXPECT_TRUE(communicator->barrier()->test());
   EXPECT_THAT(values, ElementsAre(3, 4));
-}
-
-TEST(LocalCommunicator, ScattersAndGathersByCopy) {
-  const auto communicator = make_local_communicator();
-  const std::array<int, 2> from{5, 6};
-  std::array<int, 2> scattered{};
-  std::array<int, 2> gathered{};
-  wait(*communicator->scatter(std::as_bytes(std::span(from)), std::as_writable_bytes(std::span(scattered)),
-                              0));
-  wait(*communicator->gather(std::as_bytes(std::span(from)), std::as_writable_bytes(std::span(gathered)), 0));
-  EXPECT_THAT(scattered, ElementsAre(5, 6));
-  EXPECT_THAT(gathered, ElementsAre(5, 6));
-}
-
-TEST(LocalCommunicator, RefusesBuffersOfUnequalSize) {
-  const auto communicator = make_local_communicator();
-  const std::array<int, 2> from{5, 6};
-  std::array<int, 3> to{};
-  EXPECT_THROW(communicator->gather(std::as_bytes(std::span(from)), std::as_writable_bytes(std::span(to)), 0),
-               InternalError);
-}
-
-TEST(LocalCommunicator, PassesTexts) {
-  const auto communicator = make_local_communicator();
-  EXPECT_EQ(share(*communicator, std::string("all of it")), "all of it");
-  EXPECT_THAT(gather(*communicator, std::string()), ElementsAre(""));
 }
 
 TEST(Environment, IsOneProcessWhenNoLauncherStartedIt) {
