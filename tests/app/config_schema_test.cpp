@@ -27,11 +27,8 @@ class Stretch final : public space::LayerKind {
 TEST(ConfigSchema, ShowsALayerKindThatIsRegisteredAndThePageToo) {
   space::register_layer_kind(std::make_unique<Stretch>());
   const std::string page = configuration_page();
-  EXPECT_THAT(
-      page,
-      HasSubstr(
-          "| `space.network.stretch.factor` | a whole number of at least 2 | must be given | How far it "
-          "stretches. |"));
+  EXPECT_THAT(page, HasSubstr("| `space.network.stretch.factor` | a whole number of at least 2 | must be "
+                              "given | How far it stretches. |"));
   EXPECT_THAT(page, HasSubstr("| `space.network.stretch.share` | a number above 0 and at most 1 | `0.5` |"));
   const ConfigNode schema = config_schema();
   const ConfigNode& items = schema.at("properties").at("space").at("properties").at("network").at("items");

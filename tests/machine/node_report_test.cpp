@@ -76,10 +76,9 @@ TEST(DescribeFabric, SaysWhichPortsAreActiveAndWhichGpusAreNear) {
   ranks[0].ports = {port("mlx5_0", "pci0000:10", 0), port("mlx5_1", "pci0000:30", 1), port("mlx5_2", "", 0)};
   ranks[0].ports[2].active = false;
   ranks[0].ports[2].state = "down (polling)";
-  EXPECT_EQ(
-      describe_fabric(ranks),
-      "InfiniBand mlx5_0 400 Gb/s active (near GPU 0), mlx5_1 400 Gb/s active (near GPU 2,3), mlx5_2 down "
-      "(polling); firmware 28.39.2048");
+  EXPECT_EQ(describe_fabric(ranks),
+            "InfiniBand mlx5_0 400 Gb/s active (near GPU 0), mlx5_1 400 Gb/s active (near GPU 2,3), mlx5_2 "
+            "down (polling); firmware 28.39.2048");
 }
 
 TEST(DescribeFabric, TellsEthernetAndPortsThatCannotBeOpened) {
@@ -88,10 +87,9 @@ TEST(DescribeFabric, TellsEthernetAndPortsThatCannotBeOpened) {
   ranks[0].ports[0].reachable = false;
   ranks[0].ports[1].link_layer = "Ethernet";
   ranks[0].ports[1].firmware = "28.40.1000";
-  EXPECT_EQ(
-      describe_fabric(ranks),
-      "InfiniBand mlx5_0 400 Gb/s active, but /dev/infiniband/uverbs0 cannot be opened, RoCE mlx5_1 400 Gb/s "
-      "active; firmware 28.39.2048 and 28.40.1000");
+  EXPECT_EQ(describe_fabric(ranks),
+            "InfiniBand mlx5_0 400 Gb/s active, but /dev/infiniband/uverbs0 cannot be opened, RoCE mlx5_1 "
+            "400 Gb/s active; firmware 28.39.2048 and 28.40.1000");
 }
 
 TEST(DescribeFabric, SaysNothingWhereThereIsNone) {
@@ -108,10 +106,9 @@ TEST(BindingWarnings, AreNoneWithARankAGpu) {
 }
 
 TEST(BindingWarnings, SuggestSlotsWhereRanksShareAGpu) {
-  EXPECT_THAT(
-      warnings_of(node_with(8, four_gpus())),
-      ElementsAre("8 ranks share 4 GPUs, 2 on each: a rank a GPU with several slots (--slots) does the "
-                  "same with less memory"));
+  EXPECT_THAT(warnings_of(node_with(8, four_gpus())),
+              ElementsAre("8 ranks share 4 GPUs, 2 on each: a rank a GPU with several slots (--slots) does "
+                          "the same with less memory"));
   EXPECT_THAT(warnings_of(node_with(5, four_gpus())),
               ElementsAre(HasSubstr("5 ranks share 4 GPUs, up to 2 on each")));
 }

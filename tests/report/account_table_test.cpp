@@ -20,21 +20,20 @@ run::SlotAccount slot_account(int rank, int slot, const std::string& host, doubl
 
 TEST(AccountTable, HasARowForEachSlotAndTheSum) {
   const run::RunAccount account{100, {slot_account(0, 0, "node1", 90), slot_account(1, 0, "node2", 80)}};
-  EXPECT_EQ(
-      account_table(account),
-      "slot                 slots  trials  set-up s  training s  validation s  latency s  wait: work s  "
-      "utilization\n"
-      "-------------------  -----  ------  --------  ----------  ------------  ---------  ------------  "
-      "-----------\n"
-      "rank 0 slot 0 node1      1       7       0.5        90.0           2.0        1.0           6.5       "
-      "93.0 %\n"
-      "rank 1 slot 0 node2      1       7       0.5        80.0           2.0        1.0          16.5       "
-      "83.0 %\n"
-      "-------------------  -----  ------  --------  ----------  ------------  ---------  ------------  "
-      "-----------\n"
-      "all                      2      14       1.0       170.0           4.0        2.0          23.0       "
-      "88.0 %\n"
-      "utilization 88.0 %: 176.0 s of training, validation and latency in 2 slots over 100.0 s\n");
+  EXPECT_EQ(account_table(account),
+            "slot                 slots  trials  set-up s  training s  validation s  latency s  wait: work s "
+            " utilization\n"
+            "-------------------  -----  ------  --------  ----------  ------------  ---------  ------------ "
+            " -----------\n"
+            "rank 0 slot 0 node1      1       7       0.5        90.0           2.0        1.0           6.5 "
+            "      93.0 %\n"
+            "rank 1 slot 0 node2      1       7       0.5        80.0           2.0        1.0          16.5 "
+            "      83.0 %\n"
+            "-------------------  -----  ------  --------  ----------  ------------  ---------  ------------ "
+            " -----------\n"
+            "all                      2      14       1.0       170.0           4.0        2.0          23.0 "
+            "      88.0 %\n"
+            "utilization 88.0 %: 176.0 s of training, validation and latency in 2 slots over 100.0 s\n");
 }
 
 TEST(AccountTable, TellsWhatSlotsWaitedForIfTheyDid) {

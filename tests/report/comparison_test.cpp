@@ -100,8 +100,8 @@ TEST_F(ComparisonTest, WritesMeansAndTestsAsTextAndCsv) {
   const std::string text = comparison_text(comparison);
   EXPECT_THAT(text, StartsWith("6 runs in 2 groups, compared after the first 1 trial of each search\n"));
   EXPECT_THAT(text, HasSubstr("0.4100  0.3976 to 0.4224"));
-  EXPECT_THAT(text, ::testing::ContainsRegex("hypervolume +search.algorithm=evolution_pareto "
-                                             "+search.algorithm=random +9 +0.1\n"));
+  EXPECT_THAT(text, ::testing::ContainsRegex(
+                        "hypervolume +search.algorithm=evolution_pareto +search.algorithm=random +9 +0.1\n"));
   const std::string csv = comparison_csv(comparison);
   EXPECT_THAT(csv, StartsWith("quantity,group,against,runs,mean,low,high,u,p\n"
                               "hypervolume,search.algorithm=evolution_pareto,,3,0.41"));
@@ -112,9 +112,9 @@ TEST_F(ComparisonTest, WritesMeansAndTestsAsTextAndCsv) {
 }
 
 TEST_F(ComparisonTest, SaysThatThereIsNoVolumeAndComparesTheRest) {
-  objectives_ = objective::ObjectiveSet::parse(testing::config_from_yaml("[{maximize: validation_accuracy}, "
-                                                                         "{minimize: steps}]"),
-                                               nullptr, testing::sample_metrics());
+  objectives_ = objective::ObjectiveSet::parse(
+      testing::config_from_yaml("[{maximize: validation_accuracy}, {minimize: steps}]"), nullptr,
+      testing::sample_metrics());
   add("random", 1, {0.5});
   const std::string text = comparison_text(compare_runs(runs_));
   EXPECT_THAT(text, HasSubstr("no hypervolume: `steps` has no reference point"));

@@ -12,21 +12,20 @@ namespace {
 
 TEST(FrontTable, ListsTheFinalFrontAndThenTheRestOfTheSearchsWithTheBudgetOfEachColumn) {
   const testing::SampleRun run;
-  EXPECT_EQ(
-      front_table(run.inputs()),
-      "trial  arch id           depth  kernel  width  validation_accuracy  validation_accuracy    flops  "
-      "parameters  latency_ms  latency_ms  test_accuracy  final front\n"
-      "                                                        0.5 epochs            10 epochs           "
-      "            0.5 epochs   10 epochs      10 epochs\n"
-      "-----  ----------------  -----  ------  -----  -------------------  -------------------  -------  "
-      "----------  ----------  ----------  -------------  ---------------------\n"
-      "    1  9999999999999999      9       3     64               0.9812               0.9900  465.2 M     "
-      "298.4 k        4.50        4.50         0.9700  yes\n"
-      "-----  ----------------  -----  ------  -----  -------------------  -------------------  -------  "
-      "----------  ----------  ----------  -------------  ---------------------\n"
-      "    0  1111111111111111      1       1     16               0.5000                    -  88.14 k      "
-      "   "
-      "234       0.123           -              -  failed: out_of_memory\n");
+  EXPECT_EQ(front_table(run.inputs()),
+            "trial  arch id           depth  kernel  width  validation_accuracy  validation_accuracy    "
+            "flops  parameters  latency_ms  latency_ms  test_accuracy  final front\n"
+            "                                                        0.5 epochs            10 epochs         "
+            "              0.5 epochs   10 epochs      10 epochs\n"
+            "-----  ----------------  -----  ------  -----  -------------------  -------------------  "
+            "-------  ----------  ----------  ----------  -------------  ---------------------\n"
+            "    1  9999999999999999      9       3     64               0.9812               0.9900  465.2 "
+            "M     298.4 k        4.50        4.50         0.9700  yes\n"
+            "-----  ----------------  -----  ------  -----  -------------------  -------------------  "
+            "-------  ----------  ----------  ----------  -------------  ---------------------\n"
+            "    0  1111111111111111      1       1     16               0.5000                    -  88.14 "
+            "k         "
+            "234       0.123           -              -  failed: out_of_memory\n");
 }
 
 TEST(FrontTable, NamesTheTrainingThatDominatesAMemberOfTheSearchsFront) {
@@ -124,10 +123,9 @@ TEST(VolumeText, NamesTheMetricsThatHaveNoReferencePoint) {
   testing::SampleRun run;
   run.objectives =
       objective::ObjectiveSet::parse(testing::config_from_yaml("[{minimize: steps}]"), nullptr, run.metrics);
-  EXPECT_EQ(
-      volume_text(run.state()),
-      "no hypervolume: `steps` has no reference point, which a constraint or `reference` in the objective "
-      "gives");
+  EXPECT_EQ(volume_text(run.state()),
+            "no hypervolume: `steps` has no reference point, which a constraint or `reference` in the "
+            "objective gives");
 }
 
 }  // namespace

@@ -76,8 +76,7 @@ TEST_F(ProgressTest, RewritesOneLineOnTheTerminal) {
   ASSERT_EQ(writes_.size(), 1U);
   EXPECT_EQ(writes_[0],
             "\rsearch 2/10 trials · 3 in flight · front 2 · best validation_accuracy 0.9812 · 0:06 elapsed · "
-            "ETA 0:19"
-            "\x1b[K");
+            "ETA 0:19\x1b[K");
 }
 
 TEST_F(ProgressTest, WritesAtMostTenTimesASecond) {

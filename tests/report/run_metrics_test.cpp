@@ -71,8 +71,7 @@ TEST(RunMetrics, LeavesTheVolumeOfALargeFrontOfThreeObjectivesOut) {
   const testing::SampleRun run;
   const ConfigNode three = testing::config_from_yaml(
       "[{maximize: validation_accuracy}, {minimize: latency_ms, reference: 1000}, {minimize: steps, "
-      "reference: "
-      "9}]");
+      "reference: 9}]");
   const auto objectives = objective::ObjectiveSet::parse(three, nullptr, run.metrics);
   RunMetrics metrics(objectives, run.metrics);
   Committing committing(objectives);

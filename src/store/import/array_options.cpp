@@ -23,8 +23,7 @@ const OptionTable<ArrayOptions>& array_keys() {
                        {"nlc", Layout::kLengthChannels},
                        {"nf", Layout::kFeatures}}),
        "What the dimensions are: n samples, c channels, h height, w width, l length, f features (default: "
-       "nchw, ncl "
-       "or nf)."},
+       "nchw, ncl or nf)."},
       {"shape", &ArrayOptions::shape, text("CHANNELSxHEIGHTxWIDTH"),
        "Shape of a sample whose numbers lie in this order, e.g. 1x28x28, whatever the array's dimensions."},
       {"targets", &ArrayOptions::targets,

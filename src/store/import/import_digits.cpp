@@ -96,8 +96,7 @@ DatasetContents import_digits(const std::filesystem::path& file) {
   contents.value_scale = kLargestDigitPixel;
   contents.source =
       "Optical Recognition of Handwritten Digits, test set (E. Alpaydin, C. Kaynak, 1998, UCI Machine "
-      "Learning "
-      "Repository), CC BY 4.0";
+      "Learning Repository), CC BY 4.0";
   for (std::size_t i = 0; i < kDigitClasses; ++i) contents.class_names.push_back(std::to_string(i));
   for (const Row& row : rows) {
     const auto label = static_cast<std::size_t>(row.label);
