@@ -47,9 +47,7 @@ TEST_F(Journal, NamesAnEmptyAndAMissingFile) {
 
 TEST_F(Journal, RefusesAGapInThePositions) {
   write(sample_trials(space, 4));
-  auto json = json_of(3);
-  json["position"] = 2;
-  replace_line(3, json.dump());
+  set(3, "/position", 2);
   EXPECT_EQ(read_error(), at_line(3, "expected position 1, got 2"));
   EXPECT_EQ(user_error_of([&] { canonical_journal(path); }), at_line(3, "expected position 1, got 2"));
 }
@@ -59,17 +57,13 @@ TEST_F(Journal, CountsLinesOfLostRanksWhenItNamesALine) {
   const auto writer = JournalWriter::create(path, skyline::testing::sample_header());
   writer->append({.rank = 3, .host = "node07", .cause = "silent", .trials = {}});
   writer->append(testing::shared(trials), space);
-  auto json = json_of(4);
-  json["position"] = 2;
-  replace_line(4, json.dump());
+  set(4, "/position", 2);
   EXPECT_EQ(read_error(), at_line(4, "expected position 1, got 2"));
 }
 
 TEST_F(Journal, RefusesATrialThatIsThereTwice) {
   write(sample_trials(space, 6));
-  auto json = json_of(3);
-  json["k"] = 0;
-  replace_line(3, json.dump());
+  set(3, "/k", 0);
   EXPECT_EQ(read_error(), at_line(3, "trial 0 is there for the second time"));
 }
 
@@ -90,9 +84,7 @@ TEST_F(Journal, RefusesTheFullTrainingOfATrialThatIsNotThereOrOfAnotherArchitect
   const std::string expected =
       "k: expected the number of an earlier trial of this architecture, which this one trains, got ";
   for (const int other : {2, 9}) {
-    auto json = json_of(6);
-    json["k"] = other;
-    replace_line(6, json.dump());
+    set(6, "/k", other);
     EXPECT_EQ(read_error(), at_line(6, expected + std::to_string(other)));
   }
 }
@@ -110,17 +102,13 @@ TEST_F(Journal, RefusesALineThatNestsWithoutEnd) {
 
 TEST_F(Journal, RefusesAValueThatIsNotInTheSpace) {
   write(sample_trials(space, 2));
-  auto json = json_of(3);
-  json["genotype"]["width"] = 5;
-  replace_line(3, json.dump());
+  set(3, "/genotype/width", 5);
   EXPECT_EQ(read_error(), at_line(3, "genotype: 5 is not a value of parameter `width` in this space"));
 }
 
 TEST_F(Journal, TellsOneFromOnePointZero) {
   write(sample_trials(space, 2));
-  auto json = json_of(3);
-  json["genotype"]["width"] = 4.0;
-  replace_line(3, json.dump());
+  set(3, "/genotype/width", 4.0);
   EXPECT_EQ(read_error(), at_line(3, "genotype: 4.0 is not a value of parameter `width` in this space"));
 }
 
@@ -179,12 +167,9 @@ TEST_F(Journal, RefusesMembersThatAreMissingOrWrong) {
 
 TEST_F(Journal, RefusesAnInheritanceThatCannotBe) {
   write(sample_trials(space, 3));
-  const auto original = json_of(4);
-  ASSERT_EQ(original["inherits"].dump(), R"({"from":1,"share":0.5})");
+  ASSERT_EQ(json_of(4)["inherits"].dump(), R"({"from":1,"share":0.5})");
   const auto error_with = [&](const char* inherits) {
-    auto json = original;
-    json["inherits"] = nlohmann::ordered_json::parse(inherits);
-    replace_line(4, json.dump());
+    set(4, "/inherits", nlohmann::ordered_json::parse(inherits));
     return read_error();
   };
   EXPECT_EQ(error_with(R"({"from":2,"share":0.5})"),
@@ -199,12 +184,9 @@ TEST_F(Journal, RefusesAnInheritanceThatCannotBe) {
 
 TEST_F(Journal, RefusesAContinuationOfATrialThatIsNotAnEarlierOneOfTheSameArchitecture) {
   write(sample_trials(space, 7));
-  const auto original = json_of(8);
-  ASSERT_EQ(original["continues"], 4);
+  ASSERT_EQ(json_of(8)["continues"], 4);
   for (const int from : {3, 5, 6}) {
-    auto json = original;
-    json["continues"] = from;
-    replace_line(8, json.dump());
+    set(8, "/continues", from);
     EXPECT_EQ(read_error(),
               at_line(8, "continues: expected the number of an earlier trial of this architecture, got " +
                              std::to_string(from)));
@@ -213,10 +195,8 @@ TEST_F(Journal, RefusesAContinuationOfATrialThatIsNotAnEarlierOneOfTheSameArchit
 
 TEST_F(Journal, RefusesAGroupThatIsNone) {
   write(sample_trials(space, 3));
-  auto json = json_of(4);
   for (const char* members : {"0", "-2", "4294967296", R"("2")"}) {
-    json["members"] = nlohmann::ordered_json::parse(members);
-    replace_line(4, json.dump());
+    set(4, "/members", nlohmann::ordered_json::parse(members));
     EXPECT_THAT(read_error(), HasSubstr("line 4: members: expected ")) << members;
   }
 }
