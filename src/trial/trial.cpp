@@ -3,6 +3,8 @@
 #include "skyline/core/config_node.hpp"
 #include "skyline/core/error.hpp"
 
+#include "core/text/foreign_text.hpp"
+
 #include <array>
 #include <cstddef>
 
@@ -17,13 +19,6 @@ struct Word {
 };
 
 constexpr std::array<Word<Phase>, 2> kPhases{{{Phase::kSearch, "search"}, {Phase::kFinal, "final"}}};
-
-constexpr std::array<Word<Origin>, 6> kOrigins{{{Origin::kInitial, "initial"},
-                                                {Origin::kMutation, "mutation"},
-                                                {Origin::kCrossover, "crossover"},
-                                                {Origin::kRandom, "random"},
-                                                {Origin::kEnumerated, "enumerated"},
-                                                {Origin::kFront, "front"}}};
 
 constexpr std::array<Word<FailureKind>, 4> kFailureKinds{{{FailureKind::kDiverged, "diverged"},
                                                           {FailureKind::kOutOfMemory, "out_of_memory"},
@@ -50,6 +45,11 @@ Enum value_of(const std::array<Word<Enum>, count>& words, std::string_view text,
 
 }  // namespace
 
+void Origin::refuse(std::string_view word) {
+  throw UserError("origin: expected 1 to " + std::to_string(kMostCharacters) +
+                  " of the characters a-z, 0-9, _ and -, got " + in_quotes(word));
+}
+
 std::string to_text(TrialName name) {
   return std::to_string(name.number) + (name.is_final ? ".final" : "");
 }
@@ -58,20 +58,12 @@ std::string_view to_text(Phase phase) {
   return text_of(kPhases, phase);
 }
 
-std::string_view to_text(Origin origin) {
-  return text_of(kOrigins, origin);
-}
-
 std::string_view to_text(FailureKind kind) {
   return text_of(kFailureKinds, kind);
 }
 
 Phase parse_phase(std::string_view text) {
   return value_of(kPhases, text, "phase");
-}
-
-Origin parse_origin(std::string_view text) {
-  return value_of(kOrigins, text, "origin");
 }
 
 FailureKind parse_failure_kind(std::string_view text) {

@@ -15,7 +15,7 @@ std::string numbers_text(const std::vector<TrialNumber>& numbers) {
 }
 
 std::string field_text(Origin origin) {
-  return std::string(to_text(origin));
+  return std::string(origin.text());
 }
 std::string field_text(std::uint32_t value) {
   return std::to_string(value);
@@ -44,7 +44,7 @@ std::string field_text(const Start& start) {
 class ValueWriter {
  public:
   explicit ValueWriter(std::vector<NamedValue>& values) : values_(values) {}
-  void operator()(const char* name, Origin origin) { add(name, std::string(to_text(origin))); }
+  void operator()(const char* name, Origin origin) { add(name, std::string(origin.text())); }
   void operator()(const char* name, std::uint32_t value) { add(name, std::int64_t{value}); }
   void operator()(const char* name, std::uint64_t value) { add(name, value); }
   void operator()(const char* name, double value) { add(name, value); }

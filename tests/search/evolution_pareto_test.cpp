@@ -37,7 +37,7 @@ std::string signature(const std::vector<CommittedTrial>& committed) {
   std::string text;
   for (const CommittedTrial& trial : committed) {
     text += space::to_text(trial.trial.architecture().id);
-    text += ' ' + std::string(to_text(trial.trial.proposal.origin)) + ' ' +
+    text += ' ' + std::string(trial.trial.proposal.origin.text()) + ' ' +
             std::to_string(trial.trial.proposal.iteration);
     for (const trial::TrialNumber parent : trial.trial.proposal.parents) text += ' ' + std::to_string(parent);
     text += '\n';

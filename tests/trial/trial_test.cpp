@@ -18,10 +18,6 @@ using testing::user_error_of;
 
 TEST(TrialTexts, ReadBackToTheSameValue) {
   for (const Phase phase : {Phase::kSearch, Phase::kFinal}) EXPECT_EQ(parse_phase(to_text(phase)), phase);
-  for (const Origin origin : {Origin::kInitial, Origin::kMutation, Origin::kCrossover, Origin::kRandom,
-                              Origin::kEnumerated, Origin::kFront}) {
-    EXPECT_EQ(parse_origin(to_text(origin)), origin);
-  }
   for (const FailureKind kind :
        {FailureKind::kDiverged, FailureKind::kOutOfMemory, FailureKind::kException, FailureKind::kStopped}) {
     EXPECT_EQ(parse_failure_kind(to_text(kind)), kind);
@@ -133,12 +129,12 @@ TEST(TrialFields, AreNamedWithBothValuesWhereTwoTrialsDiffer) {
 TEST(TrialTexts, AreThoseOfTheJournal) {
   EXPECT_EQ(to_text(Phase::kSearch), "search");
   EXPECT_EQ(to_text(Phase::kFinal), "final");
-  EXPECT_EQ(to_text(Origin::kInitial), "initial");
-  EXPECT_EQ(to_text(Origin::kMutation), "mutation");
-  EXPECT_EQ(to_text(Origin::kCrossover), "crossover");
-  EXPECT_EQ(to_text(Origin::kRandom), "random");
-  EXPECT_EQ(to_text(Origin::kEnumerated), "enumerated");
-  EXPECT_EQ(to_text(Origin::kFront), "front");
+  EXPECT_EQ(Origin::kInitial.text(), "initial");
+  EXPECT_EQ(Origin::kMutation.text(), "mutation");
+  EXPECT_EQ(Origin::kCrossover.text(), "crossover");
+  EXPECT_EQ(Origin::kRandom.text(), "random");
+  EXPECT_EQ(Origin::kEnumerated.text(), "enumerated");
+  EXPECT_EQ(Origin::kFront.text(), "front");
   EXPECT_EQ(to_text(FailureKind::kDiverged), "diverged");
   EXPECT_EQ(to_text(FailureKind::kOutOfMemory), "out_of_memory");
   EXPECT_EQ(to_text(FailureKind::kException), "exception");
@@ -147,10 +143,21 @@ TEST(TrialTexts, AreThoseOfTheJournal) {
 
 TEST(TrialTexts, OfOtherWordsAreRefusedWithASuggestion) {
   EXPECT_EQ(user_error_of([] { parse_phase("serach"); }), "unknown phase `serach`, did you mean `search`?");
-  EXPECT_EQ(user_error_of([] { parse_origin("crossovr"); }),
-            "unknown origin `crossovr`, did you mean `crossover`?");
   EXPECT_EQ(user_error_of([] { parse_failure_kind("xyz"); }),
             "unknown kind of failure `xyz`, known here: diverged, out_of_memory, exception, stopped");
+}
+
+TEST(Origin, IsAnyShortWordOfSmallLettersAndFigures) {
+  const std::string longest(Origin::kMostCharacters, 'z');
+  for (const std::string& word : {std::string("q"), std::string("local_search-2"), longest}) {
+    EXPECT_EQ(Origin(word).text(), word);
+  }
+  EXPECT_NE(Origin("surrogate"), Origin("surrogate2"));
+  for (const std::string& word :
+       {std::string(), std::string("Surrogate"), std::string("a b"), longest + "z"}) {
+    EXPECT_EQ(user_error_of([&] { Origin{word}; }),
+              "origin: expected 1 to 24 of the characters a-z, 0-9, _ and -, got `" + word + "`");
+  }
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include "skyline/space/search_space.hpp"
 
+#include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -33,13 +35,47 @@ std::string to_text(TrialName name);
 /// kSearch: proposed by the search algorithm. kFinal: full training of a front member.
 enum class Phase : std::uint8_t { kSearch, kFinal };
 
-/// The origin of a proposal.
-enum class Origin : std::uint8_t { kInitial, kMutation, kCrossover, kRandom, kEnumerated, kFront };
 std::string_view to_text(Phase phase);
-std::string_view to_text(Origin origin);
 /// @throws UserError for another text
 Phase parse_phase(std::string_view text);
-Origin parse_origin(std::string_view text);
+
+/// How a proposal came about, as one short word for journals, tables and reports. An algorithm of your own
+/// may use a word of its own.
+class Origin {
+ public:
+  static constexpr std::size_t kMostCharacters = 24;
+  static const Origin kInitial;
+  static const Origin kMutation;
+  static const Origin kCrossover;
+  static const Origin kRandom;
+  static const Origin kEnumerated;
+  static const Origin kFront;
+
+  /// The word "initial".
+  constexpr Origin() : Origin("initial") {}
+  /// @throws UserError unless the word has 1 to kMostCharacters of a-z, 0-9, _ and -
+  constexpr explicit Origin(std::string_view word) {
+    constexpr std::string_view kCharacters = "abcdefghijklmnopqrstuvwxyz0123456789_-";
+    if (word.empty() || word.size() > kMostCharacters ||
+        word.find_first_not_of(kCharacters) != std::string_view::npos) {
+      refuse(word);
+    }
+    word.copy(word_.data(), word.size());
+  }
+  std::string_view text() const { return word_.data(); }
+  auto operator<=>(const Origin&) const = default;
+
+ private:
+  [[noreturn]] static void refuse(std::string_view word);
+
+  std::array<char, kMostCharacters + 1> word_{};  // ends with 0
+};
+inline constexpr Origin Origin::kInitial{"initial"};
+inline constexpr Origin Origin::kMutation{"mutation"};
+inline constexpr Origin Origin::kCrossover{"crossover"};
+inline constexpr Origin Origin::kRandom{"random"};
+inline constexpr Origin Origin::kEnumerated{"enumerated"};
+inline constexpr Origin Origin::kFront{"front"};
 
 /// How much a trial may cost.
 struct Budget {
@@ -87,7 +123,7 @@ inline constexpr std::size_t kMostParents = 16;
 /// What a searcher asks for: everything but what the engine gives.
 struct Proposal {
   std::shared_ptr<const space::Architecture> architecture;
-  Origin origin = Origin::kInitial;
+  Origin origin = {};
   std::vector<TrialNumber> parents;  // committed trials, at most kMostParents
   std::uint32_t iteration = 0;       // of the algorithm, from 0
   Budget budget = {};

@@ -82,7 +82,7 @@ Json trial_columns(const run::OpenedRun& run) {
     json["arch"].push_back(space::to_text(architecture.id));
     json["status"].push_back(status_of(*each));
     json["iteration"].push_back(trial.proposal.iteration);
-    json["origin"].push_back(std::string(trial::to_text(trial.proposal.origin)));
+    json["origin"].push_back(std::string(trial.proposal.origin.text()));
     json["epochs"].push_back(short_number(trial.budget().epochs));
     json["start"].push_back(short_number(each->timing.started_s));
     json["seconds"].push_back(short_number(each->timing.total_s()));

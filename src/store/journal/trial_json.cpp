@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 class FieldEncoder {
  public:
   explicit FieldEncoder(Json& line) : line_(line) {}
-  void operator()(const char* name, trial::Origin origin) const { line_[name] = trial::to_text(origin); }
+  void operator()(const char* name, trial::Origin origin) const { line_[name] = origin.text(); }
   void operator()(const char* name, std::uint32_t value) const {
     if (value != 0 || !trial::is_stated_if_set(name)) line_[name] = value;
   }
@@ -45,7 +45,7 @@ class FieldDecoder {
   FieldDecoder(const Json& line, trial::TrialNumber number, const ArchitectureOf& earlier)
       : line_(line), number_(number), earlier_(earlier) {}
   void operator()(const char* name, trial::Origin& origin) const {
-    origin = trial::parse_origin(decode_text(line_, name));
+    origin = trial::Origin(decode_text(line_, name));
   }
   void operator()(const char* name, std::uint32_t& value) const {
     if (trial::is_stated_if_set(name) && !line_.contains(name)) return;

@@ -146,6 +146,8 @@ TEST_F(Journal, RefusesMembersThatAreMissingOrWrong) {
   };
   using Json = nlohmann::ordered_json;
   EXPECT_EQ(error_with([](Json& line) { line.erase("seed"); }), at_line(3, "missing member `seed`"));
+  EXPECT_EQ(error_with([](Json& line) { line["origin"] = "a b"; }),
+            at_line(3, "origin: expected 1 to 24 of the characters a-z, 0-9, _ and -, got `a b`"));
   EXPECT_EQ(error_with([](Json& line) { line["seed"] = "12x"; }),
             at_line(3, "seed: expected a whole number as text, got \"12x\""));
   EXPECT_EQ(error_with([](Json& line) { line["iteration"] = -1; }),
