@@ -15,6 +15,7 @@
 #include <span>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace skyline::store {
@@ -54,6 +55,10 @@ class RunState {
   void add(const Commit& commit);
   void begin_phase(trial::Phase phase, std::size_t expected);
   void set_in_flight(std::size_t trials) { in_flight_ = trials; }
+  /// An empty remark changes nothing: a full training has none, and that of the search stays.
+  void set_remark(std::string remark) {
+    if (!remark.empty()) remark_ = std::move(remark);
+  }
   AccountBook& account() { return account_; }
 
   const objective::ObjectiveSet& objectives() const { return objectives_; }
@@ -99,6 +104,8 @@ class RunState {
   std::size_t replayed() const { return replayed_; }
   std::size_t in_flight() const { return in_flight_; }  // asked and not committed
   std::size_t failed() const { return failed_; }
+  /// What the search last said about itself (Searcher::remark); empty: nothing.
+  const std::string& remark() const { return remark_; }
   const AccountBook& account() const { return account_; }
 
  private:
@@ -125,6 +132,7 @@ class RunState {
   std::size_t replayed_ = 0;
   std::size_t in_flight_ = 0;
   std::size_t failed_ = 0;
+  std::string remark_;
   AccountBook account_;
 };
 
@@ -139,6 +147,9 @@ class RunListener {
   virtual void asked(const trial::Trial& /*trial*/) {}
   /// Once for each commit, replayed or new; `state` holds it already.
   virtual void committed(const Commit& /*commit*/, const RunState& /*state*/) {}
+  /// The result of a trial cannot be committed before the search has answered, which may take long: told
+  /// within a second, once for each such result.
+  virtual void waits(const trial::CommittedTrial& /*result*/) {}
   /// Nobody will continue this committed trial any more: its last state is of no use. Of trials that
   /// may_be_continued() alone.
   virtual void released(const trial::Trial& /*trial*/) {}

@@ -28,10 +28,10 @@ class Sown final : public search::Searcher {
  public:
   Sown(const SownOptions& /*options*/, const search::SearchProblem& problem)
       : architecture_(std::make_shared<const space::Architecture>(problem.space.build({{0}}))) {}
-  std::vector<trial::Proposal> ask(std::size_t /*room*/) override {
+  search::Answer ask(std::size_t /*room*/) override {
     trial::Proposal proposal;
     proposal.architecture = architecture_;
-    return {std::move(proposal)};
+    return {{std::move(proposal)}};
   }
   void tell(const trial::CommittedTrial& /*committed*/) override {}
   std::optional<std::size_t> generation() const override { return 1; }
@@ -77,7 +77,7 @@ TEST(OwnAlgorithm, MayCallItsKeysAsItLikes) {
   engine::TrialMaker maker(options, *evaluator, nothing);
   const auto searcher = config.make_searcher();
   for (int asked = 0; asked < 2; ++asked) {
-    for (trial::Proposal& proposal : searcher->ask(1)) {
+    for (trial::Proposal& proposal : searcher->ask(1).proposals) {
       const trial::Trial trial = maker.make(std::move(proposal));
       EXPECT_EQ(trial.seed, engine::trial_seed(1, trial.architecture().id, trial.horizon(), 0));
     }

@@ -73,16 +73,15 @@ class TimedSearch final : public search::Searcher {
   TimedSearch(std::unique_ptr<search::Searcher> search, double& seconds)
       : search_(std::move(search)), seconds_(seconds) {}
 
-  std::vector<trial::Proposal> ask(std::size_t room) override {
+  search::Answer ask(std::size_t room) override {
     const double before_s = thread_seconds();
     built_.clear();
-    std::vector<trial::Proposal> proposals = search_->ask(room);
-    for (const trial::Proposal& proposal : proposals) built_.push_back(proposal.architecture);
+    search::Answer answer = search_->ask(room);
+    for (const trial::Proposal& proposal : answer.proposals) built_.push_back(proposal.architecture);
     seconds_ += thread_seconds() - before_s;
-    return proposals;
+    return answer;
   }
   void tell(const trial::CommittedTrial& committed) override { search_->tell(committed); }
-  bool is_thinking() const override { return search_->is_thinking(); }
   bool needs_results() const override { return search_->needs_results(); }
   bool finished() const override { return search_->finished(); }
   std::string finish_reason() const override { return search_->finish_reason(); }
@@ -176,7 +175,7 @@ void print(const char* how, std::size_t trials, const Usage& before, double sear
 double search_alone_us(search::Searcher& searcher) {
   const double before_s = thread_seconds();
   std::size_t trials = 0;
-  while (!searcher.finished()) trials += searcher.ask(search::CandidatePool::kLargestAsk).size();
+  while (!searcher.finished()) trials += searcher.ask(search::CandidatePool::kLargestAsk).proposals.size();
   return 1e6 * (thread_seconds() - before_s) / static_cast<double>(trials);
 }
 

@@ -150,17 +150,17 @@ TEST(EvolutionPareto, ProposesTheSameWhateverTheRoomAndThePaceOfResults) {
 
 TEST(EvolutionPareto, WaitsForAllResultsOfAGenerationBeforeItBreedsTheNext) {
   const auto searcher = make_searcher(reference_options(), archai_space(), archai_objectives(), 1);
-  const std::vector<trial::Proposal> first = searcher->ask(100);
+  const std::vector<trial::Proposal> first = searcher->ask(100).proposals;
   ASSERT_EQ(first.size(), 10U);
   for (std::size_t number = 0; number < first.size(); ++number) {
-    EXPECT_TRUE(searcher->ask(100).empty());
+    EXPECT_TRUE(searcher->ask(100).proposals.empty());
     EXPECT_FALSE(searcher->finished());
     trial::Trial trial;
     trial.number = number;
     trial.proposal = first[number];
     searcher->tell({trial, testing::closed_formula(trial), {}});
   }
-  EXPECT_FALSE(searcher->ask(100).empty());
+  EXPECT_FALSE(searcher->ask(100).proposals.empty());
 }
 
 TEST(EvolutionPareto, IsFinishedWhenItsLastGenerationIsHandedOut) {
@@ -168,9 +168,9 @@ TEST(EvolutionPareto, IsFinishedWhenItsLastGenerationIsHandedOut) {
   options.set("iterations", ConfigNode::make_integer(1));
   const auto searcher = make_searcher(options, archai_space(), archai_objectives(), 1);
   EXPECT_EQ(searcher->expected_trials(), 10U);
-  EXPECT_EQ(searcher->ask(9).size(), 9U);
+  EXPECT_EQ(searcher->ask(9).proposals.size(), 9U);
   EXPECT_FALSE(searcher->finished());
-  EXPECT_EQ(searcher->ask(9).size(), 1U);
+  EXPECT_EQ(searcher->ask(9).proposals.size(), 1U);
   EXPECT_TRUE(searcher->finished());
   EXPECT_EQ(searcher->finish_reason(), "1 iteration done");
 }
@@ -238,16 +238,16 @@ TEST(SteadyEvolution, ProposesAsManyTrialsAsThereIsRoomForWhateverItWasTold) {
   const auto searcher = make_searcher(steady_options(), archai_space(), archai_objectives(), 1);
   EXPECT_FALSE(searcher->generation());
   std::map<Origin, std::size_t> counts;
-  for (const trial::Proposal& proposal : searcher->ask(30)) ++counts[proposal.origin];
+  for (const trial::Proposal& proposal : searcher->ask(30).proposals) ++counts[proposal.origin];
   EXPECT_EQ(counts, (std::map<Origin, std::size_t>{{Origin::kInitial, 10}, {Origin::kRandom, 20}}));
-  EXPECT_EQ(searcher->ask(2).size(), 2U);
+  EXPECT_EQ(searcher->ask(2).proposals.size(), 2U);
 }
 
 TEST(SteadyEvolution, BreedsGenerationsWhereNothingBoundsAnAsk) {
   const auto searcher = make_searcher(steady_options(), archai_space(), archai_objectives(), 1);
   const std::size_t any = std::numeric_limits<std::size_t>::max();
-  EXPECT_EQ(searcher->ask(any).size(), 10U);
-  EXPECT_EQ(searcher->ask(any).size(), 16U);
+  EXPECT_EQ(searcher->ask(any).proposals.size(), 10U);
+  EXPECT_EQ(searcher->ask(any).proposals.size(), 16U);
 }
 
 TEST(SteadyEvolution, AsksForIterationsOfMaxUnseenTrialsAndForNoneTwice) {

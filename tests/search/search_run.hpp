@@ -77,7 +77,7 @@ inline std::vector<trial::CommittedTrial> run_search(search::Searcher& searcher,
   std::vector<trial::CommittedTrial> committed;
   std::size_t told = 0;
   while (true) {
-    const std::vector<trial::Proposal> proposals = searcher.ask(pace.room());
+    const auto [proposals, state] = searcher.ask(pace.room());
     for (const trial::Proposal& proposal : proposals) {
       trial::Trial trial;
       trial.number = committed.size();
@@ -85,7 +85,7 @@ inline std::vector<trial::CommittedTrial> run_search(search::Searcher& searcher,
       trial.proposal.budget.epochs = 0.1;
       committed.push_back({trial, evaluate(trial), {}});
     }
-    if (searcher.is_thinking()) continue;
+    if (state == search::Answer::State::kMore) continue;
     if (proposals.empty() && told == committed.size()) break;
     const std::size_t tells = std::max(pace.tells(), std::size_t{proposals.empty() ? 1U : 0U});
     for (std::size_t i = 0; i < tells && told < committed.size(); ++i) searcher.tell(committed[told++]);

@@ -79,7 +79,7 @@ TEST(Searchers, ProposeEveryTrialWithTheBudgetThatTheyWereGiven) {
   for (const char* name : {"exhaustive", "random", "evolution_pareto"}) {
     const ConfigNode section = testing::config_from_yaml(std::string("algorithm: ") + name);
     const auto searcher = make_searcher(section, archai_space(), archai_objectives(), 1, {0.25});
-    const std::vector<trial::Proposal> proposals = searcher->ask(5);
+    const std::vector<trial::Proposal> proposals = searcher->ask(5).proposals;
     EXPECT_FALSE(proposals.empty());
     for (const trial::Proposal& proposal : proposals) EXPECT_EQ(proposal.budget.epochs, 0.25) << name;
   }
@@ -150,9 +150,9 @@ TEST(Searchers, ProposeTheSameWhateverTheRoom) {
 TEST(Searchers, ReturnNothingWithoutRoomOrOnceFinished) {
   for (const std::string algorithm : {"evolution_pareto", "random", "exhaustive"}) {
     const auto searcher = make_searcher(options_of(algorithm), archai_space(), archai_objectives(), 5);
-    EXPECT_TRUE(searcher->ask(0).empty());
+    EXPECT_TRUE(searcher->ask(0).proposals.empty());
     run_search(*searcher, testing::closed_formula, {[&] { return 4U; }, [] { return 4U; }});
-    EXPECT_TRUE(searcher->ask(100).empty());
+    EXPECT_TRUE(searcher->ask(100).proposals.empty());
   }
 }
 
@@ -243,10 +243,13 @@ TEST(Searchers, AnswerSoonAndAreAskedAgainWhereCandidatesAreRare) {
     const auto searcher = make_searcher(section, wide_space(), objectives, 1);
     std::size_t proposed = 0;
     int asks = 0;
-    for (; proposed < 12 && asks < 100; ++asks) proposed += searcher->ask(12 - proposed).size();
+    for (Answer answer; proposed < 12 && asks < 100; ++asks) {
+      answer = searcher->ask(12 - proposed);
+      proposed += answer.proposals.size();
+      EXPECT_EQ(answer.state, proposed < 12 ? Answer::State::kMore : Answer::State::kAnswered);
+    }
     EXPECT_EQ(proposed, 12U);
     EXPECT_GT(asks, 2);
-    EXPECT_FALSE(searcher->is_thinking());
   }
 }
 
@@ -300,7 +303,7 @@ class Idle final : public Searcher {
     std::size_t days = 7;
   };
   Idle(const Options& options, const SearchProblem& /*problem*/) : days_(options.days) {}
-  std::vector<trial::Proposal> ask(std::size_t /*room*/) override { return {}; }
+  Answer ask(std::size_t /*room*/) override { return {}; }
   void tell(const CommittedTrial& /*committed*/) override {}
   bool finished() const override { return true; }
   std::string finish_reason() const override { return std::to_string(days_) + " days of rest"; }

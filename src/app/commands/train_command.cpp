@@ -65,7 +65,7 @@ class TakenTrials final : public RunBeginning {
     const auto searcher = config.make_searcher();
     std::vector<trial::CommittedTrial> lines;
     while (!searcher->finished()) {
-      for (trial::Proposal& proposal : searcher->ask(1)) {
+      for (trial::Proposal& proposal : searcher->ask(1).proposals) {
         const trial::TrialNumber number = numbers_.at(lines.size() / arguments_.seeds);
         lines.push_back({.trial = maker.make(std::move(proposal)),
                          .outcome = source_.run.state.search_trial(number)->outcome,

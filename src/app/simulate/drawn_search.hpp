@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace skyline::app {
@@ -30,7 +31,7 @@ class DrawnSearch final : public search::Searcher {
         generation_(generation),
         needs_results_(needs_results) {}
 
-  std::vector<trial::Proposal> ask(std::size_t room) override {
+  search::Answer ask(std::size_t room) override {
     if (asked_ == told_) end_ = std::min(trials_, asked_ + generation_.value_or(trials_));
     const std::size_t end = generation_ ? end_ : trials_;
     std::vector<trial::Proposal> proposals;
@@ -40,7 +41,7 @@ class DrawnSearch final : public search::Searcher {
       proposal.origin = trial::Origin::kEnumerated;
       proposal.budget = budget_;
     }
-    return proposals;
+    return {std::move(proposals)};
   }
   void tell(const trial::CommittedTrial& /*committed*/) override { ++told_; }
   bool needs_results() const override { return needs_results_; }

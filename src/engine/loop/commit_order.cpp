@@ -12,9 +12,9 @@ CommitOrder::CommitOrder(std::optional<std::size_t> window) : window_(window) {
   require(!window_ || *window_ > 0, "a window of 0 trials");
 }
 
-std::size_t CommitOrder::room() const {
-  if (window_) return *window_ - in_flight();
-  return in_flight() == 0 ? std::numeric_limits<std::size_t>::max() : 0;
+std::size_t CommitOrder::room(std::size_t untold) const {
+  if (window_) return *window_ - in_flight() - untold;
+  return in_flight() + untold == 0 ? std::numeric_limits<std::size_t>::max() : 0;
 }
 
 AskedTrial CommitOrder::asked(trial::Trial trial) {
@@ -58,6 +58,15 @@ std::optional<NextCommit> CommitOrder::next(const std::optional<trial::TrialName
   places_.erase(next.committed->trial.name());
   committed(end);
   return next;
+}
+
+std::vector<std::shared_ptr<const trial::CommittedTrial>> CommitOrder::take_waiting() {
+  std::vector<std::shared_ptr<const trial::CommittedTrial>> waiting;
+  for (auto& [place, entry] : entries_) {
+    if (!entry.has_result || entry.replayed || std::exchange(entry.is_given_out, true)) continue;
+    waiting.push_back(entry.committed);
+  }
+  return waiting;
 }
 
 CommitsByVirtualTime::CommitsByVirtualTime(std::optional<std::size_t> window, std::size_t slots)

@@ -39,7 +39,8 @@ class CommitOrder {
   virtual ~CommitOrder() = default;
 
   /// How many more trials may be asked now.
-  std::size_t room() const;
+  /// @param untold  committed trials that count as in flight
+  std::size_t room(std::size_t untold = 0) const;
   bool has_window() const { return window_.has_value(); }
   /// Takes a trial in. @pre room() > 0, or there is no window
   /// @return  the trial of the record that next() gives out
@@ -52,6 +53,9 @@ class CommitOrder {
   /// @param recorded  the trial that an earlier job committed here, which may have been extended since: it
   ///                  comes before the one that is due
   std::optional<NextCommit> next(const std::optional<trial::TrialName>& recorded = {});
+  /// Results that are here and wait for their commit, each given out once; not those that an earlier job had
+  /// committed.
+  std::vector<std::shared_ptr<const trial::CommittedTrial>> take_waiting();
   /// Trials that are asked and not committed.
   std::size_t in_flight() const { return entries_.size(); }
   /// Whether a trial that is asked for later may be committed before one in flight.
@@ -69,6 +73,7 @@ class CommitOrder {
     std::shared_ptr<trial::CommittedTrial> committed;
     bool has_result = false;
     bool replayed = false;
+    bool is_given_out = false;  // by take_waiting()
   };
   using Place = std::pair<VirtualTime, std::uint64_t>;  // the end, and how many were asked for before
   using Entries = std::map<Place, Entry>;

@@ -15,6 +15,8 @@ namespace {
 constexpr double kTickInterval_s = 0.1;
 constexpr std::size_t kLeastAhead = 1000;  // trials
 
+using State = search::Answer::State;
+
 run::Commit replayed(trial::CommittedTrial line) {
   return {std::make_shared<const trial::CommittedTrial>(std::move(line)), true};
 }
@@ -36,31 +38,30 @@ SearchLoop::SearchLoop(TrialMaker& maker, Replay& replay, CommitOrder& order, Di
       next_tick_s_(clock.now_s()) {}
 
 /// One ask after each commit, never more: the searcher then knows the same at every ask, however fast results
-/// come.
+/// come, and however long it thinks.
 bool SearchLoop::run(search::Searcher& searcher, trial::Phase phase) {
+  answer_ = State::kAnswered;
+  untold_.clear();
   state_.begin_phase(phase, searcher.expected_trials());
   for (run::RunListener* listener : listeners_) listener->phase_begun(state_);
-  look_around();
+  look_around(&searcher);
   ask(searcher);
-  const auto is_done = [&] { return searcher.finished() && order_.in_flight() == 0; };
+  const auto is_done = [&] {
+    return !is_unanswered(searcher) && searcher.finished() && order_.in_flight() == 0;
+  };
   while (!is_done()) {
-    require(stopping_ || order_.in_flight() > 0 || searcher.is_thinking(),
+    require(stopping_ || order_.in_flight() > 0 || answer_ != State::kAnswered,
             "the searcher waits for results although no trial is under way");
     bool worked = collect();
-    if (!stopping_ && (!searcher.needs_results() || searcher.is_thinking())) {
-      worked = worked || searcher.is_thinking();
-      ask(searcher);
-    }
-    while (const std::optional<run::Commit> next = must_be_asked(searcher) ? std::nullopt : this->next()) {
-      commit(*next);
-      if (hopeless()) break;
-      if (next->trial->trial.phase() == phase) searcher.tell(*next->trial);
-      ask(searcher);
+    if (answer_ != State::kAnswered || !searcher.needs_results()) {
+      worked = ask(searcher) || worked;
       release(&searcher);
-      worked = true;
-      look_around();  // a long replay commits thousands in this loop
     }
-    look_around();
+    while (step(searcher)) {
+      worked = true;
+      look_around(&searcher);  // a long replay commits thousands in this loop
+    }
+    look_around(&searcher);
     if (stopping_ && dispatcher_.idle()) break;
     if (worked) {
       clock_.worked();
@@ -73,34 +74,51 @@ bool SearchLoop::run(search::Searcher& searcher, trial::Phase phase) {
   return true;
 }
 
-/// A searcher that has not answered yet is told nothing: neither the commit order nor its answer may depend
-/// on how often it is asked. After a stop it is not asked any more, and what it would have asked for may come
-/// before trials that are in flight.
-bool SearchLoop::must_be_asked(const search::Searcher& searcher) const {
-  const bool thinks = searcher.is_thinking() && (searcher.needs_results() || order_.has_window());
-  return thinks || (unasked_ && order_.may_overtake());
+/// Such a searcher is told nothing. One that needs no results, and is asked without a window, may be told
+/// some while it looks for networks: it might never have found enough.
+bool SearchLoop::is_unanswered(const search::Searcher& searcher) const {
+  if (answer_ == State::kMore) return searcher.needs_results() || order_.has_window();
+  return answer_ == State::kBusy;
+}
+
+/// By virtual time a trial that is yet to be asked for may come before all that are in flight: while an ask
+/// is not answered, and after a stop. Where trials inherit, how one starts depends on what is committed.
+bool SearchLoop::commits_wait(const search::Searcher& searcher) const {
+  if (is_unanswered(searcher)) return order_.may_overtake() || maker_.depends_on_commits();
+  return unasked_ && order_.may_overtake();
 }
 
 /// Without a window, a searcher that needs no results is kept ahead of the slots: what it asks for does not
 /// depend on when. One that has given out a part of a generation thinks about the rest.
 std::size_t SearchLoop::room_for(const search::Searcher& searcher) const {
-  if (order_.has_window()) return order_.room();
-  if (searcher.needs_results()) {
-    return searcher.is_thinking() ? std::numeric_limits<std::size_t>::max() : order_.room();
+  if (searcher.needs_results() || order_.has_window()) {
+    const bool is_rest = is_unanswered(searcher) && !order_.has_window();
+    return is_rest ? std::numeric_limits<std::size_t>::max() : order_.room(untold_.size());
   }
   const std::size_t ahead = std::max(kLeastAhead, 4 * state_.account().slots().size());
   return ahead - std::min(ahead, unanswered_);
 }
 
-void SearchLoop::ask(search::Searcher& searcher) {
+/// @return  whether there was something to do
+bool SearchLoop::ask(search::Searcher& searcher) {
   const std::size_t room = room_for(searcher);
-  if (room == 0) return;
+  if (room == 0) return false;
   if (stopping_) {
-    unasked_ = unasked_ || !searcher.finished();
-    return;
+    unasked_ = unasked_ || is_unanswered(searcher) || !searcher.finished();
+    return false;
   }
-  std::vector<trial::Proposal> proposals = searcher.ask(room);
-  require(proposals.size() <= room, "the searcher proposed more than it was asked for");
+  search::Answer answer = searcher.ask(room);
+  const std::size_t proposed = answer.proposals.size();
+  require(proposed <= room, "the searcher proposed more than it was asked for");
+  answer_ = proposed == room ? State::kAnswered : answer.state;
+  const bool in_generations = searcher.needs_results() && !order_.has_window();
+  dispatcher_.expect_more(!in_generations && (is_unanswered(searcher) || !searcher.finished()));
+  take(std::move(answer.proposals));
+  if (!is_unanswered(searcher)) state_.set_remark(searcher.remark());
+  return proposed > 0 || answer_ == State::kMore;
+}
+
+void SearchLoop::take(std::vector<trial::Proposal> proposals) {
   std::vector<AskedTrial> fresh;
   for (trial::Proposal& proposal : proposals) {
     AskedTrial trial = order_.asked(without_network(maker_.make(std::move(proposal))));
@@ -114,10 +132,32 @@ void SearchLoop::ask(search::Searcher& searcher) {
       fresh.push_back(std::move(trial));
     }
   }
-  const bool in_generations = searcher.needs_results() && !order_.has_window();
-  dispatcher_.expect_more(!searcher.finished() && !in_generations);
   dispatcher_.submit(fresh);
   state_.set_in_flight(order_.in_flight());
+}
+
+/// Commits the next trial, unless the searcher is behind, and tells it a result.
+/// @return  false: nothing of this can be done now
+bool SearchLoop::step(search::Searcher& searcher) {
+  if (hopeless()) return false;
+  if (untold_.empty() || is_unanswered(searcher)) {
+    const std::optional<run::Commit> next = commits_wait(searcher) ? std::nullopt : this->next();
+    if (!next) return false;
+    commit(*next);
+    if (hopeless()) return true;
+  }
+  if (!untold_.empty() && !is_unanswered(searcher)) tell(searcher);
+  return true;
+}
+
+/// From here on the searcher says whether it may continue the trial.
+void SearchLoop::tell(search::Searcher& searcher) {
+  const run::SharedTrial told = std::move(untold_.front());
+  untold_.pop_front();
+  continuations_.committed(told);
+  searcher.tell(*told);
+  ask(searcher);
+  release(&searcher);
 }
 
 /// A trial that continues a failed one has nothing to begin with: it fails alike.
@@ -131,6 +171,7 @@ std::optional<Arrival> SearchLoop::known_result(const trial::Trial& trial) {
 
 /// @param searcher  nullptr: it has come to its end
 void SearchLoop::release(const search::Searcher* searcher) {
+  if (searcher != nullptr && is_unanswered(*searcher)) return;
   for (const run::SharedTrial& released : continuations_.release(searcher)) {
     for (run::RunListener* listener : listeners_) listener->released(released->trial);
   }
@@ -158,25 +199,26 @@ void SearchLoop::arrived(Arrival arrival) {
 /// As long as the journal has lines they say what is committed next.
 std::optional<run::Commit> SearchLoop::next() {
   const trial::Trial* due = order_.due();
-  if (due == nullptr || hopeless()) return std::nullopt;
+  if (due == nullptr) return std::nullopt;
   const trial::CommitPosition place = state_.trials().size();
   if (auto line = replay_.take_unasked(place, due)) return replayed(std::move(*line));
   std::optional<NextCommit> next = order_.next(replay_.name_at(place));
   if (!next) return std::nullopt;
   if (next->replayed) --unanswered_;
   next->committed->position = place;
+  untold_.push_back(next->committed);
   return run::Commit{std::move(next->committed), next->replayed};
 }
 
 void SearchLoop::commit(const run::Commit& commit) {
   state_.add(commit);
-  continuations_.committed(commit.trial);
   state_.set_in_flight(order_.in_flight());
   for (run::RunListener* listener : listeners_) listener->committed(commit, state_);
 }
 
-void SearchLoop::look_around() {
+void SearchLoop::look_around(search::Searcher* searcher) {
   if (must_stop_() && !std::exchange(stopping_, true)) {
+    if (searcher != nullptr) searcher->stop();
     for (run::RunListener* listener : listeners_) {
       if (!hopeless()) listener->stopping();
     }
@@ -185,6 +227,11 @@ void SearchLoop::look_around() {
   const double now_s = clock_.now_s();
   if (now_s < next_tick_s_) return;
   next_tick_s_ = now_s + kTickInterval_s;
+  if (searcher != nullptr && !stopping_ && commits_wait(*searcher)) {
+    for (const run::SharedTrial& result : order_.take_waiting()) {
+      for (run::RunListener* listener : listeners_) listener->waits(*result);
+    }
+  }
   for (run::RunListener* listener : listeners_) listener->tick(state_);
 }
 

@@ -11,6 +11,7 @@
 #include "run/run_state.hpp"
 
 #include <cstddef>
+#include <deque>
 #include <functional>
 #include <optional>
 #include <vector>
@@ -19,6 +20,10 @@ namespace skyline::engine {
 
 /// The main loop of a run: ask, submit, poll, commit, tell. It knows no file, no rank and no terminal; replay
 /// of a journal is the same loop with recorded results.
+///
+/// While the searcher thinks about an ask, trials are committed and not told. Once it has answered it is told
+/// the first of them and asked, told the next and asked, and so on, with the room that each ask would have
+/// had if all before it had been answered at once. So what it knows at an ask does not depend on times.
 class SearchLoop {
  public:
   using Listeners = std::vector<run::RunListener*>;
@@ -47,15 +52,20 @@ class SearchLoop {
   std::size_t unsaved() const { return unsaved_; }
 
  private:
-  void look_around();
+  /// @param searcher  that the loop is in; nullptr: none
+  void look_around(search::Searcher* searcher = nullptr);
   bool hopeless() const { return is_hopeless_ && is_hopeless_(); }
-  bool must_be_asked(const search::Searcher& searcher) const;
+  bool is_unanswered(const search::Searcher& searcher) const;
+  bool commits_wait(const search::Searcher& searcher) const;
   std::size_t room_for(const search::Searcher& searcher) const;
-  void ask(search::Searcher& searcher);
+  bool ask(search::Searcher& searcher);
+  void take(std::vector<trial::Proposal> proposals);
+  bool step(search::Searcher& searcher);
   bool collect();
   void arrived(Arrival arrival);
   std::optional<run::Commit> next();
   void commit(const run::Commit& commit);
+  void tell(search::Searcher& searcher);
   std::optional<Arrival> known_result(const trial::Trial& trial);
   void release(const search::Searcher* searcher);
 
@@ -69,6 +79,8 @@ class SearchLoop {
   const Listeners listeners_;
   const std::function<bool()> must_stop_;
   const std::function<bool()> is_hopeless_;
+  search::Answer::State answer_ = search::Answer::State::kAnswered;  // to the last ask
+  std::deque<run::SharedTrial> untold_;                              // committed, and asked by the searcher
   std::size_t unsaved_ = 0;
   std::size_t unanswered_ = 0;  // trials whose result has not come, or is in the journal and not committed
   bool stopping_ = false;

@@ -18,6 +18,8 @@ class TrialMaker {
   /// References outlive the maker.
   TrialMaker(const EngineOptions& options, const trial::Evaluator& evaluator, const run::RunState& state);
   trial::Trial make(trial::Proposal proposal);
+  /// Whether a trial depends on the commits at the time of its making, beyond what the searcher knows.
+  bool depends_on_commits() const { return options_.inherit; }
   /// The result of a trial, and with it its kept state, comes from an earlier job.
   void recorded(const trial::Trial& trial);
 

@@ -49,6 +49,12 @@ void JournalSink::committed(const run::Commit& commit, const run::RunState& /*st
   storage_.post([state = state_] { state->write_waiting(); });
 }
 
+/// The rank that trained it has it, too, but may be slower to write it.
+void JournalSink::waits(const trial::CommittedTrial& result) {
+  state_->results->add(result);
+  state_->results->hurry();
+}
+
 void JournalSink::lost(const store::RankLoss& loss) {
   storage_.post([state = state_, loss] { state->writer->append(loss); });
 }

@@ -18,6 +18,7 @@ class JournalSink final : public run::RunListener {
   JournalSink(const RunFiles& files, const space::SearchSpace& space, const store::JournalContents* replayed,
               std::shared_ptr<ResultKeeper> results);
   void committed(const run::Commit& commit, const run::RunState& state) override;
+  void waits(const trial::CommittedTrial& result) override;
   void lost(const store::RankLoss& loss) override;
 
  private:

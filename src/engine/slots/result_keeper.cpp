@@ -5,6 +5,7 @@
 #include "engine/work/storage_calls.hpp"
 #include "store/weights/checkpoint.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <string>
 #include <utility>
@@ -13,6 +14,7 @@ namespace skyline::engine {
 namespace {
 
 constexpr double kIntervalWithoutOne_s = 60;  // checkpoints are due by epochs alone
+constexpr std::chrono::milliseconds kHurry{500};
 
 }  // namespace
 
@@ -74,6 +76,13 @@ void ResultKeeper::look_after() {
     write_queued_ = true;
   }
   storage_.post([self = shared_from_this()] { self->write(); });
+}
+
+void ResultKeeper::hurry() {
+  const std::lock_guard lock(mutex_);
+  if (!unsaved_since_) return;
+  const auto passed = std::chrono::duration_cast<Clock::duration>(interval()) - kHurry;
+  unsaved_since_ = std::min(*unsaved_since_, Clock::now() - passed);
 }
 
 void ResultKeeper::leaves_checkpoint(trial::TrialName trial) {

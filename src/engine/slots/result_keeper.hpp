@@ -34,6 +34,8 @@ class ResultKeeper : public std::enable_shared_from_this<ResultKeeper> {
   bool write();
   /// Main thread, polled: has the results written that are older than the interval; at a stop all.
   void look_after();
+  /// Main thread: has what is here written within half a second, whatever the interval.
+  void hurry();
   /// From now on results are written at once, and with patience.
   void stop() { stopping_ = true; }
 

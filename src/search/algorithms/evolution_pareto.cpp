@@ -46,9 +46,8 @@ class EvolutionPareto final : public Searcher {
  public:
   EvolutionPareto(const EvolutionOptions& options, const SearchProblem& problem);
 
-  std::vector<trial::Proposal> ask(std::size_t room) override;
+  Answer ask(std::size_t room) override;
   void tell(const trial::CommittedTrial& committed) override;
-  bool is_thinking() const override { return thinks_; }
   bool finished() const override;
   std::string finish_reason() const override;
   std::size_t expected_trials() const override;
@@ -105,7 +104,7 @@ EvolutionPareto::EvolutionPareto(const EvolutionOptions& options, const SearchPr
   go_on_with_generation();
 }
 
-std::vector<trial::Proposal> EvolutionPareto::ask(std::size_t room) {
+Answer EvolutionPareto::ask(std::size_t room) {
   last_look_ = pool_.looks() + CandidatePool::kLooksOfAnAsk;
   std::vector<trial::Proposal> proposals;
   const auto may_breed = [&] { return (untold_ == 0 || is_steady()) && !finished(); };
@@ -121,7 +120,7 @@ std::vector<trial::Proposal> EvolutionPareto::ask(std::size_t room) {
     asked_ += count;
     // In the steady state a generation is of interest only where nothing else bounds an ask.
   } while (is_steady() && is_bounded && proposals.size() < room && !thinks_ && !finished());
-  return proposals;
+  return {std::move(proposals), thinks_ ? Answer::State::kMore : Answer::State::kAnswered};
 }
 
 void EvolutionPareto::tell(const trial::CommittedTrial& committed) {

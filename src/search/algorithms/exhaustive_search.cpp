@@ -22,7 +22,7 @@ class ExhaustiveSearch final : public Searcher {
       : pool_(problem.space, problem.objectives, problem.budget),
         trials_(options.trials.value_or(std::numeric_limits<std::size_t>::max())) {}
 
-  std::vector<trial::Proposal> ask(std::size_t room) override {
+  Answer ask(std::size_t room) override {
     const std::size_t wanted = std::min({room, CandidatePool::kLargestAsk, trials_ - asked_});
     std::vector<trial::Proposal> proposals;
     const std::size_t end = pool_.looks() + CandidatePool::kLooksOfAnAsk;
@@ -34,12 +34,11 @@ class ExhaustiveSearch final : public Searcher {
       proposals.push_back(pool_.propose(std::move(found), trial::Origin::kEnumerated));
     }
     asked_ += proposals.size();
-    thinks_ = proposals.size() < wanted && !finished();
-    return proposals;
+    const bool has_more = proposals.size() < wanted && !finished();
+    return {std::move(proposals), has_more ? Answer::State::kMore : Answer::State::kAnswered};
   }
 
   void tell(const trial::CommittedTrial&) override {}
-  bool is_thinking() const override { return thinks_; }
   bool needs_results() const override { return false; }
 
   bool finished() const override {
@@ -61,7 +60,6 @@ class ExhaustiveSearch final : public Searcher {
   std::size_t trials_;
   std::size_t asked_ = 0;
   std::int64_t next_genotype_ = 0;
-  bool thinks_ = false;
 };
 
 }  // namespace

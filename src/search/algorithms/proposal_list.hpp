@@ -20,11 +20,11 @@ class ProposalList : public Searcher {
   ProposalList(std::vector<trial::Proposal> proposals, std::string noun)
       : proposals_(std::move(proposals)), noun_(std::move(noun)) {}
 
-  std::vector<trial::Proposal> ask(std::size_t room) override {
+  Answer ask(std::size_t room) override {
     const std::size_t count = std::min(room, proposals_.size() - asked_);
     const auto begin = std::make_move_iterator(proposals_.begin() + static_cast<std::ptrdiff_t>(asked_));
     asked_ += count;
-    return {begin, begin + static_cast<std::ptrdiff_t>(count)};
+    return {{begin, begin + static_cast<std::ptrdiff_t>(count)}};
   }
   void tell(const trial::CommittedTrial&) override {}
   bool needs_results() const override { return false; }

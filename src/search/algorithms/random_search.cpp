@@ -5,6 +5,7 @@
 #include "search/algorithms/algorithms.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace skyline::search {
 namespace {
@@ -21,7 +22,7 @@ class RandomSearch final : public Searcher {
         random_(derive_seed(problem.seed, "search.random")),
         trials_(options.trials) {}
 
-  std::vector<trial::Proposal> ask(std::size_t room) override {
+  Answer ask(std::size_t room) override {
     const std::size_t wanted = std::min({room, CandidatePool::kLargestAsk, trials_ - asked_});
     std::vector<trial::Proposal> proposals;
     const std::size_t end = pool_.looks() + CandidatePool::kLooksOfAnAsk;
@@ -31,12 +32,11 @@ class RandomSearch final : public Searcher {
       if (drawn != nullptr) proposals.push_back(pool_.propose(std::move(drawn), trial::Origin::kRandom));
     }
     asked_ += proposals.size();
-    thinks_ = proposals.size() < wanted && !exhausted_;
-    return proposals;
+    const bool has_more = proposals.size() < wanted && !exhausted_;
+    return {std::move(proposals), has_more ? Answer::State::kMore : Answer::State::kAnswered};
   }
 
   void tell(const trial::CommittedTrial&) override {}
-  bool is_thinking() const override { return thinks_; }
   bool needs_results() const override { return false; }
   bool finished() const override { return exhausted_ || asked_ == trials_; }
 
@@ -54,7 +54,6 @@ class RandomSearch final : public Searcher {
   RandomStream random_;
   std::size_t trials_;
   std::size_t asked_ = 0;
-  bool thinks_ = false;
   bool exhausted_ = false;
 };
 

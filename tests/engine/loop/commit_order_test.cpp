@@ -70,6 +70,31 @@ TEST(CommitsByNumber, HasRoomForAGenerationWhenThereIsNoWindowAndNothingIsInFlig
   EXPECT_EQ(order.room(), std::numeric_limits<std::size_t>::max());
 }
 
+TEST(CommitsByNumber, CountsTrialsThatTheSearchIsNotToldOfAsInFlight) {
+  CommitsByNumber window(4);
+  window.asked(trial(0));
+  EXPECT_EQ(window.room(2), 1U);
+  CommitsByNumber generation(std::nullopt);
+  EXPECT_EQ(generation.room(1), 0U);
+}
+
+TEST(CommitsByNumber, GivesOutResultsThatWaitOnce) {
+  CommitsByNumber order(std::nullopt);
+  for (trial::TrialNumber number = 0; number < 4; ++number) order.asked(trial(number));
+  const auto waiting = [&] {
+    std::vector<trial::TrialNumber> numbers;
+    for (const auto& result : order.take_waiting()) numbers.push_back(result->trial.number);
+    return numbers;
+  };
+  order.arrived(arrival(2));
+  Arrival recorded = arrival(1);
+  recorded.replayed = true;
+  order.arrived(recorded);
+  EXPECT_THAT(waiting(), ElementsAre(2));
+  order.arrived(arrival(3));
+  EXPECT_THAT(waiting(), ElementsAre(3));
+}
+
 TEST(CommitsByNumber, RefusesWhatCannotBe) {
   EXPECT_THROW(CommitsByNumber(0), InternalError);
   CommitsByNumber order(1);

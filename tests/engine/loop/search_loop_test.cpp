@@ -133,7 +133,6 @@ class WrappedEnumeration : public search::Searcher {
     EXPECT_FALSE(thinks_);
     all_.tell(committed);
   }
-  bool is_thinking() const override { return thinks_; }
   bool finished() const override { return all_.finished(); }
   std::string finish_reason() const override { return all_.finish_reason(); }
   std::size_t expected_trials() const override { return all_.expected_trials(); }
@@ -147,9 +146,7 @@ class WrappedEnumeration : public search::Searcher {
 class FreeEnumeration final : public WrappedEnumeration {
  public:
   using WrappedEnumeration::WrappedEnumeration;
-  std::vector<trial::Proposal> ask(std::size_t room) override {
-    return all_.ask(std::min(room, std::size_t{1000}));
-  }
+  search::Answer ask(std::size_t room) override { return all_.ask(std::min(room, std::size_t{1000})); }
   bool needs_results() const override { return false; }
 };
 
@@ -166,9 +163,10 @@ TEST(SearchLoop, KeepsMoreThanAThousandSlotsBusyForASearcherThatNeedsNoResults) 
 class Thinker final : public WrappedEnumeration {
  public:
   using WrappedEnumeration::WrappedEnumeration;
-  std::vector<trial::Proposal> ask(std::size_t room) override {
+  search::Answer ask(std::size_t room) override {
     thinks_ = ++asks_ % 3 != 0;
-    return thinks_ ? std::vector<trial::Proposal>() : all_.ask(std::min(room, std::size_t{20}));
+    if (thinks_) return {{}, search::Answer::State::kMore};
+    return all_.ask(std::min(room, std::size_t{20}));
   }
 
  private:
@@ -193,11 +191,12 @@ TEST(SearchLoop, AsksASearchThatThinksAgainAndTellsItNothingMeanwhile) {
 class PartWise final : public WrappedEnumeration {
  public:
   using WrappedEnumeration::WrappedEnumeration;
-  std::vector<trial::Proposal> ask(std::size_t room) override {
+  search::Answer ask(std::size_t room) override {
     if (left_ == 0) left_ = 30;
-    const std::vector<trial::Proposal> part = all_.ask(std::min({room, left_, std::size_t{8}}));
-    left_ -= part.size();
+    search::Answer part = all_.ask(std::min({room, left_, std::size_t{8}}));
+    left_ -= part.proposals.size();
     thinks_ = left_ > 0 && !all_.finished();
+    if (thinks_) part.state = search::Answer::State::kMore;
     return part;
   }
 

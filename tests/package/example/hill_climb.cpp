@@ -21,7 +21,7 @@ class HillClimb final : public search::Searcher {
         front_(problem.objectives.objectives().size()),
         random_(derive_seed(problem.seed, "hill_climb")) {}
 
-  std::vector<trial::Proposal> ask(std::size_t /*room*/) override {
+  search::Answer ask(std::size_t /*room*/) override {
     if (asked_ > told_.size() || finished()) return {};  // waits for the last result
     std::vector<trial::TrialNumber> parents;
     search::ArchitecturePointer child = mutant(parents);
@@ -30,7 +30,7 @@ class HillClimb final : public search::Searcher {
     if (exhausted_) return {};
     ++asked_;
     const trial::Origin origin = parents.empty() ? trial::Origin::kRandom : trial::Origin("climb");
-    return {pool_.propose(std::move(child), origin, std::move(parents))};
+    return {{pool_.propose(std::move(child), origin, std::move(parents))}};
   }
 
   void tell(const trial::CommittedTrial& committed) override {
