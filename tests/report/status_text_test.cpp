@@ -41,6 +41,7 @@ TEST(RunStatus, ReadsBackWhatItWrote) {
   status.elapsed_s = 12.5;
   status.updated = 1.7e9;
   status.recent = {"trial 1 committed", "a \"quoted\" line"};
+  status.remark = "a model of 12 results";
   EXPECT_EQ(RunStatus::parse(status.to_json(), "status.json"), status);
 
   status.eta_s.reset();
@@ -101,6 +102,14 @@ TEST(StatusText, TellsAboutARunningJob) {
             "  slots     4 in 2 ranks on 1 node\n"
             "  last      trial 35 committed: depth=3\n"
             "            trial 36 committed: depth=4\n");
+}
+
+TEST(StatusText, SaysWhatTheSearchSaysAboutItself) {
+  const testing::SampleFolder folder;
+  RunStatus status = sample_status("finished");
+  status.remark = "a model of 37 results";
+  fill(folder, status);
+  EXPECT_THAT(status_text(folder.paths()), HasSubstr("\n  search    a model of 37 results\n  time "));
 }
 
 TEST(StatusText, TellsWhatEachSlotOfARunningJobTrains) {

@@ -1,6 +1,6 @@
 #include "report/files/trial_results.hpp"
 #include "report/html/html_report.hpp"
-#include "report/text/run_status.hpp"
+#include "report/text/status_file.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
@@ -13,14 +13,10 @@ namespace {
 
 constexpr std::size_t kMostWarnings = 200;
 
-std::string state_of(const store::RunPaths& paths) {
+std::string state_of(const store::RunPaths& paths, const RunStatus& status) {
   const std::optional<store::RunOwner> owner = store::read_owner(paths);
-  std::string state = "running";
-  if (store::exists(paths.status_json())) {
-    state = RunStatus::parse(store::read_file(paths.status_json()), paths.status_json().string()).state;
-  }
-  const bool claims_to_run = state == "running" || state == "stopping";
-  return claims_to_run && !(owner && owner->active) ? "not running" : state;
+  const bool claims_to_run = status.state == "running" || status.state == "stopping";
+  return claims_to_run && !(owner && owner->active) ? "not running" : status.state;
 }
 
 /// Whether a line of the log ("2026-05-01 10:00:00.000 warning ...") is a warning or an error.
@@ -56,7 +52,11 @@ ReportedRun reported_run(run::OpenedRun opened, const std::string& state) {
 }
 
 ReportedRun read_reported_run(const std::filesystem::path& folder) {
-  return reported_run(run::OpenedRun::open(folder), state_of({folder}));
+  run::OpenedRun opened = run::OpenedRun::open(folder);
+  const RunStatus status = read_status(opened.paths).value_or(RunStatus());
+  opened.state.set_remark(status.remark);
+  const std::string state = state_of(opened.paths, status);
+  return reported_run(std::move(opened), state);
 }
 
 }  // namespace skyline::report

@@ -237,7 +237,8 @@ Json run_json(const ReportedRun& run) {
            {{"Skyline", opened.header.skyline_version},
             {"configuration", opened.header.config_hash},
             {"seed", std::to_string(opened.header.seed)},
-            {"device", opened.header.device}}},
+            {"device", opened.header.device},
+            {"search", opened.state.remark()}}},
           {"warnings", run.warnings},
           {"more_warnings", run.more_warnings}};
 }

@@ -48,8 +48,8 @@ std::string RunStatus::to_json() const {
             {"ranks", ranks},          {"nodes", nodes},
             {"elapsed_s", elapsed_s},  {"eta_s", eta_s ? Json(*eta_s) : Json(nullptr)},
             {"updated", updated},      {"recent", recent},
-            {"exit_code", nullptr},    {"job", nullptr},
-            {"restart", nullptr}};
+            {"remark", remark},        {"exit_code", nullptr},
+            {"job", nullptr},          {"restart", nullptr}};
   if (ending) {
     json["exit_code"] = ending->exit_code;
     json["job"] = ending->job;
@@ -81,6 +81,7 @@ RunStatus RunStatus::parse(const std::string& text, const std::string& file) {
     status.updated = amount_of(json.at("updated"));
     status.ending = ending_of(json);
     status.recent = json.at("recent").get<std::vector<std::string>>();
+    status.remark = json.value("remark", "");  // an earlier version wrote none
     return status;
   } catch (const Json::exception& problem) {
     throw UserError(file + ": expected the status of a run, got " + problem.what());

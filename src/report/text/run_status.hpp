@@ -43,6 +43,7 @@ struct RunStatus {
   double updated = 0;               // seconds since 1970
   std::optional<JobEnding> ending;  // of the last job; nothing: it runs, or was killed
   std::vector<std::string> recent;  // the last commits, oldest first
+  std::string remark;               // what the search last said about itself; empty: nothing
 
   std::string to_json() const;
   /// Parses status.json. @throws UserError naming `file` if the text is no status

@@ -110,6 +110,7 @@ std::string details(const RunStatus& status, std::size_t in_journal, bool active
   std::string text = row("trials", trials_text(status, in_journal, active));
   text += row("front", counted(status.front, "trial"));
   if (!status.best.empty()) text += row("best", best_text(status.best));
+  if (!status.remark.empty()) text += row("search", status.remark);
   text += row("time", time_text(status, active));
   text += row("slots", fmt::format("{} in {} on {}", status.slots, counted(status.ranks, "rank"),
                                    counted(status.nodes, "node")));
