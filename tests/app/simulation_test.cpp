@@ -79,6 +79,20 @@ TEST(Simulation, IsTheSameAgainAndEndsSoonerWithMoreSlots) {
   EXPECT_LT(simulation.run(16).wall_s, simulation.run(8).wall_s);
 }
 
+TEST(Simulation, LetsTrialsWaitForASearchThatThinksAboutEach) {
+  const RunConfig config = synthetic_with({});
+  const auto use = [&](double think_s, const engine::EngineOptions& options) {
+    const Simulation simulation(
+        config, {.law = {.mean_s = 1, .forecast_error = 0.3, .cv = 0.5}, .trials = 640, .think_s = think_s});
+    return simulation.run_steady(32, 640, options);
+  };
+  for (const auto& options : {window_of(128), window_of(64, 32)}) {
+    const double at_once_s = use(0, options).wall_s;
+    EXPECT_NEAR(use(1e-6, options).wall_s, at_once_s, 0.01 * at_once_s);
+    EXPECT_NEAR(use(0.1, options).wall_s, 64, 2) << "as many as it thinks of: 640 of 0.1 s";
+  }
+}
+
 TEST(Simulation, DrawsOneArchitectureAgainWhereNoOtherIsFound) {
   const RunConfig config = synthetic_with(
       {"space={parameters: {a: {range: [1, 300]}, b: {range: [1, 300]}, c: {range: [1, 300]}}, network: "

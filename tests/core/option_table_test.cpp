@@ -148,6 +148,7 @@ TEST(OptionKind, ReadsDurationsInSeconds) {
                                                                    {"90s", 90},
                                                                    {"0.5 s", 0.5},
                                                                    {"1e-06 s", 1e-6},
+                                                                   {"2 s 50ms", 2.05},
                                                                    {"15 m", 900},
                                                                    {"15min", 900},
                                                                    {"2 h", 7200},

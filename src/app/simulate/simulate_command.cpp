@@ -4,6 +4,7 @@
 #include "app/commands/commands.hpp"
 #include "app/config/config_file.hpp"
 #include "app/simulate/simulation.hpp"
+#include "core/config/config_text.hpp"
 #include "core/text/wording.hpp"
 #include "report/text/text_table.hpp"
 
@@ -28,6 +29,7 @@ struct SimulateArguments {
   double mean_s = 60;
   double forecast_error = 0.3;
   std::optional<double> cv;
+  double think_s = 0;
   bool search = false;   // simulate it, too
   bool windows = false;  // shows all that were compared
   std::vector<std::string> overrides;
@@ -143,8 +145,10 @@ int run_simulate(const SimulateArguments& arguments) {
   const RunConfig config = RunConfig::parse(load_config(arguments.config, arguments.overrides), false);
   TimeLaw law{.mean_s = arguments.mean_s, .forecast_error = arguments.forecast_error, .cv = arguments.cv};
   if (!arguments.from.empty()) law = measured_law(run::OpenedRun::open(arguments.from));
-  const Simulation simulation(config,
-                              {.law = law, .with_search = arguments.search, .trials = arguments.trials});
+  const Simulation simulation(config, {.law = law,
+                                       .with_search = arguments.search,
+                                       .trials = arguments.trials,
+                                       .think_s = arguments.think_s});
   print_head(simulation, arguments, law);
   report::TextTable table = make_table();
   for (const std::size_t slots : arguments.slots) {
@@ -181,6 +185,14 @@ RunCommand simulate_command(CLI::App& command) {
                   "lognormal times with this coefficient of variation, whatever the space's networks cost")
       ->check(CLI::Range(0.0, kMostVariation))
       ->excludes(from);
+  command.add_option_function<std::string>(
+      "--think",
+      [arguments](const std::string& text) {
+        const auto seconds = duration_in(text);
+        if (!seconds) throw CLI::ValidationError("--think: expected a duration, e.g. 50ms, got " + text);
+        arguments->think_s = *seconds;
+      },
+      "time that the search takes for each proposal, while trials go on (default: 0)");
   command
       .add_flag("--search", arguments->search,
                 "simulate the search algorithm, too, with invented results: builds each network")

@@ -5,6 +5,7 @@
 
 #include "app/config/run_traps.hpp"
 #include "app/simulate/drawn_search.hpp"
+#include "app/simulate/thinking_search.hpp"
 #include "engine/loop/search_loop.hpp"
 #include "evaluate/synthetic_evaluator.hpp"
 
@@ -120,7 +121,8 @@ engine::FleetUse Simulation::run(std::size_t slots, const engine::EngineOptions&
   engine::Replay nothing;
   const auto order = engine::make_commit_order(options);
   engine::SearchLoop loop(maker, nothing, *order, fleet, fleet, state, {}, [] { return false; });
-  loop.run(searcher, trial::Phase::kSearch);
+  ThinkingSearch thinking(searcher, fleet, options_.think_s);
+  loop.run(thinking, trial::Phase::kSearch);
   return fleet.use();
 }
 

@@ -128,7 +128,7 @@ OptionKind<ConfigNode> tree(std::string expected, ConfigNode schema) {
 OptionKind<double> duration(const Range& range) {
   const ConfigNode words = ConfigNode::make_map(
       {{"type", ConfigNode::make_list({schema_text("string"), schema_text("integer")}, {}), {}},
-       {"pattern", schema_text("^([0-9.e+-]+ *(d|h|min|m|s) *)+$"), {}},
+       {"pattern", schema_text("^([0-9.e+-]+ *(d|h|min|m|s|ms) *)+$"), {}},
        {"maximum", ConfigNode::make_integer(0), {}}},  // no unit is needed
       {});
   const std::string bounds = range.low == 0 && !range.above_low ? "" : bounds_text(range);

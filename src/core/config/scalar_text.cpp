@@ -24,7 +24,7 @@ struct TimeUnit {
   double seconds;
 };
 constexpr std::array kTimeUnits{TimeUnit{"d", 86400}, TimeUnit{"h", 3600}, TimeUnit{"min", 60},
-                                TimeUnit{"m", 60}, TimeUnit{"s", 1}};
+                                TimeUnit{"m", 60},    TimeUnit{"s", 1},    TimeUnit{"ms", 1e-3}};
 
 /// Cuts the longest prefix of these characters, and the blanks behind it, off the text.
 std::string_view take_while(std::string_view& text, std::string_view characters) {

@@ -75,7 +75,9 @@ void SimulatedFleet::stop() {
 }
 
 void SimulatedFleet::pause() {
-  if (!ends_.empty()) pass(std::max(now_s_, ends_.top().at_s));
+  std::optional<double> until_s = std::exchange(wake_s_, std::nullopt);
+  if (!ends_.empty()) until_s = std::min(ends_.top().at_s, until_s.value_or(ends_.top().at_s));
+  if (until_s) pass(std::max(now_s_, *until_s));
 }
 
 void SimulatedFleet::pass(double until_s) {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <queue>
 #include <span>
 #include <tuple>
@@ -48,6 +49,9 @@ class SimulatedFleet final : public Dispatcher, public Clock {
   void pause() override;
   void worked() override {}
 
+  /// The next pause lasts until then at most.
+  void wake_at(double at_s) { wake_s_ = at_s; }
+
   const FleetUse& use() const { return use_; }
   /// With nothing done, for an account.
   std::vector<run::SlotAccount> slots() const;
@@ -72,6 +76,7 @@ class SimulatedFleet final : public Dispatcher, public Clock {
   Scheduler scheduler_;
   const Play play_;
   double now_s_ = 0;
+  std::optional<double> wake_s_;
   std::size_t busy_slots_ = 0;
   std::unordered_map<trial::TrialName, Playing> playing_;  // or waiting
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;

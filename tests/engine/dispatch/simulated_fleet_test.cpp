@@ -1,5 +1,6 @@
 #include "engine/dispatch/simulated_fleet.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <vector>
 
@@ -59,6 +60,21 @@ TEST(SimulatedFleet, GivesAGroupAsManySlotsAsItHasMembers) {
   results_of(fleet);
   EXPECT_DOUBLE_EQ(fleet.use().wall_s, 8);
   EXPECT_DOUBLE_EQ(fleet.use().busy_s, 4 * 6 + 2);
+}
+
+TEST(SimulatedFleet, WakesWhenItIsToldToIfNoTrialEndsBefore) {
+  SimulatedFleet fleet = fleet_of(1);
+  fleet.wake_at(3);
+  fleet.pause();
+  EXPECT_DOUBLE_EQ(fleet.now_s(), 3);
+  fleet.pause();
+  EXPECT_DOUBLE_EQ(fleet.now_s(), 3) << "there is nothing to wait for";
+  fleet.submit(std::vector{trial_of(0, 4)});
+  for (const double wake_s : {5, 9}) {
+    fleet.wake_at(wake_s);
+    fleet.pause();
+    EXPECT_DOUBLE_EQ(fleet.now_s(), std::min(wake_s, 3.0 + 4));
+  }
 }
 
 TEST(SimulatedFleet, DropsAllOfItsTrialsWhenItStops) {

@@ -1,0 +1,70 @@
+#pragma once
+
+#include "skyline/search/searcher.hpp"
+
+#include "core/backoff.hpp"
+#include "engine/dispatch/simulated_fleet.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace skyline::app {
+
+/// A search that thinks about each proposal for a fixed time of the simulation, on a thread of its own. The
+/// time that it really takes does not count: results must be the same on any machine.
+class ThinkingSearch final : public search::Searcher {
+ public:
+  /// Search and fleet outlive the object.
+  ThinkingSearch(search::Searcher& search, engine::SimulatedFleet& fleet, double seconds)
+      : search_(search), fleet_(fleet), seconds_(seconds) {}
+
+  search::Answer ask(std::size_t room) override {
+    if (!thought_) {
+      thought_ = answer(room);
+      given_ = 0;
+      ready_s_ = fleet_.now_s() + seconds_;
+    }
+    std::vector<trial::Proposal>& all = thought_->proposals;
+    search::Answer part;
+    for (; given_ < all.size() && ready_s_ <= fleet_.now_s(); ready_s_ += seconds_) {
+      part.proposals.push_back(std::move(all[given_++]));
+    }
+    if (given_ < all.size()) {
+      part.state = search::Answer::State::kBusy;
+      fleet_.wake_at(ready_s_);
+    } else {
+      part.state = std::exchange(thought_, std::nullopt)->state;
+    }
+    return part;
+  }
+  void tell(const trial::CommittedTrial& committed) override { search_.tell(committed); }
+  void stop() override { search_.stop(); }
+  bool may_continue(trial::TrialNumber number) const override { return search_.may_continue(number); }
+  bool needs_results() const override { return search_.needs_results(); }
+  bool finished() const override { return search_.finished(); }
+  std::string finish_reason() const override { return search_.finish_reason(); }
+  std::size_t expected_trials() const override { return search_.expected_trials(); }
+
+ private:
+  search::Answer answer(std::size_t room) {
+    Backoff backoff;
+    search::Answer answer = search_.ask(room);
+    for (; answer.state == search::Answer::State::kBusy && answer.proposals.empty();
+         answer = search_.ask(room)) {
+      backoff.pause();
+    }
+    return answer;
+  }
+
+  search::Searcher& search_;
+  engine::SimulatedFleet& fleet_;
+  const double seconds_;
+  std::optional<search::Answer> thought_;  // that is given out one by one
+  std::size_t given_ = 0;                  // proposals of it
+  double ready_s_ = 0;                     // when the next one is
+};
+
+}  // namespace skyline::app
