@@ -50,7 +50,8 @@ SlotPoolOptions slot_options(comm::Environment& environment, const SearchTask& t
   SlotPoolOptions options{.engine = task.options};
   options.rank = environment.world().rank();
   options.slots = slots;
-  options.metrics = files.header.metrics.size();
+  options.metrics = files.header.metrics;
+  options.needed = task.objectives.measured_needed();
   // A slot of several threads is left to the system: a binding would be inherited by all of them. So are
   // slots that wait for a device most of the time.
   const bool binds = task.options.threads_per_slot == 1 && task.evaluator.slots() == 0;
@@ -115,7 +116,7 @@ CourseSink make_course_sink(const RunFiles& files, int rank) {
 
 Replay make_replay(const Job& job, std::optional<store::JournalContents>& replay) {
   if (!replay) return {{}, {}, job.suspects.failed};
-  check_metrics(replay->header.metrics, job.files.header.metrics);
+  check_same_metrics(replay->header.metrics, job.files.header.metrics);
   trial::ResultsByName waiting = job.results->take_over(replay->entries);
   return {std::exchange(replay->entries, {}), std::move(waiting), job.suspects.failed};
 }
@@ -268,8 +269,8 @@ RunResult run_job(comm::Environment& environment, const SearchTask& task, const 
   SlotPool slots(pool, task.evaluator, std::move(kept));
   const JobEnd noting{noted_stop(end.stop_requested, running, files.storage), end.failed};
   const std::vector<RankProcess> processes = exchange_processes(world);
-  FleetMail mail =
-      make_fleet_mail(environment, options.dispatch, options.window.has_value(), task.space, pool.metrics);
+  FleetMail mail = make_fleet_mail(environment, options.dispatch, options.window.has_value(), task.space,
+                                   pool.metrics.size());
   const Job job{task,    files,    noting, slots,     checkpoints,  results,
                 running, suspects, mail,   processes, world.size(), started};
   if (end.has_begun) end.has_begun();

@@ -98,6 +98,21 @@ bool sleep_through(Seconds duration, const trial::Trial& trial, trial::Evaluatio
   return false;
 }
 
+std::vector<trial::Metric> metrics() {
+  using Metric = trial::Metric;
+  using trial::Better;
+  return {{.name = "validation_accuracy", .range = {0, 1}, .of = Metric::Of::kValidation},
+          {.name = "validation_loss", .better = Better::kLower, .of = Metric::Of::kValidation, .ideal = 0},
+          {.name = "train_loss", .better = Better::kLower, .of = Metric::Of::kTrain, .ideal = 0},
+          {.name = "latency_ms", .better = Better::kLower, .range = {.low = 0}, .unit = "ms"},
+          {.name = "test_accuracy",
+           .range = {0, 1},
+           .when = Metric::When::kFullTraining,
+           .of = Metric::Of::kTest,
+           .repeats = "validation_accuracy"},
+          {.name = "steps", .better = Better::kLower, .range = {.low = 0}}};
+}
+
 class SyntheticEvaluator final : public trial::Evaluator {
  public:
   explicit SyntheticEvaluator(const SyntheticOptions& options) : options_(options) {}
@@ -161,9 +176,7 @@ EvaluatorKind synthetic_kind() {
   return {.name = "synthetic",
           .meaning =
               "Results from a closed formula in place of training, to try out a configuration or a cluster.",
-          .metrics = {"validation_accuracy", "validation_loss", "train_loss", "latency_ms", "test_accuracy",
-                      "steps"},
-          .final_metrics = {"test_accuracy"},
+          .metrics = [](const ConfigNode& /*section*/, store::TargetKind /*targets*/) { return metrics(); },
           .keys = std::make_shared<const OptionTable<SyntheticOptions>>(SyntheticOptions::table()),
           .needs = [](const ConfigNode& /*section*/) { return EvaluatorNeeds{}; },
           .make =

@@ -26,7 +26,7 @@ constexpr const char* kObjective = "{maximize: METRIC} or {minimize: METRIC}";
 constexpr std::string_view kReference = "reference";
 constexpr const char* kConstraint = "{METRIC: [low, high]}";
 
-std::vector<std::string> known_metrics(const std::vector<std::string>& measured) {
+std::vector<std::string> with_computed(const std::vector<std::string>& measured) {
   std::vector<std::string> known = computed_metric_names();
   known.insert(known.end(), measured.begin(), measured.end());
   return known;
@@ -52,41 +52,35 @@ ConfigNode without_references(const ConfigNode& objectives) {
   return ConfigNode::make_list(std::move(items), objectives.position());
 }
 
-/// The source of a metric's values.
-struct Source {
-  bool computed = false;
-  std::size_t measured_index = 0;
-};
-
-/// The metrics of an evaluator.
-struct MeasuredMetrics {
-  const std::vector<std::string>& all;
-  const std::vector<std::string>& final_only;
-
-  bool is_final(const std::string& metric) const {
-    return std::ranges::find(final_only, metric) != final_only.end();
+/// The metrics that objectives and constraints may name.
+std::vector<std::string> usable(const std::vector<trial::Metric>& measured) {
+  std::vector<std::string> names;
+  for (const trial::Metric& metric : measured) {
+    if (metric.when == trial::Metric::When::kEveryTrial) names.push_back(metric.name);
   }
-  /// Those that objectives and constraints may name, computed ones included.
-  std::vector<std::string> usable() const {
-    std::vector<std::string> metrics = known_metrics(all);
-    std::erase_if(metrics, [this](const std::string& metric) { return is_final(metric); });
-    return metrics;
-  }
-};
-
-Source find_source(const ConfigNode& node, const std::string& metric, const MeasuredMetrics& measured) {
-  const std::vector<std::string> computed = computed_metric_names();
-  if (std::find(computed.begin(), computed.end(), metric) != computed.end()) return {true, 0};
-  if (measured.is_final(metric)) {
-    node.fail("expected one of " + joined(measured.usable()) + ", got " + metric +
-              ", which only full trainings after the search measure");
-  }
-  const auto place = std::find(measured.all.begin(), measured.all.end(), metric);
-  if (place != measured.all.end()) return {false, static_cast<std::size_t>(place - measured.all.begin())};
-  node.fail("unknown metric " + in_quotes(metric) + ", " + suggestion(metric, measured.usable()));
+  return with_computed(names);
 }
 
-Objective read_objective(const ConfigNode& item, const MeasuredMetrics& measured) {
+/// Sets the source of an objective's or a constraint's values, and returns the description of its metric.
+template <typename Spec>
+const trial::Metric& find_source(const ConfigNode& node, const std::vector<trial::Metric>& measured,
+                                 Spec& spec) {
+  const trial::Metric* metric = trial::find_metric(computed_metrics(), spec.metric);
+  spec.computed = metric != nullptr;
+  if (spec.computed) return *metric;
+  metric = trial::find_metric(measured, spec.metric);
+  if (metric == nullptr) {
+    node.fail("unknown metric " + in_quotes(spec.metric) + ", " + suggestion(spec.metric, usable(measured)));
+  }
+  if (metric->when == trial::Metric::When::kFullTraining) {
+    node.fail("expected one of " + joined(usable(measured)) + ", got " + spec.metric +
+              ", which only full trainings after the search measure");
+  }
+  spec.measured_index = static_cast<std::size_t>(metric - measured.data());
+  return *metric;
+}
+
+Objective read_objective(const ConfigNode& item, const std::vector<trial::Metric>& measured) {
   if (!item.is_map() || item.entries().empty()) item.fail_expected(kObjective);
   Objective objective;
   for (const ConfigNode::Entry& entry : item.entries()) {
@@ -103,41 +97,35 @@ Objective read_objective(const ConfigNode& item, const MeasuredMetrics& measured
     if (!objective.metric.empty()) item.fail_expected(kObjective);
     objective.metric = entry.value.as_text();
     objective.sense = sense->sense;
-    const Source source = find_source(entry.value, objective.metric, measured);
-    objective.computed = source.computed;
-    objective.measured_index = source.measured_index;
+    (void)find_source(entry.value, measured, objective);
   }
   if (objective.metric.empty()) item.fail_expected(kObjective);
   return objective;
 }
 
-std::string range_text(const MetricRange& range) {
-  if (std::isinf(range.high)) return "a number of at least " + number_text(range.low);
-  return "a number from " + number_text(range.low) + " to " + number_text(range.high) +
-         ", a share and no percentage";
-}
-
 /// Infinity leaves a side open.
-void check_bound(const ConfigNode& node, const std::string& metric, double bound) {
-  const MetricRange range = metric_range(metric);
-  if (std::isinf(bound) || (bound >= range.low && bound <= range.high)) return;
-  node.fail("no `" + metric + "` can be " + number_text(bound) + ": expected " + range_text(range));
+void check_bound(const ConfigNode& node, const trial::Metric& metric, double bound) {
+  if (std::isinf(bound) || metric.range.holds(bound)) return;
+  const bool is_share = metric.range == trial::MetricRange{0, 1};
+  node.fail("no `" + metric.name + "` can be " + number_text(bound) + ": expected " + to_text(metric.range) +
+            (is_share ? ", a share and no percentage" : ""));
 }
 
-Constraint read_constraint(const ConfigNode& item, const MeasuredMetrics& measured) {
+Constraint read_constraint(const ConfigNode& item, const std::vector<trial::Metric>& measured) {
   if (!item.is_map() || item.entries().size() != 1) item.fail_expected(kConstraint);
   const ConfigNode::Entry& entry = item.entries().front();
-  const Source source = find_source(key_node(item, entry), entry.key, measured);
+  Constraint constraint{entry.key};
+  const trial::Metric& metric = find_source(key_node(item, entry), measured, constraint);
   const ConfigNode& bounds = entry.value;
   if (!bounds.is_list() || bounds.items().size() != 2) bounds.fail_expected("[low, high]");
-  Constraint constraint{entry.key, bounds.items()[0].as_number(), bounds.items()[1].as_number(),
-                        source.computed, source.measured_index};
+  constraint.low = bounds.items()[0].as_number();
+  constraint.high = bounds.items()[1].as_number();
   if (constraint.low > constraint.high) {
     bounds.fail("the lower bound " + number_text(constraint.low) + " is above the upper bound " +
                 number_text(constraint.high));
   }
-  check_bound(bounds.items()[0], entry.key, constraint.low);
-  check_bound(bounds.items()[1], entry.key, constraint.high);
+  check_bound(bounds.items()[0], metric, constraint.low);
+  check_bound(bounds.items()[1], metric, constraint.high);
   return constraint;
 }
 
@@ -151,7 +139,7 @@ void check_new_metric(const std::vector<Spec>& specs, const Spec& spec, const Co
 }  // namespace
 
 ValueDescription objectives_format(const std::vector<std::string>& measured) {
-  const ConfigNode metric = word_index(known_metrics(measured)).schema;
+  const ConfigNode metric = word_index(with_computed(measured)).schema;
   std::vector<ConfigNode::Entry> items;
   for (const SenseWord& sense : kSenses) items.push_back({std::string(sense.word), metric, {}});
   items.push_back({std::string(kReference), number(Range()).schema, {}});
@@ -168,33 +156,33 @@ ValueDescription constraints_format(const std::vector<std::string>& measured) {
   const ConfigNode bounds =
       load_yaml_text("{type: array, items: {type: number}, minItems: 2, maxItems: 2}", "schema");
   std::vector<ConfigNode::Entry> items;
-  for (const std::string& metric : known_metrics(measured)) items.push_back({metric, bounds, {}});
+  for (const std::string& metric : with_computed(measured)) items.push_back({metric, bounds, {}});
   ConfigNode schema = list_of_single_entries(std::move(items));
   schema.set("type", ConfigNode::make_list({schema_text("array"), schema_text("null")}, {}));
   return {std::string("a list of ") + kConstraint, std::move(schema)};
 }
 
 ObjectiveSet ObjectiveSet::parse(const ConfigNode& objectives, const ConfigNode* constraints,
-                                 const std::vector<std::string>& measured,
-                                 const std::vector<std::string>& final_metrics) {
-  const MeasuredMetrics metrics{measured, final_metrics};
+                                 const std::vector<trial::Metric>& measured) {
   if (!objectives.is_list() || objectives.items().empty()) {
     objectives.fail_expected("a list of at least one objective, e.g. [{maximize: validation_accuracy}]");
   }
   ObjectiveSet set;
   for (const ConfigNode& item : objectives.items()) {
-    const Objective objective = read_objective(item, metrics);
+    const Objective objective = read_objective(item, measured);
     check_new_metric(set.objectives_, objective, item);
     set.objectives_.push_back(objective);
   }
   const bool constrained = constraints != nullptr && !constraints->is_null();
   for (const ConfigNode& item : constrained ? constraints->items() : std::vector<ConfigNode>()) {
-    const Constraint constraint = read_constraint(item, metrics);
+    const Constraint constraint = read_constraint(item, measured);
     check_new_metric(set.constraints_, constraint, item);
     set.constraints_.push_back(constraint);
   }
   for (std::size_t i = 0; i < set.objectives_.size(); ++i) {
-    read_ends(objectives.items()[i], set.constraints_, set.objectives_[i]);
+    Objective& objective = set.objectives_[i];
+    const trial::Metric& metric = find_source(objectives.items()[i], measured, objective);
+    read_ends(objectives.items()[i], set.constraints_, metric, objective);
   }
   return set;
 }

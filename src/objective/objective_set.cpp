@@ -31,11 +31,20 @@ void add_measured(const std::vector<Spec>& specs, std::vector<std::string>& name
 
 }  // namespace
 
+const std::vector<trial::Metric>& computed_metrics() {
+  static const std::vector<trial::Metric> metrics = [] {
+    std::vector<trial::Metric> all;
+    for (const space::NamedCost& cost : space::kCosts) {
+      all.push_back(
+          {.name = cost.name, .better = trial::Better::kLower, .range = {.low = 0}, .unit = cost.unit});
+    }
+    return all;
+  }();
+  return metrics;
+}
+
 std::vector<std::string> computed_metric_names() {
-  std::vector<std::string> names;
-  names.reserve(space::kCosts.size());
-  for (const space::NamedCost& metric : space::kCosts) names.emplace_back(metric.name);
-  return names;
+  return trial::names_of(computed_metrics());
 }
 
 double computed_metric(const space::Cost& cost, std::string_view metric) {
@@ -51,6 +60,13 @@ std::string number_text(double value) {
     return std::to_string(static_cast<std::int64_t>(value));
   }
   return space::to_text(space::Value(value));
+}
+
+std::string to_text(const trial::MetricRange& range) {
+  if (std::isinf(range.low) && std::isinf(range.high)) return "a number";
+  if (std::isinf(range.high)) return "a number of at least " + number_text(range.low);
+  if (std::isinf(range.low)) return "a number of at most " + number_text(range.high);
+  return "a number from " + number_text(range.low) + " to " + number_text(range.high);
 }
 
 std::string to_text(const Constraint& constraint) {

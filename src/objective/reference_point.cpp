@@ -7,17 +7,11 @@
 #include "objective/objective_ends.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <limits>
 #include <map>
 
 namespace skyline::objective {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::array<std::string_view, 4> kShares{"accuracy", "top_k", "macro_f1", "auc"};
-constexpr std::array<std::string_view, 5> kNotNegative{"loss", "mse", "mae", "latency_ms", "steps"};
 
 constexpr std::int64_t kMostCounted = 500;   // genotypes of a space that is gone through wholly
 constexpr std::int64_t kSampled = 250;       // genotypes of a larger one
@@ -31,10 +25,12 @@ bool is_worse(const Objective& objective, double left, double right) {
   return is_minimized(objective) ? left > right : left < right;
 }
 
-/// The values that are within the metric's range and the constraint, if there is one.
-MetricRange bounded_range(const Objective& objective, const std::vector<Constraint>& constraints) {
-  MetricRange range = metric_range(objective.metric);
-  const auto constraint = std::ranges::find(constraints, objective.metric, &Constraint::metric);
+/// The values that are compared: those that the metric can have up to its ideal, within the constraint if
+/// there is one.
+trial::MetricRange compared_range(const trial::Metric& metric, const std::vector<Constraint>& constraints) {
+  trial::MetricRange range = metric.range;
+  if (metric.ideal) (metric.better == trial::Better::kLower ? range.low : range.high) = *metric.ideal;
+  const auto constraint = std::ranges::find(constraints, metric.name, &Constraint::metric);
   if (constraint == constraints.end()) return range;
   return {std::max(range.low, constraint->low), std::min(range.high, constraint->high)};
 }
@@ -63,19 +59,9 @@ std::map<std::string, double> largest_costs(const ObjectiveSet& set, const space
 
 }  // namespace
 
-MetricRange metric_range(std::string_view metric) {
-  const auto computed = computed_metric_names();
-  if (std::ranges::find(computed, metric) != computed.end()) return {0, kInfinity};
-  for (const std::string_view set : {"validation_", "test_", "train_"}) {
-    if (metric.starts_with(set)) metric.remove_prefix(set.size());
-  }
-  if (std::ranges::find(kShares, metric) != kShares.end()) return {0, 1};
-  if (std::ranges::find(kNotNegative, metric) != kNotNegative.end()) return {0, kInfinity};
-  return {-kInfinity, kInfinity};
-}
-
-void read_ends(const ConfigNode& item, const std::vector<Constraint>& constraints, Objective& objective) {
-  const MetricRange range = bounded_range(objective, constraints);
+void read_ends(const ConfigNode& item, const std::vector<Constraint>& constraints,
+               const trial::Metric& metric, Objective& objective) {
+  const trial::MetricRange range = compared_range(metric, constraints);
   const double best = is_minimized(objective) ? range.low : range.high;
   const double worst = is_minimized(objective) ? range.high : range.low;
   // The end of a computed metric that is at most the largest cost needs the space.
@@ -99,7 +85,8 @@ void ObjectiveSet::complete_references(const space::SearchSpace& space) {
   for (Objective& objective : objectives_) {
     const auto found = largest.find(objective.metric);
     if (is_complete(objective) || found == largest.end()) continue;
-    const MetricRange range = bounded_range(objective, constraints_);
+    const trial::MetricRange range =
+        compared_range(*trial::find_metric(computed_metrics(), objective.metric), constraints_);
     double most = std::min(found->second, range.high);
     if (most <= range.low) most = range.high;  // the sample has missed what the constraint asks for
     if (!std::isfinite(most) || most <= range.low) continue;

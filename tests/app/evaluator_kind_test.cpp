@@ -41,7 +41,10 @@ class Constant final : public trial::Evaluator {
 evaluate::EvaluatorKind constant_kind(const std::string& name = "constant") {
   return {.name = name,
           .meaning = "A constant.",
-          .metrics = {"score"},
+          .metrics =
+              [](const ConfigNode& /*section*/, store::TargetKind /*targets*/) {
+                return std::vector<trial::Metric>{{.name = "score", .range = {0, 10}}};
+              },
           .keys = std::make_shared<const OptionTable<ConstantOptions>>(ConstantOptions::table()),
           .needs =
               [](const ConfigNode& section) {

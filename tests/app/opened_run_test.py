@@ -14,12 +14,13 @@ import threading
 import time
 import unittest
 
-from skyline_runs import SOURCE, TIMEOUT_S, RunsCase, small_digits
+from skyline_runs import SOURCE, TIMEOUT_S, RunsCase, checksum, small_digits
 
 # Trials of up to some seconds: the run still goes on while `status` starts on a busy machine.
 CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=12", "--set", "search.iterations=1",
           "--set", "search.initial=6", "--set", "search.max_unseen=2", "--set", "constraints=[{flops: [0, 4.0e8]}]"]
 STOPPED = 75
+KEPT = SOURCE / "tests/store/runs"  # one of each version of the journal
 
 
 class OpenedRun(RunsCase):
@@ -131,6 +132,43 @@ class OpenedRun(RunsCase):
         front = done.stdout[done.stdout.index("The final front"):done.stdout.index("\nsearch ended")]
         self.assertIn("trained: finished", status)
         self.assertTrue(status.endswith(front), f"{status}\n{front}")
+
+    def test_a_run_of_each_version_of_the_journal_is_shown_and_goes_on(self):
+        trials = []
+        for kept in sorted(KEPT.iterdir()):
+            shutil.copytree(kept, self.folder / kept.name)
+            whole = self.canonical(kept.name)
+            trials.append(whole.splitlines()[1:])
+            self.assertIn("test_accuracy", self.skyline("status", kept.name).stdout)
+            self.skyline("report", kept.name)
+            journal = self.folder / kept.name / "journal.jsonl"
+            journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:3]))
+            self.skyline("search", "--run", kept.name, "--resume")
+            self.assertEqual(self.canonical(kept.name), whole)
+        self.assertEqual([len(lines) for lines in trials], len(trials) * [5])
+        self.assertEqual(trials.count(trials[0]), len(trials))
+        self.assertIn("hypervolume", self.skyline("compare", "journal_8").stdout)
+
+    def test_a_run_whose_evaluator_the_program_does_not_know_is_shown_by_what_its_journal_says(self):
+        run = self.folder / "foreign"
+        shutil.copytree(KEPT / "journal_9", run)
+        config = (run / "config.yaml").read_text().replace("synthetic:", "scales:")
+        config = config.replace("constraints:\n  - latency_ms: [0, 1]\n", "constraints: []\n")
+        config = re.sub(r"minimize: latency_ms\n +reference: 1", "maximize: balance", config)
+        (run / "config.yaml").write_text(config)
+        lines = []
+        for line in (run / "journal.jsonl").read_text().splitlines():
+            body = line[:line.index(',"sum":')].replace('"latency_ms"', '"balance"')
+            body = body.replace('"balance","better":"lower","low":0.0,"unit":"ms"', '"balance","better":"higher","low":-2.0,"high":0.5,"unit":"kg"')
+            lines.append(f'{body},"sum":"{checksum(body)}"}}\n')
+        (run / "journal.jsonl").write_text("".join(lines))
+        for text in (self.skyline("status", "foreign").stdout, self.skyline("compare", "foreign").stdout):
+            self.assertIn("balance", text)
+        self.assertIn("measured from validation_accuracy 0, balance -2", self.skyline("status", "foreign").stdout)
+        self.assertIn('"low":-2.0,"high":0.5', self.canonical("foreign").splitlines()[0])
+        self.skyline("report", "foreign")
+        self.assertIn('"unit":"kg"', (run / "report.html").read_text())
+        self.skyline("trace", "foreign")
 
 
 if __name__ == "__main__":

@@ -138,8 +138,9 @@ TEST_F(RunConfigTest, MeasuresWhatTheTargetsImplyOrTheSectionNames) {
       "space.network=[linear: {features: $width}, relu, linear: {features: $classes}]",
       "space.parameters={width: {choice: [2, 4]}}", "objectives=[{minimize: validation_mse}]"};
   const RunConfig implied = with(settings);
-  EXPECT_EQ(implied.metrics, (std::vector<std::string>{"validation_mse", "validation_loss", "train_loss",
-                                                       "latency_ms", "test_mse", "steps"}));
+  EXPECT_EQ(trial::names_of(implied.metrics),
+            (std::vector<std::string>{"validation_mse", "validation_loss", "train_loss", "latency_ms",
+                                      "test_mse", "steps"}));
   EXPECT_EQ(implied.resolved.at("data").at("targets").as_text(), "numbers");
   EXPECT_TRUE(implied.split.stored);
   EXPECT_EQ(implied.resolved.at("data").find("validation"), nullptr);
@@ -147,7 +148,7 @@ TEST_F(RunConfigTest, MeasuresWhatTheTargetsImplyOrTheSectionNames) {
 
   std::vector<std::string> named = settings;
   named.insert(named.end(), {"training.metrics=[mae, mse]", "data.validation=0.25"});
-  EXPECT_THAT(with(named).metrics,
+  EXPECT_THAT(trial::names_of(with(named).metrics),
               testing::ElementsAre("validation_mae", "validation_mse", "validation_loss", "train_loss",
                                    "latency_ms", "test_mae", "test_mse", "steps"));
   EXPECT_EQ(with(named).split.validation.size(), 5U);

@@ -186,11 +186,11 @@ int commit_trials(std::size_t trials, const std::string& blocks, const std::file
       space::SearchSpace::parse(testing::config_from_yaml(space_of(blocks)), {{3, 32, 32}, 10});
   const auto objectives = objective::ObjectiveSet::parse(
       testing::config_from_yaml("[{maximize: validation_accuracy}, {minimize: flops}]"), nullptr,
-      {"validation_accuracy"});
+      {{.name = "validation_accuracy", .range = {0, 1}}});
   NoWork evaluator;
   store::JournalHeader header;
   header.skyline_version = header.config_hash = "0";
-  header.metrics = {"validation_accuracy"};
+  header.metrics = {{.name = "validation_accuracy"}};
   const store::RunPaths paths{folder};
   store::StorageThread storage;
   engine::SearchTask task{space, objectives, evaluator, {}, {}, {}};

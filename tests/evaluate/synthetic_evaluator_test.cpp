@@ -83,9 +83,9 @@ std::vector<double> values_of(const Trial& trial) {
 }
 
 TEST(SyntheticEvaluator, MeasuresWhatTheTrainingEvaluatorMeasures) {
-  const std::vector<std::string> metrics = synthetic_kind().metrics;
-  EXPECT_THAT(metrics, ElementsAre("validation_accuracy", "validation_loss", "train_loss", "latency_ms",
-                                   "test_accuracy", "steps"));
+  const std::vector<trial::Metric> metrics = synthetic_kind().metrics({}, {});
+  EXPECT_THAT(trial::names_of(metrics), ElementsAre("validation_accuracy", "validation_loss", "train_loss",
+                                                    "latency_ms", "test_accuracy", "steps"));
   EXPECT_EQ(values_of(trial_of(1, 100, 1000)).size(), metrics.size());
 }
 

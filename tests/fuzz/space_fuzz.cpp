@@ -45,7 +45,9 @@ void read(const std::string& text) {
   const space::SearchedSection searched(training == nullptr ? ConfigNode() : *training, section,
                                         {"epochs", "batch", "optimizer", "schedule", "loss"});
   const auto space = space::SearchSpace::parse(section, {{1, 8, 8}, 10}, searched.written());
-  const std::vector<std::string> measured{"validation_accuracy", "validation_loss", "latency_ms"};
+  const std::vector<trial::Metric> measured{{.name = "validation_accuracy", .range = {0, 1}},
+                                            {.name = "validation_loss", .ideal = 0},
+                                            {.name = "latency_ms", .range = {.low = 0}}};
   const auto objectives =
       objective::ObjectiveSet::parse(root.at("objectives"), root.find("constraints"), measured);
   build_some(space, objectives);

@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "support/sample_metrics.hpp"
 #include "support/user_error_of.hpp"
 #include "support/yaml_config.hpp"
 
@@ -22,8 +23,9 @@ constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 ObjectiveSet parse(const std::string& objectives, const std::string& constraints = {}) {
   const ConfigNode objective_list = config_from_yaml(objectives, "run.yaml", "objectives");
   const ConfigNode constraint_list = config_from_yaml(constraints, "run.yaml", "constraints");
-  return ObjectiveSet::parse(objective_list, &constraint_list,
-                             {"validation_accuracy", "latency_ms", "test_accuracy"}, {"test_accuracy"});
+  return ObjectiveSet::parse(
+      objective_list, &constraint_list,
+      {testing::validation_accuracy(), testing::latency_ms(), testing::test_accuracy()});
 }
 
 std::string objectives_error(const std::string& objectives) {

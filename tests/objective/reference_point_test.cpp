@@ -4,11 +4,13 @@
 
 #include "core/config/config_text.hpp"
 #include "support/cnn_space.hpp"
+#include "support/sample_metrics.hpp"
 #include "support/user_error_of.hpp"
 #include "support/yaml_config.hpp"
 
-#include <cmath>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,11 +22,13 @@ using testing::config_from_yaml;
 using ::testing::HasSubstr;
 using testing::user_error_of;
 
-ObjectiveSet parsed(const std::string& objectives, const std::string& constraints = "[]") {
+ObjectiveSet parsed(const std::string& objectives, const std::string& constraints = "[]",
+                    const trial::Metric& own_metric = {.name = "own_metric"}) {
   const ConfigNode objective_list = config_from_yaml(objectives, "run.yaml", "objectives");
   const ConfigNode constraint_list = config_from_yaml(constraints, "run.yaml", "constraints");
-  return ObjectiveSet::parse(objective_list, &constraint_list,
-                             {"validation_accuracy", "validation_mse", "latency_ms", "own_metric"});
+  return ObjectiveSet::parse(
+      objective_list, &constraint_list,
+      {testing::validation_accuracy(), testing::validation_mse(), testing::latency_ms(), own_metric});
 }
 
 space::SearchSpace cnn_space() {
@@ -107,11 +111,26 @@ TEST(ReferencePoint, MustBeWorseThanTheBestValue) {
               HasSubstr("did you mean `reference`?"));
 }
 
-TEST(MetricRange, IsThatOfSharesCostsAndErrors) {
-  EXPECT_EQ(metric_range("test_macro_f1").high, 1);
-  EXPECT_EQ(metric_range("validation_mae").low, 0);
-  EXPECT_TRUE(std::isinf(metric_range("parameters").high));
-  EXPECT_TRUE(std::isinf(metric_range("own_metric").low));
+TEST(ReferencePoint, OfAMetricOfOnesOwnComesFromItsDescription) {
+  using trial::Better;
+  const auto ends = [](const std::string& objective, const trial::Metric& metric) {
+    const ObjectiveSet set = parsed("[" + objective + "]", "[]", metric);
+    const Objective& found = set.objectives().front();
+    return std::pair(found.reference, found.ideal);
+  };
+  const auto known = [](double reference, double ideal) {
+    return std::pair(std::optional(reference), std::optional(ideal));
+  };
+  const trial::Metric ranged{.name = "own_metric", .better = Better::kLower, .range = {-2, 6}};
+  EXPECT_EQ(ends("{minimize: own_metric}", ranged), known(6, -2));
+  EXPECT_EQ(ends("{maximize: own_metric}", ranged), known(-2, 6));
+  EXPECT_EQ(ends("{minimize: own_metric, reference: 5}", ranged), known(5, -2));
+  EXPECT_TRUE(parsed("[{minimize: own_metric}]", "[]", ranged).has_volume());
+  EXPECT_EQ(parsed("[{minimize: own_metric}]", "[{own_metric: [0, 1]}]", ranged).objectives()[0].ideal, 0);
+  const trial::Metric ideal{.name = "own_metric", .better = Better::kLower, .range = {-2, 6}, .ideal = 1};
+  EXPECT_EQ(ends("{minimize: own_metric}", ideal), known(6, 1));
+  const trial::Metric open{.name = "own_metric", .range = {.low = 0}, .ideal = 50};
+  EXPECT_EQ(ends("{maximize: own_metric}", open), known(0, 50));
 }
 
 TEST(Constraint, RefusesABoundThatNoValueOfTheMetricCanHave) {
@@ -124,6 +143,10 @@ TEST(Constraint, RefusesABoundThatNoValueOfTheMetricCanHave) {
       "number from 0 to 1, a share and no percentage");
   EXPECT_THAT(error("validation_accuracy: [0.9, 100]"), HasSubstr("validation_accuracy[1]: no "));
   EXPECT_THAT(error("latency_ms: [-1, 100]"), HasSubstr("can be -1: expected a number of at least 0"));
+  EXPECT_THAT(user_error_of([] {
+                parsed("[{minimize: flops}]", "[{own_metric: [-3, 5]}]", {"own_metric", {}, {-2, 6}});
+              }),
+              HasSubstr("no `own_metric` can be -3: expected a number from -2 to 6"));
   EXPECT_NO_THROW(
       parsed("[{minimize: flops}]", "[{validation_accuracy: [0.9, .inf]}, {own_metric: [-5, 90]}]"));
 }

@@ -85,6 +85,7 @@ class FindPackage(unittest.TestCase):
         self.assertIn("(0 failed)", self.search(program, "balance"))
         front = json.loads((self.root / "balance/pareto.json").read_text())
         self.assertIn("balance", json.dumps(front))
+        self.assertGreater(front["hypervolume"]["search"], 0, "the range of `balance` gives it, without any constraint")
         self.assertIn("scaled_leaky_relu", (self.root / "balance/config.yaml").read_text())
         self.check_algorithm(program)
         self.succeed(self.prefix / "bin/skyline", "prep", "digits", "--out", "digits.h5")

@@ -1,8 +1,12 @@
+#include "report/files/trial_results.hpp"
 #include "report/report.hpp"
+#include "report/sample_run.hpp"
 #include "report/text/text_table.hpp"
 
 #include <cmath>
 #include <limits>
+#include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -47,28 +51,36 @@ TEST(SignificantText, CountsTheDigitThatRoundingAdds) {
   EXPECT_EQ(significant_text(-9.996, 3), "-10.0");
 }
 
-TEST(MetricText, FollowsTheNameOfTheMetric) {
-  EXPECT_EQ(metric_text("validation_accuracy", 0.98125), "0.9812");
-  EXPECT_EQ(metric_text("test_accuracy", 1), "1.0000");
-  EXPECT_EQ(metric_text("flops", 465200000), "465.2 M");
-  EXPECT_EQ(metric_text("flops", 465200000, ""), "465.2M");
-  EXPECT_EQ(metric_text("parameters", 234), "234");
-  EXPECT_EQ(metric_text("peak_activation_bytes", 100352), "100.4 kB");
-  EXPECT_EQ(metric_text("latency_ms", 0.12345), "0.123");
-  EXPECT_EQ(metric_text("latency_ms", 1234.5), "1230");
-  EXPECT_EQ(metric_text("steps", 840), "840");
-  EXPECT_EQ(metric_text("validation_loss", 0.123456), "0.1235");
+/// The value of the sample metric of this name, as it is written.
+std::string text_of(std::string_view metric, double value, std::string_view separator = " ") {
+  return metric_text(described(metric, testing::sample_metrics()), value, separator);
+}
+
+TEST(MetricText, FollowsTheDescriptionOfTheMetric) {
+  EXPECT_EQ(text_of("validation_accuracy", 0.98125), "0.9812");
+  EXPECT_EQ(text_of("test_accuracy", 1), "1.0000");
+  EXPECT_EQ(text_of("flops", 465200000), "465.2 M");
+  EXPECT_EQ(text_of("flops", 465200000, ""), "465.2M");
+  EXPECT_EQ(text_of("parameters", 234), "234");
+  EXPECT_EQ(text_of("peak_activation_bytes", 100352), "100.4 kB");
+  EXPECT_EQ(text_of("latency_ms", 0.12345), "0.123");
+  EXPECT_EQ(text_of("latency_ms", 1234.5), "1230");
+  EXPECT_EQ(text_of("steps", 840), "840");
+  EXPECT_EQ(text_of("something", 0.123456), "0.1235");
+  EXPECT_EQ(metric_text({.name = "balance", .range = {0, 1}}, 0.5), "0.5000");
+  EXPECT_EQ(metric_text({.name = "energy", .unit = "B"}, 2000), "2.000 kB");
+  EXPECT_EQ(metric_text({.name = "accuracy_in_seconds"}, 0.98125), "0.9812") << "its name says nothing";
 }
 
 TEST(MetricText, ShowsWhatWasNotMeasuredAsADash) {
-  EXPECT_EQ(metric_text("latency_ms", std::nan("")), "-");
-  EXPECT_EQ(metric_text("validation_accuracy", std::nan("")), "-");
+  EXPECT_EQ(text_of("latency_ms", std::nan("")), "-");
+  EXPECT_EQ(text_of("validation_accuracy", std::nan("")), "-");
 }
 
 TEST(MetricText, SurvivesInfinity) {
-  EXPECT_EQ(metric_text("validation_loss", std::numeric_limits<double>::infinity()), "inf");
-  EXPECT_EQ(metric_text("flops", std::numeric_limits<double>::infinity()), "inf");
-  EXPECT_EQ(metric_text("latency_ms", -std::numeric_limits<double>::infinity()), "-inf");
+  EXPECT_EQ(text_of("something", std::numeric_limits<double>::infinity()), "inf");
+  EXPECT_EQ(text_of("flops", std::numeric_limits<double>::infinity()), "inf");
+  EXPECT_EQ(text_of("latency_ms", -std::numeric_limits<double>::infinity()), "-inf");
 }
 
 TEST(DurationText, GrowsFromMinutesToDays) {

@@ -21,7 +21,7 @@ TEST(ProgressLine, ShowsCountsFrontBestAndTimes) {
   status.best = {{"validation_accuracy", 0.98123}, {"flops", 88138}};
   status.elapsed_s = 185;
   status.eta_s = 250;
-  EXPECT_EQ(progress_line(status),
+  EXPECT_EQ(progress_line(status, testing::sample_metrics()),
             "search 37/74 trials · 12 in flight · 2 failed · front 9 · best validation_accuracy 0.9812 · "
             "3:05 elapsed · ETA 4:10");
 }
@@ -29,7 +29,7 @@ TEST(ProgressLine, ShowsCountsFrontBestAndTimes) {
 TEST(ProgressLine, LeavesOutWhatIsNotKnownYet) {
   RunStatus status;
   status.expected = 74;
-  EXPECT_EQ(progress_line(status), "search 0/74 trials · 0:00 elapsed");
+  EXPECT_EQ(progress_line(status, testing::sample_metrics()), "search 0/74 trials · 0:00 elapsed");
 }
 
 TEST(CutToColumns, CountsCharactersNotBytes) {

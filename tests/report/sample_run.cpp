@@ -1,6 +1,7 @@
 #include "report/sample_run.hpp"
 
 #include "support/cnn_space.hpp"
+#include "support/sample_metrics.hpp"
 #include "support/yaml_config.hpp"
 
 #include <cmath>
@@ -20,8 +21,8 @@ space::SearchSpace sample_space() {
   return space::SearchSpace::parse(config_from_yaml(kCnnSpace, "space.yaml", "space"), {{1, 8, 8}, 10});
 }
 
-std::vector<std::string> sample_metrics() {
-  return {"validation_accuracy", "latency_ms", "test_accuracy", "steps"};
+std::vector<trial::Metric> sample_metrics() {
+  return {validation_accuracy(), latency_ms(), test_accuracy(), {.name = "steps"}};
 }
 
 objective::ObjectiveSet sample_objectives() {

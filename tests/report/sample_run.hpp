@@ -30,7 +30,7 @@ struct SampleTrial {
 };
 trial::CommittedTrial make_trial(const space::SearchSpace& space, const SampleTrial& sample);
 /// validation_accuracy, latency_ms, test_accuracy, steps.
-std::vector<std::string> sample_metrics();
+std::vector<trial::Metric> sample_metrics();
 trial::Measurements measured(double validation_accuracy, double latency_ms);
 
 /// Six committed trials: 0 and 1 are the front, 2 is dominated, 3 failed; 4 and 5 are the full trainings of
@@ -38,7 +38,7 @@ trial::Measurements measured(double validation_accuracy, double latency_ms);
 struct SampleRun {
   space::SearchSpace space = sample_space();
   objective::ObjectiveSet objectives = sample_objectives();
-  std::vector<std::string> metrics = sample_metrics();
+  std::vector<trial::Metric> metrics = sample_metrics();
   std::vector<trial::CommittedTrial> committed;
 
   SampleRun();

@@ -1,5 +1,7 @@
 #include "report/sample_run.hpp"
 #include "report/text/run_status.hpp"
+#include "store/journal/journal.hpp"
+#include "store/publish/publish.hpp"
 #include "store/run_folder/running_trials.hpp"
 #include "support/user_error_of.hpp"
 
@@ -81,8 +83,13 @@ TEST(RunStatus, RefusesNestingWithoutEnd) {
 
 /// A run folder with this status and a journal of a header, three trials and a lost rank.
 void fill(const testing::SampleFolder& folder, const RunStatus& status) {
+  const std::filesystem::path journal = folder.paths().journal();
+  std::filesystem::remove(journal);
+  store::JournalWriter::create(journal, {.skyline_version = "0.1.0",
+                                         .config_hash = std::string(64, 'c'),
+                                         .metrics = testing::sample_metrics()});
   const std::string trial = "{\"position\":0}\n";
-  folder.write(folder.paths().journal(), "header\n" + trial + trial + "{\"lost\":3}\n" + trial);
+  folder.write(journal, store::read_file(journal) + trial + trial + "{\"lost\":3}\n" + trial);
   folder.write(folder.paths().status_json(), status.to_json());
 }
 

@@ -1,4 +1,5 @@
 #include "run/run_state.hpp"
+#include "support/sample_metrics.hpp"
 #include "support/yaml_config.hpp"
 
 #include <optional>
@@ -13,7 +14,7 @@ namespace {
 /// Of two points: accuracy 0.5 at 100 FLOPs and 0.9 at 1000.
 std::optional<double> volume(const std::string& objectives) {
   const auto set = objective::ObjectiveSet::parse(testing::config_from_yaml(objectives), nullptr,
-                                                  {"validation_accuracy", "own_metric"});
+                                                  {testing::validation_accuracy(), {.name = "own_metric"}});
   return volume_of(set, {{-0.5, 100, -0.9, 1000}});
 }
 

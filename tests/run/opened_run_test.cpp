@@ -7,6 +7,7 @@
 #include "core/config/config_text.hpp"
 #include "store/fixtures/scratch_folder.hpp"
 #include "store/publish/publish.hpp"
+#include "support/sample_metrics.hpp"
 #include "support/user_error_of.hpp"
 
 #include <filesystem>
@@ -65,7 +66,7 @@ class OpenedRunTest : public ::testing::Test {
     space_ = space::SearchSpace::parse(load_yaml_text(config, "c.yaml").at("space"), {{1, 8, 8}, 10});
     journal_ = store::JournalWriter::create(paths_.journal(), {.skyline_version = "0.1.0",
                                                                .config_hash = std::string(64, 'c'),
-                                                               .metrics = {"validation_accuracy"}});
+                                                               .metrics = {testing::validation_accuracy()}});
   }
 
   /// The search trial that has the given width; wider is better.
@@ -89,7 +90,7 @@ TEST_F(OpenedRunTest, TellsConfigurationTrialsAndFrontWithoutTheDataSet) {
   for (const std::int64_t width : {1, 0, 2}) commit(width);
   const OpenedRun opened = OpenedRun::open(paths_.root);
   EXPECT_EQ(opened.config.at("run").at("seed").as_integer(), 3);
-  EXPECT_EQ(opened.header.metrics, std::vector<std::string>{"validation_accuracy"});
+  EXPECT_EQ(opened.header.metrics, std::vector{testing::validation_accuracy()});
   ASSERT_EQ(opened.state.trials().size(), 3U);
   EXPECT_EQ(opened.state.trials()[2]->trial.architecture().id, space_.build(space_.genotype_at(2)).id);
   for (const trial::TrialNumber number : {0U, 1U, 2U}) EXPECT_TRUE(opened.state.on_front(number));

@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "support/sample_metrics.hpp"
 #include "support/yaml_config.hpp"
 
 #include <cmath>
@@ -19,7 +20,7 @@ using ::testing::IsEmpty;
 objective::ObjectiveSet objectives() {
   return objective::ObjectiveSet::parse(
       testing::config_from_yaml("[{maximize: validation_accuracy}, {minimize: flops, reference: 2000}]"),
-      nullptr, {"validation_accuracy"});
+      nullptr, {testing::validation_accuracy()});
 }
 
 class RunStateTest : public ::testing::Test {

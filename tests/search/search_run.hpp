@@ -43,7 +43,8 @@ inline objective::ObjectiveSet objective_set(const std::string& objectives,
                                              const std::string& constraints = {}) {
   const ConfigNode objective_list = config_from_yaml(objectives, "objectives.yaml", "objectives");
   const ConfigNode constraint_list = config_from_yaml(constraints, "constraints.yaml", "constraints");
-  return objective::ObjectiveSet::parse(objective_list, &constraint_list, {"accuracy", "latency"});
+  return objective::ObjectiveSet::parse(objective_list, &constraint_list,
+                                        {{.name = "accuracy"}, {.name = "latency"}});
 }
 
 /// The objectives and constraints of the reference run: 151 of the 192 architectures are valid.

@@ -80,7 +80,7 @@ class Formats(unittest.TestCase):
             self.assertEqual(row["repeat"], entry.get("repeat", 0))
             for name, value in entry["where"].items():
                 self.assertEqual(row[name], value)
-            for name in self.journal[0]["metrics"]:
+            for name in (metric["name"] for metric in self.journal[0]["metrics"]):
                 value = float(entry.get("metrics", {}).get(name, "nan"))
                 self.assertTrue(row[name] == value or math.isnan(row[name]) and math.isnan(value))
             genotype = dict(entry["genotype"], padding=str(entry["genotype"]["padding"]))

@@ -3,6 +3,7 @@
 #include "skyline/core/option_table.hpp"
 #include "skyline/store/dataset.hpp"
 #include "skyline/trial/evaluator.hpp"
+#include "skyline/trial/metric.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -52,15 +53,14 @@ struct EvaluatorServices {
 
 /// An evaluator as a configuration names it: by a section of its own. A run has one of them.
 struct EvaluatorKind {
-  std::string name;                  // of the section, e.g. "synthetic"
-  std::string meaning;               // one sentence, for docs/configuration.md
-  std::vector<std::string> metrics;  // of Measurements::values, in this order; objectives name them
-  /// Those of `metrics` that full trainings alone have: the search can have no objective or constraint on
-  /// them.
-  std::vector<std::string> final_metrics = {};
-  /// Those of `metrics` that are measured for a section and data, in the order of Measurements::values. May
-  /// be left out: all of them, in their order.
-  std::function<std::vector<std::string>(const ConfigNode& section, store::TargetKind targets)> measured = {};
+  std::string name;     // of the section, e.g. "synthetic"
+  std::string meaning;  // one sentence, for docs/configuration.md
+  /// Returns the metrics that are measured for a section and the targets of the data, in the order of
+  /// Measurements::values. Called on every rank, which must all be told the same.
+  /// @param section  complete; a null node asks for all metrics that any section has, which the JSON schema
+  /// names
+  /// @throws UserError if the section describes metrics that cannot be
+  std::function<std::vector<trial::Metric>(const ConfigNode& section, store::TargetKind targets)> metrics;
   std::shared_ptr<const KeyTable> keys;
   /// Dotted paths of the keys that messages advise to change; empty: it has none.
   std::string inherit_key = {};  // whether children start from their parents' weights

@@ -2,6 +2,7 @@
 
 #include "skyline/core/option_kind.hpp"
 #include "skyline/space/network.hpp"
+#include "skyline/trial/metric.hpp"
 #include "skyline/trial/trial.hpp"
 
 #include <optional>
@@ -38,25 +39,21 @@ struct Constraint {
   std::size_t measured_index = 0;
 };
 
-/// The values that a metric can have, by its name: shares such as accuracies lie between 0 and 1, costs,
-/// losses and errors are at least 0. Infinite where nothing is known.
-struct MetricRange {
-  double low = 0;
-  double high = 0;
-};
-MetricRange metric_range(std::string_view metric);
-
 /// "flops: [0, 1000000]", as in the configuration.
 std::string to_text(const Constraint& constraint);
 /// Writes a number for messages and configurations: whole numbers with all digits and without a point, others
 /// as the shortest text that reads back.
 std::string number_text(double value);
+/// Writes a range for messages: "a number from 0 to 1".
+std::string to_text(const trial::MetricRange& range);
 
 /// How `objectives` and `constraints` are written: ObjectiveSet::parse reads this, the JSON schema shows it.
 /// @param measured  metrics of the evaluators that may be used
 ValueDescription objectives_format(const std::vector<std::string>& measured);
 ValueDescription constraints_format(const std::vector<std::string>& measured);
 
+/// Returns the descriptions of the metrics that are computed from the network; valid for ever.
+const std::vector<trial::Metric>& computed_metrics();
 std::vector<std::string> computed_metric_names();
 /// A computed metric of a network. @throws InternalError for a metric that is not computed
 double computed_metric(const space::Cost& cost, std::string_view metric);
@@ -65,14 +62,13 @@ double computed_metric(const space::Cost& cost, std::string_view metric);
 class ObjectiveSet {
  public:
   /// Reads `objectives` (list of {maximize: NAME} or {minimize: NAME}, perhaps with `reference`) and
-  /// `constraints` (list of {NAME: [low, high]}; may be null). `measured` are the metrics of the kind of
-  /// evaluator, `final_metrics` those of them that full trainings alone have. An objective's reference and
-  /// ideal are known after this if the configuration, a constraint or the metric's range says them.
+  /// `constraints` (list of {NAME: [low, high]}; may be null). `measured` are the metrics of the evaluator.
+  /// An objective's reference and ideal are known after this if the configuration, a constraint or the
+  /// metric's description says them.
   /// @throws UserError, e.g. for an unknown metric ("did you mean"), a final one, no objective, low > high, a
   /// bound that no value of the metric can have
   static ObjectiveSet parse(const ConfigNode& objectives, const ConfigNode* constraints,
-                            const std::vector<std::string>& measured,
-                            const std::vector<std::string>& final_metrics = {});
+                            const std::vector<trial::Metric>& measured);
 
   /// Fills in the references and ideals of computed objectives that depend on the largest cost: that of a
   /// sample of the space, always the same one, or the bound if that is smaller. What the configuration states

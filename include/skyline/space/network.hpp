@@ -60,15 +60,17 @@ struct Cost {
 /// A member of Cost by its name.
 struct NamedCost {
   const char* name;
+  const char* unit;  // empty: a number
   std::int64_t Cost::*value;
 };
 /// All of them.
-inline constexpr std::array kCosts{NamedCost{"parameters", &Cost::parameters},
-                                   NamedCost{"flops", &Cost::flops},
-                                   NamedCost{"macs", &Cost::macs},
-                                   NamedCost{"peak_activation_bytes", &Cost::peak_activation_bytes},
-                                   NamedCost{"training_activation_bytes", &Cost::training_activation_bytes},
-                                   NamedCost{"weight_bytes", &Cost::weight_bytes}};
+inline constexpr std::array kCosts{
+    NamedCost{"parameters", "", &Cost::parameters},
+    NamedCost{"flops", "FLOPs", &Cost::flops},
+    NamedCost{"macs", "MACs", &Cost::macs},
+    NamedCost{"peak_activation_bytes", "B", &Cost::peak_activation_bytes},
+    NamedCost{"training_activation_bytes", "B", &Cost::training_activation_bytes},
+    NamedCost{"weight_bytes", "B", &Cost::weight_bytes}};
 static_assert(sizeof(Cost) == kCosts.size() * sizeof(std::int64_t), "a cost without a name");
 
 /// The attributes of a layer, in alphabetical order of their names. References and pointers to values are

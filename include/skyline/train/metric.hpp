@@ -1,6 +1,7 @@
 #pragma once
 
 #include "skyline/train/loss.hpp"
+#include "skyline/trial/metric.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -34,26 +35,31 @@ class Metric {
 /// A metric as a configuration names it: `training: {metrics: [NAME, {NAME: {KEY: VALUE}}]}`. Objectives know
 /// it as validation_NAME.
 struct MetricKind {
-  enum class Better { kHigher, kLower };
+  using Better = trial::Better;
   std::string name;
   std::string meaning;                     // one sentence
   std::vector<store::TargetKind> targets;  // those that it takes
   Better better = Better::kHigher;
+  trial::MetricRange range;  // of value(); a trial with a value outside has failed
   std::shared_ptr<const KeyTable> keys;
   /// @param section  checked by `keys`
   std::function<std::unique_ptr<Metric>(const ConfigNode& section, std::size_t outputs)> make;
 };
 
 /// A metric that is constructed from its options and the number of outputs.
+/// @param range  the values that it can have; an objective whose metric has two finite ends has a hypervolume
+/// without any constraint
 template <typename AnyMetric, typename Options = NoOptions>
 MetricKind make_metric(const std::string& name, const std::string& meaning,
-                       std::vector<store::TargetKind> targets, MetricKind::Better better,
+                       std::vector<store::TargetKind> targets, trial::Better better,
+                       const trial::MetricRange& range = {},
                        const OptionTable<Options>& table = Options::table()) {
   const auto keys = std::make_shared<const OptionTable<Options>>(table);
   return {name,
           meaning,
           std::move(targets),
           better,
+          range,
           keys,
           [keys](const ConfigNode& section, std::size_t outputs) {
             return std::make_unique<AnyMetric>(keys->parse(section), outputs);

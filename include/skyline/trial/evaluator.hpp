@@ -37,14 +37,14 @@ struct TrainingState {
   std::vector<Number> numbers;  // counters and sums
 };
 
-/// A point of the course of a trial. NaN: not measured. The metrics are those of the evaluator's whose names
-/// begin with validation_, but for validation_loss.
+/// A point of the course of a trial. NaN: not measured. The metrics are those of the evaluator that have a
+/// course (Metric::has_course).
 struct CoursePoint {
   std::int64_t step = 0;     // the last one that it stands for
   double train_loss = 0;     // mean over the steps since the point before
   double learning_rate = 0;  // of the last step
   double validation_loss = std::numeric_limits<double>::quiet_NaN();
-  std::vector<double> validation_metrics = {};  // in the order of their names; empty: not measured
+  std::vector<double> validation_metrics = {};  // in the order of the evaluator; empty: not measured
 };
 
 /// What the slot asks of a trial.

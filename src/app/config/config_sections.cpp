@@ -10,7 +10,6 @@
 #include "space/language/space_keys.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <memory>
 
 namespace skyline::app {
@@ -28,10 +27,9 @@ OptionKind<ConfigNode> space_section() {
 std::vector<std::string> measured_metrics() {
   std::vector<std::string> names;
   for (const std::string& evaluator : evaluate::evaluator_names()) {
-    const evaluate::EvaluatorKind& kind = *evaluate::find_evaluator(evaluator);
-    std::ranges::copy_if(kind.metrics, std::back_inserter(names), [&](const std::string& metric) {
-      return std::ranges::find(kind.final_metrics, metric) == kind.final_metrics.end();
-    });
+    for (const trial::Metric& metric : evaluate::find_evaluator(evaluator)->metrics({}, {})) {
+      if (metric.when == trial::Metric::When::kEveryTrial) names.push_back(metric.name);
+    }
   }
   std::ranges::sort(names);
   names.erase(std::ranges::unique(names).begin(), names.end());

@@ -127,13 +127,11 @@ void ConfigParser::read_objectives() {
   const ConfigNode* section = section_in(root_, "objectives");
   const evaluate::EvaluatorKind* kind = named_evaluator(root_);
   if (section == nullptr || kind == nullptr) return;
-  config_.metrics = kind->metrics;
-  if (kind->measured && is_right_so_far()) {
-    const store::TargetKind targets = data_.targets.value_or(store::TargetKind::kClasses);
-    config_.metrics = kind->measured(config_.evaluator.section, targets);
-  }
-  config_.objectives = objective::ObjectiveSet::parse(*section, section_in(root_, "constraints"),
-                                                      config_.metrics, kind->final_metrics);
+  config_.metrics = kind->metrics(is_right_so_far() ? config_.evaluator.section : ConfigNode(),
+                                  data_.targets.value_or(store::TargetKind::kClasses));
+  trial::check_metrics(config_.metrics);
+  config_.objectives =
+      objective::ObjectiveSet::parse(*section, section_in(root_, "constraints"), config_.metrics);
 }
 
 void ConfigParser::throw_mistakes() {

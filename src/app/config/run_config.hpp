@@ -29,7 +29,7 @@ struct RunConfig {
   space::DataShape shape;                         // of the file, or given
   space::SearchSpace space;
   ChosenEvaluator evaluator;
-  std::vector<std::string> metrics;  // of Measurements::values
+  std::vector<trial::Metric> metrics;  // of Measurements::values
   objective::ObjectiveSet objectives;
   /// The tree with all defaults filled in and what the data set is: the run folder keeps it as config.yaml.
   ConfigNode resolved;

@@ -120,7 +120,7 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
                           const engine::RunFiles& files, engine::JobEnd end, PreparedRun& prepared,
                           const RunConfig& config, bool quiet, JobStop& stop) {
   const bool terminal = !quiet && isatty(STDERR_FILENO) == 1;
-  const std::vector<std::string>& metrics = files.header.metrics;
+  const std::vector<trial::Metric>& metrics = files.header.metrics;
   const std::size_t replayed = prepared.replay ? prepared.replay->entries.size() : 0;
   const auto tracking = report::start_tracking({.paths = files.paths,
                                                 .objectives = config.objectives,

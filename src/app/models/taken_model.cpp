@@ -33,8 +33,8 @@ trial::SharedTrial full_training(const ModelSource& source, trial::TrialNumber n
 /// A measured or computed value as text; empty: not measured.
 std::string value_text(const ModelSource& source, const trial::CommittedTrial& trained,
                        const std::string& metric) {
-  const std::vector<std::string>& metrics = source.run.header.metrics;
-  const auto place = std::ranges::find(metrics, metric);
+  const std::vector<trial::Metric>& metrics = source.run.header.metrics;
+  const auto place = std::ranges::find(metrics, metric, &trial::Metric::name);
   if (place == metrics.end()) {
     return objective::number_text(objective::computed_metric(trained.trial.architecture().cost, metric));
   }
@@ -166,10 +166,10 @@ std::vector<std::pair<std::string, std::string>> metadata_of(const ModelSource& 
     metadata.emplace_back("objective." + objective.metric,
                           value_text(source, *model.trained, objective.metric));
   }
-  for (const std::string& metric : source.run.header.metrics) {
-    if (!metric.starts_with("test_")) continue;
-    const std::string value = value_text(source, *model.trained, metric);
-    if (!value.empty()) metadata.emplace_back(metric, value);
+  for (const trial::Metric& metric : source.run.header.metrics) {
+    if (metric.of != trial::Metric::Of::kTest) continue;
+    const std::string value = value_text(source, *model.trained, metric.name);
+    if (!value.empty()) metadata.emplace_back(metric.name, value);
   }
   return metadata;
 }

@@ -28,7 +28,7 @@ std::uint64_t fingerprint(const space::SearchSpace& space, const store::JournalH
     for (const space::Value& value : parameter.values) text += ' ' + space::to_text(value);
     text += '\n';
   }
-  for (const std::string& metric : header.metrics) text += metric + '\n';
+  for (const trial::Metric& metric : header.metrics) text += store::to_text(metric) + '\n';
   text += to_hex(options.seed) + ' ' + std::to_string(static_cast<int>(options.keep_weights)) + ' ' +
           std::to_string(options.threads_per_slot) + ' ' + std::to_string(static_cast<int>(options.inherit)) +
           ' ' + header.config_hash;

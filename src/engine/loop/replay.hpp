@@ -1,5 +1,6 @@
 #pragma once
 
+#include "skyline/trial/metric.hpp"
 #include "skyline/trial/trial.hpp"
 
 #include "engine/work/dispatcher.hpp"
@@ -17,7 +18,8 @@ namespace skyline::engine {
 bool same_training(const trial::Trial& left, const trial::Trial& right);
 
 /// @throws UserError if the journal's metrics are not those that this configuration measures
-void check_metrics(const std::vector<std::string>& recorded, const std::vector<std::string>& measured);
+void check_same_metrics(const std::vector<trial::Metric>& recorded,
+                        const std::vector<trial::Metric>& measured);
 
 /// The results of earlier jobs of the run, which a fresh search gets instead of training again: the lines of
 /// the journal, and results that still wait for their commit. Each is given out once. Empty for a new run.

@@ -1,6 +1,7 @@
 #include "engine/slots/slot_pool.hpp"
 
 #include "skyline/core/error.hpp"
+#include "skyline/objective/objective_set.hpp"
 
 #include "core/backoff.hpp"
 #include "core/log.hpp"
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -89,6 +91,7 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   std::shared_ptr<const std::vector<trial::NamedTensor>> read_inherited(
       const trial::Trial& trial, trial::TrialTiming& timing, std::exception_ptr& failure_to_keep) const;
   void check(trial::Outcome& outcome) const;
+  std::optional<std::string> find_wrong_value(const trial::Measurements& measured) const;
   void hand_in(const trial::Trial& trial, Arrival arrival, SlotContext& context,
                const SlotCheckpoints* checkpoints);
   void keep(const trial::CommittedTrial& result, std::uint32_t attempt, bool at_once, bool has_files) const;
@@ -281,14 +284,32 @@ std::shared_ptr<const std::vector<trial::NamedTensor>> SlotPool::State::read_inh
   }
 }
 
-/// Cuts the reason of a failure to what a journal takes.
+/// A value that its metric cannot have fails the trial, and so does a missing one that the search needs. The
+/// reason of a failure is cut to what a journal takes.
 void SlotPool::State::check(trial::Outcome& outcome) const {
-  if (auto* failed = std::get_if<trial::Failure>(&outcome)) {
-    failed->reason = fit_reason(failed->reason);
-  } else {
-    require(std::get<trial::Measurements>(outcome).values.size() == options.metrics,
+  if (const auto* measured = std::get_if<trial::Measurements>(&outcome)) {
+    require(measured->values.size() == options.metrics.size(),
             "the evaluator returned another number of values than it has metrics");
+    if (const auto reason = find_wrong_value(*measured)) {
+      outcome = trial::Failure{trial::FailureKind::kException, *reason};
+    }
   }
+  if (auto* failed = std::get_if<trial::Failure>(&outcome)) failed->reason = fit_reason(failed->reason);
+}
+
+std::optional<std::string> SlotPool::State::find_wrong_value(const trial::Measurements& measured) const {
+  for (std::size_t i = 0; i < options.metrics.size(); ++i) {
+    const trial::Metric& metric = options.metrics[i];
+    const double value = measured.values[i];
+    const bool missing = std::isnan(value);
+    if (missing ? std::ranges::find(options.needed, metric.name) == options.needed.end()
+                : metric.range.holds(value)) {
+      continue;
+    }
+    return "`" + metric.name + "` is " + (missing ? "NaN" : objective::number_text(value)) + ": expected " +
+           objective::to_text(metric.range);
+  }
+  return std::nullopt;
 }
 
 /// After the trial's files: its journal line must find the weights and the kept state, and rank 0 may then

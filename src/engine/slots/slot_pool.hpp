@@ -1,6 +1,7 @@
 #pragma once
 
 #include "skyline/trial/evaluator.hpp"
+#include "skyline/trial/metric.hpp"
 
 #include "engine/group/group_hub.hpp"
 #include "engine/slots/checkpoints.hpp"
@@ -25,9 +26,10 @@ struct SlotPoolOptions {
   const EngineOptions& engine;  // outlives the pool
   int rank = 0;
   std::size_t slots = 1;
-  std::vector<int> processors = {};  // slot i is bound to processors[i mod size]; empty: free
-  std::size_t metrics = 0;           // that a trial measures
-  GroupHub* groups = nullptr;        // outlives the pool; nullptr: no trial has several members
+  std::vector<int> processors = {};         // slot i is bound to processors[i mod size]; empty: free
+  std::vector<trial::Metric> metrics = {};  // of Measurements::values
+  std::vector<std::string> needed = {};     // those of them that objectives and constraints use
+  GroupHub* groups = nullptr;               // outlives the pool; nullptr: no trial has several members
   std::chrono::steady_clock::time_point run_started = {};  // zero of TrialTiming::started_s
 };
 

@@ -4,6 +4,7 @@
 
 #include "report/compare/run_groups.hpp"
 #include "report/compare/volume_curve.hpp"
+#include "report/files/trial_results.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -73,8 +74,9 @@ bool have_equal_finals(const Comparison& comparison) {
 
 /// Of the quantity of one number by run; nothing if a run has none.
 template <typename ValueOf>
-void add_quantity(Comparison& comparison, const std::string& name, const ValueOf& value_of) {
-  Quantity quantity{name, {}, {}, {}};
+void add_quantity(Comparison& comparison, const std::string& name, const trial::Metric& metric,
+                  const ValueOf& value_of) {
+  Quantity quantity{name, {}, {}, {}, metric};
   for (std::size_t run = 0; run < comparison.runs.size(); ++run) {
     const std::optional<double> value = value_of(run);
     if (!value) return;
@@ -113,17 +115,20 @@ Comparison compare_runs(std::vector<ComparedRun> runs) {
   comparison.groups = group_runs(comparison.runs);
   const objective::ObjectiveSet& objectives = state_of(first).objectives();
   if (objectives.has_volume()) {
-    add_quantity(comparison, "hypervolume", [&](std::size_t run) {
+    const trial::Metric volume{.name = "hypervolume", .range = {0, 1}};
+    add_quantity(comparison, volume.name, volume, [&](std::size_t run) {
       return std::optional(comparison.curves[run][comparison.trials - 1]);
     });
     if (have_equal_finals(comparison)) {
-      add_quantity(comparison, "final hypervolume",
+      add_quantity(comparison, "final hypervolume", volume,
                    [&](std::size_t run) { return state_of(comparison.runs[run]).final_volume(); });
     }
   }
   for (std::size_t i = 0; i < objectives.objectives().size(); ++i) {
     if (objectives.objectives()[i].computed) continue;
-    add_quantity(comparison, "best " + objectives.objectives()[i].metric, [&](std::size_t run) {
+    const std::string& name = objectives.objectives()[i].metric;
+    const trial::Metric metric = described(name, first.opened->header.metrics);
+    add_quantity(comparison, "best " + name, metric, [&](std::size_t run) {
       return best_of(state_of(comparison.runs[run]), i, comparison.trials);
     });
   }

@@ -36,6 +36,7 @@ struct Quantity {
   std::vector<double> values;  // by run
   std::vector<Mean> means;     // by group
   std::vector<Test> tests;     // of each pair of groups
+  trial::Metric metric = {};   // whose values they are; of a volume, a share
 };
 
 /// Runs side by side, by seeds and by what differs in their configurations.

@@ -5,25 +5,16 @@
 #include "report/text/text_table.hpp"
 
 #include <algorithm>
-#include <string_view>
 
 #include <fmt/format.h>
 
 namespace skyline::report {
 namespace {
 
-constexpr std::string_view kBest = "best ";
-
-/// As the metric is written; volumes like accuracies.
-std::string quantity_text(const Quantity& quantity, double value) {
-  if (quantity.name.starts_with(kBest)) return metric_text(quantity.name.substr(kBest.size()), value);
-  return fmt::format("{:.4f}", value);
-}
-
 std::string interval_text(const Quantity& quantity, const Mean& mean) {
   if (!mean.margin) return "-";
-  return quantity_text(quantity, mean.value - *mean.margin) + " to " +
-         quantity_text(quantity, mean.value + *mean.margin);
+  return metric_text(quantity.metric, mean.value - *mean.margin) + " to " +
+         metric_text(quantity.metric, mean.value + *mean.margin);
 }
 
 std::string means_table(const Comparison& comparison) {
@@ -35,7 +26,7 @@ std::string means_table(const Comparison& comparison) {
     for (std::size_t group = 0; group < comparison.groups.size(); ++group) {
       const Mean& mean = quantity.means[group];
       table.add_row({group == 0 ? quantity.name : "", comparison.groups[group].name,
-                     std::to_string(mean.count), quantity_text(quantity, mean.value),
+                     std::to_string(mean.count), metric_text(quantity.metric, mean.value),
                      interval_text(quantity, mean)});
     }
   }

@@ -40,7 +40,7 @@ std::vector<SeedGroup> seed_groups(const ReportInputs& inputs) {
 }
 
 std::optional<Spread> spread_of(const SeedGroup& group, const std::string& metric,
-                                const std::vector<std::string>& metrics) {
+                                const std::vector<trial::Metric>& metrics) {
   std::vector<double> values;
   for (const run::SharedTrial& training : group) {
     const auto value = metric_value(*training, metric, metrics);

@@ -24,6 +24,6 @@ struct Spread {
 };
 /// @return  nothing if no training has the metric
 std::optional<Spread> spread_of(const SeedGroup& group, const std::string& metric,
-                                const std::vector<std::string>& metrics);
+                                const std::vector<trial::Metric>& metrics);
 
 }  // namespace skyline::report

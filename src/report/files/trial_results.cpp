@@ -21,32 +21,32 @@ std::string run_name(const store::RunPaths& paths) {
 }
 
 bool is_computed_metric(std::string_view metric) {
-  const auto names = objective::computed_metric_names();
-  return std::find(names.begin(), names.end(), metric) != names.end();
+  return trial::find_metric(objective::computed_metrics(), metric) != nullptr;
 }
 
-std::optional<TestMetric> test_metric(const objective::ObjectiveSet& objectives,
-                                      const std::vector<std::string>& metrics) {
-  constexpr std::string_view kValidation = "validation_";
+trial::Metric described(std::string_view metric, const std::vector<trial::Metric>& metrics) {
+  const auto* computed = trial::find_metric(objective::computed_metrics(), metric);
+  const auto* found = computed != nullptr ? computed : trial::find_metric(metrics, metric);
+  return found != nullptr ? *found : trial::Metric{.name = std::string(metric)};
+}
+
+const trial::Metric* test_metric(const objective::ObjectiveSet& objectives,
+                                 const std::vector<trial::Metric>& metrics) {
   for (const objective::Objective& objective : objectives.objectives()) {
-    if (!objective.metric.starts_with(kValidation)) continue;
-    const std::string name = "test_" + objective.metric.substr(kValidation.size());
-    if (std::ranges::find(metrics, name) != metrics.end()) return TestMetric{name, objective.sense};
+    const auto found = std::ranges::find(metrics, objective.metric, &trial::Metric::repeats);
+    if (found != metrics.end()) return &*found;
   }
-  const auto first =
-      std::ranges::find_if(metrics, [](const auto& name) { return name.starts_with("test_"); });
-  if (first == metrics.end()) return std::nullopt;
-  const bool accuracy = *first == "test_accuracy";
-  return TestMetric{*first, accuracy ? std::optional(objective::Sense::kMaximize) : std::nullopt};
+  const auto first = std::ranges::find(metrics, trial::Metric::Of::kTest, &trial::Metric::of);
+  return first == metrics.end() ? nullptr : &*first;
 }
 
 std::optional<double> metric_value(const trial::CommittedTrial& committed, std::string_view metric,
-                                   const std::vector<std::string>& metrics) {
+                                   const std::vector<trial::Metric>& metrics) {
   if (is_computed_metric(metric)) {
     return objective::computed_metric(committed.trial.architecture().cost, metric);
   }
   const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
-  const auto place = std::find(metrics.begin(), metrics.end(), metric);
+  const auto place = std::ranges::find(metrics, metric, &trial::Metric::name);
   if (measured == nullptr || place == metrics.end()) return std::nullopt;
   const auto index = static_cast<std::size_t>(place - metrics.begin());
   if (index >= measured->values.size() || std::isnan(measured->values[index])) return std::nullopt;

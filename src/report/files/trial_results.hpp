@@ -16,21 +16,20 @@ namespace skyline::report {
 /// The name of a run: that of its folder.
 std::string run_name(const store::RunPaths& paths);
 
-/// What full trainings are judged by on the test set.
-struct TestMetric {
-  std::string name;
-  std::optional<objective::Sense> sense;  // nothing: unknown
-};
-/// That of the first objective which is measured on the test set too; else the first one of all.
-std::optional<TestMetric> test_metric(const objective::ObjectiveSet& objectives,
-                                      const std::vector<std::string>& metrics);
+/// Returns the metric by which full trainings are judged on the test set, or nullptr: the one that repeats
+/// the metric of the first possible objective, else the first metric of the test set.
+const trial::Metric* test_metric(const objective::ObjectiveSet& objectives,
+                                 const std::vector<trial::Metric>& metrics);
 
 /// Value of a metric of a trial, computed from the network or measured; nothing if it was not measured.
-/// @param metrics  names of Measurements::values
+/// @param metrics  of Measurements::values
 std::optional<double> metric_value(const trial::CommittedTrial& committed, std::string_view metric,
-                                   const std::vector<std::string>& metrics);
+                                   const std::vector<trial::Metric>& metrics);
 
 bool is_computed_metric(std::string_view metric);
+/// Returns the description of a metric, computed or measured. A metric that nobody describes has its name
+/// alone.
+trial::Metric described(std::string_view metric, const std::vector<trial::Metric>& metrics);
 
 /// The value that a parameter has in an architecture; `unused` if the network does not depend on it.
 std::string parameter_text(const space::SearchSpace& space, const space::Architecture& architecture,

@@ -76,7 +76,7 @@ Json parameters_json(const space::SearchSpace& space, const space::Architecture&
 
 template <typename Specs>  // objectives or constraints
 Json values_json(const Specs& specs, const trial::CommittedTrial& committed,
-                 const std::vector<std::string>& metrics) {
+                 const std::vector<trial::Metric>& metrics) {
   Json values = Json::object();
   for (const auto& spec : specs) {
     values[spec.metric] = metric_json(spec.metric, metric_value(committed, spec.metric, metrics));
@@ -90,9 +90,9 @@ Json costs_json(const space::Cost& cost) {
   return json;
 }
 
-Json measured_json(const trial::CommittedTrial& committed, const std::vector<std::string>& metrics) {
+Json measured_json(const trial::CommittedTrial& committed, const std::vector<trial::Metric>& metrics) {
   Json values = Json::object();
-  for (const std::string& metric : metrics) {
+  for (const std::string& metric : trial::names_of(metrics)) {
     values[metric] = metric_json(metric, metric_value(committed, metric, metrics));
   }
   return values;
@@ -192,7 +192,7 @@ Json seeds_json(const ReportInputs& inputs) {
     Json trials = Json::array();
     for (const run::SharedTrial& training : group) trials.push_back(training->trial.number);
     Json metrics = Json::object();
-    for (const std::string& metric : inputs.metrics) {
+    for (const std::string& metric : trial::names_of(inputs.metrics)) {
       const auto spread = spread_of(group, metric, inputs.metrics);
       if (!spread) continue;
       metrics[metric] = {{"mean", number_json(spread->mean)},

@@ -158,10 +158,7 @@ Json importance_json(const ReportedRun& run) {
 
 Json courses_json(const ReportedRun& run) {
   const run::RunState& state = run.opened.state;
-  std::vector<std::string> metrics;
-  for (const std::string& metric : run.opened.header.metrics) {
-    if (metric.starts_with("validation_") && metric != "validation_loss") metrics.push_back(metric);
-  }
+  const std::vector<std::string> metrics = trial::course_metrics(run.opened.header.metrics);
   Json json = Json::array();
   const auto add = [&](bool on_front) {
     for (const run::SharedTrial& trial : state.trials()) {

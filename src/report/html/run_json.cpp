@@ -44,9 +44,22 @@ std::vector<std::string> metric_names(const run::OpenedRun& run) {
     if (std::ranges::find(names, name) == names.end()) names.push_back(name);
   };
   for (const auto& objective : run.state.objectives().objectives()) add(objective.metric);
-  for (const std::string& name : run.header.metrics) add(name);
+  for (const trial::Metric& metric : run.header.metrics) add(metric.name);
   for (const std::string& name : objective::computed_metric_names()) add(name);
   return names;
+}
+
+/// The parts of each metric's description by which the page shows it.
+Json descriptions_of(const run::OpenedRun& run) {
+  Json descriptions = Json::object();
+  for (const std::string& name : metric_names(run)) {
+    const trial::Metric metric = described(name, run.header.metrics);
+    descriptions[name] = {{"unit", metric.unit},
+                          {"share", metric.range == trial::MetricRange{0, 1}},
+                          {"cost", is_computed_metric(name)},
+                          {"test", metric.of == trial::Metric::Of::kTest}};
+  }
+  return descriptions;
 }
 
 /// For each parameter its values, and the index of each trial's.
@@ -218,6 +231,7 @@ Json run_json(const ReportedRun& run) {
           {"state", run.state},
           {"objectives", objectives_of(opened.state.objectives())},
           {"constraints", constraints_of(opened.state.objectives())},
+          {"described", descriptions_of(opened)},
           {"genotypes", opened.space.genotype_count()},
           {"trials", trial_columns(opened)},
           {"front", front_order(opened.state.front())},

@@ -58,8 +58,9 @@ std::string constraint_values(const ReportInputs& inputs, const Trials& trials) 
     }
     if (values.empty()) continue;
     const auto [least, most] = std::ranges::minmax(values);
-    text += fmt::format("; `{}`: they have {} to {}", to_text(constraint),
-                        metric_text(constraint.metric, least), metric_text(constraint.metric, most));
+    const trial::Metric metric = described(constraint.metric, inputs.metrics);
+    text += fmt::format("; `{}`: they have {} to {}", to_text(constraint), metric_text(metric, least),
+                        metric_text(metric, most));
   }
   return text;
 }

@@ -35,7 +35,7 @@ struct FrontColumn {
 std::string value_cell(const ReportInputs& inputs, const run::SharedTrial& training,
                        const std::string& metric) {
   const auto value = training == nullptr ? std::nullopt : metric_value(*training, metric, inputs.metrics);
-  return value ? metric_text(metric, *value) : "-";
+  return value ? metric_text(described(metric, inputs.metrics), *value) : "-";
 }
 
 /// The first member of the final front that dominates the training.
@@ -80,8 +80,8 @@ class FrontTable {
     for (const auto& objective : state().objectives().objectives()) add_metric(objective.metric);
     for (const std::string& metric : constraint_only_metrics(state().objectives())) add_metric(metric);
     if (final_note_.empty()) return;
-    const std::optional<TestMetric> test = test_metric(state().objectives(), inputs.metrics);
-    if (test) add_final(test->name);
+    const trial::Metric* test = test_metric(state().objectives(), inputs.metrics);
+    if (test != nullptr) add_final(test->name);
     add("final front", "", [this](const Row& row) { return final_cell(state(), row); });
     columns_.back().align = TextTable::Align::kLeft;
   }

@@ -44,7 +44,7 @@ ProgressConsole system_console(bool terminal) {
 }
 
 Progress::Progress(const store::RunPaths& paths, const space::SearchSpace& space,
-                   const std::vector<std::string>& metrics, ProgressConsole console)
+                   const std::vector<trial::Metric>& metrics, ProgressConsole console)
     : space_(space), metrics_(metrics), console_(std::move(console)), status_file_(paths.status_json()) {}
 
 Progress::~Progress() {
@@ -96,7 +96,7 @@ void Progress::phase_begun(const run::RunState& state) {
     status_.in_flight = 0;
     status_.eta_s.reset();
     clear_line();
-    log::info(progress_line(status_));  // how the search ended
+    log::info(progress_line(status_, metrics_));  // how the search ended
   }
   status_.phase = trial::to_text(state.phase());
   take(state);
@@ -131,12 +131,12 @@ void Progress::take(const run::RunState& state) {
 void Progress::keep_best_test(const trial::CommittedTrial& committed,
                               const objective::ObjectiveSet& objectives) {
   if (!committed.trial.is_final()) return;
-  const std::optional<TestMetric> test = test_metric(objectives, metrics_);
-  const auto value = test ? metric_value(committed, test->name, metrics_) : std::nullopt;
-  if (!value || !test->sense) return;
-  const bool maximize = test->sense == objective::Sense::kMaximize;
+  const trial::Metric* test = test_metric(objectives, metrics_);
+  const auto value = test != nullptr ? metric_value(committed, test->name, metrics_) : std::nullopt;
+  if (!value) return;
+  const bool higher = test->better == trial::Better::kHigher;
   const double best = best_test_ ? best_test_->value : *value;
-  best_test_ = BestValue{test->name, maximize ? std::max(best, *value) : std::min(best, *value)};
+  best_test_ = BestValue{test->name, higher ? std::max(best, *value) : std::min(best, *value)};
 }
 
 void Progress::committed(const run::Commit& commit, const run::RunState& state) {
@@ -186,7 +186,7 @@ void Progress::tick(const run::RunState& state) {
   take(state);
   update_times();
   if (due && on_terminal()) draw();
-  if (due && !on_terminal()) log::info(progress_line(status_));
+  if (due && !on_terminal()) log::info(progress_line(status_, metrics_));
   if (due) last_draw_s_ = now;
   if (status_due && status_file_.offer(status_)) last_status_s_ = now;
 }
@@ -194,7 +194,8 @@ void Progress::tick(const run::RunState& state) {
 void Progress::draw() {
   const std::size_t columns = console_.columns();
   // One column is left free: many terminals wrap when the last one is written.
-  std::string line = cut_to_columns(progress_line(status_), columns - std::min<std::size_t>(columns, 1));
+  std::string line =
+      cut_to_columns(progress_line(status_, metrics_), columns - std::min<std::size_t>(columns, 1));
   if (line == drawn_) return;
   console_.write(fmt::format("\r{}{}", line, kEraseToEnd));
   drawn_ = std::move(line);

@@ -17,7 +17,7 @@ namespace skyline::report {
 
 /// `search 37/74 trials · 12 in flight · 2 failed · front 9 · best validation_accuracy 0.9812 · 3:05 elapsed
 /// · ETA 4:10`; zero or unknown parts are left out.
-std::string progress_line(const RunStatus& status);
+std::string progress_line(const RunStatus& status, const std::vector<trial::Metric>& metrics);
 
 /// Cuts the text to `columns` characters (UTF-8 code points).
 std::string cut_to_columns(std::string_view text, std::size_t columns);
@@ -27,7 +27,7 @@ std::string cut_to_columns(std::string_view text, std::size_t columns);
 /// @param host  that trained it, shown as `rank 1 node07 slot 0`; empty: the run has one node
 std::string commit_line(const trial::CommittedTrial& committed, bool on_front,
                         const objective::ObjectiveSet& objectives, const space::SearchSpace& space,
-                        const std::vector<std::string>& metrics, const std::string& host);
+                        const std::vector<trial::Metric>& metrics, const std::string& host);
 
 /// The clocks and the terminal as the progress sees them, so that tests bring their own.
 struct ProgressConsole {
@@ -45,7 +45,7 @@ ProgressConsole system_console(bool terminal);
 class Progress final : public run::RunListener {
  public:
   Progress(const store::RunPaths& paths, const space::SearchSpace& space,
-           const std::vector<std::string>& metrics, ProgressConsole console);
+           const std::vector<trial::Metric>& metrics, ProgressConsole console);
   ~Progress() override;
 
   void started(const run::RunState& state) override;
@@ -68,7 +68,7 @@ class Progress final : public run::RunListener {
   std::future<void> end_with(const std::string& state);
 
   const space::SearchSpace space_;
-  const std::vector<std::string> metrics_;
+  const std::vector<trial::Metric> metrics_;
   const ProgressConsole console_;
 
   RunStatus status_;

@@ -14,12 +14,12 @@ constexpr std::string_view kSeparator = " · ";
 /// The metrics of a commit's line: the objectives, and for a full training all else that was measured.
 std::vector<std::string> metrics_of_line(const trial::CommittedTrial& committed,
                                          const objective::ObjectiveSet& objectives,
-                                         const std::vector<std::string>& metrics) {
+                                         const std::vector<trial::Metric>& metrics) {
   std::vector<std::string> names;
   for (const auto& objective : objectives.objectives()) names.push_back(objective.metric);
   if (!committed.trial.is_final()) return names;
-  for (const std::string& metric : metrics) {
-    if (std::find(names.begin(), names.end(), metric) == names.end()) names.push_back(metric);
+  for (const trial::Metric& metric : metrics) {
+    if (std::ranges::find(names, metric.name) == names.end()) names.push_back(metric.name);
   }
   return names;
 }
@@ -30,7 +30,7 @@ bool continues_character(char byte) {
 
 }  // namespace
 
-std::string progress_line(const RunStatus& status) {
+std::string progress_line(const RunStatus& status, const std::vector<trial::Metric>& metrics) {
   std::string line = fmt::format("{} {}/{} trials", status.phase, status.done, status.expected);
   const auto add = [&](const std::string& part) { line.append(kSeparator).append(part); };
   if (status.state == "stopping") add("stopping: saving running trials");
@@ -39,7 +39,7 @@ std::string progress_line(const RunStatus& status) {
   if (status.front > 0) add(fmt::format("front {}", status.front));
   if (!status.best.empty()) {
     const BestValue& best = status.best.front();
-    add(fmt::format("best {} {}", best.metric, metric_text(best.metric, best.value)));
+    add(fmt::format("best {} {}", best.metric, metric_text(described(best.metric, metrics), best.value)));
   }
   add(duration_text(status.elapsed_s) + " elapsed");
   if (status.eta_s) add("ETA " + duration_text(*status.eta_s));
@@ -57,7 +57,7 @@ std::string cut_to_columns(std::string_view text, std::size_t columns) {
 
 std::string commit_line(const trial::CommittedTrial& committed, bool on_front,
                         const objective::ObjectiveSet& objectives, const space::SearchSpace& space,
-                        const std::vector<std::string>& metrics, const std::string& host) {
+                        const std::vector<trial::Metric>& metrics, const std::string& host) {
   const trial::Trial& trial = committed.trial;
   const trial::TrialTiming& timing = committed.timing;
   const std::string what = space.describe(trial.architecture().genotype);
@@ -71,7 +71,7 @@ std::string commit_line(const trial::CommittedTrial& committed, bool on_front,
   std::string values;
   for (const std::string& metric : metrics_of_line(committed, objectives, metrics)) {
     const auto value = metric_value(committed, metric, metrics);
-    if (value) values += fmt::format(" {}={}", metric, metric_text(metric, *value, ""));
+    if (value) values += fmt::format(" {}={}", metric, metric_text(described(metric, metrics), *value, ""));
   }
   return fmt::format("{} {} committed: {}{} front={} {}", name, trial.number, what, values,
                      on_front ? "yes" : "no", where);

@@ -18,18 +18,19 @@ std::vector<std::string> shown_metrics(const ReportInputs& inputs) {
   };
   for (const auto& objective : inputs.state.objectives().objectives()) add(objective.metric);
   for (const std::string& metric : constraint_only_metrics(inputs.state.objectives())) add(metric);
-  for (const std::string& metric : inputs.metrics) {
-    if (metric.starts_with("test_")) add(metric);
+  for (const trial::Metric& metric : inputs.metrics) {
+    if (metric.of == trial::Metric::Of::kTest) add(metric.name);
   }
   return names;
 }
 
 void add_cells(std::vector<std::string>& cells, const SeedGroup& group, const std::string& metric,
-               const std::vector<std::string>& metrics) {
+               const std::vector<trial::Metric>& metrics) {
   const auto spread = spread_of(group, metric, metrics);
-  cells.push_back(spread ? metric_text(metric, spread->mean) : "-");
+  const trial::Metric description = described(metric, metrics);
+  cells.push_back(spread ? metric_text(description, spread->mean) : "-");
   if (is_computed_metric(metric)) return;
-  cells.push_back(spread && spread->deviation ? metric_text(metric, *spread->deviation) : "-");
+  cells.push_back(spread && spread->deviation ? metric_text(description, *spread->deviation) : "-");
 }
 
 std::string trials_text(const SeedGroup& group) {

@@ -3,11 +3,13 @@
 #include "core/backoff.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
+#include "report/files/trial_results.hpp"
 #include "report/report.hpp"
 #include "report/text/progress.hpp"
 #include "report/text/status_file.hpp"
 #include "report/text/text_table.hpp"
 #include "store/journal/journal.hpp"
+#include "store/publish/publish.hpp"
 #include "store/run_folder/running_trials.hpp"
 
 #include <algorithm>
@@ -56,11 +58,11 @@ std::string trials_text(const RunStatus& status, std::size_t in_journal, bool ac
   return text;
 }
 
-std::string best_text(const std::vector<BestValue>& best) {
+std::string best_text(const std::vector<BestValue>& best, const std::vector<trial::Metric>& metrics) {
   std::string text;
   for (const BestValue& each : best) {
     if (!text.empty()) text += " · ";
-    text += each.metric + " " + metric_text(each.metric, each.value);
+    text += each.metric + " " + metric_text(described(each.metric, metrics), each.value);
   }
   return text;
 }
@@ -106,10 +108,13 @@ std::string time_text(const RunStatus& status, bool active) {
   return text;
 }
 
-std::string details(const RunStatus& status, std::size_t in_journal, bool active) {
+std::string details(const store::RunPaths& paths, const RunStatus& status, std::size_t in_journal,
+                    bool active) {
   std::string text = row("trials", trials_text(status, in_journal, active));
   text += row("front", counted(status.front, "trial"));
-  if (!status.best.empty()) text += row("best", best_text(status.best));
+  if (!status.best.empty()) {
+    text += row("best", best_text(status.best, store::read_journal_header(paths.journal()).metrics));
+  }
   if (!status.remark.empty()) text += row("search", status.remark);
   text += row("time", time_text(status, active));
   text += row("slots", fmt::format("{} in {} on {}", status.slots, counted(status.ranks, "rank"),
@@ -130,7 +135,8 @@ std::string status_line(const store::RunPaths& paths) {
   check_run_folder(paths);
   const std::optional<RunStatus> status = read_status(paths);
   if (!status) return status_text(paths);
-  std::string line = progress_line(*status) + pace_text(*status);
+  const store::JournalHeader header = store::read_journal_header(paths.journal());
+  std::string line = progress_line(*status, header.metrics) + pace_text(*status);
   const std::vector<BusySlot> slots = busy_slots(paths);
   for (std::size_t i = 0; i < std::min(slots.size(), kMostShown); ++i) {
     line += (i == 0 ? " · training " : ", ") + to_text(slots[i].now.trial);
@@ -174,7 +180,7 @@ std::string status_text(const store::RunPaths& paths) {
   const std::optional<store::RunOwner> owner = store::read_owner(paths);
   std::string text = printable(fmt::format("{}: {}", paths.root.string(), state_text(status, owner))) + "\n";
   if (!status) return text + row("trials", fmt::format("{} in the journal", in_journal));
-  return text + details(*status, in_journal, is_active(owner)) +
+  return text + details(paths, *status, in_journal, is_active(owner)) +
          (is_active(owner) ? training_text(paths) : "");
 }
 

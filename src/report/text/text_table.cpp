@@ -30,10 +30,6 @@ void end_line(std::string& text) {
 
 constexpr int kSignificant = 4;
 
-bool is_time(std::string_view metric) {
-  return metric.ends_with("_ms") || metric.ends_with("_s");
-}
-
 bool is_small_integer(double value) {
   return std::abs(value) < 1e6 && value == std::floor(value);
 }
@@ -123,12 +119,12 @@ std::string format_number(double value) {
   return std::abs(value) < 1000 ? significant_text(value, kSignificant) : si_text(value);
 }
 
-std::string metric_text(std::string_view metric, double value, std::string_view separator) {
+std::string metric_text(const trial::Metric& metric, double value, std::string_view separator) {
   if (std::isnan(value)) return "-";
-  if (metric.find("accuracy") != std::string_view::npos) return fmt::format("{:.4f}", value);
-  if (metric.ends_with("_bytes")) return si_text(value, separator, "B");
-  if (is_time(metric)) return significant_text(value, 3);
-  if (is_computed_metric(metric)) return si_text(value, separator);
+  if (metric.range == trial::MetricRange{0, 1}) return fmt::format("{:.4f}", value);
+  if (metric.unit == "B") return si_text(value, separator, "B");
+  if (metric.unit == "ms" || metric.unit == "s") return significant_text(value, 3);
+  if (is_computed_metric(metric.name)) return si_text(value, separator);
   if (is_small_integer(value)) return fmt::format("{:.0f}", value);
   return fmt::format("{:.{}g}", value, kSignificant);
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "skyline/trial/metric.hpp"
+
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,9 +41,9 @@ std::string si_text(double value, std::string_view separator = " ", std::string_
 /// Rounds to `digits` significant digits, without an exponent: 0.00123, 12.3, 1230.
 std::string significant_text(double value, int digits);
 
-/// Writes a metric's value by its name: accuracies with 4 decimals, counts and bytes with SI prefixes, times
-/// (`_ms`, `_s`) with 3 significant digits, others with 4; NaN is `-`.
-std::string metric_text(std::string_view metric, double value, std::string_view separator = " ");
+/// Writes a metric's value by its description: shares (from 0 to 1) with 4 decimals, costs and bytes with SI
+/// prefixes, times (`ms`, `s`) with 3 significant digits, others with 4; NaN is `-`.
+std::string metric_text(const trial::Metric& metric, double value, std::string_view separator = " ");
 
 /// Writes a duration: `0:07`, `3:05`, `2:03:05`, `1d 02:03:05`. @param seconds  rounded down, negative ones
 /// count as 0

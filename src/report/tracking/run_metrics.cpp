@@ -22,8 +22,8 @@ void add(store::MetricRecord& record, std::string name, double value) {
 }
 
 std::vector<std::string> metrics_shown(const objective::ObjectiveSet& objectives,
-                                       const std::vector<std::string>& metrics) {
-  std::vector<std::string> names = metrics;
+                                       const std::vector<trial::Metric>& metrics) {
+  std::vector<std::string> names = trial::names_of(metrics);
   const auto add_name = [&](const std::string& name) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   };
@@ -43,7 +43,7 @@ TrackedTrial::TrackedTrial(const run::Commit& commit, const run::RunState& state
       best(state.best()),
       failed(state.failed()) {}
 
-RunMetrics::RunMetrics(objective::ObjectiveSet objectives, std::vector<std::string> metrics)
+RunMetrics::RunMetrics(objective::ObjectiveSet objectives, std::vector<trial::Metric> metrics)
     : objectives_(std::move(objectives)),
       metrics_(std::move(metrics)),
       shown_(metrics_shown(objectives_, metrics_)) {}

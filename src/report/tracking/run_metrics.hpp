@@ -32,8 +32,8 @@ struct TrackedTrial {
 /// objectives have none or the front is too large to measure it while the run goes on.
 class RunMetrics {
  public:
-  /// @param metrics  Evaluator::metrics()
-  RunMetrics(objective::ObjectiveSet objectives, std::vector<std::string> metrics);
+  /// @param metrics  of Measurements::values
+  RunMetrics(objective::ObjectiveSet objectives, std::vector<trial::Metric> metrics);
 
   store::MetricRecord record(const TrackedTrial& tracked);
 
@@ -43,7 +43,7 @@ class RunMetrics {
   void measure_volume(const TrackedTrial& tracked);
 
   objective::ObjectiveSet objectives_;
-  std::vector<std::string> metrics_;
+  std::vector<trial::Metric> metrics_;
   std::vector<std::string> shown_;  // metrics of a trial that are tracked
   std::shared_ptr<const run::FrontPoints> measured_;
   double volume_ = 0;  // never falls

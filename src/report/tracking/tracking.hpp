@@ -19,12 +19,12 @@ namespace skyline::report {
 struct TrackingInputs {
   const store::RunPaths& paths;
   const objective::ObjectiveSet& objectives;
-  const std::vector<std::string>& metrics;  // Evaluator::metrics()
-  std::size_t replayed = 0;                 // trials of earlier jobs
-  const ConfigNode& config;                 // resolved
-  bool events = true;                       // write TensorBoard's event files
-  std::string version;                      // of this program
-  VariableLookup variable = {};             // of the environment
+  const std::vector<trial::Metric>& metrics;  // of Measurements::values
+  std::size_t replayed = 0;                   // trials of earlier jobs
+  const ConfigNode& config;                   // resolved
+  bool events = true;                         // write TensorBoard's event files
+  std::string version;                        // of this program
+  VariableLookup variable = {};               // of the environment
 };
 
 /// Passes the metrics of a run on to TensorBoard's event files and to MLflow, each from a thread of its own:

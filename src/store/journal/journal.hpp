@@ -1,6 +1,7 @@
 #pragma once
 
 #include "skyline/space/search_space.hpp"
+#include "skyline/trial/metric.hpp"
 #include "skyline/trial/trial.hpp"
 
 #include "store/publish/patience.hpp"
@@ -17,18 +18,21 @@
 
 namespace skyline::store {
 
-inline constexpr int kJournalVersion = 8;
-
-/// The first line of a journal, which describes the run.
+/// The first line of a journal, which describes the run by named facts. A later feature adds a fact here, and
+/// its default is what runs without the fact have.
 struct JournalHeader {
-  int format = kJournalVersion;
   std::string skyline_version;
   std::string config_hash;  // SHA-256 of the resolved configuration's canonical text
   std::uint64_t seed = 0;
-  std::vector<std::string> metrics;  // names of Measurements::values
-  std::string device = {};           // kind of device of its trials: cpu, gpu; empty: none, or not recorded
+  std::vector<trial::Metric> metrics;  // of Measurements::values
+  std::string device = {};             // kind of device of its trials: cpu, gpu; empty: none, or not recorded
   bool operator==(const JournalHeader&) const = default;
 };
+
+/// Whether a journal records the metrics that are measured. A journal of version 8 has only their names.
+bool same_metrics(const std::vector<trial::Metric>& recorded, const std::vector<trial::Metric>& measured);
+/// Writes a metric as a header does, in JSON.
+std::string to_text(const trial::Metric& metric);
 
 /// A rank that a run goes on without. Its line in the journal tells readers, but is no part of what the run
 /// comes to: it has no position, and the canonical journal leaves it out.
@@ -52,6 +56,9 @@ struct JournalContents {
 /// line is dropped and reported; any other damage refuses.
 /// @throws UserError "<path>: line 17: checksum does not match (...)"
 JournalContents read_journal(const std::filesystem::path& path, const space::SearchSpace& space);
+
+/// Reads and checks the first line alone. @throws UserError as read_journal
+JournalHeader read_journal_header(const std::filesystem::path& path);
 
 /// Trials in a journal that may be written meanwhile: its complete lines without those of the header and of
 /// lost ranks. Nothing is checked. @throws UserError if it cannot be read

@@ -4,6 +4,7 @@
 
 #include "core/text/foreign_text.hpp"
 #include "core/text/hash.hpp"
+#include "store/journal/journal_header.hpp"
 #include "store/journal/trial_json.hpp"
 
 #include <algorithm>
@@ -16,7 +17,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::string_view kJournalFormat = "skyline-journal";
 constexpr std::string_view kSumStart = R"(,"sum":")";
 constexpr std::string_view kSumEnd = R"("})";
 constexpr std::size_t kSumDigits = 32;
@@ -43,7 +43,7 @@ space::ArchId decode_arch_id(const Json& line) {
   return space::ArchId{id};
 }
 
-void encode_outcome(const trial::Outcome& outcome, const std::vector<std::string>& metrics, Json& line) {
+void encode_outcome(const trial::Outcome& outcome, const std::vector<trial::Metric>& metrics, Json& line) {
   if (const auto* failure = std::get_if<trial::Failure>(&outcome)) {
     line["status"] = trial::to_text(failure->kind);
     line["reason"] = failure->reason;
@@ -54,12 +54,12 @@ void encode_outcome(const trial::Outcome& outcome, const std::vector<std::string
   line["status"] = "ok";
   Json& measured = line["metrics"] = Json::object();
   for (std::size_t i = 0; i < metrics.size(); ++i) {
-    if (!std::isnan(values[i])) measured[metrics[i]] = encode_number(values[i]);
+    if (!std::isnan(values[i])) measured[metrics[i].name] = encode_number(values[i]);
   }
 }
 
 /// Adds a trial and its result to a line.
-Json encode(const trial::CommittedTrial& committed, const std::vector<std::string>& metrics,
+Json encode(const trial::CommittedTrial& committed, const std::vector<trial::Metric>& metrics,
             const space::SearchSpace& space, Json line) {
   const trial::Trial& trial = committed.trial;
   const space::Architecture& architecture = trial.architecture();
@@ -76,16 +76,6 @@ Json encode(const trial::CommittedTrial& committed, const std::vector<std::strin
   return line;
 }
 
-/// @throws UserError if the line is the header of a journal of another version
-void refuse_other_version(const Json& line) {
-  if (!line.is_object() || !line.contains("version") || line.value("format", Json()) != kJournalFormat)
-    return;
-  const Json& version = line["version"];
-  if (version == kJournalVersion) return;
-  throw UserError("journal of version " + version.dump() + ", this program reads version " +
-                  std::to_string(kJournalVersion));
-}
-
 }  // namespace
 
 std::string seal_line(const Json& line) {
@@ -95,24 +85,12 @@ std::string seal_line(const Json& line) {
   return text + std::string(kSumStart) + checksum(text) + std::string(kSumEnd) + "\n";
 }
 
-std::string header_line(const JournalHeader& header) {
-  Json line;
-  line["format"] = kJournalFormat;
-  line["version"] = header.format;
-  line["skyline_version"] = header.skyline_version;
-  line["config_hash"] = header.config_hash;
-  line["seed"] = std::to_string(header.seed);
-  line["metrics"] = header.metrics;
-  if (!header.device.empty()) line["device"] = header.device;
-  return seal_line(line);
-}
-
-std::string result_line(const trial::CommittedTrial& committed, const std::vector<std::string>& metrics,
+std::string result_line(const trial::CommittedTrial& committed, const std::vector<trial::Metric>& metrics,
                         const space::SearchSpace& space) {
   return seal_line(encode(committed, metrics, space, make_object(kMostMembers)));
 }
 
-std::string entry_line(const trial::CommittedTrial& committed, const std::vector<std::string>& metrics,
+std::string entry_line(const trial::CommittedTrial& committed, const std::vector<trial::Metric>& metrics,
                        const space::SearchSpace& space) {
   Json line = make_object(kMostMembers);
   line["position"] = committed.position;
@@ -143,30 +121,6 @@ std::optional<Json> parse_line(std::string_view line) {
   Json parsed = Json::parse(shallow_json(line), nullptr, false);
   if (!parsed.is_object()) throw UserError("expected a JSON object of at most 100 levels");
   return parsed;
-}
-
-JournalHeader decode_header(const Json& line) {
-  const Json& format = member(line, "format");
-  if (format != kJournalFormat) fail_expected("format", "\"skyline-journal\"", format);
-  JournalHeader header;
-  header.format = decode_integer<int>(member(line, "version"), "version");
-  refuse_other_version(line);
-  header.skyline_version = decode_text(line, "skyline_version");
-  header.config_hash = decode_text(line, "config_hash");
-  header.seed = decode_large(line, "seed");
-  const Json& metrics = member(line, "metrics");
-  if (!metrics.is_array()) fail_expected("metrics", "a list", metrics);
-  for (const Json& name : metrics) {
-    if (!name.is_string()) fail_expected("metrics", "names", metrics);
-    header.metrics.push_back(name.get<std::string>());
-  }
-  if (line.contains("device")) {
-    header.device = decode_text(line, "device");
-    if (header.device != "cpu" && header.device != "gpu") {
-      fail_expected("device", "\"cpu\" or \"gpu\"", line["device"]);
-    }
-  }
-  return header;
 }
 
 space::Genotype EntryDecoder::genotype(const Json& values) const {
@@ -246,11 +200,11 @@ trial::Outcome EntryDecoder::outcome(const Json& line) const {
   if (!measured.is_object()) fail_expected("metrics", "a map", measured);
   trial::Measurements measurements;
   std::size_t known = 0;
-  for (const std::string& name : metrics_) {
-    const auto found = measured.find(name);
+  for (const trial::Metric& metric : metrics_) {
+    const auto found = measured.find(metric.name);
     const bool there = found != measured.end();
     if (there) ++known;
-    measurements.values.push_back(there ? decode_number(*found, name.c_str())
+    measurements.values.push_back(there ? decode_number(*found, metric.name.c_str())
                                         : std::numeric_limits<double>::quiet_NaN());
   }
   if (known != measured.size()) fail_expected("metrics", "only those that the header names", measured);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "skyline/trial/metric.hpp"
 #include "skyline/trial/trial.hpp"
 
 #include "store/journal/journal.hpp"
@@ -20,14 +21,13 @@ namespace skyline::store {
 /// A line of a journal is a JSON object whose last member, "sum", is the checksum of the line's text before
 /// it. The functions here handle a line; the caller adds its number and file to errors.
 std::string seal_line(const nlohmann::ordered_json& line);
-std::string header_line(const JournalHeader& header);
 /// A line of the journal: with the position of the trial's commit.
-std::string entry_line(const trial::CommittedTrial& committed, const std::vector<std::string>& metrics,
+std::string entry_line(const trial::CommittedTrial& committed, const std::vector<trial::Metric>& metrics,
                        const space::SearchSpace& space);
 /// The first bytes of such a line.
 inline constexpr std::string_view kEntryStart = R"({"position":)";
 /// The same of a trial that is not committed yet.
-std::string result_line(const trial::CommittedTrial& committed, const std::vector<std::string>& metrics,
+std::string result_line(const trial::CommittedTrial& committed, const std::vector<trial::Metric>& metrics,
                         const space::SearchSpace& space);
 
 /// A line that tells of a lost rank, and how to know one.
@@ -38,15 +38,12 @@ bool is_loss(const nlohmann::ordered_json& line);
 /// @throws UserError if the sum matches but the text is no JSON object
 std::optional<nlohmann::ordered_json> parse_line(std::string_view line);
 
-/// Reads the header. @throws UserError for a missing or wrong member
-JournalHeader decode_header(const nlohmann::ordered_json& line);
-
 /// Turns lines back into trials.
 class EntryDecoder {
  public:
   /// References outlive the decoder.
   /// @param earlier  trials that others may inherit from, continue or train in full
-  EntryDecoder(const space::SearchSpace& space, const std::vector<std::string>& metrics,
+  EntryDecoder(const space::SearchSpace& space, const std::vector<trial::Metric>& metrics,
                const trial::CommitLog& earlier)
       : space_(space), metrics_(metrics), earlier_(earlier) {}
   /// Reads a trial, whose network is built, compared and not kept.
@@ -64,7 +61,7 @@ class EntryDecoder {
   trial::Outcome outcome(const nlohmann::ordered_json& line) const;
 
   const space::SearchSpace& space_;
-  const std::vector<std::string>& metrics_;
+  const std::vector<trial::Metric>& metrics_;
   const trial::CommitLog& earlier_;
   std::map<trial::TrialNumber, std::shared_ptr<const space::Architecture>> known_;
 };

@@ -1,6 +1,7 @@
 #include "skyline/core/error.hpp"
 
 #include "store/journal/journal.hpp"
+#include "store/journal/journal_header.hpp"
 #include "store/journal/journal_line.hpp"
 #include "store/publish/block_reader.hpp"
 #include "store/publish/publish.hpp"
@@ -87,11 +88,12 @@ class LineReader {
   bool torn_ = false;
 };
 
-/// Reads the first line. @throws UserError
-Json read_header(LineReader& lines) {
-  std::optional<Json> line = lines.next();
+/// Reads and checks the first line. @param text  set to the line, if given. @throws UserError
+JournalHeader read_header(LineReader& lines, Json* text = nullptr) {
+  const std::optional<Json> line = lines.next();
   if (!line) throw UserError(lines.path().string() + ": the file is empty, expected a journal");
-  return *std::move(line);
+  if (text != nullptr) *text = *line;
+  return at_line(lines.path(), 1, [&] { return decode_header(*line); });
 }
 
 void check_position(const Json& line, std::size_t expected) {
@@ -105,9 +107,8 @@ void check_position(const Json& line, std::size_t expected) {
 
 JournalContents read_journal(const std::filesystem::path& path, const space::SearchSpace& space) {
   LineReader lines(path);
-  const Json first = read_header(lines);
   JournalContents contents;
-  contents.header = at_line(path, 1, [&] { return decode_header(first); });
+  contents.header = read_header(lines);
   const EntryDecoder decoder(space, contents.header.metrics, contents.entries);
   while (const std::optional<Json> line = lines.next()) {
     if (is_loss(*line)) continue;
@@ -125,6 +126,11 @@ JournalContents read_journal(const std::filesystem::path& path, const space::Sea
   return contents;
 }
 
+JournalHeader read_journal_header(const std::filesystem::path& path) {
+  LineReader lines(path);
+  return read_header(lines);
+}
+
 std::size_t count_trials(const std::filesystem::path& path) {
   const std::string text = read_file(path);
   std::size_t trials = 0;
@@ -137,8 +143,8 @@ std::size_t count_trials(const std::filesystem::path& path) {
 
 std::string canonical_journal(const std::filesystem::path& path) {
   LineReader lines(path);
-  Json header = read_header(lines);
-  at_line(path, 1, [&] { return decode_header(header); });
+  Json header;
+  (void)read_header(lines, &header);
   std::string text;
   const auto append = [&text](Json& line) {
     line.erase("where");

@@ -1,6 +1,7 @@
 #include "skyline/core/error.hpp"
 
 #include "store/journal/journal.hpp"
+#include "store/journal/journal_header.hpp"
 #include "store/journal/journal_line.hpp"
 #include "store/publish/block_reader.hpp"
 #include "store/publish/file_descriptor.hpp"
@@ -61,7 +62,7 @@ void publish_new_journal(const std::filesystem::path& path, const std::string& t
 /// file server out of reach say, may have been replaced by another, which begins with a file of its own.
 class OffsetWriter final : public JournalWriter {
  public:
-  OffsetWriter(const std::filesystem::path& path, std::uint64_t length, std::vector<std::string> metrics)
+  OffsetWriter(const std::filesystem::path& path, std::uint64_t length, std::vector<trial::Metric> metrics)
       : path_(path), length_(length), reached_(length), metrics_(std::move(metrics)) {
     patiently(kJournalTask, path_, [this] { return look_at(path_, opened_); });
     check_length(opened_.length);
@@ -125,7 +126,7 @@ class OffsetWriter final : public JournalWriter {
   Place opened_;           // its file is null after the file server has forgotten it
   std::uint64_t length_;   // of the part that is known to be good
   std::uint64_t reached_;  // end of all that this job has written, or tried to write
-  std::vector<std::string> metrics_;
+  std::vector<trial::Metric> metrics_;
 };
 
 }  // namespace

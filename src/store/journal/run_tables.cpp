@@ -143,15 +143,6 @@ void write_slots(Hdf5Image& image, const std::vector<SlotAccount>& slots) {
       });
 }
 
-/// Metrics of the points of a course.
-std::vector<std::string> course_metrics(const std::vector<std::string>& metrics) {
-  std::vector<std::string> names;
-  std::ranges::copy_if(metrics, std::back_inserter(names), [](const std::string& metric) {
-    return metric.starts_with("validation_") && metric != "validation_loss";
-  });
-  return names;
-}
-
 void add_point(Table& rows, const CommittedTrial& entry, const trial::CoursePoint& point,
                const std::vector<std::string>& metrics) {
   rows("number", static_cast<std::int64_t>(entry.trial.number));
@@ -185,11 +176,11 @@ void write_courses(Hdf5Image& image, const trial::CommitLog& committed, const Co
 }  // namespace
 
 void write_run_tables(const std::filesystem::path& path, const trial::CommitLog& committed,
-                      const std::vector<bool>& on_front, const std::vector<std::string>& metrics,
+                      const std::vector<bool>& on_front, const std::vector<trial::Metric>& metrics,
                       const space::SearchSpace& space, const std::string& config_text,
                       const std::vector<SlotAccount>& slots, const Courses& courses) {
   require(on_front.size() == committed.size(), "on_front does not have one flag a trial");
-  const OwnColumns own = own_columns(space, metrics);
+  const OwnColumns own = own_columns(space, trial::names_of(metrics));
   const auto add_trials = [&](Table& rows) {
     for (std::size_t i = 0; i < committed.size(); ++i) add_row(rows, *committed[i], on_front[i], own);
   };
@@ -201,7 +192,7 @@ void write_run_tables(const std::filesystem::path& path, const trial::CommitLog&
   image.write_attribute("/", "config", config_text);
   Table::write(image, "trials", trial_columns(own, space.parameters().size()), add_trials);
   write_slots(image, slots);
-  write_courses(image, committed, courses, course_metrics(metrics));
+  write_courses(image, committed, courses, trial::course_metrics(metrics));
   publish_sealed(image, kTablesFormat);
 }
 

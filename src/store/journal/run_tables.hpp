@@ -45,7 +45,7 @@ struct SlotAccount {
 /// Root attributes: format, version, skyline_version, config (YAML text). Published whole. @throws Problem
 /// @param on_front  [committed.size()]
 void write_run_tables(const std::filesystem::path& path, const trial::CommitLog& committed,
-                      const std::vector<bool>& on_front, const std::vector<std::string>& metrics,
+                      const std::vector<bool>& on_front, const std::vector<trial::Metric>& metrics,
                       const space::SearchSpace& space, const std::string& config_text,
                       const std::vector<SlotAccount>& slots, const Courses& courses = {});
 

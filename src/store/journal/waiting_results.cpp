@@ -2,6 +2,7 @@
 
 #include "core/log.hpp"
 #include "store/journal/journal.hpp"
+#include "store/journal/journal_header.hpp"
 #include "store/journal/journal_line.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
@@ -67,6 +68,7 @@ class ResultsReader {
     JournalHeader found = decode_header(parse(line));
     // A job of a version that did not record it may have written the file, or begun the run.
     if (found.device.empty() || header_.device.empty()) found.device = header_.device;
+    if (same_metrics(found.metrics, header_.metrics)) found.metrics = header_.metrics;
     if (found != header_) {
       throw UserError("results of another run (other settings or another version of Skyline)");
     }

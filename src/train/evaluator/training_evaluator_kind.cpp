@@ -77,6 +77,35 @@ std::unique_ptr<trial::Evaluator> make(TrainingOptions options, const evaluate::
                                  std::move(device), std::move(memory));
 }
 
+/// A training measures its metrics on the validation set, losses, the latency, its metrics on the test set,
+/// and its steps. A loss of a user's own may be negative.
+std::vector<trial::Metric> measured_with(const std::vector<std::string>& names) {
+  using Metric = trial::Metric;
+  using trial::Better;
+  std::vector<Metric> searched;
+  std::vector<Metric> tested;
+  for (const std::string& name : names) {
+    const MetricKind& kind = *find_metric(name);
+    Metric metric{.name = "validation_" + name, .better = kind.better, .range = kind.range};
+    metric.of = Metric::Of::kValidation;
+    metric.has_course = true;
+    searched.push_back(metric);
+    metric.name = "test_" + name;
+    metric.when = Metric::When::kFullTraining;
+    metric.of = Metric::Of::kTest;
+    metric.has_course = false;
+    metric.repeats = searched.back().name;
+    tested.push_back(std::move(metric));
+  }
+  searched.push_back(
+      {.name = "validation_loss", .better = Better::kLower, .of = Metric::Of::kValidation, .ideal = 0});
+  searched.push_back({.name = "train_loss", .better = Better::kLower, .of = Metric::Of::kTrain, .ideal = 0});
+  searched.push_back({.name = "latency_ms", .better = Better::kLower, .range = {.low = 0}, .unit = "ms"});
+  searched.insert(searched.end(), tested.begin(), tested.end());
+  searched.push_back({.name = "steps", .better = Better::kLower, .range = {.low = 0}});
+  return searched;
+}
+
 }  // namespace
 
 evaluate::EvaluatorKind training_kind() {
@@ -84,15 +113,14 @@ evaluate::EvaluatorKind training_kind() {
   return {
       .name = "training",
       .meaning = "How networks are trained and measured.",
-      .metrics = measured_names(metric_names()),
-      .final_metrics = tested_names(metric_names()),
-      .measured =
+      .metrics =
           [read](const ConfigNode& section, store::TargetKind targets) {
+            if (section.is_null()) return measured_with(metric_names());
             std::vector<std::string> names;
             for (const Choice& metric : with_defaults(read(section), targets).metrics) {
               names.push_back(metric.name);
             }
-            return measured_names(names);
+            return measured_with(names);
           },
       .keys = std::make_shared<const OptionTable<TrainingOptions>>(TrainingOptions::table()),
       .inherit_key = "training.inherit",

@@ -149,19 +149,4 @@ TrainingOptions fit_to_data(const TrainingOptions& given, const store::Dataset& 
   return options;
 }
 
-std::vector<std::string> tested_names(const std::vector<std::string>& metrics) {
-  std::vector<std::string> names;
-  for (const std::string& metric : metrics) names.push_back("test_" + metric);
-  return names;
-}
-
-std::vector<std::string> measured_names(const std::vector<std::string>& metrics) {
-  std::vector<std::string> names;
-  for (const std::string& metric : metrics) names.push_back("validation_" + metric);
-  for (const char* name : {"validation_loss", "train_loss", "latency_ms"}) names.emplace_back(name);
-  for (std::string& name : tested_names(metrics)) names.push_back(std::move(name));
-  names.emplace_back("steps");
-  return names;
-}
-
 }  // namespace skyline::train

@@ -29,10 +29,4 @@ std::vector<std::string> find_doubts(const TrainingOptions& options, const store
 TrainingOptions fit_to_data(const TrainingOptions& options, const store::Dataset& dataset,
                             const store::SplitIndices& split);
 
-/// Names of Measurements::values: validation_NAME of the metrics, validation_loss, train_loss, latency_ms,
-/// test_NAME of the metrics, steps.
-std::vector<std::string> measured_names(const std::vector<std::string>& metrics);
-/// Those of them that full trainings alone have.
-std::vector<std::string> tested_names(const std::vector<std::string>& metrics);
-
 }  // namespace skyline::train

@@ -110,17 +110,17 @@ class MacroF1 final : public Metric {
 
 MetricKind accuracy_metric() {
   return make_metric<Accuracy>("accuracy", "Share of right answers: classes, or labels.",
-                               {TargetKind::kClasses, TargetKind::kLabels}, Better::kHigher);
+                               {TargetKind::kClasses, TargetKind::kLabels}, Better::kHigher, {0, 1});
 }
 
 MetricKind top_k_metric() {
   return make_metric<TopK, TopKOptions>("top_k", "Share of samples whose class is among the k best ones.",
-                                        {TargetKind::kClasses}, Better::kHigher);
+                                        {TargetKind::kClasses}, Better::kHigher, {0, 1});
 }
 
 MetricKind macro_f1_metric() {
   return make_metric<MacroF1>("macro_f1", "Mean over classes or labels of the F1 score.",
-                              {TargetKind::kClasses, TargetKind::kLabels}, Better::kHigher);
+                              {TargetKind::kClasses, TargetKind::kLabels}, Better::kHigher, {0, 1});
 }
 
 }  // namespace skyline::train

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -109,6 +110,27 @@ TEST(SlotPool, CutsTheReasonThatAnEvaluatorGives) {
   });
   EXPECT_EQ(failure.kind, FailureKind::kDiverged);
   EXPECT_EQ(failure.reason, "loss is NaN");
+}
+
+TEST(SlotPool, FailsATrialWithAValueThatItsMetricCannotHave) {
+  const auto outcome_of = [](const std::vector<double>& values) {
+    ScriptedEvaluator evaluator([&](auto&&...) { return trial::Measurements{values}; });
+    SlotPoolOptions options = pool_of(1);
+    options.metrics = {{.name = "share", .range = {0, 1}}, {.name = "seen", .range = {.low = 2}}};
+    options.needed = {"share"};
+    SlotPool pool(options, evaluator, {});
+    pool.submit(0, {trial_of(0), {}});
+    const Arrival arrival = collect(pool, 1).at(0);
+    EXPECT_FALSE(arrival.again) << "it would come to the same";
+    const auto* failure = std::get_if<Failure>(&arrival.outcome);
+    return failure == nullptr ? "ok" : failure->reason;
+  };
+  const double nan = std::nan("");
+  EXPECT_EQ(outcome_of({1, 2}), "ok");
+  EXPECT_EQ(outcome_of({0.5, nan}), "ok") << "nothing needs it";
+  EXPECT_EQ(outcome_of({97.5, 2}), "`share` is 97.5: expected a number from 0 to 1");
+  EXPECT_EQ(outcome_of({0.5, -3}), "`seen` is -3: expected a number of at least 2");
+  EXPECT_EQ(outcome_of({nan, 2}), "`share` is NaN: expected a number from 0 to 1");
 }
 
 TEST(SlotPool, AsksForAnotherTryOfATrialThatTakesTooLongAndFailsTheSecond) {

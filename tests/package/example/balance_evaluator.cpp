@@ -35,7 +35,10 @@ class BalanceEvaluator final : public trial::Evaluator {
 evaluate::EvaluatorKind balance_kind() {
   return {.name = "balance",
           .meaning = "How near a network's size is to a target.",
-          .metrics = {"balance"},
+          .metrics =
+              [](const ConfigNode& /*section*/, store::TargetKind /*targets*/) {
+                return std::vector<trial::Metric>{{.name = "balance", .range = {0, 1}}};
+              },
           .keys = std::make_shared<const OptionTable<BalanceOptions>>(BalanceOptions::table()),
           .needs = [](const ConfigNode&) { return evaluate::EvaluatorNeeds{}; },
           .make =

@@ -33,5 +33,5 @@ class WorstRecall final : public train::Metric {
 
 train::MetricKind worst_recall() {
   return train::make_metric<WorstRecall>("worst_recall", "Share of right answers in the worst class.",
-                                         {store::TargetKind::kClasses}, train::MetricKind::Better::kHigher);
+                                         {store::TargetKind::kClasses}, trial::Better::kHigher, {0, 1});
 }

@@ -208,7 +208,7 @@ TEST_F(Journal, RefusesAnotherFormatAndALaterVersion) {
   auto json = json_of(1);
   json["version"] = 1;
   replace_line(1, json.dump());
-  EXPECT_EQ(read_error(), at_line(1, "journal of version 1, this program reads version 8"));
+  EXPECT_EQ(read_error(), at_line(1, "journal of version 1, this program reads versions 8 and 9"));
   json["format"] = "diary";
   replace_line(1, json.dump());
   EXPECT_EQ(read_error(), at_line(1, "format: expected \"skyline-journal\", got \"diary\""));
@@ -217,7 +217,7 @@ TEST_F(Journal, RefusesAnotherFormatAndALaterVersion) {
 TEST_F(Journal, OfAVersionWithAnotherChecksumIsRefusedAsThatVersion) {
   overwrite(path, R"({"format":"skyline-journal","version":2,"skyline_version":"0.1.0","crc":"d9099bcf"})"
                   "\n");
-  EXPECT_EQ(read_error(), at_line(1, "journal of version 2, this program reads version 8"));
+  EXPECT_EQ(read_error(), at_line(1, "journal of version 2, this program reads versions 8 and 9"));
 }
 
 }  // namespace

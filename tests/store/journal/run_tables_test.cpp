@@ -30,7 +30,7 @@ class RunTables : public ::testing::Test {
   ScratchFolder folder;
   std::filesystem::path path = folder / "run.h5";
   space::SearchSpace space = sample_space();
-  std::vector<std::string> metrics = {"validation_accuracy", "latency_ms"};
+  std::vector<trial::Metric> metrics = skyline::testing::sample_header().metrics;
 };
 
 TEST_F(RunTables, HasARowForEveryTrial) {

@@ -21,7 +21,7 @@ function tableColumns() {
   const first = RUNS[0];
   const budget = (rows, run) => { const all = new Set(rows.map((row) => run.trials.epochs[row])); return all.size === 1 ? epochs([...all][0]) : ""; };
   for (const { metric } of first.objectives) {
-    const trained = first.trials.metrics[metric] && !isCost(metric);
+    const trained = first.trials.metrics[metric] && !described(metric).cost;
     add(metric, label(metric), trained ? budget(first.searched, first) : "", (run, row) => run.value(metric, row), (found) => amount(metric, found));
   }
   for (const metric of finalMetrics()) {
@@ -34,7 +34,7 @@ function tableColumns() {
     add(name, name, "", (run, row) => { const parameter = run.parameters.find((each) => each.name === name); return parameter ? run.parameterValue(parameter, row) : null; }, (found) => (found === null ? "–" : String(found)));
   }
   const listed = new Set(columns.map(({ key }) => key));
-  for (const metric of first.metrics.filter((name) => !listed.has(name) && (isCost(name) || first.constraints.some((each) => each.metric === name)))) {
+  for (const metric of first.metrics.filter((name) => !listed.has(name) && (described(name).cost || first.constraints.some((each) => each.metric === name)))) {
     add(metric, label(metric), "", (run, row) => run.value(metric, row), (found) => amount(metric, found));
   }
   add("status", "status", "", (run, row) => run.trials.status[row]);
@@ -42,13 +42,9 @@ function tableColumns() {
   return columns;
 }
 
-function isCost(metric) {
-  return ["parameters", "flops", "macs", "peak_activation_bytes", "training_activation_bytes", "weight_bytes"].includes(metric);
-}
-
 /// What full trainings were judged by: the objectives that are measured, and the test set.
 function finalMetrics() {
-  const names = RUNS[0].metrics.filter((metric) => !isCost(metric) && (metric.startsWith("test_") || RUNS[0].objectives.some((objective) => objective.metric === metric)));
+  const names = RUNS[0].metrics.filter((metric) => !described(metric).cost && (described(metric).test || RUNS[0].objectives.some((objective) => objective.metric === metric)));
   return names.filter((metric) => RUNS.some((run) => run.trained.some((row) => run.value(metric, row) !== null)));
 }
 

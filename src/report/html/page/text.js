@@ -1,18 +1,16 @@
 // Words and numbers for people.
 
-const UNITS = [[/_ms$/, "ms"], [/_s$/, "s"], [/_bytes$/, "B"], [/^flops$/, "FLOPs"], [/^macs$/, "MACs"], [/_gb$/, "GB"]];
-
-function unitOf(metric) {
-  const found = UNITS.find(([pattern]) => pattern.test(metric));
-  return found ? found[1] : "";
+/// The description of a metric in the runs: its unit, and whether it is a share, a cost, or of the test set.
+function described(metric) {
+  return DATA.runs.map((run) => run.described[metric]).find((found) => found !== undefined) ?? { unit: "" };
 }
 
 /// "latency_ms" -> "latency (ms)".
 function label(metric) {
-  if (metric === "flops") return "FLOPs";
-  if (metric === "macs") return "MACs";
-  const unit = unitOf(metric);
-  const words = metric.replace(/_(ms|s|bytes|gb)$/, "").replaceAll("_", " ");
+  const { unit } = described(metric);
+  if (unit.toLowerCase() === metric) return unit;
+  const ending = unit === "B" ? "_bytes" : "_" + unit;
+  const words = (metric.endsWith(ending) ? metric.slice(0, -ending.length) : metric).replaceAll("_", " ");
   return unit ? words + " (" + unit + ")" : words;
 }
 
@@ -33,8 +31,9 @@ function number(value) {
 /// A metric's value with its unit.
 function amount(metric, value) {
   if (value === null || value === undefined) return "–";
-  const unit = ["flops", "macs"].includes(metric) ? "" : unitOf(metric);
-  const text = /accuracy|share|_f1$/.test(metric) && Math.abs(value) <= 1 ? value.toFixed(4) : number(value);
+  const { share, unit: named } = described(metric);
+  const unit = named.toLowerCase() === metric ? "" : named;
+  const text = share ? value.toFixed(4) : number(value);
   return unit ? text + (/[kMGT]$/.test(text) ? "" : " ") + unit : text;
 }
 

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace skyline::trial {
+
+enum class Better : std::uint8_t { kHigher, kLower };
+
+/// The values that a metric can have, both ends included. An infinite end is open.
+struct MetricRange {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  /// Returns whether the value lies within the range. NaN never does.
+  bool holds(double value) const { return low <= value && value <= high; }
+  bool operator==(const MetricRange&) const = default;
+};
+
+/// The description of a named number of a trial. An evaluator declares one for each value that it measures,
+/// and the journal keeps it. Nothing is guessed from the name.
+struct Metric {
+  enum class When : std::uint8_t { kEveryTrial, kFullTraining };
+  enum class Of : std::uint8_t { kNone, kTrain, kValidation, kTest };
+
+  std::string name;
+  Better better = Better::kHigher;
+  MetricRange range = {};            // a trial with a value outside has failed
+  std::string unit = {};             // for people, e.g. "ms"; empty: there is none
+  When when = When::kEveryTrial;     // objectives and constraints name metrics of every trial alone
+  Of of = Of::kNone;                 // the part of the data on which it is measured
+  std::optional<double> ideal = {};  // no value is better; nothing: the better end of the range
+  bool has_course = false;           // the points of a trial's course have it
+  std::string repeats = {};          // the metric of the search that this one repeats on the test set
+
+  bool operator==(const Metric&) const = default;
+};
+
+/// Returns the names, in their order.
+std::vector<std::string> names_of(const std::vector<Metric>& metrics);
+/// Returns the names of the metrics that have a course, in the order of CoursePoint::validation_metrics.
+std::vector<std::string> course_metrics(const std::vector<Metric>& metrics);
+/// Returns the metric of this name, or nullptr. The pointer is valid as long as `metrics` is.
+const Metric* find_metric(const std::vector<Metric>& metrics, std::string_view name);
+/// Checks what an evaluator declares: each metric has a name of its own, a range that holds something, and an
+/// ideal within the range.
+/// @throws UserError naming the metric
+void check_metrics(const std::vector<Metric>& metrics);
+
+}  // namespace skyline::trial

@@ -1,0 +1,34 @@
+#include "engine/loop/replay.hpp"
+
+#include "support/sample_metrics.hpp"
+#include "support/user_error_of.hpp"
+
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::engine {
+namespace {
+
+using testing::user_error_of;
+
+std::string metrics_error(const std::vector<trial::Metric>& recorded,
+                          const std::vector<trial::Metric>& measured) {
+  return user_error_of([&] { check_same_metrics(recorded, measured); });
+}
+
+TEST(Replay, RefusesAJournalOfOtherMetrics) {
+  const std::string end = "; resume with the configuration and version that the run was started with";
+  EXPECT_EQ(metrics_error({{.name = "a"}, {.name = "b"}}, {{.name = "a"}}),
+            "journal line 1: metrics are a, b but this configuration measures a" + end);
+  EXPECT_EQ(metrics_error({{.name = "a", .range = {0, 1}}}, {{.name = "a", .range = {0, 2}}}),
+            R"(journal line 1: metrics are {"name":"a","better":"higher","low":0.0,"high":1.0} )"
+            R"(but this configuration measures {"name":"a","better":"higher","low":0.0,"high":2.0})" +
+                end);
+  EXPECT_NO_THROW(check_same_metrics({testing::latency_ms()}, {testing::latency_ms()}));
+}
+
+}  // namespace
+}  // namespace skyline::engine
