@@ -2,7 +2,7 @@
 #include "skyline/train/layer_op.hpp"
 
 #include "train/fixtures/forwarding_context.hpp"
-#include "train/fixtures/group_trials.hpp"
+#include "train/fixtures/trainings.hpp"
 
 #include <chrono>
 #include <limits>
@@ -17,15 +17,14 @@
 namespace skyline::train {
 namespace {
 
-using test::adam;
+using test::adam_options;
+using test::evaluator_of;
 using test::every_layer_trial;
 using test::GroupRun;
 using test::kLatency;
-using test::make_evaluator;
 using test::make_trial;
 using test::NetworkBuilder;
 using test::RecordingContext;
-using test::sgd;
 using test::Sharding;
 using test::Statistics;
 using trial::Failure;
@@ -37,7 +36,7 @@ using trial::Trial;
 TEST(GroupEnding, EndsByConsensusIfItWasStoppedBeforeItBegan) {
   GroupRun run(3);
   run.contexts[1].stop_after_polls = 0;
-  run.evaluate(*make_evaluator(adam(Statistics::kLocal)), every_layer_trial(1));
+  run.evaluate(*evaluator_of(adam_options()), every_layer_trial(26));
   for (const Outcome& outcome : run.outcomes) {
     ASSERT_TRUE(std::holds_alternative<Failure>(outcome));
     EXPECT_EQ(std::get<Failure>(outcome).reason, "stopped on request in step 0 of 26");
@@ -46,11 +45,11 @@ TEST(GroupEnding, EndsByConsensusIfItWasStoppedBeforeItBegan) {
 }
 
 TEST(GroupEnding, StopsInTheMidstOfRecalibration) {
-  TrainingOptions options = adam(Statistics::kLocal);
+  TrainingOptions options = adam_options();
   options.recalibrate = 12;
   GroupRun run(2);
   run.contexts[1].stop_after_polls = 28;  // one before the 26 steps, and one at the first batch of 12
-  run.evaluate(*make_evaluator(options), every_layer_trial(1));
+  run.evaluate(*evaluator_of(options), every_layer_trial(26));
   for (const Outcome& outcome : run.outcomes) {
     ASSERT_TRUE(std::holds_alternative<Failure>(outcome));
     EXPECT_EQ(std::get<Failure>(outcome).reason, "stopped on request in step 26 of 26");
@@ -60,11 +59,11 @@ TEST(GroupEnding, StopsInTheMidstOfRecalibration) {
 }
 
 TEST(GroupEnding, StopsWhileTheLeaderWaitsForTheParentsWeights) {
-  Trial trial = every_layer_trial(1);
+  Trial trial = every_layer_trial(26);
   trial.proposal.start = trial::Inherit{0, trial.proposal.architecture, 1.0};
   GroupRun run(2);
   run.leader().stop_after_polls = 0;
-  run.evaluate(*make_evaluator(adam(Statistics::kLocal)), trial);
+  run.evaluate(*evaluator_of(adam_options()), trial);
   for (const Outcome& outcome : run.outcomes) {
     ASSERT_TRUE(std::holds_alternative<Failure>(outcome));
     EXPECT_EQ(std::get<Failure>(outcome).kind, FailureKind::kStopped);
@@ -73,7 +72,7 @@ TEST(GroupEnding, StopsWhileTheLeaderWaitsForTheParentsWeights) {
 
 TEST(GroupEnding, LetsTheLeaderAloneMeasureTheLatency) {
   GroupRun run(3);
-  run.evaluate(*make_evaluator(adam(Statistics::kLocal), true), every_layer_trial(0.2));
+  run.evaluate(*evaluator_of(adam_options(), true), every_layer_trial(5));
   const double latency_ms = std::get<Measurements>(run.outcomes[0]).values[kLatency];
   EXPECT_GT(latency_ms, 0);
   for (const Outcome& outcome : run.outcomes) {
@@ -103,8 +102,8 @@ class SlowContext final : public ForwardingContext, public trial::TrialControl {
 };
 
 TEST(GroupEnding, WaitsForALeaderThatMeasuresAsLongAsItTakes) {
-  const auto evaluator = make_evaluator(adam(Statistics::kLocal), true);
-  Trial trial = every_layer_trial(0.2);
+  const auto evaluator = evaluator_of(adam_options(), true);
+  Trial trial = every_layer_trial(5);
   GroupRun undisturbed(2);
   undisturbed.evaluate(*evaluator, trial);
   const int before_latency = undisturbed.leader().polls() - 5;
@@ -121,28 +120,16 @@ TEST(GroupEnding, WaitsForALeaderThatMeasuresAsLongAsItTakes) {
 
 TEST(GroupEnding, StopsWhileTheLeaderMeasuresTheLatency) {
   GroupRun undisturbed(2);
-  const auto evaluator = make_evaluator(adam(Statistics::kLocal), true);
-  undisturbed.evaluate(*evaluator, every_layer_trial(0.2));
+  const auto evaluator = evaluator_of(adam_options(), true);
+  undisturbed.evaluate(*evaluator, every_layer_trial(5));
   GroupRun run(2);
   run.leader().stop_after_polls = undisturbed.leader().polls() - 1;
-  run.evaluate(*evaluator, every_layer_trial(0.2));
+  run.evaluate(*evaluator, every_layer_trial(5));
   for (const Outcome& outcome : run.outcomes) {
     ASSERT_TRUE(std::holds_alternative<Failure>(outcome));
     EXPECT_EQ(std::get<Failure>(outcome).reason, "stopped on request in step 5 of 5");
   }
   EXPECT_EQ(run.leader().last_saved.step, 5);
-}
-
-TEST(GroupEnding, DivergesOnAllMembersInTheSameStep) {
-  TrainingOptions options = sgd(Statistics::kLocal);
-  options.optimizer.learning_rate = 1e30;
-  GroupRun run(3);
-  run.evaluate(*make_evaluator(options), every_layer_trial(1));
-  for (const Outcome& outcome : run.outcomes) {
-    ASSERT_TRUE(std::holds_alternative<Failure>(outcome));
-    EXPECT_EQ(std::get<Failure>(outcome).kind, FailureKind::kDiverged);
-    EXPECT_EQ(std::get<Failure>(outcome).reason, std::get<Failure>(run.outcomes[0]).reason);
-  }
 }
 
 enum class Fault { kNone, kMemory, kTorch, kOther };
@@ -197,10 +184,11 @@ TEST(GroupEnding, EndsForAllWithTheFailureOfOneMember) {
     for (const Case& one : cases) {
       for (std::size_t faulty = 0; faulty < 3; ++faulty) {
         GroupRun run(3);
-        run.evaluate(*make_evaluator(adam(statistics, Sharding::kGradients)), trial, [&](std::size_t member) {
-          fault = member == faulty ? one.fault : Fault::kNone;
-          passes_left = one.pass;
-        });
+        run.evaluate(*evaluator_of(test::with_group(adam_options(), statistics, Sharding::kGradients)), trial,
+                     [&](std::size_t member) {
+                       fault = member == faulty ? one.fault : Fault::kNone;
+                       passes_left = one.pass;
+                     });
         for (const Outcome& outcome : run.outcomes) {
           ASSERT_TRUE(std::holds_alternative<Failure>(outcome));
           EXPECT_EQ(std::get<Failure>(outcome).kind, one.kind);

@@ -24,18 +24,13 @@ namespace {
 using test::conv_network;
 using test::make_trial;
 using test::RecordingContext;
+using test::with_batch;
 using trial::Failure;
 using trial::FailureKind;
 using trial::Measurements;
 using trial::Outcome;
 
 constexpr std::uint64_t kMebibyte = 1 << 20;
-
-TrainingOptions with_batch(std::int64_t batch) {
-  TrainingOptions options;
-  options.batch = batch;
-  return options;
-}
 
 class HostMemoryTest : public ::testing::Test {
  protected:

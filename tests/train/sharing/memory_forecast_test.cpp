@@ -9,12 +9,7 @@ namespace skyline::train {
 namespace {
 
 using test::conv_network;
-
-TrainingOptions with_batch(std::int64_t batch) {
-  TrainingOptions options;
-  options.batch = batch;
-  return options;
-}
+using test::with_batch;
 
 TEST(MemoryForecast, PredictsMoreForLargerNetworksBatchesAndOptimizers) {
   const space::Network narrow = conv_network({1, 28, 28}, 4, 3, 16, 10);
