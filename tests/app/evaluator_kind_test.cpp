@@ -42,8 +42,10 @@ evaluate::EvaluatorKind constant_kind(const std::string& name = "constant") {
   return {.name = name,
           .meaning = "A constant.",
           .metrics =
-              [](const ConfigNode& /*section*/, store::TargetKind /*targets*/) {
-                return std::vector<trial::Metric>{{.name = "score", .range = {0, 10}}};
+              [](const ConfigNode& section, store::TargetKind /*targets*/) {
+                const double value = section.is_null() ? 0 : section.at("value").as_number();
+                const trial::Metric score{.name = "score", .range = {0, value + 10}};
+                return std::vector<trial::Metric>(value == 8 ? 2 : 1, score);
               },
           .keys = std::make_shared<const OptionTable<ConstantOptions>>(ConstantOptions::table()),
           .needs =
@@ -101,6 +103,15 @@ TEST(EvaluatorKind, TellsRunsWithOtherSettingsApart) {
 TEST(EvaluatorKind, NamesTheMetricsThatObjectivesMayUse) {
   EXPECT_THAT([] { RunConfig::parse(with_evaluator("constant: {}", "validation_accuracy"), true); },
               ThrowsMessage<UserError>(HasSubstr("validation_accuracy")));
+}
+
+TEST(EvaluatorKind, DescribesItsMetricsBySection) {
+  const RunConfig config = RunConfig::parse(with_evaluator("constant: {value: 2}"), true);
+  EXPECT_EQ(config.metrics.front().range.high, 12);
+  EXPECT_EQ(config.objectives.objectives().front().ideal, 12) << "no constraint is needed";
+  EXPECT_TRUE(config.objectives.has_volume());
+  EXPECT_THAT([] { RunConfig::parse(with_evaluator("constant: {value: 8}"), true); },
+              ThrowsMessage<UserError>("metric `score`: is described twice"));
 }
 
 TEST(EvaluatorKind, IsOneOfARun) {
