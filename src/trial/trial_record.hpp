@@ -15,7 +15,8 @@ namespace skyline::space {
 /// An architecture that is read back has no space that builds its network.
 template <typename Visitor>
 void for_each_field(Architecture& architecture, Visitor& visit) {
-  visit(architecture.id, architecture.genotype.choices, architecture.used, architecture.cost);
+  visit(architecture.id, architecture.genotype.choices, architecture.used);
+  for (const NamedCost& each : kCosts) visit(architecture.cost.*each.value);  // as small numbers
 }
 
 }  // namespace skyline::space
