@@ -37,6 +37,7 @@ GroupExchange::GroupExchange(const GroupPlace& place, std::size_t rank_index, Gr
       unsent_before_(hub.unsent_bytes()),
       next_(members_),
       joined_(static_cast<std::size_t>(place.ranks)),
+      silences_(joined_.size(), SilenceTimer(Clock::now())),
       left_(members_) {}
 
 std::uint64_t GroupExchange::post(std::size_t local, GroupCall call, std::span<std::byte> values) {
@@ -48,7 +49,6 @@ std::uint64_t GroupExchange::post(std::size_t local, GroupCall call, std::span<s
     Operation& operation = operation_of(number, call, values.size());
     operation.values[local] = values;
     operation.has[local] = true;
-    silence_timer_.hear(Clock::now());
     if (++operation.posted == members_) start(number, operation);
   } catch (const std::exception& error) {
     lock.unlock();
@@ -176,37 +176,46 @@ void GroupExchange::pause(std::uint64_t number, std::chrono::microseconds length
                     [&] { return is_complete(number) || failure_ || has_task(); });
 }
 
+void GroupExchange::show_life() noexcept {
+  try {
+    send_to_others(make_message({.step = GroupStep::kAlive}, 0));
+  } catch (const std::exception& error) {
+    abort({FailureKind::kException, error.what()}, true);
+  }
+  for (int others = 1; others < place_.ranks && poll();) ++others;
+}
+
+/// A rank shows life as long as its process does, however long its members compute.
 void GroupExchange::give_up_if_silent(std::uint64_t number) {
   std::string reason;
   {
     const std::lock_guard lock(mutex_);
     // A rank that is busy with other trials, or waits for storage, joins when it can.
     if (is_complete(number) || failure_ || !all_joined()) return;
-    if (silence_timer_.look(Clock::now()) < silence_) return;
-    reason = missing_members(number) + " silent for " +
-             seconds_text(std::chrono::duration<double>(silence_).count()) + " in " +
-             std::string(name_of(operations_.at(number).call)) + " " + std::to_string(number);
+    const Operation& operation = operations_.at(number);
+    for (std::size_t index = 0; index < silences_.size(); ++index) {
+      const bool is_silent = silences_[index].look(Clock::now()) >= silence_;
+      if (!is_silent || !waits_for(operation, index)) continue;
+      reason = members_of_rank(index) + " silent for " +
+               seconds_text(std::chrono::duration<double>(silence_).count()) + " in " +
+               std::string(name_of(operation.call)) + " " + std::to_string(number);
+    }
   }
-  abort({FailureKind::kException, reason}, true);
+  if (!reason.empty()) abort({FailureKind::kException, reason}, true);
 }
 
-std::string GroupExchange::missing_members(std::uint64_t number) const {
-  const Operation& operation = operations_.at(number);
-  const auto local = std::ranges::find(operation.has, false);
-  if (local != operation.has.end()) {
-    const auto index = static_cast<std::size_t>(local - operation.has.begin());
-    return "member " + std::to_string(place_.first_member(rank_index_) + index) + " (" +
-           hub_.name_of(place_.first_rank + static_cast<int>(rank_index_)) + ") has been";
-  }
+/// Whether the operation lacks a message of another rank.
+bool GroupExchange::waits_for(const Operation& operation, std::size_t index) const {
+  if (index == rank_index_) return false;
   for (std::size_t piece = 0; piece < operation.pieces.size(); ++piece) {
     const PieceState& state = operation.states[piece];
     if (state.scheduled) continue;
-    if (!owns(operation.pieces[piece])) return members_of_rank(operation.pieces[piece].owner);
-    for (std::size_t index = 0; index < state.terms.size(); ++index) {
-      if (index != rank_index_ && !state.terms[index]) return members_of_rank(index);
-    }
+    const bool lacks_term = owns(operation.pieces[piece]) && adds(operation.call) && !state.terms[index];
+    const bool lacks_result = operation.pieces[piece].owner == index && !state.result &&
+                              operation.call != GroupCall::kReduceScatter;  // its result is the owner's alone
+    if (lacks_term || lacks_result) return true;
   }
-  return members_of_rank(rank_index_);
+  return false;
 }
 
 std::string GroupExchange::members_of_rank(std::size_t index) const {

@@ -81,6 +81,10 @@ class GroupExchange {
   /// Whether the other ranks have everything that they need from this one, or need nothing any more.
   bool is_settled() const;
 
+  /// Tells the other ranks that this one is there although its members are busy, and takes what they have
+  /// sent. For the rank's main thread.
+  void show_life() noexcept;
+
   /// Takes a message of this group.
   void deliver(const comm::Message& message);
 
@@ -123,7 +127,7 @@ class GroupExchange {
   void schedule_if_ready(std::uint64_t number, Operation& operation, std::size_t piece);
   void erase_if_done(std::uint64_t number, const Operation& operation);
   void take_in(const comm::Message& message, const GroupHeader& header);
-  std::string missing_members(std::uint64_t number) const;
+  bool waits_for(const Operation& operation, std::size_t index) const;
   std::string members_of_rank(std::size_t index) const;
   void throw_if_aborted(std::unique_lock<std::mutex>& lock);
 
@@ -169,8 +173,8 @@ class GroupExchange {
   /// [ranks] Whether all members of the rank have begun an operation other than a broadcast. Until then
   /// silence is no fault: the leader may have to wait for others, e.g. for storage.
   std::vector<bool> joined_;
-  SilenceTimer silence_timer_{Clock::now()};
-  std::uint64_t newest_result_ = 0;  // newest operation of which this rank has finished a piece
+  std::vector<SilenceTimer> silences_;  // [ranks] since this rank has heard of them
+  std::uint64_t newest_result_ = 0;     // newest operation of which this rank has finished a piece
   std::vector<bool> left_;  // [members of this rank] left by an error: its values are not touched any more
   std::optional<trial::Failure> failure_;
 };

@@ -15,6 +15,7 @@ using trial::Failure;
 
 constexpr auto kSilence = 300s;
 constexpr auto kPatienceForMessages = 1s;
+constexpr std::chrono::milliseconds kSignOfLife = 1s;
 
 const Failure kLostRank{trial::FailureKind::kException, "a rank of the group is lost"};
 
@@ -126,6 +127,18 @@ std::vector<std::unique_ptr<trial::TrialGroup>> GroupHub::join(const GroupPlace&
   return views;
 }
 
+void GroupHub::show_life() {
+  const auto now = std::chrono::steady_clock::now();
+  if (!mailbox_ || now - shown_ < std::min(kSignOfLife, silence_ / 4)) return;
+  shown_ = now;
+  std::shared_ptr<GroupExchange> exchange;
+  {
+    const std::lock_guard lock(mutex_);
+    exchange = active_;
+  }
+  if (exchange) exchange->show_life();
+}
+
 void GroupHub::give_up(std::uint64_t sequence) {
   std::shared_ptr<GroupExchange> exchange;
   {
@@ -189,12 +202,13 @@ bool GroupHub::poll() {
 }
 
 void GroupHub::deliver(comm::Message message) {
-  const std::uint64_t sequence = header_of(*message.buffer).sequence;
+  const GroupHeader header = header_of(*message.buffer);
+  const std::uint64_t sequence = header.sequence;
   std::shared_ptr<GroupExchange> exchange;
   {
     const std::lock_guard lock(mutex_);
     if (!last_sequence_ || sequence > *last_sequence_) {
-      early_.emplace(sequence, std::move(message));
+      if (header.step != GroupStep::kAlive) early_.emplace(sequence, std::move(message));
       return;
     }
     // Drops messages of a trial that was given up: nobody waits for them.

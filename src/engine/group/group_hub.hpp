@@ -26,7 +26,8 @@ class GroupHub {
  public:
   /// @param mailbox  nothing: groups stay on this rank
   /// @param hosts  host names of all ranks, for messages
-  /// @param silence  how long members wait for an idle member before they give the trial up
+  /// @param silence  how long members wait for a rank of which they hear nothing, not even show_life(),
+  ///                 before they give the trial up
   GroupHub(std::unique_ptr<comm::Mailbox> mailbox, std::vector<std::string> hosts,
            std::chrono::milliseconds silence);
   /// Collective: makes a hub with a silence of 300 s.
@@ -44,6 +45,10 @@ class GroupHub {
   /// @return       the views of this rank's members, in order; give each to a thread of its own
   /// @throws UserError if it has several ranks and may not
   std::vector<std::unique_ptr<trial::TrialGroup>> join(const GroupPlace& place);
+
+  /// Shows the other ranks of the active group that this one is there, once a second. For the rank's main
+  /// thread, which calls it again and again; never waits.
+  void show_life();
 
   /// A rank of the group with this sequence number is lost: its members here end the trial, now or as soon as
   /// they join, and its result counts for nothing. Any thread.
@@ -81,6 +86,7 @@ class GroupHub {
   std::unique_ptr<comm::Mailbox> mailbox_;
   std::vector<std::string> hosts_;
   std::chrono::milliseconds silence_;
+  std::chrono::steady_clock::time_point shown_;  // when this rank showed life for the last time
 
   std::mutex polling_;
   mutable std::mutex mutex_;      // guards the members below

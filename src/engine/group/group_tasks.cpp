@@ -115,15 +115,15 @@ void GroupExchange::deliver(const comm::Message& message) {
   }
   try {
     const std::lock_guard lock(mutex_);
-    if (!failure_) take_in(message, header);
+    require(header.from < joined_.size(), "a message of a group comes from outside of it");
+    silences_[header.from].hear(Clock::now());
+    if (!failure_ && header.step != GroupStep::kAlive) take_in(message, header);
   } catch (const std::exception& error) {
     abort({trial::FailureKind::kException, error.what()}, true);
   }
 }
 
 void GroupExchange::take_in(const comm::Message& message, const GroupHeader& header) {
-  require(header.from < joined_.size(), "a message of a group comes from outside of it");
-  silence_timer_.hear(Clock::now());
   if (header.call != GroupCall::kBroadcast) joined_[header.from] = true;
   Operation& operation = operation_of(header.number, header.call, header.bytes);
   require(header.piece < operation.pieces.size(), "a message of a group names a piece that is not there");
@@ -219,7 +219,6 @@ void GroupExchange::finish_task(const Task& task) {
   --operation.at_work;
   if (failure_ || one_has_left()) changed_.notify_all();  // some threads wait until no value is in use
   if (failure_) return;
-  silence_timer_.hear(Clock::now());
   if (!task.contribute) {
     PieceState& state = operation.states[task.piece];
     state.terms.assign(state.terms.size(), nullptr);  // frees them for the next operation

@@ -424,6 +424,7 @@ void SlotPool::request_stop() {
 }
 
 std::vector<Arrival> SlotPool::take() {
+  if (state_->options.groups != nullptr) state_->options.groups->show_life();
   const std::lock_guard lock(state_->mutex);
   if (state_->failure) std::rethrow_exception(state_->failure);
   return std::exchange(state_->results, {});

@@ -22,8 +22,6 @@ using trial::FailureKind;
 
 /// Batches that a member of a group takes in a row beside training: so long may a stop take.
 constexpr std::size_t kBatchesBetweenAgreements = 8;
-/// Of life, from a leader that measures to the members that wait for it.
-constexpr double kSecondsBetweenSigns = 1;
 
 }  // namespace
 
@@ -150,10 +148,8 @@ double TrialRun::measure_latency_ms() {
   }
   if (group_ != nullptr) {
     const trial::ScopeTimer timer(context_.timing(), &trial::TrialTiming::latency_s);
-    std::array<double, 3> told = {latency_ms, stopped ? 1.0 : 0.0, 0.0};
-    do {
-      broadcast_numbers(*group_, told);
-    } while (told[2] > 0);  // the leader still measures
+    std::array<double, 2> told = {latency_ms, stopped ? 1.0 : 0.0};
+    broadcast_numbers(*group_, told);
     latency_ms = told[0];
     stopped = told[1] > 0;
   }
@@ -178,14 +174,8 @@ double TrialRun::time_inference(bool& stopped) {
     indices[i] = setup_.split.train[i % setup_.split.train.size()];
   }
   learner_->hold(indices);
-  Clock::time_point sign_given = Clock::now();
   const auto goes_on = [&] {
     stopped = stopped || context_.control().stop_requested();
-    if (!stopped && group_ != nullptr && seconds_since(sign_given) >= kSecondsBetweenSigns) {
-      std::array<double, 3> still_measuring = {0.0, 0.0, 1.0};
-      broadcast_numbers(*group_, still_measuring);
-      sign_given = Clock::now();
-    }
     return !stopped;
   };
   for (int i = 0; i < options.warmup && goes_on(); ++i) {

@@ -184,19 +184,49 @@ TEST(GroupHub, NamesTheMemberThatIsSilent) {
   }
 }
 
-TEST(GroupHub, NamesASilentThreadOfTheSameRank) {
-  Ranks ranks(1, 50ms);
-  ranks.run({0, 2, 0, 1}, [](TrialGroup& group) {
-    std::array<double, 1> value{};
-    group.sum(value);
-    if (group.member() == 1) return;
-    try {
+TEST(GroupHub, WaitsForAMemberAsLongAsItsRankShowsLife) {
+  constexpr auto kSilence = 200ms;
+  for (const int spread : {1, 3}) {
+    Ranks ranks(spread, kSilence);
+    std::atomic<bool> done{false};
+    std::thread main_threads([&] {
+      while (!done) {
+        for (int rank = 0; rank < spread; ++rank) ranks.hub(rank).show_life();
+        std::this_thread::sleep_for(1ms);
+      }
+    });
+    ranks.run({0, 3, 0, spread}, [&](TrialGroup& group) {
+      std::array<double, 1> value{1};
       group.sum(value);
-      ADD_FAILURE() << "the sum lacks a member";
-    } catch (const GroupAborted& aborted) {
-      EXPECT_EQ(aborted.failure().reason, "member 1 (rank 0, node0) has been silent for 50 ms in sum 1");
+      if (group.member() == 1) std::this_thread::sleep_for(4 * kSilence);  // a long step
+      group.sum(value);
+      EXPECT_EQ(value[0], 9);
+    });
+    done = true;
+    main_threads.join();
+    for (int rank = 0; rank < spread; ++rank) EXPECT_EQ(ranks.hub(rank).fault(), std::nullopt);
+  }
+}
+
+TEST(GroupHub, BlamesTheSilentRankAndNoneThatOnlyComputes) {
+  constexpr auto kSilence = 200ms;
+  Ranks ranks(3, kSilence);
+  std::atomic<bool> done{false};
+  std::thread main_threads([&] {  // of all ranks but the last
+    while (!done) {
+      for (int rank = 0; rank < 2; ++rank) ranks.hub(rank).show_life();
+      std::this_thread::sleep_for(1ms);
     }
   });
+  ranks.run({0, 3, 0, 3}, [&](TrialGroup& group) {
+    std::array<double, 1> value{1};
+    group.sum(value);
+    while (group.member() > 0 && !ranks.hub(0).fault()) std::this_thread::sleep_for(1ms);
+    EXPECT_THROW(group.sum(value), GroupAborted);
+  });
+  done = true;
+  main_threads.join();
+  EXPECT_EQ(ranks.hub(0).fault(), "member 2 (rank 2, node2) has been silent for 200 ms in sum 1");
 }
 
 TEST(GroupHub, WaitsForALeaderThatPreparesItselfAsLongAsItTakes) {

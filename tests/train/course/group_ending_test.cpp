@@ -83,41 +83,6 @@ TEST(GroupEnding, LetsTheLeaderAloneMeasureTheLatency) {
   EXPECT_GT(run.leader().polls(), run.contexts[1].polls());
 }
 
-/// Takes its time from the poll after `polls` on.
-class SlowContext final : public ForwardingContext, public trial::TrialControl {
- public:
-  SlowContext(trial::EvaluationContext& context, int polls)
-      : ForwardingContext(context), next_(context.control()), polls_(polls) {}
-  trial::TrialControl& control() override { return *this; }
-  bool stop_requested() const override {
-    if (--polls_ < 0) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(700));
-    }
-    return next_.stop_requested();
-  }
-
- private:
-  trial::TrialControl& next_;
-  mutable int polls_;
-};
-
-TEST(GroupEnding, WaitsForALeaderThatMeasuresAsLongAsItTakes) {
-  const auto evaluator = evaluator_of(adam_options(), true);
-  Trial trial = every_layer_trial(5);
-  GroupRun undisturbed(2);
-  undisturbed.evaluate(*evaluator, trial);
-  const int before_latency = undisturbed.leader().polls() - 5;
-  trial.members = 2;
-  const auto evaluate = [&](std::size_t member, trial::TrialGroup& group) {
-    RecordingContext context;
-    context.in_group = &group;
-    SlowContext slow(context, member == 0 ? before_latency : std::numeric_limits<int>::max());
-    const Outcome outcome = evaluator->evaluate(trial, slow);
-    EXPECT_TRUE(std::holds_alternative<Measurements>(outcome)) << std::get<Failure>(outcome).reason;
-  };
-  test::run_members(2, evaluate, std::chrono::milliseconds(2500));
-}
-
 TEST(GroupEnding, StopsWhileTheLeaderMeasuresTheLatency) {
   GroupRun undisturbed(2);
   const auto evaluator = evaluator_of(adam_options(), true);
