@@ -3,12 +3,14 @@
 #include "skyline/trial/trial.hpp"
 #include "skyline/trial/trial_group.hpp"
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,8 +53,18 @@ struct CoursePoint {
 class TrialControl {
  public:
   virtual ~TrialControl() = default;
-  /// The slot should end the trial soon; the evaluator saves its state and returns Failure{kStopped}.
+  /// The slot should end the trial soon; the evaluator saves its state and returns Failure{kStopped}. Cheap:
+  /// ask after each step. A trial whose time is over is asked as well. One that never asks, and takes a
+  /// minute longer, is named in the log and by `skyline status` (docs/faults.md).
   virtual bool stop_requested() const = 0;
+  /// Seconds that the trial may still take by `run.trial_timeout`, without waits; below 0 if its time is
+  /// over. Nothing: it has no limit, or is trained by a group and this member does not lead.
+  virtual std::optional<double> left_s() const { return std::nullopt; }
+
+ private:
+  friend class TrialWait;
+  virtual void hold_time() {}
+  virtual void resume_time() {}
 };
 
 /// The state of a trial, saved while it trains. By default nothing is saved.
@@ -81,7 +93,7 @@ class TrialWeights {
   virtual ~TrialWeights() = default;
   /// The parent's trained tensors if trial.inherits(); else nullptr. Shared, immutable. May wait for them;
   /// nullptr too if the trial was asked to stop meanwhile.
-  virtual std::shared_ptr<const Tensors> inherited() const { return nullptr; }
+  virtual std::shared_ptr<const Tensors> inherited() { return nullptr; }
   /// Whether keep() should be called after training.
   virtual bool wanted() const { return false; }
   virtual void keep(Tensors /*weights*/) {}
@@ -98,11 +110,29 @@ class EvaluationContext {
   /// The group if trial.members > 1: evaluate is then called once for each member, at the same time, and only
   /// member 0's context saves, inherits and keeps; else nullptr.
   virtual TrialGroup* group() = 0;
-  /// The evaluator fills in setup_s, train_s, validate_s and latency_s, without what state, weights and group
-  /// let it wait, which they count; and wait_device_s.
+  /// The evaluator fills in train_s, validate_s and latency_s, without waits (TrialWait). The rest of its
+  /// time counts as set-up; if it fills in nothing, all of it counts as training.
   virtual TrialTiming& timing() = 0;
   /// Takes the course of a trial that ends with a result; called once, with some hundred points at most.
   virtual void report(std::vector<CoursePoint> /*course*/) {}
+};
+
+/// A wait of a trial: while the object lives, the time does not count for `run.trial_timeout`, and counts as
+/// `part` of the trial's timing. State, weights and group hold the time themselves; an evaluator that waits
+/// for something else, e.g. a device or a licence, makes such an object. Waits may lie within each other.
+/// Used by the thread that evaluates; the context outlives it.
+class TrialWait {
+ public:
+  explicit TrialWait(EvaluationContext& context, double TrialTiming::*part = &TrialTiming::wait_device_s);
+  ~TrialWait();
+  TrialWait(const TrialWait&) = delete;
+  TrialWait& operator=(const TrialWait&) = delete;
+
+ private:
+  EvaluationContext& context_;
+  double TrialTiming::*const part_;
+  const double waited_s_;  // before
+  const std::chrono::steady_clock::time_point start_;
 };
 
 /// Turns a trial into a result: LibTorch training, a table, a synthetic cost. One object a rank.
@@ -125,7 +155,8 @@ class Evaluator {
   /// goes on with the kind that it began on.
   virtual std::string device() const { return {}; }
   /// Evaluates; called by several slot threads at once. Depends on the trial alone, never on rank, slot or
-  /// time. Every error of the trial itself is a Failure, not an exception.
+  /// time. Every error of the trial itself is a Failure, not an exception. The trial's time
+  /// (`run.trial_timeout`) begins with the call.
   virtual Outcome evaluate(const Trial& trial, EvaluationContext& context) = 0;
   /// Why nothing can be evaluated here any more: a FaultError (a device that has failed for good) or a
   /// UserError (data that were overwritten); nullptr if it can. Asked after a Failure, which is then no

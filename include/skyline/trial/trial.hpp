@@ -190,7 +190,7 @@ struct TrialTiming {
   double wait_files_s = 0;  // for checkpoints and inherited weights, to be read or taken over
   double wait_ranks_s = 0;  // for the other members of its group, and for weights from another rank
   // Not recorded, since the trial has not begun:
-  double wait_device_s = 0;   // for a turn on its device, or for memory
+  double wait_device_s = 0;   // for a turn on its device, for memory, or for what an evaluator waits for
   double wait_hand_in_s = 0;  // until storage had taken the files of the slot's trial before
   double total_s() const { return setup_s + train_s + validate_s + latency_s + wait_files_s + wait_ranks_s; }
   double waited_s() const { return wait_files_s + wait_ranks_s + wait_device_s; }

@@ -12,8 +12,6 @@ namespace {
 
 /// Rank 0 may be at work on a long ask or replay, and is watched by its process where that is possible.
 constexpr double kPatienceWithCoordinator_s = 600;
-/// A trial that was asked to stop so many seconds ago does not hear.
-constexpr double kStuck_s = 60;
 
 }  // namespace
 
@@ -62,7 +60,7 @@ void FleetWorker::show_life() {
 /// The slot cannot be used any more, and its rank may hold a device.
 void FleetWorker::end_if_stuck() {
   if (!mail_.outlives_ranks()) return;
-  const std::optional<trial::TrialName> trial = own_slots_.stuck(kStuck_s);
+  const std::optional<trial::TrialName> trial = own_slots_.stuck();
   if (!trial) return;
   mail_.send(comm::kCoordinator, MailKind::kStuck, *trial);
   throw FaultError("trial " + to_text(*trial) + " took longer than run.trial_timeout, and does not stop");

@@ -68,13 +68,15 @@ Outcome evaluate_safely(trial::Evaluator& evaluator, const trial::Trial& trial,
 }
 
 Outcome evaluate_together(trial::Evaluator& evaluator, const trial::Trial& trial, LocalMembers members,
-                          trial::EvaluationContext& first, bool begins, MemberThreads& threads) {
+                          trial::EvaluationContext& first, bool begins, TrialDeadline& deadline,
+                          MemberThreads& threads) {
   Outcome outcome;
   threads.run(members.size(), [&](std::size_t i) {
+    const RunningMember running(deadline);
     if (i == 0) {
       outcome = evaluate_member(evaluator, trial, first, begins);
     } else {
-      MemberContext context(*members[i]);
+      MemberContext context(*members[i], deadline);
       evaluate_member(evaluator, trial, context, begins);
     }
   });

@@ -4,6 +4,7 @@
 
 #include "engine/slots/member_threads.hpp"
 #include "engine/slots/timed_group.hpp"
+#include "engine/slots/trial_deadline.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -26,18 +27,18 @@ trial::Outcome evaluate_safely(trial::Evaluator& evaluator, const trial::Trial& 
 
 /// The context of a member that does not lead: it saves, inherits and keeps nothing, and stops with its
 /// leader.
-class MemberContext final : public trial::EvaluationContext, trial::TrialControl {
+class MemberContext final : public trial::EvaluationContext {
  public:
-  explicit MemberContext(trial::TrialGroup& group) : group_(group, timing_) {}
-  trial::TrialControl& control() override { return *this; }
+  MemberContext(trial::TrialGroup& group, TrialDeadline& deadline)
+      : control_(deadline, nullptr), group_(group, *this) {}
+  trial::TrialControl& control() override { return control_; }
   trial::TrialState& state() override { return no_state_; }
   trial::TrialWeights& weights() override { return no_weights_; }
   trial::TrialGroup* group() override { return &group_; }
   trial::TrialTiming& timing() override { return timing_; }
 
  private:
-  bool stop_requested() const override { return false; }
-
+  MemberControl control_;
   trial::TrialState no_state_;
   trial::TrialWeights no_weights_;
   trial::TrialTiming timing_;
@@ -51,9 +52,11 @@ using LocalMembers = std::span<const std::unique_ptr<trial::TrialGroup>>;
 /// for each other first, and begin if member 0 says so; a member that fails ends the trial for all.
 /// @param first  context of this rank's first member, with its group()
 /// @param begins  used on the rank of member 0; false: it was asked to stop
+/// @param deadline  of the slot; the time of this rank's members runs in it
 /// @return the outcome of this rank's first member; Failure{kStopped} if the trial did not begin
 /// @throws UserError if the system refuses a thread
 trial::Outcome evaluate_together(trial::Evaluator& evaluator, const trial::Trial& trial, LocalMembers members,
-                                 trial::EvaluationContext& first, bool begins, MemberThreads& threads);
+                                 trial::EvaluationContext& first, bool begins, TrialDeadline& deadline,
+                                 MemberThreads& threads);
 
 }  // namespace skyline::engine

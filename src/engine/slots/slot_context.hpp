@@ -5,7 +5,6 @@
 #include "engine/slots/checkpoints.hpp"
 #include "engine/slots/timed_group.hpp"
 #include "engine/slots/trial_deadline.hpp"
-#include "trial/scope_timer.hpp"
 
 #include <atomic>
 #include <functional>
@@ -17,24 +16,16 @@
 namespace skyline::engine {
 
 /// The slot as an evaluator sees it while it trains a trial. Counts how long it has the trial wait.
-class SlotContext final : public trial::EvaluationContext,
-                          trial::TrialControl,
-                          trial::TrialState,
-                          trial::TrialWeights {
+class SlotContext final : public trial::EvaluationContext, trial::TrialState, trial::TrialWeights {
  public:
   using Tensors = std::vector<trial::NamedTensor>;
 
   /// @param checkpoints  of the slot, for this trial; nullptr: none
-  /// @param timeout_s    that the trial may train; nothing: as long as it likes
   SlotContext(const std::atomic<bool>& stop, SlotCheckpoints* checkpoints, bool wants_weights,
-              std::optional<double> timeout_s, TrialDeadline& deadline)
-      : stop_(stop),
-        checkpoints_(checkpoints),
-        wants_weights_(wants_weights),
-        timeout_s_(timeout_s),
-        deadline_(deadline) {}
+              TrialDeadline& deadline)
+      : control_(deadline, &stop), checkpoints_(checkpoints), wants_weights_(wants_weights) {}
 
-  trial::TrialControl& control() override { return *this; }
+  trial::TrialControl& control() override { return control_; }
   trial::TrialState& state() override { return *this; }
   trial::TrialWeights& weights() override { return *this; }
   trial::TrialGroup* group() override { return group_ ? &*group_ : nullptr; }
@@ -45,7 +36,7 @@ class SlotContext final : public trial::EvaluationContext,
     inherited_ = std::move(inherited);
   }
   /// Makes this the context of member 0.
-  void lead(trial::TrialGroup& group) { group_.emplace(group, timing_); }
+  void lead(trial::TrialGroup& group) { group_.emplace(group, *this); }
   Tensors take_weights() { return std::move(kept_); }
   void report(std::vector<trial::CoursePoint> course) override { course_ = std::move(course); }
   std::vector<trial::CoursePoint> take_course() { return std::move(course_); }
@@ -53,40 +44,30 @@ class SlotContext final : public trial::EvaluationContext,
  private:
   using Fill = std::function<void(trial::TrainingState&)>;
 
-  bool stop_requested() const override {
-    return stop_.load(std::memory_order_relaxed) || deadline_.is_over();
-  }
   const trial::TrainingState* saved() const override {
-    begin_to_train();
     return checkpoints_ == nullptr ? nullptr : checkpoints_->saved();
   }
-  /// It has waited for its device and for memory.
-  void begin_to_train() const {
-    if (timeout_s_) deadline_.begin(*timeout_s_);
-  }
-  bool due(double epochs_done) override {
-    begin_to_train();
-    return checkpoints_ != nullptr && checkpoints_->due(epochs_done);
-  }
+  bool due(double epochs_done) override { return checkpoints_ != nullptr && checkpoints_->due(epochs_done); }
   void save(const Fill& fill) override {
-    const trial::ScopeTimer timer(timing_, &trial::TrialTiming::wait_files_s);
+    const trial::TrialWait wait(*this, &trial::TrialTiming::wait_files_s);
     if (checkpoints_ != nullptr) checkpoints_->save(fill);
   }
   void save_last(const Fill& fill) override {
-    const trial::ScopeTimer timer(timing_, &trial::TrialTiming::wait_files_s);
+    const trial::TrialWait wait(*this, &trial::TrialTiming::wait_files_s);
     if (checkpoints_ != nullptr) checkpoints_->save_last(fill);
   }
-  std::shared_ptr<const Tensors> inherited() const override { return inherited_ ? inherited_() : nullptr; }
+  std::shared_ptr<const Tensors> inherited() override {
+    const trial::TrialWait wait(*this, &trial::TrialTiming::wait_files_s);
+    return inherited_ ? inherited_() : nullptr;
+  }
   bool wanted() const override { return wants_weights_; }
   void keep(Tensors weights) override {
     if (wants_weights_) kept_ = std::move(weights);
   }
 
-  const std::atomic<bool>& stop_;
+  MemberControl control_;
   SlotCheckpoints* checkpoints_;
   bool wants_weights_;
-  const std::optional<double> timeout_s_;
-  TrialDeadline& deadline_;
   std::function<std::shared_ptr<const Tensors>()> inherited_;
   Tensors kept_;
   std::vector<trial::CoursePoint> course_;

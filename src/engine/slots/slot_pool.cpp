@@ -60,6 +60,7 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
         evaluator(the_evaluator),
         files(std::move(the_files)),
         deadlines(options.slots),
+        warned(options.slots),
         at_work(options.slots),
         queues(options.slots),
         handing_in_s(options.slots, 0) {}
@@ -97,12 +98,16 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   void keep(const trial::CommittedTrial& result, std::uint32_t attempt, bool at_once, bool has_files) const;
   void trained(const Arrival& arrival);
   void finished(Arrival arrival);
+  void begin(std::size_t slot, const trial::Trial& trial, bool leads);
+  bool is_stuck(std::size_t slot) const { return deadlines[slot].is_over(options.stuck_after_s); }
+  void warn_of_stuck_trials();
 
   const SlotPoolOptions options;
   trial::Evaluator& evaluator;
   const SlotFiles files;
   std::atomic<bool> stop{false};          // asked of trials
   std::vector<TrialDeadline> deadlines;   // [slots]
+  std::vector<std::atomic<bool>> warned;  // [slots] of its trial, which does not stop
   std::mutex mutex;                       // of all below
   std::vector<trial::TrialName> at_work;  // [slots] the last trial
   bool ended = false;                     // no more trials begin
@@ -145,8 +150,10 @@ void SlotPool::State::serve(std::size_t slot) {
         noted.end();
         finished(stopped_before_it_began(slot, *assignment));
       } else {
-        train(slot, *assignment, own_checkpoints, noted,
-              [&](SlotContext& context) { return evaluate_safely(evaluator, trial, context); });
+        train(slot, *assignment, own_checkpoints, noted, [&](SlotContext& context) {
+          const RunningMember running(deadlines[slot]);
+          return evaluate_safely(evaluator, trial, context);
+        });
       }
     }
   } catch (...) {
@@ -167,13 +174,9 @@ Arrival SlotPool::State::stopped_before_it_began(std::size_t slot, const Assignm
 void SlotPool::State::train(std::size_t slot, const Assignment& assignment, SlotCheckpoints* checkpoints,
                             NotedTrial& noted, const Evaluation& evaluate) {
   const trial::Trial& trial = *assignment.trial;
-  const Clock::time_point begin = Clock::now();
-  {
-    const std::lock_guard lock(mutex);
-    at_work[slot] = trial.name();
-  }
-  SlotContext context(stop, checkpoints, static_cast<bool>(files.weights), options.engine.trial_timeout_s,
-                      deadlines[slot]);
+  const Clock::time_point started = Clock::now();
+  begin(slot, trial, true);
+  SlotContext context(stop, checkpoints, static_cast<bool>(files.weights), deadlines[slot]);
   trial::TrialTiming& timing = context.timing();
   if (checkpoints != nullptr) {
     const trial::ScopeTimer timer(timing, &trial::TrialTiming::wait_files_s);
@@ -184,11 +187,10 @@ void SlotPool::State::train(std::size_t slot, const Assignment& assignment, Slot
   Arrival arrival{trial.name(), evaluate(context), timing};
   noted.end();
   arrival.attempt = assignment.attempt;
-  const bool overran = deadlines[slot].is_over();
-  deadlines[slot].clear();
+  const bool overran = deadlines[slot].left_s().value_or(0) < 0;
   if (unreadable) std::rethrow_exception(unreadable);
   if (std::holds_alternative<trial::Failure>(arrival.outcome)) check_evaluator();
-  account(arrival.timing, slot, begin);
+  account(arrival.timing, slot, started);
   if (is_given_up(assignment)) {
     arrival.follower = true;
     return finished(std::move(arrival));
@@ -211,7 +213,8 @@ void SlotPool::State::train_members(std::size_t slot, const Assignment& assignme
   const bool begins = !stop;
   train(slot, assignment, begins ? checkpoints : nullptr, noted, [&](SlotContext& context) {
     context.lead(*members.front());
-    trial::Outcome outcome = evaluate_together(evaluator, trial, members, context, begins, member_threads);
+    trial::Outcome outcome =
+        evaluate_together(evaluator, trial, members, context, begins, deadlines[slot], member_threads);
     check_groups();
     return outcome;
   });
@@ -220,15 +223,16 @@ void SlotPool::State::train_members(std::size_t slot, const Assignment& assignme
 void SlotPool::State::follow(std::size_t slot, const Assignment& assignment, LocalMembers members,
                              MemberThreads& member_threads, NotedTrial& noted) {
   const trial::Trial& trial = *assignment.trial;
-  const Clock::time_point begin = Clock::now();
-  MemberContext context(*members.front());
-  evaluate_together(evaluator, trial, members, context, true, member_threads);
+  const Clock::time_point started = Clock::now();
+  begin(slot, trial, false);
+  MemberContext context(*members.front(), deadlines[slot]);
+  evaluate_together(evaluator, trial, members, context, true, deadlines[slot], member_threads);
   check_groups();
   check_evaluator();
   Arrival arrival{trial.name(), trial::Measurements{}, context.timing()};
   arrival.follower = true;
   arrival.attempt = assignment.attempt;
-  account(arrival.timing, slot, begin);
+  account(arrival.timing, slot, started);
   noted.end();
   finished(std::move(arrival));
 }
@@ -262,14 +266,17 @@ void SlotPool::State::check_evaluator() const {
   if (const std::exception_ptr fault = evaluator.fault()) std::rethrow_exception(fault);
 }
 
-/// Set-up is all time that nobody accounted for otherwise, also of a trial that threw.
+/// Time that the evaluator did not account for is set-up, also of a trial that threw. If it accounted for
+/// none, all of it is training.
 void SlotPool::State::account(trial::TrialTiming& timing, std::size_t slot, Clock::time_point begin) {
   timing.rank = options.rank;
   timing.slot = static_cast<std::int32_t>(slot);
   timing.started_s = Seconds(begin - options.run_started).count() + timing.wait_device_s;
   timing.wait_hand_in_s = std::exchange(handing_in_s[slot], 0);
   const double working_s = timing.train_s + timing.validate_s + timing.latency_s;
-  timing.setup_s = std::max(0.0, seconds_since(begin) - timing.waited_s() - working_s);
+  const double rest_s = std::max(0.0, seconds_since(begin) - timing.waited_s() - working_s);
+  const bool is_told = working_s > 0 || timing.setup_s > 0;
+  (is_told ? timing.setup_s : timing.train_s) = rest_s;
 }
 
 /// An error here is no failure of the trial: it is kept until the evaluation has returned.
@@ -371,6 +378,29 @@ void SlotPool::State::finished(Arrival arrival) {
   results.push_back(std::move(arrival));
 }
 
+void SlotPool::State::begin(std::size_t slot, const trial::Trial& trial, bool leads) {
+  {
+    const std::lock_guard lock(mutex);
+    at_work[slot] = trial.name();
+  }
+  warned[slot] = false;
+  deadlines[slot].begin(options.engine.trial_timeout_s, !leads);
+}
+
+void SlotPool::State::warn_of_stuck_trials() {
+  for (std::size_t slot = 0; slot < options.slots; ++slot) {
+    if (!is_stuck(slot) || warned[slot].exchange(true)) continue;
+    const std::lock_guard lock(mutex);
+    log::warning("trial " + to_text(at_work[slot]) + " in slot " + std::to_string(slot) +
+                 " takes longer than run.trial_timeout and does not stop");
+    if (!files.running || !files.checkpoints) continue;
+    const auto note = [running = files.running, slot, trial = at_work[slot]] {
+      running->overruns(slot, trial);
+    };
+    files.checkpoints->storage().post(note);
+  }
+}
+
 void SlotPool::State::end() {
   {
     const std::lock_guard lock(mutex);
@@ -424,15 +454,16 @@ void SlotPool::request_stop() {
 }
 
 std::vector<Arrival> SlotPool::take() {
+  state_->warn_of_stuck_trials();
   if (state_->options.groups != nullptr) state_->options.groups->show_life();
   const std::lock_guard lock(state_->mutex);
   if (state_->failure) std::rethrow_exception(state_->failure);
   return std::exchange(state_->results, {});
 }
 
-std::optional<trial::TrialName> SlotPool::stuck(double seconds) const {
+std::optional<trial::TrialName> SlotPool::stuck() const {
   for (std::size_t slot = 0; slot < slots(); ++slot) {
-    if (!state_->deadlines[slot].is_over(seconds)) continue;
+    if (!state_->is_stuck(slot)) continue;
     const std::lock_guard lock(state_->mutex);
     return state_->at_work[slot];
   }

@@ -29,6 +29,7 @@ struct SlotPoolOptions {
   std::vector<int> processors = {};         // slot i is bound to processors[i mod size]; empty: free
   std::vector<trial::Metric> metrics = {};  // of Measurements::values
   std::vector<std::string> needed = {};     // those of them that objectives and constraints use
+  double stuck_after_s = 60;                // a trial whose time is over for so long does not stop
   GroupHub* groups = nullptr;               // outlives the pool; nullptr: no trial has several members
   std::chrono::steady_clock::time_point run_started = {};  // zero of TrialTiming::started_s
 };
@@ -78,11 +79,13 @@ class SlotPool {
   /// Failure{kStopped} at once; those of groups as soon as their other members have heard of it.
   void request_stop();
   /// Results that are there since the last call; of a trial with files, once these are written. What this
-  /// rank did for a trial that another rank leads comes as Arrival::follower.
+  /// rank did for a trial that another rank leads comes as Arrival::follower. To be called again and again:
+  /// it also shows the other ranks of a group that this one is there, and warns of a trial that does not
+  /// stop.
   /// @throws what a slot met that is no trial's fault
   std::vector<Arrival> take();
-  /// A trial that has still not ended although it took too long so many seconds ago.
-  std::optional<trial::TrialName> stuck(double seconds) const;
+  /// A trial that does not stop although its time is over (SlotPoolOptions::stuck_after_s).
+  std::optional<trial::TrialName> stuck() const;
   /// Slots that have become free since the last call, before the results of their trials are there.
   std::vector<TrainedPart> take_trained();
 

@@ -1,8 +1,6 @@
 #pragma once
 
-#include "skyline/trial/trial_group.hpp"
-
-#include "trial/scope_timer.hpp"
+#include "skyline/trial/evaluator.hpp"
 
 #include <cstddef>
 #include <memory>
@@ -11,11 +9,13 @@
 
 namespace skyline::engine {
 
-/// A member's view of its group that counts how long it waits for the others: TrialTiming::wait_ranks_s.
+/// A member's view of its group that holds the trial's time while it waits for the others, which counts as
+/// TrialTiming::wait_ranks_s.
 class TimedGroup final : public trial::TrialGroup {
  public:
   /// References outlive the object.
-  TimedGroup(trial::TrialGroup& group, trial::TrialTiming& timing) : group_(group), timing_(timing) {}
+  TimedGroup(trial::TrialGroup& group, trial::EvaluationContext& context)
+      : group_(group), context_(context) {}
 
   std::size_t members() const override { return group_.members(); }
   std::size_t member() const override { return group_.member(); }
@@ -29,11 +29,11 @@ class TimedGroup final : public trial::TrialGroup {
     return timed(group_.all_gather(values));
   }
   void sum(std::span<double> values) override {
-    const trial::ScopeTimer timer(timing_, &trial::TrialTiming::wait_ranks_s);
+    const trial::TrialWait wait(context_, &trial::TrialTiming::wait_ranks_s);
     group_.sum(values);
   }
   void broadcast(std::span<std::byte> bytes) override {
-    const trial::ScopeTimer timer(timing_, &trial::TrialTiming::wait_ranks_s);
+    const trial::TrialWait wait(context_, &trial::TrialTiming::wait_ranks_s);
     group_.broadcast(bytes);
   }
   void check() override { group_.check(); }
@@ -42,25 +42,25 @@ class TimedGroup final : public trial::TrialGroup {
  private:
   class TimedOperation final : public Operation {
    public:
-    TimedOperation(std::unique_ptr<Operation> operation, trial::TrialTiming& timing)
-        : operation_(std::move(operation)), timing_(timing) {}
+    TimedOperation(std::unique_ptr<Operation> operation, trial::EvaluationContext& context)
+        : operation_(std::move(operation)), context_(context) {}
     bool test() override { return operation_->test(); }
     void wait() override {
-      const trial::ScopeTimer timer(timing_, &trial::TrialTiming::wait_ranks_s);
+      const trial::TrialWait wait(context_, &trial::TrialTiming::wait_ranks_s);
       operation_->wait();
     }
 
    private:
     std::unique_ptr<Operation> operation_;
-    trial::TrialTiming& timing_;
+    trial::EvaluationContext& context_;
   };
 
   std::unique_ptr<Operation> timed(std::unique_ptr<Operation> operation) {
-    return std::make_unique<TimedOperation>(std::move(operation), timing_);
+    return std::make_unique<TimedOperation>(std::move(operation), context_);
   }
 
   trial::TrialGroup& group_;
-  trial::TrialTiming& timing_;
+  trial::EvaluationContext& context_;
 };
 
 }  // namespace skyline::engine

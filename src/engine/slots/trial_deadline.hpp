@@ -1,27 +1,94 @@
 #pragma once
 
+#include "skyline/trial/evaluator.hpp"
+
 #include "core/clock.hpp"
 
 #include <atomic>
 #include <limits>
+#include <mutex>
+#include <optional>
 
 namespace skyline::engine {
 
-/// When the trial of a slot has taken too long. Set by the slot's thread; any thread may ask.
+/// The time that the trial of a slot may take. It runs while at least one of the trial's members on this rank
+/// evaluates and does not wait. Any thread.
 class TrialDeadline {
  public:
-  /// The trial begins to train, and may take so long. Later calls for the same trial change nothing.
-  void begin(double most_s) {
-    if (at_s_ == kNever) at_s_ = SteadyClock().now_s() + most_s;
+  /// A trial begins; its time does not run yet.
+  /// @param most_s  nothing: as long as it likes
+  /// @param anew    the limit is that of each stretch between two waits: another rank's members lead the
+  ///                trial, and end it when its time is over
+  void begin(std::optional<double> most_s, bool anew = false) {
+    const std::lock_guard lock(mutex_);
+    most_s_ = left_s_ = most_s.value_or(kNever);
+    anew_ = anew;
   }
-  /// @param grace_s  whether it was over so long ago
+  /// A member of the trial evaluates from now on.
+  void run() {
+    const std::lock_guard lock(mutex_);
+    if (running_++ == 0) at_s_ = SteadyClock().now_s() + left_s_;
+  }
+  /// The member waits, or has ended.
+  void hold() {
+    const std::lock_guard lock(mutex_);
+    if (--running_ > 0) return;
+    const double at_s = at_s_.exchange(kNever);
+    left_s_ = anew_ ? most_s_ : at_s - SteadyClock().now_s();
+  }
+  /// Whether the time runs, and was over so many seconds ago. Cheap.
   bool is_over(double grace_s = 0) const { return SteadyClock().now_s() > at_s_ + grace_s; }
-  /// The trial has ended.
-  void clear() { at_s_ = kNever; }
+  /// Seconds left, below 0 if the time is over; nothing: there is no limit.
+  std::optional<double> left_s() const {
+    const std::lock_guard lock(mutex_);
+    if (most_s_ == kNever) return std::nullopt;
+    return running_ > 0 ? at_s_ - SteadyClock().now_s() : left_s_;
+  }
 
  private:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
   std::atomic<double> at_s_ = kNever;
+  mutable std::mutex mutex_;  // guards the members below
+  double most_s_ = kNever;
+  double left_s_ = kNever;  // when the time began to run for the last time, or was held
+  bool anew_ = false;
+  int running_ = 0;  // members
+};
+
+/// The time of a trial runs while the object lives, but for the waits of its member.
+class RunningMember {
+ public:
+  explicit RunningMember(TrialDeadline& deadline) : deadline_(deadline) { deadline_.run(); }
+  ~RunningMember() { deadline_.hold(); }
+  RunningMember(const RunningMember&) = delete;
+  RunningMember& operator=(const RunningMember&) = delete;
+
+ private:
+  TrialDeadline& deadline_;
+};
+
+/// What a slot asks of a member of its trial. Used by the member's thread.
+class MemberControl final : public trial::TrialControl {
+ public:
+  /// @param stop  nullptr: the member follows another one, and is not asked to stop
+  MemberControl(TrialDeadline& deadline, const std::atomic<bool>* stop) : deadline_(deadline), stop_(stop) {}
+
+  bool stop_requested() const override {
+    return stop_ != nullptr && (stop_->load(std::memory_order_relaxed) || deadline_.is_over());
+  }
+  std::optional<double> left_s() const override { return deadline_.left_s(); }
+
+ private:
+  void hold_time() override {
+    if (waits_++ == 0) deadline_.hold();
+  }
+  void resume_time() override {
+    if (--waits_ == 0) deadline_.run();
+  }
+
+  TrialDeadline& deadline_;
+  const std::atomic<bool>* stop_;
+  int waits_ = 0;  // within each other
 };
 
 }  // namespace skyline::engine

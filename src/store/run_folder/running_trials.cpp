@@ -200,6 +200,15 @@ bool RunningTrials::advances(trial::TrialName trial) {
   return first;
 }
 
+void RunningTrials::overruns(std::size_t slot, trial::TrialName trial) {
+  if (stopping_) return;
+  const std::lock_guard lock(mutex_);
+  Row& row = rows_.at(slot);
+  if (row.trial != trial) return;
+  row.text = "longer than run.trial_timeout and does not stop; " + row.text;
+  write(slot);
+}
+
 void RunningTrials::count_last() {
   const std::string text = std::to_string(count_oom_kills(oom_.file).value_or(0));
   if (file_) write_at(file_, std::as_bytes(std::span(text)), oom_place_);

@@ -50,6 +50,8 @@ class RunningTrials {
   /// A checkpoint of a running trial is ahead of where the trial began. Any thread. Returns whether it is the
   /// first one.
   bool advances(trial::TrialName trial);
+  /// The trial of the slot takes longer than it may, and does not stop. Nothing happens if it has ended.
+  void overruns(std::size_t slot, trial::TrialName trial);
   /// The job is told to stop, perhaps because another process of it has died: the lines stay as they are, but
   /// for checkpoints. Touches no file and waits for nobody. Returns whether it is the first call.
   bool stops() noexcept { return !stopping_.exchange(true); }

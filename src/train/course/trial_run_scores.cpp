@@ -10,8 +10,10 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace skyline::train {
@@ -133,11 +135,11 @@ void TrialRun::check_held_out(const Score& validation, const Score& test) {
 
 /// Of no use if the slot stops it.
 double TrialRun::measure_latency_ms() {
-  const Clock::time_point begin = Clock::now();
+  std::optional<trial::TrialWait> wait(std::in_place, context_);
   bool stopped = false;
   double latency_ms = 0;
   const auto measure = [&] {
-    context_.timing().wait_device_s += seconds_since(begin);
+    wait.reset();
     const trial::ScopeTimer timer(context_.timing(), &trial::TrialTiming::latency_s);
     latency_ms = time_inference(stopped);
   };
@@ -146,6 +148,7 @@ double TrialRun::measure_latency_ms() {
   } else if (leads()) {
     permit_->measure_alone(measure);
   }
+  wait.reset();
   if (group_ != nullptr) {
     const trial::ScopeTimer timer(context_.timing(), &trial::TrialTiming::latency_s);
     std::array<double, 2> told = {latency_ms, stopped ? 1.0 : 0.0};
@@ -161,9 +164,9 @@ double TrialRun::measure_latency_ms() {
 
 /// At moments when nothing of this trial is queued on the device.
 void TrialRun::let_others_measure() {
-  if (permit_ != nullptr) {
-    permit_->let_others_measure();
-  }
+  if (permit_ == nullptr) return;
+  const trial::TrialWait wait(context_);
+  permit_->let_others_measure();
 }
 
 /// @param stopped  set if the slot stops it; then NaN

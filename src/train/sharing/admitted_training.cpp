@@ -3,7 +3,6 @@
 #include "core/log.hpp"
 #include "train/group/group_agreement.hpp"
 #include "train/sharing/memory_forecast.hpp"
-#include "trial/scope_timer.hpp"
 
 #include <array>
 #include <cstdio>
@@ -28,7 +27,7 @@ Outcome train_once(AdmissionGate& gate, const Candidate& candidate, trial::Evalu
                    const TrainingAttempt& attempt) {
   AdmissionGate::Permit permit;
   {
-    const trial::ScopeTimer timer(context.timing(), &trial::TrialTiming::wait_device_s);
+    const trial::TrialWait wait(context);
     permit = gate.enter(candidate, [&] { return context.control().stop_requested(); });
   }
   if (!permit) return stopped();
@@ -51,7 +50,7 @@ Outcome train_member(AdmissionGate& gate, const Candidate& candidate, trial::Eva
                      const TrainingAttempt& attempt) {
   AdmissionGate::Permit permit = gate.enter(candidate, [] { return false; });
   {
-    const trial::ScopeTimer timer(context.timing(), &trial::TrialTiming::wait_device_s);
+    const trial::TrialWait wait(context);
     if (!begin_together(*context.group(), permit, context.control())) return stopped();
   }
   return attempt(context, permit);

@@ -4,14 +4,12 @@
 
 #include "comm/agreement.hpp"
 #include "comm/environment.hpp"
-#include "core/backoff.hpp"
 #include "core/text/hash.hpp"
 #include "machine/node.hpp"
 #include "machine/node_tokens.hpp"
 #include "train/sharing/memory_forecast.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <span>
 #include <string>
 #include <utility>
@@ -83,10 +81,11 @@ trial::Outcome HostMemory::train(const trial::Trial& trial, const TrainingOption
   if (needed > plan_.most_bytes) return too_large(trial, options, needed, plan_.most_bytes);
   if (context.group() != nullptr) return attempt();
   const std::uint64_t share = std::max<std::uint64_t>(1, plan_.node_bytes / tokens_->tokens());
-  const auto begin = std::chrono::steady_clock::now();
-  const auto hold =
-      tokens_->take((needed + share - 1) / share, [&] { return context.control().stop_requested(); });
-  context.timing().wait_device_s += seconds_since(begin);
+  const auto take = [&] {
+    const trial::TrialWait wait(context);
+    return tokens_->take((needed + share - 1) / share, [&] { return context.control().stop_requested(); });
+  };
+  const auto hold = take();
   if (!hold) return Failure{FailureKind::kStopped, "stopped on request while it waited for memory"};
   return attempt();
 }

@@ -52,10 +52,11 @@ TEST(EvaluateTogether, TellsOfAFaultIfTheMembersCannotMeet) {
   std::optional<Abort> told;
   std::vector<std::unique_ptr<trial::TrialGroup>> members;
   members.push_back(std::make_unique<BrokenGroup>(told));
-  MemberContext context(*members.front());
+  TrialDeadline deadline;
+  MemberContext context(*members.front(), deadline);
   UnusedEvaluator evaluator;
   MemberThreads threads({});
-  const trial::Outcome outcome = evaluate_together(evaluator, {}, members, context, true, threads);
+  const trial::Outcome outcome = evaluate_together(evaluator, {}, members, context, true, deadline, threads);
   ASSERT_TRUE(told);
   EXPECT_TRUE(told->fault);
   EXPECT_NE(told->failure.reason.find("the network is down"), std::string::npos);

@@ -204,6 +204,69 @@ TEST(SlotPoolGroup, AsksMemberZeroAloneToStop) {
   EXPECT_EQ(told, 1);
 }
 
+TEST(SlotPoolGroup, HoldsTheTimeOfMembersThatWaitForOthersAndNotThatOfTheRank) {
+  std::atomic<bool> stuck{true};
+  GroupPool rig([&](const trial::Trial&, trial::EvaluationContext& context) {
+    while (context.group()->member() == 1 && stuck) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return sum_over(context, context.control().stop_requested() ? 1 : 0);
+  });
+  EngineOptions engine;
+  engine.trial_timeout_s = 0.1;
+  SlotPoolOptions options{.engine = engine};
+  options.slots = 1;
+  options.metrics = 1;
+  options.groups = &rig.hub;
+  options.stuck_after_s = 0.1;
+  SlotPool pool(options, rig.evaluator, {});
+  pool.submit(0, {trial_of(7, 2), GroupPlace{.sequence = 1, .members = 2}});
+  while (!pool.stuck()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_EQ(pool.stuck(), trial::TrialName{7});
+  stuck = false;
+  EXPECT_EQ(std::get<trial::Measurements>(collect(pool, 1).at(0).outcome).values.at(0), 0);
+}
+
+TEST(SlotPoolGroup, FindsARankStuckWhoseMemberDoesNotLeadAndNeverOneThatGoesOnSlowly) {
+  auto mailboxes = testing::make_thread_mailboxes(2);
+  std::atomic<bool> stuck{true};
+  const auto script = [&](const trial::Trial& trial, trial::EvaluationContext& context) {
+    const bool follows = context.group()->member() == 1;
+    for (int step = 0; follows && step < 10; ++step) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      context.group()->check();
+      sum_over(context, 1);
+    }
+    for (int step = 0; !follows && step < 10; ++step) sum_over(context, 1);
+    while (follows && trial.number == 1 && stuck) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return sum_over(context, 1);
+  };
+  ScriptedEvaluator evaluator(script);
+  EngineOptions engine;
+  engine.trial_timeout_s = 0.3;
+  std::vector<std::unique_ptr<GroupHub>> hubs;
+  std::vector<std::unique_ptr<SlotPool>> pools;
+  for (int rank = 0; rank < 2; ++rank) {
+    hubs.push_back(std::make_unique<GroupHub>(std::move(mailboxes[static_cast<std::size_t>(rank)]),
+                                              std::vector<std::string>{"node0", "node1"},
+                                              std::chrono::seconds(20)));
+    SlotPoolOptions options = pool_of(1, engine);
+    options.rank = rank;
+    options.groups = hubs.back().get();
+    options.stuck_after_s = 0.4;
+    pools.push_back(std::make_unique<SlotPool>(options, evaluator, SlotFiles{}));
+    for (trial::TrialNumber number = 0; number < 2; ++number) {
+      pools.back()->submit(0, {trial_of(number, 2), GroupPlace{number + 1, 2, 0, 2}});
+    }
+  }
+  while (!pools[1]->stuck()) {
+    EXPECT_FALSE(pools[0]->stuck());
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(pools[1]->stuck(), trial::TrialName{1});
+  stuck = false;
+  EXPECT_EQ(collect(*pools[0], 2).size(), 2U);
+  EXPECT_EQ(collect(*pools[1], 2).size(), 2U);
+}
+
 TEST(SlotPoolGroup, BeginsNoGroupsTrialAfterARequestToStop) {
   std::atomic<int> begun{0};
   GroupPool rig([&](const trial::Trial&, trial::EvaluationContext&) {
