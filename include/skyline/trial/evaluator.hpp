@@ -24,29 +24,28 @@ struct NamedTensor {
   std::vector<float> values;
 };
 
+/// A number with its name, "loss_sum".
+struct NamedNumber {
+  std::string name;
+  double value = 0;
+};
+
 /// The state of a trial in training, from which it goes on to the bit. The evaluator chooses what it means.
 struct TrainingState {
   struct Array {
     std::string name;  // "parameters"
     std::vector<float> values;
   };
-  struct Number {
-    std::string name;  // "loss_sum"
-    double value = 0;
-  };
+  using Number = NamedNumber;
   std::int64_t step = 0;        // training steps done
   std::vector<Array> arrays;    // flat: one for each class of tensors, not one for each tensor
   std::vector<Number> numbers;  // counters and sums
 };
 
-/// A point of the course of a trial. NaN: not measured. The metrics are those of the evaluator that have a
-/// course (Metric::has_course).
+/// A point of the course of a trial: what was measured since the point before.
 struct CoursePoint {
-  std::int64_t step = 0;     // the last one that it stands for
-  double train_loss = 0;     // mean over the steps since the point before
-  double learning_rate = 0;  // of the last step
-  double validation_loss = std::numeric_limits<double>::quiet_NaN();
-  std::vector<double> validation_metrics = {};  // in the order of the evaluator; empty: not measured
+  std::int64_t step = 0;                 // the last one that it stands for, or what the evaluator counts
+  std::vector<NamedNumber> values = {};  // "train_loss"; a metric of the evaluator has its own name
 };
 
 /// What the slot asks of a trial.
@@ -113,8 +112,10 @@ class EvaluationContext {
   /// The evaluator fills in train_s, validate_s and latency_s, without waits (TrialWait). The rest of its
   /// time counts as set-up; if it fills in nothing, all of it counts as training.
   virtual TrialTiming& timing() = 0;
-  /// Takes the course of a trial that ends with a result; called once, with some hundred points at most.
-  virtual void report(std::vector<CoursePoint> /*course*/) {}
+  /// Adds a point to the course of the trial, at any time while it runs, steps ascending. The course is
+  /// written when the trial ends with a result or a failure. Some hundred points are kept: when there are
+  /// more, each two become one. A trial that is stopped, or tried once more, reports its course again.
+  virtual void report(CoursePoint /*point*/) {}
 };
 
 /// A wait of a trial: while the object lives, the time does not count for `run.trial_timeout`, and counts as

@@ -41,7 +41,7 @@ struct Metric {
 
 /// Returns the names, in their order.
 std::vector<std::string> names_of(const std::vector<Metric>& metrics);
-/// Returns the names of the metrics that have a course, in the order of CoursePoint::validation_metrics.
+/// Returns the names of the metrics that have a course, in their order.
 std::vector<std::string> course_metrics(const std::vector<Metric>& metrics);
 /// Returns the metric of this name, or nullptr. The pointer is valid as long as `metrics` is.
 const Metric* find_metric(const std::vector<Metric>& metrics, std::string_view name);

@@ -6,7 +6,9 @@
 #include "engine/slots/timed_group.hpp"
 #include "engine/slots/trial_deadline.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,6 +16,19 @@
 #include <vector>
 
 namespace skyline::engine {
+
+/// Each two points of a course as one: the later one, with what the earlier one alone has.
+inline std::vector<trial::CoursePoint> halved(std::vector<trial::CoursePoint> points) {
+  std::vector<trial::CoursePoint> half;
+  for (std::size_t i = 1; i < points.size(); i += 2) {
+    trial::CoursePoint& both = half.emplace_back(std::move(points[i]));
+    for (trial::NamedNumber& earlier : points[i - 1].values) {
+      const bool is_there = std::ranges::count(both.values, earlier.name, &trial::NamedNumber::name) > 0;
+      if (!is_there) both.values.push_back(std::move(earlier));
+    }
+  }
+  return half;
+}
 
 /// The slot as an evaluator sees it while it trains a trial. Counts how long it has the trial wait.
 class SlotContext final : public trial::EvaluationContext, trial::TrialState, trial::TrialWeights {
@@ -38,10 +53,14 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
   /// Makes this the context of member 0.
   void lead(trial::TrialGroup& group) { group_.emplace(group, *this); }
   Tensors take_weights() { return std::move(kept_); }
-  void report(std::vector<trial::CoursePoint> course) override { course_ = std::move(course); }
+  void report(trial::CoursePoint point) override {
+    course_.push_back(std::move(point));
+    if (course_.size() == kMostPoints) course_ = halved(std::move(course_));
+  }
   std::vector<trial::CoursePoint> take_course() { return std::move(course_); }
 
  private:
+  static constexpr std::size_t kMostPoints = 200;
   using Fill = std::function<void(trial::TrainingState&)>;
 
   const trial::TrainingState* saved() const override {

@@ -45,7 +45,7 @@ void read_warnings(ReportedRun& run) {
 ReportedRun reported_run(run::OpenedRun opened, const std::string& state) {
   ReportedRun run{.name = run_name(opened.paths), .state = state, .opened = std::move(opened)};
   const store::RunPaths& paths = run.opened.paths;
-  run.courses = store::read_courses(paths);
+  run.courses = store::read_courses(paths, run.opened.header.metrics);
   run.config = store::read_file(paths.config());
   read_warnings(run);
   return run;

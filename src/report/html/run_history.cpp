@@ -62,19 +62,14 @@ std::vector<ParameterColumn> columns_of(const space::SearchSpace& space, const T
   return columns;
 }
 
-Json course_json(const store::TrainingKey& key, const std::vector<trial::CoursePoint>& points,
-                 const std::vector<std::string>& metrics) {
-  Json json{{"trial", to_text(key.trial)}, {"step", Json::array()}};
-  for (const char* name : {"train_loss", "validation_loss", "learning_rate"}) json[name] = Json::array();
-  for (const trial::CoursePoint& point : points) {
-    json["step"].push_back(point.step);
-    json["train_loss"].push_back(short_number(point.train_loss));
-    json["validation_loss"].push_back(short_number(point.validation_loss));
-    json["learning_rate"].push_back(short_number(point.learning_rate));
-    for (std::size_t i = 0; i < metrics.size(); ++i) {
-      const bool measured = i < point.validation_metrics.size();
-      json[metrics[i]].push_back(measured ? short_number(point.validation_metrics[i]) : Json(nullptr));
-    }
+/// @param names  train_loss, validation_loss, ...: all trainings have the same
+Json course_json(const store::TrainingKey& key, const store::Course& course,
+                 const std::vector<std::string>& names) {
+  Json json{{"trial", to_text(key.trial)}, {"step", course.steps}};
+  for (const std::string& name : names) {
+    Json& values = json[name] = Json::array();
+    for (std::size_t i = 0; i < course.steps.size(); ++i)
+      values.push_back(short_number(course.value(i, name)));
   }
   return json;
 }
@@ -158,7 +153,7 @@ Json importance_json(const ReportedRun& run) {
 
 Json courses_json(const ReportedRun& run) {
   const run::RunState& state = run.opened.state;
-  const std::vector<std::string> metrics = trial::course_metrics(run.opened.header.metrics);
+  const std::vector<std::string> names = store::course_names(run.opened.header.metrics, run.courses);
   Json json = Json::array();
   const auto add = [&](bool on_front) {
     for (const run::SharedTrial& trial : state.trials()) {
@@ -167,7 +162,7 @@ Json courses_json(const ReportedRun& run) {
       if (is_member != on_front) continue;
       const store::TrainingKey key{trial->trial.name(), trial->timing.started_s};
       const auto course = run.courses.find(key);
-      if (course != run.courses.end()) json.push_back(course_json(key, course->second, metrics));
+      if (course != run.courses.end()) json.push_back(course_json(key, course->second, names));
     }
   };
   add(true);

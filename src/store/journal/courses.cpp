@@ -7,7 +7,10 @@
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
 
+#include <algorithm>
 #include <cerrno>
+#include <cmath>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,49 +23,81 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kNumbersOfPoint = 4;  // and the metrics behind them
+/// The names of all values, in the order in which they come.
+std::vector<std::string> names_of(const std::vector<trial::CoursePoint>& course) {
+  std::vector<std::string> names;
+  for (const trial::CoursePoint& point : course) {
+    for (const trial::NamedNumber& value : point.values) {
+      if (std::ranges::find(names, value.name) == names.end()) names.push_back(value.name);
+    }
+  }
+  return names;
+}
 
 std::string course_line(const TrainingKey& training, const std::vector<trial::CoursePoint>& course) {
+  const std::vector<std::string> names = names_of(course);
   Json line;
   line["k"] = training.trial.number;
   line["final"] = training.trial.is_final;
   line["started_s"] = encode_number(training.started_s);
+  line["names"] = names;
   Json& points = line["points"] = Json::array();
   for (const trial::CoursePoint& point : course) {
-    Json numbers = Json::array({point.step});
-    for (const double value : {point.train_loss, point.learning_rate, point.validation_loss}) {
-      numbers.push_back(encode_number(value));
+    std::vector<double> values(names.size(), std::nan(""));
+    for (const trial::NamedNumber& value : point.values) {
+      values[static_cast<std::size_t>(std::ranges::find(names, value.name) - names.begin())] = value.value;
     }
-    for (const double value : point.validation_metrics) numbers.push_back(encode_number(value));
+    Json numbers = Json::array({point.step});
+    for (const double value : values) numbers.push_back(encode_number(value));
     points.push_back(std::move(numbers));
   }
   return seal_line(line);
 }
 
-trial::CoursePoint decode_point(const Json& numbers) {
-  if (!numbers.is_array() || numbers.size() < kNumbersOfPoint) {
-    fail_expected("points", "at least four numbers each", numbers);
+/// Older lines name no values: they have those of course_names, or none but the first.
+void read_point(const Json& numbers, Course& course) {
+  if (!numbers.is_array() || numbers.empty() || numbers.size() > 1 + course.names.size()) {
+    fail_expected("points", "a step and a number for each name", numbers);
   }
-  const auto number = [&](std::size_t i) { return decode_number(numbers[i], "points"); };
-  trial::CoursePoint point{decode_integer<std::int64_t>(numbers[0], "points"), number(1), number(2),
-                           number(3)};
-  for (std::size_t i = kNumbersOfPoint; i < numbers.size(); ++i)
-    point.validation_metrics.push_back(number(i));
-  return point;
+  course.steps.push_back(decode_integer<std::int64_t>(numbers[0], "points"));
+  for (std::size_t i = 1; i < numbers.size(); ++i)
+    course.values.push_back(decode_number(numbers[i], "points"));
+  course.values.resize(course.steps.size() * course.names.size(), std::nan(""));
 }
 
-void read_line(std::string_view text, Courses& courses) {
+void read_line(std::string_view text, const std::vector<std::string>& older_names, Courses& courses) {
   const auto line = parse_line(text);
   if (!line) return;
   const auto number = decode_integer<trial::TrialNumber>(member(*line, "k"), "k");
   const TrainingKey training{{number, member(*line, "final") == true},
                              decode_number(member(*line, "started_s"), "started_s")};
-  std::vector<trial::CoursePoint>& course = courses[training];
-  course.clear();
-  for (const Json& numbers : member(*line, "points")) course.push_back(decode_point(numbers));
+  Course course;
+  if (!line->contains("names")) course.names = older_names;
+  for (const Json& name : line->value("names", Json::array())) {
+    if (!name.is_string()) fail_expected("names", "texts", name);
+    course.names.push_back(name);
+  }
+  for (const Json& numbers : member(*line, "points")) read_point(numbers, course);
+  courses[training] = std::move(course);
 }
 
 }  // namespace
+
+double Course::value(std::size_t point, std::string_view name) const {
+  const auto column = static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+  return column < names.size() ? values[point * names.size() + column] : std::nan("");
+}
+
+std::vector<std::string> course_names(const std::vector<trial::Metric>& metrics, const Courses& courses) {
+  std::vector<std::string> names{"train_loss", "learning_rate", "validation_loss"};
+  std::set<std::string> taken{"number", "position", "phase", "step", "trial", names[0], names[1], names[2]};
+  const auto add = [&](const std::string& name) {
+    if (taken.insert(name).second) names.push_back(name);
+  };
+  std::ranges::for_each(trial::course_metrics(metrics), add);
+  for (const auto& [training, course] : courses) std::ranges::for_each(course.names, add);
+  return names;
+}
 
 void append_course(const RunPaths& paths, int rank, const TrainingKey& training,
                    const std::vector<trial::CoursePoint>& course) {
@@ -78,7 +113,8 @@ void append_course(const RunPaths& paths, int rank, const TrainingKey& training,
   if (const int closed = close_file(std::move(file))) fail_system("write", path, "close", closed);
 }
 
-Courses read_courses(const RunPaths& paths) {
+Courses read_courses(const RunPaths& paths, const std::vector<trial::Metric>& metrics) {
+  const std::vector<std::string> older_names = course_names(metrics);
   Courses courses;
   if (!store::exists(paths.courses())) return courses;
   for (const std::filesystem::path& path : list_folder(paths.courses())) {
@@ -87,7 +123,7 @@ Courses read_courses(const RunPaths& paths) {
     for (std::string_view rest = text; !rest.empty();) {
       const std::size_t end = rest.find('\n');
       try {
-        read_line(rest.substr(0, end), courses);
+        read_line(rest.substr(0, end), older_names, courses);
       } catch (const UserError&) {
         // Not ours, or written by another version: no course.
       }

@@ -5,7 +5,11 @@
 #include "store/run_folder/run_folder.hpp"
 
 #include <compare>
+#include <cstddef>
+#include <cstdint>
 #include <map>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace skyline::store {
@@ -16,15 +20,28 @@ struct TrainingKey {
   double started_s = 0;  // TrialTiming
   auto operator<=>(const TrainingKey&) const = default;
 };
-using Courses = std::map<TrainingKey, std::vector<trial::CoursePoint>>;
+/// The points of a training, a column for each name.
+struct Course {
+  std::vector<std::string> names = {};  // of the values
+  std::vector<std::int64_t> steps = {};
+  std::vector<double> values = {};  // [steps, names]; NaN: not measured
+
+  double value(std::size_t point, std::string_view name) const;
+};
+using Courses = std::map<TrainingKey, Course>;
 
 /// Appends the course of a training to courses/RANK.jsonl, which this rank alone writes: one line per
 /// training, with a checksum as in the journal. Not synced: a crash may cost the last ones. @throws Problem
 void append_course(const RunPaths& paths, int rank, const TrainingKey& training,
                    const std::vector<trial::CoursePoint>& course);
 
+/// The names of a run's courses: of what a training reports, whether it did or not, then of all other values.
+/// Names of columns that tables have anyway are left out.
+std::vector<std::string> course_names(const std::vector<trial::Metric>& metrics, const Courses& courses = {});
+
 /// Reads what all ranks of all jobs have appended. A line that does not end, or is damaged, is left out.
+/// @param metrics  of the run
 /// @throws UserError if the folder cannot be read
-Courses read_courses(const RunPaths& paths);
+Courses read_courses(const RunPaths& paths, const std::vector<trial::Metric>& metrics);
 
 }  // namespace skyline::store

@@ -143,34 +143,30 @@ void write_slots(Hdf5Image& image, const std::vector<SlotAccount>& slots) {
       });
 }
 
-void add_point(Table& rows, const CommittedTrial& entry, const trial::CoursePoint& point,
-               const std::vector<std::string>& metrics) {
+void add_point(Table& rows, const CommittedTrial& entry, const Course& course, std::size_t point,
+               const std::vector<std::string>& columns) {
   rows("number", static_cast<std::int64_t>(entry.trial.number));
   rows("position", static_cast<std::int64_t>(entry.position));
   rows("phase", std::string(to_text(entry.trial.phase())));
-  rows("step", point.step);
-  rows("train_loss", point.train_loss);
-  rows("learning_rate", point.learning_rate);
-  rows("validation_loss", point.validation_loss);
-  for (std::size_t i = 0; i < metrics.size(); ++i) {
-    const bool measured = i < point.validation_metrics.size();
-    rows(metrics[i].c_str(), measured ? point.validation_metrics[i] : std::nan(""));
-  }
+  rows("step", course.steps[point]);
+  for (const std::string& column : columns) rows(column, course.value(point, column));
   rows.end_row();
 }
 
 void write_courses(Hdf5Image& image, const trial::CommitLog& committed, const Courses& courses,
-                   const std::vector<std::string>& metrics) {
+                   const std::vector<std::string>& columns) {
   const auto add_points = [&](Table& rows) {
     if (courses.empty()) return;
     for (const trial::SharedTrial& entry : committed) {
       const auto course = courses.find({entry->trial.name(), entry->timing.started_s});
       if (course == courses.end()) continue;
-      for (const trial::CoursePoint& point : course->second) add_point(rows, *entry, point, metrics);
+      for (std::size_t i = 0; i < course->second.steps.size(); ++i) {
+        add_point(rows, *entry, course->second, i, columns);
+      }
     }
   };
   Table::write(
-      image, "course", [&](Table& rows) { add_point(rows, {}, {}, metrics); }, add_points);
+      image, "course", [&](Table& rows) { add_point(rows, {}, {.steps = {0}}, 0, columns); }, add_points);
 }
 
 }  // namespace
@@ -192,7 +188,7 @@ void write_run_tables(const std::filesystem::path& path, const trial::CommitLog&
   image.write_attribute("/", "config", config_text);
   Table::write(image, "trials", trial_columns(own, space.parameters().size()), add_trials);
   write_slots(image, slots);
-  write_courses(image, committed, courses, trial::course_metrics(metrics));
+  write_courses(image, committed, courses, course_names(metrics, courses));
   publish_sealed(image, kTablesFormat);
 }
 

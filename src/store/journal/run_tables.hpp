@@ -41,7 +41,8 @@ struct SlotAccount {
 /// column per parameter, status, reason, one column per metric and computed cost, on_front, and the columns
 /// that trial::for_each_field and for_each_timing name (inherited_from is -1 if from nobody). Data
 /// set "slots" is the account of all jobs, one row per slot of each, one column per member of SlotAccount;
-/// "course" has the points of committed trials, one column per member of CoursePoint.
+/// "course" has the points of committed trials: number, position, phase, step, and one column per name that a
+/// course has.
 /// Root attributes: format, version, skyline_version, config (YAML text). Published whole. @throws Problem
 /// @param on_front  [committed.size()]
 void write_run_tables(const std::filesystem::path& path, const trial::CommitLog& committed,

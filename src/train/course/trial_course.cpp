@@ -12,22 +12,24 @@ constexpr std::size_t kInterval = 2;        // of numbers: interval, steps of th
 }  // namespace
 
 /// NaN stands for metrics that were not measured.
-void TrialCourse::write_point(const trial::CoursePoint& point, std::vector<Number>& numbers) const {
-  std::vector<double> metrics = point.validation_metrics;
+void TrialCourse::write_point(const Point& point, std::vector<Number>& numbers) const {
+  std::vector<double> metrics = point.validation.metrics;
   metrics.resize(metrics_, std::nan(""));
   for (const double value :
-       {static_cast<double>(point.step), point.train_loss, point.learning_rate, point.validation_loss}) {
+       {static_cast<double>(point.step), point.train_loss, point.learning_rate, point.validation.loss}) {
     numbers.push_back({kCourse, value});
   }
   for (const double value : metrics) numbers.push_back({kCourse, value});
 }
 
-trial::CoursePoint TrialCourse::read_point(std::span<const Number> numbers) const {
-  trial::CoursePoint point{static_cast<std::int64_t>(numbers[0].value), numbers[1].value, numbers[2].value,
-                           numbers[3].value};
-  if (std::isnan(point.validation_loss)) return point;
+TrialCourse::Point TrialCourse::read_point(std::span<const Number> numbers) const {
+  Point point{static_cast<std::int64_t>(numbers[0].value),
+              numbers[1].value,
+              numbers[2].value,
+              {.loss = numbers[3].value}};
+  if (std::isnan(point.validation.loss)) return point;
   for (std::size_t i = 0; i < metrics_; ++i) {
-    point.validation_metrics.push_back(numbers[kNumbersOfPoint + i].value);
+    point.validation.metrics.push_back(numbers[kNumbersOfPoint + i].value);
   }
   return point;
 }
@@ -44,13 +46,11 @@ void TrialCourse::add(std::int64_t step, double loss, double learning_rate) {
 }
 
 void TrialCourse::add_score(const Score& score) {
-  trial::CoursePoint& last = open_steps_ == 0 && !points_.empty() ? points_.back() : open_;
-  last.validation_loss = score.loss;
-  last.validation_metrics = score.metrics;
+  (open_steps_ == 0 && !points_.empty() ? points_.back() : open_).validation = score;
 }
 
-std::vector<trial::CoursePoint> TrialCourse::points() const {
-  std::vector<trial::CoursePoint> all = points_;
+std::vector<TrialCourse::Point> TrialCourse::points() const {
+  std::vector<Point> all = points_;
   if (open_steps_ > 0) {
     all.push_back(open_);
     all.back().train_loss /= static_cast<double>(open_steps_);
@@ -60,13 +60,10 @@ std::vector<trial::CoursePoint> TrialCourse::points() const {
 
 void TrialCourse::halve() {
   for (std::size_t i = 0; i < kMostPoints / 2; ++i) {
-    const trial::CoursePoint& first = points_[2 * i];
-    trial::CoursePoint both = points_[2 * i + 1];
+    const Point& first = points_[2 * i];
+    Point both = points_[2 * i + 1];
     both.train_loss = (first.train_loss + both.train_loss) / 2;
-    if (std::isnan(both.validation_loss)) {
-      both.validation_loss = first.validation_loss;
-      both.validation_metrics = first.validation_metrics;
-    }
+    if (std::isnan(both.validation.loss)) both.validation = first.validation;
     points_[i] = both;
   }
   points_.resize(kMostPoints / 2);
@@ -77,7 +74,7 @@ void TrialCourse::save(std::vector<Number>& numbers) const {
   numbers.push_back({kCourse, static_cast<double>(interval_)});
   numbers.push_back({kCourse, static_cast<double>(open_steps_)});
   write_point(open_, numbers);
-  for (const trial::CoursePoint& point : points_) write_point(point, numbers);
+  for (const Point& point : points_) write_point(point, numbers);
 }
 
 bool TrialCourse::load(std::span<const Number> numbers) {

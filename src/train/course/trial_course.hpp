@@ -17,6 +17,12 @@ class TrialCourse {
  public:
   static constexpr std::size_t kMostPoints = 100;
   using Number = trial::TrainingState::Number;
+  struct Point {
+    std::int64_t step = 0;     // the last one that it stands for
+    double train_loss = 0;     // mean over the steps since the point before
+    double learning_rate = 0;  // of the last step
+    Score validation = {};     // since the point before; NaN: not measured
+  };
 
   /// @param metrics  of a score
   explicit TrialCourse(std::size_t metrics) : metrics_(metrics) {}
@@ -26,7 +32,7 @@ class TrialCourse {
   /// The validation score after the last step.
   void add_score(const Score& score);
   /// All points; the last one may stand for fewer steps.
-  std::vector<trial::CoursePoint> points() const;
+  std::vector<Point> points() const;
 
   /// Appends the course so far, and takes it back. Returns false, and changes nothing, if the numbers are no
   /// course.
@@ -35,13 +41,13 @@ class TrialCourse {
 
  private:
   void halve();
-  void write_point(const trial::CoursePoint& point, std::vector<Number>& numbers) const;
-  trial::CoursePoint read_point(std::span<const Number> numbers) const;
+  void write_point(const Point& point, std::vector<Number>& numbers) const;
+  Point read_point(std::span<const Number> numbers) const;
 
   std::size_t metrics_;
 
-  std::vector<trial::CoursePoint> points_;
-  trial::CoursePoint open_;  // its loss is the sum so far
+  std::vector<Point> points_;
+  Point open_;  // its loss is the sum so far
   std::int64_t open_steps_ = 0;
   std::int64_t interval_ = 1;  // steps of a point
 };

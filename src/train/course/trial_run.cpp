@@ -63,13 +63,25 @@ trial::Outcome TrialRun::run() {
   if (leads() && context_.weights().wanted()) {
     context_.weights().keep(learner_->export_tensors());
   }
-  context_.report(course_.points());
+  for (const TrialCourse::Point& point : course_.points()) report(point);
   const double train_loss = recent_loss_sum_ / static_cast<double>(recent_steps_);
   std::vector<double> values = values_of(validation);
   for (const double value : {validation.loss, train_loss, latency_ms}) values.push_back(value);
   for (const double value : values_of(test)) values.push_back(value);
   values.push_back(static_cast<double>(steps_done_));
   return trial::Measurements{std::move(values)};
+}
+
+void TrialRun::report(const TrialCourse::Point& point) {
+  trial::CoursePoint told{point.step,
+                          {{"train_loss", point.train_loss}, {"learning_rate", point.learning_rate}}};
+  if (!std::isnan(point.validation.loss)) {
+    told.values.push_back({"validation_loss", point.validation.loss});
+    for (std::size_t i = 0; i < point.validation.metrics.size(); ++i) {
+      told.values.push_back({"validation_" + setup_.options.metrics[i].name, point.validation.metrics[i]});
+    }
+  }
+  context_.report(std::move(told));
 }
 
 void TrialRun::train() {

@@ -49,6 +49,7 @@ class TrialRun {
   double time_inference(bool& stopped);
   void let_others_measure();
   std::vector<double> values_of(const Score& score) const;
+  void report(const TrialCourse::Point& point);
   void check_held_out(const Score& validation, const Score& test);
 
   /// Chooses the start: a saved state, of an earlier job or of the trial that is continued, if one fits; else

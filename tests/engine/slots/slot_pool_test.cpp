@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -257,9 +258,46 @@ TEST(SlotPool, HoldsTheTimeOfATrialThatWaitsForInheritedWeights) {
   EXPECT_EQ(std::get<trial::Measurements>(collect(pool, 1).at(0).outcome).values.at(0), 0);
 }
 
+TEST(SlotPool, KeepsSomeHundredPointsOfACourseAndAllThatWasMeasured) {
+  ScriptedEvaluator evaluator([](const trial::Trial& t, trial::EvaluationContext& context) -> trial::Outcome {
+    for (std::int64_t step = 1; step <= 1000; ++step) {
+      trial::CoursePoint point{step, {{"reward", static_cast<double>(step)}}};
+      if (step == 513) point.values.push_back({"score", 3});
+      context.report(std::move(point));
+    }
+    if (t.number == 1) return Failure{FailureKind::kDiverged, "the loss is NaN"};
+    return trial::Measurements{{0}};
+  });
+  std::vector<std::vector<trial::CoursePoint>> courses;
+  SlotFiles files;
+  files.courses = [&](const store::TrainingKey&, const std::vector<trial::CoursePoint>& course,
+                      const std::function<void()>& written) {
+    courses.push_back(course);
+    written();
+  };
+  SlotPool pool(pool_of(1), evaluator, std::move(files));
+  for (trial::TrialNumber number = 0; number < 2; ++number) pool.submit(0, {trial_of(number), {}});
+  EXPECT_EQ(collect(pool, 2).size(), 2U);
+  ASSERT_EQ(courses.size(), 2U) << "of a failed trial, too";
+  for (const std::vector<trial::CoursePoint>& course : courses) {
+    EXPECT_GE(course.size(), 100U);
+    EXPECT_LT(course.size(), 200U);
+    EXPECT_EQ(course.back().step, 1000);
+    std::size_t scores = 0;
+    for (const trial::CoursePoint& point : course) {
+      EXPECT_EQ(point.values.at(0).value, point.step);
+      if (point.values.size() < 2) continue;
+      ++scores;
+      EXPECT_EQ(point.values[1].name, "score");
+      EXPECT_NEAR(static_cast<double>(point.step), 513, 16);
+    }
+    EXPECT_EQ(scores, 1U);
+  }
+}
+
 TEST(SlotPool, HandsATrialInWhenItsCourseIsInItsFile) {
   ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
-    context.report({{7, 0.5, 0.1}});
+    context.report({7, {{"train_loss", 0.5}}});
     return trial::Measurements{{0}};
   });
   std::atomic<bool> is_written = false;

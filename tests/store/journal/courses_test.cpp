@@ -1,6 +1,7 @@
 #include "store/journal/courses.hpp"
 
 #include "store/fixtures/scratch_folder.hpp"
+#include "store/journal/journal_line.hpp"
 
 #include <cmath>
 #include <filesystem>
@@ -19,33 +20,58 @@ class CoursesTest : public ::testing::Test {
 
   ScratchFolder folder;
   RunPaths paths{folder.path()};
-  std::vector<trial::CoursePoint> course = {{10, 0.5, 1e-3}, {17, 0.25, 1e-4, 0.3, {0.9, 4}}};
+  std::vector<trial::CoursePoint> course = {
+      {10, {{"train_loss", 0.5}}},
+      {17, {{"reward", 0.25}, {"train_loss", 1e-4}, {"validation_accuracy", 0.9}}}};
+  const std::vector<trial::Metric> metrics{
+      {.name = "validation_loss"}, {.name = "validation_accuracy", .has_course = true}, {.name = "latency_ms"}};
 };
 
 TEST_F(CoursesTest, ComeBackFromTheFilesOfAllRanks) {
   append_course(paths, 0, {{3}, 1.5}, course);
   append_course(paths, 2, {{3, true}, 7}, {course[1]});
   append_course(paths, 0, {{4}, 2}, {});
-  const Courses courses = read_courses(paths);
+  const Courses courses = read_courses(paths, metrics);
   ASSERT_EQ(courses.size(), 3U);
-  ASSERT_EQ(courses.at({{3}, 1.5}).size(), 2U);
-  EXPECT_EQ(courses.at({{3}, 1.5})[0].step, 10);
-  EXPECT_EQ(courses.at({{3}, 1.5})[0].train_loss, 0.5);
-  EXPECT_TRUE(std::isnan(courses.at({{3}, 1.5})[0].validation_loss));
-  const trial::CoursePoint& last = courses.at({{3, true}, 7}).at(0);
-  EXPECT_EQ(last.learning_rate, 1e-4);
-  EXPECT_EQ(last.validation_loss, 0.3);
-  EXPECT_EQ(last.validation_metrics, (std::vector<double>{0.9, 4}));
+  const Course& both = courses.at({{3}, 1.5});
+  EXPECT_EQ(both.steps, (std::vector<std::int64_t>{10, 17}));
+  EXPECT_EQ(both.value(0, "train_loss"), 0.5);
+  EXPECT_TRUE(std::isnan(both.value(0, "reward")));
+  EXPECT_EQ(both.value(1, "reward"), 0.25);
+  EXPECT_TRUE(std::isnan(both.value(1, "validation_loss")));
+  EXPECT_EQ(courses.at({{3, true}, 7}).value(0, "validation_accuracy"), 0.9);
+  EXPECT_TRUE(courses.at({{4}, 2}).steps.empty());
+}
+
+TEST_F(CoursesTest, HaveTheNamesOfTrainingsFirstAndThenAllOthers) {
+  append_course(paths, 0, {{3}, 1.5}, {{1, {{"step", 3}, {"reward", 1}, {"validation_accuracy", 0.9}}}});
+  EXPECT_EQ(course_names(metrics, read_courses(paths, metrics)),
+            (std::vector<std::string>{"train_loss", "learning_rate", "validation_loss", "validation_accuracy",
+                                      "reward"}));
+}
+
+TEST_F(CoursesTest, OfEarlierVersionsHaveTheirValuesInTheOrderOfTheRunsMetrics) {
+  append_course(paths, 0, {{3}, 1.5}, course);
+  const auto file = paths.courses() / "0.jsonl";
+  auto line = nlohmann::ordered_json{{"k", 4}, {"final", false}, {"started_s", 2.5}};
+  line["points"] = {{10, 0.5, 1e-3, "nan"}, {17, 0.25, 1e-4, 0.3, 0.9}};
+  std::ofstream(file, std::ios::app) << seal_line(line);
+  const Course& old = read_courses(paths, metrics).at({{4}, 2.5});
+  EXPECT_EQ(old.value(0, "train_loss"), 0.5);
+  EXPECT_EQ(old.value(1, "learning_rate"), 1e-4);
+  EXPECT_EQ(old.value(1, "validation_loss"), 0.3);
+  EXPECT_TRUE(std::isnan(old.value(0, "validation_accuracy")));
+  EXPECT_EQ(old.value(1, "validation_accuracy"), 0.9);
 }
 
 TEST_F(CoursesTest, OfSeveralTrainingsOfATrialAreToldApartWhicheverRankTrained) {
   append_course(paths, 1, {{5, true}, 0.1 + 0.2}, course);
   append_course(paths, 0, {{5, true}, 20}, {course[1]});
   append_course(paths, 0, {{5, true}, 20}, course);
-  const Courses courses = read_courses(paths);
+  const Courses courses = read_courses(paths, metrics);
   EXPECT_EQ(courses.size(), 2U);
-  EXPECT_EQ(courses.at({{5, true}, 0.1 + 0.2}).size(), 2U);
-  EXPECT_EQ(courses.at({{5, true}, 20}).size(), 2U);
+  EXPECT_EQ(courses.at({{5, true}, 0.1 + 0.2}).steps.size(), 2U);
+  EXPECT_EQ(courses.at({{5, true}, 20}).steps.size(), 2U);
 }
 
 TEST_F(CoursesTest, SurviveALineThatDoesNotEnd) {
@@ -55,14 +81,14 @@ TEST_F(CoursesTest, SurviveALineThatDoesNotEnd) {
   std::filesystem::resize_file(file, std::filesystem::file_size(file) - 20);
   append_course(paths, 0, {{3}, 1}, course);
   std::ofstream(file, std::ios::app) << "no course\n[1]\n";
-  const Courses courses = read_courses(paths);
+  const Courses courses = read_courses(paths, metrics);
   EXPECT_EQ(courses.size(), 2U);
   EXPECT_TRUE(courses.contains({{1}, 1}));
   EXPECT_TRUE(courses.contains({{3}, 1}));
 }
 
 TEST_F(CoursesTest, AreNoneWhereThereIsNoFolder) {
-  EXPECT_TRUE(read_courses({folder / "elsewhere"}).empty());
+  EXPECT_TRUE(read_courses({folder / "elsewhere"}, metrics).empty());
 }
 
 }  // namespace

@@ -19,6 +19,8 @@ namespace {
 using skyline::testing::sample_space;
 using skyline::testing::ScratchFolder;
 using skyline::testing::user_error_of;
+using ::testing::ElementsAre;
+using ::testing::IsNan;
 
 trial::CommitLog sample_log(const space::SearchSpace& space, std::size_t count) {
   return skyline::testing::commit_log_of(skyline::testing::sample_trials(space, count));
@@ -87,10 +89,11 @@ TEST_F(RunTables, HaveTheCoursesOfCommittedTrials) {
     full.timing.started_s += 30;
   }
   const double first_s = trials[3].timing.started_s;
-  const Courses courses{{{{1, true}, first_s}, {{10, 0.5, 1e-3}, {20, 0.25, 1e-3}}},
-                        {{{1, true}, first_s + 10}, {{7, 1, 1}}},  // its result was lost
-                        {{{1, true}, first_s + 30}, {{40, 0.125, 1e-3}}},
-                        {{{99}, 0}, {{10, 1, 1}}}};
+  const std::vector<std::string> names{"train_loss", "reward"};
+  const Courses courses{{{{1, true}, first_s}, {names, {10, 20}, {0.5, 7, 0.25, 8}}},
+                        {{{1, true}, first_s + 10}, {names, {7}, {1, 1}}},  // its result was lost
+                        {{{1, true}, first_s + 30}, {{"train_loss"}, {40}, {0.125}}},
+                        {{{99}, 0}, {names, {10}, {1, 1}}}};
   write_run_tables(path, skyline::testing::commit_log_of(trials), std::vector<bool>(5), metrics, space, "",
                    {}, courses);
   const std::string file = read_file(path);
@@ -99,6 +102,7 @@ TEST_F(RunTables, HaveTheCoursesOfCommittedTrials) {
   EXPECT_EQ(reader.numbers("course", "position"), (std::vector<double>{3, 3, 4}));
   EXPECT_EQ(reader.numbers("course", "step"), (std::vector<double>{10, 20, 40}));
   EXPECT_EQ(reader.numbers("course", "train_loss"), (std::vector<double>{0.5, 0.25, 0.125}));
+  EXPECT_THAT(reader.numbers("course", "reward"), ElementsAre(7, 8, IsNan()));
 }
 
 TEST_F(RunTables, OfAnotherVersionAreRefused) {

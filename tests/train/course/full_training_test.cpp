@@ -111,10 +111,12 @@ TEST(FullTraining, KeepsTheWeightsOfItsBestEpoch) {
   EpochChoice choice(1, MetricKind::Better::kHigher);
   double epoch = 0;
   for (const trial::CoursePoint& point : best.course) {
-    if (std::isnan(point.validation_loss)) continue;
-    if (choice.judge(point.step, {point.validation_metrics, point.validation_loss})) {
+    const double loss = test::value_of(point, "validation_loss");
+    const double accuracy = test::value_of(point, "validation_accuracy");
+    if (std::isnan(loss)) continue;
+    if (choice.judge(point.step, {{accuracy}, loss})) {
       epoch = static_cast<double>(point.step) / kStepsOfEpoch;
-      EXPECT_LE(point.validation_metrics.front(), best.accuracy);
+      EXPECT_LE(accuracy, best.accuracy);
     }
   }
   EXPECT_EQ(best.steps, 6 * kStepsOfEpoch);

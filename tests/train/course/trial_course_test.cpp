@@ -22,7 +22,7 @@ TEST(TrialCourse, HasAPointForEachOfFewSteps) {
   EXPECT_EQ(points[4].step, 5);
   EXPECT_EQ(points[4].train_loss, 5);
   EXPECT_EQ(points[4].learning_rate, -5);
-  EXPECT_TRUE(std::isnan(points[4].validation_loss));
+  EXPECT_TRUE(std::isnan(points[4].validation.loss));
 }
 
 TEST(TrialCourse, HasAtMostAHundredPointsThatCoverAllSteps) {
@@ -32,7 +32,7 @@ TEST(TrialCourse, HasAtMostAHundredPointsThatCoverAllSteps) {
     EXPECT_GE(points.size(), static_cast<std::size_t>(std::min<std::int64_t>(steps, 50))) << steps;
     EXPECT_EQ(points.back().step, steps);
     std::int64_t before = 0;
-    for (const trial::CoursePoint& point : points) {
+    for (const TrialCourse::Point& point : points) {
       EXPECT_NEAR(point.train_loss, static_cast<double>(before + 1 + point.step) / 2, 1e-9);
       EXPECT_EQ(point.learning_rate, -static_cast<double>(point.step));
       before = point.step;
@@ -49,16 +49,16 @@ TEST(TrialCourse, KeepsScoresWhenPointsBecomeOne) {
   course.add_score({{0.875, 4}, 0.25});
   const auto points = course.points();
   EXPECT_EQ(points[4].step, 10);
-  EXPECT_EQ(points[4].validation_loss, 0.5);
-  EXPECT_EQ(points[4].validation_metrics, (std::vector<double>{0.75, 3}));
-  EXPECT_EQ(points.back().validation_metrics, (std::vector<double>{0.875, 4}));
+  EXPECT_EQ(points[4].validation.loss, 0.5);
+  EXPECT_EQ(points[4].validation.metrics, (std::vector<double>{0.75, 3}));
+  EXPECT_EQ(points.back().validation.metrics, (std::vector<double>{0.875, 4}));
 
   std::vector<TrialCourse::Number> numbers;
   course.save(numbers);
   TrialCourse again(2);
   ASSERT_TRUE(again.load(numbers));
-  EXPECT_EQ(again.points()[4].validation_metrics, points[4].validation_metrics);
-  EXPECT_TRUE(again.points()[5].validation_metrics.empty());
+  EXPECT_EQ(again.points()[4].validation.metrics, points[4].validation.metrics);
+  EXPECT_TRUE(again.points()[5].validation.metrics.empty());
 }
 
 TEST(TrialCourse, GoesOnFromWhatWasSaved) {
