@@ -49,9 +49,6 @@ class Environment {
   const NodePlace& place() const { return place_; }
   /// Host names of all ranks, by world rank; the same on every rank.
   const std::vector<std::string>& hosts() const { return hosts_; }
-  /// Replaces place().processors; for a rank that is bound near a device. @param processors  ascending, not
-  /// empty
-  void use_processors(std::vector<int> processors) { place_.processors = std::move(processors); }
   /// Whether threads other than the main one may communicate too, each on a communicator of its own.
   virtual bool threads_may_communicate() const = 0;
   /// Collective: a mailbox for threads other than the main one. Nothing if there is no other rank, or if

@@ -45,17 +45,17 @@ Seconds start_clock(comm::Communicator& world, const std::optional<store::Journa
   return Seconds(earlier_jobs_s);
 }
 
-SlotPoolOptions slot_options(comm::Environment& environment, const SearchTask& task, const RunFiles& files,
-                             std::size_t slots) {
+SlotPoolOptions slot_options(int rank, const SearchTask& task, const RunFiles& files,
+                             const trial::Place& place, std::size_t slots) {
   SlotPoolOptions options{.engine = task.options};
-  options.rank = environment.world().rank();
+  options.rank = rank;
+  options.place = place;
   options.slots = slots;
   options.metrics = files.header.metrics;
   options.needed = task.objectives.measured_needed();
   // A slot of several threads is left to the system: a binding would be inherited by all of them. So are
   // slots that wait for a device most of the time.
-  const bool binds = task.options.threads_per_slot == 1 && task.evaluator.slots() == 0;
-  if (binds) options.processors = environment.place().processors;
+  options.binds = task.options.threads_per_slot == 1 && task.evaluator.slots() == 0;
   return options;
 }
 
@@ -240,20 +240,25 @@ RunResult run_job(comm::Environment& environment, const SearchTask& task, const 
   const log::Background background;
   comm::Communicator& world = environment.world();
   const EngineOptions& options = task.options;
-  const std::size_t own = own_slots(environment, options, task.evaluator);
-  const RankTable ranks = exchange_ranks(environment, own, fingerprint(task.space, files.header, options));
+  trial::Place place = task.evaluator.place(task.place);
+  place.timeout_s = options.trial_timeout_s;
+  const std::size_t processors = place.processors.size();
+  const std::size_t own = own_slots(world, processors, options, task.evaluator);
+  const RankTable ranks =
+      exchange_ranks(environment, own, processors, fingerprint(task.space, files.header, options));
   const SuspectTrials suspects = find_suspects(world, files.paths, options.resume);
   const Seconds earlier = start_clock(world, replay);
   const Steady::time_point started = Steady::now();
 
-  SlotPoolOptions pool = slot_options(environment, task, files, own);
+  SlotPoolOptions pool = slot_options(world.rank(), task, files, place, own);
   pool.run_started = started - std::chrono::duration_cast<Steady::duration>(earlier);
   const auto running = std::make_shared<store::RunningTrials>(
       files.paths, world.rank(), own, comm::share(world, to_hex(random_token())), options.oom_kills);
   const auto checkpoints =
       std::make_shared<CheckpointFolder>(files, options.checkpoints, options.resume, world.rank(), running);
   const auto results = std::make_shared<ResultKeeper>(files, task.space, world.rank(), options);
-  const std::unique_ptr<GroupHub> groups = GroupHub::make(environment, task.evaluator.forms_groups());
+  const std::unique_ptr<GroupHub> groups =
+      GroupHub::make(environment, task.evaluator.forms_groups(), place, pool.binds);
   pool.groups = groups.get();
   const std::shared_ptr<RecentWeights> recent =
       options.inherit ? std::make_shared<RecentWeights>(options.recent_weights_bytes) : nullptr;

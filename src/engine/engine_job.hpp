@@ -32,6 +32,7 @@ struct SearchTask {
   SearcherMaker search;         // rank 0's
   SearcherMaker full_training;  // of the front, after the search; empty: none
   EngineOptions options;
+  trial::Place place = {};  // of this rank, but for what the evaluator has chosen
 };
 
 /// The ways in which a job may end before its run.

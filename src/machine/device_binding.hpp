@@ -59,11 +59,6 @@ void for_each_field(RankView& view, Visitor& visit) {
         view.nv_switches);
 }
 
-template <typename Visitor>
-void for_each_field(RankBinding& binding, Visitor& visit) {
-  visit(binding.device, binding.processors);
-}
-
 /// Binds each rank of a node to a device, all devices as evenly as the ranks' lists allow, whatever started
 /// the ranks and whether each sees one device or all. Of equal choices a rank gets a device near its
 /// processors, then the first one in bus order, so that rank i of n gets device i of n. Its processors are

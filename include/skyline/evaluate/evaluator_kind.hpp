@@ -13,10 +13,6 @@
 #include <string_view>
 #include <vector>
 
-namespace skyline::comm {
-class Environment;
-}
-
 namespace skyline::evaluate {
 
 /// kNone: uses no device. kAuto: a GPU where the rank has one that can be used, else the CPU.
@@ -37,13 +33,25 @@ struct EvaluatorNeeds {
   DeviceChoice device = DeviceChoice::kNone;
 };
 
+/// The ranks of a job, which make their evaluators at the same time. Used by the main thread of each.
+class Ranks {
+ public:
+  virtual ~Ranks() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  /// Collective: gives every rank's text to all of them, by rank. A text has at most 1 MiB. Where one rank
+  /// may find that it cannot go on, all exchange their problems, so that all end alike.
+  virtual std::vector<std::string> exchange(const std::string& mine) = 0;
+};
+
 /// The services of a run for its evaluator.
 struct EvaluatorServices {
   std::shared_ptr<const store::Dataset> dataset;  // nullptr: the configuration gives a shape alone
   store::SplitIndices split;                      // of its training set; empty without one
   Normalization normalization = Normalization::kStandard;
   std::vector<std::string> wanted = {};  // the metrics that objectives and constraints use
-  comm::Environment* job = nullptr;      // the ranks that evaluate; nullptr: this process only predicts costs
+  Ranks* ranks = nullptr;                // nullptr: this process is in no job, and only predicts costs
+  trial::Place place = {};               // of this rank
   bool evaluates = true;                 // this rank; else it only predicts costs
   std::string begun_on = {};  // rank 0: Evaluator::device() when the run began; empty: not known, or now
   std::optional<std::size_t> slots = {};  // of this rank, if the user says it
@@ -70,7 +78,7 @@ struct EvaluatorKind {
   std::vector<std::string> searchable = {};
   /// Here and below, the section is complete: keys->complete(...).
   std::function<EvaluatorNeeds(const ConfigNode& section)> needs;
-  /// Collective over the ranks of the job, if there is one. The job outlives the evaluator.
+  /// Collective over the ranks, if there are any; they are there during the call alone.
   /// @throws UserError, on one rank or all, if what the section asks for is not there
   std::function<std::unique_ptr<trial::Evaluator>(const ConfigNode& section,
                                                   const EvaluatorServices& services)>

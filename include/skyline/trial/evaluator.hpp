@@ -1,5 +1,6 @@
 #pragma once
 
+#include "skyline/trial/place.hpp"
 #include "skyline/trial/trial.hpp"
 #include "skyline/trial/trial_group.hpp"
 
@@ -109,6 +110,8 @@ class EvaluationContext {
   /// The group if trial.members > 1: evaluate is then called once for each member, at the same time, and only
   /// member 0's context saves, inherits and keeps; else nullptr.
   virtual TrialGroup* group() = 0;
+  /// Where this member of the trial runs. Nothing of a result may depend on it.
+  virtual Place place() const { return {}; }
   /// The evaluator fills in train_s, validate_s and latency_s, without waits (TrialWait). The rest of its
   /// time counts as set-up; if it fills in nothing, all of it counts as training.
   virtual TrialTiming& timing() = 0;
@@ -152,6 +155,9 @@ class Evaluator {
   /// How many trials a rank is to have at hand at once, where its processors do not say: one that shares a
   /// device decides itself how many of them it lets train. 0: as many as the processors allow.
   virtual std::size_t slots() const { return 0; }
+  /// Where trials of this rank run, if the evaluator has chosen more than `rank` says: a device, processors
+  /// near it, the share of memory that a trial has.
+  virtual Place place(Place rank) const { return rank; }
   /// The kind of device that all ranks evaluate on, "cpu" or "gpu"; empty: results do not depend on it. A run
   /// goes on with the kind that it began on.
   virtual std::string device() const { return {}; }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "skyline/trial/place.hpp"
 #include "skyline/trial/trial.hpp"
 
 #include <algorithm>
@@ -29,8 +30,8 @@ class GroupAborted : public std::exception {
 /// along a fixed tree, so that results are the same bits wherever the members are.
 ///
 /// All members call the same operations in the same order, each from its own thread. Every wait sleeps or
-/// polls with a bounded pause, and throws GroupAborted when a member has aborted or has been silent for too
-/// long.
+/// polls with a bounded pause, and throws GroupAborted when a member has aborted, or a rank has shown no life
+/// for 300 s. A member may be slow: its rank shows life meanwhile.
 class TrialGroup {
  public:
   /// A nonblocking operation; its values must live until it is complete, or the group is aborted.
@@ -45,6 +46,9 @@ class TrialGroup {
   virtual ~TrialGroup() = default;
   virtual std::size_t members() const = 0;
   virtual std::size_t member() const = 0;  // of this thread; member 0 leads: it saves, reports and measures
+
+  /// Where a member runs: members know each other's places without a message. Any thread.
+  virtual Place place_of(std::size_t /*member*/) const { return {}; }
 
   /// Every member gets the sum of all members' values. `values` has the same size everywhere.
   virtual std::unique_ptr<Operation> all_reduce(std::span<float> values) = 0;

@@ -15,6 +15,7 @@
 #include "core/log.hpp"
 #include "engine/engine_job.hpp"
 #include "engine/loop/front_training.hpp"
+#include "evaluate/job_ranks.hpp"
 #include "machine/node.hpp"
 #include "store/journal/journal.hpp"
 #include "store/publish/patience.hpp"
@@ -127,7 +128,9 @@ std::unique_ptr<trial::Evaluator> make_evaluator(comm::Environment& environment,
                                                  const engine::EngineOptions& options, bool evaluates,
                                                  const std::string& begun_on) {
   evaluate::EvaluatorServices services = config.services();
-  services.job = &environment;
+  evaluate::JobRanks ranks(environment);
+  services.ranks = &ranks;
+  services.place = evaluate::place_of(environment);
   services.evaluates = evaluates;
   services.slots = options.slots;
   services.begun_on = begun_on;
@@ -217,7 +220,8 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
                                 return searcher;
                               },
                           .full_training = {},
-                          .options = engine_options(arguments, config)};
+                          .options = engine_options(arguments, config),
+                          .place = evaluate::place_of(environment)};
   if (const std::optional<trial::Budget> budget = config.final_budget()) {
     const std::size_t most_tied = config.sections.final_training->most_tied;
     task.full_training = [budget, most_tied,

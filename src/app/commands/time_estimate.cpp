@@ -7,6 +7,7 @@
 #include "comm/environment.hpp"
 #include "core/backoff.hpp"
 #include "core/text/wording.hpp"
+#include "evaluate/job_ranks.hpp"
 #include "report/text/text_table.hpp"
 
 #include <algorithm>
@@ -81,7 +82,9 @@ class TimeEstimate {
   explicit TimeEstimate(const RunConfig& config)
       : config_(config), job_(comm::make_local_environment()), trials_(sampled()) {
     evaluate::EvaluatorServices services = config.services();
-    services.job = job_.get();
+    evaluate::JobRanks ranks(*job_);
+    services.ranks = &ranks;
+    services.place = evaluate::place_of(*job_);
     store::SplitIndices& split = services.split;
     scored_share_ = thin_out(split.scored.empty() ? split.validation : split.scored);
     evaluator_ = config.make_evaluator(services);

@@ -35,31 +35,31 @@ std::uint64_t fingerprint(const space::SearchSpace& space, const store::JournalH
   return stable_hash64(text);
 }
 
-std::size_t own_slots(comm::Environment& environment, const EngineOptions& options,
+std::size_t own_slots(const comm::Communicator& world, std::size_t processors, const EngineOptions& options,
                       const trial::Evaluator& evaluator) {
   if (options.threads_per_slot < 1) {
     throw UserError("threads per slot: expected at least 1, got " + std::to_string(options.threads_per_slot));
   }
   if (options.slots && *options.slots == 0) throw UserError("slots of a rank: expected at least 1, got 0");
   if (options.coordinator_only) {
-    if (environment.world().size() == 1) {
+    if (world.size() == 1) {
       throw UserError("a rank 0 that coordinates only needs at least 2 ranks, got 1");
     }
-    if (environment.world().rank() == 0) return 0;
+    if (world.rank() == 0) return 0;
   }
   if (options.slots) return *options.slots;
   if (const std::size_t slots = evaluator.slots(); slots > 0) return slots;
-  const std::size_t processors = environment.place().processors.size();
   const auto threads = static_cast<std::size_t>(options.threads_per_slot);
   return std::max<std::size_t>(1, processors / threads);
 }
 
-RankTable exchange_ranks(comm::Environment& environment, std::size_t slots, std::uint64_t fingerprint) {
+RankTable exchange_ranks(comm::Environment& environment, std::size_t slots, std::size_t processors,
+                         std::uint64_t fingerprint) {
   comm::Communicator& world = environment.world();
   RankTable table;
   table.groups_span = environment.threads_may_communicate();
   table.hosts = environment.hosts();
-  const RankOffer mine{slots, environment.place().processors.size(), fingerprint};
+  const RankOffer mine{slots, processors, fingerprint};
   for (const RankOffer& offer : comm::gather(world, mine)) {
     if (offer.fingerprint != fingerprint) {
       const std::size_t rank = table.slots.size();

@@ -2,6 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
+#include "comm/agreement.hpp"
+
 #include <algorithm>
 #include <exception>
 #include <thread>
@@ -35,6 +37,12 @@ class GroupHub::View final : public trial::TrialGroup {
 
   std::size_t members() const override { return exchange_->place().members; }
   std::size_t member() const override { return member_; }
+  trial::Place place_of(std::size_t member) const override {
+    const GroupPlace& group = exchange_->place();
+    const std::size_t index = group.rank_of(member);
+    return place_of_thread(hub_.places_.at(static_cast<std::size_t>(group.first_rank) + index), hub_.binds_,
+                           member - group.first_member(index));
+  }
 
   std::unique_ptr<Operation> all_reduce(std::span<float> values) override {
     return post(GroupCall::kAllReduce, std::as_writable_bytes(values));
@@ -80,15 +88,29 @@ class GroupHub::View final : public trial::TrialGroup {
   std::size_t member_;
 };
 
-GroupHub::GroupHub(std::unique_ptr<comm::Mailbox> mailbox, std::vector<std::string> hosts,
+trial::Place place_of_thread(trial::Place rank, bool binds, std::size_t thread) {
+  if (binds && !rank.processors.empty()) {
+    rank.processors = {rank.processors[thread % rank.processors.size()]};
+  }
+  return rank;
+}
+
+GroupHub::GroupHub(std::unique_ptr<comm::Mailbox> mailbox, std::vector<trial::Place> places, bool binds,
                    std::chrono::milliseconds silence)
-    : mailbox_(std::move(mailbox)), hosts_(std::move(hosts)), silence_(silence) {}
+    : mailbox_(std::move(mailbox)), places_(std::move(places)), binds_(binds), silence_(silence) {}
 
 GroupHub::~GroupHub() = default;
 
-std::unique_ptr<GroupHub> GroupHub::make(comm::Environment& environment, bool forms_groups) {
-  auto mailbox = forms_groups ? environment.make_mailbox() : nullptr;
-  return std::make_unique<GroupHub>(std::move(mailbox), environment.hosts(), kSilence);
+std::unique_ptr<GroupHub> GroupHub::make(comm::Environment& environment, bool forms_groups,
+                                         const trial::Place& place, bool binds) {
+  comm::Communicator& world = environment.world();
+  std::unique_ptr<comm::Mailbox> mailbox;
+  std::vector<trial::Place> places;
+  if (forms_groups) {
+    mailbox = environment.make_mailbox();
+    places = comm::share(world, comm::gather(world, place));
+  }
+  return std::make_unique<GroupHub>(std::move(mailbox), std::move(places), binds, kSilence);
 }
 
 std::vector<std::unique_ptr<trial::TrialGroup>> GroupHub::join(const GroupPlace& place) {
@@ -221,7 +243,7 @@ void GroupHub::deliver(comm::Message message) {
 std::string GroupHub::name_of(int rank) const {
   const int named = mailbox_ ? rank : 0;
   const auto index = static_cast<std::size_t>(named);
-  return "rank " + std::to_string(named) + (index < hosts_.size() ? ", " + hosts_[index] : "");
+  return "rank " + std::to_string(named) + (index < places_.size() ? ", " + places_[index].host : "");
 }
 
 void GroupHub::report_fault(const std::string& what) {

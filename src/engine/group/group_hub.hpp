@@ -21,19 +21,25 @@
 
 namespace skyline::engine {
 
+/// Where the thread of that number on a rank runs: slots, and members of a group, are bound to the rank's
+/// processors in turn, or use all of them.
+trial::Place place_of_thread(trial::Place rank, bool binds, std::size_t thread);
+
 /// Makes the groups of this rank's members, one after the other. Outlives the groups; any thread.
 class GroupHub {
  public:
   /// @param mailbox  nothing: groups stay on this rank
-  /// @param hosts  host names of all ranks, for messages
+  /// @param places  of all ranks
+  /// @param binds   the members of a rank are bound to its processors in turn
   /// @param silence  how long members wait for a rank of which they hear nothing, not even show_life(),
   ///                 before they give the trial up
-  GroupHub(std::unique_ptr<comm::Mailbox> mailbox, std::vector<std::string> hosts,
+  GroupHub(std::unique_ptr<comm::Mailbox> mailbox, std::vector<trial::Place> places, bool binds,
            std::chrono::milliseconds silence);
   /// Collective: makes a hub with a silence of 300 s.
   /// @param forms_groups  whether there will be groups of several members; if not, ranks cannot reach each
   /// other
-  static std::unique_ptr<GroupHub> make(comm::Environment& environment, bool forms_groups);
+  static std::unique_ptr<GroupHub> make(comm::Environment& environment, bool forms_groups,
+                                        const trial::Place& place = {}, bool binds = false);
   ~GroupHub();
 
   /// Whether a group may have members on several ranks.
@@ -84,7 +90,8 @@ class GroupHub {
   void leave();
 
   std::unique_ptr<comm::Mailbox> mailbox_;
-  std::vector<std::string> hosts_;
+  const std::vector<trial::Place> places_;
+  const bool binds_;
   std::chrono::milliseconds silence_;
   std::chrono::steady_clock::time_point shown_;  // when this rank showed life for the last time
 

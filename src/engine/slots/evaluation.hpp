@@ -35,6 +35,7 @@ class MemberContext final : public trial::EvaluationContext {
   trial::TrialState& state() override { return no_state_; }
   trial::TrialWeights& weights() override { return no_weights_; }
   trial::TrialGroup* group() override { return &group_; }
+  trial::Place place() const override { return group_.place_of(group_.member()); }
   trial::TrialTiming& timing() override { return timing_; }
 
  private:

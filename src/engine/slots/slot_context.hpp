@@ -36,14 +36,18 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
   using Tensors = std::vector<trial::NamedTensor>;
 
   /// @param checkpoints  of the slot, for this trial; nullptr: none
-  SlotContext(const std::atomic<bool>& stop, SlotCheckpoints* checkpoints, bool wants_weights,
-              TrialDeadline& deadline)
-      : control_(deadline, &stop), checkpoints_(checkpoints), wants_weights_(wants_weights) {}
+  SlotContext(trial::Place place, const std::atomic<bool>& stop, SlotCheckpoints* checkpoints,
+              bool wants_weights, TrialDeadline& deadline)
+      : place_(std::move(place)),
+        control_(deadline, &stop),
+        checkpoints_(checkpoints),
+        wants_weights_(wants_weights) {}
 
   trial::TrialControl& control() override { return control_; }
   trial::TrialState& state() override { return *this; }
   trial::TrialWeights& weights() override { return *this; }
   trial::TrialGroup* group() override { return group_ ? &*group_ : nullptr; }
+  trial::Place place() const override { return place_; }
   trial::TrialTiming& timing() override { return timing_; }
 
   /// Read when the evaluator asks: a resumed trial needs none.
@@ -84,6 +88,7 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
     if (wants_weights_) kept_ = std::move(weights);
   }
 
+  const trial::Place place_;
   MemberControl control_;
   SlotCheckpoints* checkpoints_;
   bool wants_weights_;

@@ -132,7 +132,7 @@ std::optional<Assignment> SlotPool::State::next(std::size_t slot) {
 void SlotPool::State::serve(std::size_t slot) {
   const SignalStack signals;
   try {
-    const std::vector<int>& processors = options.processors;
+    const std::vector<int> processors = options.binds ? options.place.processors : std::vector<int>();
     if (!processors.empty() && !bind_this_thread(processors[slot % processors.size()])) {
       log::warning("slot " + std::to_string(slot) + " could not be bound to processor " +
                    std::to_string(processors[slot % processors.size()]));
@@ -176,7 +176,8 @@ void SlotPool::State::train(std::size_t slot, const Assignment& assignment, Slot
   const trial::Trial& trial = *assignment.trial;
   const Clock::time_point started = Clock::now();
   begin(slot, trial, true);
-  SlotContext context(stop, checkpoints, static_cast<bool>(files.weights), deadlines[slot]);
+  SlotContext context(place_of_thread(options.place, options.binds, slot), stop, checkpoints,
+                      static_cast<bool>(files.weights), deadlines[slot]);
   trial::TrialTiming& timing = context.timing();
   if (checkpoints != nullptr) {
     const trial::ScopeTimer timer(timing, &trial::TrialTiming::wait_files_s);

@@ -19,6 +19,7 @@ class TimedGroup final : public trial::TrialGroup {
 
   std::size_t members() const override { return group_.members(); }
   std::size_t member() const override { return group_.member(); }
+  trial::Place place_of(std::size_t member) const override { return group_.place_of(member); }
   std::unique_ptr<Operation> all_reduce(std::span<float> values) override {
     return timed(group_.all_reduce(values));
   }

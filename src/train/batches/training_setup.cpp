@@ -1,6 +1,6 @@
 #include "train/batches/training_setup.hpp"
 
-#include "comm/environment.hpp"
+#include "evaluate/job_ranks.hpp"
 #include "train/batches/device_context.hpp"
 #include "train/device/host_accelerator.hpp"
 #include "train/loading/device_choice.hpp"
@@ -28,7 +28,9 @@ std::int64_t steps_for(double epochs, std::size_t samples, std::int64_t batch) {
 TrainingSetup make_setup(comm::Environment& job, TrainingOptions options,
                          std::shared_ptr<const store::Dataset> dataset, store::SplitIndices split,
                          Normalization normalization) {
-  DeviceUse device = choose_device(job, {.choice = options.device}, load_accelerator);
+  evaluate::JobRanks ranks(job);
+  DeviceUse device =
+      choose_device(ranks, evaluate::place_of(job), {.choice = options.device}, load_accelerator);
   if (device.accelerator == nullptr) {
     device = {make_host_accelerator(Kernels::kOwn), 0};
     if (options.precision == Precision::kTf32) options.precision = Precision::kFp32;

@@ -119,6 +119,7 @@ struct DeviceUse {
   std::shared_ptr<Accelerator> accelerator;  // nullptr: the CPU
   int device = 0;                            // of it
   bool on_gpus = false;                      // all ranks that train do so on GPUs
+  std::vector<int> processors = {};          // of this rank, near the device; empty: those that it had
 };
 
 }  // namespace skyline::train

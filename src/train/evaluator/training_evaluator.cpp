@@ -99,6 +99,19 @@ class TrainingEvaluator final : public trial::Evaluator {
 
   std::string device() const override { return setup_.device.on_gpus ? "gpu" : "cpu"; }
 
+  trial::Place place(trial::Place rank) const override {
+    const DeviceUse& use = setup_.device;
+    const auto device = static_cast<std::size_t>(use.device);
+    std::vector<std::string> devices;
+    if (use.accelerator != nullptr) {
+      devices.push_back(device < rank.devices.size() ? rank.devices[device] : std::to_string(use.device));
+    }
+    rank.devices = std::move(devices);
+    if (!use.processors.empty()) rank.processors = use.processors;
+    if (memory_ != nullptr) rank.memory_bytes = memory_->share();
+    return rank;
+  }
+
   bool forms_groups() const override { return setup_.options.group.members != 1U; }
 
   std::exception_ptr fault() override {

@@ -1,7 +1,6 @@
 #include "skyline/core/error.hpp"
 #include "skyline/evaluate/evaluator_kind.hpp"
 
-#include "comm/environment.hpp"
 #include "core/log.hpp"
 #include "core/system/process.hpp"
 #include "train/evaluator/training_evaluator.hpp"
@@ -53,25 +52,25 @@ evaluate::EvaluatorNeeds needs_of(const TrainingOptions& options) {
 }
 
 /// That train on processors.
-std::size_t slots_of_rank(comm::Environment& job, const evaluate::EvaluatorServices& services, int threads) {
+std::size_t slots_of_rank(const evaluate::EvaluatorServices& services, int threads) {
   if (!services.evaluates) return 0;
-  const std::size_t processors = job.place().processors.size();
+  const std::size_t processors = services.place.processors.size();
   return services.slots.value_or(std::max<std::size_t>(1, processors / static_cast<std::size_t>(threads)));
 }
 
 std::unique_ptr<trial::Evaluator> make(TrainingOptions options, const evaluate::EvaluatorServices& services) {
   DeviceUse device;
   std::shared_ptr<const HostMemory> memory;
-  if (services.job != nullptr) {
+  if (services.ranks != nullptr) {
     DeviceWish wish = wish_of(options);
     wish.trains = services.evaluates;
     wish.begun = services.begun_on;
-    const std::size_t slots = slots_of_rank(*services.job, services, options.threads);
-    memory = share_host_memory(*services.job, slots, services.memory_bytes);
-    device = choose_device(*services.job, wish, load_accelerator);
+    const std::size_t slots = slots_of_rank(services, options.threads);
+    memory = share_host_memory(*services.ranks, services.place.node, slots, services.memory_bytes);
+    device = choose_device(*services.ranks, services.place, wish, load_accelerator);
   }
   // Predicting costs needs no device that can do more.
-  if (services.job == nullptr || !services.evaluates) options.precision = Precision::kFp32;
+  if (services.ranks == nullptr || !services.evaluates) options.precision = Precision::kFp32;
   const bool latency = std::ranges::find(services.wanted, "latency_ms") != services.wanted.end();
   return make_training_evaluator(options, services.normalization, services.dataset, services.split, latency,
                                  std::move(device), std::move(memory));

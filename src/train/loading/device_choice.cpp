@@ -2,9 +2,9 @@
 
 #include "skyline/core/error.hpp"
 
-#include "comm/agreement.hpp"
 #include "core/log.hpp"
 #include "core/system/process.hpp"
+#include "evaluate/job_ranks.hpp"
 #include "machine/device_binding.hpp"
 #include "machine/nccl_settings.hpp"
 #include "machine/node.hpp"
@@ -38,17 +38,30 @@ std::string nccl_text(const std::vector<machine::NcclSetting>& settings,
   return text + before;
 }
 
+/// What a rank tells the others, before all plan alike.
+struct RankOffer {
+  machine::RankView view;
+  std::string unusable;  // why its GPU cannot be used; empty: it can, or there is none
+  std::string begun;     // DeviceWish; rank 0's counts
+};
+
+template <typename Visitor>
+void for_each_field(RankOffer& offer, Visitor& visit) {
+  visit(offer.view, offer.unusable, offer.begun);
+}
+
 /// Collective: prepares this process' environment for NCCL; rank 0 logs what each node's ranks are told.
-void prepare_nccl(comm::Environment& environment, const std::string& gpu, const fs::path& root) {
+void prepare_nccl(evaluate::Ranks& ranks, const std::string& host, const std::string& gpu,
+                  const fs::path& root) {
   machine::NcclSurroundings found = machine::read_nccl_surroundings(root);
   found.gpu_name = gpu;
   const std::vector<machine::NcclSetting> settings = machine::choose_nccl_settings(found);
   machine::apply(settings);
-  const std::vector<std::string> texts = comm::gather(environment.world(), nccl_text(settings, found));
+  const std::vector<std::string> hosts = ranks.exchange(host);
+  const std::vector<std::string> texts = ranks.exchange(nccl_text(settings, found));
+  if (ranks.rank() != 0) return;
   std::vector<machine::HostText> by_host;
-  for (std::size_t rank = 0; rank < texts.size(); ++rank) {
-    by_host.push_back({environment.hosts()[rank], texts[rank]});
-  }
+  for (std::size_t rank = 0; rank < texts.size(); ++rank) by_host.push_back({hosts[rank], texts[rank]});
   for (const std::string& line : machine::lines_by_host(by_host)) log::info("NCCL on " + line);
 }
 
@@ -77,48 +90,58 @@ std::string describe_nccl(const std::string& gpu, const fs::path& root) {
   return nccl_text(machine::choose_nccl_settings(found), found);
 }
 
-DeviceUse choose_device(comm::Environment& environment, const DeviceWish& wish, const AcceleratorLoader& load,
-                        const fs::path& root) {
+DeviceUse choose_device(evaluate::Ranks& ranks, const trial::Place& place, const DeviceWish& wish,
+                        const AcceleratorLoader& load, const fs::path& root) {
   if (wish.choice == DeviceChoice::kCpu) return {};
-  comm::Communicator& world = environment.world();
   std::string reason;
   std::shared_ptr<Accelerator> accelerator;
-  std::string unusable;
+  RankOffer mine;
   try {
     if (wish.trains) accelerator = load(reason);
   } catch (const UserError& error) {
-    reason = unusable = error.what();
+    reason = mine.unusable = error.what();
   }
-  const bool refuses = comm::share(world, wish.choice == DeviceChoice::kAuto && wish.begun != "cpu");
-  unusable = refuses ? comm::first_problem(world, unusable) : "";
-  if (!unusable.empty()) {
+  comm::NodePlace node;
+  node.host = place.host;
+  node.node = place.node;
+  node.local_rank = place.node_rank;
+  node.allowed = allowed_processors();
+  mine.view = look_at_devices(node, accelerator.get(), reason, root);
+  mine.view.trains = wish.trains;
+  mine.begun = wish.begun;
+  std::vector<machine::RankView> views;
+  std::string unusable;
+  std::string begun;
+  for (RankOffer& offer : evaluate::exchange(ranks, mine)) {
+    if (views.empty()) begun = offer.begun;
+    if (unusable.empty()) unusable = offer.unusable;
+    views.push_back(std::move(offer.view));
+  }
+  if (!unusable.empty() && wish.choice == DeviceChoice::kAuto && begun != "cpu") {
     throw UserError("`training.device` is auto, and a GPU is there that cannot be used (" + unusable +
                     "): mend that, or choose cpu");
   }
-  machine::RankView mine = look_at_devices(environment.place(), accelerator.get(), reason, root);
-  mine.trains = wish.trains;
-  const std::vector<machine::RankView> ranks = comm::gather(world, mine);
-  DevicePlan plan;
-  if (world.rank() == comm::kCoordinator) plan = plan_devices(wish.choice, wish.begun, wish.groups, ranks);
-  for (const std::string& line : plan.lines) log::info(line);
-  for (const std::string& line : plan.fabric) log::info(line);
-  for (const std::string& warning : plan.warnings) log::warning(warning);
-  plan = comm::share(world, std::move(plan));
+  const DevicePlan plan = plan_devices(wish.choice, begun, wish.groups, views);
+  if (ranks.rank() == 0) {
+    for (const std::string& line : plan.lines) log::info(line);
+    for (const std::string& line : plan.fabric) log::info(line);
+    for (const std::string& warning : plan.warnings) log::warning(warning);
+  }
   if (!plan.problem.empty()) throw UserError(plan.problem);
 
   DeviceUse use;
   use.on_gpus = plan.on_gpus;
   if (!use.on_gpus) return use;
-  const machine::RankBinding& binding = plan.bindings.at(static_cast<std::size_t>(world.rank()));
-  environment.use_processors(binding.processors);
+  const machine::RankBinding& binding = plan.bindings.at(static_cast<std::size_t>(ranks.rank()));
+  use.processors = binding.processors;
   bind_this_thread(binding.processors);  // and with it the threads that libraries start
   std::string gpu;
   if (binding.device >= 0) {
-    gpu = mine.devices[static_cast<std::size_t>(binding.device)].name;
+    gpu = mine.view.devices[static_cast<std::size_t>(binding.device)].name;
     use.accelerator = std::move(accelerator);
     use.device = binding.device;
   }
-  if (wish.groups && world.size() > 1) prepare_nccl(environment, gpu, root);
+  if (wish.groups && ranks.size() > 1) prepare_nccl(ranks, place.host, gpu, root);
   return use;
 }
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "skyline/evaluate/evaluator_kind.hpp"
+
 #include "comm/environment.hpp"
 #include "machine/device_binding.hpp"
 #include "train/device/accelerator.hpp"
@@ -35,12 +37,13 @@ machine::RankView look_at_devices(const comm::NodePlace& place, const Accelerato
 /// What NCCL would be told on this node, and what it was told before. @param gpu  name of this rank's
 std::string describe_nccl(const std::string& gpu, const std::filesystem::path& root);
 
-/// Collective: decides what all ranks train on, moves this rank's processors near its device and prepares
-/// NCCL. Rank 0 logs what was found. Call it before slots start: it changes the environment.
+/// Collective: decides what all ranks train on, binds this thread to processors near its device and prepares
+/// NCCL. Rank 0 logs what was found. Call it before slots start: it changes environment variables.
+/// @param place  of this rank
 /// @param root  of the file system that tells the topology; "/" but for tests
 /// @throws UserError on all ranks if the job cannot start with what they have
-DeviceUse choose_device(comm::Environment& environment, const DeviceWish& wish, const AcceleratorLoader& load,
-                        const std::filesystem::path& root = "/");
+DeviceUse choose_device(evaluate::Ranks& ranks, const trial::Place& place, const DeviceWish& wish,
+                        const AcceleratorLoader& load, const std::filesystem::path& root = "/");
 
 /// What this machine would train on, without starting anything: lines for a person.
 std::vector<std::string> describe_device(const DeviceWish& wish, const AcceleratorLoader& load,

@@ -19,11 +19,6 @@ struct DevicePlan {
   std::vector<std::string> warnings;
 };
 
-template <typename Visitor>
-void for_each_field(DevicePlan& plan, Visitor& visit) {
-  visit(plan.problem, plan.on_gpus, plan.bindings, plan.lines, plan.fabric, plan.warnings);
-}
-
 /// Plans training on GPUs for all ranks, or on the CPU for all: a trial's result must not depend on where it
 /// runs. A resumed run with a free choice keeps the kind of device that it began on, since another kind sums
 /// in another order and gives other results.

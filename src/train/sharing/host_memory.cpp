@@ -2,15 +2,13 @@
 
 #include "skyline/core/error.hpp"
 
-#include "comm/agreement.hpp"
-#include "comm/environment.hpp"
 #include "core/text/hash.hpp"
+#include "evaluate/job_ranks.hpp"
 #include "machine/node.hpp"
 #include "machine/node_tokens.hpp"
 #include "train/sharing/memory_forecast.hpp"
 
 #include <algorithm>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,7 +22,7 @@ using trial::FailureKind;
 constexpr double kUsedShare =
     0.9;  // of what a node has; the rest is for the system and the forecast's errors
 
-/// What each rank tells rank 0, and what rank 0 sees of it.
+/// What each rank tells the others.
 struct RankShare {
   int node = 0;
   std::uint64_t slots = 0;
@@ -51,9 +49,9 @@ Failure too_large(const trial::Trial& trial, const TrainingOptions& options, std
 }
 
 /// Collective. @throws UserError on all ranks
-std::unique_ptr<machine::NodeTokens> open_tokens(comm::Communicator& world, std::size_t tokens,
+std::unique_ptr<machine::NodeTokens> open_tokens(evaluate::Ranks& ranks, std::size_t tokens,
                                                  std::size_t holders) {
-  const std::string name = comm::share(world, "skyline-memory-" + to_hex(random_token()));
+  const std::string name = ranks.exchange("skyline-memory-" + to_hex(random_token())).front();
   std::unique_ptr<machine::NodeTokens> opened;
   std::string problem;
   try {
@@ -61,9 +59,11 @@ std::unique_ptr<machine::NodeTokens> open_tokens(comm::Communicator& world, std:
   } catch (const UserError& error) {
     problem = error.what();
   }
-  problem = comm::first_problem(world, problem);  // now all have opened theirs, or one could not
+  const std::vector<std::string> problems = ranks.exchange(problem);  // now all have opened theirs, or not
   if (opened != nullptr) opened->remove_name();
-  if (!problem.empty()) throw UserError(problem);
+  for (const std::string& each : problems) {
+    if (!each.empty()) throw UserError(each);
+  }
   return opened;
 }
 
@@ -74,29 +74,29 @@ HostMemory::HostMemory(const Plan& plan, std::unique_ptr<machine::NodeTokens> to
 
 HostMemory::~HostMemory() = default;
 
+std::uint64_t HostMemory::share() const {
+  return std::max<std::uint64_t>(1, plan_.node_bytes / tokens_->tokens());
+}
+
 trial::Outcome HostMemory::train(const trial::Trial& trial, const TrainingOptions& options,
                                  trial::EvaluationContext& context,
                                  const std::function<trial::Outcome()>& attempt) const {
   const std::uint64_t needed = predict_host_bytes(trial.architecture().network(), options, trial.members);
   if (needed > plan_.most_bytes) return too_large(trial, options, needed, plan_.most_bytes);
   if (context.group() != nullptr) return attempt();
-  const std::uint64_t share = std::max<std::uint64_t>(1, plan_.node_bytes / tokens_->tokens());
   const auto take = [&] {
     const trial::TrialWait wait(context);
-    return tokens_->take((needed + share - 1) / share, [&] { return context.control().stop_requested(); });
+    return tokens_->take((needed + share() - 1) / share(),
+                         [&] { return context.control().stop_requested(); });
   };
   const auto hold = take();
   if (!hold) return Failure{FailureKind::kStopped, "stopped on request while it waited for memory"};
   return attempt();
 }
 
-std::unique_ptr<HostMemory> share_host_memory(comm::Environment& job, std::size_t slots,
+std::unique_ptr<HostMemory> share_host_memory(evaluate::Ranks& ranks, int node, std::size_t slots,
                                               std::optional<std::uint64_t> given) {
-  comm::Communicator& world = job.world();
-  const int node = job.place().node;
-  std::vector<RankShare> all = comm::gather(world, RankShare{node, slots, bytes_of_machine()});
-  all.resize(static_cast<std::size_t>(world.size()));
-  wait(*world.broadcast(std::as_writable_bytes(std::span(all)), 0));
+  const std::vector<RankShare> all = evaluate::exchange(ranks, RankShare{node, slots, bytes_of_machine()});
   std::uint64_t least = all.front().bytes;
   std::uint64_t node_slots = 0;
   std::uint64_t node_ranks = 0;
@@ -114,7 +114,7 @@ std::unique_ptr<HostMemory> share_host_memory(comm::Environment& job, std::size_
   }
   const HostMemory::Plan plan{bytes - kRestingBytes, bytes - std::min(bytes, node_ranks * kRestingBytes)};
   return std::make_unique<HostMemory>(plan,
-                                      open_tokens(world, std::max<std::uint64_t>(1, node_slots), slots));
+                                      open_tokens(ranks, std::max<std::uint64_t>(1, node_slots), slots));
 }
 
 }  // namespace skyline::train

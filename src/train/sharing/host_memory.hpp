@@ -11,8 +11,8 @@
 #include <memory>
 #include <optional>
 
-namespace skyline::comm {
-class Environment;
+namespace skyline::evaluate {
+class Ranks;
 }
 namespace skyline::machine {
 class NodeTokens;
@@ -37,6 +37,9 @@ class HostMemory {
   HostMemory(const Plan& plan, std::unique_ptr<machine::NodeTokens> tokens);
   ~HostMemory();
 
+  /// Bytes of this node that a slot has.
+  std::uint64_t share() const;
+
   /// Trains when there is room. Members of a group are not held back, so that no two groups wait for each
   /// other. Waiting counts as such.
   trial::Outcome train(const trial::Trial& trial, const TrainingOptions& options,
@@ -48,11 +51,11 @@ class HostMemory {
   std::unique_ptr<machine::NodeTokens> tokens_;
 };
 
-/// Collective over the ranks of the job.
-/// @param slots  of this rank
+/// Collective.
+/// @param node, slots  of this rank
 /// @param given  bytes of each node for the run; nothing: 90 % of what the least node has
 /// @throws UserError if that is less than a rank takes without trials
-std::unique_ptr<HostMemory> share_host_memory(comm::Environment& job, std::size_t slots,
+std::unique_ptr<HostMemory> share_host_memory(evaluate::Ranks& ranks, int node, std::size_t slots,
                                               std::optional<std::uint64_t> given);
 
 }  // namespace skyline::train

@@ -31,7 +31,7 @@ class OwnSlots : public ::testing::Test {
     EngineOptions options;
     options.slots = asked_for;
     options.threads_per_slot = threads;
-    return own_slots(*environment_, options, evaluator);
+    return own_slots(environment_->world(), environment_->place().processors.size(), options, evaluator);
   }
 
   std::unique_ptr<comm::Environment> environment_ = comm::make_local_environment();

@@ -25,6 +25,7 @@ namespace skyline::engine {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using trial::GroupAborted;
 using trial::TrialGroup;
@@ -37,14 +38,21 @@ void run_members(std::vector<std::unique_ptr<TrialGroup>> views, const Course& c
   for (auto& thread : threads) thread.join();
 }
 
+/// Rank r is alone on node r, and has processors 10 r and 10 r + 1.
+std::vector<trial::Place> places_of(int ranks) {
+  std::vector<trial::Place> places;
+  for (int rank = 0; rank < ranks; ++rank) {
+    places.push_back({.host = "node" + std::to_string(rank), .processors = {10 * rank, 10 * rank + 1}});
+  }
+  return places;
+}
+
 /// The hubs of ranks that are threads of this process.
 class Ranks {
  public:
   explicit Ranks(int ranks, std::chrono::milliseconds silence = 60s) {
     for (auto& mailbox : testing::make_thread_mailboxes(ranks)) {
-      std::vector<std::string> hosts;
-      for (int rank = 0; rank < ranks; ++rank) hosts.push_back("node" + std::to_string(rank));
-      hubs_.push_back(std::make_unique<GroupHub>(std::move(mailbox), hosts, silence));
+      hubs_.push_back(std::make_unique<GroupHub>(std::move(mailbox), places_of(ranks), true, silence));
     }
   }
   GroupHub& hub(int rank) { return *hubs_[static_cast<std::size_t>(rank)]; }
@@ -113,8 +121,20 @@ TEST(GroupHub, AgreesWithTheGroupOfThreads) {
   });
 }
 
+TEST(GroupHub, TellsEveryMemberWhereAllMembersRun) {
+  Ranks ranks(3);
+  ranks.run({0, 3, 1, 2}, [](TrialGroup& group) {
+    std::vector<std::string> places;
+    for (std::size_t member = 0; member < group.members(); ++member) {
+      const trial::Place place = group.place_of(member);
+      places.push_back(place.host + " " + ::testing::PrintToString(place.processors));
+    }
+    EXPECT_THAT(places, ElementsAre("node1 { 10 }", "node1 { 11 }", "node2 { 20 }"));
+  });
+}
+
 TEST(GroupHub, NeedsNoMailboxForMembersOfOneRank) {
-  GroupHub hub(nullptr, {"node0"}, 60s);
+  GroupHub hub(nullptr, places_of(1), true, 60s);
   run_members(hub.join({1, 4, 0, 1}), [](TrialGroup& group) { testing::expect_right_results(group, 7); });
   EXPECT_EQ(
       testing::user_error_of([&] {
@@ -265,7 +285,7 @@ TEST(GroupHub, TellsAllRanksOfAFaultBeforeTheirMembersHearOfIt) {
 
 TEST(GroupHub, EndsTheTrialIfMessagesCannotBeReceived) {
   auto mailboxes = testing::make_thread_mailboxes(2);
-  GroupHub hub(std::make_unique<BrokenMailbox>(std::move(mailboxes[0])), {"node0", "node1"}, 60s);
+  GroupHub hub(std::make_unique<BrokenMailbox>(std::move(mailboxes[0])), places_of(2), true, 60s);
   const auto views = hub.join({1, 2, 0, 2});
   std::array<double, 1> value{};
   EXPECT_THROW(views[0]->sum(value), GroupAborted);

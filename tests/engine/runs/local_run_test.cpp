@@ -43,9 +43,10 @@ class LocalRun : public ::testing::Test {
   long lines_with(const std::string& text, const RunSpec& spec) {
     const ScratchFolder folder;
     const std::string file = folder.path() / "log";
-    environment_->use_processors({environment_->place().processors.front()});
     log::start({.file = file, .prefix = "", .terminal_level = log::Level::kError});
-    run(spec);
+    RunSpec on_one = spec;
+    on_one.most_processors = 1;
+    run(on_one);
     log::stop();
     std::ifstream log(file);
     long count = 0;

@@ -42,7 +42,7 @@ struct GroupPool {
     pool.submit(0, {trial_of(number, members), GroupPlace{.sequence = number + 1, .members = members}});
   }
 
-  GroupHub hub{nullptr, {"here"}, std::chrono::seconds(20)};
+  GroupHub hub{nullptr, {{.host = "here"}}, false, std::chrono::seconds(20)};
   ScriptedEvaluator evaluator;
   SlotPool pool;
 };
@@ -158,8 +158,8 @@ TEST(SlotPoolGroup, EndsTheRunIfTheDeviceOfAMemberFailsThatDoesNotLead) {
   std::vector<std::unique_ptr<SlotPool>> pools;
   for (int rank = 0; rank < 2; ++rank) {
     const auto index = static_cast<std::size_t>(rank);
-    hubs.push_back(std::make_unique<GroupHub>(
-        std::move(mailboxes[index]), std::vector<std::string>{"node0", "node1"}, std::chrono::seconds(20)));
+    hubs.push_back(std::make_unique<GroupHub>(std::move(mailboxes[index]), std::vector<trial::Place>(2),
+                                              false, std::chrono::seconds(20)));
     SlotPoolOptions options = pool_of(1);
     options.rank = rank;
     options.groups = hubs.back().get();
@@ -246,8 +246,7 @@ TEST(SlotPoolGroup, FindsARankStuckWhoseMemberDoesNotLeadAndNeverOneThatGoesOnSl
   std::vector<std::unique_ptr<SlotPool>> pools;
   for (int rank = 0; rank < 2; ++rank) {
     hubs.push_back(std::make_unique<GroupHub>(std::move(mailboxes[static_cast<std::size_t>(rank)]),
-                                              std::vector<std::string>{"node0", "node1"},
-                                              std::chrono::seconds(20)));
+                                              std::vector<trial::Place>(2), false, std::chrono::seconds(20)));
     SlotPoolOptions options = pool_of(1, engine);
     options.rank = rank;
     options.groups = hubs.back().get();

@@ -4,6 +4,7 @@
 
 #include "comm/agreement.hpp"
 #include "core/system/process.hpp"
+#include "evaluate/job_ranks.hpp"
 #include "machine/fake_system.hpp"
 #include "support/listed_devices.hpp"
 #include "support/mpi_test.hpp"
@@ -39,7 +40,8 @@ AcceleratorLoader no_gpu() {
 class DeviceChoiceTest : public testing::MpiTest {
  protected:
   DeviceUse choose(const AcceleratorLoader& load) {
-    return choose_device(testing::environment(), wish_, load, system_.root());
+    evaluate::JobRanks ranks(testing::environment());
+    return choose_device(ranks, evaluate::place_of(testing::environment()), wish_, load, system_.root());
   }
   std::string problem_of(const AcceleratorLoader& load) {
     return user_error_of([&] { choose(load); });
@@ -124,12 +126,9 @@ TEST_F(DeviceChoiceTest, NarrowsTheProcessorsToThoseNearTheDevice) {
     system_.add(machine::testing::FakePciDevice{
         .path = "pci0000:00/0000:1" + std::to_string(i) + ":00.0", .numa_node = 0, .processors = near});
   }
-  const comm::NodePlace before = testing::environment().place();
-  choose(gpus(size()));
-  EXPECT_THAT(testing::environment().place().processors, ElementsAre(allowed.front()));
+  EXPECT_THAT(choose(gpus(size())).processors, ElementsAre(allowed.front()));
   EXPECT_THAT(allowed_processors(), ElementsAre(allowed.front()));
-  testing::environment().use_processors(before.processors);
-  EXPECT_TRUE(bind_this_thread(before.allowed));
+  EXPECT_TRUE(bind_this_thread(allowed));
 }
 
 TEST_F(DeviceChoiceTest, TellsNcclOfTheFabricForGroupsOfRanksAlone) {

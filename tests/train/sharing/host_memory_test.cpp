@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "comm/environment.hpp"
+#include "evaluate/job_ranks.hpp"
 #include "machine/node_tokens.hpp"
 #include "train/fixtures/train_fixtures.hpp"
 #include "train/sharing/memory_forecast.hpp"
@@ -106,14 +107,16 @@ TEST_F(HostMemoryTest, LetsAWaitingTrialStop) {
 
 TEST_F(HostMemoryTest, OfAJobIsWhatTheConfigurationSaysLessWhatRanksTake) {
   const auto job = comm::make_local_environment();
-  const auto given = share_host_memory(*job, 2, kRestingBytes + 64 * kMebibyte);
+  evaluate::JobRanks ranks(*job);
+  const auto given = share_host_memory(ranks, 0, 2, kRestingBytes + 64 * kMebibyte);
+  EXPECT_EQ(given->share(), 32 * kMebibyte);
   RecordingContext context;
   const Outcome outcome = given->train(trial, options, context, [] { return Outcome(Measurements{}); });
   EXPECT_THAT(std::get<Failure>(outcome).reason, ::testing::EndsWith("a trial may take 64 MiB"));
-  const auto all = share_host_memory(*job, 2, std::nullopt);
+  const auto all = share_host_memory(ranks, 0, 2, std::nullopt);
   EXPECT_TRUE(std::holds_alternative<Measurements>(
       all->train(trial, options, context, [] { return Outcome(Measurements{}); })));
-  EXPECT_THROW(share_host_memory(*job, 2, kRestingBytes), UserError);
+  EXPECT_THROW(share_host_memory(ranks, 0, 2, kRestingBytes), UserError);
 }
 
 TEST_F(HostMemoryTest, IsForecastToGrowWithNetworkBatchAndMomentsAndToBeDividedByAGroup) {
