@@ -12,6 +12,7 @@
 namespace skyline::report {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -128,17 +129,20 @@ TEST(StatusText, TellsWhatEachSlotOfARunningJobTrains) {
     store::RunningTrials second(folder.paths(), 10, 12, "job", {});
     first.begins(1, {17, true}, "depth=3");
     for (std::size_t slot = 0; slot < 12; ++slot) second.begins(slot, {20 + slot}, "depth=4");
+    second.is_overdue(0, {20});
   }
   EXPECT_THAT(status_text(folder.paths()), Not(HasSubstr("training"))) << "no job goes on";
   const auto claim = store::RunClaim::take(folder.paths());
   const std::string text = status_text(folder.paths());
   EXPECT_THAT(text, HasSubstr("  training  rank 2 slot 1: trial 17.final, for 0:0"));
   EXPECT_THAT(text, HasSubstr(", depth=3\n            rank 10 slot 0: trial 20, for 0:0"));
+  EXPECT_THAT(text, HasSubstr(", longer than run.trial_timeout and does not stop, depth=4\n"));
   EXPECT_THAT(text, EndsWith("            and 5 more\n"));
   EXPECT_THAT(status_line(folder.paths()),
               EndsWith(" · 5.51 trials/min · training 17.final, 20, 21, 22, 23, 24, 25, 26, ...\n"));
   EXPECT_THAT(status_json(folder.paths(), "[]"),
-              HasSubstr(R"("training":[{"rank":2,"slot":1,"trial":"17.final","begun":)"));
+              AllOf(HasSubstr(R"("training":[{"rank":2,"slot":1,"trial":"17.final","begun":)"),
+                    HasSubstr(R"("overdue":true,"genotype":"depth=4"})")));
 }
 
 TEST(StatusText, ShowsControlCharactersOfItsFilesInsteadOfObeyingThem) {

@@ -396,7 +396,7 @@ void SlotPool::State::warn_of_stuck_trials() {
                  " takes longer than run.trial_timeout and does not stop");
     if (!files.running || !files.checkpoints) continue;
     const auto note = [running = files.running, slot, trial = at_work[slot]] {
-      running->overruns(slot, trial);
+      running->is_overdue(slot, trial);
     };
     files.checkpoints->storage().post(note);
   }

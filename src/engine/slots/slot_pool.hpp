@@ -26,8 +26,8 @@ struct SlotPoolOptions {
   const EngineOptions& engine;  // outlives the pool
   int rank = 0;
   std::size_t slots = 1;
-  trial::Place place = {};                  // of this rank
-  bool binds = false;  // slot i, or member i of a group's trial, is bound to processors[i mod size]
+  trial::Place place = {};  // of this rank
+  bool binds = false;       // slot i, or member i of a group's trial, is bound to processors[i mod size]
   std::vector<trial::Metric> metrics = {};  // of Measurements::values
   std::vector<std::string> needed = {};     // those of them that objectives and constraints use
   double stuck_after_s = 60;                // a trial whose time is over for so long does not stop

@@ -76,7 +76,9 @@ class MemberControl final : public trial::TrialControl {
   bool stop_requested() const override {
     return stop_ != nullptr && (stop_->load(std::memory_order_relaxed) || deadline_.is_over());
   }
-  std::optional<double> left_s() const override { return deadline_.left_s(); }
+  std::optional<double> left_s() const override {
+    return stop_ == nullptr ? std::nullopt : deadline_.left_s();
+  }
 
  private:
   void hold_time() override {

@@ -87,9 +87,11 @@ std::string training_text(const store::RunPaths& paths) {
   std::string text;
   for (std::size_t i = 0; i < std::min(slots.size(), kMostShown); ++i) {
     const auto& [rank, now] = slots[i];
-    text += row(i == 0 ? "training" : "",
-                fmt::format("rank {} slot {}: trial {}, for {}, {}", rank, now.slot, to_text(now.trial),
-                            duration_text(unix_now_s() - now.begun), now.text));
+    text +=
+        row(i == 0 ? "training" : "",
+            fmt::format("rank {} slot {}: trial {}, for {}{}, {}", rank, now.slot, to_text(now.trial),
+                        duration_text(unix_now_s() - now.begun),
+                        now.overdue ? ", longer than run.trial_timeout and does not stop" : "", now.text));
   }
   if (slots.size() > kMostShown) text += row("", fmt::format("and {} more", slots.size() - kMostShown));
   return text;
@@ -161,6 +163,7 @@ std::string status_json(const store::RunPaths& paths, const std::string& front) 
                                 {"slot", now.slot},
                                 {"trial", to_text(now.trial)},
                                 {"begun", now.begun},
+                                {"overdue", now.overdue},
                                 {"genotype", now.text}});
   }
   json["front_trials"] = StatusJson::parse(front);

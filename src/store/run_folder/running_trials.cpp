@@ -30,6 +30,7 @@ namespace {
 constexpr std::string_view kRunningStart = "running.";
 constexpr std::string_view kRunningFormat = "skyline-running";
 constexpr int kRunningVersion = 2;
+constexpr std::string_view kOverdue = "+overdue";  // behind the state of a trial
 constexpr std::size_t kRowBytes = 160;
 constexpr std::size_t kCountBytes = 20;
 constexpr std::size_t kNoSlot = static_cast<std::size_t>(-1);
@@ -120,7 +121,8 @@ LeftTrials parse_running(std::istream& text) {
     const std::optional<trial::TrialName> trial = parse_trial_name(name);
     if (!trial) throw UserError("expected the name of a trial, got " + name);
     row.trial = *trial;
-    row.advanced = state == "advanced";
+    row.advanced = state.starts_with("advanced");
+    row.overdue = state.ends_with(kOverdue);
     std::getline(words >> std::ws, row.text);
     row.text.erase(row.text.find_last_not_of(' ') + 1);
     left.rows.push_back(std::move(row));
@@ -157,8 +159,8 @@ void RunningTrials::write(std::size_t slot) const {
   const Row& row = rows_[slot];
   std::string state = "idle";
   if (row.trial) {
-    state = (row.advanced ? "advanced " : "running ") + to_text(*row.trial) + " " +
-            std::to_string(std::llround(row.begun)) + " " + row.text;
+    state = std::string(row.advanced ? "advanced" : "running") + std::string(row.overdue ? kOverdue : "") +
+            " " + to_text(*row.trial) + " " + std::to_string(std::llround(row.begun)) + " " + row.text;
   }
   const std::string text = padded_to("00 " + state, kRowBytes - 1) + "\n";
   const Attempt attempt("write", path_);
@@ -169,7 +171,7 @@ void RunningTrials::begins(std::size_t slot, trial::TrialName trial, const std::
   slot_of_thread = slot;
   if (stopping_) return;
   const std::lock_guard lock(mutex_);
-  rows_.at(slot) = {trial, false, unix_now_s(), printable(text)};
+  rows_.at(slot) = {.trial = trial, .begun = unix_now_s(), .text = printable(text)};
   write(slot);
   count_again();
 }
@@ -200,12 +202,12 @@ bool RunningTrials::advances(trial::TrialName trial) {
   return first;
 }
 
-void RunningTrials::overruns(std::size_t slot, trial::TrialName trial) {
+void RunningTrials::is_overdue(std::size_t slot, trial::TrialName trial) {
   if (stopping_) return;
   const std::lock_guard lock(mutex_);
   Row& row = rows_.at(slot);
   if (row.trial != trial) return;
-  row.text = "longer than run.trial_timeout and does not stop; " + row.text;
+  row.overdue = true;
   write(slot);
 }
 

@@ -51,7 +51,7 @@ class RunningTrials {
   /// first one.
   bool advances(trial::TrialName trial);
   /// The trial of the slot takes longer than it may, and does not stop. Nothing happens if it has ended.
-  void overruns(std::size_t slot, trial::TrialName trial);
+  void is_overdue(std::size_t slot, trial::TrialName trial);
   /// The job is told to stop, perhaps because another process of it has died: the lines stay as they are, but
   /// for checkpoints. Touches no file and waits for nobody. Returns whether it is the first call.
   bool stops() noexcept { return !stopping_.exchange(true); }
@@ -67,8 +67,9 @@ class RunningTrials {
 
  private:
   struct Row {
-    std::optional<trial::TrialName> trial;
+    std::optional<trial::TrialName> trial = {};
     bool advanced = false;
+    bool overdue = false;
     double begun = 0;  // seconds since 1970
     std::string text = {};
   };
@@ -93,6 +94,7 @@ struct LeftTrials {
     std::size_t slot = 0;
     trial::TrialName trial;
     bool advanced = false;  // its checkpoint
+    bool overdue = false;   // it takes longer than it may, and does not stop
     int signal = 0;         // of a crash
     double begun = 0;       // seconds since 1970
     std::string text = {};  // describes the trial to people; may be cut

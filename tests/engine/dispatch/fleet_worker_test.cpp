@@ -3,8 +3,12 @@
 #include "engine/fixtures/scripted_evaluator.hpp"
 #include "support/mpi_test.hpp"
 
+#include <atomic>
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,9 +19,7 @@ namespace {
 using FleetWorkerTest = testing::MpiTest;
 
 /// What ends a worker whose rank 0 is this process.
-std::string end_of_worker(FleetMail& mail, const RankProcess& coordinator, int ranks) {
-  ScriptedEvaluator evaluator({});
-  SlotPool slots(pool_of(1), evaluator, {});
+std::string end_of_worker(FleetMail& mail, SlotPool& slots, const RankProcess& coordinator, int ranks) {
   store::StorageThread storage;
   const RunFiles files{store::RunPaths{"nowhere"}, {}, storage};
   EngineOptions options;
@@ -31,6 +33,38 @@ std::string end_of_worker(FleetMail& mail, const RankProcess& coordinator, int r
     return error.what();
   }
   return "it has ended by itself";
+}
+
+std::string end_of_worker(FleetMail& mail, const RankProcess& coordinator, int ranks) {
+  ScriptedEvaluator evaluator({});
+  SlotPool slots(pool_of(1), evaluator, {});
+  return end_of_worker(mail, slots, coordinator, ranks);
+}
+
+TEST_F(FleetWorkerTest, GivesItsTrialsToOthersIfOneNeverLooks) {
+  const std::size_t bytes = most_mail_bytes(test_space(), 1);
+  FleetMail mail(testing::environment().make_link(bytes), test_space(), bytes, 0, true);
+  if (rank() == 1) {
+    std::atomic<bool> stuck = true;
+    ScriptedEvaluator evaluator([&](auto&&...) {
+      while (stuck) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      return trial::Measurements{{1}};
+    });
+    EngineOptions engine;
+    engine.trial_timeout_s = 0.05;
+    SlotPoolOptions options = pool_of(1, engine);
+    options.stuck_after_s = 0.05;
+    SlotPool slots(options, evaluator, {});
+    slots.submit(0, {trial_of(3), {}});
+    EXPECT_EQ(end_of_worker(mail, slots, {.place = 1, .start_ticks = 2, .number = 3}, size()),
+              "trial 3 took longer than run.trial_timeout, and does not stop");
+    stuck = false;
+  } else if (rank() == 0) {
+    std::optional<FleetMail::Letter> letter;
+    while (!letter || letter->kind == MailKind::kAlive) letter = mail.receive();
+    EXPECT_EQ(letter->kind, MailKind::kStuck);
+    EXPECT_EQ(from_record<trial::TrialName>(letter->content), trial::TrialName{3});
+  }
 }
 
 TEST_F(FleetWorkerTest, TellsTheOthersThatRankZeroHasEnded) {

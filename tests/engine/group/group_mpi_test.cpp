@@ -2,17 +2,24 @@
 #include "engine/group/group_hub.hpp"
 #include "support/mpi_test.hpp"
 
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace skyline::engine {
 namespace {
 
+using ::testing::ElementsAre;
 using trial::TrialGroup;
 
 /// Groups over real ranks: their threads talk while the main thread uses the world.
@@ -87,6 +94,46 @@ TEST_F(GroupMpiTest, ServesGroupsOfNeighboursWhileTheMainThreadsTalk) {
   });
   for (int meeting = 0; meeting < 100; ++meeting) meet();
   groups.join();
+}
+
+TEST_F(GroupMpiTest, TellsEveryMemberWhereAllMembersRun) {
+  trial::Place mine{.host = "node" + std::to_string(rank()), .processors = {rank(), 7}, .memory_bytes = 5};
+  mine.devices = {"GPU-" + std::to_string(rank())};
+  const auto hub = GroupHub::make(testing::environment(), true, mine, true);
+  auto views = hub->join({1, static_cast<std::size_t>(size()), 0, size()});
+  for (int other = 0; other < size(); ++other) {
+    const trial::Place place = views.front()->place_of(static_cast<std::size_t>(other));
+    EXPECT_EQ(place.host, "node" + std::to_string(other));
+    EXPECT_THAT(place.processors, ElementsAre(other)) << "it is bound to the first of its rank";
+    EXPECT_THAT(place.devices, ElementsAre("GPU-" + std::to_string(other)));
+    EXPECT_EQ(place.memory_bytes, 5U);
+    EXPECT_EQ(place.timeout_s, std::nullopt);
+  }
+  views.clear();
+  hub->close();
+}
+
+TEST_F(GroupMpiTest, WaitsForASlowMemberAsLongAsItsRankShowsLife) {
+  constexpr std::chrono::milliseconds kSilence{500};
+  GroupHub hub(testing::environment().make_mailbox(), std::vector<trial::Place>(3), false, kSilence);
+  auto views = hub.join({1, static_cast<std::size_t>(size()), 0, size()});
+  std::atomic<bool> done{false};
+  std::thread member([&] {
+    std::array<double, 1> value{1};
+    views.front()->sum(value);
+    if (rank() == size() - 1) std::this_thread::sleep_for(3 * kSilence);
+    views.front()->sum(value);
+    EXPECT_EQ(value[0], size() * size());
+    views.clear();
+    done = true;
+  });
+  while (!done) {
+    hub.show_life();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  member.join();
+  EXPECT_EQ(hub.fault(), std::nullopt);
+  hub.close();
 }
 
 TEST_F(GroupMpiTest, ClosesOverWhatAGivenUpTrialHasLeft) {

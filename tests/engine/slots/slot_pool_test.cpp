@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/system/process.hpp"
 #include "engine/fixtures/engine_rig.hpp"
 #include "engine/fixtures/scripted_evaluator.hpp"
 #include "store/publish/storage_thread.hpp"
@@ -176,7 +177,7 @@ TEST(SlotPool, AsksForAnotherTryAfterAFaultThatMayPassAndKeepsNoResultOfIt) {
 }
 
 TEST(SlotPool, NamesATrialThatNeverLooksAndTakesItsResultAllTheSame) {
-  const TemporaryFolder folder;
+  const ScratchFolder folder;
   const store::RunPaths paths{folder.path()};
   std::filesystem::create_directories(paths.checkpoints());
   store::StorageThread storage;
@@ -192,18 +193,19 @@ TEST(SlotPool, NamesATrialThatNeverLooksAndTakesItsResultAllTheSame) {
   SlotFiles files;
   files.running = std::make_shared<store::RunningTrials>(paths, 4, 1, "job", "");
   files.checkpoints = std::make_shared<CheckpointFolder>(RunFiles{paths, {}, storage}, std::nullopt, false);
-  files.describe = [](const trial::Trial&) { return "depth=3"; };
   ::testing::internal::CaptureStderr();
   SlotPool pool(options, evaluator, std::move(files));
   EXPECT_FALSE(pool.stuck());
-  pool.submit(0, {trial_of(3), {}});
+  trial::Trial trial = *trial_of(3);
+  trial.proposal.architecture =
+      std::make_shared<const space::Architecture>(test_space().build(test_space().genotype_at(3)));
+  pool.submit(0, {std::make_shared<const trial::Trial>(trial), {}});
   while (!pool.stuck()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(pool.stuck(), trial::TrialName{3});
   EXPECT_TRUE(pool.take().empty());
   EXPECT_TRUE(pool.take().empty());
   while (!storage.idle()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  EXPECT_EQ(store::read_running_trials(paths).at(0).rows.at(0).text,
-            "longer than run.trial_timeout and does not stop; depth=3");
+  EXPECT_TRUE(store::read_running_trials(paths).at(0).rows.at(0).overdue);
   stuck = false;
   const std::vector<Arrival> arrivals = collect(pool, 1);
   ASSERT_EQ(arrivals.size(), 1U);
@@ -213,6 +215,29 @@ TEST(SlotPool, NamesATrialThatNeverLooksAndTakesItsResultAllTheSame) {
   const std::string warning = "trial 3 in slot 0 takes longer than run.trial_timeout and does not stop";
   EXPECT_THAT(said, HasSubstr(warning));
   EXPECT_EQ(said.find(warning), said.rfind(warning)) << "it is said once";
+}
+
+TEST(SlotPool, TellsATrialWhereItsSlotRunsAndHowLongItMayTake) {
+  const std::vector<int> allowed = allowed_processors();
+  ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
+    const trial::Place place = context.place();
+    EXPECT_EQ(place.host, "node7");
+    EXPECT_EQ(place.memory_bytes, 5U);
+    EXPECT_EQ(place.timeout_s, 60);
+    EXPECT_THAT(allowed_processors(), ::testing::ElementsAreArray(place.processors));
+    return trial::Measurements{{static_cast<double>(place.processors.at(0))}};
+  });
+  SlotPoolOptions options = pool_of(2);
+  options.place = {.host = "node7", .processors = {allowed.front(), allowed.back()}};
+  options.place.memory_bytes = 5;
+  options.place.timeout_s = 60;
+  options.binds = true;
+  SlotPool pool(options, evaluator, {});
+  for (std::size_t slot = 0; slot < 2; ++slot) pool.submit(slot, {trial_of(slot), {}});
+  for (const Arrival& arrival : collect(pool, 2)) {
+    EXPECT_EQ(std::get<trial::Measurements>(arrival.outcome).values.at(0),
+              arrival.timing.slot == 0 ? allowed.front() : allowed.back());
+  }
 }
 
 TEST(SlotPool, HoldsTheTimeOfATrialThatWaits) {

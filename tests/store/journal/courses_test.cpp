@@ -23,8 +23,9 @@ class CoursesTest : public ::testing::Test {
   std::vector<trial::CoursePoint> course = {
       {10, {{"train_loss", 0.5}}},
       {17, {{"reward", 0.25}, {"train_loss", 1e-4}, {"validation_accuracy", 0.9}}}};
-  const std::vector<trial::Metric> metrics{
-      {.name = "validation_loss"}, {.name = "validation_accuracy", .has_course = true}, {.name = "latency_ms"}};
+  const std::vector<trial::Metric> metrics{{.name = "validation_loss"},
+                                           {.name = "validation_accuracy", .has_course = true},
+                                           {.name = "latency_ms"}};
 };
 
 TEST_F(CoursesTest, ComeBackFromTheFilesOfAllRanks) {
@@ -56,7 +57,7 @@ TEST_F(CoursesTest, OfEarlierVersionsHaveTheirValuesInTheOrderOfTheRunsMetrics) 
   auto line = nlohmann::ordered_json{{"k", 4}, {"final", false}, {"started_s", 2.5}};
   line["points"] = {{10, 0.5, 1e-3, "nan"}, {17, 0.25, 1e-4, 0.3, 0.9}};
   std::ofstream(file, std::ios::app) << seal_line(line);
-  const Course& old = read_courses(paths, metrics).at({{4}, 2.5});
+  const Course old = read_courses(paths, metrics).at({{4}, 2.5});
   EXPECT_EQ(old.value(0, "train_loss"), 0.5);
   EXPECT_EQ(old.value(1, "learning_rate"), 1e-4);
   EXPECT_EQ(old.value(1, "validation_loss"), 0.3);

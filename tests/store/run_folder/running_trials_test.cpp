@@ -85,6 +85,20 @@ TEST_F(Running, AdvanceWithTheirFirstCheckpoint) {
   EXPECT_THAT(rows(), ElementsAre("7 running", "8 running"));
 }
 
+TEST_F(Running, AreOverdueUntilTheyEndWhetherTheyHaveAdvancedOrNot) {
+  running.begins(0, {7});
+  running.begins(1, {8});
+  running.advances({8});
+  running.is_overdue(0, {7});
+  running.is_overdue(1, {8});
+  running.is_overdue(2, {9});  // has ended meanwhile
+  EXPECT_THAT(rows(), ElementsAre("7 running", "8 advanced"));
+  EXPECT_TRUE(left().rows[0].overdue);
+  EXPECT_TRUE(left().rows[1].overdue);
+  running.begins(0, {9});
+  EXPECT_FALSE(left().rows[0].overdue);
+}
+
 TEST_F(Running, StayAsTheyAreFromTheStopOfAJobOn) {
   running.begins(0, {7});
   running.begins(1, {8});
