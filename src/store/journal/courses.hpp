@@ -1,6 +1,7 @@
 #pragma once
 
 #include "skyline/trial/evaluator.hpp"
+#include "skyline/trial/metric.hpp"
 
 #include "store/run_folder/run_folder.hpp"
 

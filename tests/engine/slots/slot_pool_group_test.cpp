@@ -212,9 +212,7 @@ TEST(SlotPoolGroup, HoldsTheTimeOfMembersThatWaitForOthersAndNotThatOfTheRank) {
   });
   EngineOptions engine;
   engine.trial_timeout_s = 0.1;
-  SlotPoolOptions options{.engine = engine};
-  options.slots = 1;
-  options.metrics = 1;
+  SlotPoolOptions options = pool_of(1, engine);
   options.groups = &rig.hub;
   options.stuck_after_s = 0.1;
   SlotPool pool(options, rig.evaluator, {});
