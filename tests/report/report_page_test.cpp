@@ -79,8 +79,9 @@ TEST_F(ReportPage, TellsFrontVolumeAndFailures) {
 }
 
 TEST_F(ReportPage, TellsWhichLayersShareTheBoxOfTheirInput) {
+  const auto data = data_of(page());
   std::map<std::string, bool> follows;
-  for (const auto& network : data_of(page())["runs"][0]["networks"]) {
+  for (const auto& network : data["runs"][0]["networks"]) {
     for (const auto& layer : network["layers"]) follows[layer["kind"]] = layer["follows_input"];
   }
   EXPECT_EQ(follows, (std::map<std::string, bool>{{"batch_norm", true},
