@@ -42,7 +42,7 @@ std::vector<BusyCase> busy_cases() {
           {"steady_by_virtual_time", steady, 5, 3},
           {"continuing_by_number", rungs, 5},
           {"continuing_by_virtual_time", rungs, 5, 3},
-          {"without_results", [] { return std::make_unique<Enumeration>(100); }, 8}};
+          {"enumeration", [] { return std::make_unique<Enumeration>(30); }, 8}};
 }
 
 class BusySearch : public ::testing::TestWithParam<BusyCase> {
@@ -61,7 +61,7 @@ TEST_P(BusySearch, IsAskedAndToldTheSameAsIfItHadAnsweredAtOnce) {
   Ponderer quick = searcher({}, instant);
   ASSERT_TRUE(expected.run(quick));
   ASSERT_GT(instant.dialogue.size(), 20U);
-  for (std::uint64_t salt = 0; salt < 4; ++salt) {
+  for (std::uint64_t salt = 0; salt < 3; ++salt) {
     SimulatedRun run = make_run(1 + 2 * salt);
     Pondering seen;
     Ponderer slow = searcher(random_thinking(salt), seen);
@@ -70,10 +70,12 @@ TEST_P(BusySearch, IsAskedAndToldTheSameAsIfItHadAnsweredAtOnce) {
     EXPECT_EQ(commits_of(run.state), commits_of(expected.state));
     EXPECT_EQ(run.state.remark(), expected.state.remark());
     EXPECT_EQ(seen.stops, 0);
-    for (const auto& [number, commits] : run.observer.releases) {
-      EXPECT_TRUE(expected.observer.releases.contains(number)) << number;
-    }
     EXPECT_EQ(run.observer.releases.size(), expected.observer.releases.size());
+    for (const run::SharedTrial& committed : run.state.trials()) {
+      if (const trial::Continue* earlier = committed->trial.continues()) {
+        EXPECT_GT(run.observer.releases.at(earlier->from), committed->position);
+      }
+    }
   }
 }
 
@@ -82,7 +84,7 @@ TEST_P(BusySearch, GoesOnWhereverItsJournalEnds) {
   Pondering instant;
   Ponderer quick = searcher({}, instant);
   ASSERT_TRUE(whole.run(quick));
-  for (std::size_t lines = 0; lines <= whole.state.trials().size(); lines += 6) {
+  for (std::size_t lines = 0; lines <= whole.state.trials().size(); lines += 11) {
     std::vector<trial::CommittedTrial> journal = whole.journal();
     journal.resize(lines);
     SimulatedRun resumed = make_run(2, journal);
