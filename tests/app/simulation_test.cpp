@@ -88,8 +88,10 @@ TEST(Simulation, LetsTrialsWaitForASearchThatThinksAboutEach) {
   };
   for (const auto& options : {window_of(128), window_of(64, 32)}) {
     const double at_once_s = use(0, options).wall_s;
-    EXPECT_NEAR(use(1e-6, options).wall_s, at_once_s, 0.01 * at_once_s);
-    EXPECT_NEAR(use(0.1, options).wall_s, 64, 2) << "as many as it thinks of: 640 of 0.1 s";
+    EXPECT_NEAR(use(1e-6, options).wall_s, at_once_s, 0.05 * at_once_s);
+    const double slow_s = use(0.1, options).wall_s;
+    EXPECT_GT(slow_s, 64) << "it thinks of 640 trials, 0.1 s each";
+    EXPECT_LT(slow_s, 70);
   }
 }
 

@@ -54,6 +54,11 @@ TEST_F(ReportPage, AllowsItsOwnScriptsAndNoNetwork) {
                                                "'sha256-[A-Za-z0-9+/]{43}='"));
 }
 
+TEST_F(ReportPage, SaysWhatTheSearchSaysAboutItself) {
+  run.opened.state.set_remark("a model of 6 results");
+  EXPECT_EQ(data_of(page())["runs"][0]["versions"]["search"], "a model of 6 results");
+}
+
 TEST_F(ReportPage, HoldsTheTrialsAsColumns) {
   const auto trials = data_of(page())["runs"][0]["trials"];
   EXPECT_EQ(trials["number"], nlohmann::json({0, 1, 2, 3, 1, 0}));

@@ -38,7 +38,7 @@ class Simulation {
     TimeLaw law;
     bool with_search = false;
     std::optional<std::size_t> trials = {};  // nothing: as many as the search asks for
-    double think_s = 0;                      // that the search takes for each proposal
+    double think_s = 0;                      // thinking time for each proposal
   };
 
   /// The configuration outlives the simulation. @throws UserError

@@ -62,8 +62,8 @@ class ThinkingSearch final : public search::Searcher {
   search::Searcher& search_;
   engine::SimulatedFleet& fleet_;
   const double seconds_;
-  std::optional<search::Answer> thought_;  // that is given out one by one
-  std::size_t given_ = 0;                  // proposals of it
+  std::optional<search::Answer> thought_;  // given out one by one
+  std::size_t given_ = 0;                  // proposals so far
   double ready_s_ = 0;                     // when the next one is
 };
 

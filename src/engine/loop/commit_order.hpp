@@ -73,7 +73,7 @@ class CommitOrder {
     std::shared_ptr<trial::CommittedTrial> committed;
     bool has_result = false;
     bool replayed = false;
-    bool is_given_out = false;  // by take_waiting()
+    bool is_given_out = false;  // take_waiting() has returned it
   };
   using Place = std::pair<VirtualTime, std::uint64_t>;  // the end, and how many were asked for before
   using Entries = std::map<Place, Entry>;

@@ -74,8 +74,8 @@ bool SearchLoop::run(search::Searcher& searcher, trial::Phase phase) {
   return true;
 }
 
-/// Such a searcher is told nothing. One that needs no results, and is asked without a window, may be told
-/// some while it looks for networks: it might never have found enough.
+/// The searcher is told nothing before it has answered. One that needs no results, and is asked
+/// without a window, is told some while it looks for networks: it might never have found enough.
 bool SearchLoop::is_unanswered(const search::Searcher& searcher) const {
   if (answer_ == State::kMore) return searcher.needs_results() || order_.has_window();
   return answer_ == State::kBusy;

@@ -79,7 +79,7 @@ class SearchLoop {
   const Listeners listeners_;
   const std::function<bool()> must_stop_;
   const std::function<bool()> is_hopeless_;
-  search::Answer::State answer_ = search::Answer::State::kAnswered;  // to the last ask
+  search::Answer::State answer_ = search::Answer::State::kAnswered;  // state of the last ask
   std::deque<run::SharedTrial> untold_;                              // committed, and asked by the searcher
   std::size_t unsaved_ = 0;
   std::size_t unanswered_ = 0;  // trials whose result has not come, or is in the journal and not committed
