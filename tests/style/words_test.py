@@ -1,0 +1,67 @@
+"""Comments can be read without the code, and sentences of pages are short."""
+
+import pathlib
+import re
+import sys
+import unittest
+
+SOURCE = pathlib.Path(sys.argv[1]).resolve()
+del sys.argv[1:2]
+PAGES = sorted([*SOURCE.glob("*.md"), *(SOURCE / "docs").rglob("*.md"), *(SOURCE / "data").glob("*.md")])
+MOST_WORDS = 40
+# A comment that begins so continues the name below it, and says nothing by itself.
+STUMPS = re.compile(r"(Of|That|Those|By|To|As|Such|Likewise|Who|Whose|Whom)\b")
+COMMENT = re.compile(r"\s*//[/!]?<? ?(.*)")
+TRAILING = re.compile(r"[^\s/].*?\s//[/!]?<? ?(.*)")
+FENCE = re.compile(r"^\s*```.*?^\s*```$", re.MULTILINE | re.DOTALL)
+
+
+def stumps(text):
+    """Numbers and texts of the lines with which a comment begins that cannot be read alone."""
+    in_comment = False
+    for number, line in enumerate(text.splitlines(), 1):
+        alone = COMMENT.fullmatch(line)
+        found = alone or TRAILING.search(line)
+        if found and not (alone and in_comment) and STUMPS.match(found.group(1)):
+            yield number, found.group(1)
+        # A line of slashes alone separates paragraphs, of which each is a comment of its own.
+        in_comment = bool(found and found.group(1).strip())
+
+
+def sentences(text):
+    """The sentences of a page: paragraphs and items of lists, without examples, headings and tables."""
+    lines = FENCE.sub("", text).splitlines()
+    prose = "\n".join("" if line.lstrip().startswith(("|", "#", "<")) else line for line in lines)
+    for block in re.split(r"\n\s*\n|\n(?=\s*(?:[-*]|\d+\.)\s)", prose):
+        yield from re.split(r"(?<=[.!?:])[)\"*]*\s+(?=[^a-z\s])", " ".join(block.split()))
+
+
+def long_sentences(text):
+    return [sentence for sentence in sentences(text) if len(sentence.split()) > MOST_WORDS]
+
+
+class Words(unittest.TestCase):
+    maxDiff = None
+
+    def test_finds_a_comment_that_continues_the_name_below_it(self):
+        for line in ("// Of all tensors.", "  /// To be called once.", "int a;  // Those of the front.", "///< Whose turn it is."):
+            self.assertEqual(len(list(stumps("int b;\n" + line))), 1, line)
+
+    def test_accepts_a_comment_that_is_a_sentence(self):
+        for line in ("// Total bytes of all tensors.\n// Of these, the buffers are last.", "// Thatcher's law.",
+                     "int a;  // of all tensors", 'auto url = "http://To";', "// Asks once."):
+            self.assertEqual(list(stumps(line)), [], line)
+
+    def test_finds_a_long_sentence_and_no_table_or_example(self):
+        long = "word " * (MOST_WORDS + 1)
+        self.assertEqual(len(long_sentences(f"Short.\n* {long}\nends. Short.")), 1)
+        self.assertEqual(long_sentences(f"| {long} |\n\n```\n{long}\n```\n" + "Five words are no more. " * 20), [])
+
+    def test_no_sentence_of_a_page_is_long(self):
+        found = [f"{page.relative_to(SOURCE)}: {len(sentence.split())} words: {sentence}" for page in PAGES
+                 for sentence in long_sentences(page.read_text(encoding="utf-8"))]
+        self.assertEqual("\n".join(found), "")
+
+
+if __name__ == "__main__":
+    unittest.main()
