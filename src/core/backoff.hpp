@@ -15,11 +15,11 @@ class Backoff {
                    Duration longest = std::chrono::milliseconds(10))
       : first_(first), longest_(longest), next_(first) {}
 
-  /// Sleeps, longer each time.
+  /// Sleeps, longer at each call.
   void pause() { std::this_thread::sleep_for(next()); }
-  /// The length of the pause that is due now, for a thread that waits in a way of its own.
+  /// Returns the length of the next pause, for a thread that has another way to wait.
   Duration next() { return std::exchange(next_, std::min(2 * next_, longest_)); }
-  /// After work was done: the next pause is short again.
+  /// Makes the next pause short again; called after work was done.
   void reset() { next_ = first_; }
 
  private:
@@ -28,7 +28,7 @@ class Backoff {
   Duration next_;
 };
 
-/// Seconds from a moment of a clock until now.
+/// Returns the seconds from `start` until now.
 template <typename AnyClock, typename Duration>
 double seconds_since(std::chrono::time_point<AnyClock, Duration> start) {
   return std::chrono::duration<double>(AnyClock::now() - start).count();

@@ -6,20 +6,20 @@
 
 namespace skyline {
 
-/// The time of a main loop. A simulation brings a clock of its own, whose pauses take no time.
+/// The time of a main loop. A simulation has its own clock, whose pauses take no time.
 class Clock {
  public:
   virtual ~Clock() = default;
   /// Seconds of a clock that never jumps.
   virtual double now_s() const = 0;
-  /// Called when there is nothing to do: waits, longer each time.
+  /// Waits, longer at each call; called when there is nothing to do.
   virtual void pause() = 0;
-  /// Called after work was done: the next pause is short again.
+  /// Makes the next pause short again; called after work was done.
   virtual void worked() = 0;
 };
 
-/// The steady clock of this process; pauses grow from 0.25 to 10 ms: a shorter first one costs rank 0 more in
-/// looks at MPI than slots gain.
+/// The steady clock of this process. Pauses grow from 0.25 to 10 ms: with a shorter first pause rank 0 would
+/// lose more time by polling MPI than its slots gain.
 class SteadyClock final : public Clock {
  public:
   double now_s() const override {

@@ -26,15 +26,15 @@
 namespace skyline::log {
 namespace {
 
-// Loggers, not bare sinks: they hand a fault to their error handler instead of throwing into the caller.
+// Loggers are used instead of bare sinks, because they hand a fault to their error handler and do not throw.
 using Logger = std::shared_ptr<spdlog::logger>;
 
 constexpr std::chrono::seconds kLongestEnd{2};
 constexpr std::chrono::seconds kLongestSettling{1};
 
-/// A file or a terminal, and what writes to it while there is a Background.
+/// A file or a terminal, and the thread that writes to it while there is a Background.
 struct Target {
-  Logger logger;  // nullptr: none, or one that takes no more
+  Logger logger;  // nullptr if there is no file, or if it has stopped taking lines
   std::unique_ptr<LineWriter> writer;
 };
 
@@ -52,11 +52,12 @@ Logger make_logger(std::shared_ptr<spdlog::sinks::sink> sink, const char* patter
   logger->set_level(spdlog::level::debug);
   logger->flush_on(spdlog::level::debug);
   logger->set_pattern(pattern);
-  logger->set_error_handler([](const std::string&) {});  // a terminal that went away
+  logger->set_error_handler([](const std::string&) {});  // a terminal that went away is ignored
   return logger;
 }
 
-// Never destroyed: threads may still write while the program ends. Every line is flushed as it is written.
+// The state is never destroyed, because threads may still write while the program ends. Every line is flushed
+// as it is written.
 State& state() {
   static State& instance = *[] {
     auto* fresh = new State;
@@ -72,7 +73,7 @@ spdlog::level::level_enum spdlog_level(Level level) {
   return kLevels.at(static_cast<std::size_t>(level));
 }
 
-// Plain information carries no level word: terminal lines stay short.
+// Information has no level word, so that terminal lines stay short.
 std::string_view terminal_word(Level level) {
   if (level == Level::kError) return "error: ";
   if (level == Level::kWarning) return "warning: ";
@@ -93,13 +94,13 @@ void begin_writer(Target& target) {
       std::make_unique<LineWriter>([logger = target.logger](const Line& line) { write_line(*logger, line); });
 }
 
-/// A thread that is stuck in a write keeps the logger.
+/// Ends the thread that writes. A thread that is stuck in a write keeps the logger.
 void end_writer(Target& target) {
   if (target.writer != nullptr && !target.writer->finish(kLongestEnd)) target.logger.reset();
   target.writer.reset();
 }
 
-/// With the lock, unless a writer is at work.
+/// Gives the line to the writer, or writes it at once if there is none. The caller holds the lock.
 void give(Target& target, Line line) {
   if (target.writer != nullptr) return target.writer->add(std::move(line));
   if (target.logger == nullptr) return;
@@ -107,7 +108,8 @@ void give(Target& target, Line line) {
   write_line(*target.logger, line);
 }
 
-/// Called by the thread that writes to the file: its writer, or one that holds the lock.
+/// Returns a handler that reports a fault of the file once. The handler is called by the thread that writes
+/// to the file: its writer, or one that holds the lock.
 std::function<void(const std::string&)> tell_once(const std::string& file) {
   return [file, told = false](const std::string& problem) mutable {
     if (std::exchange(told, true)) return;

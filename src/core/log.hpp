@@ -7,8 +7,8 @@ namespace skyline::log {
 
 enum class Level { kDebug, kInfo, kWarning, kError };
 
-/// Writes one line to the terminal (standard error) and, once a file is open, to the log file, with time and
-/// rank. Thread-safe. Before `start` lines go to the terminal alone.
+/// Writes one line, with time and rank, to the terminal (standard error) and to the log file if one is open.
+/// Before `start` lines go to the terminal only. Thread-safe.
 void write(Level level, std::string_view message);
 inline void debug(std::string_view message) {
   write(Level::kDebug, message);
@@ -24,13 +24,13 @@ inline void error(std::string_view message) {
 }
 
 struct Options {
-  std::string file;    // appended to; empty: no log file
+  std::string file;    // lines are appended; empty means no log file
   std::string prefix;  // e.g. "[rank 3 node07]"
   Level terminal_level = Level::kInfo;
 };
-/// Sets level and prefix, opens the log file. @throws UserError if the file cannot be opened
+/// Sets level and prefix, and opens the log file. @throws UserError if the file cannot be opened
 void start(const Options& options);
-/// Flushes and closes the file. Lines written later go to the terminal alone.
+/// Flushes and closes the file. Later lines go to the terminal only.
 void stop();
 
 }  // namespace skyline::log

@@ -4,9 +4,9 @@
 
 namespace skyline::log {
 
-/// While one lives, lines are written by threads of their own (LineWriter): nobody waits for a log file or a
-/// terminal that takes no more. The destructor waits for these threads, two seconds at most; a file or a
-/// terminal that has not taken its lines by then gets no more. One at a time.
+/// While an object of this class lives, threads of its own write the lines (LineWriter), so nobody waits for
+/// a log file or a terminal that hangs. The destructor waits for these threads for at most two seconds; a
+/// file or a terminal that has not taken its lines by then gets no more. There may be one object at a time.
 class Background {
  public:
   Background();
@@ -15,11 +15,12 @@ class Background {
   Background& operator=(const Background&) = delete;
 };
 
-/// Waits until all earlier lines are written, a second at most: for a caller that writes to the terminal
-/// itself next.
+/// Waits until all earlier lines are written, at most one second. Call it before writing to the terminal
+/// directly.
 void settle();
 
-/// Writes bytes to the terminal as they are, in turn with its lines; they are left out if it takes no more.
+/// Writes bytes unchanged to the terminal, in order with its lines. They are dropped if the terminal takes no
+/// more.
 void draw(std::string_view bytes);
 
 }  // namespace skyline::log

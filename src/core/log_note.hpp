@@ -6,8 +6,8 @@
 
 namespace skyline::log {
 
-/// Writes one line to the log file alone, if one is open, without the prefix: what the terminal shows in
-/// another form. Thread-safe.
+/// Writes one line without the prefix to the log file only, if one is open. Used for text that the terminal
+/// shows in another form. Thread-safe.
 void note(Level level, std::string_view message);
 
 }  // namespace skyline::log

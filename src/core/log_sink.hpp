@@ -10,15 +10,15 @@
 
 namespace skyline::log {
 
-/// Writes all of it; returns the system's error, or 0.
+/// Writes all bytes. Returns the system's error number, or 0.
 int write_whole(int descriptor, std::string_view bytes);
 
-/// Writes lines to a descriptor. Not through stdio: a thread that is stuck in a write would hold the lock of
-/// the stream, and exit() waits for that. Faults go to the logger's error handler.
+/// Writes lines to a descriptor. It does not use stdio: a thread that is stuck in a write would hold the
+/// stream's lock, and exit() waits for that lock. Faults go to the logger's error handler.
 class DescriptorSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  public:
   explicit DescriptorSink(FileDescriptor file);
-  /// For the terminal, with the colours of levels if it is one that shows them.
+  /// Makes the sink of the terminal, with colours for the levels if the terminal shows them.
   static std::shared_ptr<DescriptorSink> make_for_stderr();
 
  private:
@@ -26,7 +26,7 @@ class DescriptorSink final : public spdlog::sinks::base_sink<spdlog::details::nu
   void sink_it_(const spdlog::details::log_msg& message) override;
   void flush_() override {}
 
-  FileDescriptor file_;  // null: stderr
+  FileDescriptor file_;  // null for standard error
   bool coloured_ = false;
 };
 

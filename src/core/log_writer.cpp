@@ -13,10 +13,10 @@ struct LineWriter::State {
   void work();
 
   const std::function<void(const Line& line)> write;
-  std::mutex mutex;  // of all below
+  std::mutex mutex;  // guards all members below
   std::condition_variable changed;
   std::deque<Line> lines;
-  std::size_t dropped = 0;  // since the last line that was taken
+  std::size_t dropped = 0;  // number of lines dropped since the last one that was taken
   bool writing = false;
   bool ending = false;
   std::thread thread;

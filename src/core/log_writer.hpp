@@ -10,29 +10,30 @@
 
 namespace skyline::log {
 
-/// A line on its way, with the time at which it was said.
+/// A line that waits to be written, with the time of its origin.
 struct Line {
   Level level = Level::kInfo;
   std::string text;
   std::chrono::system_clock::time_point time = std::chrono::system_clock::now();
-  bool as_it_is = false;  // no line, but bytes for a terminal
+  bool as_it_is = false;  // bytes for a terminal instead of a line
 };
 
-/// A thread that writes lines to a file or a terminal which may take no more. add() never waits: lines that
-/// do not fit are dropped, debug and information first, and counted in a line of its own.
+/// A thread that writes lines to a file or a terminal which may hang. add() never waits: lines that do not
+/// fit are dropped, debug and information first, and a line of its own gives their number.
 class LineWriter {
  public:
-  static constexpr std::size_t kMostLines = 4096;  // that wait; twice as many warnings and errors
+  static constexpr std::size_t kMostLines = 4096;  // number of waiting lines; warnings and errors may be
+                                                   // twice as many
 
   explicit LineWriter(std::function<void(const Line& line)> write);
-  ~LineWriter();  // as finish(), without a wait
+  ~LineWriter();  // like finish(), but does not wait
   LineWriter(const LineWriter&) = delete;
   LineWriter& operator=(const LineWriter&) = delete;
 
   void add(Line line);
-  /// Waits until all is written; for as long at most. @return  whether it is
+  /// Waits until all lines are written, at most for this long. Returns whether all are written.
   bool settle(std::chrono::milliseconds most);
-  /// The same, and ends the thread. One that is stuck in a write is detached, and keeps its `write`.
+  /// Does the same and ends the thread. A thread that is stuck in a write is detached and keeps its `write`.
   bool finish(std::chrono::milliseconds most);
 
  private:

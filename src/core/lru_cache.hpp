@@ -8,17 +8,18 @@
 
 namespace skyline {
 
-/// Shared values by key, up to a number of bytes; the least recently used go first. Thread-safe.
+/// Shares values by key, up to a number of bytes in all; the least recently used are dropped first.
+/// Thread-safe.
 template <typename Key, typename Value>
 class LruCache {
  public:
   using Entry = std::shared_ptr<const Value>;
 
-  /// @param most_bytes  of all values
+  /// @param most_bytes  limit for all values together
   explicit LruCache(std::size_t most_bytes) : most_bytes_(most_bytes) {}
   std::size_t most_bytes() const { return most_bytes_; }
 
-  /// Shares the value in the place of the one that the key had; a value that is too large is left out.
+  /// Keeps the value, instead of an earlier one of this key. A value that is too large is not kept.
   void keep(const Key& key, Entry value, std::size_t bytes) {
     if (bytes > most_bytes_) return;
     const std::lock_guard lock(mutex_);
@@ -28,7 +29,7 @@ class LruCache {
     while (bytes_ > most_bytes_) remove(std::prev(items_.end()));
   }
 
-  /// nullptr: it is not here, or not the one that is `wanted`, a predicate of the value.
+  /// Returns the value of the key if it is kept and `wanted` returns true for it, else nullptr.
   template <typename Wanted>
   Entry find(const Key& key, const Wanted& wanted) {
     const std::lock_guard lock(mutex_);
@@ -42,7 +43,7 @@ class LruCache {
   }
 
   void clear() {
-    std::list<Item> gone;  // destroyed without the lock
+    std::list<Item> gone;  // destroyed after the lock is released
     const std::lock_guard lock(mutex_);
     gone.swap(items_);
     bytes_ = 0;
@@ -72,8 +73,8 @@ class LruCache {
   }
 
   const std::size_t most_bytes_;
-  mutable std::mutex mutex_;  // of all below
-  std::list<Item> items_;     // the latest used first
+  mutable std::mutex mutex_;  // guards all members below
+  std::list<Item> items_;     // the most recently used first
   std::size_t bytes_ = 0;
 };
 

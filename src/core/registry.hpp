@@ -12,29 +12,29 @@
 
 namespace skyline {
 
-/// Things that a configuration can name: layer kinds, algorithms, evaluators. Entries stay where they are.
-/// Built-in ones are added by `fill` and not by static objects of their own, which a static library would
-/// drop. Thread-safe.
+/// Things that a configuration can name: layer kinds, algorithms, evaluators. Pointers to entries stay valid.
+/// Built-in entries are added by `fill`, not by static objects, which a static library would drop.
+/// Thread-safe.
 template <typename Entry>
 class Registry {
  public:
-  /// @param noun  what an entry is, e.g. "layer kind"; for the errors
+  /// @param noun  word for an entry in error messages, e.g. "layer kind"
   Registry(std::string noun, void (*fill)(Registry& built_in)) : noun_(std::move(noun)) { fill(*this); }
 
-  /// @throws InternalError if the name is taken
+  /// Adds an entry. @throws InternalError if the name is taken
   void add(std::string_view name, Entry entry) {
     const std::lock_guard lock(mutex_);
     if (!entries_.emplace(name, std::move(entry)).second) {
       throw InternalError("the " + noun_ + " `" + std::string(name) + "` is registered already");
     }
   }
-  /// nullptr if there is none of this name.
+  /// Returns the entry of this name, or nullptr if there is none.
   const Entry* find(std::string_view name) const {
     const std::lock_guard lock(mutex_);
     const auto found = entries_.find(name);
     return found == entries_.end() ? nullptr : &found->second;
   }
-  /// In alphabetical order.
+  /// Returns all names in alphabetical order.
   std::vector<std::string> names() const {
     const std::lock_guard lock(mutex_);
     std::vector<std::string> names;

@@ -7,7 +7,7 @@
 
 namespace skyline {
 
-/// Position of a piece of the user's input; line and column count from 1, 0 = unknown.
+/// Position of a piece of the user's input. Lines and columns count from 1; 0 means unknown.
 struct SourcePosition {
   std::string file;
   int line = 0;
@@ -15,18 +15,18 @@ struct SourcePosition {
 };
 
 /// One node of the user's configuration: a neutral tree that every module reads its own section from,
-/// independent of the file format. Each node knows where it stands, so every error names file, line and key:
+/// independent of the file format. Each node knows its place, so every error names file, line and key:
 ///   `configs/a.yaml:12:5: space.parameters.depth: expected a list of values, got 3`
-/// Values are immutable after construction; copies are deep.
+/// Copies are deep. Reading is safe from several threads; set() and assign_paths() are not.
 class ConfigNode {
  public:
   enum class Kind { kNull, kScalar, kList, kMap };
   struct Entry;  // {key, value}
 
-  ConfigNode() = default;  // null, nowhere
+  ConfigNode() = default;  // makes a null without a place
   static ConfigNode make_null(SourcePosition position);
   static ConfigNode make_scalar(std::string text, SourcePosition position, bool quoted = false);
-  /// A number as a scalar, in the shortest text that reads back to it; for writing a configuration.
+  /// Makes a scalar with the shortest text that reads back to this number; used to write a configuration.
   static ConfigNode make_number(double value);
   static ConfigNode make_integer(std::int64_t value);
   static ConfigNode make_list(std::vector<ConfigNode> items, SourcePosition position);
@@ -42,29 +42,35 @@ class ConfigNode {
   /// Dotted key path from the root, e.g. "space.network[0].body[1].conv2d". Set by assign_paths.
   const std::string& path() const { return path_; }
 
-  /// Typed reads. @throws UserError naming file, line, key path, what was expected and what was found
+  /// Typed reads of this node's scalar or list.
+  /// @throws UserError with file, line, key path, what was expected and what was found
   const std::string& as_text() const;
   std::int64_t as_integer() const;
   double as_number() const;
   const std::vector<ConfigNode>& items() const;
   const std::vector<Entry>& entries() const;
 
-  /// The value of a key of this map, or nullptr. @throws UserError if this is not a map
+  /// Returns the value of a key of this map, or nullptr if the key is missing. The map owns the value.
+  /// @throws UserError if this is not a map
   const ConfigNode* find(std::string_view key) const;
-  /// The value of a key that must be there. @throws UserError ("missing key `x`")
+  /// Returns the value of a key that must be there. The map owns the value.
+  /// @throws UserError ("missing key `x`")
   const ConfigNode& at(std::string_view key) const;
 
+  /// Refuses the content of this node.
   /// @throws UserError "<file>:<line>:<column>: <path>: expected <expected>, got <what is here>"
   [[noreturn]] void fail_expected(std::string_view expected) const;
+  /// Refuses this node for another reason.
   /// @throws UserError "<file>:<line>:<column>: <path>: <message>"
   [[noreturn]] void fail(std::string_view message) const;
-  /// The content, shortened for messages: `3`, `a list of 4`, `a map`, `nothing`.
+  /// Describes the content for messages, shortened: `3`, `a list of 4`, `a map`, `nothing`.
   std::string describe() const;
 
   /// Sets path() on this node and all below it. Call once on the root after building or changing a tree.
   void assign_paths(const std::string& own_path = {});
-  /// Replaces or adds the value at a dotted path of map keys ("search.iterations"), making maps on the way.
-  /// Call assign_paths on the root afterwards. @throws UserError if the path leads through a scalar or a list
+  /// Replaces or adds the value at a dotted path of map keys ("search.iterations") and makes missing maps.
+  /// Call assign_paths on the root afterwards.
+  /// @throws UserError if the path leads through a scalar or a list
   void set(std::string_view dotted_path, ConfigNode value);
 
  private:
@@ -83,14 +89,17 @@ struct ConfigNode::Entry {
   SourcePosition key_position;
 };
 
-/// Dotted path of the first scalar, list length or key in which the two trees differ; empty if they are
-/// equal. Positions do not count; numbers that are equal as numbers are equal (1e-4 and 0.0001).
+/// Returns the dotted path of the first scalar, list length or key in which the two trees differ, or an empty
+/// text if they are equal. Positions do not count. Numbers that are equal as numbers are equal (1e-4 and
+/// 0.0001).
 std::string first_difference(const ConfigNode& left, const ConfigNode& right);
 
-/// The candidate that a misspelt `word` likely means: the nearest one, or one that it begins; else empty.
+/// Returns the candidate that a misspelt `word` probably means: the nearest one, or one that it begins.
+/// Returns an empty text if none is near.
 std::string nearest_word(std::string_view word, const std::vector<std::string>& candidates);
 
-/// The second half of an error about an unknown word: "did you mean `width`?", or "known here: a, b, c".
+/// Returns the second half of an error about an unknown word: "did you mean `width`?", or "known here: a, b,
+/// c".
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace skyline

@@ -5,8 +5,9 @@
 
 namespace skyline {
 
-/// One line for a person, with file, line, key, what was expected and what was found, as far as they apply.
-/// Caught where it does not matter who can mend it; only the two below are thrown.
+/// Base of errors that are one line for a person, with file, line, key, what was expected and what was found,
+/// as far as they apply. Code that need not know who can mend an error catches this class. Only the two
+/// derived classes are thrown.
 class Problem : public std::runtime_error {
  protected:
   explicit Problem(const std::string& message) : std::runtime_error(message) {}
@@ -18,14 +19,14 @@ class UserError : public Problem {
   explicit UserError(const std::string& message) : Problem(message) {}
 };
 
-/// Something outside failed, and the same job may work another time or on another machine: a file server that
-/// stayed away, a full disk, a GPU, MPI, a rank that fell silent.
+/// Something outside failed, and the same job may work another time or on another machine: a hanging file
+/// server, a full disk, a GPU, MPI, a rank that fell silent.
 class FaultError : public Problem {
  public:
   explicit FaultError(const std::string& message) : Problem(message) {}
 };
 
-/// Our own mistake.
+/// A mistake of Skyline itself.
 class InternalError : public std::logic_error {
  public:
   using std::logic_error::logic_error;
@@ -34,7 +35,7 @@ class InternalError : public std::logic_error {
 /// Throws InternalError with `message` if `condition` does not hold.
 void require(bool condition, const char* message);
 
-/// The system's text for an errno value, e.g. "No space left on device".
+/// Returns the system's text for an errno value, e.g. "No space left on device".
 std::string system_error_text(int error_number);
 
 }  // namespace skyline

@@ -11,7 +11,7 @@ constexpr int kExitDone = 0;
 constexpr int kExitUserError = 2;
 constexpr int kExitNoFront = 3;   // every trial failed, or none meets the constraints
 constexpr int kExitBug = 70;      // EX_SOFTWARE; 1 is left to launchers
-constexpr int kExitStopped = 75;  // EX_TEMPFAIL: early, with everything saved
+constexpr int kExitStopped = 75;  // EX_TEMPFAIL: stopped early, with everything saved
 constexpr int kExitFault = 76;    // something outside failed
 
 /// The code by which shells report a process that a signal has ended.
@@ -19,11 +19,11 @@ constexpr int exit_code_of_signal(int signal) {
   return 128 + signal;
 }
 
-/// The exit code for this error: kExitUserError, kExitFault (FaultError, no memory, a system call that the
-/// standard library reports), else kExitBug.
+/// Returns the exit code for this error. User errors give kExitUserError. FaultError, missing memory and
+/// system errors of the standard library give kExitFault. All others give kExitBug.
 int exit_code_of(const std::exception& error);
 
-/// The error as a person is told of it, e.g. "internal error: the queue is closed".
+/// Returns the error as it is printed for a person, e.g. "internal error: the queue is closed".
 std::string error_text(const std::exception& error);
 
 }  // namespace skyline

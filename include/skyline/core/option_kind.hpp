@@ -15,7 +15,7 @@ namespace skyline {
 
 class KeyTable;
 
-/// Bounds of a number, e.g. `at_least(0).below(1)`. Infinity and NaN are never within them.
+/// Bounds of a number, e.g. `at_least(0).below(1)`. Infinity and NaN are always out of bounds.
 struct Range {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
@@ -33,8 +33,8 @@ constexpr Range above(double bound) {
   return {.low = bound, .above_low = true};
 }
 
-/// The keys of a section inside another one. `name` is empty if the section has these keys and no others;
-/// several named ones are alternatives: `optimizer: {adam: {...}}`.
+/// The keys of a section inside another one. An empty `name` means that the section has exactly these keys.
+/// Several sections with names are alternatives: `optimizer: {adam: {...}}`.
 struct SubSection {
   std::string name;
   std::shared_ptr<const KeyTable> keys;
@@ -45,7 +45,7 @@ struct ValueDescription {
   std::string expected;  // e.g. "a whole number from 1 to 5"; for errors and docs/configuration.md
   ConfigNode schema;     // JSON schema of a value
   std::vector<SubSection> sections = {};
-  /// The part of a written value that makes a run; empty: all of it.
+  /// Returns the part of a written value that makes a run. If it is not set, all of the value does.
   std::function<ConfigNode(const ConfigNode& written)> identity = {};
 };
 
@@ -54,25 +54,26 @@ template <typename M>
 struct OptionKind : ValueDescription {
   /// Returns false, with any content of the value, if the node is not as expected.
   std::function<bool(const ConfigNode& node, M& value)> read = {};
-  /// Null: the key is not written.
+  /// Writes the value. The key is not written if this returns null.
   std::function<ConfigNode(const M& value)> write = {};
 };
 
 OptionKind<double> number(const Range& range);
 OptionKind<bool> flag();
-/// @param expected  e.g. "a file". An empty text is refused, and stands for a key that is not given
+/// Reads any text except an empty one, which means that the key is not given.
+/// @param expected  e.g. "a file"
 OptionKind<std::string> text(std::string expected);
-/// Any content, as it stands.
+/// Takes any content unchanged.
 OptionKind<ConfigNode> tree(std::string expected, ConfigNode schema);
-/// In seconds; reads `90`, `90 s`, `15 min`, `1h30m`, `2 d`, and is written with a unit.
+/// Reads seconds from `90`, `90 s`, `15 min`, `1h30m` or `2 d`, and writes them with a unit.
 OptionKind<double> duration(const Range& range);
-/// The place of the word in the list.
+/// Reads one of the words; the value is its index in the list.
 OptionKind<std::size_t> word_index(const std::vector<std::string>& words);
 /// Defined for int, std::int64_t, std::uint32_t and std::uint64_t.
 template <std::integral M>
 OptionKind<M> whole(Range range);
 
-/// One of some words, each of which stands for a value of an enumeration.
+/// Reads one of some words, each of which names a value of an enumeration.
 template <typename E>
 OptionKind<E> choice(std::vector<std::pair<std::string, E>> words) {
   std::vector<std::string> names;
@@ -93,12 +94,12 @@ OptionKind<E> choice(std::vector<std::pair<std::string, E>> words) {
   return kind;
 }
 
-/// A text in a JSON schema, whatever it reads as.
+/// Returns a scalar that is a text in JSON, even if it looks like a number or a flag.
 ConfigNode schema_text(const std::string& text);
-/// JSON schema of `word`, or of what another schema describes.
+/// Returns a JSON schema that accepts `word` or whatever `schema` accepts.
 ConfigNode word_or(const std::string& word, const ConfigNode& schema);
 
-/// A value, or a word for none: `window: generation`.
+/// Reads a value, or a word that means that there is none: `window: generation`.
 template <typename M>
 OptionKind<std::optional<M>> or_word(const std::string& word, OptionKind<M> kind) {
   OptionKind<std::optional<M>> either{kind};
@@ -114,7 +115,7 @@ OptionKind<std::optional<M>> or_word(const std::string& word, OptionKind<M> kind
   return either;
 }
 
-/// A value that may be missing, and is then not written.
+/// Reads a value that may be missing. A missing value is not written.
 template <typename M>
 OptionKind<std::optional<M>> if_given(OptionKind<M> kind) {
   OptionKind<std::optional<M>> maybe{kind};

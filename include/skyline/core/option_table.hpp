@@ -12,15 +12,15 @@
 namespace skyline {
 
 enum class KeyRule {
-  kPartOfRun,  // another value is another run, which `--resume` refuses
-  kMayChange,  // only bounds a run, or says what is kept and where
+  kPartOfRun,  // another value makes another run, which `--resume` refuses
+  kMayChange,  // only limits a run, or says which files are kept
   kRequired,   // part of the run, and has no default
 };
 
-/// One key of a section, whatever its type. `read` and `write` take the address of the section's options.
+/// One key of a section. `read` and `write` take the address of the section's options, whatever their type.
 struct OptionKey {
   std::string name;
-  std::string meaning;  // one sentence
+  std::string meaning;  // one sentence for the docs
   KeyRule rule = KeyRule::kPartOfRun;
   ValueDescription value;
   std::function<void(const ConfigNode& node, void* options)> read = {};
@@ -29,12 +29,12 @@ struct OptionKey {
 
 /// A line of docs/configuration.md.
 struct KeyRow {
-  std::string path;  // dotted, from the table's section on
+  std::string path;  // dotted path from the table's section on
   std::string expected;
   std::string fallback;  // the default; empty for sections and keys without one
   std::string meaning;
   bool required = false;
-  bool may_change = false;  // or its section may
+  bool may_change = false;  // true if this key or the section around it may change at a resume
 };
 
 /// The keys of a section: the one place that knows them. Parser, refusals, the complete configuration, the
@@ -42,14 +42,15 @@ struct KeyRow {
 class KeyTable {
  public:
   virtual ~KeyTable() = default;
-  /// The section with every default filled in; complete(complete(section)) equals complete(section).
+  /// Returns the section with every default filled in. complete(complete(section)) equals complete(section).
   /// @throws UserError with file, line and key
   virtual ConfigNode complete(const ConfigNode& section) const = 0;
-  /// The part of a complete section that makes a run: without keys that may change.
+  /// Returns the part of a complete section that makes a run, without the keys that may change.
   ConfigNode identity(const ConfigNode& section) const;
-  /// JSON schema (draft 2020-12) of the section.
+  /// Returns the JSON schema (draft 2020-12) of the section.
   ConfigNode schema() const;
-  /// All keys, those of sections inside behind them. @param path  of this section
+  /// Lists all keys; keys of inner sections follow the key of their section.
+  /// @param path  path of this section
   std::vector<KeyRow> rows(const std::string& path, bool may_change = false) const;
   const std::vector<OptionKey>& keys() const { return keys_; }
   std::vector<std::string> names() const;
@@ -58,11 +59,12 @@ class KeyTable {
   KeyTable() = default;
   KeyTable(const KeyTable&) = default;
   KeyTable& operator=(const KeyTable&) = default;
-  /// A section that is missing or empty (null) leaves all options as they are.
+  /// Sets the options from a section. A section that is missing or empty (null) leaves all options as they
+  /// are.
   void read(const ConfigNode& section, void* options) const;
   ConfigNode write(const void* options) const;
   void append(OptionKey key, const void* defaults);
-  /// Puts a key in front that is always the same word: what tells this section's variant from others.
+  /// Adds a first key whose value is always this word. It tells this variant of a section from the others.
   void put_tag(std::string_view name, const std::string& word, std::string_view meaning);
 
  private:
@@ -70,10 +72,10 @@ class KeyTable {
 
   std::vector<OptionKey> keys_;
   ConfigNode defaults_ = ConfigNode::make_map({}, {});
-  std::string variant_;  // "`algorithm: random`"; empty if there is no tag
+  std::string variant_;  // e.g. "`algorithm: random`"; empty if there is no tag
 };
 
-/// The kind of a member whose type alone says it: a flag, or a section with a table of its own.
+/// Returns the kind of a member whose type is enough to know it: a flag, or a section that has its own table.
 template <typename M>
 OptionKind<M> kind_of_type();
 
@@ -92,7 +94,7 @@ struct Key : OptionKey {
       return kind.write(static_cast<const T*>(options)->*member);
     };
   }
-  /// A key that sets several members.
+  /// Makes a key that sets several members.
   Key(std::string_view key, const OptionKind<T>& kind, std::string_view sentence,
       KeyRule key_rule = KeyRule::kPartOfRun)
       : OptionKey{std::string(key), std::string(sentence), key_rule, kind} {
@@ -121,7 +123,7 @@ struct Key : OptionKey {
   }
 };
 
-/// The keys of a section that is read into a T. A T that sections hold inside names its table:
+/// The keys of a section that is read into a T. If sections hold a T inside, T names its table:
 ///   static const OptionTable<T>& table();
 template <typename T>
 class OptionTable final : public KeyTable {
@@ -132,19 +134,19 @@ class OptionTable final : public KeyTable {
   OptionTable(std::initializer_list<Key<T>> keys, Check check = nullptr) : check_(check) {
     for (const Key<T>& key : keys) add(key);
   }
-  /// @throws InternalError if there is a key of this name
+  /// Adds a key. @throws InternalError if there is a key of this name
   void add(const Key<T>& key) {
     const T defaults{};
     append(key, &defaults);
   }
-  /// The same table as a variant of a section, which `key: word` names.
+  /// Returns a copy of this table as the variant of a section that `key: word` selects.
   OptionTable tagged(std::string_view key, const std::string& word, std::string_view meaning) const {
     OptionTable copy = *this;
     copy.put_tag(key, word, meaning);
     return copy;
   }
 
-  /// @throws UserError with file, line and key
+  /// Reads a section into options that start with their defaults. @throws UserError with file, line and key
   T parse(const ConfigNode& section) const {
     T options{};
     read(section, &options);
@@ -158,7 +160,7 @@ class OptionTable final : public KeyTable {
   Check check_;
 };
 
-/// "a section with the keys interval, overhead".
+/// Describes a section for messages: "a section with the keys interval, overhead".
 std::string section_text(const KeyTable& table);
 
 /// A section inside another one.
@@ -185,7 +187,7 @@ OptionKind<M> kind_of_type() {
   }
 }
 
-/// A variant of a section: its word, the value of the member that tells it, and its keys.
+/// A variant of a section: its word, the value of the enumeration that selects it, and its keys.
 template <typename T, typename E>
 struct Variant {
   std::string word;
@@ -193,10 +195,10 @@ struct Variant {
   OptionTable<T> table;
 };
 
-/// JSON schema and text of a section with variants.
+/// Describes a section with variants: its JSON schema and its text.
 OptionKind<std::size_t> variant_index(const std::vector<SubSection>& variants);
 
-/// One of several sections: `optimizer: {adam: {beta1: 0.8}}`, or just `optimizer: adam`.
+/// Reads one of several sections: `optimizer: {adam: {beta1: 0.8}}`, or just `optimizer: adam`.
 template <typename T, typename E>
 OptionKind<T> one_of(E T::*which, const std::vector<Variant<T, E>>& variants) {
   std::vector<SubSection> sections;

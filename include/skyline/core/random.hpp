@@ -11,18 +11,19 @@
 
 namespace skyline {
 
-/// A stream of random numbers, the same on every machine and compiler for one seed (RandomEngine). The
-/// standard library's distributions are not used: their results differ between implementations.
+/// A stream of random numbers (RandomEngine), the same on every machine and with every compiler for one seed.
+/// The standard library's distributions are not used, because their results differ between implementations.
+/// Not thread-safe; use one stream per thread.
 class RandomStream {
  public:
   explicit RandomStream(std::uint64_t seed) : engine_(seed) {}
 
   std::uint64_t next();
-  /// Uniform in [0, bound), without bias. @pre bound > 0
+  /// Draws uniformly from [0, bound), without bias. @pre bound > 0
   std::uint64_t below(std::uint64_t bound);
-  /// Uniform in [0, 1), 53 bits.
+  /// Draws uniformly from [0, 1), with 53 bits.
   double uniform();
-  /// Index drawn with probability weights[i] / sum(weights). @pre some weight > 0, none negative
+  /// Draws an index with probability weights[i] / sum(weights). @pre some weight > 0, none negative
   std::size_t weighted(std::span<const double> weights);
 
   /// Shuffles the values (Fisher-Yates).
@@ -37,7 +38,7 @@ class RandomStream {
   RandomEngine engine_;
 };
 
-/// A seed for the part of the program that `purpose` names, made of a parent seed and further numbers.
+/// Makes a seed for the part of the program that `purpose` names, from a parent seed and further numbers.
 /// Nothing else (rank, slot, time, address) ever goes into a seed.
 std::uint64_t derive_seed(std::uint64_t seed, std::string_view purpose,
                           std::initializer_list<std::uint64_t> numbers = {});

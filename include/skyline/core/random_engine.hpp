@@ -37,9 +37,9 @@ class RandomEngine {
     return result;
   }
 
-  /// Uniform in [0, bound), without bias. @pre bound > 0
-  /// @see Lemire, ACM TOMACS 29(1), 2019: a multiplication instead of a division, and a redraw of the few low
-  /// products that would favour some results
+  /// Draws uniformly from [0, bound), without bias. It multiplies instead of dividing, and draws again for
+  /// the few low products that would favour some results. @pre bound > 0
+  /// @see Lemire, ACM TOMACS 29(1), 2019
   SKYLINE_DEVICE_CODE std::uint64_t below(std::uint64_t bound) {
     Wide product = Wide{next()} * bound;
     if (static_cast<std::uint64_t>(product) < bound) {

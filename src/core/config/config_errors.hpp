@@ -12,8 +12,8 @@
 
 namespace skyline {
 
-/// Several mistakes of a configuration at once; what() has a line for each. Whoever prints errors prints
-/// these one by one: a line break in any other message may be foreign text.
+/// Several mistakes of a configuration at once; what() has a line for each. Code that prints errors prints
+/// these one by one, because a line break in any other message may be foreign text.
 class ConfigErrors : public UserError {
  public:
   explicit ConfigErrors(std::vector<std::string> lines)
@@ -24,11 +24,11 @@ class ConfigErrors : public UserError {
   std::vector<std::string> lines_;
 };
 
-/// The mistakes of a configuration's parts, collected so that all are reported at once. One that shows in
-/// many places is noted once.
+/// Collects the mistakes of a configuration's parts, so that all are reported at once. A mistake that is
+/// found several times is noted once.
 class Mistakes {
  public:
-  /// Notes the UserError of the action, if it throws one.
+  /// Runs the action and notes its UserError, if it throws one.
   template <typename Action>
   void attempt(Action&& action) {
     try {

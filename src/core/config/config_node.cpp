@@ -34,7 +34,7 @@ bool equal_scalars(const ConfigNode& left, const ConfigNode& right) {
   return left_number && right_number && *left_number == *right_number;
 }
 
-/// The path of the first difference at or below this place; nothing if there is none.
+/// Returns the path of the first difference at or below this place, or nullopt if there is none.
 std::optional<std::string> compare(const ConfigNode& left, const ConfigNode& right, const std::string& path);
 
 std::optional<std::string> compare_lists(const ConfigNode& left, const ConfigNode& right,
@@ -46,7 +46,7 @@ std::optional<std::string> compare_lists(const ConfigNode& left, const ConfigNod
   return std::nullopt;
 }
 
-/// Without regard to the order of keys, as in YAML.
+/// Compares two maps; the order of keys does not count, as in YAML.
 std::optional<std::string> compare_maps(const ConfigNode& left, const ConfigNode& right,
                                         const std::string& path) {
   for (const ConfigNode::Entry& entry : left.entries()) {

@@ -9,8 +9,8 @@
 
 namespace skyline {
 
-// Configurations as text. Scalars: each function reads a whole unquoted one without surrounding blanks;
-// nothing if it is not of the type.
+// Configurations as text. Each function for scalars reads a whole unquoted scalar without surrounding blanks,
+// and returns nullopt if the text has another type.
 std::optional<std::int64_t> integer_in(std::string_view text);
 /// Reads a finite number, or YAML's `.inf` and `-.inf`.
 std::optional<double> number_in(std::string_view text);
@@ -19,11 +19,11 @@ std::optional<bool> flag_in(std::string_view text);
 /// `15 min`, `1h30m`. At least 0, finite.
 std::optional<double> duration_in(std::string_view text);
 
-/// The beginning of a message about this place: `a.yaml:3:12: `, as compilers print it, without what is
-/// unknown.
+/// Returns the beginning of a message about this place as compilers print it, without the unknown parts:
+/// `a.yaml:3:12: `.
 std::string location(const SourcePosition& position);
 
-/// A key of this map as a scalar that has the map's path: the place of a mistake in the key itself.
+/// Returns a key of this map as a scalar with the path of the map, for messages about the key itself.
 ConfigNode key_node(const ConfigNode& map, const ConfigNode::Entry& entry);
 
 /// Reads YAML text. Duplicate keys are refused (yaml-cpp would keep the first silently).
@@ -31,16 +31,15 @@ ConfigNode key_node(const ConfigNode& map, const ConfigNode::Entry& entry);
 /// @throws UserError with file, line and column for a text that is not YAML
 ConfigNode load_yaml_text(const std::string& text, const std::string& file);
 
-/// Applies one `--set key.path=value`; the value is YAML. Paths are assigned anew. The place of the value in
-/// messages is `--set key.path`.
+/// Applies one `--set key.path=value`; the value is YAML. All paths are assigned again. Messages about the
+/// value name its place as `--set key.path`.
 /// @throws UserError for a missing `=`, an empty key or a value that is not YAML
 void apply_override(ConfigNode& root, const std::string& assignment);
 
-/// Writes a tree as YAML text, the same for equal trees; it reads back to an equal tree.
+/// Writes a tree as YAML. Equal trees give the same text, and it reads back to an equal tree.
 std::string to_yaml(const ConfigNode& root);
 
-/// Writes a tree as JSON, indented. A scalar that is not quoted and reads as a number or a flag is one in
-/// JSON too.
+/// Writes a tree as indented JSON. An unquoted scalar that reads as a number or a flag is one in JSON too.
 std::string to_json(const ConfigNode& node);
 
 }  // namespace skyline

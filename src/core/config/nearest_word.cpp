@@ -9,11 +9,12 @@
 namespace skyline {
 namespace {
 
-constexpr std::size_t kShortestBeginning = 3;  // letters that may stand for the word that they begin or end
-constexpr std::size_t kLongestWord = 200;      // letters of a word that may be a misspelling
+constexpr std::size_t kShortestBeginning = 3;  // A beginning or an end of a word suggests the word if it has
+                                               // at least this many letters.
+constexpr std::size_t kLongestWord = 200;      // Longer words are not compared.
 
-// Names of the field that mean a method of their own: no misspelling of another one, however near it is. In
-// small letters, without separators.
+// Names of methods of the field, in small letters and without separators. They are never taken for
+// misspellings of other names, however near they are.
 constexpr auto kMethods = std::to_array<std::string_view>({"adadelta",     "adafactor",
                                                            "adagrad",      "adam",
                                                            "adamax",       "adamw",
@@ -54,11 +55,12 @@ std::string plain(std::string_view word) {
   return letters;
 }
 
-/// Whether the word names another method than the candidate.
+/// Returns true if the word names another method than the candidate.
 bool is_another_method(std::string_view word, const std::string& candidate) {
   std::string letters = plain(word);
   std::string other = plain(candidate);
-  for (const std::string_view set : {"validation", "test", "train"}) {  // of a metric
+  // Names of metrics begin with the name of a set.
+  for (const std::string_view set : {"validation", "test", "train"}) {
     if (!other.starts_with(set)) continue;
     other.erase(0, set.size());
     if (letters.starts_with(set)) letters.erase(0, set.size());
@@ -66,8 +68,8 @@ bool is_another_method(std::string_view word, const std::string& candidate) {
   return letters != other && std::ranges::find(kMethods, letters) != kMethods.end();
 }
 
-// Damerau-Levenshtein distance, restricted: insert, delete, replace one letter, swap two neighbours; case
-// does not count. Keeps the last three rows of the table.
+// Returns the restricted Damerau-Levenshtein distance: insert, delete or replace one letter, swap two
+// neighbours. Case does not count. Only the last three rows of the table are kept.
 std::size_t edit_distance(const std::string& left, const std::string& right) {
   std::vector<std::size_t> before_last(right.size() + 1);
   std::vector<std::size_t> last(right.size() + 1);

@@ -9,7 +9,7 @@
 namespace skyline {
 namespace {
 
-// Whole numbers with all their digits: 1000000 and not 1e+06.
+// Writes whole numbers with all their digits: 1000000 and not 1e+06.
 ConfigNode bound_node(double bound) {
   constexpr double kExactIntegers = 9007199254740992.0;  // 2^53
   if (std::abs(bound) < kExactIntegers && bound == std::trunc(bound)) {
@@ -18,7 +18,7 @@ ConfigNode bound_node(double bound) {
   return ConfigNode::make_number(bound);
 }
 
-/// "from 1 to 5", "above 0 and at most 1", "of at least 0"; empty without bounds.
+/// Returns "from 1 to 5", "above 0 and at most 1", "of at least 0", or an empty text without bounds.
 std::string bounds_text(const Range& range) {
   const bool low = std::isfinite(range.low);
   const bool high = std::isfinite(range.high);
@@ -129,7 +129,7 @@ OptionKind<double> duration(const Range& range) {
   const ConfigNode words = ConfigNode::make_map(
       {{"type", ConfigNode::make_list({schema_text("string"), schema_text("integer")}, {}), {}},
        {"pattern", schema_text("^([0-9.e+-]+ *(d|h|min|m|s|ms) *)+$"), {}},
-       {"maximum", ConfigNode::make_integer(0), {}}},  // no unit is needed
+       {"maximum", ConfigNode::make_integer(0), {}}},  // zero needs no unit
       {});
   const std::string bounds = range.low == 0 && !range.above_low ? "" : bounds_text(range);
   OptionKind<double> kind{{"a duration" + bounds + ", e.g. 90 s, 15 min, 1h30m or 2 d", words}};

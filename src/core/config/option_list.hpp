@@ -7,7 +7,7 @@
 
 namespace skyline {
 
-/// A list of values. An empty one stands for a key that is not given.
+/// Reads a list of values. An empty list means that the key is not given.
 template <typename M>
 OptionKind<std::vector<M>> list_of(const OptionKind<M>& item, const std::string& expected) {
   ConfigNode schema = ConfigNode::make_map({{"type", ConfigNode::make_scalar("array", {}, true), {}}}, {});

@@ -24,6 +24,7 @@ ConfigNode object_schema(ConfigNode properties, std::vector<ConfigNode> required
   return schema;
 }
 
+/// Refuses a key that the table does not have.
 /// @param beside  the tag of the section's variant, if it has one
 [[noreturn]] void refuse(const ConfigNode& section, const ConfigNode::Entry& entry,
                          const std::vector<std::string>& known, const std::string& beside = "") {
@@ -47,7 +48,7 @@ const OptionKey* KeyTable::find(std::string_view name) const {
 
 void KeyTable::read(const ConfigNode& section, void* options) const {
   Mistakes mistakes;
-  bool misspelt = false;  // a key that seems to be missing may be there under another name
+  bool misspelt = false;  // A key that seems to be missing may have been written under another name.
   const std::vector<ConfigNode::Entry> none;
   for (const ConfigNode::Entry& entry : section.is_null() ? none : section.entries()) {
     const OptionKey* key = find(entry.key);
@@ -88,7 +89,7 @@ void KeyTable::put_tag(std::string_view name, const std::string& word, std::stri
   const ConfigNode constant = ConfigNode::make_scalar(word, {});
   const auto known = ConfigNode::make_map({{"const", schema_text(word), {}}}, {});
   OptionKey tag{std::string(name), std::string(meaning), {}, {"`" + word + "`", known}};
-  tag.read = [](const ConfigNode&, void*) {};  // who chose this variant has read it
+  tag.read = [](const ConfigNode&, void*) {};  // the tag was read when the variant was chosen
   tag.write = [constant](const void*) { return constant; };
   variant_ = "`" + tag.name + ": " + word + "`";
   keys_.insert(keys_.begin(), std::move(tag));

@@ -26,7 +26,7 @@ struct TimeUnit {
 constexpr std::array kTimeUnits{TimeUnit{"d", 86400}, TimeUnit{"h", 3600}, TimeUnit{"min", 60},
                                 TimeUnit{"m", 60},    TimeUnit{"s", 1},    TimeUnit{"ms", 1e-3}};
 
-/// Cuts the longest prefix of these characters, and the blanks behind it, off the text.
+/// Cuts the longest prefix of these characters, and the blanks after it, off the text.
 std::string_view take_while(std::string_view& text, std::string_view characters) {
   const std::size_t length = std::min(text.find_first_not_of(characters), text.size());
   const std::string_view taken = text.substr(0, length);
@@ -56,7 +56,7 @@ std::optional<bool> flag_in(std::string_view text) {
 }
 
 std::optional<double> duration_in(std::string_view text) {
-  if (number_in(text) == 0) return 0;  // of whatever unit
+  if (number_in(text) == 0) return 0;  // zero needs no unit
   double total = 0;
   double last_unit = std::numeric_limits<double>::infinity();
   if (text.empty()) return std::nullopt;

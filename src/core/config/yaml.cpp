@@ -18,14 +18,15 @@ namespace {
 
 constexpr int kDeepestNesting = 100;
 
-/// Aliases of aliases make an enormous tree of a short text.
+/// Bounds the number of nodes: a short text with aliases of aliases can describe an enormous tree.
 constexpr std::size_t kMostNodes = 1'000'000;
 constexpr std::size_t kMostText = 4U << 20U;  // bytes of keys and values
 constexpr std::size_t kLongestKey = 1'000;    // bytes
-/// Every value keeps the dotted path of its keys, also each of many below long ones.
+/// Bounds the bytes of all dotted paths: every value keeps its path, so many values below long keys take
+/// much.
 constexpr std::size_t kMostPaths = 64U << 20U;  // bytes
 
-/// Where a text comes from: a file, or an argument, which is too short for lines and columns to matter.
+/// The source of a text: a file, or an argument, which is too short for lines and columns to matter.
 struct TextSource {
   std::string name;
   bool has_lines = true;
@@ -36,7 +37,7 @@ struct TextSource {
   }
 };
 
-/// Turns the nodes of one file into ours.
+/// Turns the nodes of one file into ConfigNodes.
 class Converter {
  public:
   explicit Converter(const TextSource& source) : source_(source) {}
@@ -124,7 +125,7 @@ class Converter {
   std::size_t paths_ = 0;
 };
 
-/// Where the first line is indented by a tab.
+/// Returns the place of the first line that is indented by a tab.
 std::optional<YAML::Mark> indenting_tab(const std::string& text) {
   std::istringstream lines(text);
   std::string line;

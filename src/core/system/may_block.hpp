@@ -6,8 +6,8 @@
 
 namespace skyline {
 
-/// While one lives, its thread must not wait for a file, a terminal or another thread. For the thread that
-/// serves MPI: all ranks wait for it.
+/// While an object of this class lives, its thread must not wait for a file, a terminal or another thread.
+/// The thread that serves MPI has one, because all ranks wait for it.
 class NeverBlocks {
  public:
   NeverBlocks() { ++count(); }
@@ -24,7 +24,7 @@ class NeverBlocks {
   }
 };
 
-/// To be called before an operation that may wait. @throws InternalError on a thread that must not wait
+/// Call this before an operation that may wait. @throws InternalError on a thread that must not wait
 inline void may_block(const char* task) {
   if (NeverBlocks::here()) throw InternalError(std::string("a thread that must never wait is to ") + task);
 }

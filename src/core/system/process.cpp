@@ -100,7 +100,7 @@ std::uint64_t process_start_ticks(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string text;
   std::getline(file, text);
-  // The program's name, in parentheses, may hold spaces and parentheses of its own.
+  // The program's name is in parentheses, and may itself contain spaces and parentheses.
   const std::size_t name_end = text.rfind(')');
   if (name_end == std::string::npos) return 0;
   std::istringstream fields(text.substr(name_end + 1));

@@ -10,28 +10,28 @@
 
 namespace skyline {
 
-/// The processors that this process may run on (its affinity mask), ascending.
+/// Returns the processors that this process may run on (its affinity mask), ascending.
 std::vector<int> allowed_processors();
 
-/// Binds the calling thread to one processor, or to several; threads that it starts inherit that. Returns
-/// false, and changes nothing, where the system refuses.
+/// Binds the calling thread to one processor, or to several. Threads that it starts inherit that. Returns
+/// false and changes nothing if the system refuses.
 bool bind_this_thread(int processor);
 bool bind_this_thread(const std::vector<int>& processors);
 
-/// Looks up a variable; returns nothing if it is not set.
+/// Looks up a variable; returns nullopt if it is not set.
 using VariableLookup = std::function<std::optional<std::string>(const char* name)>;
 /// Looks up an environment variable of this process.
 std::optional<std::string> process_variable(const char* name);
 
-/// This machine's name; only letters, digits, `-`, `_` and `.`.
+/// Returns this machine's name, with only letters, digits, `-`, `_` and `.`.
 std::string host_name();
 
-/// The set of processes in which a process id is unique: the host, its boot and the process namespace. Two
-/// containers of one host, or two boots of it, are different places.
+/// Names the set of processes in which a process id is unique: the host, its boot and the process namespace.
+/// Two containers of one host, or two boots of it, are different places.
 std::string process_place();
 
-/// Start time of a process in clock ticks since the boot; 0 if there is no process with this id, or only a
-/// zombie.
+/// Returns the start time of a process in clock ticks since the boot. Returns 0 if there is no process with
+/// this id, or only a zombie.
 std::uint64_t process_start_ticks(pid_t process);
 
 }  // namespace skyline

@@ -6,7 +6,7 @@
 namespace skyline {
 namespace {
 
-/// Bytes of the character at the start of `text`, which is not empty; 0 if they are not UTF-8.
+/// Returns the bytes of the character at the start of `text`, which is not empty, or 0 if they are not UTF-8.
 std::size_t character_bytes(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   if (first < 0x80) return 1;
@@ -21,7 +21,7 @@ std::size_t character_bytes(std::string_view text) {
   return whole ? bytes : 0;
 }
 
-/// U+0000 to U+001F, U+007F to U+009F: terminals take the latter for commands too.
+/// Control characters are U+0000 to U+001F and U+007F to U+009F; terminals obey the latter, too.
 bool is_control(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   if (character.size() == 1) return first < 0x20 || first == 0x7f;
@@ -60,7 +60,8 @@ std::string shortened(std::string_view text, std::size_t most) {
   std::string shown(text.substr(0, most));
   if (text.size() > most) {
     std::size_t end = most - 3;
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80) --end;  // within a character
+    // never cut inside a character
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80) --end;
     shown = std::string(text.substr(0, end)) + "...";
   }
   std::ranges::replace(shown, '\n', ' ');

@@ -6,21 +6,21 @@
 
 namespace skyline {
 
-// Text that others may have written, made harmless and short before it is shown or parsed.
+// Functions that make text of others harmless and short before it is shown or parsed.
 
-/// Text as it may be shown on a terminal: control characters, and bytes that are not UTF-8, as \xNN. Else
-/// text of a file, a server or a command line could move the cursor or change what other lines say.
+/// Returns text that a terminal can show safely: control characters, and bytes that are not UTF-8, become
+/// \xNN. Otherwise text of a file, a server or a command line could move the cursor or change other lines.
 /// @param kept  control characters that are left, e.g. "\n" in a text of several lines
 std::string printable(std::string_view text, std::string_view kept = {});
 
-/// The beginning of a text on one line, so that the message around it stays readable.
-/// @param most  in bytes, with the dots that stand for the rest
+/// Returns the beginning of a text on one line, so that the message around it stays readable.
+/// @param most  limit in bytes, including the dots that replace the rest
 std::string shortened(std::string_view text, std::size_t most = 60);
-/// A shortened word between the quotes of messages: `word`.
+/// Returns a shortened word in the quotes that messages use: `word`.
 std::string in_quotes(std::string_view word);
 
-/// Every JSON text that others may have written goes through here before it is parsed: the library's
-/// functions call themselves for each level, and 3 MB of `[` overflow the stack.
+/// Protects the JSON parser from deep nesting. Every JSON text that others may have written must pass through
+/// here: the library calls itself for each level, and 3 MB of `[` overflow the stack.
 /// @return  the text, or an empty one, which no parser takes, if it nests more than 100 levels deep
 std::string_view shallow_json(std::string_view text);
 

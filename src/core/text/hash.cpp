@@ -15,8 +15,8 @@
 
 namespace skyline {
 
-// What RunningHash is made of is not in the unnamed namespace: a class with a name outside must not hold its
-// types.
+// The parts of RunningHash are not in the unnamed namespace: a class with external linkage must not hold
+// types without it.
 
 using Digest = std::vector<unsigned char>;
 
@@ -26,7 +26,7 @@ struct ContextTraits {
   static void close(Type context) noexcept { EVP_MD_CTX_free(context); }
 };
 
-/// A digest of bytes that come in pieces.
+/// A digest of bytes that arrive in pieces.
 class RunningDigest {
  public:
   explicit RunningDigest(const EVP_MD* algorithm) : context_(EVP_MD_CTX_new()) {
@@ -53,15 +53,15 @@ class RunningDigest {
   UniqueHandle<ContextTraits> context_;
 };
 
-/// A SHA-256 of nothing so far. A copy of one that has begun: OpenSSL 3 looks the algorithm up at each begin,
-/// which takes longer than hashing a short text. That one is never destroyed, for threads may hash to the
-/// end.
+/// Returns a SHA-256 of nothing so far. It copies one that has begun, because OpenSSL 3 looks the algorithm
+/// up at each start, which takes longer than hashing a short text. The original is never destroyed: threads
+/// may hash until the program ends.
 RunningDigest begun_sha256() {
   static const RunningDigest& begun = *new RunningDigest(EVP_sha256());
   return begun;
 }
 
-/// A checksum of bytes that come in pieces.
+/// A checksum of bytes that arrive in pieces.
 class Checksum {
  public:
   Checksum() { XXH3_128bits_reset(&state_); }
@@ -99,7 +99,7 @@ std::string hex(const Digest& bytes) {
   return text;
 }
 
-constexpr std::uint32_t kPolynomial = 0x82F63B78;  // Castagnoli's, bits reversed
+constexpr std::uint32_t kPolynomial = 0x82F63B78;  // Castagnoli's polynomial, bits reversed
 
 constexpr std::array<std::uint32_t, 256> make_table() {
   std::array<std::uint32_t, 256> table{};
@@ -151,7 +151,7 @@ std::string checksum(std::string_view text) {
 
 std::optional<std::string> checksum(std::span<const std::byte> bytes,
                                     const std::function<bool()>& stop_requested) {
-  constexpr std::size_t kPieceBytes = std::size_t{16} << 20;  // less than a second from NFS
+  constexpr std::size_t kPieceBytes = std::size_t{16} << 20;  // hashed in less than a second, from NFS too
   Checksum sum;
   while (!bytes.empty()) {
     if (stop_requested()) return std::nullopt;

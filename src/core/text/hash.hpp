@@ -10,34 +10,35 @@
 
 namespace skyline {
 
-/// First eight bytes of SHA-256, big-endian: stable over versions, machines and compilers.
+/// Returns the first eight bytes of the SHA-256, big-endian: the same for all versions, machines and
+/// compilers.
 std::uint64_t stable_hash64(std::string_view text);
 
-/// Lower-case hex digests.
+/// Returns the SHA-256 as lower-case hex digits.
 std::string sha256_hex(std::span<const std::byte> bytes);
 std::string sha256_hex(std::string_view text);
 using HashPieces = std::span<const std::span<const std::byte>>;
-/// The digest of the pieces one after the other.
+/// Returns the digest of all pieces in their order.
 std::string sha256_hex(HashPieces pieces);
 std::string sha1_hex(std::string_view text);
 
-/// The checksum of Skyline's own files: XXH3 of 128 bits, many times faster than SHA-256. It finds damage,
-/// not forgery. Hex digits as `xxh128sum` prints them.
+/// Returns the checksum that Skyline's own files have: XXH3 of 128 bits, many times faster than SHA-256. It
+/// finds damage, not forgery. The hex digits are those of `xxh128sum`.
 std::string checksum(HashPieces pieces);
 std::string checksum(std::string_view text);
-/// The checksum of many bytes; calls `stop_requested` before every 16 MiB. @return nothing if it returned
-/// true
+/// Returns the checksum of many bytes, or nullopt if `stop_requested` returned true. That is called before
+/// every 16 MiB.
 std::optional<std::string> checksum(std::span<const std::byte> bytes,
                                     const std::function<bool()>& stop_requested);
 
-/// CRC-32C (Castagnoli), as in TensorFlow's records and iSCSI (RFC 3720, appendix B.4).
+/// Returns the CRC-32C (Castagnoli), as in TensorFlow's records and iSCSI (RFC 3720, appendix B.4).
 std::uint32_t crc32c(std::string_view bytes);
 
 /// Writes 16 lower-case hex digits.
 std::string to_hex(std::uint64_t value);
-/// Appends the same.
+/// Appends 16 lower-case hex digits.
 void append_hex(std::string& text, std::uint64_t value);
-/// 64 bits from the system that nobody can guess: for names in shared folders and marks of a process.
+/// Returns 64 bits from the system that nobody can guess, for names in shared folders and marks of a process.
 std::uint64_t random_token();
 
 }  // namespace skyline

@@ -10,14 +10,14 @@ namespace skyline {
 /// @see https://protobuf.dev/programming-guides/encoding
 class ProtobufWriter {
  public:
-  /// int32, int64, uint32, bool or enum.
+  /// Adds an int32, int64, uint32, bool or enum.
   void add_integer(std::uint32_t field, std::int64_t value);
   void add_double(std::uint32_t field, double value);
   void add_float(std::uint32_t field, float value);
-  /// string or bytes.
+  /// Adds a string or bytes.
   void add_text(std::uint32_t field, std::string_view text);
   void add_message(std::uint32_t field, const ProtobufWriter& message) { add_text(field, message.bytes()); }
-  /// The message so far, without its length.
+  /// Returns the message so far, without its length.
   const std::string& bytes() const { return bytes_; }
 
  private:

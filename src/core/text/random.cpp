@@ -36,7 +36,7 @@ std::size_t RandomStream::weighted(std::span<const double> weights) {
     left -= weights[i];
     last_positive = i;
   }
-  return last_positive;  // rounding ate the rest
+  return last_positive;  // rounding errors can leave a rest
 }
 
 std::uint64_t derive_seed(std::uint64_t seed, std::string_view purpose,

@@ -7,7 +7,7 @@
 
 namespace skyline {
 
-/// SHA-256 and the checksum (hash.hpp) of bytes that come in pieces.
+/// Computes the SHA-256 and the checksum (hash.hpp) of bytes that arrive in pieces.
 class RunningHash {
  public:
   RunningHash();
@@ -16,7 +16,7 @@ class RunningHash {
   RunningHash& operator=(RunningHash&&) noexcept;
 
   void add(std::span<const std::byte> bytes);
-  /// Once, at the end.
+  /// Call once, at the end.
   std::string sha256_hex();
   std::string checksum() const;
 

@@ -9,21 +9,21 @@
 
 namespace skyline {
 
-// How messages tell numbers and lists.
+// How messages write numbers and lists.
 
-/// "1 trial", "2 trials".
+/// Returns "1 trial", "2 trials".
 inline std::string counted(std::integral auto count, std::string_view noun) {
   return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
-/// In small letters; only those of ASCII change.
+/// Returns the text in small letters; only ASCII letters change.
 inline std::string lower_case(std::string_view text) {
   std::string lower(text);
   for (char& letter : lower) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   return lower;
 }
 
-/// "a, b, c"
+/// Returns "a, b, c".
 inline std::string joined(const std::vector<std::string>& texts, std::string_view between = ", ") {
   std::string line;
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -33,7 +33,7 @@ inline std::string joined(const std::vector<std::string>& texts, std::string_vie
   return line;
 }
 
-/// "12 s"; below a second "250 ms".
+/// Returns "12 s", or below a second "250 ms".
 inline std::string seconds_text(double seconds) {
   if (seconds < 1) return std::to_string(std::lround(1000 * seconds)) + " ms";
   return std::to_string(std::lround(seconds)) + " s";
