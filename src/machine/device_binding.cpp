@@ -11,8 +11,8 @@
 namespace skyline::machine {
 namespace {
 
-/// Matches ranks with devices, each device with at most `capacity` ranks. It grows by augmenting paths, so
-/// that with each capacity as many ranks as possible have a device.
+/// Matches ranks with devices, at most `capacity` ranks per device. It searches augmenting paths, so that for
+/// each capacity as many ranks as possible get a device.
 class Matching {
  public:
   explicit Matching(const std::vector<RankView>& ranks)
@@ -20,7 +20,8 @@ class Matching {
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) choices_.push_back(choices_of(rank));
   }
 
-  /// Matches all ranks that see a device. Returns each rank's device of the node, kNone without one.
+  /// Matches all ranks that see a device. Returns the device of each rank as its number on the node, or
+  /// kNone.
   const std::vector<std::size_t>& complete() {
     for (std::size_t capacity = 1; !matched(); ++capacity) {
       for (const bool near_alone : {true, false}) {
@@ -69,7 +70,7 @@ class Matching {
     return static_cast<std::size_t>(std::ranges::count(device_, device));
   }
 
-  /// Gives the rank a free device, else one that its rank can exchange for another.
+  /// Gives the rank a free device, or one whose rank can take another device instead.
   bool place(std::size_t rank, std::size_t capacity, bool near_alone, std::vector<bool>& seen) {
     for (const Choice& choice : choices_[rank]) {
       if ((near_alone && !choice.near) || load(choice.device) >= capacity) continue;
@@ -90,11 +91,11 @@ class Matching {
 
   const std::vector<RankView>& ranks_;
   std::vector<DeviceView> devices_;
-  std::vector<std::vector<Choice>> choices_;  // of each rank, near ones first
-  std::vector<std::size_t> device_;           // of each rank
+  std::vector<std::vector<Choice>> choices_;  // choices of each rank, near ones first
+  std::vector<std::size_t> device_;           // device of each rank
 };
 
-/// @param device  of the node; kNone: none
+/// Returns the rank's own index of a device of the node, or -1 for kNone.
 int own_index(const RankView& rank, const std::vector<DeviceView>& devices, std::size_t device) {
   if (device == Matching::kNone) return -1;
   const auto own = std::ranges::find(rank.devices, devices[device].identity, &DeviceView::identity);
@@ -115,7 +116,7 @@ std::vector<DeviceView> devices_of_node(const std::vector<RankView>& ranks) {
 
 std::string device_identity(const std::string& bus_id, const char* visible_devices) {
   const std::string_view visible = visible_devices == nullptr ? "" : visible_devices;
-  // A process sees one MIG instance at most, as a device of its own with the address of the whole GPU.
+  // A process sees at most one MIG instance. It appears as a device that has the address of the whole GPU.
   if (!visible.starts_with("MIG-")) return bus_id;
   return bus_id + " " + std::string(visible.substr(0, visible.find(',')));
 }

@@ -11,31 +11,31 @@ namespace skyline::machine {
 
 /// A device as one rank sees it.
 struct DeviceView {
-  std::string identity = {};  // the same for all ranks of a node that see the device, and for no other device
-  std::string name = {};      // "NVIDIA H100 80GB HBM3"
+  std::string identity = {};  // equal for all ranks of a node that see this device, and for no other device
+  std::string name = {};      // e.g. "NVIDIA H100 80GB HBM3"
   PciPlace place = {};
-  bool exclusive = false;  // no two ranks can use it
+  bool exclusive = false;  // true if two ranks cannot share it
 };
 
 /// A rank as the other ranks see it: its node, processors and devices.
 struct RankView {
   std::string host = {};
   int node = 0;                          // NodePlace::node
-  bool trains = true;                    // false: it needs no device
+  bool trains = true;                    // false if the rank needs no device
   std::vector<int> processors = {};      // affinity mask, ascending, not empty
-  std::vector<DeviceView> devices = {};  // that the rank can use, by its own index
+  std::vector<DeviceView> devices = {};  // devices that the rank can use, by its own index
   std::string reason = {};               // why the rank has no devices
-  std::vector<FabricPort> ports = {};    // of the node; filled by its first rank
-  int nv_switches = 0;                   // of the node; filled by its first rank
+  std::vector<FabricPort> ports = {};    // ports of the node; only its first rank fills them
+  int nv_switches = 0;                   // number on the node; only its first rank fills it
 };
 
 /// The device and the processors that a rank gets.
 struct RankBinding {
-  int device = -1;                   // index in its own devices; -1: none
-  std::vector<int> processors = {};  // NodePlace::processors from now on
+  int device = -1;                   // index among the rank's own devices, or -1
+  std::vector<int> processors = {};  // replaces NodePlace::processors
 };
 
-// The fields of what ranks tell each other.
+// Lists the fields that ranks send each other.
 
 template <typename Visitor>
 void for_each_field(PciPlace& place, Visitor& visit) {
@@ -59,25 +59,26 @@ void for_each_field(RankView& view, Visitor& visit) {
         view.nv_switches);
 }
 
-/// Binds each rank of a node to a device, all devices as evenly as the ranks' lists allow, whatever started
-/// the ranks and whether each sees one device or all. Of equal choices a rank gets a device near its
-/// processors, then the first one in bus order, so that rank i of n gets device i of n. Its processors are
-/// narrowed to those near its device if its mask has some, and distributed anew. Deterministic.
-/// @param ranks  of one node, by local rank
+/// Binds each rank of a node to a device, as evenly as the lists of the ranks allow, whatever started the
+/// ranks and whether each sees one device or all. Among equal choices a rank gets a device near its
+/// processors, then the first one in bus order, so that rank i of n gets device i of n. The processors of a
+/// rank are narrowed to those near its device, if its mask has some, and distributed again. Deterministic.
+/// @param ranks  the ranks of one node, by local rank
 std::vector<RankBinding> bind_devices(const std::vector<RankView>& ranks);
 
-/// Binds the ranks of several nodes. @param ranks  by world rank, as the result
+/// Binds the ranks of several nodes.
+/// @param ranks  by world rank; so is the result
 std::vector<RankBinding> bind_all_nodes(const std::vector<RankView>& ranks);
 
-/// The world ranks of each node, nodes by their first rank.
+/// Returns the world ranks of each node; nodes are ordered by their first rank.
 std::vector<std::vector<std::size_t>> ranks_of_nodes(const std::vector<RankView>& ranks);
 
-/// The devices of a node by identity, each once. Their order gives the numbers in texts (GPU 0, 1, ...),
-/// whatever the ranks call them.
+/// Returns the devices of a node by identity, each once. Messages number them in this order (GPU 0, 1, ...),
+/// whatever numbers the ranks use.
 std::vector<DeviceView> devices_of_node(const std::vector<RankView>& ranks);
 
-/// The identity of a device: its PCI address, and the MIG instance if it is a part of a GPU.
-/// @param visible_devices  CUDA_VISIBLE_DEVICES, nullptr if it is not set
+/// Returns the identity of a device: its PCI address, and the MIG instance if it is a part of a GPU.
+/// @param visible_devices  CUDA_VISIBLE_DEVICES, or nullptr if it is not set
 std::string device_identity(const std::string& bus_id, const char* visible_devices);
 
 }  // namespace skyline::machine

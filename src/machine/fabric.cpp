@@ -18,26 +18,26 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kInfiniBandType = "32";  // ARPHRD_INFINIBAND
 
-/// "4: ACTIVE" -> "active"
+/// Turns "4: ACTIVE" into "active".
 std::string state_word(const std::string& line) {
   const auto colon = line.find(": ");
   return lower_case(colon == std::string::npos ? line : line.substr(colon + 2));
 }
 
-/// The state of the physical link, e.g. "down (polling)"; empty if the link is up.
+/// Returns the state of the physical link, e.g. "down (polling)", or an empty text if the link is up.
 std::string state_text(const fs::path& port) {
   const std::string link = state_word(read_system_line(port / "phys_state"));
   const std::string state = state_word(read_system_line(port / "state"));
   return link.empty() || link == "linkup" ? state : state + " (" + link + ")";
 }
 
-/// "400 Gb/sec (4X NDR)" -> "400 Gb/s"
+/// Turns "400 Gb/sec (4X NDR)" into "400 Gb/s".
 std::string rate_text(const std::string& line) {
   const auto unit = line.find(" Gb/sec");
   return unit == std::string::npos ? "" : line.substr(0, unit) + " Gb/s";
 }
 
-/// Name of the device's file in /dev/infiniband; empty if there is none.
+/// Returns the name of the device's file in /dev/infiniband, or an empty text if there is none.
 std::string verbs_file(const fs::path& root, const std::string& device) {
   const fs::path folder = root / "sys/class/infiniband_verbs";
   for (const std::string& name : list_system_folder(folder)) {
@@ -67,7 +67,7 @@ FabricPort read_port(const fs::path& root, const std::string& device, const std:
   return port;
 }
 
-/// Whether an interface was made by containers or virtual machines: it leads to no other node.
+/// Returns true for interfaces that containers or virtual machines made; they lead to no other node.
 bool is_of_this_node_alone(std::string_view name) {
   constexpr std::array<std::string_view, 9> kPrefixes{"docker", "br-", "veth",   "virbr",  "cni",
                                                       "cali",   "tap", "podman", "flannel"};
@@ -96,7 +96,7 @@ std::vector<NetworkInterface> read_network_interfaces(const fs::path& root) {
   std::vector<NetworkInterface> interfaces;
   std::ifstream routes(root / "proc/net/route");
   std::string line;
-  std::getline(routes, line);  // the table's heading
+  std::getline(routes, line);  // skips the heading of the table
   while (std::getline(routes, line)) {
     std::istringstream words(line);
     std::string name;

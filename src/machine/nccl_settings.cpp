@@ -19,9 +19,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostPorts = 32;  // most entries of a list that NCCL reads
+constexpr std::size_t kMostPorts = 32;  // NCCL reads no more entries of a list
 
-/// @see the table of virtual machines in Azure's topology files: eight GPUs each
+/// A virtual machine type of Azure and its topology file; each type has eight GPUs.
 struct TopologyFile {
   std::string_view gpu;
   std::string_view file;
@@ -34,10 +34,10 @@ bool any_set(const NcclSurroundings& surroundings, std::initializer_list<const c
   return std::ranges::any_of(names, [&](const char* name) { return surroundings.set.contains(name); });
 }
 
-/// The ports that a message between nodes can go through.
+/// Returns the ports that a message between nodes can use.
 std::vector<const FabricPort*> ports_for_nccl(const NcclSurroundings& surroundings) {
   for (const std::string_view layer : {"InfiniBand", "Ethernet"}) {
-    // Azure's Ethernet adapters are RDMA devices too, and carry none between machines.
+    // Azure's Ethernet adapters are RDMA devices too, but RDMA between machines does not work over them.
     if (layer == "Ethernet" && surroundings.azure) break;
     std::vector<const FabricPort*> ports;
     for (const FabricPort& port : surroundings.ports) {
@@ -105,14 +105,14 @@ void choose_topology(const NcclSurroundings& surroundings, std::vector<NcclSetti
   }
 }
 
-/// Registering the memory of recorded operations would make NCCL wait inside the recording for all members,
-/// and one of them may have refused to record.
+/// Turns off the registration of memory in recorded operations: NCCL would wait inside the recording for all
+/// members, although one of them may have refused to record.
 void choose_registration(const NcclSurroundings& surroundings, std::vector<NcclSetting>& settings) {
   if (any_set(surroundings, {"NCCL_GRAPH_REGISTER"})) return;
   settings.push_back({"NCCL_GRAPH_REGISTER", "0", "a rank may refuse to record"});
 }
 
-/// Adds "NAME=value" to the map if the name is one of NCCL's and not there yet.
+/// Adds "NAME=value" to the map if it is a variable of NCCL that the map does not have yet.
 void add_assignment(std::string_view line, std::map<std::string, std::string>& settings) {
   const auto equals = line.find('=');
   if (!line.starts_with("NCCL_") || equals == std::string_view::npos) return;

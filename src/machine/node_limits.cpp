@@ -17,10 +17,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Version 1 of control groups says "no limit" by the largest number of pages.
+// Version 1 of control groups writes "no limit" as the largest number of pages.
 constexpr double kNoLimit = 1e18;
 
-/// Whether a list of words has the word: "cpu,cpuacct" has "cpu".
+/// Returns whether a comma-separated list has the word: "cpu,cpuacct" has "cpu".
 bool has_word(const std::string& list, std::string_view word) {
   std::istringstream words(list);
   for (std::string part; std::getline(words, part, ',');) {
@@ -29,12 +29,13 @@ bool has_word(const std::string& list, std::string_view word) {
   return false;
 }
 
-/// Folders of the control groups that this process is in, its own first and the topmost last. A container may
-/// see its group as the topmost one, whatever the path says.
+/// Returns the folders of the control groups of this process, from its own up to the topmost. A container may
+/// see its own group as the topmost one, whatever the path says.
 std::vector<fs::path> control_groups(const fs::path& root, std::string_view controller) {
   std::vector<fs::path> folders;
   std::ifstream lines(root / "proc/self/cgroup");
-  for (std::string line; std::getline(lines, line);) {  // "0::/job" of version 2, "4:cpu,cpuacct:/job" of 1
+  for (std::string line; std::getline(lines, line);) {  // "0::/job" in version 2, "4:cpu,cpuacct:/job" in
+                                                        // version 1
     const auto first = line.find(':');
     const auto second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
@@ -50,7 +51,7 @@ std::vector<fs::path> control_groups(const fs::path& root, std::string_view cont
   return folders;
 }
 
-/// Lowers `least` to `value` if that is a smaller limit.
+/// Lowers `least` to `value` if that limit is smaller.
 void lower(std::optional<double>& least, std::optional<double> value) {
   if (value && *value > 0 && *value < kNoLimit) least = std::min(*value, least.value_or(*value));
 }
@@ -59,7 +60,8 @@ std::optional<double> number_of(const fs::path& file) {
   return number_in(read_system_line(file));
 }
 
-/// The quota in processors, from "200000 100000" in cpu.max (microseconds of each period). 0: none.
+/// Returns the quota in processors, from e.g. "200000 100000" in cpu.max (microseconds per period), or 0 if
+/// there is none.
 double quota_of(const fs::path& group) {
   const std::string line = read_system_line(group / "cpu.max");
   const auto blank = line.find(' ');
@@ -76,7 +78,7 @@ std::optional<double> processor_quota(const fs::path& root) {
   return least;
 }
 
-/// Of a group itself, in bytes.
+/// Returns the memory limit of this control group alone, in bytes, without the limits of its parents.
 std::optional<double> memory_limit_of(const fs::path& group) {
   std::optional<double> limit;
   lower(limit, number_of(group / "memory.max"));
@@ -91,7 +93,7 @@ std::optional<std::uint64_t> memory_limit(const fs::path& root) {
   return static_cast<std::uint64_t>(*least);
 }
 
-/// Processors of the job's set if there is one, else all that are online.
+/// Returns the processors of the job's set if there is one, else all that are online.
 std::vector<int> processors_of_job(const fs::path& root) {
   for (const fs::path& group : control_groups(root, "cpuset")) {
     for (const char* file : {"cpuset.cpus.effective", "cpuset.effective_cpus"}) {

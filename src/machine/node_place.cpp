@@ -12,7 +12,7 @@ namespace {
 
 using Masks = std::vector<std::vector<int>>;
 
-/// Shares a mask that all ranks have: each gets a block of neighbours, which share caches.
+/// Shares a mask that all ranks have: each rank gets a block of neighbours, because neighbours share caches.
 void share_equal_mask(const std::vector<int>& mask, const std::vector<std::size_t>& ranks, Masks& shares) {
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (mask.size() < ranks.size()) {
@@ -26,8 +26,8 @@ void share_equal_mask(const std::vector<int>& mask, const std::vector<std::size_
   }
 }
 
-/// Shares masks that overlap in part: the processor with the fewest candidates first, to the candidate that
-/// has least.
+/// Shares masks that overlap in part: the processor with the fewest candidates is given first, to the
+/// candidate with the fewest processors.
 void share_overlapping_masks(const Masks& masks, const std::vector<std::size_t>& ranks, Masks& shares) {
   std::map<int, std::vector<std::size_t>> candidates;
   for (const std::size_t rank : ranks) {
@@ -59,7 +59,7 @@ bool overlap(const std::vector<int>& left, const std::vector<int>& right) {
                              [&](int processor) { return std::ranges::binary_search(right, processor); });
 }
 
-/// group[r]: the smallest rank that r's mask is linked with by a chain of overlaps.
+/// Returns for each rank r the smallest rank that is linked with r's mask by a chain of overlaps.
 std::vector<std::size_t> overlap_groups(const Masks& masks) {
   std::vector<std::size_t> group(masks.size());
   for (std::size_t rank = 0; rank < masks.size(); ++rank) {

@@ -9,15 +9,15 @@
 namespace skyline::machine {
 namespace {
 
-constexpr std::size_t kMostHosts = 4;  // that a line names
+constexpr std::size_t kMostHosts = 4;  // number of hosts that a line names
 
-/// "0,0,1,1", and "0" if all are equal.
+/// Returns e.g. "0,0,1,1", or "0" if all are equal.
 std::string list_text(const std::vector<std::string>& values) {
   const bool equal = std::ranges::adjacent_find(values, std::ranges::not_equal_to()) == values.end();
   return equal && !values.empty() ? values.front() : joined(values, ",");
 }
 
-/// "6 x NVIDIA A100, 2 x NVIDIA T4", in bus order of the first of each.
+/// Returns e.g. "6 x NVIDIA A100, 2 x NVIDIA T4", in bus order of the first of each.
 std::string device_names(const std::vector<DeviceView>& devices) {
   std::vector<std::string> names;
   for (const DeviceView& device : devices) {
@@ -29,7 +29,7 @@ std::string device_names(const std::vector<DeviceView>& devices) {
   return joined(names, ", ");
 }
 
-/// The places of the devices, in brackets; empty if nothing is known.
+/// Returns the places of the devices in brackets, or an empty text if nothing is known.
 std::string device_places(const std::vector<DeviceView>& devices, int nv_switches) {
   std::vector<std::string> numa;
   std::vector<std::string> links;
@@ -46,7 +46,7 @@ std::string device_places(const std::vector<DeviceView>& devices, int nv_switche
   return parts.empty() ? "" : " (" + joined(parts, "; ") + ")";
 }
 
-/// Numbers of the devices of the node that the ranks are bound to, -1 without one.
+/// Returns the number of each rank's device on the node, or -1 for a rank without one.
 std::vector<int> bound_devices(const std::vector<RankView>& ranks, const std::vector<RankBinding>& bindings,
                                const std::vector<DeviceView>& devices) {
   std::vector<int> bound;
@@ -62,7 +62,7 @@ std::vector<int> bound_devices(const std::vector<RankView>& ranks, const std::ve
   return bound;
 }
 
-/// Names the device of each rank.
+/// Says which device each rank has.
 std::string use_text(const std::vector<int>& bound, std::size_t devices) {
   bool in_order = bound.size() == devices;
   std::vector<std::string> ranks;
@@ -78,7 +78,7 @@ std::string use_text(const std::vector<int>& bound, std::size_t devices) {
          joined(numbers, ",");
 }
 
-/// Numbers of the devices that are nearest to the port: none if all are as far, or all are far.
+/// Returns the numbers of the devices nearest to the port, or none if all are equally far.
 std::vector<std::string> near_devices(const FabricPort& port, const std::vector<DeviceView>& devices) {
   PciDistance nearest = PciDistance::kFar;
   for (const DeviceView& device : devices) {

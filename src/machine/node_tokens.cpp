@@ -15,8 +15,8 @@
 namespace skyline::machine {
 namespace {
 
-/// Sets the lock of one byte of an open file, without waiting. Byte i stands for token i, the byte behind the
-/// last one for the turn.
+/// Sets the lock of one byte of an open file, without waiting. Byte i is the lock of token i; the byte after
+/// the last one is the lock of the turn to ask.
 bool set_lock(const FileDescriptor& file, short type, std::size_t first, std::size_t count = 1) {
   struct flock range {};
   range.l_type = type;
@@ -59,7 +59,7 @@ FileDescriptor NodeTokens::free_file() {
 std::optional<NodeTokens::Hold> NodeTokens::take(std::size_t count, const std::function<bool()>& stop) {
   Hold hold(*this, free_file());
   Backoff backoff(std::chrono::milliseconds(1), std::chrono::milliseconds(20));
-  while (!set_lock(hold.file_, F_WRLCK, tokens_)) {  // the turn, which it keeps until it has all tokens
+  while (!set_lock(hold.file_, F_WRLCK, tokens_)) {  // takes the turn, and keeps it until it has all tokens
     if (stop()) return std::nullopt;
     backoff.pause();
   }

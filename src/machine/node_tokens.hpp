@@ -12,11 +12,11 @@
 
 namespace skyline::machine {
 
-/// A number of tokens that the processes of a node share, e.g. parts of its memory. The system takes back
-/// what a process held when it ends. Thread-safe.
+/// A number of tokens that the processes of a node share, e.g. parts of its memory. When a process ends, the
+/// system releases its tokens. Thread-safe.
 class NodeTokens {
  public:
-  /// Tokens in use; the destructor returns them. The object that gave them outlives it.
+  /// Tokens in use; the destructor returns them. It must not outlive the NodeTokens that gave it.
   class Hold {
    public:
     Hold(Hold&&) noexcept = default;
@@ -27,20 +27,20 @@ class NodeTokens {
     friend class NodeTokens;
     Hold(NodeTokens& tokens, FileDescriptor file) : tokens_(&tokens), file_(std::move(file)) {}
     NodeTokens* tokens_;
-    FileDescriptor file_;  // locks belong to the open file
+    FileDescriptor file_;  // the locks belong to this open file
   };
 
-  /// @param name     one that the processes of the node have agreed on, and that no other job uses
-  /// @param tokens   of the node, the same for all its processes
-  /// @param holders  of this process at a time, at most
-  /// @throws UserError if /dev/shm, where an empty file stands for them, cannot be written
+  /// @param name     a name that the processes of the node have agreed on and that no other job uses
+  /// @param tokens   number for the node, the same in all its processes
+  /// @param holders  most holds of this process at a time
+  /// @throws UserError if the empty file for them cannot be made in /dev/shm
   NodeTokens(const std::string& name, std::size_t tokens, std::size_t holders);
-  /// Removes the file's name. When all processes of the node have their object.
+  /// Removes the file's name. Call it when all processes of the node have made their objects.
   void remove_name();
 
-  /// Waits for `count` tokens, at most those that there are. Requests are met roughly in the order of asking,
-  /// so that one for many tokens is not overtaken for ever. @return  nothing if `stop` (polled; quick) said
-  /// so
+  /// Waits for `count` tokens, or for all if `count` is larger. Requests are served roughly in their order,
+  /// so that one for many tokens is not overtaken for ever. Returns nullopt if `stop`, which is polled and
+  /// must be quick, returned true.
   std::optional<Hold> take(std::size_t count, const std::function<bool()>& stop);
   std::size_t tokens() const { return tokens_; }
 
@@ -50,7 +50,7 @@ class NodeTokens {
   std::string path_;
   std::size_t tokens_;
   std::mutex mutex_;
-  std::vector<FileDescriptor> files_;  // that no holder uses
+  std::vector<FileDescriptor> files_;  // open files that no holder uses
 };
 
 }  // namespace skyline::machine

@@ -13,14 +13,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The number at the start of the text; 0 if there is none ("Unknown").
+/// Returns the number at the start of the text, or 0 if there is none ("Unknown").
 double leading_number(const std::string& text) {
   double number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
 }
 
-/// The slower of the device's and its bridge's speed, with the device's lanes.
+/// Returns the slower speed of the device and its bridge, with the lanes of the device.
 std::string link_text(const fs::path& device) {
   const std::string own = read_system_line(device / "max_link_speed");
   const std::string above = read_system_line(device.parent_path() / "max_link_speed");
@@ -34,7 +34,7 @@ std::string link_text(const fs::path& device) {
   return speed + " x" + lanes + (missing ? " of x" + most : "");
 }
 
-/// /sys/devices/pci0000:17/0000:17:01.0/0000:18:00.0 -> pci0000:17, 0000:17:01.0
+/// Turns /sys/devices/pci0000:17/0000:17:01.0/0000:18:00.0 into pci0000:17, 0000:17:01.0.
 std::vector<std::string> bridges_above(const fs::path& device) {
   std::vector<std::string> bridges;
   for (const fs::path& part : device.parent_path()) {

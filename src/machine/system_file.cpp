@@ -13,7 +13,7 @@
 namespace skyline::machine {
 namespace {
 
-constexpr int kMostProcessors = 1 << 20;  // a wrong file must not fill the memory
+constexpr int kMostProcessors = 1 << 20;  // bounds the memory for a wrong file
 
 std::optional<std::int64_t> processor_in(std::string_view text) {
   const auto number = integer_in(text);
