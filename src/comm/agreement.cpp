@@ -6,7 +6,7 @@
 namespace skyline::comm {
 namespace {
 
-/// Why a rank cannot go on, and how it signs that.
+/// The reason why a rank cannot continue, with the signature of the rank.
 struct SignedProblem {
   std::string text;
   std::string signature;
@@ -54,7 +54,7 @@ bool any(Communicator& world, bool here) {
 }
 
 std::string first_problem(Communicator& world, const std::string& here, const std::string& signature) {
-  if (!any(world, !here.empty())) return {};  // the usual case, without a text from every rank
+  if (!any(world, !here.empty())) return {};  // In the usual case no rank sends a text.
   const std::vector<SignedProblem> problems = gather(world, SignedProblem{here, signature});
   const auto first =
       std::ranges::find_if(problems, [](const auto& problem) { return !problem.text.empty(); });

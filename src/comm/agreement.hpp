@@ -11,19 +11,21 @@
 
 namespace skyline::comm {
 
-// Agreements of a job's ranks, at its start and at its end. Each call is collective and blocks: every rank
-// makes the same calls in the same order, from its main thread. All ranks get the same answer,
+// Agreements among the ranks of a job, at its start and at its end. Each call is collective and blocks: every
+// rank makes the same calls in the same order, from its main thread. All ranks get the same answer, except
 // except from gather(). A value is a plain one, a text, or what core/record.hpp makes a record of.
 
-inline constexpr std::size_t kMostSharedBytes = std::size_t{64} << 20;   // of a record
-inline constexpr std::size_t kMostGatheredBytes = std::size_t{1} << 20;  // of each rank's record
+inline constexpr std::size_t kMostSharedBytes = std::size_t{64} << 20;   // limit for a shared record
+inline constexpr std::size_t kMostGatheredBytes = std::size_t{1} << 20;  // limit for the record of each rank
 
-/// Rank 0's record on every rank, and every rank's on rank 0; for share() and gather().
-/// @throws InternalError if a record is longer than above
+/// share_record() returns rank 0's record on every rank. gather_records() returns every rank's record on rank
+/// 0. Used by share() and gather().
+/// @throws InternalError if a record is longer than the limits above
 std::string share_record(Communicator& world, std::string record);
 std::vector<std::string> gather_records(Communicator& world, std::string record);
 
-/// Rank 0's value. @param value  of rank 0; what the others pass does not matter
+/// Returns rank 0's value on every rank.
+/// @param value  rank 0's value; other ranks may pass anything
 template <typename Value>
 Value share(Communicator& world, Value value) {
   if constexpr (PlainValue<Value>) {
@@ -34,7 +36,7 @@ Value share(Communicator& world, Value value) {
   }
 }
 
-/// Every rank's value on rank 0, by rank; nothing elsewhere.
+/// Returns the values of all ranks, by rank, on rank 0, and an empty list on other ranks.
 template <typename Value>
 std::vector<Value> gather(Communicator& world, const Value& mine) {
   if constexpr (PlainValue<Value>) {
@@ -50,12 +52,12 @@ std::vector<Value> gather(Communicator& world, const Value& mine) {
   }
 }
 
-/// Whether `here` holds on at least one rank.
+/// Returns whether `here` is true on at least one rank.
 bool any(Communicator& world, bool here);
 
-/// The problem of the first rank that has one; empty if all ranks are ready.
-/// @param here       why this rank cannot go on, one line; empty: it can
-/// @param signature  of this rank, in front of its problem unless all ranks have the same one
+/// Returns the problem of the first rank that has one, or an empty text if all ranks are ready.
+/// @param here       one line that says why this rank cannot continue; empty if it can
+/// @param signature  name of this rank, written before its problem unless all ranks have the same one
 std::string first_problem(Communicator& world, const std::string& here, const std::string& signature = "");
 
 }  // namespace skyline::comm

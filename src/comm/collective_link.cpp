@@ -19,26 +19,26 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Bytes = std::vector<std::byte>;
 
-constexpr std::size_t kMostRows = 64;                           // messages of a rank in one wave
-constexpr std::size_t kMostWaveBytes = std::size_t{16} << 20U;  // of all ranks
-constexpr std::chrono::microseconds kShortPause{1000};          // a wave without messages takes this
-constexpr std::chrono::microseconds kLongPause{20'000};         // or this, when nothing happens
-constexpr std::chrono::microseconds kLongPauseOfARank{20};      // of many
+constexpr std::size_t kMostRows = 64;                           // most messages of a rank in one wave
+constexpr std::size_t kMostWaveBytes = std::size_t{16} << 20U;  // most bytes of all ranks in one wave
+constexpr std::chrono::microseconds kShortPause{1000};          // pause after a wave without messages
+constexpr std::chrono::microseconds kLongPause{20'000};         // pause when nothing happens
+constexpr std::chrono::microseconds kLongPauseOfARank{20};      // longest pause per rank, if that is longer
 
-/// Rank 0 broadcasts it before each wave.
+/// The announcement of a wave, which rank 0 broadcasts.
 struct WaveHeader {
-  std::uint32_t down = 0;  // rows of each rank that are scattered; 0: there is no scatter
-  std::uint32_t up = 0;    // rows of each rank that are gathered; 0: the link is closed
+  std::uint32_t down = 0;  // rows that are scattered to each rank; 0 if there is no scatter
+  std::uint32_t up = 0;    // rows that are gathered from each rank; 0 closes the link
   std::uint32_t pause_us = 0;
 };
 
-/// In front of each row's bytes.
+/// The first bytes of each row.
 struct RowHead {
-  std::uint32_t bytes = 0;    // of the message; 0: there is none
-  std::uint32_t waiting = 0;  // messages of the sender that had no room
+  std::uint32_t bytes = 0;    // size of the message; 0 if there is none
+  std::uint32_t waiting = 0;  // number of messages for which the sender had no room
 };
 
-/// Messages that wait for a wave, written as rows and read from them.
+/// Messages that wait for a wave. They are written as rows and read from rows.
 class Rows {
  public:
   explicit Rows(std::size_t most_bytes) : most_bytes_(most_bytes) {}
@@ -56,8 +56,8 @@ class Rows {
       std::ranges::copy(message, rows.begin() + static_cast<std::ptrdiff_t>(offset + sizeof head));
     }
   }
-  /// Appends the messages of the rows, which stay where they are, to a queue.
-  /// @return  how many more the sender has
+  /// Appends the messages of the rows to a queue; the rows themselves stay.
+  /// @return  number of messages that the sender could not send yet
   std::size_t read(std::span<const std::byte> rows, int from, std::deque<LinkMessage>& queue) const {
     RowHead head;
     for (std::size_t offset = 0; offset < rows.size(); offset += row_bytes()) {
@@ -73,7 +73,7 @@ class Rows {
   std::size_t most_bytes_;
 };
 
-/// The part that is the same on all ranks.
+/// The parts that rank 0 and the other ranks have in common.
 class CollectiveLink : public Link {
  public:
   CollectiveLink(Communicator& world, std::size_t most_bytes)
@@ -91,16 +91,17 @@ class CollectiveLink : public Link {
   }
 
  protected:
-  /// Goes on with the waves as far as possible. Called when all messages of the last one have been received.
+  /// Continues the waves as far as possible. Called when all messages of the last wave have been received.
   virtual void progress() = 0;
 
   Communicator& world_;
   const Rows rows_;
   const std::size_t most_rows_;
-  std::deque<LinkMessage> incoming_;  // in the rows of the last wave
+  std::deque<LinkMessage> incoming_;  // messages in the rows of the last wave
 };
 
-/// The first bytes of a buffer that grows, and never shrinks: it would have to be filled again.
+/// Returns the first bytes of a buffer that grows but never shrinks, because new bytes would have to be
+/// filled first.
 std::span<std::byte> first_of(Bytes& buffer, std::size_t bytes) {
   if (buffer.size() < bytes) buffer.resize(bytes);
   return std::span(buffer).first(bytes);
@@ -132,7 +133,7 @@ class CoordinatorLink final : public CollectiveLink {
     return world_.broadcast(std::as_writable_bytes(std::span(&header_, 1)), 0);
   }
 
-  /// What was sent in answer to the messages of a wave goes with the next one: that begins a call later.
+  /// Begins the next wave one call later, so that answers to the messages of the last wave travel with it.
   void progress() override {
     if (world_.size() == 1 || std::exchange(pauses_, false)) return;
     if (requests_.empty()) begin();
@@ -149,7 +150,7 @@ class CoordinatorLink final : public CollectiveLink {
     pause_ = carried ? kShortPause : std::min(2 * pause_, longest);
   }
 
-  /// Looks at the gather first, which ends last.
+  /// Looks at the gather first, since it ends last.
   bool is_complete() {
     const auto latest_first = std::views::reverse(requests_);
     if (!std::ranges::all_of(latest_first, [](const auto& request) { return request->test(); })) return false;
@@ -176,13 +177,13 @@ class CoordinatorLink final : public CollectiveLink {
 
   WaveHeader header_;
   std::vector<std::deque<Bytes>> outgoing_ =
-      std::vector<std::deque<Bytes>>(static_cast<std::size_t>(world_.size()));  // by rank
+      std::vector<std::deque<Bytes>>(static_cast<std::size_t>(world_.size()));  // outgoing messages by rank
   Bytes down_;
   Bytes up_;
-  Bytes mine_;                                      // received from itself: nothing
-  Bytes none_;                                      // and sent to itself
-  std::vector<std::unique_ptr<Request>> requests_;  // of the wave that is under way; empty: there is none
-  std::size_t waiting_ = 0;                         // most messages that a rank had no room for
+  Bytes mine_;                                      // what rank 0 receives from itself: always empty
+  Bytes none_;                                      // what rank 0 sends to itself: always empty
+  std::vector<std::unique_ptr<Request>> requests_;  // operations of the current wave; empty between waves
+  std::size_t waiting_ = 0;                         // most messages for which a rank had no room
   bool pauses_ = false;
   std::chrono::microseconds pause_ = kShortPause;
 };
@@ -216,7 +217,7 @@ class WorkerLink final : public CollectiveLink {
     }
   }
 
-  /// One stage further; false if it is not over yet.
+  /// Continues with the next stage of a wave. Returns false if the current stage has not ended.
   bool advance() {
     if (stage_ == Stage::kPause) {
       if (outgoing_.empty() && Clock::now() < joins_) return false;
@@ -237,7 +238,7 @@ class WorkerLink final : public CollectiveLink {
       if (stage_ == Stage::kScatter) rows_.read(scattered(), 0, incoming_);
       joins_ = Clock::now() + std::chrono::microseconds(header_.pause_us);
       stage_ = Stage::kPause;
-      return incoming_.empty();  // their answers may go with this wave
+      return incoming_.empty();  // Answers to received messages can still join this wave.
     }
     return true;
   }

@@ -43,7 +43,7 @@ class CompletedRequest final : public Request {
   bool test() override { return true; }
 };
 
-/// The one-process stand-in: rank 0 of 1; every operation is a copy and complete at once.
+/// The communicator of a single process: rank 0 of 1. Every operation is a copy that is complete at once.
 class LocalCommunicator final : public Communicator {
  public:
   int rank() const override { return 0; }

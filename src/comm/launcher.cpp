@@ -16,16 +16,16 @@
 namespace skyline::comm {
 namespace {
 
-constexpr std::size_t kMostHosts = 100'000;  // of a list; more is a damaged one
+constexpr std::size_t kMostHosts = 100'000;  // a longer list is damaged
 constexpr std::size_t kMostDigits = 9;
 
-/// Reads variables as what they should be; what is not is not told.
+/// Reads variables and checks their form. A variable with another form counts as not set.
 class Variables {
  public:
   explicit Variables(const VariableLookup& lookup) : lookup_(lookup) {}
   bool has(const char* name) const { return lookup_(name).has_value(); }
   std::string text(const char* name) const { return lookup_(name).value_or(""); }
-  /// As Open MPI reads a switch: a number other than 0, or a word in small letters.
+  /// Reads a switch as Open MPI does: a number other than 0, or a word in small letters.
   bool is_on(const char* name) const {
     constexpr std::array kWords{"true", "t", "yes", "y", "enabled"};
     std::string word = text(name);
@@ -43,7 +43,7 @@ class Variables {
   const VariableLookup& lookup_;
 };
 
-/// srun without a plugin of MPI starts processes that do not know of each other.
+/// Refuses a start by srun without a plugin of MPI: its processes do not know each other.
 void refuse_unconnected(const Variables& from) {
   const std::optional<int> processes = from.count("SLURM_STEP_NUM_TASKS");
   if (!from.has("SLURM_PROCID") || processes.value_or(1) < 2) return;
@@ -58,7 +58,7 @@ void read_launcher(const Variables& from, Launch& launch) {
     launch.launcher = Launcher::kMpirun;
     launch.rank = from.count("OMPI_COMM_WORLD_RANK");
     launch.ranks = from.count("OMPI_COMM_WORLD_SIZE");
-    // mpirun --enable-recovery of Open MPI 4.1, and --with-ft of Open MPI 5
+    // mpirun --enable-recovery in Open MPI 4.1, --with-ft in Open MPI 5
     launch.survivors_live =
         from.is_on("OMPI_MCA_orte_enable_recovery") || from.is_on("OMPI_MCA_mpi_ft_enable");
   } else if (from.has("PMIX_RANK") || from.has("PMI_RANK") || from.has("PMI_SIZE")) {
@@ -78,7 +78,7 @@ void read_slurm(const Variables& from, Launch& launch) {
   launch.task = from.text("SLURM_ARRAY_TASK_ID");
   launch.restarts = from.count("SLURM_RESTART_COUNT").value_or(0);
   launch.nodes = from.count("SLURM_JOB_NUM_NODES");
-  // mpirun starts its daemons on the other nodes as a step of their own, which lacks its own node.
+  // mpirun starts its daemons on the other nodes as a separate step, which lacks its own node.
   const bool by_srun = launch.launcher == Launcher::kSrun;
   launch.hosts = expand_host_list(from.text(by_srun ? "SLURM_STEP_NODELIST" : "SLURM_JOB_NODELIST"));
 }
@@ -104,11 +104,11 @@ void read_batch_system(const Variables& from, Launch& launch) {
     launch.batch = BatchSystem::kLsf;
     launch.job = from.text("LSB_JOBID");
     const std::string task = from.text("LSB_JOBINDEX");
-    if (task != "0") launch.task = task;  // 0: no array
+    if (task != "0") launch.task = task;  // 0 means that the job is not an array
   }
 }
 
-/// "01-03,7" as 01, 02, 03, 7. Nothing if it is no such list.
+/// Turns "01-03,7" into 01, 02, 03, 7. Returns nullopt if the text has another form.
 std::optional<std::vector<std::string>> expand_numbers(std::string_view list) {
   std::vector<std::string> numbers;
   while (true) {
@@ -131,7 +131,7 @@ std::optional<std::vector<std::string>> expand_numbers(std::string_view list) {
   }
 }
 
-/// A name with brackets. Nothing if they are damaged.
+/// Expands a name with brackets. Returns nullopt if they are damaged.
 std::optional<std::vector<std::string>> expand_name(std::string_view name) {
   const std::size_t open = name.find('[');
   if (open == std::string_view::npos) return std::vector<std::string>{std::string(name)};
@@ -147,7 +147,7 @@ std::optional<std::vector<std::string>> expand_name(std::string_view name) {
   return names;
 }
 
-/// Length of the first name of a list, whose brackets hold commas too.
+/// Returns the length of the first name of a list. Brackets in a name may contain commas.
 std::size_t name_length(std::string_view list) {
   bool inside = false;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -168,7 +168,7 @@ std::string batch_name(BatchSystem batch) {
   return kNames.at(static_cast<std::size_t>(batch));
 }
 
-/// "Slurm job 812 (task 3, restart 1)"; empty without a batch system.
+/// Returns e.g. "Slurm job 812 (task 3, restart 1)", or an empty text without a batch system.
 std::string job_text(const Launch& launch) {
   std::string text = batch_name(launch.batch);
   if (!launch.job.empty()) text += " " + launch.job;
@@ -178,7 +178,7 @@ std::string job_text(const Launch& launch) {
   return more.empty() ? text : text + " (" + more + ")";
 }
 
-/// "8 a node, but 4 on node09": the count that most nodes have, and those that have another.
+/// Returns e.g. "8 a node, but 4 on node09": the count of most nodes, and the nodes with another count.
 std::string ranks_a_node(const std::vector<NodeRanks>& nodes) {
   std::map<int, int> nodes_with;
   for (const NodeRanks& node : nodes) ++nodes_with[node.ranks];
@@ -196,7 +196,7 @@ std::string ranks_a_node(const std::vector<NodeRanks>& nodes) {
   return text;
 }
 
-/// "16 ranks on 2 nodes (node07, node08), 8 a node"
+/// Returns e.g. "16 ranks on 2 nodes (node07, node08), 8 a node".
 std::string ranks_text(const Launch& launch, const std::vector<NodeRanks>& nodes) {
   int ranks = 0;
   std::vector<std::string> hosts;
@@ -213,7 +213,7 @@ std::string ranks_text(const Launch& launch, const std::vector<NodeRanks>& nodes
   return count == 1 ? text : text + ", " + ranks_a_node(nodes);
 }
 
-/// "1-03:59:10", as Slurm writes durations.
+/// Returns a duration as Slurm writes it: "1-03:59:10".
 std::string time_text(double seconds) {
   const long whole = std::lround(seconds);
   const long hours = whole / 3600;

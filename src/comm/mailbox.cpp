@@ -54,7 +54,7 @@ std::shared_ptr<Buffer> BufferPool::take(std::size_t size) {
     try {
       shelf->buffers.push_back(std::move(owned));
       shelf->bytes += bytes;
-    } catch (const std::bad_alloc&) {  // then it is freed instead
+    } catch (const std::bad_alloc&) {  // without memory for the list, the block is freed instead
     }
   };
   return {buffer.release(), give_back};

@@ -9,11 +9,11 @@
 
 namespace skyline::comm {
 
-/// The bytes of a message, aligned to a cache line; not initialised.
+/// The bytes of a message, aligned to a cache line. They are not initialised.
 class Buffer {
  public:
   explicit Buffer(std::size_t capacity);
-  /// A buffer in memory that somebody else owns and that outlives it.
+  /// Makes a buffer on memory that somebody else owns and that must outlive it.
   explicit Buffer(std::span<std::byte> memory);
   std::span<std::byte> bytes() { return {memory_.get(), size_}; }
   std::span<const std::byte> bytes() const { return {memory_.get(), size_}; }
@@ -31,11 +31,11 @@ class Buffer {
   std::size_t size_ = 0;
 };
 
-/// A pool of buffers: fresh large blocks from the system cost more than sending them. Any thread; buffers may
-/// outlive the pool.
+/// A pool of buffers. It exists because fresh large blocks from the system cost more than sending them. Any
+/// thread may use it; buffers may outlive the pool.
 class BufferPool {
  public:
-  /// A buffer of `size` bytes that returns to the pool when nobody holds it.
+  /// Returns a buffer of `size` bytes. It returns to the pool when nobody holds it any more.
   std::shared_ptr<Buffer> take(std::size_t size);
 
  private:
@@ -52,25 +52,25 @@ struct Message {
   std::shared_ptr<const Buffer> buffer;
 };
 
-/// Messages from rank to rank, on a channel of their own, for threads other than the main one. Nothing is
-/// matched: whoever looks gets the next message. Messages between two ranks arrive in the order of sending.
-/// Any thread; only close() waits.
+/// Messages from rank to rank, on their own channel, for threads other than the main thread. Any receiver
+/// gets the next message; there are no tags. Messages between two ranks arrive in the order of sending. Any
+/// thread may use it. Only close() waits.
 class Mailbox {
  public:
   virtual ~Mailbox() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// A buffer to fill and send, if possible in memory that the node's ranks share, who then read it without a
-  /// copy.
+  /// Returns a buffer to fill and send. If possible it is in memory that the ranks of the node share, so that
+  /// they read it without a copy.
   virtual std::shared_ptr<Buffer> take(std::size_t size) = 0;
-  /// The mailbox holds the buffer until it is sent; its bytes must not change any more.
+  /// Sends the buffer, whose bytes must not change any more. The mailbox holds it until it is sent.
   virtual void send(std::shared_ptr<const Buffer> buffer, int to) = 0;
-  /// The next message that has arrived, if any. Drives the progress of all operations.
+  /// Returns the next message that has arrived, if any. Drives the progress of all operations.
   virtual std::optional<Message> receive() = 0;
-  /// Bytes of messages that are still being sent, or read in shared memory.
+  /// Returns the bytes of messages that are still being sent, or read in shared memory.
   virtual std::size_t unsent_bytes() const = 0;
-  /// Collective: discards incoming messages until none is on its way. Call before destruction, unless the
-  /// process ends by an error; no buffer may be left.
+  /// Discards incoming messages until none is on its way. Call it before destruction, unless the process ends
+  /// by an error; no buffer may be left. Collective.
   virtual void close() = 0;
 };
 

@@ -32,13 +32,13 @@ class MpiRequest final : public Request {
   MPI_Request* handle() { return &request_; }
 
  private:
-  MPI_Request request_ = MPI_REQUEST_NULL;  // null again once complete
+  MPI_Request request_ = MPI_REQUEST_NULL;  // null once the operation is complete
 };
 
 constexpr int kRankHasDied = 75;  // MPIX_ERR_PROC_FAILED of Open MPI 5; 4.1 has no name for it
-constexpr int kTag = 0;           // collectives have channels of their own
+constexpr int kTag = 0;           // collectives have separate channels
 
-/// MPI counts are int.
+/// Checks a size, because MPI's counts are int.
 int checked_count(std::size_t bytes) {
   if (bytes > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     throw InternalError("a message of " + std::to_string(bytes) +

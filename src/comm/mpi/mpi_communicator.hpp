@@ -13,12 +13,12 @@ namespace skyline::comm {
 /// communicators whose error handler is MPI_ERRORS_RETURN.
 void check_mpi(int code, const char* call);
 
-/// Whether a call failed because a rank has died: only Open MPI with ULFM tells.
+/// Returns whether a call failed because a rank has died. Only Open MPI with ULFM can say so.
 bool tells_of_death(int code);
 
-/// How an operation with one other rank stands. kLost: it cannot end, as that rank has died.
+/// The progress of an operation with one other rank. kLost: that rank has died, so the operation cannot end.
 enum class Progress : std::uint8_t { kUnderWay, kDone, kLost };
-/// Tests the operation; once it is not under way, the request is null.
+/// Tests the operation. When it has ended in any way, the request is null.
 Progress progress_of(MPI_Request& request);
 
 struct CommunicatorTraits {
@@ -28,10 +28,10 @@ struct CommunicatorTraits {
 };
 using CommunicatorHandle = UniqueHandle<CommunicatorTraits>;
 
-/// A communicator on an MPI communicator that it owns. Its error handler must be MPI_ERRORS_RETURN.
+/// A communicator on an MPI communicator that it owns and whose error handler must be MPI_ERRORS_RETURN.
 class MpiCommunicator final : public Communicator {
  public:
-  /// Collective: a duplicate of `original`, with its error handler.
+  /// Makes a duplicate of `original`, with its error handler. Collective.
   static std::unique_ptr<MpiCommunicator> duplicate(MPI_Comm original);
   explicit MpiCommunicator(CommunicatorHandle handle);
 
@@ -46,7 +46,7 @@ class MpiCommunicator final : public Communicator {
   std::unique_ptr<Request> send(std::span<const std::byte> bytes, int to) override;
   std::unique_ptr<Request> receive(std::span<std::byte> bytes, int from) override;
 
-  /// Forgets the handle instead of freeing it: for a process that ends without MPI_Finalize.
+  /// Forgets the handle instead of freeing it, for a process that ends without MPI_Finalize.
   void abandon() { handle_.release(); }
 
  private:

@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::chrono::seconds kAbortPatience{5};
 
-/// Collective on `node`: the affinity mask of each of its ranks.
+/// Returns the affinity mask of each rank of `node`. Collective.
 std::vector<std::vector<int>> gather_masks(MPI_Comm node, int ranks) {
   std::vector<int> mine = allowed_processors();
   const int count = static_cast<int>(mine.size());
@@ -46,7 +46,7 @@ std::vector<std::vector<int>> gather_masks(MPI_Comm node, int ranks) {
   return masks;
 }
 
-/// Collective on `world`.
+/// Finds the place of this rank. Collective.
 NodePlace find_place(MPI_Comm world) {
   MPI_Comm raw = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &raw), "MPI_Comm_split_type");
@@ -77,7 +77,7 @@ std::string describe_init(const Launch& launch) {
          "this)";
 }
 
-/// A library that was not built for the launcher takes each of its processes for a job of one.
+/// Refuses a library that was not built for the launcher: it takes each process for a job of one.
 void check_connected(const Launch& launch) {
   int size = 1;
   check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &size), "MPI_Comm_size");
@@ -88,8 +88,8 @@ void check_connected(const Launch& launch) {
                   "library, or with srun --mpi=pmix");
 }
 
-/// A setting of the MPI library, a number or a flag; nothing if it has none of that name. Within a session of
-/// MPI_T.
+/// Reads a setting of the MPI library, a number or a flag. Returns nullopt if it has none of that name. Needs
+/// a session of MPI_T.
 std::optional<int> find_setting(const char* name) {
   int index = 0;
   int count = 0;
@@ -104,16 +104,17 @@ std::optional<int> find_setting(const char* name) {
   return value;
 }
 
-/// Whether ranks outlive others, also where a file of Open MPI 4.1 says so, of which no variable tells. It
-/// takes a fifth of a second: one rank asks.
-/// @param threads  of MPI_Init_thread; a lower number would change it
+/// Returns whether ranks outlive others. A file of settings of Open MPI 4.1 can say so without any variable,
+/// and reading settings takes a fifth of a second, so only one rank asks.
+/// @param threads  the level given to MPI_Init_thread; a lower one would change it
 /// @throws UserError if a rank could wait for a dead one for ever
 bool survivors_live(const Launch& launch, int threads) {
-  if (launch.launcher != Launcher::kMpirun) return launch.survivors_live;  // not its setting
+  if (launch.launcher != Launcher::kMpirun) return launch.survivors_live;  // only mpirun has this setting
   int provided = 0;
   if (MPI_T_init_thread(threads, &provided) != MPI_SUCCESS) return launch.survivors_live;
   const bool live = launch.survivors_live || find_setting("orte_enable_recovery").value_or(0) != 0;
-  const bool has_ob1 = find_setting("pml_ob1_priority").has_value();  // known where it is chosen
+  // the settings of a component are known where it is chosen
+  const bool has_ob1 = find_setting("pml_ob1_priority").has_value();
   MPI_T_finalize();
   if (!live || has_ob1) return live;
   throw UserError(
@@ -121,7 +122,8 @@ bool survivors_live(const Launch& launch, int threads) {
       "the only way that gives up on a dead rank: set OMPI_MCA_pml=ob1");
 }
 
-/// Collective: rank 0's answer. @throws UserError on rank 0, and the others end
+/// Returns rank 0's answer on every rank. Collective.
+/// @throws UserError on rank 0; the other ranks then end
 bool share_survivors_live(MpiCommunicator& world, const Launch& launch, int threads) {
   bool live = false;
   std::string problem;
@@ -139,11 +141,12 @@ bool share_survivors_live(MpiCommunicator& world, const Launch& launch, int thre
   _exit(kExitUserError);
 }
 
-/// describe_start of this job. @param node_of_rank  NodePlace::node of each rank
+/// Describes the start of this job (describe_start).
+/// @param node_of_rank  NodePlace::node of each rank
 std::string describe_job(const Launch& launch, const std::vector<int>& node_of_rank,
                          const std::vector<std::string>& hosts) {
   std::vector<NodeRanks> nodes;
-  std::map<int, std::size_t> index;  // of nodes, which may share a name
+  std::map<int, std::size_t> index;  // index of each node; two nodes may share a name
   for (std::size_t rank = 0; rank < node_of_rank.size(); ++rank) {
     const std::size_t at = index.try_emplace(node_of_rank[rank], nodes.size()).first->second;
     if (at == nodes.size()) nodes.push_back({.host = hosts[rank]});
@@ -155,14 +158,16 @@ std::string describe_job(const Launch& launch, const std::vector<int>& node_of_r
 class MpiEnvironment final : public Environment {
  public:
   MpiEnvironment(const Launch& launch, const StartOptions& options) : Environment(launch) {
-    // MPI_Isend by libfabric to a rank that has died was seen to go on for ever. Before there are threads.
+    // Excludes libfabric, over which MPI_Isend to a rank that has died can run for ever. Called before there
+    // are threads.
     constexpr int kKeepOther = 0;
     if (launch.survivors_live) setenv("OMPI_MCA_pml", "ob1", kKeepOther);
     StartWatch watch(options, launch, host_name());
     int threads = MPI_THREAD_SINGLE;
     watch.waits_for(describe_init(launch));
     check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &threads), "MPI_Init_thread");
-    // Before the first duplicate, which inherits it: else MPI ends the program itself and checks are idle.
+    // The error handler is set before the first duplicate, which inherits it. Without it MPI itself would end
+    // the program, and checks would do nothing.
     check_mpi(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
     require(threads >= MPI_THREAD_FUNNELED, "this MPI library does not support threads (FUNNELED)");
     check_connected(launch);
@@ -188,7 +193,7 @@ class MpiEnvironment final : public Environment {
       return;
     }
     try {
-      wait(*world_->barrier());  // polled, while MPI_Finalize burns a core until the last rank is there
+      wait(*world_->barrier());  // polls, because MPI_Finalize burns a core until the last rank arrives
     } catch (const std::exception& error) {
       log::error(error.what());
     }
@@ -212,7 +217,7 @@ class MpiEnvironment final : public Environment {
 
   [[noreturn]] void abort(int exit_code) override {
     flush_streams();
-    if (launch_.survivors_live) _exit(exit_code);  // MPI_Abort ends nobody then, and was seen to hang
+    if (launch_.survivors_live) _exit(exit_code);  // MPI_Abort ends no other rank then, and was seen to hang
     std::thread([exit_code] {
       std::this_thread::sleep_for(kAbortPatience);
       _exit(exit_code);
@@ -228,7 +233,7 @@ class MpiEnvironment final : public Environment {
 }  // namespace
 
 std::string mpi_library_name() {
-  // "Open MPI v4.1.4, package: ..." -> "Open MPI 4.1.4"
+  // Turns "Open MPI v4.1.4, package: ..." into "Open MPI 4.1.4".
   char text[MPI_MAX_LIBRARY_VERSION_STRING + 1] = {};
   int length = 0;
   check_mpi(MPI_Get_library_version(text, &length), "MPI_Get_library_version");

@@ -10,8 +10,8 @@
 namespace skyline::comm {
 namespace {
 
-constexpr std::size_t kReceives = 32;    // posted at a time
-constexpr std::size_t kTestsACall = 16;  // of unfinished sends
+constexpr std::size_t kReceives = 32;    // number of receives that are posted at a time
+constexpr std::size_t kTestsACall = 16;  // number of unfinished sends that a call tests
 constexpr int kLinkTag = 0;
 constexpr int kWatchTag = 1;
 
@@ -42,8 +42,8 @@ MpiLink::MpiLink(CommunicatorHandle handle, std::size_t most_bytes)
 }
 
 MpiLink::~MpiLink() {
-  // Without close() messages may be on their way. The process is about to end, and MPI keeps its buffers
-  // until then.
+  // Without close() messages may still be on their way. The process is about to end, and MPI keeps its
+  // buffers until then.
   if (closed_) return;
   handle_.release();
   new std::vector<std::byte>(std::move(inboxes_));
@@ -72,7 +72,7 @@ std::optional<LinkMessage> MpiLink::receive() {
     next_ = (next_ + 1) % kReceives;
   }
   test_outgoing();
-  // Once a rank has died, Open MPI with ULFM lets MPI_Test fail, as the message might be from that one.
+  // Once a rank has died, MPI_Test fails in Open MPI with ULFM, because the message might be from that rank.
   int done = 0;
   check_mpi(MPI_Request_get_status(receives_[next_], &done, MPI_STATUS_IGNORE), "MPI_Request_get_status");
   if (done == 0) return std::nullopt;
@@ -84,7 +84,7 @@ std::optional<LinkMessage> MpiLink::receive() {
   return LinkMessage{status.MPI_SOURCE, inbox(next_).first(static_cast<std::size_t>(bytes))};
 }
 
-/// A few of them: one that is not finished goes to the end.
+/// Tests a few sends; an unfinished one moves to the end of the queue.
 void MpiLink::test_outgoing() {
   for (std::size_t count = std::min(kTestsACall, outgoing_.size()); count > 0; --count) {
     Outgoing first = std::move(outgoing_.front());

@@ -14,11 +14,11 @@
 namespace skyline::comm {
 
 /// A link of point-to-point messages on a communicator that it owns. Receives are posted in advance, from any
-/// rank: messages match them in the order of sending. A message is sent at once if it is below MPI's eager
-/// limit, mostly 4 KB: results are; a rank that dies then leaves none half received.
+/// rank: messages match them in the order of sending. A message below MPI's eager limit, mostly 4 KB, is sent
+/// at once. Results are that small, so a rank that dies leaves none half received.
 class MpiLink final : public Link {
  public:
-  /// Collective: makes a link on a duplicate of `original`, with its error handler.
+  /// Makes a link on a duplicate of `original`, with its error handler. Collective.
   static std::unique_ptr<MpiLink> duplicate(MPI_Comm original, std::size_t most_bytes);
   MpiLink(CommunicatorHandle handle, std::size_t most_bytes);
   MpiLink(const MpiLink&) = delete;
@@ -44,12 +44,12 @@ class MpiLink final : public Link {
 
   CommunicatorHandle handle_;
   const std::size_t most_bytes_;
-  std::vector<MPI_Request> receives_;  // a ring, matched in its order
-  std::vector<std::byte> inboxes_;     // of the receives
-  std::size_t next_ = 0;               // of the receives
-  bool is_read_ = false;               // the caller may be reading the inbox of the next one
+  std::vector<MPI_Request> receives_;  // a ring of posted receives, matched in its order
+  std::vector<std::byte> inboxes_;     // buffers of the receives
+  std::size_t next_ = 0;               // index of the receive that is matched next
+  bool is_read_ = false;               // the caller may still read the buffer of the receive at next_
   std::deque<Outgoing> outgoing_;
-  std::map<int, MPI_Request> watches_;  // receives of what no rank sends: they end when it dies
+  std::map<int, MPI_Request> watches_;  // receives that no rank answers: they end when the rank dies
   bool closed_ = false;
 };
 

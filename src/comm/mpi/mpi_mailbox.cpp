@@ -90,10 +90,11 @@ void MpiMailbox::accept_incoming() {
   int found = 0;
   MPI_Message matched = MPI_MESSAGE_NULL;
   MPI_Status status;
-  // Open MPI looks before it makes progress, so only the second look sees what has just arrived.
+  // Open MPI looks before it makes progress, so only the second look sees a message that has just arrived.
   for (int look = 0; look < 2 && found == 0; ++look) {
     const int code = MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, handle_.get(), &found, &matched, &status);
-    // From the first death on ULFM lets it fail where it finds nothing: the dead might have sent a message.
+    // After the first death MPI_Improbe fails under ULFM where it finds nothing, because the dead rank might
+    // have sent a message.
     if (!tells_of_death(code)) check_mpi(code, "MPI_Improbe");
   }
   if (found == 0) return;
@@ -107,8 +108,8 @@ void MpiMailbox::accept_incoming() {
 }
 
 std::optional<Message> MpiMailbox::next_arrived() {
-  // Keeps each sender's order: a small message may arrive before a large one that was sent earlier. One of a
-  // rank that has died may never come to its end, and holds up no other sender's.
+  // Keeps the order of each sender's messages: a small message may arrive before a large one that was sent
+  // earlier. A message of a dead rank may never end, and must not hold up other senders.
   std::set<int> under_way;
   for (auto next = incoming_.begin(); next != incoming_.end();) {
     const bool is_first = !under_way.contains(next->from);
@@ -144,7 +145,7 @@ void MpiMailbox::close() {
   MPI_Request barrier = MPI_REQUEST_NULL;
   check_mpi(MPI_Ibarrier(handle_.get(), &barrier), "MPI_Ibarrier");
   while (progress_of(barrier) == Progress::kUnderWay) receive_all();
-  // All messages are sent; small ones may still lie unread.
+  // All messages are sent, but small ones may still be unread.
   while (receive() || is_receiving()) backoff.reset();
   slots_.free();
   closed_ = true;

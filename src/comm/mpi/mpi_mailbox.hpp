@@ -13,11 +13,11 @@
 
 namespace skyline::comm {
 
-/// A mailbox on an MPI communicator that it owns; needs MPI_THREAD_MULTIPLE, as the main thread uses MPI at
-/// the same time.
+/// A mailbox on an MPI communicator that it owns. It needs MPI_THREAD_MULTIPLE, because the main thread uses
+/// MPI at the same time.
 class MpiMailbox final : public Mailbox {
  public:
-  /// Collective: makes a mailbox on a duplicate of `original`, with its error handler.
+  /// Makes a mailbox on a duplicate of `original`, with its error handler. Collective.
   static std::unique_ptr<MpiMailbox> duplicate(MPI_Comm original);
   explicit MpiMailbox(CommunicatorHandle handle);
   MpiMailbox(const MpiMailbox&) = delete;
@@ -35,8 +35,8 @@ class MpiMailbox final : public Mailbox {
  private:
   struct Outgoing {
     MPI_Request request = MPI_REQUEST_NULL;
-    std::shared_ptr<const Buffer> buffer;  // or
-    SlotNotice notice;                     // of a buffer in shared memory
+    std::shared_ptr<const Buffer> buffer;  // the message itself, if it is not in shared memory
+    SlotNotice notice;                     // place of the message in shared memory
   };
   struct Incoming {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -57,7 +57,7 @@ class MpiMailbox final : public Mailbox {
   BufferPool pool_;
   std::mutex mutex_;
   std::list<Outgoing> outgoing_;
-  std::list<Incoming> incoming_;  // in the order of arrival
+  std::list<Incoming> incoming_;  // messages in the order of arrival
   std::atomic<std::size_t> unsent_bytes_ = 0;
 };
 

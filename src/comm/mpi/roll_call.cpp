@@ -12,7 +12,8 @@ namespace skyline::comm {
 namespace {
 
 constexpr int kRollCallTag = 1;
-constexpr double kTell_s = 0.1;  // between texts that name the missing: each is as long as the job is large
+constexpr double kTell_s = 0.1;  // pause between texts that name the missing ranks, since each is as long as
+                                 // the job is large
 using NameText = std::array<char, 256>;
 
 void wait_all(std::vector<MPI_Request>& requests) {
@@ -24,7 +25,7 @@ void wait_all(std::vector<MPI_Request>& requests) {
   }
 }
 
-/// Rank 0's part: returns when all ranks have answered.
+/// Does rank 0's part; returns when all ranks have answered.
 void hear_all(int ranks, std::vector<std::string> hosts, const std::vector<std::string>& job_hosts,
               StartWatch& watch) {
   const auto others = static_cast<std::size_t>(ranks) - 1;
@@ -38,7 +39,7 @@ void hear_all(int ranks, std::vector<std::string> hosts, const std::vector<std::
   std::vector<int> done(others);
   Backoff backoff;
   std::optional<std::chrono::steady_clock::time_point> told;
-  bool news = true;  // since who is missing was told
+  bool news = true;  // a rank has answered since the missing ones were named
   for (std::size_t heard = 0; heard < others;) {
     int count = 0;
     check_mpi(

@@ -26,10 +26,10 @@ constexpr std::size_t kSlots = 24;
 constexpr std::size_t kSlotBytes = std::size_t{1} << 18U;
 constexpr std::size_t kHeaderBytes = 64;
 constexpr std::size_t kSegmentBytes = kHeaderBytes + kSlots * (64 + kSlotBytes);
-constexpr std::string_view kMemoryName = "/memfd:skyline-messages";  // as the system lists it
-constexpr std::size_t kLeastBytes = 1024;  // a smaller one is sent as quickly as a notice
+constexpr std::string_view kMemoryName = "/memfd:skyline-messages";  // the name in the system's lists
+constexpr std::size_t kLeastBytes = 1024;  // a notice takes as long as sending fewer bytes
 
-/// The ranks of `communicator` that are `ranks` of `part`.
+/// Returns which ranks of `communicator` the `ranks` of `part` are.
 std::vector<int> ranks_in(MPI_Comm communicator, MPI_Comm part, int ranks) {
   MPI_Group all = MPI_GROUP_NULL;
   MPI_Group some = MPI_GROUP_NULL;
@@ -45,15 +45,15 @@ std::vector<int> ranks_in(MPI_Comm communicator, MPI_Comm part, int ranks) {
   return outer;
 }
 
-/// The address of another process's memory. The memory begins with the token, because a process number may
-/// mean another process in another container.
+/// The address of another process's memory. The memory begins with a token, because the same process number
+/// may mean another process in another container.
 struct Address {
   int process = 0;
-  int descriptor = -1;  // -1: it has none
+  int descriptor = -1;  // -1 if the process has no memory
   std::uint64_t token = 0;
 };
 
-/// Opens the memory; nothing if it cannot be reached, or is something else.
+/// Opens the memory. Returns null if it cannot be reached, or is something else.
 FileDescriptor open_memory(const Address& address) {
   if (address.descriptor < 0) return {};
   const std::string path =
@@ -93,7 +93,7 @@ SharedBuffers::SharedBuffers(MPI_Comm communicator) {
 }
 
 std::vector<SharedBuffers::Segment> SharedBuffers::map_all(MPI_Comm node, int ranks) {
-  // Memory without a name: nothing stays behind, however the ranks end. Only used pages are allocated.
+  // The memory has no name, so it disappears however the ranks end. Only used pages are allocated.
   const FileDescriptor descriptor(memfd_create("skyline-messages", MFD_CLOEXEC));
   const bool created = descriptor && ftruncate(descriptor.get(), kSegmentBytes) == 0;
   const Segment mine = created ? map(descriptor.get()) : nullptr;
@@ -109,7 +109,7 @@ std::vector<SharedBuffers::Segment> SharedBuffers::map_all(MPI_Comm node, int ra
     if (segment && std::memcmp(segment.get(), &address.token, sizeof(address.token)) != 0) segment.reset();
     segments.push_back(std::move(segment));
   }
-  // After this no rank needs the descriptors.
+  // After this exchange no rank needs the descriptors.
   const int mapped = std::ranges::all_of(segments, [](const Segment& segment) { return segment != nullptr; });
   int all_mapped = 0;
   check_mpi(MPI_Allreduce(&mapped, &all_mapped, 1, MPI_INT, MPI_MIN, node), "MPI_Allreduce");
@@ -151,7 +151,8 @@ std::shared_ptr<Buffer> SharedBuffers::buffer_in(const Slots& slots, std::size_t
 
 std::shared_ptr<Buffer> SharedBuffers::take(std::size_t size) {
   if (own_.counts == nullptr || size < kLeastBytes || size > kSlotBytes) return nullptr;
-  for (std::size_t slot = 0; slot < kSlots; ++slot) {  // reuse the first ones: they are in the cache
+  for (std::size_t slot = 0; slot < kSlots; ++slot) {  // The first slots are reused first, because they are
+                                                       // in the cache.
     std::uint32_t users = 0;
     if (own_.counts[slot].users.load(std::memory_order_relaxed) != 0) continue;
     if (!own_.counts[slot].users.compare_exchange_strong(users, 1, std::memory_order_acquire)) continue;

@@ -24,18 +24,19 @@ namespace skyline::comm {
 namespace {
 
 constexpr double kFirstNotice_s = 60;
-// Those who only wait let those speak first who know for whom.
+// A rank that does not know which rank is missing waits this much longer, so that ranks that know print their
+// message first.
 constexpr std::chrono::seconds kGrace{3};
-constexpr double kLongest_s = 10 * 365 * 86400.0;  // more would overflow clocks
+constexpr double kLongest_s = 10 * 365 * 86400.0;  // a longer time would overflow clocks
 
-/// A socket with a name that nobody else of this network namespace has, and that goes with the process; null:
-/// somebody has it.
+/// Takes a socket with a name that is unique in this network namespace and that the system releases when the
+/// process ends. Returns null if another process has it.
 FileDescriptor take_name(const std::string& name) {
   FileDescriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) return socket;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  // A zero in front: a name that is no file.
+  // A name that begins with a zero byte is not a file.
   const std::size_t length = std::min(name.size(), sizeof address.sun_path - 1);
   std::memcpy(address.sun_path + 1, name.data(), length);
   const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + length);
@@ -60,7 +61,7 @@ std::string ranges_text(const std::vector<std::size_t>& ranks) {
   return text;
 }
 
-/// The name without its domain: sources differ in whether they give it.
+/// Returns the name without its domain, because not all sources give it.
 std::string short_name(const std::string& host) {
   return host.substr(0, host.find('.'));
 }
@@ -90,7 +91,7 @@ void StartWatch::set(std::string what, bool knows) {
   const std::lock_guard lock(mutex_);
   what_ = std::move(what);
   knows_ = knows;
-  changed_.notify_all();  // the end may have moved
+  changed_.notify_all();  // the time limit may have changed
 }
 
 double StartWatch::waited_s() const {
@@ -122,7 +123,7 @@ void StartWatch::watch(const std::stop_token& stop) {
   }
 }
 
-/// One line a host is enough, of hundreds of ranks.
+/// Returns whether this process may print: of hundreds of ranks, one per host is enough.
 bool StartWatch::may_speak() {
   if (!voice_) voice_ = take_name(voice_name_);
   return knows_ || voice_;
@@ -133,11 +134,11 @@ void StartWatch::say(const std::string& text) {
 }
 
 void StartWatch::give_up() {
-  if (knows_ || voice_) {  // the voice of one that has just ended is not taken over
+  if (knows_ || voice_) {  // If the process that spoke for the node has just ended, no other one replaces it.
     say("gave up after " + seconds_text(waited_s()) + " (--start-timeout): " + what_ +
         ". Nothing is lost: start the job again");
   } else {
-    // The launcher ends a job with the first of its processes: the voice speaks first.
+    // When one process ends, the launcher ends the job; so the process that speaks for the node prints first.
     std::this_thread::sleep_for(kGrace);
   }
   flush_streams();

@@ -14,20 +14,20 @@
 
 namespace skyline::comm {
 
-/// A thread that says what this process waits for while a job comes together, and ends the process when it
-/// has waited too long: the main thread may be inside MPI, in a call that never returns. It works from
-/// construction to destruction; one object at a time.
+/// A thread that prints what this process waits for while a job starts, and ends the process when it has
+/// waited too long. The main thread cannot do that: it may be inside MPI, in a call that never returns. It
+/// runs from construction to destruction. There may be one object at a time.
 class StartWatch {
  public:
   StartWatch(const StartOptions& options, const Launch& launch, std::string host);
   StartWatch(const StartWatch&) = delete;
   StartWatch& operator=(const StartWatch&) = delete;
-  /// Ends the watch: the job is complete.
+  /// Ends the watch, because the job is complete.
   ~StartWatch();
 
-  /// Sets what the main thread waits for from now on: the text after "after 60 s: ".
+  /// Sets what the main thread waits for now: the text after "after 60 s: ".
   void waits_for(std::string what);
-  /// Like waits_for, on a rank that knows who is missing: it always speaks, and first.
+  /// Like waits_for, for a rank that knows who is missing. Such a rank always prints, and first.
   void knows(std::string what);
 
  private:
@@ -41,26 +41,26 @@ class StartWatch {
   std::optional<Clock::time_point> end() const;
 
   const StartOptions options_;
-  const std::string name_;        // "[rank 3 node07] "
-  const std::string voice_name_;  // of the node's voice in this job
+  const std::string name_;        // e.g. "[rank 3 node07] "
+  const std::string voice_name_;  // name of the socket in voice_
   const Clock::time_point started_ = Clock::now();
-  FileDescriptor voice_;  // a socket: the first process of the node to hold it speaks for the others
+  FileDescriptor voice_;  // the first process of a node that holds this socket prints for the others
 
   std::mutex mutex_;  // guards the members below
   std::condition_variable_any changed_;
   std::string what_;
   bool knows_ = false;
-  std::jthread thread_;  // last: it uses all the others
+  std::jthread thread_;  // the last member, because it uses all others
 };
 
-/// Collective, the first exchange of a job, on MPI_COMM_WORLD: returns when rank 0 has heard of every rank
-/// and every rank of rank 0. It polls, and meanwhile tells `watch` who is missing.
-/// @param job_hosts  on which ranks may run, as the launcher gives them; may be empty
+/// The first exchange of a job, on MPI_COMM_WORLD. Returns when rank 0 has heard from every rank, and every
+/// rank from rank 0. It polls, and meanwhile tells `watch` which ranks are missing. Collective.
+/// @param job_hosts  hosts on which ranks may run, from the launcher; may be empty
 void call_roll(const std::string& host, const std::vector<std::string>& job_hosts, StartWatch& watch);
 
 /// Says who is missing: "no word over MPI from ranks 8-15 (none at all from node08); heard from node07: ..."
-/// @param hosts  [ranks] name of each host that has answered, else empty; at least one is empty
-/// @param job_hosts  as the launcher gives them; may be empty
+/// @param hosts      [ranks] host of each rank that has answered, empty for the others; at least one is empty
+/// @param job_hosts  hosts on which ranks may run, from the launcher; may be empty
 std::string describe_missing(const std::vector<std::string>& hosts,
                              const std::vector<std::string>& job_hosts);
 
