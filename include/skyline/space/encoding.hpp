@@ -6,25 +6,26 @@
 
 namespace skyline::space {
 
-// Architectures as vectors of one length, for surrogate models: near ones are alike.
+// Architectures as vectors of one length, for surrogate models. Similar architectures have near vectors.
 
-/// The parameters of an architecture, in their order. One whose values are numbers gives a value from 0 to 1
-/// by its place among them, or -1 if the network does not use it; others give a 1 for their value and 0 for
-/// the rest, all 0 if they are not used. Local; deterministic.
+/// Returns the parameters of an architecture as numbers, in their order. A parameter whose values are numbers
+/// gives one number: from 0 to 1 by its place among the values, or -1 if the network does not use it. Any
+/// other parameter gives one number per value: 1 for the chosen one and 0 for the rest, or only zeros if it
+/// is not used. Local; deterministic.
 std::vector<double> encode(const SearchSpace& space, const Architecture& architecture);
 
-/// Features of a graph, of all spaces alike: logarithms of its costs, of its numbers of layers and
-/// connections and of its longest path; then of how often each sequence of one, two or three layers occurs
-/// along its paths, by kinds and attributes. Sequences are hashed to places, which some share. Local;
+/// Returns features of a graph, the same ones for all spaces: logarithms of its costs, of its numbers of
+/// layers and connections and of its longest path; then how often each sequence of one, two or three layers
+/// (kinds and attributes) occurs along its paths. Sequences are hashed to places, so some share one. Local;
 /// deterministic. Cost O(sequences).
 /// @return [kGraphFeatures]
 /// @see Weinberger et al., ICML 2009, for the hashing; White et al., AAAI 2021, for paths
 std::vector<double> encode(const Network& network);
 inline constexpr std::size_t kGraphFeatures = 9 + 3 * 64;
 
-/// All architectures that the change of one parameter makes of this one: valid ones, each once, by the order
-/// of parameters and of their values. Local; deterministic. Builds a network for each value of each used
-/// parameter.
+/// Returns all valid architectures that differ from this one in one parameter, each once, in the order of
+/// parameters and their values. It builds a network for each value of each used parameter. Local;
+/// deterministic.
 /// @throws UserError if the genotype itself is invalid
 std::vector<Architecture> neighbours(const SearchSpace& space, const Genotype& genotype);
 

@@ -16,23 +16,24 @@ struct Genotype {
   bool operator==(const Genotype&) const = default;
 };
 
-/// Stable hash of a network's canonical text and of the training values, if the genotype gives any: what is
-/// built and trained alike has equal ids, on every machine and in every version.
+/// Stable hash of a network's canonical text and of the training values, if the genotype gives any.
+/// Architectures that are built and trained in the same way have equal ids, on every machine and in every
+/// version.
 enum class ArchId : std::uint64_t {};
 
-/// The id as 16 hex digits.
+/// Returns the id as 16 hex digits.
 std::string to_text(ArchId id);
 
 /// A value of a parameter or of a layer's attribute.
 using Value = std::variant<std::int64_t, double, std::string, bool>;
 
-/// Shortest text that reads back to the same value; integers without a point.
+/// Returns the shortest text that reads back to the same value; integers have no point.
 std::string to_text(const Value& value);
 
 /// Reads a scalar as an integer, else a number, else a flag (true/false), else text. Quoted scalars are text.
 Value read_value(const ConfigNode& scalar);
 
-/// The value as a number. @throws UserError for a text
+/// Returns the value as a number. @throws UserError for a text
 double as_number(const Value& value);
 
 }  // namespace skyline::space

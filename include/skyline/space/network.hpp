@@ -26,35 +26,36 @@ struct Shape {
 };
 std::string to_text(const Shape& shape);  // "16x28x28"
 
-/// How the values of a tensor start.
+/// Ways to set the first values of a tensor.
 enum class Initializer {
   kZeros,
   kOnes,
-  kQuarters,        // 0.25: PyTorch's default for prelu
-  kKaimingUniform,  // U(-b, b), b = 1/sqrt(fan_in): PyTorch's default for convolutions and linear layers
-  kXavierUniform,   // U(-b, b), b = sqrt(6 / (rows + columns)): PyTorch's default for attention; two dims
-  kNarrowNormal,    // about N(0, 0.02^2), as the position embeddings of vision transformers start
+  kQuarters,        // 0.25, PyTorch's default for prelu
+  kKaimingUniform,  // U(-b, b) with b = 1/sqrt(fan_in), PyTorch's default for convolutions and linear layers
+  kXavierUniform,  // U(-b, b) with b = sqrt(6 / (rows + columns)), PyTorch's default for attention; needs two
+                   // dims
+  kNarrowNormal,   // about N(0, 0.02^2), as for the position embeddings of vision transformers
 };
 
-/// A parameter or buffer of a layer; `name` is within the layer ("weight").
+/// A parameter or buffer of a layer. `name` is unique within the layer ("weight").
 struct TensorSpec {
   std::string name;
   std::vector<std::int64_t> dims;
   Initializer initializer = Initializer::kZeros;
-  std::int64_t fan_in = 0;  // for kKaimingUniform
-  bool trainable = true;    // false: a buffer, e.g. a running mean
+  std::int64_t fan_in = 0;  // number of inputs of one output, for kKaimingUniform
+  bool trainable = true;    // false for a buffer, e.g. a running mean
   std::int64_t elements() const;
 };
 
-/// Exact costs of a network, or of a layer by itself: of one sample, with float32 values. FLOPs, MACs and
-/// peak_activation_bytes are those of a forward pass in evaluation mode. Conventions: docs/spaces.md.
+/// Exact costs of a network, or of a layer by itself, for one sample with float32 values. FLOPs, MACs and
+/// peak_activation_bytes count a forward pass in evaluation mode. Conventions: docs/spaces.md.
 struct Cost {
-  std::int64_t parameters = 0;                 // trainable
+  std::int64_t parameters = 0;                 // number of trainable values
   std::int64_t flops = 0;                      // an add and a multiply count one each
   std::int64_t macs = 0;                       // of convolutions and matrix products only
   std::int64_t peak_activation_bytes = 0;      // largest sum of what must exist at once around one layer
-  std::int64_t training_activation_bytes = 0;  // the same of a training step: forward and backward pass
-  std::int64_t weight_bytes = 0;               // parameters and buffers
+  std::int64_t training_activation_bytes = 0;  // the same for a training step: forward and backward pass
+  std::int64_t weight_bytes = 0;               // size of parameters and buffers
 };
 
 /// A member of Cost by its name.
@@ -74,7 +75,7 @@ inline constexpr std::array kCosts{
 static_assert(sizeof(Cost) == kCosts.size() * sizeof(std::int64_t), "a cost without a name");
 
 /// The attributes of a layer, in alphabetical order of their names. References and pointers to values are
-/// valid until the next new name.
+/// valid until a new name is added.
 class Attributes {
  public:
   using Entry = std::pair<std::string, Value>;
@@ -82,9 +83,9 @@ class Attributes {
   Attributes() = default;
   Attributes(std::initializer_list<Entry> entries);
 
-  /// The value of that name, 0 if it is new.
+  /// Returns the value of that name; a new name gets 0.
   Value& operator[](std::string_view name);
-  /// nullptr: there is none of that name.
+  /// Returns the value of that name, or nullptr.
   const Value* find(std::string_view name) const;
   std::size_t size() const { return entries_.size(); }
   auto begin() const { return entries_.begin(); }
@@ -99,18 +100,18 @@ class Attributes {
 struct Layer {
   std::string name;                 // unique in the network: "conv2d_0", "batch_norm_0"
   std::string kind;                 // registered layer kind: "conv2d"
-  std::vector<std::size_t> inputs;  // indices of earlier layers; empty = the network's input
+  std::vector<std::size_t> inputs;  // indices of earlier layers; empty if it reads the network's input
   // Resolved and complete: defaults filled in and words turned into numbers, so that equal layers have equal
   // attributes, e.g. conv2d {bias: true, channels: 16, kernel: 3, padding: 1, stride: 1} for `padding: same`.
-  // One with a value that does nothing may be left out (dilation 1), so that ids outlive new attributes.
+  // A value that does nothing may be left out (dilation 1), so that a new attribute does not change ids.
   Attributes attributes;
-  std::vector<Shape> input_shapes;  // of each of `inputs`; of the network's input if there are none
+  std::vector<Shape> input_shapes;  // shape of each of `inputs`, or of the network's input
   Shape output;
   std::vector<TensorSpec> tensors;
-  std::int64_t inner_elements = 0;  // of activations within the layer, e.g. the scores of attention
+  std::int64_t inner_elements = 0;  // number of activations inside the layer, e.g. the scores of attention
   Cost cost;
 
-  /// Shape of the only input, or of the first one.
+  /// Returns the shape of the only input, or of the first one.
   const Shape& input() const { return input_shapes.front(); }
 };
 
@@ -121,12 +122,13 @@ struct Network {
   std::vector<Layer> layers;
   Cost cost;
 
-  /// A text that is equal exactly for equal networks: kinds, attributes, wiring, input shape; no parameter
-  /// names.
+  /// Returns a text that is equal exactly for equal networks: kinds, attributes, wiring, input shape; no
+  /// parameter names.
   std::string canonical_text() const;
 };
 
-/// An attribute of a resolved layer. @throws InternalError if the layer has none of that name and type
+/// Returns an attribute of a resolved layer.
+/// @throws InternalError if the layer has none of that name and type
 std::int64_t attribute_integer(const Layer& layer, std::string_view name);
 std::int64_t attribute_integer_or(const Layer& layer, std::string_view name, std::int64_t fallback);
 double attribute_number(const Layer& layer, std::string_view name);

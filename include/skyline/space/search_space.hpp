@@ -17,46 +17,47 @@ namespace skyline::space {
 struct Parameter {
   std::string name;
   std::vector<Value> values;    // at least one, all different
-  std::vector<double> weights;  // same length, positive
+  std::vector<double> weights;  // positive, one per value
 };
 
 /// A value of the evaluator's section that a genotype gives to its trial.
 struct TrainingValue {
-  std::string key;  // dotted, below the section: "optimizer.adam.learning_rate"
+  std::string key;  // dotted path below the section: "optimizer.adam.learning_rate"
   Value value;
 };
 
 struct ParsedSpace;
 
-/// The network that a genotype builds, and how it is trained. The network takes some hundred times the memory
-/// of the rest, so it is built at the first call that asks for it, and stays as long as the object and its
-/// copies. Any thread.
+/// The network that a genotype builds, and its training values. A built network takes some hundred times the
+/// memory of the rest, so it is built at the first call that needs it, and stays as long as the object and
+/// its copies. Any thread may use it.
 class Architecture {
  public:
-  /// What takes much memory.
+  /// The members that take much memory.
   struct Parts {
     Network network;
     std::vector<TrainingValue> training = {};  // the same keys for all genotypes; often none
   };
 
   Architecture() = default;
-  /// @param space  that builds the parts again for unbuilt(); nullptr: nobody can
+  /// @param space  builds the parts again for unbuilt(); nullptr if that is not possible
   Architecture(ArchId its_id, Genotype its_genotype, std::vector<bool> its_used, Parts parts,
                std::shared_ptr<const ParsedSpace> space = nullptr);
 
   ArchId id{};
   Genotype genotype;
-  std::vector<bool> used;  // used[p]: network or training depend on parameter p having been read
-  Cost cost;               // of the network
+  std::vector<bool> used;  // used[p]: network or training depend on parameter p
+  Cost cost;               // cost of the network
 
-  /// These live as long as the object; those of a temporary are copies.
-  /// @throws InternalError if there is no space that builds them
+  /// The references stay valid as long as this object. Called on a temporary, these functions return copies.
+  /// The first call may build the network; it may come from any thread.
+  /// @throws InternalError if the network must be built and there is no space for it
   const Network& network() const& { return parts().network; }
   Network network() && { return parts().network; }
   const std::vector<TrainingValue>& training() const& { return parts().training; }
   std::vector<TrainingValue> training() && { return parts().training; }
 
-  /// The same, its parts not built; of one without a space a copy.
+  /// Returns a copy without the built network; if there is no space to rebuild it from, a full copy.
   Architecture unbuilt() const;
   /// The other one, whose space this one's is: its parts are not built.
   Architecture sibling(Architecture other) const;
@@ -75,11 +76,12 @@ struct DataShape {
   std::int64_t classes = 0;
 };
 
-/// A search space, immutable after parsing; all threads share it.
+/// A search space. It never changes after parsing, so all threads share it.
 class SearchSpace {
  public:
   /// Reads the `space` section: {parameters: {...}, network: [...]}; see docs/spaces.md for the language.
-  /// @param training  scalars of the evaluator's section that parameters of the space give, e.g. `$lr`
+  /// @param training  scalars of the evaluator's section whose values come from parameters of the space, e.g.
+  ///                  `$lr`
   /// @throws UserError with source positions, e.g. for an empty choice, an unknown layer or a misspelt key
   static SearchSpace parse(const ConfigNode& section, const DataShape& data,
                            const std::vector<ConfigNode>& training = {});
@@ -95,24 +97,27 @@ class SearchSpace {
   std::optional<std::string> missing_kind() const;
   const std::vector<Parameter>& parameters() const;
   const DataShape& data() const;
-  /// Number of genotypes (not architectures): the product of the numbers of values, at most 2^63 - 1.
+  /// Returns the number of genotypes (not architectures): the product of the numbers of values, below 2^63.
   std::int64_t genotype_count() const;
-  /// The genotype with this number in lexicographic order of choices. @pre number < genotype_count()
+  /// Returns the genotype with this number in lexicographic order of choices. @pre number < genotype_count()
   Genotype genotype_at(std::int64_t number) const;
 
+  /// Draws a genotype by the weights of the values. Its network may be invalid: build() says so.
   Genotype sample(RandomStream& random) const;
-  /// A genotype that builds another architecture: each used parameter is redrawn with this probability, and
-  /// at least one changes. Nothing if the space has a single architecture reachable this way.
+  /// Returns a genotype that builds another architecture: each used parameter is drawn again with this
+  /// probability, and at least one changes. Returns nullopt if no other architecture can be reached this way.
   std::optional<Genotype> mutate(const Genotype& parent, double probability, RandomStream& random) const;
-  /// Uniform crossover. The child differs from both parents as an architecture; nothing after bounded tries.
+  /// Returns a uniform crossover. The child differs from both parents as an architecture; nullopt if none was
+  /// found in a bounded number of tries.
   std::optional<Genotype> cross(const Genotype& first, const Genotype& second, RandomStream& random) const;
+  /// Builds the architecture of a genotype.
   /// @throws UserError if the network cannot be built (shapes that do not fit): such genotypes are invalid
   Architecture build(const Genotype& genotype) const;
 
-  /// "depth=3 kernel=5 width=16", in declaration order.
+  /// Returns e.g. "depth=3 kernel=5 width=16", in declaration order.
   std::string describe(const Genotype& genotype) const;
-  /// Archai's id of the genotype: SHA-1 of the Python text of the tuple of its values as floats, in
-  /// declaration order; `nan` for unused parameters.
+  /// Returns Archai's id of the genotype: SHA-1 of the Python text of the tuple of its values as floats, in
+  /// declaration order, with `nan` for unused parameters.
   std::string archai_id(const Architecture& architecture) const;
 
  private:

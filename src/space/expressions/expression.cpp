@@ -17,7 +17,7 @@ bool flag_of(const ExpressionNode& node, const Bindings& bindings, const ConfigN
               shortened(to_text(value)));
 }
 
-/// Reads no more than the result depends on: what is not read does not count as used.
+/// Evaluates only the operands on which the result depends; parameters in the others do not count as used.
 Value logical_value(const ExpressionNode& node, const Bindings& bindings, const ConfigNode& source) {
   const bool first = flag_of(*node.operands[0], bindings, source);
   switch (node.operation) {

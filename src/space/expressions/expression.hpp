@@ -14,7 +14,7 @@
 
 namespace skyline::space {
 
-/// What an expression reads in one genotype.
+/// The values that an expression reads in one genotype.
 struct Bindings {
   const std::vector<Parameter>& parameters;
   const Genotype& genotype;
@@ -48,31 +48,30 @@ enum class Operation {
   kIf
 };
 
-/// A part of an expression: an operation and what it is applied to. Immutable, so that expressions share
-/// parts.
+/// A part of an expression: an operation and its operands. Immutable, so that expressions share parts.
 struct ExpressionNode {
   Operation operation = Operation::kConstant;
-  Value constant;             // of kConstant
-  std::size_t parameter = 0;  // of kParameter
+  Value constant;             // value of a kConstant
+  std::size_t parameter = 0;  // index of a kParameter
   std::vector<std::shared_ptr<const ExpressionNode>> operands;
-  std::size_t size = 1;  // number of nodes, a shared one counted wherever it stands
+  std::size_t size = 1;  // number of nodes; a shared node counts at every place
 };
 using ExpressionPart = std::shared_ptr<const ExpressionNode>;
 
-/// What the names in an expression stand for, at one place of a space.
+/// The meanings of names in an expression, at one place of a space.
 class Names {
  public:
   struct Meaning {
     ExpressionPart part;
-    bool given = false;  // by who uses the block: it may be anything
+    bool given = false;  // an argument of a block: its user may give any value
   };
   virtual ~Names() = default;
-  /// Nothing if the name is unknown.
+  /// Returns the meaning, or nullopt if the name is unknown.
   virtual std::optional<Meaning> find(const std::string& name) = 0;
   virtual std::vector<std::string> known() const = 0;
-  /// Those that meanings may refer to.
+  /// Returns the parameters to which meanings may refer.
   virtual const std::vector<Parameter>& parameters() const = 0;
-  /// Counts work on the expression, which whoever reads a whole space bounds.
+  /// Counts the work on the expression. The reader of a whole space overrides this to bound the work.
   virtual void count_steps(std::size_t /*steps*/) {}
 };
 
@@ -80,13 +79,14 @@ class Names {
 /// Immutable; cheap to evaluate.
 class Expression {
  public:
-  /// A scalar with a `$`, or an unquoted one that starts like arithmetic, is an expression; anything else is
-  /// the value that it reads as.
+  /// Parses a scalar. It is an expression if it has a `$`, or is unquoted and starts like arithmetic;
+  /// anything else is the value that it reads as.
   /// @throws UserError for wrong syntax and unknown names
   static Expression parse(const ConfigNode& scalar, Names& names);
-  /// A value that `source` does not spell out, such as the number of a repetition.
+  /// Makes an expression that `source` does not write out, such as the number of a repetition.
   Expression(ExpressionPart root, ConfigNode source);
 
+  /// Returns the value in one genotype.
   /// @throws UserError for a division that is not exact, an overflow, a word in arithmetic
   Value evaluate(const Bindings& bindings) const;
   /// Like evaluate. @throws UserError unless it is true or false
@@ -94,9 +94,9 @@ class Expression {
 
   const ConfigNode& source() const { return source_; }
   const ExpressionPart& root() const { return root_; }
-  /// Indices of the parameters that the expression names, ascending.
+  /// Returns the indices of the parameters that the expression names, ascending.
   const std::vector<std::size_t>& parameters() const { return parameters_; }
-  /// The text of the scalar, and the value if that is another: "16 from `$width`".
+  /// Returns the text of the scalar, with the value if that differs: "16 from `$width`".
   std::string describe(const Value& value) const;
 
  private:
@@ -105,17 +105,18 @@ class Expression {
   std::vector<std::size_t> parameters_;
 };
 
-/// Equal as numbers, or as words or flags.
+/// Compares as numbers, or as words or flags.
 bool equal_values(const Value& left, const Value& right);
 bool is_number(const Value& value);
 ExpressionPart constant_part(Value value);
 ExpressionPart parameter_part(std::size_t parameter);
 
-/// How much of the text, from its start, may follow a `$`: letters, digits and `_`, no digit first.
+/// Returns the length of the name at the start of the text: letters, digits and `_`, no digit first.
 std::size_t parameter_name_length(std::string_view text);
-/// Whether all of it may.
+/// Returns whether the whole text is such a name.
 bool is_parameter_name(std::string_view text);
-/// @param noun  of what is named, e.g. "a parameter" @throws UserError unless expressions can name it
+/// Refuses a name that expressions cannot use. @throws UserError
+/// @param noun  word for the named thing, e.g. "a parameter"
 void check_name(const std::string& name, const std::string& noun, const ConfigNode& node);
 
 }  // namespace skyline::space

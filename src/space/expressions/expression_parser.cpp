@@ -155,7 +155,7 @@ class ExpressionParser {
     return constant_part(*fraction);
   }
 
-  // A sign belongs to a number only after the e of its exponent.
+  // Returns whether the character belongs to the number. A sign does only after the e of its exponent.
   bool is_number_part(std::size_t start) const {
     const char letter = text_[at_];
     if (std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '.' || letter == '_') return true;
@@ -163,7 +163,7 @@ class ExpressionParser {
     return (letter == '+' || letter == '-') && after_exponent;
   }
 
-  /// A function, true, false, or a word to compare with.
+  /// Reads a function, true, false, or a word to compare with.
   ExpressionPart word() {
     const std::string word = take_word();
     if (word.empty()) fail("expected a number, a `$name` or `(`, got " + rest());
@@ -212,7 +212,7 @@ class ExpressionParser {
     }
   }
 
-  /// A parameter that never has the value that it is compared with is a misspelt word.
+  /// Refuses a comparison with a word that the parameter never has: it is misspelt.
   void check_can_be(const ExpressionNode& left, const ExpressionNode& right) {
     const bool comparable = left.operation == Operation::kParameter &&
                             right.operation == Operation::kConstant && !given_.contains(&left) &&
@@ -244,7 +244,7 @@ class ExpressionParser {
   }
   bool take(std::string_view sign) {
     if (at_end() || text_.compare(at_, sign.size(), sign) != 0) return false;
-    // `2 ** 3` is no product of 2 and `* 3`.
+    // Here `**` follows, which is not a product.
     if (sign == "*" && text_.compare(at_, 2, "**") == 0) return false;
     at_ += sign.size();
     return true;
@@ -282,7 +282,7 @@ class ExpressionParser {
 
   static constexpr int kDeepest = 200;
   static constexpr std::size_t kLargest = 1000;
-  static constexpr std::size_t kStepsOfASuggestion = 100;  // for each candidate
+  static constexpr std::size_t kStepsOfASuggestion = 100;  // steps for each candidate
   const ConfigNode& scalar_;
   Names& names_;
   const std::string text_;

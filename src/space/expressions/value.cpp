@@ -14,7 +14,7 @@ std::string number_text(double number) {
   std::array<char, 32> buffer{};
   const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number);
   std::string text(buffer.data(), result.ptr);
-  // Without a point or an exponent it would read back as an integer.
+  // Otherwise it would read back as an integer.
   if (text.find_first_not_of("-0123456789") == std::string::npos) text += ".0";
   return text;
 }

@@ -10,7 +10,7 @@
 
 namespace skyline::space {
 
-/// Built once, by the first thread that asks.
+/// The parts, built once by the first thread that needs them.
 struct Architecture::Lazy {
   std::once_flag once;
   std::optional<Parts> parts;

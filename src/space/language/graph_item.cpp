@@ -11,14 +11,14 @@ LayerTemplate layer_of(const std::string& kind, const ConfigNode& source, const 
   return LayerTemplate::fixed(*find_layer_kind(kind), source, attributes);
 }
 
-/// The stride of a 1x1 convolution that makes `to` of `from`; nothing if there is none.
+/// Returns the stride with which a 1x1 convolution turns `from` into `to`, or nullopt if there is none.
 std::optional<std::int64_t> stride_between(const Shape& from, const Shape& to) {
   const auto steps = [](std::int64_t size, std::int64_t stride) { return (size - 1) / stride + 1; };
   const auto smallest = [](std::int64_t size, std::int64_t most_steps) {
     return (size - 1) / most_steps + 1;
   };
   const std::int64_t stride = std::max(smallest(from.height, to.height), smallest(from.width, to.width));
-  // A larger one has fewer steps yet.
+  // A larger stride gives even fewer steps.
   if (steps(from.height, stride) != to.height || steps(from.width, stride) != to.width) return std::nullopt;
   return stride;
 }

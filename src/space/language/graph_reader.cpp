@@ -59,7 +59,7 @@ ItemPointer SpaceReader::branch(const ConfigNode& node, const Place& place) {
 
 namespace {
 
-/// An edge into a node of a cell. A null operation is one of those that the cell lists.
+/// An edge into a node of a cell. If `operation` is null, one of the cell's listed operations is meant.
 struct EdgeForm {
   ConfigNode from;
   ConfigNode operation;
@@ -78,7 +78,7 @@ std::vector<EdgeForm> edges_of(const ConfigNode& node) {
   return edges;
 }
 
-/// Names of a cell's nodes, as far as it is read.
+/// Names of the nodes of a cell that have been read so far.
 class NodeNames {
  public:
   std::size_t find(const ConfigNode& name) {
@@ -97,7 +97,7 @@ class NodeNames {
     }
     names_.push_back(node.key);
   }
-  /// Nodes that the output joins: those listed, else the last one.
+  /// Returns the nodes that the output joins: the listed ones, or the last one.
   std::vector<std::size_t> outputs(const ConfigNode& listed) {
     if (listed.is_null()) {
       read_.insert(names_.size() - 1);

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kMostItems = 20'000;
 
-/// The key of a map that says what kind of item it is; nullptr for none, or several.
+/// Returns the key of a map that says which kind of item it is, or nullptr if there is none, or several.
 const ConfigNode::Entry* main_entry(const ConfigNode& node) {
   const ConfigNode::Entry* main = nullptr;
   for (const ConfigNode::Entry& entry : node.entries()) {
@@ -29,7 +29,7 @@ const ConfigNode::Entry* main_entry(const ConfigNode& node) {
   return main;
 }
 
-/// The word that selects an alternative.
+/// Returns the word that selects an alternative.
 std::string word_of(const ConfigNode& alternative) {
   if (alternative.is_scalar()) return alternative.as_text();
   if (alternative.is_list()) {
@@ -43,7 +43,7 @@ std::string word_of(const ConfigNode& alternative) {
 std::vector<std::string> alternative_words(const std::vector<ConfigNode>& alternatives) {
   std::vector<std::string> words;
   std::set<std::string> taken;
-  std::map<std::string, int> numbers;  // the last that a word got
+  std::map<std::string, int> numbers;  // last number given to each word
   for (const ConfigNode& alternative : alternatives) {
     const std::string first = word_of(alternative);
     std::string word = first;

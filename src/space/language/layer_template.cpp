@@ -28,7 +28,7 @@ class MissingKind final : public LayerKind {
 
 std::optional<std::int64_t> as_whole(const Value& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return *integer;
-  const auto* number = std::get_if<double>(&value);  // `$width * 0.5` may well be whole
+  const auto* number = std::get_if<double>(&value);  // an expression like `$width * 0.5` may be whole
   if (number == nullptr || std::trunc(*number) != *number || std::abs(*number) > kLargestAttribute) {
     return std::nullopt;
   }
@@ -99,10 +99,10 @@ void LayerTemplate::read_attributes(const ConfigNode& attributes, Names& names) 
   }
 }
 
-// Attributes that fit with some values of the layer's parameters are left for the genotypes to decide.
+// Attributes that fit for some values of the layer's parameters are accepted here and checked per genotype.
 void LayerTemplate::check_attributes(Names& names, std::int64_t classes) const {
   constexpr int kMostCombinations = 1000;
-  constexpr std::size_t kSteps = 100;  // of a combination
+  constexpr std::size_t kSteps = 100;  // steps per combination
   const std::vector<Parameter>& parameters = names.parameters();
   std::vector<std::size_t> named;
   for (const Attribute& attribute : attributes_) {

@@ -25,23 +25,23 @@ class LayerTemplate {
     Expression expression;
   };
 
-  /// @param attributes  a map, or null: there are none
-  /// @param item        what names the layer
-  /// @throws UserError for a misspelt attribute, or one that fits with no parameter value
+  /// @param attributes  a map, or null if there are none
+  /// @param item        the node that names the layer
+  /// @throws UserError for a misspelt attribute, or one that fits for no parameter value
   static LayerTemplate parse(const LayerKind& kind, const ConfigNode& attributes, const ConfigNode& item,
                              Names& names, std::int64_t classes);
 
   /// A layer of a kind that this program does not have, with whatever attributes it names. It is never built.
   static LayerTemplate of_missing_kind(const ConfigNode& attributes, const ConfigNode& item, Names& names);
 
-  /// A layer that the language adds by itself; attributes that are not given have their defaults.
+  /// Makes a layer that the language adds by itself. Attributes that are not given have their defaults.
   /// @param source  the place that errors name
   static LayerTemplate fixed(const LayerKind& kind, const ConfigNode& source, const Attributes& attributes);
 
   const LayerKind& kind() const { return *kind_; }
   const ConfigNode& source() const { return source_; }
   const Attribute* find(std::string_view name) const;
-  /// Number of steps to evaluate all attributes.
+  /// Returns the number of steps that evaluating all attributes takes.
   std::size_t size() const { return size_; }
 
  private:
@@ -58,7 +58,7 @@ class LayerTemplate {
 /// Reads a template's attributes for one genotype.
 class TemplateReader final : public AttributeReader {
  public:
-  /// `layer_name` starts the messages, e.g. "conv2d_3"; all three outlive the reader.
+  /// Messages start with `layer_name`, e.g. "conv2d_3". All three arguments must outlive the reader.
   TemplateReader(const LayerTemplate& layer, const Bindings& bindings, const std::string& layer_name)
       : layer_(layer), bindings_(bindings), layer_name_(layer_name) {}
 

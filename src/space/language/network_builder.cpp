@@ -9,13 +9,13 @@
 namespace skyline::space {
 namespace {
 
-constexpr std::size_t kUsualLayers = 32;  // for which there is room from the start
+constexpr std::size_t kUsualLayers = 32;  // number of layers for which memory is reserved at the start
 constexpr std::size_t kMostLayers = 10'000;
-constexpr std::size_t kMostConnections = 100'000;  // inputs of all layers
+constexpr std::size_t kMostConnections = 100'000;  // most inputs of all layers together
 constexpr std::size_t kMostSteps = 1'000'000;
 constexpr std::int64_t kBytesPerElement = 4;
 
-/// With these alone around it, the gradients of training are as large as inputs and output.
+/// Fills in the activation bytes of a layer. Alone, its gradients are as large as inputs and output.
 void complete_cost(Layer& layer) {
   std::int64_t weights = 0;
   for (const TensorSpec& tensor : layer.tensors) {
@@ -29,7 +29,7 @@ void complete_cost(Layer& layer) {
   layer.cost.training_activation_bytes = kBytesPerElement * (2 * elements + layer.inner_elements);
 }
 
-// Index 0 is the network's input, i + 1 the output of layer i.
+// Returns the tensors that a layer reads. Index 0 is the network's input, i + 1 the output of layer i.
 std::vector<std::size_t> tensors_read_by(const Layer& layer) {
   if (layer.inputs.empty()) return {0};
   std::vector<std::size_t> tensors;
@@ -114,7 +114,7 @@ std::string NetworkBuilder::next_name(std::string_view kind) {
 }
 
 Network NetworkBuilder::finish(const ConfigNode& source) {
-  network_.layers.resize(current_);  // nothing that follows the output is an input of it
+  network_.layers.resize(current_);  // the layers after the output are not needed for it
   if (network_.layers.empty()) source.fail("the network has no layers");
   const Shape& output = network_.layers.back().output;
   const Shape wanted{network_.classes, 1, 1};
@@ -140,7 +140,7 @@ std::int64_t peak_activation_bytes(const Network& network) {
   const std::size_t count = network.layers.size();
   std::vector<std::size_t> last_reader(count + 1);
   for (std::size_t i = 0; i < count; ++i) {
-    last_reader[i + 1] = i;  // an output without a reader is freed at once
+    last_reader[i + 1] = i;  // an output that nobody reads is freed at once
     for (const std::size_t tensor : tensors_read_by(network.layers[i])) last_reader[tensor] = i;
   }
   std::int64_t living = network.input.elements();
@@ -168,7 +168,7 @@ std::int64_t training_activation_bytes(const Network& network) {
   };
   std::int64_t peak = living;
   for (std::size_t i = layers.size(); i-- > 0;) {
-    if (i + 1 == layers.size()) need_gradient(i);  // by the loss
+    if (i + 1 == layers.size()) need_gradient(i);  // the loss reads the last output
     if (has_gradient[i]) std::ranges::for_each(layers[i].inputs, need_gradient);
     peak = std::max(peak, living);
     living -= (has_gradient[i] ? 2 : 1) * layers[i].output.elements() + layers[i].inner_elements;

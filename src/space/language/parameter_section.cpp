@@ -29,7 +29,7 @@ std::vector<Value> read_choice(const ConfigNode& list) {
   std::set<std::string> texts;
   for (const ConfigNode& item : list.items()) {
     Value value = read_value(item);
-    const bool is_zero = value == Value(0.0);  // or -0.0
+    const bool is_zero = value == Value(0.0);  // -0.0 counts as 0
     if (!texts.insert(is_zero ? "0.0" : to_text(value)).second) {
       item.fail("the value " + shortened(to_text(value)) + " is given twice");
     }
@@ -38,11 +38,11 @@ std::vector<Value> read_choice(const ConfigNode& list) {
   return values;
 }
 
-/// The ends of a range, and how it gets from one to the other.
+/// The ends of a range, and the step between its values.
 struct RangeEnds {
   double first = 0;
   double last = 0;
-  bool whole = false;  // both ends, and the step if there is one, are whole numbers
+  bool whole = false;  // both ends, and the step if given, are whole numbers
   const ConfigNode* step = nullptr;
 };
 
@@ -78,7 +78,7 @@ double to_digits(double value, int digits) {
   return std::strtod(text.data(), nullptr);
 }
 
-/// Fractions keep 12 digits, so that 0.1 + 2 * 0.1 is 0.3; whole numbers stay whole.
+/// Rounds fractions to 12 digits, so that 0.1 + 2 * 0.1 is 0.3. Whole numbers stay whole.
 Value rounded(double value, bool whole) {
   if (whole) return static_cast<std::int64_t>(std::llround(value));
   return to_digits(value, 12);
@@ -111,7 +111,7 @@ std::vector<Value> counted(const ConfigNode& list, const ParameterForm& form, co
     const double share = static_cast<double>(i) / static_cast<double>(count - 1);
     const double value = form.log ? ends.first * std::pow(ends.last / ends.first, share)
                                   : ends.first + share * (ends.last - ends.first);
-    // Few digits: people read and type the values. The ends are as they were given.
+    // Inner values have few digits, because people read and type them. The ends stay as they were given.
     const bool is_end = i == 0 || i == count - 1;
     const double exact = i == 0 ? ends.first : is_end ? ends.last : to_digits(value, 4);
     Value next = rounded(exact, ends.whole);

@@ -14,9 +14,9 @@ namespace skyline::space {
 /// A parameter as the `parameters` section declares it.
 struct DeclaredParameter {
   Parameter parameter;
-  bool each = false;  // has a value of its own at every place
+  bool each = false;  // has its own value at every place
   ConfigNode source;
-  std::string problem;  // what is wrong with it; empty: nothing
+  std::string problem;  // what is wrong with it, or empty
 };
 
 /// Reads `parameters: {name: {choice: [...], weights: [...]}, name: {range: [first, last, step]}}`. Mistakes,
@@ -27,7 +27,7 @@ std::vector<DeclaredParameter> read_parameters(const ConfigNode& section);
 constexpr std::size_t kMostValuesInAll = 1'000'000;
 std::string too_many_values();
 
-/// Weights for so many values: those listed, or equal ones for a null node. @throws UserError
+/// Returns `values` weights: the listed ones, or equal ones if the node is null. @throws UserError
 std::vector<double> read_weights(const ConfigNode& list, std::size_t values);
 
 /// The parts of a parsed space.
@@ -36,15 +36,16 @@ struct ParsedSpace {
   DataShape data;
   ConfigNode network_source;
   ItemPointer network;
-  std::vector<Expression> training;  // of the evaluator's section
+  std::vector<Expression> training;  // expressions of the evaluator's section
   std::vector<std::string> registered_kinds;
 
-  /// @param used  becomes Architecture::used
+  /// Builds the parts of a genotype.
+  /// @param used  is set to what becomes Architecture::used
   /// @throws UserError if the network cannot be built
   Architecture::Parts build(const Genotype& genotype, std::vector<bool>& used, NetworkBuilder& builder) const;
 };
 
-/// The id of an architecture with these parts.
+/// Returns the id of an architecture with these parts.
 ArchId id_of(const Architecture::Parts& parts);
 
 }  // namespace skyline::space

@@ -9,7 +9,7 @@
 
 namespace skyline::space {
 
-/// A space that grows beyond its bounds while it is read: reading ends at once.
+/// Thrown when a space grows beyond its bounds while it is read; it ends reading at once.
 class SpaceTooLarge : public UserError {
  public:
   using UserError::UserError;
@@ -18,7 +18,8 @@ class SpaceTooLarge : public UserError {
 /// The mistakes of a space, up to a bound.
 class Problems : public Mistakes {
  public:
-  /// Notes a UserError of the action, and goes on. @throws SpaceTooLarge after a thousand mistakes
+  /// Runs the action and notes its UserError, if it throws one. @throws SpaceTooLarge after a thousand
+  /// mistakes
   template <typename Action>
   void attempt(Action&& action) {
     constexpr std::size_t kMostNoted = 1'000;

@@ -20,9 +20,9 @@ namespace skyline::space {
 namespace {
 
 constexpr std::int64_t kMostGenotypesTried = 1000;
-constexpr std::size_t kMostStepsTried = 2'000'000;  // of building their networks
+constexpr std::size_t kMostStepsTried = 2'000'000;  // steps of building networks
 
-// Python's repr of a float; Archai's ids are made from it.
+// Returns Python's repr of a float, from which Archai's ids are made.
 std::string python_text(double number) {
   const double size = std::abs(number);
   const bool plain = size == 0 || (size >= 1e-4 && size < 1e16);
@@ -62,7 +62,7 @@ SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data,
   SpaceReader reader(form, data, admits_missing_kinds);
   std::vector<ConfigNode> scalars = training;
   std::ranges::sort(scalars, {},
-                    &ConfigNode::path);  // ids tell of them in one order, however they are written
+                    &ConfigNode::path);  // ids list training values in one order, however they are written
   state->training = reader.read_outside(scalars);
   state->network = reader.read();
   state->parameters = reader.take_parameters();
@@ -84,7 +84,7 @@ std::optional<std::string> SearchSpace::missing_kind() const {
   return std::nullopt;
 }
 
-// The first architecture that builds ends the search, so this costs next to nothing for a sound space.
+// Tries architectures until one builds, so this costs next to nothing for a sound space.
 void SearchSpace::check_some_network_builds() const {
   const std::int64_t count = genotype_count();
   RandomStream random(0);

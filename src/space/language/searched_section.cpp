@@ -13,10 +13,10 @@
 namespace skyline::space {
 namespace {
 
-constexpr std::size_t kMostValuesChecked = 10'000;       // of one scalar
-constexpr std::size_t kMostCombinationsChecked = 1'000;  // of all of them
+constexpr std::size_t kMostValuesChecked = 10'000;       // for one scalar
+constexpr std::size_t kMostCombinationsChecked = 1'000;  // for all scalars together
 
-/// Scalars with a `$`.
+/// Collects the scalars with a `$`.
 void collect(const ConfigNode& node, std::vector<ConfigNode>& found) {
   if (node.is_scalar() && node.as_text().find('$') != std::string::npos) found.push_back(node);
   if (node.is_list()) {
@@ -36,7 +36,7 @@ bool names_classes(const ExpressionNode& node) {
          std::ranges::any_of(node.operands, [](const ExpressionPart& part) { return names_classes(*part); });
 }
 
-/// ", for lr=0.1 batch=16"
+/// Returns e.g. ", for lr=0.1 batch=16".
 std::string values_text(const std::vector<Parameter>& parameters, const std::vector<std::size_t>& named,
                         const Genotype& genotype) {
   std::string text;
@@ -48,7 +48,7 @@ std::string values_text(const std::vector<Parameter>& parameters, const std::vec
   return text;
 }
 
-/// @throws UserError unless the key may have values that parameters give
+/// Refuses a key that cannot get its value from parameters. @throws UserError
 void check_searchable(const ConfigNode& scalar, const std::vector<std::string>& searchable) {
   const std::string key = key_in_section(scalar);
   if (searchable.empty()) scalar.fail("no parameter of the space can give a value here");
@@ -64,7 +64,7 @@ void check_searchable(const ConfigNode& scalar, const std::vector<std::string>& 
 std::vector<ConfigNode> searched_scalars(const ConfigNode& root) {
   std::vector<ConfigNode> found;
   for (const ConfigNode::Entry& section : root.entries()) {
-    // Texts of these are names and paths.
+    // Texts in these sections are names and paths.
     const bool other = section.key == "space" || section.key == "data" || section.key == "search";
     if (!other) collect(section.value, found);
   }
@@ -73,7 +73,7 @@ std::vector<ConfigNode> searched_scalars(const ConfigNode& root) {
   std::erase_if(found, [&](const ConfigNode& scalar) {
     try {
       return reader.read_outside(scalar).parameters().empty();
-    } catch (const UserError&) {  // text with a dollar, or of no single value
+    } catch (const UserError&) {  // a text with a dollar sign, or one that has no single value
       return true;
     }
   });
@@ -141,7 +141,7 @@ void SearchedSection::check(const std::function<void(const ConfigNode& section)>
   try {
     visit(with_first_values());
   } catch (const UserError& problem) {
-    if (!is_named_in(problem.what())) throw;  // a mistake that has nothing to do with parameters
+    if (!is_named_in(problem.what())) throw;  // the mistake has nothing to do with parameters
   }
   std::vector<std::size_t> all;
   for (const Expression& expression : expressions_) {

@@ -11,29 +11,28 @@
 
 namespace skyline::space {
 
-/// A section beside `space` in which parameters of the space give values: `learning_rate: $lr`. It needs no
-/// data, so that the section can be read before there are any.
+/// A section besides `space` in which parameters of the space give values: `learning_rate: $lr`. Reading it
+/// needs no data, so it can be read before there are any.
 class SearchedSection {
  public:
-  /// None of its values are given by parameters.
+  /// Makes a section without values from parameters.
   SearchedSection() = default;
-  /// Notes mistakes for check(): a value of another key, a name that the space does not declare, and one that
-  /// has no single value, a parameter with `each: true`.
+  /// Notes mistakes for check(): a value of a key that cannot have one, a name that the space does not
+  /// declare, and one without a single value, i.e. a parameter with `each: true`.
   /// @param searchable  dotted paths, below the section, of the keys and sections that may have such values
-  /// @param known       the keys of the section; whoever reads it refuses others
+  /// @param known       the keys of the section; its reader refuses others
   SearchedSection(const ConfigNode& section, const ConfigNode& space,
                   const std::vector<std::string>& searchable, const std::vector<std::string>& known);
 
-  /// The scalars as they are written, in the order of the section.
+  /// Returns the scalars as they are written, in the order of the section.
   const std::vector<ConfigNode>& written() const { return written_; }
-  /// The section with the values that the first genotype gives, as far as they can be read.
+  /// Returns the section with the values that the first genotype gives, as far as they can be read.
   ConfigNode with_first_values() const;
-  /// Has `visit` look at the section with each value of each scalar, beside the first ones of the others, and
-  /// with all combinations if they are few.
-  /// @throws UserError for what the constructor noted, else that of `visit`, with the values of the
-  /// parameters
+  /// Calls `visit` for the section with each value of each scalar, while the other scalars have their first
+  /// values; if there are few combinations, for all of them.
+  /// @throws UserError for a noted mistake, or the one of `visit` with the values of the parameters
   void check(const std::function<void(const ConfigNode& section)>& visit) const;
-  /// Whether a message is about one of the scalars.
+  /// Returns whether a message is about one of the scalars.
   bool is_named_in(const std::string& message) const;
 
  private:
@@ -44,16 +43,16 @@ class SearchedSection {
   ConfigNode section_;
   std::vector<ConfigNode> written_;
   Mistakes mistakes_;
-  std::vector<Expression> expressions_;  // of the scalars without a mistake
-  std::vector<Parameter> parameters_;    // of the space, as far as they are shared
+  std::vector<Expression> expressions_;  // expressions of the scalars without a mistake
+  std::vector<Parameter> parameters_;    // shared parameters of the space
 };
 
-/// Of a whole configuration, the scalars of other sections to which its parameters give values: for
-/// readers that need not know the evaluator.
+/// Returns the scalars of all sections of a configuration that get values from parameters; for readers that
+/// need not know the evaluator.
 std::vector<ConfigNode> searched_scalars(const ConfigNode& root);
-/// Where a scalar stands, below the section at the root of the configuration that it is in.
+/// Returns the path of a scalar below its top-level section.
 std::string key_in_section(const ConfigNode& scalar);
-/// A value as a scalar that stands in place of an expression.
+/// Returns a value as a scalar that replaces an expression.
 ConfigNode scalar_of(const Value& value, const SourcePosition& position);
 
 }  // namespace skyline::space

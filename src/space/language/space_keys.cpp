@@ -22,7 +22,7 @@ ConfigNode any_of(std::vector<ConfigNode> schemas) {
   return ConfigNode::make_map({{"anyOf", ConfigNode::make_list(std::move(schemas), {}), {}}}, {});
 }
 
-/// A value, or an expression in its place.
+/// Describes a value, or an expression that gives it.
 ConfigNode value_or_expression(const ConfigNode& value) {
   return any_of({value, schema_of("{type: string, pattern: '[-$(+*/%]'}")});
 }
@@ -41,10 +41,11 @@ class LayerKeys final : public KeyTable {
       append(std::move(key), nullptr);
     }
   }
-  ConfigNode complete(const ConfigNode& section) const override { return section; }  // its kind reads it
+  // the kind reads its own attributes
+  ConfigNode complete(const ConfigNode& section) const override { return section; }
 };
 
-/// As a whole configuration places it.
+/// The schema of items, at its place in a whole configuration.
 ConfigNode items_schema() {
   return schema_of("{$ref: '#/properties/space/properties/network'}");
 }
@@ -88,7 +89,7 @@ std::vector<Key<BesideForm>> beside_keys() {
            "Whether the item is built; otherwise its input goes on unchanged."}};
 }
 
-/// The keys of an item, with those that may stand beside any.
+/// The keys of an item, with those that any item may have.
 template <typename Form>
 OptionTable<Form> with_beside(OptionTable<Form> table) {
   table.add({"name", &BesideForm::name, tree("a word", schema_of("{type: string}")), ""});
@@ -167,7 +168,8 @@ OptionKind<ConfigNode> network_items() {
   std::vector<SubSection> sections{own_section(own_repeat_keys()),   own_section(own_one_of_keys()),
                                    own_section(own_residual_keys()), own_section(own_branch_keys()),
                                    own_section(own_cell_keys()),     own_section(beside)};
-  std::vector<ConfigNode> need_attributes;  // their names alone are no layers; any other may be a block's
+  std::vector<ConfigNode> need_attributes;  // Names that cannot be a layer without attributes; any other name
+                                            // may be a block's.
   for (const std::string& name : layer_kind_names()) {
     const auto keys = std::make_shared<const LayerKeys>(*find_layer_kind(name));
     ConfigNode attributes = keys->schema();

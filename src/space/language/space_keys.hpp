@@ -7,14 +7,14 @@
 
 namespace skyline::space {
 
-/// The `space` section as it is written. What is not given is null, here and below.
+/// The `space` section as it is written. Members that are not given are null, here and below.
 struct SpaceForm {
-  ConfigNode file;  // whoever reads the configuration puts the file's content in place
+  ConfigNode file;  // the reader of the configuration replaces it by the file's content
   ConfigNode parameters;
   ConfigNode blocks;
   ConfigNode network;
 };
-/// Its keys, those of the layer kinds that are registered by now included.
+/// The keys of the section, with those of all layer kinds that are registered by now.
 OptionTable<SpaceForm> space_keys();
 
 /// A parameter: `choice` or `range`.
@@ -36,7 +36,7 @@ struct BlockForm {
 };
 const OptionTable<BlockForm>& block_keys();
 
-/// The keys that may stand beside any item of a network.
+/// The keys that any item of a network may have.
 struct BesideForm {
   ConfigNode name;
   ConfigNode from;
@@ -44,7 +44,7 @@ struct BesideForm {
 };
 BesideForm beside_form(const ConfigNode& item);
 bool is_key_beside(std::string_view key);
-/// Whether the key begins an item that is no layer and no block.
+/// Returns whether the key begins an item that is neither a layer nor a block.
 bool is_key_of_item(std::string_view key);
 
 /// A repetition, or a list of items as one.

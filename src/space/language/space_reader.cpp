@@ -1,4 +1,4 @@
-// Names and parameters: what a `$name` stands for at a place.
+// Names and parameters: the meaning of a `$name` at a place.
 #include "space/language/space_reader.hpp"
 
 #include "core/text/foreign_text.hpp"
@@ -11,10 +11,10 @@
 namespace skyline::space {
 namespace {
 
-constexpr std::size_t kMostParameters = 500;  // of a space: more make the records of trials too large
-constexpr std::size_t kMostPlaces = 20'000;   // parameters that are counted before reading ends
+constexpr std::size_t kMostParameters = 500;  // more parameters would make the records of trials too large
+constexpr std::size_t kMostPlaces = 20'000;   // reading ends after this many parameters
 constexpr std::size_t kMostCombinations = 10'000;
-constexpr std::size_t kMostSteps = 50'000'000;  // of reading: about a second
+constexpr std::size_t kMostSteps = 50'000'000;  // steps of reading, about a second
 
 }  // namespace
 
@@ -45,7 +45,7 @@ ItemPointer SpaceReader::read() {
   try {
     read_blocks();
     problems_.attempt([&] { network = layers(form_.network, Place{}); });
-    // An item with a mistake may be the one that uses a parameter.
+    // If an item has a mistake, it may be the item that uses a parameter.
     if (problems_.empty()) problems_.attempt([&] { check_parameters(); });
   } catch (const SpaceTooLarge& problem) {
     problems_.add(problem.what());

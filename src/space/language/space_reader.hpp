@@ -17,42 +17,44 @@
 
 namespace skyline::space {
 
-/// Where the reader stands in the network. Parameters with `each: true` have a value of their own at every
-/// place; a repetition, the use of a block and an edge of a cell are places.
+/// The reader's place in the network. Parameters with `each: true` have their own value at every place. Each
+/// repetition, use of a block and edge of a cell is a place.
 struct Place {
-  /// An argument of the block around, or the number of a repetition.
+  /// An argument of the enclosing block, or the number of a repetition.
   struct Name {
     Names::Meaning meaning;
-    std::optional<std::size_t> repeat;  // the one that it counts, by its depth
+    std::optional<std::size_t> repeat;  // depth of the repetition that it counts
   };
-  std::string path;  // ".stage_0.2"
+  std::string path;  // e.g. ".stage_0.2"
   std::map<std::string, Name> names;
   std::map<std::string, std::size_t> outputs;  // numbers of the names that `from` may use
-  std::size_t input = 0;                       // number of the name of what the list reads
-  std::vector<std::string> blocks;             // around this place, the outermost first
+  std::size_t input = 0;                       // number of the name of the tensor that the list reads
+  std::vector<std::string> blocks;             // enclosing blocks, the outermost first
 };
 
-/// Reads the network of a space into items with all names resolved: blocks are put in where they are used,
-/// and a repetition is written out where places matter in it.
+/// Reads the network of a space into items with all names resolved. Blocks are inserted where they are used,
+/// and a repetition is written out if places matter in it.
 class SpaceReader {
  public:
   /// @param admits_missing_kinds  layers of kinds that this program does not have are no mistakes
   SpaceReader(const SpaceForm& form, const DataShape& data, bool admits_missing_kinds = false);
 
-  /// A scalar outside of the space, which may name its parameters; before the network is read.
+  /// Reads a scalar outside of the space that may name its parameters. Call it before read().
   /// @throws UserError for wrong syntax, an unknown name, and one that has a value for each place
   Expression read_outside(const ConfigNode& scalar);
-  /// Likewise several; read() throws their mistakes.
+  /// Reads several such scalars; read() throws their mistakes.
   std::vector<Expression> read_outside(const std::vector<ConfigNode>& scalars);
-  /// @throws UserError with one line for each mistake that shows before any parameter has a value
+  /// Reads the network.
+  /// @throws UserError with one line for each mistake that can be found before parameters have values
   ItemPointer read();
-  /// Shared ones in the order of their declaration, then the others as the network meets them.
+  /// Returns the shared parameters in the order of their declaration, then the others in the order of their
+  /// use.
   std::vector<Parameter> take_parameters() { return std::move(parameters_); }
   /// Kinds of the layers that not every program has.
   const std::set<std::string>& registered_kinds() const { return registered_kinds_; }
 
  private:
-  /// The names that an expression at one place may read.
+  /// The names that an expression at one place may use.
   class PlaceNames final : public Names {
    public:
     PlaceNames(SpaceReader& reader, const Place& place) : reader_(reader), place_(place) {}
@@ -66,9 +68,9 @@ class SpaceReader {
     const Place& place_;
   };
 
-  /// Bounds the work on any input. @throws SpaceTooLarge
+  /// Bounds the work for any input. @throws SpaceTooLarge
   void count_steps(std::size_t steps);
-  /// @throws SpaceTooLarge at the item that is read
+  /// Refuses the space at the current item. @throws SpaceTooLarge
   [[noreturn]] void fail_too_large(const std::string& message) const;
 
   // Names and parameters
@@ -76,9 +78,10 @@ class SpaceReader {
   void read_blocks();
   std::optional<Names::Meaning> meaning(const std::string& name, const Place& place);
   std::vector<std::string> known_names(const Place& place) const;
-  /// What the name of a parameter gets that has a value of its own at every place, if it has.
+  /// Returns the suffix for the name of a parameter at this place, or an empty text for a shared parameter.
   std::string path_of_each(bool each, const Place& place);
-  /// Index of the parameter of this name; unless there is one, it gets values and weights `like` another one.
+  /// Returns the index of the parameter of this name. If there is none, adds one with the values and weights
+  /// of `like`.
   std::size_t parameter_at(const std::string& name, const Parameter& like);
   std::string choice_name(const ConfigNode& given, const std::string& kind, const ConfigNode& source);
   Expression expression(const ConfigNode& scalar, const Place& place);
@@ -103,7 +106,7 @@ class SpaceReader {
   ItemPointer residual(const ConfigNode& node, const Place& place);
   ItemPointer branch(const ConfigNode& node, const Place& place);
   ItemPointer cell(const ConfigNode& node, const Place& place);
-  /// Alternatives of which a parameter of this name chooses one.
+  /// Alternatives among which the parameter of this name chooses.
   struct ChoiceForm {
     const std::vector<ConfigNode>& options;
     const ConfigNode& weights;
@@ -116,21 +119,22 @@ class SpaceReader {
   DataShape data_;
   const bool admits_missing_kinds_;
   std::set<std::string> registered_kinds_;
-  ConfigNode reading_;  // the place of the item that is read
+  ConfigNode reading_;  // the place of the current item
   Problems problems_;
   std::vector<DeclaredParameter> declared_;
   std::map<std::string, BlockForm> blocks_;
-  std::map<std::string, std::string> broken_blocks_;  // with their mistakes
+  std::map<std::string, std::string> broken_blocks_;  // blocks with mistakes, and the mistakes
   std::vector<Parameter> parameters_;
-  std::map<std::string, std::size_t> parameter_index_;  // by name
-  std::map<std::string, std::string> choice_sources_;   // path of the item that a choice's name belongs to
-  std::map<std::string, std::string> choice_names_;     // that the language gave, by the path of the item
-  std::map<std::string, std::size_t> choices_;          // numbers given to such names, by kind of item
-  std::map<std::string, std::size_t> uses_;             // of a block at a place
-  std::vector<bool> used_;                              // of declared_
-  std::vector<bool> repeats_;                           // those around: whether places matter in them
+  std::map<std::string, std::size_t> parameter_index_;  // index of each parameter by name
+  std::map<std::string, std::string> choice_sources_;   // path of the item that has each name of a choice
+  std::map<std::string, std::string> choice_names_;  // names that the language gave to choices, by the path
+                                                     // of the item
+  std::map<std::string, std::size_t> choices_;       // last number in such names, by kind of item
+  std::map<std::string, std::size_t> uses_;          // number of uses of each block at a place
+  std::vector<bool> used_;                           // for each of declared_: whether it is used
+  std::vector<bool> repeats_;  // for the enclosing repetitions: whether places matter in them
   std::size_t steps_ = 0;
-  std::size_t values_ = 0;  // of all parameters
+  std::size_t values_ = 0;  // number of values of all parameters
   std::size_t items_ = 0;
   std::size_t tensor_names_ = 0;
 };

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMostTries = 32;
 
-// The id of the genotype's architecture; nothing if its network cannot be built.
+// Returns the id of the genotype's architecture, or nullopt if its network cannot be built.
 std::optional<ArchId> id_of(const SearchSpace& space, const Genotype& genotype) {
   try {
     return space.build(genotype).id;
@@ -25,7 +25,7 @@ std::uint32_t other_choice(const Parameter& parameter, std::uint32_t current, Ra
   return drawn < current ? drawn : drawn + 1;
 }
 
-// Parameters whose change can change the architecture: used, and with more than one value.
+// Returns the parameters that can change the architecture: used ones with more than one value.
 std::vector<std::size_t> open_parameters(const SearchSpace& space, const Architecture& parent) {
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < parent.used.size(); ++i) {

@@ -10,10 +10,10 @@ namespace {
 /// A function without tensors.
 struct Activation {
   std::string_view name;
-  std::int64_t flops = 1;  // per value
+  std::int64_t flops = 1;  // FLOPs per value
   Zeros zeros = Zeros::kIfAll;
   Distribution distribution = Distribution::kUnknown;
-  std::string_view constant = {};  // its only attribute
+  std::string_view constant = {};  // name of its only attribute
   double fallback = 0;
   std::string_view meaning = {};
 };

@@ -109,7 +109,7 @@ class SqueezeExcitation final : public LayerKind {
                      {"expand_bias", {channels}, Initializer::kKaimingUniform, squeezed, true}};
     layer.inner_elements = 2 * channels + squeezed;
     layer.cost.macs = 2 * bounded_product(reader, {channels, squeezed});
-    // The means and products with gates; biases; relu and sigmoid.
+    // The means, the products with gates, biases, relu and sigmoid.
     layer.cost.flops =
         2 * layer.input().elements() + 2 * layer.cost.macs + squeezed + channels + squeezed + 4 * channels;
   }

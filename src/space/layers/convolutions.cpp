@@ -3,11 +3,11 @@
 namespace skyline::space {
 namespace {
 
-/// What distinguishes the kinds of convolution.
+/// The differences between the kinds of convolution.
 struct Form {
   std::string_view name;
-  bool has_channels = true;   // else the output has those of the input
-  bool has_groups = true;     // else one per channel of the input
+  bool has_channels = true;   // false: the output has as many channels as the input
+  bool has_groups = true;     // false: one group per channel of the input
   bool is_separable = false;  // a second convolution, of kernel 1, mixes the channels
   bool is_two_dimensional = true;
 };
@@ -33,7 +33,7 @@ std::int64_t same_padding(std::int64_t kernel, std::int64_t dilation) {
   return dilation * (kernel - 1) / 2;
 }
 
-// `same` becomes the number that it stands for: networks that differ in spelling alone are one architecture.
+// Replaces `same` by the number that it means: networks that differ only in spelling are one architecture.
 std::int64_t read_padding(std::int64_t kernel, std::int64_t dilation, AttributeReader& reader) {
   if (const auto padding = reader.integer_or_word(
           "padding", 0, "same",

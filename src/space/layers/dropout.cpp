@@ -1,4 +1,4 @@
-// Kinds that draw in training, and pass their input on in evaluation mode.
+// Kinds that draw in training, and return their input in evaluation mode.
 
 #include "space/layers/layers.hpp"
 

@@ -32,7 +32,8 @@ Kinds& registry() {
   return registered;
 }
 
-/// A guess by shapes, for kinds that do not say it; on the safe side, each layer draws.
+/// Guesses traits from shapes, for kinds that do not state them. It assumes that each layer draws, to be
+/// safe.
 Traits traits_by_shape(const Layer& layer) {
   const bool keeps =
       layer.input_shapes.size() == 1 && layer.input() == layer.output &&
@@ -40,7 +41,8 @@ Traits traits_by_shape(const Layer& layer) {
   return {.features = keeps ? Features::kKept : Features::kNew, .draws = true};
 }
 
-/// Notes what a kind asks for, and answers with the default, or else with the smallest value and `more`.
+/// Notes the attributes that a kind asks for, and answers with the default, or with the smallest value plus
+/// `more`.
 class AttributeRecorder final : public AttributeReader {
  public:
   explicit AttributeRecorder(std::int64_t more) : more_(more) {}
@@ -78,7 +80,7 @@ class AttributeRecorder final : public AttributeReader {
   std::vector<LayerAttribute> take() { return std::move(attributes_); }
 
  private:
-  /// @param fallback  null: the attribute is required
+  /// @param fallback  null if the attribute is required
   void note(std::string_view name, std::string_view meaning, const ValueDescription& value,
             const ConfigNode& fallback) {
     attributes_.push_back({std::string(name), std::string(meaning), value.expected, value.schema,
@@ -120,7 +122,7 @@ bool is_built_in(std::string_view kind) {
 
 std::vector<LayerAttribute> attributes_of(const LayerKind& kind) {
   std::vector<LayerAttribute> attributes = record(kind, 0);
-  const std::vector<LayerAttribute> with_others = record(kind, 2);  // two more: an odd kernel stays odd
+  const std::vector<LayerAttribute> with_others = record(kind, 2);  // adds 2, so that an odd kernel stays odd
   for (std::size_t i = 0; i < attributes.size(); ++i) {
     ConfigNode& fallback = attributes[i].fallback;
     if (fallback.is_null()) continue;

@@ -9,7 +9,7 @@
 
 namespace skyline::space {
 
-// The built-in kinds, a list per file.
+// The built-in kinds, one list per file.
 using KindList = std::vector<std::unique_ptr<LayerKind>>;
 void add_activations(KindList& kinds);
 void add_attention(KindList& kinds);
@@ -24,7 +24,7 @@ void add_wiring(KindList& kinds);
 /// Whether every program has the kind of this name.
 bool is_built_in(std::string_view kind);
 
-/// Notes an attribute, unless it has the value with which it does nothing (Layer::attributes).
+/// Notes an attribute, unless its value is the one that does nothing (Layer::attributes).
 void set_unless(Layer& layer, std::string_view name, std::int64_t value, std::int64_t neutral);
 
 /// A square window that slides along an input, both ends padded.
@@ -34,20 +34,20 @@ struct Sliding {
   std::int64_t padding = 0;
   std::int64_t dilation = 1;
 
-  /// The shape of the places of the window, with the channels of the input.
-  /// @param both_ways  false: it slides along the width alone, and has height 1
+  /// Returns the shape of the places of the window, with the channels of the input.
+  /// @param both_ways  false if it slides along the width only and has height 1
   /// @throws UserError through `reader` if the window does not fit
   Shape over(const Shape& input, bool both_ways, AttributeReader& reader) const;
 };
 
-/// Output length of a window that slides along `input`, both ends padded. @pre the window fits
+/// Returns the output length of a window that slides along `input`, both ends padded. @pre the window fits
 std::int64_t sliding_output(std::int64_t input, std::int64_t kernel, std::int64_t stride,
                             std::int64_t padding);
 
-/// @throws UserError through `reader` unless the input is C x 1 x L
+/// Refuses an input that is not C x 1 x L. @throws UserError through `reader`
 void require_sequence(const Layer& layer, AttributeReader& reader);
 
-/// Multiplies the factors; bounded, so that sums over a whole network cannot overflow.
+/// Multiplies the factors. The result is bounded, so that sums over a whole network cannot overflow.
 /// @throws UserError through `reader` if it is larger than 2^44
 std::int64_t bounded_product(AttributeReader& reader, std::initializer_list<std::int64_t> factors);
 

@@ -30,7 +30,7 @@ class BatchNorm final : public LayerKind {
     layer.tensors = scale_and_shift(channels);
     layer.tensors.push_back({"running_mean", {channels}, Initializer::kZeros, 0, false});
     layer.tensors.push_back({"running_var", {channels}, Initializer::kOnes, 0, false});
-    layer.cost.flops = 2 * layer.input().elements();  // evaluation: scale and shift
+    layer.cost.flops = 2 * layer.input().elements();  // scale and shift in evaluation mode
   }
 
   Traits traits(const Layer& /*layer*/) const override {

@@ -1,11 +1,11 @@
-// Over an input of height 1, a sequence, a window has height 1.
+// Pooling. On a sequence, an input of height 1, a window has height 1.
 
 #include "space/layers/layers.hpp"
 
 namespace skyline::space {
 namespace {
 
-/// Of windows that slide or adapt. Those of one value each pass the input on.
+/// Returns the traits of pools with a sliding or an adaptive window. A window of one value is the identity.
 Traits traits_of_pool(const Layer& layer, bool is_maximum) {
   return {.features = Features::kKept,
           .distribution = is_maximum ? Distribution::kKept : Distribution::kUnknown,

@@ -1,4 +1,4 @@
-// Kinds that only pass values on, or nothing.
+// Kinds that only forward values, or output zeros.
 
 #include "space/layers/layers.hpp"
 

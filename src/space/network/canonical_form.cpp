@@ -18,7 +18,7 @@
 namespace skyline::space {
 namespace {
 
-/// Most networks are chains, and stay as they are.
+/// Most networks are chains and need no change.
 bool is_plain_chain(const Network& network) {
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     const Layer& layer = network.layers[i];
@@ -30,7 +30,7 @@ bool is_plain_chain(const Network& network) {
   return true;
 }
 
-/// A term of a sum, and how often the sum has it.
+/// A term of a sum, and its number in the sum.
 struct Term {
   std::size_t node;
   std::int64_t count;
@@ -72,13 +72,13 @@ class Writer {
   std::size_t emit(Layer layer, std::vector<std::size_t> inputs);
 
   ValueGraph graph_;
-  std::vector<Terms> terms_;                        // of the sums
-  std::vector<std::optional<std::size_t>> places_;  // of the nodes among the layers
+  std::vector<Terms> terms_;                        // terms of the sums
+  std::vector<std::optional<std::size_t>> places_;  // place of each node among the layers
   Network result_;
   std::map<std::string, std::size_t> kind_counts_;
 };
 
-/// Lets each sum read other sums in place of the terms that they have in common, the largest first.
+/// Lets each sum read other sums instead of the terms that they have in common, the largest sums first.
 void Writer::share_sums() {
   const auto size = [&](std::size_t sum) {
     std::int64_t total = 0;
@@ -108,7 +108,7 @@ void Writer::share_sums() {
   }
 }
 
-/// How often a sum contains all terms of another one.
+/// Returns how many times a sum contains all terms of another one.
 std::int64_t Writer::times_within(const Terms& part, const Terms& whole) const {
   if (part.size() > whole.size()) return 0;
   std::int64_t times = std::numeric_limits<std::int64_t>::max();
@@ -121,7 +121,7 @@ std::int64_t Writer::times_within(const Terms& part, const Terms& whole) const {
   return times;
 }
 
-/// Depth first from the output: each branch is finished before the next one begins.
+/// Writes depth first from the output: each branch is finished before the next one begins.
 void Writer::write_all() {
   struct Visit {
     std::size_t node;
@@ -149,7 +149,7 @@ void Writer::write_all() {
 
 void Writer::write(std::size_t node) {
   Layer& layer = graph_.nodes[node].layer;
-  if (node == 0) {  // read beside others, or the output itself: a layer has to stand for it
+  if (node == 0) {  // The value is read beside others, or is the output itself, so it needs a layer.
     layer.kind = "identity";
     layer.output = result_.input;
   }
@@ -161,8 +161,8 @@ void Writer::write(std::size_t node) {
   places_[node] = emit(std::move(layer), std::move(inputs));
 }
 
-/// Bit by bit of the counts, the highest first: what is there so far is added to itself, and the terms with
-/// this bit to it. Where no term comes twice this is one layer.
+/// Writes a sum bit by bit of the counts, the highest first: the sum so far is added to itself, and then the
+/// terms with this bit are added. Where no term occurs twice this is one layer.
 void Writer::write_sum(std::size_t node) {
   std::int64_t all_bits = 0;
   for (const Term& term : terms_[node]) all_bits |= term.count;

@@ -14,7 +14,7 @@ namespace skyline::space {
 namespace {
 
 constexpr std::size_t kLongest = 3;  // layers of a sequence
-constexpr std::size_t kPlaces = 64;  // for the sequences of a length
+constexpr std::size_t kPlaces = 64;  // places for the sequences of one length
 
 bool is_number(const Value& value) {
   return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
@@ -26,7 +26,7 @@ std::string text_of(const Layer& layer) {
   return text;
 }
 
-/// Layers on the longest path from the input to each layer.
+/// Returns the number of layers on the longest path from the input to each layer.
 std::vector<double> depths_of(const Network& network) {
   std::vector<double> depths;
   for (const Layer& layer : network.layers) {
@@ -37,7 +37,7 @@ std::vector<double> depths_of(const Network& network) {
   return depths;
 }
 
-/// Adds the sequences that end with a layer and go on with `behind`.
+/// Counts the sequences that end with a layer, by going back along its inputs.
 class SequenceCounter {
  public:
   SequenceCounter(const Network& network, std::vector<double>& counts) : network_(network), counts_(counts) {
@@ -109,7 +109,7 @@ std::vector<Architecture> neighbours(const SearchSpace& space, const Genotype& g
       try {
         Architecture architecture = space.build(near);
         if (known.insert(architecture.id).second) found.push_back(std::move(architecture));
-      } catch (const UserError&) {  // shapes that do not fit: no architecture
+      } catch (const UserError&) {  // shapes that do not fit are not an architecture
       }
     }
   }

@@ -54,7 +54,7 @@ Attributes::Attributes(std::initializer_list<Entry> entries) {
 }
 
 Value& Attributes::operator[](std::string_view name) {
-  constexpr std::size_t kUsual = 8;  // at most, for the built-in kinds
+  constexpr std::size_t kUsual = 8;  // most attributes of a built-in kind
   const auto place = std::ranges::lower_bound(entries_, name, {}, &Entry::first);
   if (place != entries_.end() && place->first == name) return place->second;
   const auto offset = place - entries_.begin();

@@ -24,7 +24,7 @@ Axis flattened(Axis features, const Shape& input) {
   return features;
 }
 
-/// The features that a layer gives, as tensor_axes describes them.
+/// Returns the features that a layer gives, as tensor_axes describes them.
 Axis output_features(const Network& network, std::size_t index) {
   const Layer* layer = &network.layers[index];
   Features features = traits_of(*layer).features;
@@ -88,7 +88,8 @@ std::int64_t shared_parameters(const LayerTensors& parent, const LayerTensors& c
 /// The score of an alignment; scores are compared in the order of their members.
 struct Score {
   std::int64_t parameters = 0;
-  std::int64_t likeness = 0;  // layers kept, kept unchanged, and connections between them
+  std::int64_t likeness = 0;  // number of layers kept, of layers kept unchanged, and of connections between
+                              // them
   bool operator<(const Score& other) const {
     return std::tie(parameters, likeness) < std::tie(other.parameters, other.likeness);
   }
@@ -98,8 +99,9 @@ struct Score {
 };
 
 /// Sequence alignment over the layers in topological order. Cell (i, j) is about the first i layers of the
-/// parent and the first j of the child. Each cell has two scores, as for affine gaps: of any alignment, and
-/// of one that ends in the pair (i - 1, j - 1), so that runs of consecutive layers stay together.
+/// parent and the first j of the child. Each cell has two scores, as for affine gaps: the best of all
+/// alignments, and the best that ends in the pair (i - 1, j - 1). This keeps runs of consecutive layers
+/// together.
 class Aligner {
  public:
   Aligner(const Network& parent, const Network& child)
@@ -121,18 +123,18 @@ class Aligner {
  private:
   enum class Skip : std::uint8_t { kNothing, kParent, kChild };
   struct Step {
-    Skip skip = Skip::kChild;     // how the best alignment of the cell ends
-    bool continues_pair = false;  // the pair of the cell follows that of (i - 1, j - 1)
+    Skip skip = Skip::kChild;     // last step of the cell's best alignment
+    bool continues_pair = false;  // the pair of the cell follows the pair (i - 1, j - 1)
   };
   struct Scores {
     Score best;
-    std::optional<Score> paired;  // nothing: the two layers cannot be a pair
+    std::optional<Score> paired;  // no value if the two layers cannot be a pair
   };
   struct Pair {
     std::size_t parent;
     std::size_t child;
   };
-  /// A cell on the way back, and whether the alignment meant is the one that ends in the cell's pair.
+  /// A cell on the way back. The flag selects the alignment that ends in the cell's pair.
   struct Place {
     std::size_t i;
     std::size_t j;
@@ -191,7 +193,7 @@ class Aligner {
     return {shared_parameters(parent_tensors_[p], child_tensors_[c]), unchanged ? 2 : 1};
   }
 
-  /// Score of the inputs of the two layers that are paired in the alignment before them.
+  /// Returns the score of the inputs of the two layers that are paired in the alignment before them.
   Score links(Place before, std::size_t p, std::size_t c) const {
     const std::vector<std::size_t>& theirs = parent_.layers[p].inputs;
     const std::vector<std::size_t>& mine = child_.layers[c].inputs;
@@ -203,7 +205,7 @@ class Aligner {
     return {0, count};
   }
 
-  /// Inputs stand shortly before their reader, so the way back to them is short.
+  /// Layers mostly read the layers shortly before them, so the way back to these is short.
   bool holds(Place place, const Pair& wanted) const {
     while (const auto pair = last_pair(place, wanted)) {
       if (pair->child == wanted.child) return pair->parent == wanted.parent;
@@ -211,7 +213,8 @@ class Aligner {
     return false;
   }
 
-  /// The last pair of the alignment meant, if both its layers are `earliest` or later, and moves before it.
+  /// Returns the last pair of the selected alignment if both its layers are `earliest` or later, and moves
+  /// before it.
   std::optional<Pair> last_pair(Place& place, const Pair& earliest) const {
     while (place.i > earliest.parent && place.j > earliest.child) {
       const Step& here = step(place.i, place.j);

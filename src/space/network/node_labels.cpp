@@ -13,8 +13,8 @@
 namespace skyline::space {
 namespace {
 
-// Nodes and connections gone through, over and over again, to tell twins apart one by one: a second. Then
-// their order does.
+// Most nodes and connections that are visited while twins are told apart one by one; this takes about a
+// second. After that their order decides.
 constexpr std::size_t kMostLabelled = 4'000'000;
 
 /// A step of SplitMix64.
@@ -25,16 +25,16 @@ std::uint64_t mixed(std::uint64_t hash, std::uint64_t next) {
   return z ^ (z >> 31);
 }
 
-/// The other ends of a node's connections: behind one another for all nodes, since refining goes through them
-/// dozens of times.
+/// The other ends of each node's connections. They are stored one after the other for all nodes, because
+/// refining visits them dozens of times.
 class Connections {
  public:
   struct End {
     std::size_t node;
-    std::uint64_t place;  // tells the inputs of a node apart: their order, or how often a sum has them
+    std::uint64_t place;  // separates the inputs of a node: their order, or their number in a sum
   };
 
-  /// @param ends  of each node
+  /// @param ends  the connections of each node
   explicit Connections(const std::vector<std::vector<End>>& ends) {
     for (const std::vector<End>& of_node : ends) {
       ends_.insert(ends_.end(), of_node.begin(), of_node.end());
@@ -105,7 +105,7 @@ class Labelling {
   }
 
  private:
-  /// Many layers are alike, and a hash takes long.
+  /// Labels are kept by content, since many layers are equal and hashing takes long.
   std::uint64_t first_label(const Layer& layer) {
     std::string text = layer.kind;
     for (const auto& [name, value] : layer.attributes) text += ' ' + name + '=' + to_text(value);
@@ -114,7 +114,7 @@ class Labelling {
     return entry->second;
   }
 
-  /// Until labels tell apart as many nodes as inputs and readers can.
+  /// Refines until the labels tell apart as many nodes as inputs and readers can.
   void refine() {
     for (std::size_t before = 0, now = 1; now > before;) {
       before = now;
@@ -131,8 +131,8 @@ class Labelling {
     for (const std::uint64_t label : absorbed_) labels_[node] = mixed(labels_[node], label);
   }
 
-  /// Drops from the twins the nodes that have a label alone: these stay so. The others are then in the order
-  /// of their labels.
+  /// Drops nodes with unique labels from the twins, since they stay unique. The others are then ordered by
+  /// label.
   std::size_t count_labels() {
     std::ranges::sort(twins_, {}, [&](std::size_t i) { return std::pair(labels_[i], i); });
     std::size_t labels = living_.size() - twins_.size();
@@ -160,9 +160,9 @@ class Labelling {
   Connections inputs_;
   Connections readers_;
   std::vector<std::uint64_t> labels_;
-  std::map<std::string, std::uint64_t> first_labels_;  // by kind and attributes
+  std::map<std::string, std::uint64_t> first_labels_;  // labels by kind and attributes
   std::vector<std::size_t> living_;
-  std::vector<std::size_t> twins_;  // the living ones whose labels others have
+  std::vector<std::size_t> twins_;  // nodes in use whose label is not unique
   std::vector<std::uint64_t> absorbed_;
 };
 

@@ -13,7 +13,7 @@
 namespace skyline::space {
 namespace {
 
-// Sums of sums that would have more stay as they are.
+// Sums of sums with more terms stay as they are.
 constexpr std::size_t kMostTerms = 250;
 constexpr std::int64_t kMostOfATerm = 1 << 20;
 
@@ -33,9 +33,9 @@ class Simplifier {
   }
 
  private:
-  using Value = std::optional<std::size_t>;           // a node; nothing: zeros
-  using Terms = std::map<std::size_t, std::int64_t>;  // how often a sum has each of its terms
-  /// Compares what nodes compute.
+  using Value = std::optional<std::size_t>;           // a node, or no value for zeros
+  using Terms = std::map<std::size_t, std::int64_t>;  // number of each term in a sum
+  /// Orders nodes by what they compute.
   struct IsBefore {
     const std::vector<ValueNode>& nodes;
     auto content(std::size_t i) const {
@@ -45,7 +45,7 @@ class Simplifier {
     bool operator()(std::size_t left, std::size_t right) const { return content(left) < content(right); }
   };
 
-  /// The layer becomes part of a node.
+  /// Makes the layer part of a node.
   Value value_of(Layer& layer) {
     const Traits traits = traits_of(layer);
     std::vector<Value> inputs;
@@ -81,7 +81,7 @@ class Simplifier {
     return once(std::move(node));
   }
 
-  /// @param flat  whether the terms of sums take their place
+  /// @param flat  whether sums are replaced by their terms
   Terms terms_of(const std::vector<Value>& inputs, bool flat) const {
     Terms terms;
     for (const Value& input : inputs) {
@@ -93,7 +93,7 @@ class Simplifier {
     return terms;
   }
 
-  /// Zeros that a layer has to read.
+  /// Returns a node of zeros, for a layer that must read them.
   std::size_t zero(const Shape& shape) {
     ValueNode node;
     node.layer.kind = "zero";
@@ -103,7 +103,7 @@ class Simplifier {
     return once(std::move(node));
   }
 
-  /// The node of this content, a new one if there is none so far.
+  /// Returns the node of this content, and adds it if there is none.
   std::size_t once(ValueNode node) {
     const auto [known, is_new] = known_.insert(append(std::move(node)));
     if (!is_new) graph_.nodes.pop_back();
@@ -126,8 +126,8 @@ class Simplifier {
 
   std::vector<Layer> layers_;
   ValueGraph graph_;
-  std::vector<Value> values_;                                      // of the layers so far
-  std::set<std::size_t, IsBefore> known_{IsBefore{graph_.nodes}};  // each content once
+  std::vector<Value> values_;                                      // values of the layers so far
+  std::set<std::size_t, IsBefore> known_{IsBefore{graph_.nodes}};  // nodes by content, each content once
 };
 
 }  // namespace

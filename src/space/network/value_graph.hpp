@@ -10,9 +10,9 @@ namespace skyline::space {
 
 /// A value that a network computes.
 struct ValueNode {
-  Layer layer = {};                       // without inputs
-  std::vector<std::size_t> inputs = {};   // earlier nodes; of a sum, its terms
-  std::vector<std::int64_t> counts = {};  // of a sum: how often it has each term
+  Layer layer = {};                       // the layer, without its inputs
+  std::vector<std::size_t> inputs = {};   // earlier nodes; for a sum its terms
+  std::vector<std::int64_t> counts = {};  // for a sum: the number of each term
   std::uint64_t label = 0;
 
   bool is_sum() const { return !counts.empty(); }
@@ -24,11 +24,11 @@ struct ValueGraph {
   std::size_t output = 0;
 };
 
-/// The graph of these layers without identities, zeros in sums, sums of sums, layers that compute the same
-/// twice, and layers that the output does not depend on; these keep their numbers, without inputs.
+/// Returns the graph of these layers without identities, zeros in sums, sums of sums, and layers that compute
+/// the same twice. Layers that the output does not depend on keep their numbers, but have no inputs.
 ValueGraph simplified(std::vector<Layer> layers);
 
-/// Gives the nodes labels that differ and depend on the graph alone, not on the order of its nodes.
+/// Gives the nodes different labels that depend only on the graph, not on the order of its nodes.
 /// @see colour refinement with individualization, as in McKay, Congressus Numerantium 30, 1981
 void label_nodes(ValueGraph& graph);
 
