@@ -14,9 +14,9 @@ namespace skyline::model_export {
 
 /// A value between exported layers.
 struct ExportedValue {
-  /// kMatrix: [batch, features], of layers whose output has height and width 1.
+  /// kMatrix is [batch, features], for layers whose output has height and width 1.
   enum class Form { kImage, kMatrix };
-  std::string name;  // in ONNX; in PyTorch an expression
+  std::string name;  // a name in ONNX, an expression in PyTorch
   Form form = Form::kImage;
 };
 
@@ -30,11 +30,11 @@ class ExportedLayer {
  public:
   virtual ~ExportedLayer() = default;
   virtual const space::Layer& layer() const = 0;
-  /// The layer's input in either form, for functions of each value alone.
+  /// Returns the layer's input in either form, for functions of each value alone.
   virtual ExportedValue value(std::size_t input = 0) = 0;
-  /// Name of the input as [batch, channels, height, width].
+  /// Returns the name of the input as [batch, channels, height, width].
   virtual std::string image(std::size_t input = 0) = 0;
-  /// Name of the input as [batch, elements].
+  /// Returns the name of the input as [batch, elements].
   virtual std::string matrix(std::size_t input = 0) = 0;
   /// All inputs: as they are if they have one form, else as images.
   std::vector<ExportedValue> values_in_one_form();
@@ -43,9 +43,11 @@ class ExportedLayer {
 /// A layer on its way into an ONNX graph (opset 17).
 class OnnxLayer : public ExportedLayer {
  public:
-  /// Name of a tensor of the layer. @param dims  other ones with as many elements; empty: its own
+  /// Returns the name of a tensor of the layer. @throws InternalError if the layer has none of that name
+  /// @param dims  another shape with the same number of elements; empty for its own shape
   virtual std::string tensor(const std::string& name, const std::vector<std::int64_t>& dims = {}) = 0;
-  /// Names of constants. @param dims  empty: a scalar
+  /// Add constants and return their names.
+  /// @param dims  empty for a scalar
   virtual std::string floats(const std::vector<float>& values, const std::vector<std::int64_t>& dims) = 0;
   virtual std::string integers(const std::vector<std::int64_t>& values) = 0;
   /// Adds a node with one output. Returns the output's name.
@@ -56,22 +58,22 @@ class OnnxLayer : public ExportedLayer {
 /// A layer on its way into the source of a PyTorch module. Its functions return Python expressions.
 class PytorchLayer : public ExportedLayer {
  public:
-  /// Gives the layer a module whose parameters have the names of the layer's tensors, and returns it.
+  /// Gives the layer a module whose parameters have the names of the layer's tensors. Returns the module.
   /// @param constructor  e.g. "nn.Conv2d(16, 32, 3)"
   virtual std::string module(const std::string& constructor) = 0;
-  /// A module with the layer's tensors as attributes, for layers that PyTorch has no module for.
+  /// Returns a module with the layer's tensors as attributes, for layers for which PyTorch has no module.
   virtual std::string parameters() = 0;
-  /// Adds a definition that expressions use to the source, once for all layers.
+  /// Adds a definition that expressions use. The source has it once for all layers.
   virtual void define(const std::string& source) = 0;
 };
 
-/// How a kind of layer is exported. It returns what the layer computes.
+/// The functions that export a kind of layer. They return the layer's output; any thread may call them.
 struct LayerExport {
   std::function<ExportedValue(OnnxLayer&)> onnx = {};
-  std::function<ExportedValue(PytorchLayer&)> pytorch = {};  // may be left out
+  std::function<ExportedValue(PytorchLayer&)> pytorch = {};  // may be empty
 };
 
-/// Adds the export of a kind; a second one of the same name is an InternalError. Call before run_program.
+/// Adds the export of a kind; call it before run_program. @throws InternalError if the kind has one
 void register_layer_export(std::string_view kind, LayerExport functions);
 
 }  // namespace skyline::model_export

@@ -17,7 +17,7 @@ auto node_of(const char* op, const Attributes& attributes = {}) {
   };
 }
 
-/// The same with an attribute that the layer has under another name.
+/// Exports one node with an attribute whose name differs from the layer's.
 auto node_with(const char* op, const char* name, const char* attribute) {
   return [=](OnnxLayer& layer) {
     const auto value = static_cast<float>(space::attribute_number(layer.layer(), attribute));
@@ -30,7 +30,7 @@ ExportedValue relu6(OnnxLayer& layer) {
   return {layer.node("Clip", {input.name, layer.floats({0}, {}), layer.floats({6}, {})}), input.form};
 }
 
-/// x / 2 * (1 + erf(x / sqrt(2))): opset 17 has no node for it.
+/// Computes x / 2 * (1 + erf(x / sqrt(2))), since opset 17 has no node for it.
 ExportedValue gelu(OnnxLayer& layer) {
   const ExportedValue input = layer.value();
   const std::string scaled =

@@ -22,7 +22,7 @@ ExportedValue patch_embedding(OnnxLayer& layer) {
   return {layer.node("Add", {sequence, layer.tensor("position", tokens)})};
 }
 
-/// Of [batch, tokens, channels]: the product with a weight, and the trained constants if there are any.
+/// Multiplies [batch, tokens, channels] by a weight, and adds the trained constants if there are any.
 std::string product(OnnxLayer& layer, const std::string& tokens, const std::string& part) {
   const std::string weight = layer.node("Transpose", {layer.tensor(part + "weight")}, {{"perm", Dims{1, 0}}});
   const std::string made = layer.node("MatMul", {tokens, weight});
@@ -54,7 +54,7 @@ ExportedValue self_attention(OnnxLayer& layer) {
   return {layer.node("Reshape", {result, layer.integers({0, channels, 1, length})})};
 }
 
-/// Products with one place per channel are convolutions with kernel 1.
+/// Products with one place per channel are written as convolutions with kernel 1.
 ExportedValue squeeze_excitation(OnnxLayer& layer) {
   const std::int64_t channels = layer.layer().input().channels;
   const std::int64_t squeezed = layer.layer().tensors.front().dims.front();

@@ -23,7 +23,7 @@ bool has_bias(const space::Layer& layer) {
   return space::attribute_flag(layer, "bias");
 }
 
-/// Over an image, or along a sequence, which is an image of height 1.
+/// A convolution over an image, or along a sequence, which is an image of height 1.
 ExportedValue convolution(OnnxLayer& layer) {
   const space::Layer& own = layer.layer();
   Dims dims = own.tensors.front().dims;

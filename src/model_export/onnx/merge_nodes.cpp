@@ -1,10 +1,10 @@
-// Kinds that join several inputs, and those that pass values on.
+// Kinds that join several inputs, and kinds that forward values.
 #include "model_export/onnx/onnx_layers.hpp"
 
 namespace skyline::model_export {
 namespace {
 
-/// Joins two at a time.
+/// Joins two inputs at a time.
 auto fold(const char* op) {
   return [op](OnnxLayer& layer) {
     const std::vector<ExportedValue> values = layer.values_in_one_form();
@@ -31,7 +31,7 @@ ExportedValue pass(OnnxLayer& layer) {
   return layer.value();
 }
 
-/// As many zeros as the batch asks for.
+/// Makes zeros for as many samples as the batch has.
 ExportedValue zero(OnnxLayer& layer) {
   const space::Shape& output = layer.layer().output;
   const std::string batch =

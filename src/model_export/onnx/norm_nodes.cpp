@@ -18,7 +18,7 @@ ExportedValue batch_norm(OnnxLayer& layer) {
           input.form};
 }
 
-/// Over the channels of each place: ONNX's own node norms the last dimensions.
+/// Normalizes over the channels of each place; ONNX's own node normalizes over the last dimensions.
 ExportedValue layer_norm(OnnxLayer& layer) {
   const std::string input = layer.image();
   const std::vector<OnnxAttribute> channels{{"axes", std::vector<std::int64_t>{1}}};
@@ -29,7 +29,7 @@ ExportedValue layer_norm(OnnxLayer& layer) {
   return {scaled_and_shifted(layer, layer.node("Div", {centred, deviation}))};
 }
 
-/// To mean 0 and variance 1 in each channel of a sample.
+/// Gives each channel of a sample mean 0 and variance 1.
 std::string normalized(OnnxLayer& layer, const std::string& image, std::int64_t channels) {
   const auto count = static_cast<std::size_t>(channels);
   return layer.node("InstanceNormalization",
@@ -38,7 +38,7 @@ std::string normalized(OnnxLayer& layer, const std::string& image, std::int64_t 
                     {{"epsilon", epsilon_of(layer)}});
 }
 
-/// A group as one long channel.
+/// Treats a group as one long channel.
 ExportedValue group_norm(OnnxLayer& layer) {
   const space::Shape& shape = layer.layer().input();
   const std::int64_t groups = space::attribute_integer(layer.layer(), "groups");

@@ -9,7 +9,7 @@
 namespace skyline::model_export {
 namespace {
 
-constexpr std::int64_t kIrVersion = 8;  // the first that allows opset 17
+constexpr std::int64_t kIrVersion = 8;  // the first version that allows opset 17
 
 // Field numbers of the schema.
 enum ModelField : std::uint32_t {
@@ -24,7 +24,7 @@ enum GraphField : std::uint32_t { kNode = 1, kGraphName, kInitializer = 5, kGrap
 enum NodeField : std::uint32_t { kInput = 1, kOutput, kNodeName, kOpType, kAttribute };
 enum AttributeField : std::uint32_t { kAttributeName = 1, kFloat, kInteger, kIntegers = 8, kType = 20 };
 enum TensorField : std::uint32_t { kDims = 1, kDataType, kTensorName = 8, kRawData };
-// Values of the schema.
+// Enumeration values of the schema.
 enum DataType : std::int64_t { kFloat32 = 1, kInt64 = 7 };
 enum AttributeType : std::int64_t { kIsFloat = 1, kIsInteger = 2, kIsIntegers = 7 };
 
@@ -57,7 +57,7 @@ ProtobufWriter tensor_message(const std::string& name, const std::vector<std::in
   return message;
 }
 
-/// ValueInfoProto of a float32 tensor; levels: type, tensor type, shape, dimension.
+/// Returns the ValueInfoProto of a float32 tensor. Its levels are type, tensor type, shape, dimension.
 ProtobufWriter boundary_message(const OnnxGraph::Boundary& boundary) {
   ProtobufWriter batch;
   batch.add_text(2, "batch");

@@ -10,24 +10,25 @@
 
 namespace skyline::model_export {
 
-/// An ONNX graph with one input and one output, in the making.
+/// An ONNX graph with one input and one output, while it is built.
 class OnnxGraph {
  public:
-  /// A tensor that the model holds. @param values  outlive the graph
+  /// Adds a tensor that the model holds.
+  /// @param values  must outlive the graph
   void add_floats(const std::string& name, const std::vector<std::int64_t>& dims,
                   std::span<const float> values);
   void add_integers(const std::string& name, const std::vector<std::int64_t>& values);
-  /// Adds a node, of the name of its output.
+  /// Adds a node; it has the name of its output.
   void add_node(const std::string& output, const std::string& op, const std::vector<std::string>& inputs,
                 const std::vector<OnnxAttribute>& attributes);
-  /// Gives the output of a node another name.
+  /// Renames the output of a node.
   void rename(const std::string& from, const std::string& to);
 
   struct Boundary {
     std::string name;
-    std::vector<std::int64_t> dims;  // behind that of the batch, which is free
+    std::vector<std::int64_t> dims;  // dimensions after the batch's, which is free
   };
-  /// The model as a file.
+  /// Returns the model as the bytes of a file.
   /// @see https://github.com/onnx/onnx/blob/main/onnx/onnx.proto3
   std::string model_bytes(const Boundary& input, const Boundary& output, const std::string& name,
                           const std::vector<std::pair<std::string, std::string>>& metadata) const;

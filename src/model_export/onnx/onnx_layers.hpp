@@ -8,7 +8,7 @@
 
 namespace skyline::model_export {
 
-/// By kind of layer.
+/// Export functions by kind of layer.
 using OnnxFunctions = std::map<std::string, std::function<ExportedValue(OnnxLayer&)>>;
 
 void add_activation_nodes(OnnxFunctions& functions);

@@ -14,7 +14,7 @@ namespace {
 constexpr const char* kInputName = "input";
 constexpr const char* kOutputName = "output";
 
-/// Builds the graph, layer after layer.
+/// Builds the graph layer by layer.
 class ModelBuilder final : public OnnxLayer {
  public:
   explicit ModelBuilder(const ExportedModel& model) : model_(model) {
@@ -82,7 +82,7 @@ class ModelBuilder final : public OnnxLayer {
     return name;
   }
 
-  /// The last layer's output gets the name of the model's.
+  /// Renames the last layer's output to the model's output.
   void finish() {
     prefix_ = "result";
     const std::string result = as_matrix(values_.back());
@@ -106,7 +106,7 @@ class ModelBuilder final : public OnnxLayer {
     return matrix;
   }
 
-  /// A name for something of the layer, e.g. "conv2d_0/Conv".
+  /// Returns a new name for something of the layer, e.g. "conv2d_0/Conv".
   std::string fresh(const std::string& what) {
     const std::string name = prefix_ + "/" + what;
     const int count = names_[name]++;
@@ -115,10 +115,10 @@ class ModelBuilder final : public OnnxLayer {
 
   const ExportedModel& model_;
   std::map<std::string, std::span<const float>> tensors_;
-  std::deque<std::vector<float>> constants_;  // the graph refers to them
+  std::deque<std::vector<float>> constants_;  // constants; the graph refers to them
   OnnxGraph graph_;
   ExportedValue input_;
-  std::vector<ExportedValue> values_;  // of the layers so far
+  std::vector<ExportedValue> values_;  // outputs of the layers so far
   std::map<std::string, std::string> images_;
   std::map<std::string, std::string> matrices_;
   const space::Layer* layer_ = nullptr;
@@ -126,7 +126,8 @@ class ModelBuilder final : public OnnxLayer {
   std::map<std::string, int> names_;
 };
 
-/// A message of protocol buffers has at most 2^31 - 1 bytes; the graph around the weights takes little.
+/// Checks the size: a protocol buffers message has at most 2^31 - 1 bytes. The graph without weights is
+/// small.
 void check_size(const space::Network& network) {
   constexpr std::int64_t kMostWeights = (std::int64_t{1} << 31) - (std::int64_t{1} << 24);
   if (network.cost.weight_bytes <= kMostWeights) return;

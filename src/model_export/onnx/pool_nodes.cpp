@@ -8,7 +8,7 @@ namespace {
 
 using Dims = std::vector<std::int64_t>;
 
-/// A window that slides; places of the border do not count.
+/// Pools with a sliding window; padded places do not count.
 auto sliding(const char* op) {
   return [op](OnnxLayer& layer) {
     const SlidingWindow window = SlidingWindow::of_pool(layer.layer());
@@ -24,8 +24,8 @@ auto global(const char* op) {
   return [op](OnnxLayer& layer) { return ExportedValue{layer.node(op, {layer.image()})}; };
 }
 
-/// Pools `length` places of one axis into `size`: place i is of [i * length / size, ceil((i + 1) * length /
-/// size)), windows that may overlap, which ONNX has no node for.
+/// Pools `length` places of one axis into `size`. Place i covers [i * length / size, ceil((i + 1) * length /
+/// size)). These windows may overlap, for which ONNX has no node.
 std::string pooled_along(OnnxLayer& layer, const std::string& image, std::int64_t axis, std::int64_t length,
                          std::int64_t size, const char* reduce) {
   if (length == size) return image;
@@ -40,7 +40,9 @@ std::string pooled_along(OnnxLayer& layer, const std::string& image, std::int64_
   return places.size() == 1 ? places.front() : layer.node("Concat", places, {{"axis", axis}});
 }
 
-/// @param op  for windows of one size @param reduce  for others: means of rows' means are the means
+/// Pools adaptively.
+/// @param op      used if all windows have one size
+/// @param reduce  used otherwise, along each axis: the mean of rows' means is the mean
 auto adaptive(const char* op, const char* reduce) {
   return [op, reduce](OnnxLayer& layer) {
     const space::Shape& input = layer.layer().input();

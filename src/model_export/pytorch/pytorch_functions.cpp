@@ -41,7 +41,8 @@ def stochastic_depth(x, probability, training):
     return x * F.dropout(kept, probability, training)
 )";
 
-/// A call with the input as its first argument. @param more  the others, e.g. ", 1"
+/// Exports a call with the input as its first argument.
+/// @param more  the other arguments, e.g. ", 1"
 auto call_of(const std::string& function, const std::string& more = "") {
   return [=](PytorchLayer& layer) {
     const ExportedValue input = layer.value();

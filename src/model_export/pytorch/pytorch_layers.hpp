@@ -11,15 +11,15 @@
 
 namespace skyline::model_export {
 
-/// By kind of layer.
+/// Export functions by kind of layer.
 using PytorchFunctions = std::map<std::string, std::function<ExportedValue(PytorchLayer&)>>;
 
-/// Kinds that are functions of their inputs, and perhaps of tensors that PyTorch has no module for.
+/// Adds kinds that are functions of their inputs, and perhaps of tensors for which PyTorch has no module.
 void add_pytorch_functions(PytorchFunctions& functions);
-/// Kinds that PyTorch has a module for, with the same names of tensors.
+/// Adds kinds for which PyTorch has a module with the same names of tensors.
 void add_pytorch_modules(PytorchFunctions& functions);
 
-// Python's texts.
+// Write values as Python does.
 inline std::string python_text(double value) {
   return ConfigNode::make_number(value).as_text();
 }

@@ -10,12 +10,12 @@ std::string epsilon_text(const PytorchLayer& layer) {
   return ", eps=" + python_text(space::attribute_number(layer.layer(), "epsilon"));
 }
 
-/// A call of the layer's module.
+/// Returns a call of the layer's module.
 std::string called(PytorchLayer& layer, const std::string& constructor, const std::string& input) {
   return layer.module(constructor) + "(" + input + ")";
 }
 
-/// Also one with a group per channel.
+/// Exports a convolution, with one group per channel too.
 ExportedValue conv2d_call(PytorchLayer& layer) {
   const space::Layer& own = layer.layer();
   const std::vector<std::int64_t>& dims = own.tensors.front().dims;

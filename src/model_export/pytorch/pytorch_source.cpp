@@ -53,10 +53,10 @@ def load(path=pathlib.Path(__file__).with_name(WEIGHTS)):
     return network.eval()
 )";
 
-/// A text as Python, where one of JSON means the same.
+/// Returns a text as a Python literal; JSON writes it in the same way.
 std::string literal(const std::string& text) {
   std::string json = to_json(ConfigNode::make_scalar(text, {}, true));
-  json.pop_back();  // the end of the line
+  json.pop_back();  // removes the end of the line
   return json;
 }
 
@@ -148,7 +148,7 @@ class SourceBuilder final : public PytorchLayer {
 
   const ExportedModel& model_;
   const space::Layer* layer_ = nullptr;
-  std::vector<ExportedValue> values_;  // of the layers so far
+  std::vector<ExportedValue> values_;  // outputs of the layers so far
   std::vector<std::string> definitions_;
   std::string modules_;
   std::string forward_;
