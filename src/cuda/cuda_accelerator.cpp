@@ -82,7 +82,7 @@ class CudaAccelerator final : public train::Accelerator {
     return memory;
   }
 
-  /// Releases the memory of all devices: the allocator has no call for one.
+  /// Releases the cached memory of all devices, because the allocator cannot release it for one.
   void release_cached_memory(int /*device*/) override {
     const auto turn = take_recording_turn();
     if (!GroupUse::any()) {
@@ -120,24 +120,26 @@ class CudaAccelerator final : public train::Accelerator {
   }
 
  private:
-  /// The device's problem in one line; empty: none.
+  /// Returns the device's problem in one line, or an empty text.
   static std::string problem_of(int device) {
     try {
       const c10::cuda::CUDAGuard guard(index_of(device));
-      const cudaError_t status = cudaFree(nullptr);  // does nothing; a broken context refuses even that
+      const cudaError_t status = cudaFree(nullptr);  // does nothing, but a broken context refuses even that
       drop_cuda_error(status);
       return status == cudaSuccess ? std::string() : cudaGetErrorString(status);
-    } catch (const c10::Error& error) {  // such a device cannot be made current either
+    } catch (const c10::Error& error) {  // a broken device cannot be made current either
       const std::string text = error.what_without_backtrace();
       return text.substr(0, text.find('\n'));
     }
   }
 
-  /// Prepares a device that is used. The others of the node get no context, which would cost memory there.
+  /// Prepares a device that is used. The other devices of the node get no context, which would cost memory
+  /// there.
   void prepare(int device) {
     const std::lock_guard lock(prepared_mutex_);
     if (prepared_.insert(device).second) {
-      // Makes LibTorch's own waits sleep too: the cores are for other slots. An earlier setting does no harm.
+      // Makes LibTorch's own waits sleep too, because other slots need the cores. An earlier setting does no
+      // harm.
       drop_cuda_error(cudaInitDevice(device, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid));
     }
   }
@@ -151,7 +153,7 @@ class CudaAccelerator final : public train::Accelerator {
 }  // namespace
 
 std::shared_ptr<train::Accelerator> make_cuda_accelerator(std::string& reason) {
-  int count = 0;  // unchanged if the call fails
+  int count = 0;  // stays 0 if the call fails
   const cudaError_t status = cudaGetDeviceCount(&count);
   if (status != cudaSuccess || count == 0) {
     reason =

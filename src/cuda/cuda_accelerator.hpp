@@ -7,7 +7,8 @@
 
 namespace skyline::cuda {
 
-/// @return nullptr if CUDA finds no device, and `reason` says why in one line
+/// Makes the accelerator of this process.
+/// @return nullptr if CUDA finds no device; `reason` then says why in one line
 std::shared_ptr<train::Accelerator> make_cuda_accelerator(std::string& reason);
 
 }  // namespace skyline::cuda

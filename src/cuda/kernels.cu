@@ -12,8 +12,8 @@ using train::kernels::GatherPlan;
 
 constexpr int kWarp = 32;
 constexpr int kMostThreads = 128;
-/// Elements of an image that one block makes: few, so that small batches fill the device too. Each thread
-/// draws for itself what happens to the image; equal work of a warp costs no more than that of one thread.
+/// Elements of an image that one block makes. They are few, so that small batches fill the device too. Each
+/// thread draws for itself how the image is changed: a warp takes no longer for equal work than one thread.
 constexpr int kElementsOfBlock = 4 * kMostThreads;
 
 __global__ void gather_kernel(const GatherPlan plan) {

@@ -7,7 +7,7 @@
 
 namespace skyline::cuda {
 
-/// Queues the kernel that makes a batch. All pointers are of the stream's device.
+/// Queues the kernel that makes a batch. All pointers must belong to the stream's device.
 [[nodiscard]] cudaError_t launch_gather(const train::kernels::GatherPlan& plan, cudaStream_t stream);
 
 /// Queues the kernel that drops elements.

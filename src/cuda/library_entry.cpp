@@ -17,7 +17,7 @@ std::shared_ptr<train::Accelerator> open_library(const train::AcceleratorHost& h
   return cuda::make_cuda_accelerator(reason);
 }
 
-/// Versions of the runtime libraries, not of the driver, which may be newer.
+/// Returns the versions of the runtime libraries. The driver's may be newer.
 std::string versions() {
   int cuda = 0;  // 13000 for 13.0
   cuda::check_cuda(cudaRuntimeGetVersion(&cuda), "cudaRuntimeGetVersion");
@@ -29,7 +29,7 @@ constexpr train::AcceleratorLibrary kLibrary = {train::kAcceleratorInterface, &o
 
 }  // namespace
 
-/// Replaces core's function: the log file, its lock and the rank's prefix belong to the program.
+/// Replaces core's function, because the log file, its lock and the rank's prefix belong to the program.
 void log::write(Level level, std::string_view message) {
   if (const auto write_line = host_log.load())
     write_line(static_cast<int>(level), message.data(), message.size());

@@ -18,7 +18,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kLongestStart{120};
 constexpr std::chrono::seconds kLongestEnd{10};
-constexpr std::chrono::microseconds kShortestPoll{10};  // most operations are queued by then
+constexpr std::chrono::microseconds kShortestPoll{10};  // after this pause most operations have been queued
 constexpr std::chrono::microseconds kLongestPoll{1000};
 
 void check_nccl(ncclResult_t status, const char* call) {

@@ -12,13 +12,14 @@
 
 namespace skyline::cuda {
 
-/// "ncclAllReduce: unhandled cuda error: ..."; NCCL knows more of the last error of a communicator.
+/// Returns e.g. "ncclAllReduce: unhandled cuda error: ...", with what NCCL knows about the communicator's
+/// last error.
 std::string nccl_error_text(ncclResult_t status, const char* call, ncclComm_t communicator = nullptr);
 
-/// "2.28.9"
+/// Returns e.g. "2.28.9".
 std::string nccl_version();
 
-/// A communicator is closed by aborting it: no other member need take part in that.
+/// Closes a communicator by aborting it, for which no other member is needed.
 struct CommunicatorTraits {
   using Type = ncclComm_t;
   static constexpr Type kNull = nullptr;
@@ -26,26 +27,27 @@ struct CommunicatorTraits {
 };
 using CommunicatorHandle = UniqueHandle<CommunicatorTraits>;
 
-/// Waits, sleeping, until NCCL has done what it began on a nonblocking communicator.
+/// Waits, sleeping, until NCCL has finished its last operation on a nonblocking communicator.
 /// @param meanwhile  called again and again; may throw
 /// @return           NCCL's result; ncclInProgress if it takes longer than `limit`
 ncclResult_t settle(ncclComm_t communicator, std::chrono::steady_clock::duration limit,
                     const std::function<void()>& meanwhile);
 
-/// Collective over the group, whose member's device is current: a nonblocking communicator, which can be left
-/// when a member is lost. @throws FaultError with NCCL's text, GroupAborted if a member has given up
+/// Makes a nonblocking communicator of the group, which can be left when a member is lost. The member's
+/// device must be current. Collective over the group.
+/// @throws FaultError with NCCL's text, GroupAborted if a member has given up
 CommunicatorHandle connect(trial::TrialGroup& group);
 
-/// Closes it together with the other members, who have ended their operations, too; aborts it if they do not.
+/// Closes it together with the other members, if they have also ended their operations; otherwise aborts it.
 void disconnect(CommunicatorHandle communicator) noexcept;
 
-/// Collective over the group: checks that each member has a device of its own, as NCCL requires.
-/// @param machine  the same on all ranks of a machine, in every container
-/// @param bus_id   of this member's device
+/// Checks that each member has its own device, as NCCL requires. Collective over the group.
+/// @param machine  equal on all ranks of a machine, in every container
+/// @param bus_id   address of this member's device
 /// @throws UserError on all members if two of them use the same device
 void check_distinct_devices(trial::TrialGroup& group, const std::string& machine, const std::string& bus_id);
 
-/// A name of this machine that is valid until it reboots.
+/// Returns a name of this machine that is valid until it reboots.
 std::string machine_name();
 
 }  // namespace skyline::cuda

@@ -25,7 +25,8 @@ using Clock = std::chrono::steady_clock;
 using trial::Failure;
 using trial::GroupAborted;
 
-/// Members may be apart by an evaluation, or by a recording that waits for its turn; more is a fault.
+/// One member may be later than another by an evaluation, or by a recording that waits for its turn. A longer
+/// wait is a fault.
 constexpr std::chrono::seconds kLongestOperation{300};
 
 std::size_t elements_of(const at::Tensor& tensor) {
@@ -48,7 +49,7 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
   ~NcclReducer() override {
     if (communicator_ && std::uncaught_exceptions() == exceptions_ && group_goes_on()) {
       disconnect(std::move(communicator_));
-    }  // else the other members may be anywhere: the handle aborts
+    }  // Otherwise the other members may be anywhere, and the handle aborts.
   }
   NcclReducer(const NcclReducer&) = delete;
   NcclReducer& operator=(const NcclReducer&) = delete;
@@ -119,7 +120,7 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
     if (status != ncclSuccess) {
       const std::string reason = nccl_error_text(status, name.c_str(), communicator_.get());
       if (is_invalidated(current)) {
-        end_trial(reason, false);  // another thread broke the recording, and NCCL does not go on after that
+        end_trial(reason, false);  // another thread broke the recording, and NCCL cannot continue after that
       }
       give_up(reason);
     }
@@ -127,7 +128,7 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
     note(name, is_recorded);
   }
 
-  /// Knows of the operation until it has ended, or for ever if it was recorded.
+  /// Notes an operation, until it has ended, or for ever if it was recorded.
   void note(const std::string& name, bool is_recorded) {
     if (is_recorded) {
       watch_.record(name);
@@ -163,7 +164,7 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
     }
   }
 
-  /// The device may wait for a member that has given the trial up.
+  /// Checks the group, since the device may wait for a member that has given the trial up.
   void look_at_group() {
     try {
       group_.check();
@@ -173,7 +174,7 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
     }
   }
 
-  /// A member, a device or a link is lost: no trial is to blame.
+  /// Ends the work because a member, a device or a link is lost; no trial is to blame.
   [[noreturn]] void give_up(const std::string& reason) {
     fault_.set(reason);
     end_trial(reason, true);
@@ -186,8 +187,8 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
     throw GroupAborted(failure);
   }
 
-  /// Aborts, so that the device ends its operation. NCCL does that at once, but returns only when the graphs
-  /// that hold its operations are gone, and it is this thread that destroys them.
+  /// Aborts the communicator, so that the device ends its operation. NCCL does that at once, but its call
+  /// returns only when the graphs with its operations are destroyed, and this very thread destroys them.
   void leave() {
     if (communicator_) {
       aborting_ = std::jthread([communicator = std::move(communicator_)]() mutable { communicator.reset(); });
@@ -214,9 +215,9 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
   StreamBranch branch_;
   CommunicatorHandle communicator_;
   OperationWatch watch_{kLongestOperation};
-  std::deque<EventHandle> ends_;  // of the operations that are queued in the watch
+  std::deque<EventHandle> ends_;  // ends of the operations that are queued in the watch
   GroupUse use_;
-  std::jthread aborting_;  // is waited for
+  std::jthread aborting_;  // joined by the destructor
 };
 
 }  // namespace

@@ -9,11 +9,11 @@
 
 namespace skyline::cuda {
 
-/// Why the groups of a process cannot go on: a member is lost, or its device or link. No trial is to be
-/// blamed for it. Used by all threads.
+/// The reason why the groups of a process cannot continue: a member is lost, or its device or link. No trial
+/// is to blame for it. Any thread may use it.
 class NcclFault {
  public:
-  /// The first reason stays.
+  /// Sets the reason; only the first one is kept.
   void set(const std::string& reason) {
     const std::lock_guard lock(mutex_);
     if (!reason_) reason_ = reason;
@@ -28,8 +28,9 @@ class NcclFault {
   std::optional<std::string> reason_;
 };
 
-/// Collective over the group: a communicator of its own. @throws UserError on all members if two of them use
-/// one device, FaultError with NCCL's text if it fails otherwise
+/// Makes a reducer with its own communicator. Collective over the group.
+/// @throws UserError on all members if two of them use one device, FaultError with NCCL's text for other
+///         failures
 std::unique_ptr<train::DeviceReducer> make_nccl_reducer(trial::TrialGroup& group,
                                                         const train::AcceleratorDevice& device,
                                                         NcclFault& fault);

@@ -6,14 +6,16 @@
 
 namespace skyline::cuda {
 
-/// @param call  its name, for the message: "cudaGraphLaunch"
-/// @throws FaultError with CUDA's text, c10::OutOfMemoryError if it says that the device's memory is out
+/// Checks the result of a call of CUDA.
+/// @param call  its name for the message, e.g. "cudaGraphLaunch"
+/// @throws c10::OutOfMemoryError if the device has no memory left, FaultError with CUDA's text for other
+///         errors
 void check_cuda(cudaError_t status, const char* call);
 
-/// For destructors: an error is dropped, also from what the next check of this thread would find.
+/// Drops an error, also from the state that the next check of this thread would read. For destructors.
 void drop_cuda_error(cudaError_t status) noexcept;
 
-/// Handles of CUDA's runtime; errors of their ends are dropped.
+/// Owns a handle of CUDA's runtime; errors of its destruction are dropped.
 template <typename Handle, cudaError_t (*kDestroy)(Handle)>
 struct CudaTraits {
   using Type = Handle;
@@ -25,10 +27,10 @@ using EventHandle = UniqueHandle<CudaTraits<cudaEvent_t, cudaEventDestroy>>;
 using GraphHandle = UniqueHandle<CudaTraits<cudaGraph_t, cudaGraphDestroy>>;
 using GraphExecHandle = UniqueHandle<CudaTraits<cudaGraphExec_t, cudaGraphExecDestroy>>;
 
-/// Whether the stream is in a recording that has been broken, by its own work or by another thread's.
+/// Returns whether the stream is in a recording that has been broken, by its own work or by another thread's.
 bool is_invalidated(cudaStream_t stream);
 
-/// An event without a time stamp, of a device.
+/// Makes an event of a device, without a time stamp.
 EventHandle make_event(int device);
 
 }  // namespace skyline::cuda

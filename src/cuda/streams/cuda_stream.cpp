@@ -35,7 +35,7 @@ StreamHandle make_stream_handle(c10::DeviceIndex device) {
   throw UserError("the work cannot be recorded as a CUDA graph: " + reason.substr(0, reason.find('\n')));
 }
 
-/// What the device says of a recording is no reason to give the trial up, unless its memory is out.
+/// An error of a recording is no reason to give the trial up, unless the device has no memory left.
 void check_recording(cudaError_t status, const char* call) {
   if (status == cudaSuccess || status == cudaErrorMemoryAllocation) {
     check_cuda(status, call);
@@ -45,12 +45,12 @@ void check_recording(cudaError_t status, const char* call) {
   refuse(std::string(call) + ": " + cudaGetErrorString(status));
 }
 
-/// A recording that is under way. Whatever happens, stream and allocator come out of it.
+/// A recording in progress. In all cases the destructor leaves stream and allocator usable.
 class Recording {
  public:
   Recording(cudaStream_t stream, GraphMemory& memory)
       : stream_(stream), memory_(memory), share_(memory.begin(stream)) {
-    // What other threads call meanwhile does not matter to this recording.
+    // Calls of other threads do not affect this recording.
     const cudaError_t status = cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal);
     if (status != cudaSuccess) {
       memory_.end();
@@ -97,7 +97,7 @@ class Recording {
   bool is_open_ = true;
 };
 
-/// Operations of a group keep the priority of their branch, and do not take that of the stream of the graph.
+/// Operations of a group keep the priority of their branch instead of that of the graph's stream.
 GraphExecHandle instantiate(const GraphHandle& graph, cudaStream_t stream) {
   cudaGraphExec_t executable = nullptr;
   check_recording(cudaGraphInstantiate(&executable, graph.get(), cudaGraphInstantiateFlagUseNodePriority),
@@ -117,7 +117,7 @@ class CudaGraph final : public train::AcceleratorGraph {
     try {
       owner_.wait();
     } catch (const std::exception&) {
-      // The device is lost, or the group: the watch has ended its operations then.
+      // The device or the group is lost, and the watch has already ended its operations.
     }
     const auto turn = take_recording_turn();
     executable_.reset();
@@ -160,7 +160,7 @@ std::unique_ptr<train::AcceleratorGraph> CudaStream::capture(const std::function
       throw;
     }
   }
-  // While it records the allocator takes new memory only, and lets go of none that it has cached.
+  // While it records, the allocator only takes new memory and releases nothing from its cache.
   c10::cuda::CUDACachingAllocator::emptyCache();
   return record(work);
 }

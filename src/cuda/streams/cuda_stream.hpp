@@ -11,7 +11,7 @@
 
 namespace skyline::cuda {
 
-/// A stream that only its slot uses. LibTorch's streams come from a pool of 32, which two slots might share.
+/// A stream that only its slot uses. LibTorch's streams come from a pool of 32, so two slots might share one.
 class CudaStream final : public train::AcceleratorStream {
  public:
   explicit CudaStream(int device);

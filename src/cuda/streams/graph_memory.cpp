@@ -24,7 +24,7 @@ void GraphShareTraits::close(GraphMemory* memory) noexcept {
 
 GraphShare GraphMemory::begin(cudaStream_t stream) {
   if (graphs_ == 0) {
-    give_back();  // tensors of the last graphs may have outlived them
+    give_back();  // tensors of the last graphs may have outlived the graphs
     pool_ = at::cuda::graph_pool_handle();
   }
   allocator::beginAllocateToPool(device_, pool_, [stream](cudaStream_t other) { return other == stream; });
@@ -50,15 +50,15 @@ void GraphMemory::leave() noexcept {
 
 void GraphMemory::give_back() noexcept {
   if (pool_ == c10::MempoolId_t{0, 0}) {
-    return;  // giving back would empty the cache of all streams
+    return;  // returning it would empty the cache of all streams
   }
   if (GroupUse::any()) {
-    return;  // the allocator gives it back when its memory is out, or with its cache
+    return;  // the allocator returns it when its memory runs out, or with its cache
   }
   try {
     allocator::emptyCache(pool_);
   } catch (const std::exception&) {
-    // As in begin(): the device is lost.
+    // The device is lost, and its memory with it.
   }
 }
 

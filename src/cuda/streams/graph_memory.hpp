@@ -11,11 +11,11 @@
 
 namespace skyline::cuda {
 
-/// Takes the turn to record: recordings of a process exclude each other, and calls that the allocator refuses
-/// during one.
+/// Takes the turn to record. Recordings of a process exclude each other, and calls that the allocator refuses
+/// during a recording.
 std::unique_lock<std::mutex> take_recording_turn();
 
-/// Exists while a member of a group uses a device of the process. Meanwhile no memory is given back to a
+/// Exists while a member of a group uses a device of the process. Meanwhile no memory is returned to a
 /// device: CUDA would wait there for all queued work, NCCL's operations wait for other processes, and those
 /// may be waiting in the same way.
 class GroupUse {
@@ -33,7 +33,7 @@ class GroupUse {
 
 class GraphMemory;
 
-/// A graph's share in the memory of its stream's graphs. Released within a turn.
+/// A graph's share in the memory of its stream's graphs. It is released within a turn.
 struct GraphShareTraits {
   using Type = GraphMemory*;
   static constexpr Type kNull = nullptr;
@@ -41,9 +41,9 @@ struct GraphShareTraits {
 };
 using GraphShare = UniqueHandle<GraphShareTraits>;
 
-/// The device memory of the graphs of one stream. They never run at the same time, so they share it; with the
-/// last graph it returns to the device (with a GroupUse: to the allocator). Used within a turn; destroyed
-/// outside of one.
+/// The device memory of the graphs of one stream. They never run at the same time, so they share it. When the
+/// last graph is gone it returns to the device, or to the allocator while there is a GroupUse. Used within a
+/// turn; destroyed outside of one.
 class GraphMemory {
  public:
   explicit GraphMemory(c10::DeviceIndex device) : device_(device) {}
@@ -51,7 +51,7 @@ class GraphMemory {
   GraphMemory(const GraphMemory&) = delete;
   GraphMemory& operator=(const GraphMemory&) = delete;
 
-  /// Allocations for the stream become memory of the graphs, until end().
+  /// Directs allocations for the stream into the memory of the graphs, until end().
   GraphShare begin(cudaStream_t stream);
   void end();
 

@@ -10,22 +10,23 @@
 
 namespace skyline::cuda {
 
-/// Knows the operations of a group that a device may be executing, to name one that does not end.
+/// Keeps the operations of a group that a device may be executing, to name one that does not end.
 class OperationWatch {
  public:
   using Clock = std::chrono::steady_clock;
 
   explicit OperationWatch(Clock::duration limit) : limit_(limit) {}
 
-  /// Notes a queued operation: "all_reduce of 1200 values".
+  /// Notes a queued operation, e.g. "all_reduce of 1200 values".
   void queue(std::string name, Clock::time_point now);
-  /// Removes the oldest queued operation: it has ended.
+  /// Removes the oldest queued operation, which has ended.
   void end_oldest() { queued_.pop_front(); }
-  /// Notes a recorded operation: a replayed graph may be at it at any time.
+  /// Notes a recorded operation, which a replayed graph may execute at any time.
   void record(std::string name) { recorded_.push_back(std::move(name)); }
 
-  /// @param waiting_since  when the thread began to wait for the device; nothing: it does not
-  /// @return               one line that names the operation that takes too long, if one does
+  /// Returns one line that names the operation that takes too long, if there is one.
+  /// @param waiting_since  time at which the thread began to wait for the device, or nullopt if it does not
+  ///                       wait
   std::optional<std::string> overdue(Clock::time_point now,
                                      std::optional<Clock::time_point> waiting_since) const;
 
@@ -43,8 +44,8 @@ class OperationWatch {
   std::uint64_t last_number_ = 0;
 };
 
-/// A function that every wait of this thread for a device calls, and that may throw there: work that waits
-/// for a lost process would never end. Made, used and destroyed on one thread.
+/// A function that every wait of this thread for a device calls, and that may throw there. Without it, work
+/// that waits for a lost process would never end. It is made, used and destroyed on one thread.
 class WaitWatch {
  public:
   using Clock = std::chrono::steady_clock;
@@ -54,7 +55,8 @@ class WaitWatch {
   WaitWatch(const WaitWatch&) = delete;
   WaitWatch& operator=(const WaitWatch&) = delete;
 
-  /// Calls all watches of this thread. @param since  when its wait began
+  /// Calls all watches of this thread.
+  /// @param since  time at which the wait began
   static void call_all(Clock::time_point since);
 
  private:

@@ -9,7 +9,7 @@
 namespace skyline::cuda {
 namespace {
 
-/// Operations that all members wait for get a higher priority than those that only this member needs.
+/// Makes a stream of higher priority, for operations that all members wait for.
 StreamHandle make_urgent_stream(c10::DeviceIndex device) {
   const c10::cuda::CUDAGuard guard(device);
   int least = 0;

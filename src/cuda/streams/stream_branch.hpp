@@ -10,16 +10,16 @@
 
 namespace skyline::cuda {
 
-/// A stream whose operations run beside those of other streams: forked from one before each operation, joined
-/// into one later. Forks and joins become part of what these streams record. Its device is current in all
-/// calls.
+/// A stream whose operations run beside those of other streams. Before each operation it is forked from a
+/// stream, and later joined into one. Forks and joins are recorded if these streams record. The stream's
+/// device must be current in all calls.
 class StreamBranch {
  public:
   explicit StreamBranch(c10::DeviceIndex device);
 
   cudaStream_t stream() const { return stream_.get(); }
-  /// Operations that are queued next begin when `from` has reached this point. @return whether it is being
-  /// recorded
+  /// Makes the next operations wait until `from` has reached this point. Returns whether the fork is
+  /// recorded.
   bool fork(cudaStream_t from);
   /// Notes that an operation was queued.
   void note_operation();
@@ -27,16 +27,16 @@ class StreamBranch {
   void join(cudaStream_t into, std::size_t but_last);
 
  private:
-  /// Drops operations of a recording that was given up: nothing waits for them. @return whether `stream`
-  /// records
+  /// Drops the operations of an abandoned recording, for which nothing waits. Returns whether `stream`
+  /// records.
   bool forget_other_recordings(cudaStream_t stream);
 
   c10::DeviceIndex device_;
   StreamHandle stream_;
   EventHandle forked_;
-  std::deque<EventHandle> ends_;    // of operations that have not been joined
-  std::vector<EventHandle> spare_;  // may be recorded again at any time: a wait refers to the earlier record
-  unsigned long long recording_ = 0;  // the recording that ends_ belong to; 0: none
+  std::deque<EventHandle> ends_;    // ends of the operations that have not been joined
+  std::vector<EventHandle> spare_;  // free events; an earlier wait is not affected when one is recorded again
+  unsigned long long recording_ = 0;  // recording to which ends_ belong, or 0
 };
 
 }  // namespace skyline::cuda
