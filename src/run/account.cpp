@@ -62,7 +62,7 @@ RunAccount with_job(std::vector<SlotAccount> earlier, std::vector<SlotAccount> j
     slot.job = number;
     account.slots.push_back(std::move(slot));
   }
-  std::map<std::uint32_t, double> walls;  // by job
+  std::map<std::uint32_t, double> walls;  // wall time of each job
   for (const SlotAccount& slot : account.slots) walls[slot.job] = std::max(walls[slot.job], slot.wall_s());
   for (const auto& [each, wall_s] : walls) account.wall_s += wall_s;
   return account;

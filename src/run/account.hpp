@@ -14,36 +14,37 @@ namespace skyline::run {
 
 using store::SlotAccount;
 
-/// What the slots of all ranks did, in one job or in all jobs of a run.
+/// How the slots of all ranks spent their time, in one job or in all jobs of a run.
 struct RunAccount {
-  double wall_s = 0;               // of all jobs, each from the start of its engine
-  std::vector<SlotAccount> slots;  // by job, rank and slot
-  double utilization() const;      // busy / wall clock of all slots
+  double wall_s = 0;               // sum over all jobs, each from the start of its engine
+  std::vector<SlotAccount> slots;  // ordered by job, rank and slot
+  double utilization() const;      // busy time / wall time of all slots
 };
 
-/// The account of a run's jobs so far, as of the last time that results were written. Without one a run is
-/// still a run: where it cannot be read the log says so.
+/// Returns the account of a run's jobs so far, as results were last written. A run without one is still a
+/// run: if it cannot be read, the log says so and the result is empty.
 std::vector<SlotAccount> read_account(const store::RunPaths& paths);
 
-/// Behind the account of a run's earlier jobs that of one more, which gets the next number.
+/// Appends the account of one more job, which gets the next number, to that of the earlier jobs.
 RunAccount with_job(std::vector<SlotAccount> earlier, std::vector<SlotAccount> job);
 
-/// Sums up what the slots of all ranks do in this job.
+/// Sums up the time of all slots in this job.
 class AccountBook {
  public:
   AccountBook() = default;
-  /// @param slots  by rank and slot, with nothing done yet
+  /// @param slots  ordered by rank and slot, all times 0
   explicit AccountBook(std::vector<SlotAccount> slots);
 
-  /// Adds the time of one trial. @param counts  whether the slot led it to its result
+  /// Adds the time of one trial.
+  /// @param counts  true if this slot finished the trial or led its group
   void add(const trial::TrialTiming& timing, bool counts);
   const std::vector<SlotAccount>& slots() const { return slots_; }
-  /// The account after `wall_s` seconds; without slots as long as none of them has done anything.
+  /// Returns the account after `wall_s` seconds. It has no slots as long as none of them has done anything.
   RunAccount after(double wall_s) const;
 
  private:
   std::vector<SlotAccount> slots_;
-  std::map<std::pair<int, int>, std::size_t> index_;  // by rank and slot
+  std::map<std::pair<int, int>, std::size_t> index_;  // index into the slots, by rank and slot
 };
 
 }  // namespace skyline::run

@@ -10,7 +10,7 @@
 namespace skyline::run {
 namespace {
 
-/// What a run's config.yaml states of its data.
+/// Reads the shape of a run's data from its config.yaml.
 space::DataShape read_shape(const ConfigNode& data) {
   const ConfigNode& shape = data.at("shape");
   if (!shape.is_list() || shape.items().size() != 3) shape.fail_expected("[channels, height, width]");

@@ -12,17 +12,18 @@
 
 namespace skyline::run {
 
-/// A run as its folder tells it: on any machine, without its data set, while it runs, stopped or finished.
+/// A run as its folder describes it, while it runs, when it was stopped or has finished. It can be opened on
+/// any machine, without the data set.
 struct OpenedRun {
   store::RunPaths paths;
-  ConfigNode config;  // complete
+  ConfigNode config;  // the complete configuration
   space::SearchSpace space;
   store::JournalHeader header;
   RunState state;      // objectives, trials and fronts, from the journal as it is now
-  RunAccount account;  // of all jobs, as of the last time that results were written; empty: not yet
+  RunAccount account;  // all jobs, as results were last written; empty before that
 
   /// Reads the folder and changes nothing.
-  /// @throws UserError if there is no run in the folder, or a file of it is damaged
+  /// @throws UserError if there is no run in the folder, or one of its files is damaged
   static OpenedRun open(const std::filesystem::path& folder);
 };
 

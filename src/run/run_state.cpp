@@ -26,7 +26,7 @@ FrontPoints points_of(const search::ParetoArchive& front) {
 std::optional<double> volume_of(const objective::ObjectiveSet& objectives, const FrontPoints& points) {
   if (!objectives.has_volume()) return std::nullopt;
   const std::size_t columns = objectives.objectives().size();
-  std::vector<double> scaled = points.minimized;  // 0: the ideal; 1: the reference
+  std::vector<double> scaled = points.minimized;  // 0 is the ideal, 1 the reference
   for (std::size_t i = 0; i < scaled.size(); ++i) {
     const objective::Objective& objective = objectives.objectives()[i % columns];
     const double sign = is_minimized(objective) ? 1 : -1;
@@ -85,7 +85,7 @@ void RunState::add_search_trial(const SharedTrial& trial) {
   if (grew) points_.reset();
 }
 
-/// What was trained with another budget than the latest training is not compared with it.
+/// Trainings with another budget than the latest one are not compared with it.
 void RunState::add_full_training(const SharedTrial& trial) {
   full_trainings_[trial->trial.number].push_back(trial);
   std::vector<trial::TrialNumber> affected = final_front_.keys();
@@ -107,7 +107,7 @@ void RunState::add_full_training(const SharedTrial& trial) {
   }
 }
 
-/// In the order of their commits.
+/// Returns them in the order of their commits.
 std::vector<SharedTrial> RunState::trainings_of(const trial::Budget& budget) const {
   std::vector<SharedTrial> found;
   for (const auto& [number, trainings] : full_trainings_) {

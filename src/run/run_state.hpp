@@ -24,34 +24,35 @@ struct RankLoss;
 
 namespace skyline::run {
 
-/// The values of a front; a copy, for any thread.
+/// A copy of the values of a front, which any thread may use.
 struct FrontPoints {
   std::vector<double> minimized;  // row-major [members x num_objectives], every column minimized
 };
 
 FrontPoints points_of(const search::ParetoArchive& front);
 
-/// Normalized hypervolume of a front: the share, 0 to 1, that it dominates of the box between the references
-/// and the ideals of the objectives. Values that are worse than the reference add nothing.
-/// @return  nothing if the objectives have no volume
+/// Returns the normalized hypervolume of a front: the share, 0 to 1, that it dominates of the box between the
+/// references and the ideals of the objectives. Values worse than the reference add nothing.
+/// @return  nullopt if an objective has no reference or no ideal
 std::optional<double> volume_of(const objective::ObjectiveSet& objectives, const FrontPoints& points);
 
 using trial::SharedTrial;
 
-/// A commit as the loop makes it; its position stands in the trial.
+/// A commit as the loop makes it. The trial holds its position.
 struct Commit {
   SharedTrial trial;
-  bool replayed = false;  // an earlier job of the run had committed it: it is in the journal
+  bool replayed = false;  // true if an earlier job committed it, so that the journal has it
 };
 
-/// Where a run stands: every commit so far and what follows from them. Fed once per commit, by the loop or by
-/// who opens a run. A copy is cheap, for it shares most of the trials: other threads get one.
+/// The state of a run: every commit so far, and the facts that follow from them. Each commit is added once,
+/// by the loop or by the code that opens a run. Copies are cheap, because they share most of the trials;
+/// other threads get a copy.
 class RunState {
  public:
   RunState() = default;
   explicit RunState(objective::ObjectiveSet objectives);
 
-  /// @pre commits come in the order of their positions, 0, 1, 2, ...
+  /// Adds a commit. @pre commits come in the order of their positions, 0, 1, 2, ...
   void add(const Commit& commit);
   void begin_phase(trial::Phase phase, std::size_t expected);
   void set_in_flight(std::size_t trials) { in_flight_ = trials; }
@@ -63,46 +64,53 @@ class RunState {
 
   const objective::ObjectiveSet& objectives() const { return objectives_; }
   const trial::CommitLog& trials() const { return trials_; }
-  /// A trial made anew, as all of trials(). @pre the search trial of this number is committed
+  /// Returns a search trial as a new object, like all of trials(). @pre the search trial of this number is
+  /// committed
   SharedTrial search_trial(trial::TrialNumber number) const;
 
-  /// The front of the search; its keys are numbers of search trials.
+  /// Returns the front of the search; its keys are numbers of search trials.
   const search::ParetoArchive& front() const { return front_; }
-  /// Whether the search trial of this number is on the front.
+  /// Returns whether the search trial of this number is on the front.
   bool on_front(trial::TrialNumber number) const { return members_.contains(number); }
-  /// The full trainings of a search trial, the latest last.
+  /// Returns the full trainings of a search trial, the latest last.
   std::span<const SharedTrial> full_trainings(trial::TrialNumber number) const;
-  /// Search trials that the last commit pushed off the front, and itself if it is not on it.
+  /// Returns the search trials that the last commit pushed off the front, and the committed trial if it is
+  /// not on the front.
   const std::vector<trial::TrialNumber>& left_behind() const { return left_behind_; }
-  /// The front as points; the same object until it changes.
+  /// Returns the points of the front; the same object until the front changes.
   const std::shared_ptr<const FrontPoints>& points() const;
-  /// Of the front of the search; nothing if the objectives have no volume.
+  /// Returns the hypervolume of the search's front, or nullopt if it is not defined (volume_of).
   std::optional<double> volume() const { return volume_of(objectives_, *points()); }
 
-  /// The budget of the latest full training, which those of the final front have; nothing: there is none.
+  /// Returns the budget of the latest full training, or nullopt if there is none. The trainings of the final
+  /// front have this budget.
   const std::optional<trial::Budget>& final_budget() const { return final_budget_; }
-  /// The full training of a search trial with that budget; nullptr: there is none.
+  /// Returns the full training of a search trial with that budget, or nullptr if there is none.
   SharedTrial final_training(trial::TrialNumber number) const;
-  /// The front of the full trainings of the final budget with one another, by their own measurements; its
-  /// keys are the numbers of the search trials that they train.
+  /// Returns the front among the full trainings with the final budget, by their own measurements. Its keys
+  /// are the numbers of the search trials that were trained.
   const search::ParetoArchive& final_front() const { return final_front_; }
   bool on_final_front(trial::TrialNumber number) const { return final_front_.contains(number); }
   std::optional<double> final_volume() const;
-  /// Trials on neither front whose full training, by the last commit, is no longer wanted for one of them.
+  /// Returns the trials on neither front whose full training the last commit made superfluous.
   const std::vector<trial::TrialNumber>& left_final_front() const { return left_final_front_; }
-  /// Whether a training is on the front of its phase: of the search, or the final one.
+  /// Returns whether a training is on the front of its phase: the search's front or the final one.
   bool on_its_front(const trial::Trial& trial) const;
-  /// Best value of each objective over the successful search trials, in the user's senses; empty: none.
+  /// Returns the best value of each objective over the successful search trials, in the user's senses; empty
+  /// if there are none.
   const std::vector<double>& best() const { return best_; }
 
   trial::Phase phase() const { return phase_; }
-  /// Upper bound of the trials of a phase; 0: it has not begun.
+  /// Returns an upper bound of the trials of a phase, or 0 if it has not begun.
   std::size_t expected(trial::Phase phase) const { return expected_.at(index(phase)); }
   std::size_t committed(trial::Phase phase) const { return committed_.at(index(phase)); }
-  /// Committed since the phase began.
+  /// Returns the number of commits since the phase began.
   std::size_t done_in_phase() const { return committed(phase_) - before_phase_; }
   std::size_t replayed() const { return replayed_; }
-  std::size_t in_flight() const { return in_flight_; }  // asked and not committed
+  std::size_t in_flight() const {
+    return in_flight_;
+  }  // Returns the number of trials that were asked for
+     // and are not committed.
   std::size_t failed() const { return failed_; }
   /// What the search last said about itself (Searcher::remark); empty: nothing.
   const std::string& remark() const { return remark_; }
@@ -117,18 +125,18 @@ class RunState {
   objective::ObjectiveSet objectives_;
   trial::CommitLog trials_;
   search::ParetoArchive front_{1};
-  std::unordered_set<trial::TrialNumber> members_;  // of the front
+  std::unordered_set<trial::TrialNumber> members_;  // trials on the front
   std::vector<trial::TrialNumber> left_behind_;
   std::vector<trial::TrialNumber> left_final_front_;
   std::map<trial::TrialNumber, std::vector<SharedTrial>> full_trainings_;
   std::optional<trial::Budget> final_budget_;
   search::ParetoArchive final_front_{1};
   std::vector<double> best_;
-  mutable std::shared_ptr<const FrontPoints> points_;  // nullptr: not made yet
+  mutable std::shared_ptr<const FrontPoints> points_;  // nullptr until it is needed
   trial::Phase phase_ = trial::Phase::kSearch;
-  std::array<std::size_t, 2> expected_{};   // by phase
-  std::array<std::size_t, 2> committed_{};  // by phase
-  std::size_t before_phase_ = 0;            // trials of the phase that were committed when it began
+  std::array<std::size_t, 2> expected_{};   // indexed by phase
+  std::array<std::size_t, 2> committed_{};  // indexed by phase
+  std::size_t before_phase_ = 0;            // trials of the phase that had been committed when it began
   std::size_t replayed_ = 0;
   std::size_t in_flight_ = 0;
   std::size_t failed_ = 0;
@@ -136,30 +144,31 @@ class RunState {
   AccountBook account_;
 };
 
-/// Is told on rank 0 how a run goes. Called by the main thread, in the order of events; must be quick.
+/// Is notified on rank 0 about the progress of a run. The main thread calls it, in the order of events; each
+/// call must be quick.
 class RunListener {
  public:
   virtual ~RunListener() = default;
-  /// The slots are known; nothing has been asked for.
+  /// Called once, when the slots are known and no trial has been asked for.
   virtual void started(const RunState& /*state*/) {}
-  /// The search begins, or the full training of its front.
+  /// Called when the search begins, or the full training of its front.
   virtual void phase_begun(const RunState& /*state*/) {}
   virtual void asked(const trial::Trial& /*trial*/) {}
-  /// Once for each commit, replayed or new; `state` holds it already.
+  /// Called once per commit, replayed or new; `state` already contains it.
   virtual void committed(const Commit& /*commit*/, const RunState& /*state*/) {}
   /// The result of a trial cannot be committed before the search has answered, which may take long: told
   /// within a second, once for each such result.
   virtual void waits(const trial::CommittedTrial& /*result*/) {}
-  /// Nobody will continue this committed trial any more: its last state is of no use. Of trials that
-  /// may_be_continued() alone.
+  /// Called when no trial will continue this committed trial any more, so that its last state can be deleted.
+  /// Only trials with may_be_continued() are released.
   virtual void released(const trial::Trial& /*trial*/) {}
-  /// A rank is lost.
+  /// Called when a rank is lost.
   virtual void lost(const store::RankLoss& /*loss*/) {}
-  /// An attempt at this trial is given up: it is trained again.
+  /// Called when an attempt at this trial is abandoned and the trial is trained again.
   virtual void again(trial::TrialName /*trial*/) {}
-  /// The run is asked to stop: running trials save their state. Called once, if at all.
+  /// Called at most once, when the run is asked to stop and running trials save their state.
   virtual void stopping() {}
-  /// About ten times a second.
+  /// Called about ten times per second.
   virtual void tick(const RunState& /*state*/) {}
 };
 
