@@ -21,39 +21,40 @@ enum class Part : std::uint8_t { kTrain, kValidation, kTest };
 const char* to_text(Part part);
 inline constexpr std::array kAllParts{Part::kTrain, Part::kValidation, Part::kTest};
 
-/// What is the same for all samples of a data set.
+/// Facts that hold for all samples of a data set.
 struct DatasetFacts {
   space::Shape shape;
-  std::vector<std::string> class_names;  // of the outputs: of classes, labels or numbers
-  std::string source;                    // origin and terms, for people
+  std::vector<std::string> class_names;  // names of the outputs: of classes, labels or numbers
+  std::string source;                    // origin and terms of use, for people
   double value_scale = 255;  // largest pixel value: 255, or 16 for the UCI digits; 1 where values are floats
 };
 
-/// Writes a data set file as its samples come: they go to disk at once, and only their targets are kept in
-/// memory. The file appears whole, or not at all. Not for several threads at once.
+/// Writes a data set file while its samples are read: they go to disk at once, and only their targets are
+/// kept in memory. The file appears whole, or not at all. Not thread-safe.
 class DatasetWriter {
  public:
-  /// @throws UserError, FaultError if the file cannot be written
+  /// Opens a temporary file. @throws UserError, FaultError if it cannot be written
   explicit DatasetWriter(const std::filesystem::path& path);
   ~DatasetWriter();
   DatasetWriter(const DatasetWriter&) = delete;
   DatasetWriter& operator=(const DatasetWriter&) = delete;
 
-  /// Once, before the first samples.
+  /// Sets the facts. Call once, before the first samples.
   void describe(const DatasetFacts& facts);
-  /// @throws UserError unless the disk has room for so many bytes of values
+  /// Checks that the disk has room for so many bytes of values. @throws UserError
   void check_room(std::uint64_t bytes) const;
-  /// Adds samples; all of a part before the next part's. Values and targets have the same types in all parts.
-  /// @throws UserError: values that are not finite, classes that there are not; FaultError: no space
+  /// Adds samples. All samples of a part must be added before those of the next part. Values and targets have
+  /// the same types in all parts.
+  /// @throws UserError for values that are not finite and unknown classes, FaultError if there is no space
   void append(Part part, const SampleView& samples);
-  /// Computes means and checksums, and gives the file its name. @throws as append
+  /// Computes means and checksums, and gives the file its name. @throws UserError, FaultError as append()
   void finish();
 
   const DatasetFacts& facts() const;
   std::size_t count(Part part) const;
-  /// @pre something was appended
+  /// Returns the kind of the targets. @pre something was appended
   TargetKind target_kind() const;
-  /// By class, for class targets; else empty.
+  /// Returns the number of samples of each class; empty if the targets are not classes.
   std::vector<std::size_t> class_counts(Part part) const;
 
  private:
@@ -61,47 +62,50 @@ class DatasetWriter {
   std::unique_ptr<State> state_;
 };
 
-/// Describes a data set that is in memory and writes all its samples.
+/// Writes a data set that is in memory.
 void write_contents(const DatasetContents& contents, DatasetWriter& writer);
 
-/// What `skyline prep KIND SOURCE... -o FILE` reads.
+/// The input of an importer: what `skyline prep KIND SOURCE... -o FILE` names.
 struct ImportSource {
   std::vector<std::filesystem::path> paths;
-  ConfigNode options;       // of the importer's own keys
-  std::size_t threads = 1;  // that it may use
-  /// False: samples alone are wanted, whether there are targets or not, as if they were of one class. Those
-  /// of no part go to the first one. For importers that say so.
+  ConfigNode options;       // options, with the importer's own keys
+  std::size_t threads = 1;  // number of threads that it may use
+  /// False: only the samples are wanted, as if they had one class, whether there are targets or not. Samples
+  /// without a part go to the first one. Only importers with reads_samples_alone() get this.
   bool has_targets = true;
-  /// Shape of the samples of the run for whose models these are, if they are for any. Arrays without a layout
-  /// are read such that they have it, grey images become RGB, and a test set may be alone.
+  /// Shape of the samples of the run whose models will get these samples, if there is one. Arrays without a
+  /// layout are then read so that they have this shape, grey images become RGB, and a test set may be alone.
   std::optional<space::Shape> shape = {};
 
-  /// The start of an option as the user types it, for messages: "--size=", or for models "--with size=".
+  /// Returns the start of an option as the user types it, for messages: "--size=", or for models "--with
+  /// size=".
   std::string option(std::string_view key) const {
     return (shape ? "--with " : "--") + std::string(key) + "=";
   }
 };
 
-/// One kind of source. A program with a kind of its own derives from this and registers it before
-/// run_program.
+/// A kind of source. A program adds its own kind by deriving from this and registering it before run_program.
+/// It must be stateless.
 class Importer {
  public:
   virtual ~Importer() = default;
-  /// One sentence, for `skyline prep --help`.
+  /// Returns one sentence for `skyline prep --help`.
   virtual std::string meaning() const = 0;
-  /// What the command names: "FOLDER", "FILE..."; "[FILE]": it may name nothing.
+  /// Returns the words for the sources: "FOLDER", "FILE...", or "[FILE]" if none is needed.
   virtual std::string sources() const = 0;
-  /// The options of its own; `--size 32` is the key `size`.
+  /// Returns the table of the importer's own options; `--size 32` sets the key `size`. nullptr means no
+  /// options.
   virtual std::shared_ptr<const KeyTable> keys() const { return nullptr; }
-  /// Whether it can do without targets (ImportSource::has_targets).
+  /// Returns whether it can read samples without targets (ImportSource::has_targets).
   virtual bool reads_samples_alone() const { return false; }
-  /// Reads the source into the writer, up to the last sample. @throws UserError, one line that names the file
+  /// Reads the source and appends all its samples to the writer; the caller finishes the writer.
+  /// @throws UserError, one line that names the file
   virtual void import(const ImportSource& source, DatasetWriter& writer) const = 0;
 };
 
-/// Adds a kind; a second one of the same name is an InternalError.
+/// Adds a kind. @throws InternalError if the name is taken
 void register_importer(std::string_view name, std::shared_ptr<const Importer> importer);
-/// nullptr if unknown.
+/// Returns the importer of this name, or nullptr.
 std::shared_ptr<const Importer> find_importer(std::string_view name);
 std::vector<std::string> importer_names();
 

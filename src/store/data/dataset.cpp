@@ -15,7 +15,7 @@ namespace {
   throw UserError(path.string() + ": " + message);
 }
 
-/// The first value that is not right.
+/// Returns the first value that is not right.
 template <typename T, typename IsRight>
 void check_all(std::span<const T> values, const std::string& what, const std::string& expected,
                const std::filesystem::path& path, IsRight is_right) {

@@ -19,8 +19,8 @@
 namespace skyline::store {
 namespace {
 
-constexpr std::uint64_t kArrayAlignment = 64;  // of arrays in an Hdf5Image
-constexpr std::size_t kNumObjects = 16;        // as many as a data set has, and some more
+constexpr std::uint64_t kArrayAlignment = 64;  // alignment of arrays in an Hdf5Image
+constexpr std::size_t kNumObjects = 16;        // at least the number of objects in a data set
 
 template <typename Spans>
 hid_t stored_type_of(const Spans& spans) {
@@ -31,15 +31,15 @@ std::string array_name(Part part, const char* array) {
   return std::string(to_text(part)) + "/" + array;
 }
 
-/// Begins an image: what comes next is the first array. The first text makes the library reserve room for
-/// more of them, which would otherwise lie behind the values, and have it hold all bytes up to there in
+/// Begins an image up to its first array. The first text makes the library reserve room for more texts.
+/// Without it that room would lie after the values, and the library would hold all bytes up to there in
 /// memory.
 void begin_image(Hdf5Image& image) {
   image.write_attribute("/", "format", kDatasetFormat);
   for (const Part part : kAllParts) image.make_group(to_text(part));
 }
 
-/// Where the first array of a data set begins, whatever its size.
+/// Returns the place at which the first array of a data set begins, whatever its size.
 std::uint64_t first_array_offset(const std::filesystem::path& path) {
   Hdf5Image image(path, {.user_block = kSealBytes, .num_objects = kNumObjects});
   begin_image(image);
@@ -57,21 +57,21 @@ const char* to_text(Part part) {
 }
 
 struct DatasetWriter::State {
-  /// What one part has so far.
+  /// The samples of one part that are written so far.
   struct Written {
     std::size_t count = 0;
-    std::uint64_t begin = 0;  // of its values in the file
+    std::uint64_t begin = 0;  // place of its values in the file
     std::uint64_t bytes = 0;
     RunningHash hash;
     std::vector<std::byte> targets;
-    std::vector<std::size_t> classes;  // samples of each class
+    std::vector<std::size_t> classes;  // number of samples of each class
   };
 
   explicit State(const std::filesystem::path& target)
       : path(target), file(target), place(first_array_offset(target)) {
     bear(file.create());
   }
-  /// Not patiently: what was written is not there to be written again.
+  /// Fails at the first fault: the samples that were written are gone and cannot be written again.
   void bear(const Fault& fault) const {
     if (fault) fail_system("write", path, fault.call, fault.error);
   }
@@ -83,9 +83,9 @@ struct DatasetWriter::State {
 
   std::filesystem::path path;
   TemporaryFile file;
-  std::uint64_t place;  // where the next values go
+  std::uint64_t place;  // place of the next values
   std::optional<DatasetFacts> facts;
-  std::optional<SampleView> first;  // tells the types; its spans are stale
+  std::optional<SampleView> first;  // has the types; its spans are no longer valid
   std::optional<ChannelMoments> moments;
   std::array<Written, kAllParts.size()> written;
   Part part = Part::kTrain;
@@ -181,8 +181,8 @@ void DatasetWriter::State::describe_image(Hdf5Image& image) const {
   write("deviation", moments->deviation());
 }
 
-/// They are in the file already, where the first arrays of an image are. An empty part has the types of the
-/// others.
+/// Places the values, which are in the file already, where an image has its first arrays. An empty part gets
+/// the types of the others.
 void DatasetWriter::State::add_values(Hdf5Image& image, std::vector<Seal::Array>& arrays) {
   const space::Shape& shape = facts->shape;
   for (const Part each : kAllParts) {

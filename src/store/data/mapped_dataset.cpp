@@ -31,9 +31,10 @@ class MappedDataset final : public Dataset {
  public:
   /// Maps the file and checks its seal, if it has one.
   explicit MappedDataset(const std::filesystem::path& path);
-  /// The library sees a file of Skyline's after its checksums were checked, another program's before.
+  /// Says whether the file's checksums can be checked before the HDF5 library sees it, which only files of
+  /// Skyline's allow.
   bool is_sealed() const { return sealed_; }
-  /// @return  false if it was stopped
+  /// Checks all contents. Returns false if it was stopped.
   bool check_contents(const std::function<bool()>& stop_requested) const {
     return check_arrays(file_.bytes(), seal_, path_, stop_requested);
   }
@@ -54,7 +55,8 @@ class MappedDataset final : public Dataset {
  private:
   struct Part {
     SampleView view;
-    std::vector<std::int32_t> classes;  // a copy: indices, which nobody may change after they were checked
+    std::vector<std::int32_t> classes;  // copied, because these indices must not change after they were
+                                        // checked
   };
   void read_shape(const Hdf5Reader& reader);
   void read_unsealed(const Hdf5Reader& reader);
@@ -80,16 +82,16 @@ class MappedDataset final : public Dataset {
   Part train_;
   Part validation_;
   Part test_;
-  std::vector<std::shared_ptr<const void>> copies_;  // of arrays that lie at odd places
+  std::vector<std::shared_ptr<const void>> copies_;  // copies of arrays that are not aligned in the file
   std::string content_hash_;
   mutable std::mutex mutex_;
 };
 
-/// Of an HDF5 file that another program wrote.
+/// Returns whether an HDF5 file of another program says that it is a data set.
 bool says_dataset(const Hdf5Reader& reader) {
   try {
     return reader.has_attribute("format") && reader.text_attribute("format") == kDatasetFormat;
-  } catch (const UserError&) {  // not text
+  } catch (const UserError&) {  // the attribute is not text
     return false;
   }
 }
@@ -123,7 +125,7 @@ void MappedDataset::read() {
   content_hash_ = store::content_hash(file_.bytes(), seal_);
 }
 
-/// Of a file that was not read before, every value is read now.
+/// Reads every value of a file that was not read before.
 void MappedDataset::read_unsealed(const Hdf5Reader& reader) {
   std::optional<UnsealedFacts> facts = known_facts(path_, checked_);
   if (!facts) {
@@ -188,7 +190,7 @@ void MappedDataset::check_channels(const char* name, std::size_t values) const {
                           " channels, got " + std::to_string(values));
 }
 
-/// Somebody who only touches the file does no harm.
+/// A changed time alone is no error: the contents are compared.
 void MappedDataset::check_unchanged() const {
   const MappedFile::Version now = file_.version();
   const std::lock_guard lock(mutex_);
@@ -241,7 +243,7 @@ void MappedDataset::map_targets(const Hdf5Reader& reader, const std::string& par
   }
 }
 
-/// @return  the number of values. @throws UserError if the file has fewer bytes
+/// Returns the number of values of an array. @throws UserError if the file has fewer bytes
 std::size_t MappedDataset::size_of(const std::string& name, std::span<const std::int64_t> dims) const {
   std::size_t size = 1;
   for (const std::int64_t dim : dims) {
@@ -263,7 +265,7 @@ std::span<const T> MappedDataset::map_array(const Hdf5Reader& reader, const std:
   if (offset > bytes.size() || size > (bytes.size() - offset) / sizeof(T)) {
     fail_on_file(path_, name + ": not where the file says that it is");
   }
-  if (offset % alignof(T) != 0) {  // as another program may have put it
+  if (offset % alignof(T) != 0) {  // another program may not have aligned it
     log::warning(path_.string() + ": " + name +
                  ": its bytes lie at an odd place, so this process keeps a copy (" +
                  counted((size * sizeof(T) >> 20U) + 1, "MiB") + ")");

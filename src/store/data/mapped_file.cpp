@@ -17,8 +17,8 @@
 namespace skyline::store {
 namespace {
 
-/// The mappings of this process, for its handler of signals, which takes no lock. More than fit are mapped
-/// all the same; a fault in one of them is then a crash.
+/// The mappings of this process, for its handler of signals, which must not take a lock. Further files are
+/// mapped too, but a fault in one of them is a crash.
 struct WatchedRange {
   std::atomic<bool> taken = false;
   std::atomic<const std::byte*> begin = nullptr;
@@ -33,14 +33,14 @@ extern "C" void end_at_missing_bytes(int signal, siginfo_t* info, void* context)
   for (const WatchedRange& range : watched_ranges) {
     if (place < range.begin || place >= range.end) continue;
     static std::atomic_flag speaks;
-    while (speaks.test_and_set()) ::pause();  // another thread says it, and ends the process
+    while (speaks.test_and_set()) ::pause();  // another thread prints the message and ends the process
     const std::string& line = *range.last_words;
     const ssize_t written = ::write(STDERR_FILENO, line.data(), line.size());
     ::_exit(written < 0 ? kExitFault : kExitUserError);
   }
   if ((earlier_handler.sa_flags & SA_SIGINFO) != 0)
     return earlier_handler.sa_sigaction(signal, info, context);
-  ::sigaction(signal, &earlier_handler, nullptr);  // and the same instruction is tried again
+  ::sigaction(signal, &earlier_handler, nullptr);  // the instruction is tried again with the earlier handler
 }
 
 void watch_faults() {

@@ -11,11 +11,11 @@
 namespace skyline::store {
 
 /// A whole file, mapped read-only and shared: the processes of a node hold it in memory once. Published files
-/// never change, so the mapping stays valid when the name gets another file. Someone else's program may
-/// truncate the file in place: reading a byte that is gone ends the process with one line and kExitUserError.
+/// never change, so the mapping stays valid when the name gets another file. If another program truncates the
+/// file in place, reading a missing byte ends the process with one line and kExitUserError.
 class MappedFile {
  public:
-  /// What changes when the file is written to.
+  /// Facts that change when the file is written to.
   struct Version {
     std::uint64_t bytes = 0;
     std::int64_t written_ns = 0;
@@ -30,13 +30,13 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return bytes_; }
   int descriptor() const { return file_.get(); }
-  /// Of the file as it is now, whatever is under its name.
+  /// Returns the version of the mapped file as it is now, whatever has its name.
   Version version() const;
 
  private:
   FileDescriptor file_;
   std::span<const std::byte> bytes_;
-  std::string last_words_;  // of a process that reads what is gone
+  std::string last_words_;  // message of a process that reads a missing byte
 };
 
 }  // namespace skyline::store

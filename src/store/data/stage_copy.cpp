@@ -23,10 +23,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kReadBytes = std::size_t{8} << 20;  // large reads are what file servers like
+constexpr std::size_t kReadBytes = std::size_t{8} << 20;  // file servers are fastest for large reads
 constexpr const char* kAdvice = " (free some space, name another folder by data.stage, or leave that out)";
 
-/// "55.2 MB", "150.0 GB"
+/// Returns e.g. "55.2 MB", "150.0 GB".
 std::string size_text(double bytes) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), bytes < 1e10 ? "%.1f MB" : "%.1f GB",
@@ -54,7 +54,7 @@ class Original {
   }
   std::uint64_t bytes() const { return bytes_; }
 
-  /// The piece that begins at `offset`; valid until the next call.
+  /// Returns the piece that begins at `offset`; valid until the next call.
   std::span<const std::byte> read(std::uint64_t offset) {
     ssize_t count = 0;
     patiently("read", path_, [&]() -> Fault {
@@ -62,7 +62,7 @@ class Original {
       return {"read", count < 0 ? errno : 0};
     });
     if (count == 0) throw UserError(path_.string() + ": became shorter while it was copied");
-    // The node's memory is for the copy, which is what will be read again.
+    // The node's memory is left for the copy, which will be read again.
     ::posix_fadvise(file_.get(), static_cast<off_t>(offset), count, POSIX_FADV_DONTNEED);
     return std::span(piece_).first(static_cast<std::size_t>(count));
   }
@@ -74,7 +74,7 @@ class Original {
   std::uint64_t bytes_ = 0;
 };
 
-constexpr Fault kCopyStopped{"", ECANCELED};  // no call of ours fails so
+constexpr Fault kCopyStopped{"", ECANCELED};  // our own calls never fail with this error
 
 Fault write_copy(Original& original, TemporaryFile& copy, const std::string& task,
                  const StagingOptions& options) {
@@ -108,8 +108,8 @@ void check_room(const fs::path& source, std::uint64_t bytes, const fs::path& sta
                    size_text(free_bytes) + " are free" + kAdvice);
 }
 
-/// Once: a full disk of the node will not pass by waiting, and all other nodes would wait with it.
-/// Returns false if it was stopped.
+/// Makes the copy in a single attempt: waiting does not help against a full disk of the node, and all other
+/// nodes would wait too. Returns false if it was stopped.
 bool make_copy(const fs::path& source, const fs::path& copy, const StagingOptions& options) {
   Original original(source);
   const fs::path stage = copy.parent_path();

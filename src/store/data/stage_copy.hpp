@@ -10,23 +10,23 @@
 
 namespace skyline::store {
 
-// The copying itself, for staged_dataset.cpp.
+// The copying for staged_dataset.cpp.
 
-inline constexpr std::uint64_t kSpareBytes = std::uint64_t{64} << 20;  // the disk is not ours alone
+// left free, because others use the disk too
+inline constexpr std::uint64_t kSpareBytes = std::uint64_t{64} << 20;
 
-/// @throws UserError naming host, source and folder
+/// Fails with host, source and folder. @throws UserError
 [[noreturn]] void fail_staging(const std::filesystem::path& source, const std::filesystem::path& stage,
                                const std::string& reason);
 
-/// @throws UserError unless the folder has room for `bytes` and a reserve
+/// Checks that the folder has room for `bytes` and a reserve. @throws UserError
 void check_room(const std::filesystem::path& source, std::uint64_t bytes, const std::filesystem::path& stage);
 
-/// Publishes the bytes of `source` as `copy`. @return  false if it was stopped
-/// @throws UserError, FaultError
+/// Publishes the bytes of `source` as `copy`. Returns false if it was stopped. @throws UserError, FaultError
 bool make_copy(const std::filesystem::path& source, const std::filesystem::path& copy,
                const StagingOptions& options);
 
-/// Tells the log of something that takes long: after a while, then in intervals that double.
+/// Writes to the log about work that takes long: after a while, then in intervals that double.
 class SlowReport {
  public:
   explicit SlowReport(double after_s) : next_s_(after_s) {}

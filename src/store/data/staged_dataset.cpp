@@ -29,11 +29,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::time_t kUnusedAge_s = 7 * 24 * 3600;
-constexpr int kMostRounds = 100;  // each but the last is lost to another job
+constexpr int kMostRounds = 100;  // each round but the last was lost to another job
 
-/// The right to change what lies in the folder, of one job at a time; the system ends it with the process.
-/// Where locks don't work every job has it: two that copy at once cost time, and each publishes whole.
-/// @return  null: another job has it now
+/// Takes the turn: the right of one job at a time to change the folder. The system returns it when the
+/// process ends. Where locks don't work, every job gets it; two jobs that copy at once only lose time,
+/// because each publishes whole files. Returns null if another job has the turn.
 FileDescriptor try_turn(const fs::path& stage) {
   FileDescriptor turn = open_file(stage, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (!turn) fail_system("read the folder", stage, "", errno);
@@ -44,7 +44,7 @@ FileDescriptor try_turn(const fs::path& stage) {
   return refused != 0 && errno == EWOULDBLOCK ? FileDescriptor() : std::move(turn);
 }
 
-/// Null if it was stopped.
+/// Waits for the turn. Returns null if it was stopped.
 FileDescriptor take_turn(const fs::path& stage, const StagingOptions& options) {
   SlowReport report(options.report_after_s);
   while (!options.stop_requested()) {
@@ -55,8 +55,8 @@ FileDescriptor take_turn(const fs::path& stage, const StagingOptions& options) {
   return {};
 }
 
-/// The file that had the name of a copy when it was looked at. While this object lives, no other file can be
-/// taken for it: a file that is open keeps its number.
+/// The file that has the name of a copy. As long as this object lives, no other file can be taken for it,
+/// because an open file keeps its inode number.
 class FoundFile {
  public:
   explicit FoundFile(const fs::path& path) : path_(path), file_(open_file(path, O_PATH | O_NOFOLLOW)) {
@@ -65,7 +65,7 @@ class FoundFile {
   }
   bool is_something() const { return static_cast<bool>(file_); }
   bool is_own_file() const { return S_ISREG(status_.st_mode) && status_.st_uid == ::geteuid(); }
-  /// Whether the name leads to the same now.
+  /// Returns whether the name still leads to the same file.
   bool is_still_there() const {
     struct stat now {};
     if (::lstat(path_.c_str(), &now) != 0) return !file_ && errno == ENOENT;
@@ -84,7 +84,7 @@ struct CopyCheck {
   std::string fault;
 };
 
-/// Says first that the copy is used, or it could be removed meanwhile.
+/// Checks a copy. It first marks the copy as used, so that nobody removes it meanwhile.
 CopyCheck check_copy(const FoundFile& found, const fs::path& copy, const std::string& content_hash,
                      const StagingOptions& options) {
   if (!found.is_something()) return {Soundness::kFaulty, "is gone"};
@@ -100,17 +100,19 @@ CopyCheck check_copy(const FoundFile& found, const fs::path& copy, const std::st
   }
 }
 
-/// In this job's turn. A job that still reads a copy has it mapped, and so keeps it.
+/// Removes copies that nobody has used for long. Needs the turn. A job that still reads one has it mapped,
+/// and keeps it.
 void remove_unused_copies(const fs::path& stage) {
   for (const fs::path& path : list_folder(stage)) {
     struct stat status {};
-    const bool is_copy = path.extension() == ".h5" || path.extension() == ".seal";  // of FILE.h5.seal
+    // FILE.h5.seal belongs to FILE.h5
+    const bool is_copy = path.extension() == ".h5" || path.extension() == ".seal";
     if (!is_copy || ::lstat(path.c_str(), &status) != 0) continue;
     if (std::time(nullptr) - status.st_mtime > kUnusedAge_s) ::unlink(path.c_str());
   }
 }
 
-/// In this job's turn.
+/// Removes a damaged copy. Needs the turn.
 void remove_faulty(const fs::path& source, const fs::path& copy, const std::string& fault) {
   log::warning("making the copy " + copy.string() + " anew: " + fault);
   if (::unlink(copy.c_str()) == 0 || errno == ENOENT) return;
@@ -119,7 +121,7 @@ void remove_faulty(const fs::path& source, const fs::path& copy, const std::stri
                    ") and not be removed: " + system_error_text(errno));
 }
 
-/// In this job's turn, with nothing under the copy's name.
+/// Makes the copy. Needs the turn, and a free name.
 std::optional<StagedDataset> copy_in_turn(const fs::path& source, const std::string& content_hash,
                                           StagedDataset staged, const StagingOptions& options) {
   const fs::path stage = staged.path.parent_path();
@@ -129,7 +131,7 @@ std::optional<StagedDataset> copy_in_turn(const fs::path& source, const std::str
   if (!make_copy(source, staged.path, options)) return std::nullopt;
   staged.copy_s = seconds_since(start);
   const CopyCheck check = check_copy(FoundFile(staged.path), staged.path, content_hash, options);
-  if (check.soundness == Soundness::kStopped) return std::nullopt;  // the next job checks what is there
+  if (check.soundness == Soundness::kStopped) return std::nullopt;  // the next job checks the existing copy
   if (check.soundness == Soundness::kSound) return staged;
   ::unlink(staged.path.c_str());
   fail_staging(source, stage, check.fault + "; see with `skyline validate` whether the original is sound");
@@ -171,7 +173,7 @@ std::optional<StagedDataset> stage_dataset(const fs::path& source, const fs::pat
   const fs::path stage = make_stage(folder);
   StagedDataset staged{staged_path(folder, content_hash), size_of(source), std::nullopt};
   for (int round = 0; round < kMostRounds; ++round) {
-    // Copies are checked out of turn: jobs that start at once do it at once.
+    // Copies are checked without the turn, so that jobs that start together check together.
     const FoundFile found(staged.path);
     const CopyCheck check = check_copy(found, staged.path, content_hash, options);
     if (check.soundness == Soundness::kStopped) return std::nullopt;

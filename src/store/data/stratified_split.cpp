@@ -20,8 +20,8 @@ struct ClassShare {
   std::size_t remainder = 0;  // remainder of the exact share, in units of 1 / number of all labels
 };
 
-/// Shares out whole numbers in proportion to the classes' sizes that add up to `total`. The largest
-/// remainders are rounded up, of equal ones that of the lower label.
+/// Shares out whole numbers that add up to `total`, in proportion to the sizes of the classes. The largest
+/// remainders are rounded up; among equal ones the one of the lower label.
 void share_out(std::vector<ClassShare>& classes, std::size_t total, std::size_t all) {
   std::size_t given = 0;
   for (ClassShare& share : classes) {
@@ -52,7 +52,7 @@ std::size_t held_out_total(std::size_t all, double fraction) {
   return total;
 }
 
-/// Labels to split a part by: without classes all samples are alike.
+/// Returns the labels by which a part is split. Without classes all samples get one label.
 std::vector<std::int32_t> labels_of(const SampleView& samples) {
   if (samples.target_kind() != TargetKind::kClasses) return std::vector<std::int32_t>(samples.count);
   return {samples.classes().begin(), samples.classes().end()};
@@ -112,7 +112,7 @@ std::vector<std::int64_t> stratified_part(std::span<const std::int32_t> labels,
   std::map<std::int32_t, std::vector<std::int64_t>> by_label;
   for (const std::int64_t index : indices) by_label[labels[static_cast<std::size_t>(index)]].push_back(index);
   RandomStream random(derive_seed(seed, "validation part"));
-  std::vector<std::pair<double, std::int64_t>> places;  // each class is spread evenly over the order
+  std::vector<std::pair<double, std::int64_t>> places;  // spreads each class evenly over the order
   for (auto& [label, members] : by_label) {
     random.shuffle(std::span(members));
     for (std::size_t i = 0; i < members.size(); ++i) {

@@ -52,9 +52,9 @@ std::optional<UnsealedFacts> known_facts(const std::filesystem::path& path,
     });
     return inside ? std::optional(std::move(facts)) : std::nullopt;
   } catch (const Problem&) {
-    return std::nullopt;  // there is none
+    return std::nullopt;  // there is no such file
   } catch (const Json::exception&) {
-    return std::nullopt;  // not whole
+    return std::nullopt;  // the file is not whole
   }
 }
 

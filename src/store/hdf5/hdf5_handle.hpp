@@ -28,7 +28,7 @@ using Hdf5Space = UniqueHandle<Hdf5Traits<&H5Sclose>>;
 using Hdf5Type = UniqueHandle<Hdf5Traits<&H5Tclose>>;
 using Hdf5PropertyList = UniqueHandle<Hdf5Traits<&H5Pclose>>;
 
-/// The library's type of a number of 64 bits in memory.
+/// The library's type of a 64-bit number in memory.
 template <typename Number>
 hid_t native_type() {
   static_assert(std::is_arithmetic_v<Number> && sizeof(Number) == 8);
@@ -36,7 +36,7 @@ hid_t native_type() {
   return std::is_signed_v<Number> ? H5T_NATIVE_INT64 : H5T_NATIVE_UINT64;
 }
 
-/// @throws UserError "cannot <task> <path>: HDF5: <innermost message of the library>"
+/// Throws UserError "cannot <task> <path>: HDF5: <innermost message of the library>".
 [[noreturn]] inline void fail_hdf5(const char* task, const std::filesystem::path& path) {
   const auto keep_innermost = [](unsigned depth, const H5E_error2_t* error, void* text) {
     if (depth == 0 && error->desc != nullptr) *static_cast<std::string*>(text) = error->desc;
@@ -47,7 +47,8 @@ hid_t native_type() {
   throw UserError(std::string("cannot ") + task + " " + path.string() + ": HDF5: " + reason);
 }
 
-/// Returns the result of an HDF5 call, or throws if it is an error. `task`: "read", "write".
+/// Returns the result of an HDF5 call, or throws if it is an error.
+/// @param task  "read" or "write"
 template <std::signed_integral T>
 T check_hdf5(T result, const char* task, const std::filesystem::path& path) {
   if (result < 0) fail_hdf5(task, path);

@@ -13,7 +13,7 @@ namespace {
 // Arrays start at multiples of a cache line.
 constexpr hsize_t kAlignment = 64;
 constexpr std::size_t kImageIncrement = std::size_t{1} << 14;
-// Bytes that the library needs in a file: for itself, and per object with its name, sizes and types.
+// Bytes that the library needs in a file: for itself, and per object for its name, sizes and types.
 constexpr hsize_t kOwnBytes = std::size_t{1} << 12;
 constexpr hsize_t kObjectBytes = std::size_t{1} << 10;
 
@@ -21,7 +21,7 @@ constexpr hsize_t kObjectBytes = std::size_t{1} << 10;
 
 std::string image_name() {
   static std::atomic<std::uint64_t> counter{0};
-  // The library first looks for a file of the name: under /dev/null nothing can exist, and no file system is
+  // The library first looks for a file of this name. Nothing can exist under /dev/null, and no file system is
   // asked.
   return "/dev/null/image-" + std::to_string(counter++);
 }
@@ -34,11 +34,11 @@ Hdf5Type make_text_type(std::size_t length, const std::filesystem::path& path) {
   return type;
 }
 
-/// The library's output, kept when it closes the file.
+/// The library's output, which is kept when it closes the file.
 struct Hdf5Image::Memory {
   std::byte* data = nullptr;
   std::size_t size = 0;
-  std::vector<std::byte> zeros;  // gaps between the arrays, which the library does not write
+  std::vector<std::byte> zeros;  // fills the gaps between arrays, which the library does not write
 
   Memory() = default;
   ~Memory() { std::free(data); }
@@ -66,16 +66,19 @@ Hdf5Image::Hdf5Image(const std::filesystem::path& path, const Options& options)
   silence_hdf5();
   const Hdf5PropertyList creation(check(H5Pcreate(H5P_FILE_CREATE)));
   check(H5Pset_userblock(creation.get(), options.user_block));
-  check(H5Pset_obj_track_times(creation.get(), false));  // times of the root group, in formats from 1.8 on
+  check(H5Pset_obj_track_times(creation.get(), false));  // no times of the root group, which formats from 1.8
+                                                         // on have
   const Hdf5PropertyList access(check(H5Pcreate(H5P_FILE_ACCESS)));
   check(H5Pset_fapl_core(access.get(), kImageIncrement, false));
   H5FD_file_image_callbacks_t callbacks = memory_->callbacks();
   check(H5Pset_file_image_callbacks(access.get(), &callbacks));
   check(H5Pset_alignment(access.get(), 1, kAlignment));
-  check(H5Pset_small_data_block_size(access.get(), 0));  // else small arrays would share a block, unaligned
-  // Earliest format: later ones write structure at the close, when the length of the file is already fixed.
+  check(H5Pset_small_data_block_size(access.get(), 0));  // otherwise small arrays would share a block and not
+                                                         // be aligned
+  // The earliest format is used, because later ones write structure at the close, when the length of the file
+  // is already fixed.
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_EARLIEST, H5F_LIBVER_V18));
-  // All structure is in one block at the front, since the library's memory reaches to its last byte.
+  // All structure goes into one block at the front, because the library's memory reaches to its last byte.
   check(H5Pset_meta_block_size(access.get(), kOwnBytes + kObjectBytes * options.num_objects));
   const std::string name = image_name();
   file_ = Hdf5File(check(H5Fcreate(name.c_str(), H5F_ACC_TRUNC, creation.get(), access.get())));
@@ -84,7 +87,7 @@ Hdf5Image::Hdf5Image(const std::filesystem::path& path, const Options& options)
   check(H5Pset_obj_track_times(group_creation_.get(), false));
   array_creation_ = Hdf5PropertyList(check(H5Pcreate(H5P_DATASET_CREATE)));
   check(H5Pset_layout(array_creation_.get(), H5D_CONTIGUOUS));
-  check(H5Pset_alloc_time(array_creation_.get(), H5D_ALLOC_TIME_EARLY));  // fixes its place at once
+  check(H5Pset_alloc_time(array_creation_.get(), H5D_ALLOC_TIME_EARLY));  // fixes the place at once
   check(H5Pset_fill_time(array_creation_.get(), H5D_FILL_TIME_NEVER));    // never written by the library
   check(H5Pset_obj_track_times(array_creation_.get(), false));
 }
@@ -154,7 +157,7 @@ std::uint64_t Hdf5Image::array_offset(const std::string& name) const {
 FilePieces Hdf5Image::finish() {
   hsize_t file_bytes = 0;
   check(H5Fget_filesize(file_.get(), &file_bytes));
-  // No flush before: it would make the library's memory as large as the file.
+  // There is no flush before this: it would make the library's memory as large as the file.
   check(H5Fclose(file_.release()));
   return collect_pieces(file_bytes);
 }

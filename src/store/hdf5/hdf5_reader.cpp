@@ -43,7 +43,7 @@ Hdf5Reader::Hdf5Reader(std::span<const std::byte> bytes, const std::filesystem::
   silence_hdf5();
   const Hdf5PropertyList access(check(H5Pcreate(H5P_FILE_ACCESS)));
   check(H5Pset_fapl_core(access.get(), kIncrement, false));
-  // The library copies the image; it takes a pointer to non-const all the same.
+  // The library only copies the image, although it takes a pointer to non-const.
   check(H5Pset_file_image(access.get(), const_cast<std::byte*>(bytes.data()), bytes.size()));
   file_ = Hdf5File(check(H5Fopen(image_name().c_str(), H5F_ACC_RDONLY, access.get())));
 }
@@ -107,8 +107,8 @@ std::uint64_t Hdf5Reader::array_offset(const std::string& name, hid_t type) cons
   return offset;
 }
 
-/// Arrays of ours are not compressed: one that claims more than the file has bytes for is not taken memory
-/// for.
+/// Returns the size of an array. Arrays of ours are not compressed, so one that claims more bytes than the
+/// file has is refused before memory is taken.
 std::size_t Hdf5Reader::element_count(const Hdf5Dataset& array, const std::string& name) const {
   const Hdf5Space space(check(H5Dget_space(array.get())));
   const Hdf5Type stored(check(H5Dget_type(array.get())));
@@ -150,7 +150,7 @@ Hdf5Type Hdf5Reader::column_type(const std::string& table, const std::string& co
   return Hdf5Type(check(H5Tget_member_type(row.get(), static_cast<unsigned>(index))));
 }
 
-/// Rows with this column alone, as which the library delivers any table that has it.
+/// Returns the type of a row with only this column; the library converts any table that has it.
 Hdf5Type Hdf5Reader::row_of(const std::string& column, hid_t type) const {
   Hdf5Type row(check(H5Tcreate(H5T_COMPOUND, H5Tget_size(type))));
   check(H5Tinsert(row.get(), column.c_str(), 0, type));
@@ -158,7 +158,8 @@ Hdf5Type Hdf5Reader::row_of(const std::string& column, hid_t type) const {
 }
 
 std::vector<double> Hdf5Reader::numbers(const std::string& table, const std::string& column) const {
-  (void)column_type(table, column);  // the library leaves out a column that is missing
+  (void)column_type(table, column);  // checks the column, because the library silently leaves out a missing
+                                     // one
   return read_array<double>(table, row_of(column, H5T_NATIVE_DOUBLE).get());
 }
 

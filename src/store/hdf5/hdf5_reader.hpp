@@ -11,42 +11,44 @@
 
 namespace skyline::store {
 
-/// Opens a file read-only, and without file locks, which some file systems do not have. @throws UserError
+/// Opens a file read-only and without file locks, which some file systems do not have. @throws UserError
 Hdf5File open_hdf5_file(const std::filesystem::path& path);
 
 /// Reads from an HDF5 file. Every error names the path. @throws UserError
 class Hdf5Reader {
  public:
-  /// Opens a file as open_hdf5_file does. @throws UserError if the name no longer means the file that
-  /// `descriptor` is open on (and whose checksums the caller knows)
+  /// Opens a file as open_hdf5_file does.
+  /// @param descriptor  is open on the file whose checksums the caller knows
+  /// @throws UserError if the name no longer leads to that file
   Hdf5Reader(const std::filesystem::path& path, int descriptor);
-  /// Opens the bytes of an HDF5 file (a copy is kept).
+  /// Opens the bytes of an HDF5 file, of which it keeps a copy.
   Hdf5Reader(std::span<const std::byte> bytes, const std::filesystem::path& path);
 
-  /// Attributes of the root.
+  /// Read attributes of the root.
   bool has_attribute(const char* key) const;
   std::string text_attribute(const char* key) const;
-  /// A number: std::int64_t, std::uint64_t or double.
+  /// Reads a number: std::int64_t, std::uint64_t or double.
   template <typename Number>
   Number number_attribute(const char* key) const {
     return scalar_attribute<Number>(key, native_type<Number>());
   }
-  /// @param kind  what a person calls such a file: "data set"
-  /// @throws UserError if the attribute `version` is not `expected`
+  /// Checks the attribute `version`. @throws UserError unless it is `expected`
+  /// @param kind  word for such a file in messages: "data set"
   void check_version(std::string_view kind, std::int64_t expected, std::string_view advice = {}) const;
 
-  /// Whether there is a group or an array of this name. @pre its group exists
+  /// Returns whether there is a group or an array of this name. @pre its group exists
   bool has(const std::string& name) const;
   std::vector<std::int64_t> array_dims(const std::string& name) const;
-  /// Whether the array is stored as `type`.
+  /// Returns whether the array is stored as `type`.
   bool has_type(const std::string& name, hid_t type) const;
-  /// Offset of the array's bytes in the file. @throws UserError unless it is stored in one piece as `type`
+  /// Returns the offset of the array's bytes in the file.
+  /// @throws UserError unless it is stored in one piece as `type`
   std::uint64_t array_offset(const std::string& name, hid_t type) const;
-  /// All of an array, whatever its shape.
+  /// Reads all numbers of an array, whatever its shape.
   std::vector<double> numbers(const std::string& name) const;
   std::vector<float> floats(const std::string& name) const;
   std::vector<std::string> texts(const std::string& name) const;
-  /// A column of a table (Table::write). @throws UserError if there is none of this name
+  /// Reads a column of a table (Table::write). @throws UserError if there is none of this name
   std::vector<double> numbers(const std::string& table, const std::string& column) const;
   std::vector<std::string> texts(const std::string& table, const std::string& column) const;
 

@@ -37,7 +37,7 @@ std::uint64_t total_size(const FilePieces& file) {
   return size;
 }
 
-/// The pieces of everything except the seal and the arrays.
+/// Returns the pieces of everything except the seal and the arrays.
 FilePieces structure_of(const FilePieces& file, const Seal& seal) {
   FilePieces structure;
   std::uint64_t place = kSealBytes;
@@ -49,7 +49,7 @@ FilePieces structure_of(const FilePieces& file, const Seal& seal) {
   return structure;
 }
 
-/// Whether the arrays are ascending, disjoint, behind the seal and within the file.
+/// Returns whether the arrays are ascending, disjoint, after the seal and within the file.
 bool are_inside(const std::vector<Seal::Array>& arrays, std::uint64_t file_bytes) {
   std::uint64_t place = kSealBytes;
   for (const Seal::Array& array : arrays) {
@@ -67,7 +67,7 @@ bool is_hdf5(std::string_view file) {
   return false;
 }
 
-/// The seal's version; 0 if there is none.
+/// Returns the seal's version, or 0 if there is none.
 int version_of(std::string_view block) {
   std::istringstream text{std::string(block.substr(kMark.size(), 8))};
   int version = 0;
@@ -143,7 +143,7 @@ void publish_sealed(Hdf5Image& image, std::string_view format, std::vector<Seal:
   std::string block;
   const auto fill = [&](TemporaryFile& temporary) {
     if (const Fault fault = temporary.write(body, kSealBytes)) return fault;
-    // The disk already writes the body while the sums are computed.
+    // The disk already writes the body while the checksums are computed.
     if (block.empty()) block = make_seal(file, format, std::move(arrays));
     return temporary.write({std::as_bytes(std::span(block))}, 0);
   };

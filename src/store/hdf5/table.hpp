@@ -13,18 +13,18 @@
 
 namespace skyline::store {
 
-/// A table that is filled row by row; each row has the same cells in the same order. Written as an HDF5
-/// compound, one element per row. Text columns get the length of their longest value in bytes, flags the type
-/// that h5py reads as bool.
+/// A table that is filled row by row; each row has the same cells in the same order. It is written as an HDF5
+/// compound, with one element per row. A text column gets the length of its longest value in bytes. Flags get
+/// the type that h5py reads as bool.
 class Table {
  public:
-  /// Adds rows. Is called twice and must do the same both times: the first time the texts are measured, so
-  /// that no more than the bytes of the file is held.
+  /// Adds rows. It is called twice and must do the same both times: the first call measures the texts, so
+  /// that only the bytes of the file are held in memory.
   using Rows = std::function<void(Table& rows)>;
 
-  /// @param columns  adds one row, which only makes the columns
+  /// @param columns  adds one row, from which the columns are made
   static void write(Hdf5Image& image, const std::string& name, const Rows& columns, const Rows& rows);
-  /// Names of the columns.
+  /// Returns the names of the columns.
   static std::vector<std::string> names(const Rows& columns);
 
   /// Adds a cell. @pre `name` is new in its row
@@ -44,8 +44,8 @@ class Table {
   struct Column {
     std::string name;
     Kind kind;
-    std::size_t longest = 1;  // text
-    std::size_t offset = 0;   // in a row
+    std::size_t longest = 1;  // longest text, for a text column
+    std::size_t offset = 0;   // place in a row
   };
 
   Table() = default;
@@ -61,7 +61,7 @@ class Table {
   std::size_t next_ = 0;  // the column of the next cell
   std::size_t num_rows_ = 0;
   std::size_t row_bytes_ = 0;
-  std::string block_;  // all rows
+  std::string block_;  // bytes of all rows
 };
 
 }  // namespace skyline::store

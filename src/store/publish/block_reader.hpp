@@ -8,11 +8,11 @@
 
 namespace skyline::store {
 
-/// Reads a file from its beginning, block by block, for one that is too large to be held.
+/// Reads a file block by block from its beginning, for files that are too large for memory.
 class BlockReader {
  public:
   explicit BlockReader(std::filesystem::path path) : path_(std::move(path)) {}
-  /// Appends the next block to `text`. @return  false at the end. @throws as read_file
+  /// Appends the next block to `text`. Returns false at the end. @throws as read_file
   bool read(std::string& text);
 
  private:

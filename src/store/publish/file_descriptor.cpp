@@ -41,7 +41,7 @@ std::string_view advice(int error_number) {
   }
 }
 
-/// Errors that stay until a person changes a name, a permission or a configuration.
+/// Errors that last until a person changes a name, a permission or a configuration.
 constexpr std::array kUsersErrors{ENOENT, ENOTDIR,      EISDIR, EEXIST, EACCES,  EPERM,
                                   EROFS,  ENAMETOOLONG, ELOOP,  EINVAL, ENOTSUP, EFBIG};
 
@@ -53,8 +53,8 @@ FileDescriptor open_file(const std::filesystem::path& path, int flags, unsigned 
     const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, mode);
     if (descriptor >= 0) return FileDescriptor(descriptor);
     if (errno == EINTR) continue;
-    // An NFS client may know a name whose file another host has just replaced; opening again looks it up
-    // anew.
+    // An NFS client may still use a name whose file another host has just replaced; opening again looks the
+    // name up again.
     if (errno != ESTALE || ++stale > kStaleRetries) return FileDescriptor();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
@@ -96,7 +96,7 @@ int sync_file(const FileDescriptor& file) {
 }
 
 int close_file(FileDescriptor file) {
-  // Linux has closed the descriptor even where it reports an interruption.
+  // Linux closes the descriptor even if it reports an interruption.
   return ::close(file.release()) == 0 || errno == EINTR ? 0 : errno;
 }
 

@@ -13,12 +13,12 @@
 
 namespace skyline::store {
 
-/// Opens a file, close-on-exec; again after an interruption or a stale NFS handle. Null with errno set if it
-/// fails.
+/// Opens a file, close-on-exec. Tries again after an interruption or a stale NFS handle. Returns null and
+/// sets errno if it fails.
 FileDescriptor open_file(const std::filesystem::path& path, int flags, unsigned mode = 0);
 
-/// Opens a regular file to read, and looks at it. Never waits: a pipe in its place would have to be written
-/// to first. Null with errno set if it fails. @throws UserError if it is a pipe or a device
+/// Opens a regular file for reading and gets its status. It never waits, as opening a pipe would. Returns
+/// null and sets errno if it fails. @throws UserError if it is a pipe or a device
 FileDescriptor open_regular_file(const std::filesystem::path& path, struct stat& status);
 
 /// Writes all bytes at `offset`, in pieces of 1 MB (one write of 4 MB and more is several times slower on
@@ -28,23 +28,23 @@ int write_at(const FileDescriptor& file, std::span<const std::byte> bytes, std::
 /// fsync. Returns 0 or the errno value.
 int sync_file(const FileDescriptor& file);
 
-/// Closes and reports what the close said: on NFS a full disk may show here only. Returns 0 or the errno
-/// value.
+/// Closes the file. Returns 0 or the errno value: on NFS a full disk may only show here.
 int close_file(FileDescriptor file);
 
-/// Makes names in the folder durable. Returns 0 or the errno value; file systems that cannot do it count as
-/// done.
+/// Makes names in the folder durable. Returns 0 or the errno value; on file systems that cannot do it returns
+/// 0.
 int sync_folder(const std::filesystem::path& folder);
 
+/// Fails after a system call.
 /// @throws FaultError "cannot write runs/a/journal.jsonl: fsync: No space left on device (free some space and
-/// run again)", or UserError where the same try cannot work another time: no such file, no permission
+///         run again)", or UserError if another attempt cannot work: no such file, no permission
 [[noreturn]] void fail_system(std::string_view task, const std::filesystem::path& path, std::string_view call,
                               int error_number);
 
 /// Lists the entries of a folder, in no order. @throws UserError
 std::vector<std::filesystem::path> list_folder(const std::filesystem::path& folder);
 
-/// The bytes of a future file, in order, in pieces anywhere in memory.
+/// The bytes of a future file, in order, in pieces that may be anywhere in memory.
 using FilePieces = std::vector<std::span<const std::byte>>;
 
 }  // namespace skyline::store

@@ -33,7 +33,7 @@ double difference_s(const timespec& later, const timespec& earlier) {
          1e-9 * static_cast<double>(later.tv_nsec - earlier.tv_nsec);
 }
 
-/// \040 and the like stand for blanks in mountinfo.
+/// Replaces \040 and the like, which mean blanks in mountinfo.
 std::string unescaped(const std::string& text) {
   std::string plain;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -52,10 +52,10 @@ bool is_below(const std::filesystem::path& path, const std::filesystem::path& mo
   return end == mount.end() || (std::next(end) == mount.end() && end->empty());
 }
 
-/// Nothing is retried: what a run would wait for is what the check is to show.
+/// Tries system calls without retries, because the check should show what a run would wait for.
 class Trial {
  public:
-  /// All nodes of a job try the folder at once.
+  /// Names are unique, because all nodes of a job try the folder at once.
   explicit Trial(const std::filesystem::path& folder)
       : file_(folder / (".skyline-doctor." + host_name() + "." + std::to_string(::getpid()))) {}
   ~Trial() {
@@ -96,7 +96,7 @@ class Trial {
     check.rename_s = seconds_since(written);
   }
 
-  /// Claims a name as a job claims its folder: of several that try, one gets it.
+  /// Claims a name as a job claims its folder; of several processes that try, one gets it.
   void claim_once(FolderCheck& check) {
     std::filesystem::path name = file_;
     name += ".claim";
@@ -123,10 +123,11 @@ class Trial {
   std::filesystem::path file_;
 };
 
-/// The owner that the kernel shows for a file whose owner this container does not know: root, as a rule.
+/// The kernel shows this owner for files of users that this container does not know, as a rule root.
 constexpr uid_t kUnknownUser = 65534;
 
-/// A folder that belongs to this user may be open to a group: some systems make all of them so.
+/// Checks the folder above. One that belongs to this user may be open to a group, because some systems make
+/// all folders so.
 std::optional<std::string> find_objection_to_parent(const std::filesystem::path& folder) {
   const std::filesystem::path parent = folder.has_parent_path() ? folder.parent_path() : ".";
   struct stat status {};
@@ -162,7 +163,7 @@ FolderCheck try_folder(const std::filesystem::path& folder) {
     if (check.refused.empty()) trial.publish_large_file(check);
     if (check.refused.empty()) trial.claim_once(check);
     if (check.refused.empty()) trial.try_lock(check);
-  } catch (const Problem& error) {  // e.g. no permission to make a file
+  } catch (const Problem& error) {  // e.g. there is no permission to make a file
     check.refused.push_back({"open", error.what()});
   }
   return check;
@@ -180,7 +181,7 @@ std::string file_system_of(const std::filesystem::path& absolute, std::string_vi
     const std::size_t dash = line.find(" - ");
     if (dash == std::string::npos) continue;
     const std::filesystem::path point = unescaped(mount);
-    // The last of equal ones is on top.
+    // The last of several equal mount points is on top.
     if (!is_below(absolute, point) || point.native().size() < deepest.native().size()) continue;
     deepest = point;
     kind = line.substr(dash + 3, line.find(' ', dash + 3) - dash - 3);

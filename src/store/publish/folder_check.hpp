@@ -11,27 +11,27 @@ namespace skyline::store {
 
 /// A system call that a folder's file system refused.
 struct RefusedCall {
-  std::string call;    // "fsync"
-  std::string reason;  // "No space left on device"
+  std::string call;    // e.g. "fsync"
+  std::string reason;  // e.g. "No space left on device"
 };
 
-/// Abilities of a folder's file system, found by trying them.
+/// Abilities of a folder's file system, found by trial.
 struct FolderCheck {
-  std::string kind;  // "ext4", "nfs4", "fuse.sshfs"; empty: unknown
+  std::string kind;  // "ext4", "nfs4", "fuse.sshfs"; empty if unknown
   std::uint64_t free_bytes = 0;
   std::vector<RefusedCall> refused;  // calls that publishing a file needs
   bool has_locks = false;            // whether flock works; runs do not need it
   double publish_s = 0;              // median time of publishing a small file
   double write_bytes_per_s = 0;      // speed for a large file, with fsync
   double rename_s = 0;               // time of renaming the large file
-  double clock_ahead_s = 0;          // the file system's clock against this host's
+  double clock_ahead_s = 0;          // clock of the file system minus this host's
 };
 
-/// Publishes files like a run, some small and a large one, and removes them. The folder must exist. Stops at
-/// the first refused call, which is in the result.
+/// Publishes files as a run does, some small and a large one, and removes them. The folder must exist. Stops
+/// at the first refused call; the result contains it.
 FolderCheck try_folder(const std::filesystem::path& folder);
 
-/// The type of the file system of a path, from the text of /proc/self/mountinfo; empty: unknown.
+/// Returns the type of the file system of a path, from the text of /proc/self/mountinfo, or an empty text.
 std::string file_system_of(const std::filesystem::path& absolute, std::string_view mounts);
 
 /// Makes the folder, for this user alone, if it is missing. Returns why it cannot be made, or is not a real

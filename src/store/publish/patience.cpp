@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kLongestLook(3);  // between two looks at the attempts
+constexpr std::chrono::seconds kLongestLook(3);  // longest time between two looks at the attempts
 
 std::atomic<double> patience{60};
 std::atomic<double> silence{600};
@@ -35,7 +35,8 @@ struct Attempts {
 
 thread_local Attempt* last_attempt = nullptr;
 
-/// Of the process: never destroyed, since a thread may be in a call when the process ends.
+/// The attempts of this process. They are never destroyed, because a thread may be in a call when the process
+/// ends.
 Attempts& attempts() {
   static auto* const kept = new Attempts;
   return *kept;

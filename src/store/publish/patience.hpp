@@ -11,37 +11,39 @@
 
 namespace skyline::store {
 
-/// Sets how long this process retries after a storage fault that may pass: a full disk, a server that does
-/// not answer or has restarted. Default: 60 s. Current waits follow a change. Any thread.
+/// Sets how long this process retries after a storage fault that may pass, e.g. a full disk, or a server that
+/// does not answer or has restarted. The default is 60 s. Current waits use a new value at once. Any thread
+/// may call it.
 void set_patience(double seconds);
-/// Lowers it for what is left of this process's life: a stop cannot wait for long.
+/// Lowers the patience for the rest of this process's life, because a stop cannot wait for long.
 void cut_patience(double seconds);
 double patience_s();
 
-/// How hard to try to write a file; kOnce is for files that the run can do without.
+/// How hard to try to write a file. kOnce is for files that the run does not need.
 enum class Effort { kPatient, kOnce };
 
-/// A system call that failed, and its errno value. None if that is 0.
+/// A system call that failed, and its errno value; 0 means no fault.
 struct Fault {
   std::string_view call;
   int error = 0;
   explicit operator bool() const { return error != 0; }
 };
 
-/// Whether the same thing may work a while later: no space, a server that is away. Not: read-only, no
-/// permission, a folder that is gone.
+/// Returns whether the same call may work later: no space, a server that is away. A read-only file system, no
+/// permission or a missing folder will not pass.
 bool may_pass(int error_number);
 
-/// An attempt at a task on a file, known to every thread while it lives.
+/// An attempt at a task on a file. Every thread can see it while it lives.
 class Attempt {
  public:
   Attempt(std::string_view task, const std::filesystem::path& path);
   ~Attempt();
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
-  /// The next attempt at the same task.
+  /// Begins the next attempt at the same task.
   void begin();
-  /// A piece of a large file has been written: the calling thread's last attempt is not silent.
+  /// Notes that a piece of a large file has been written, so that the calling thread's last attempt is not
+  /// silent.
   static void advance();
 
   struct Entry {
@@ -51,36 +53,38 @@ class Attempt {
 
  private:
   std::list<Entry>::iterator entry_;
-  Attempt* const around_;  // of the same thread
+  Attempt* const around_;  // the attempt of the same thread around this one
 };
 
-/// For how long an attempt may last before the file server counts as silent, in s: ten times the patience
-/// that was set, since much may have to be written, and at least 20 s.
+/// Returns how long an attempt may last, in s, before the file server counts as silent: ten times the
+/// patience that was set, since much may have to be written, and at least 20 s.
 double silence_s();
-/// A task on a file whose attempt, by any thread of this process, has lasted for so long, such as "write
-/// runs/a/journal.jsonl". Empty if there is none. Time while nobody asks counts for at most 3 s: the process
+/// Returns the task of an attempt, by any thread of this process, that has lasted for so long, e.g. "write
+/// runs/a/journal.jsonl", or an empty text. Between two calls at most 3 s are counted, because the process
 /// may have been suspended. Never blocks.
 std::string silent_task(double seconds);
-/// @throws FaultError if there is one: "cannot write runs/a/journal.jsonl: no answer for 600 s (see ...)"
+/// Checks that no attempt has lasted so long.
+/// @throws FaultError "cannot write runs/a/journal.jsonl: no answer for 600 s (see ...)"
 void check_silence(double seconds);
 
-/// Bears the faults of one task on one file, and tells the log when a wait begins and when it is over.
+/// Waits and retries after faults of one task on one file. The log says when a wait begins and when it is
+/// over.
 class Patience {
  public:
-  /// @param task, path  as for fail_system; they outlive the object
+  /// @param task, path  as for fail_system; they must outlive the object
   Patience(std::string_view task, const std::filesystem::path& path)
       : task_(task), path_(path), attempt_(task, path) {}
-  /// Pauses before the next attempt. @throws FaultError, UserError if the fault will not pass, or has lasted
-  /// too long: fail_system
+  /// Pauses before the next attempt. @throws FaultError, UserError (fail_system) if the fault will not pass,
+  /// or has lasted too long
   void bear(const Fault& fault);
-  /// The task is done.
+  /// Call this when the task is done.
   void done() const;
 
  private:
   std::string_view task_;
   const std::filesystem::path& path_;
   Backoff backoff_{std::chrono::milliseconds(10), std::chrono::seconds(2)};
-  std::optional<std::chrono::steady_clock::time_point> began_;  // to wait
+  std::optional<std::chrono::steady_clock::time_point> began_;  // start of the wait
   Attempt attempt_;
 };
 

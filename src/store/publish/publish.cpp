@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::string_view kPublishTask = "write";
 
-constexpr std::size_t kTextBytes = std::size_t{1} << 20U;  // of a text are written at once
+constexpr std::size_t kTextBytes = std::size_t{1} << 20U;  // bytes of a text that are written at once
 
-/// A temporary of another host is somebody's unless it has not been touched for this long.
+/// A temporary of another host may be in use unless nobody has touched it for this long.
 constexpr std::time_t kForeignAge_s = 60;
 
 bool is_abandoned(const std::filesystem::path& path) {
@@ -73,8 +73,8 @@ void publish_text(const std::filesystem::path& path,
 }
 
 bool publish_new_file(const std::filesystem::path& path, std::string_view text) {
-  bool ours = false;   // the name, although it may not be durable yet
-  bool taken = false;  // by somebody else
+  bool ours = false;   // this process has the name, although it may not be durable yet
+  bool taken = false;  // somebody else has the name
   patiently(kPublishTask, path, [&]() -> Fault {
     TemporaryFile file(path);
     if (const Fault fault = file.make({std::as_bytes(std::span(text))})) return fault;

@@ -36,10 +36,10 @@ struct StorageThread::State {
   const std::size_t capacity;
   const std::size_t most_bytes;
   std::mutex mutex;
-  std::condition_variable work_came;  // or the thread is to end
+  std::condition_variable work_came;  // there is a job, or the thread must end
   std::condition_variable room_came;  // a job is done
   std::deque<Job> queue;
-  std::size_t held_bytes = 0;  // of waiting jobs and the running one
+  std::size_t held_bytes = 0;  // memory of the waiting jobs and the running one
   bool working = false;
   bool stopping = false;
   std::exception_ptr failure;
@@ -72,7 +72,7 @@ void StorageThread::State::work() {
   }
 }
 
-/// With the lock.
+/// Adds a job. The caller holds the lock.
 void StorageThread::State::add(Job job) {
   if (failure) return;
   held_bytes += job.bytes;

@@ -27,7 +27,7 @@ std::filesystem::path temporary_path(const std::filesystem::path& target) {
   return path;
 }
 
-/// Cuts the last ".<digits>" off `text`; false if it does not end so.
+/// Cuts the last ".<digits>" off `text`. Returns false if there is none.
 bool cut_number(std::string_view& text, std::uint64_t& number) {
   const std::size_t dot = text.rfind('.');
   if (dot == std::string_view::npos) return false;
@@ -45,7 +45,7 @@ TemporaryFile::~TemporaryFile() {
 }
 
 Fault TemporaryFile::create() {
-  // A name may be left over from a process with the same id.
+  // A process with the same id may have left a file of this name.
   do {
     path_ = temporary_path(target_);
     file_ = open_file(path_, O_WRONLY | O_CREAT | O_EXCL, 0666);
@@ -79,8 +79,8 @@ Fault TemporaryFile::write(const FilePieces& pieces, std::uint64_t offset) {
   return {};
 }
 
-/// Lets the disk begin to write the bytes before `end`; faults show at the fsync. Only full pages: the system
-/// blocks writes to a page that is being written.
+/// Makes the disk begin to write the bytes before `end`; faults show at the fsync. Only full pages are
+/// written, because the system blocks writes to a page that is being written.
 void TemporaryFile::start_disk(std::uint64_t end) {
   const std::uint64_t full = end / kPageBytes * kPageBytes;
   if (full < on_disk_ + kWriteAheadBytes) return;
@@ -110,7 +110,7 @@ bool TemporaryFile::is_this_file(const std::filesystem::path& path) const {
 Fault TemporaryFile::replace_target() {
   if (::rename(path_.c_str(), target_.c_str()) != 0) {
     const int error = errno;
-    // NFS: a rename that was repeated because its answer got lost reports that there is no such file.
+    // On NFS a rename that was repeated because its answer got lost fails with ENOENT.
     if (error != ENOENT || !is_this_file(target_)) return {"rename", error};
   }
   path_.clear();
@@ -119,10 +119,10 @@ Fault TemporaryFile::replace_target() {
 
 Fault TemporaryFile::become_target() {
   const int error = ::link(path_.c_str(), target_.c_str()) == 0 ? 0 : errno;
-  // The file server may have done it although its answer got lost.
+  // The file server may have made the link although its answer got lost.
   if (error != 0 && !is_this_file(target_)) {
     if (error == EEXIST) return {"link", error};
-    // Without hard links (FAT, some FUSE and SMB mounts) the kernel may know another exclusive way.
+    // Without hard links (FAT, some FUSE and SMB mounts) the kernel may have another exclusive way.
     if (::renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, target_.c_str(), RENAME_NOREPLACE) != 0) {
       return {"link", errno == EEXIST ? EEXIST : error};
     }

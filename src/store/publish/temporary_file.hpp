@@ -11,9 +11,9 @@
 
 namespace skyline::store {
 
-/// A file under a temporary name in the folder of its target, NAME.tmp.<host>.<pid>.<n>. Removed by the
-/// destructor unless it became the target. The order is: create, write, sync, then replace_target or
-/// become_target. After a fault begin again with another object: a system that could not make bytes durable
+/// A file with a temporary name in the folder of its target, NAME.tmp.<host>.<pid>.<n>. The destructor
+/// removes it unless it became the target. The order of calls is create, write, sync, then replace_target or
+/// become_target. After a fault, begin again with another object: a system that could not make bytes durable
 /// may have dropped them.
 class TemporaryFile {
  public:
@@ -24,23 +24,23 @@ class TemporaryFile {
 
   /// Creates the file. @throws UserError if its folder is missing
   Fault create();
-  /// Writes the pieces one after the other, from `offset` on.
+  /// Writes the pieces one after the other, starting at `offset`.
   Fault write(const FilePieces& pieces, std::uint64_t offset);
   /// Makes the file durable and closes it.
   Fault sync();
-  /// All of the above: a file of these bytes.
+  /// Creates, writes and syncs a file of these bytes.
   Fault make(const FilePieces& pieces);
   /// Takes the target's name, whether the target exists or not.
   Fault replace_target();
   /// Takes the target's name if nothing has it yet; else returns EEXIST and changes nothing.
   Fault become_target();
-  /// Whether the file has the target's name, though perhaps not durably.
+  /// Returns whether the file has the target's name, though perhaps not durably.
   bool has_become_target() const { return path_.empty(); }
-  /// Time of writing, by the clock of the file system.
+  /// Returns the time of writing by the clock of the file system.
   timespec written_at() const { return status_.st_mtim; }
 
  private:
-  /// At least a page of any system. The first page, with the seal, is written last.
+  /// At least one page on any system. The first page, with the seal, is written last.
   static constexpr std::uint64_t kPageBytes = std::uint64_t{1} << 16;
 
   bool is_this_file(const std::filesystem::path& path) const;
@@ -50,7 +50,7 @@ class TemporaryFile {
   std::filesystem::path target_;
   std::filesystem::path path_;
   FileDescriptor file_;
-  std::uint64_t on_disk_ = kPageBytes;  // the disk has begun to write up to here, except the first page
+  std::uint64_t on_disk_ = kPageBytes;  // the disk writes the bytes up to here, except the first page
   struct stat status_ {};
 };
 
