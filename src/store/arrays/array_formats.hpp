@@ -9,17 +9,17 @@
 
 namespace skyline::store {
 
-/// Reads a file that is plain or gzip from its start to its end.
+/// Reads a plain or gzip file from its start to its end.
 class PlainOrGzipStream final : public ArrayStream {
  public:
-  /// @throws UserError, FaultError
+  /// Opens the file. @throws UserError, FaultError
   explicit PlainOrGzipStream(const std::filesystem::path& path);
   ~PlainOrGzipStream() override { gzclose_r(file_); }
   PlainOrGzipStream(const PlainOrGzipStream&) = delete;
   PlainOrGzipStream& operator=(const PlainOrGzipStream&) = delete;
 
   void read(std::span<std::byte> bytes) override;
-  /// Up to so many bytes; fewer at the end of the file.
+  /// Returns up to `most` bytes, fewer only at the end of the file.
   std::string read_some(std::size_t most);
 
  private:
@@ -29,22 +29,22 @@ class PlainOrGzipStream final : public ArrayStream {
   gzFile file_ = nullptr;
 };
 
-/// What an array's header says.
+/// The facts in the header of an array.
 struct ArrayHeader {
   ElementType type;
   std::vector<std::int64_t> dims;
 };
-/// Reads the header of an npy file (versions 1 to 3) from a stream. Nothing of it is evaluated.
+/// Reads the header of an npy file (versions 1 to 3) from a stream. Nothing in it is evaluated as code.
 /// @throws UserError, without the file's name
 ArrayHeader read_npy_header(ArrayStream& stream);
-/// Reads that of an IDX file.
+/// Reads the header of an IDX file. @throws UserError, without the file's name
 ArrayHeader read_idx_header(ArrayStream& stream);
-/// @throws UserError unless there are 1 to 4 dimensions above 0 of a bounded product
+/// Checks that there are 1 to 4 dimensions above 0 with a bounded product. @throws UserError
 void check_dims(const std::vector<std::int64_t>& dims);
 
 std::vector<SourceArray> list_npz(const std::filesystem::path& file);
 std::vector<SourceArray> list_hdf5(const std::filesystem::path& file);
-/// Arrays "x" and "y", or "x" alone if no column has labels.
+/// Returns the arrays "x" and "y", or only "x" if no column has labels.
 std::vector<SourceArray> list_csv(const std::filesystem::path& file, const CsvOptions& options);
 
 }  // namespace skyline::store

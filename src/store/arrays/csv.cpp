@@ -22,7 +22,7 @@ constexpr std::size_t kMostLineBytes = std::size_t{1} << 24;
 constexpr std::size_t kMostColumns = std::size_t{1} << 20;
 constexpr std::size_t kMostWordBytes = 255;
 constexpr std::size_t kMostClasses = std::size_t{1} << 16;
-constexpr std::size_t kMostRows = std::size_t{1} << 28;  // a packed file of some megabytes may have them all
+constexpr std::size_t kMostRows = std::size_t{1} << 28;  // a packed file of some megabytes may have more
 
 std::optional<double> number_in(std::string_view text) {
   if (text.starts_with('+')) text.remove_prefix(1);
@@ -37,7 +37,7 @@ class CsvReader {
  public:
   explicit CsvReader(const std::filesystem::path& path) : path_(path), stream_(path) {}
 
-  /// False at the end of the file.
+  /// Reads the next row. Returns false at the end of the file.
   bool read_row() {
     do {
       if (!read_line()) return false;
@@ -47,7 +47,7 @@ class CsvReader {
     return true;
   }
   const std::vector<std::string>& fields() const { return fields_; }
-  /// "set.csv:12: "
+  /// Returns e.g. "set.csv:12: ".
   std::string place() const { return path_.string() + ":" + std::to_string(number_) + ": "; }
   [[noreturn]] void fail(const std::string& message) const { throw UserError(place() + message); }
 
@@ -67,7 +67,7 @@ class CsvReader {
     line_ = text_.substr(begin_, end - begin_);
     if (line_.ends_with('\r')) line_.pop_back();
     begin_ = end + 1;
-    if (++number_ == 1 && line_.starts_with("\xef\xbb\xbf")) line_.erase(0, 3);  // a byte-order mark
+    if (++number_ == 1 && line_.starts_with("\xef\xbb\xbf")) line_.erase(0, 3);  // skips a byte-order mark
     return true;
   }
   static char separator_of(const std::string& line) {
@@ -81,7 +81,7 @@ class CsvReader {
     bool quoted = false;
     for (std::size_t i = 0; i < line_.size(); ++i) {
       const char letter = line_[i];
-      if (quoted && line_.compare(i, 2, "\"\"") == 0) {  // one that is meant
+      if (quoted && line_.compare(i, 2, "\"\"") == 0) {  // two quotes mean one
         fields_.back() += line_[i++];
       } else if (letter == '"') {
         quoted = !quoted;
@@ -102,38 +102,38 @@ class CsvReader {
 
   std::filesystem::path path_;
   PlainOrGzipStream stream_;
-  std::string text_;  // what was read and not yet split into lines
+  std::string text_;  // bytes that are not yet split into lines
   std::size_t begin_ = 0;
   std::string line_;
-  std::size_t number_ = 0;  // of the line, from 1
+  std::size_t number_ = 0;  // number of the line, from 1
   char separator_ = '\0';
   std::vector<std::string> fields_;
 };
 
 /// The column of labels.
 struct CsvLabels {
-  bool are_words = false;             // not all of them are numbers
-  bool whole = true;                  // they are whole numbers
-  std::vector<double> numbers;        // of each row
-  std::vector<std::string> words;     // the different ones
-  std::vector<std::uint32_t> places;  // of each row among the words
+  bool are_words = false;             // some of them are not numbers
+  bool whole = true;                  // all of them are whole numbers
+  std::vector<double> numbers;        // number in each row
+  std::vector<std::string> words;     // the different words
+  std::vector<std::uint32_t> places;  // index into the words for each row
   std::unordered_map<std::string, std::uint32_t> known = {};
 };
 
-/// What a first reading of the file tells.
+/// The result of the first reading of the file.
 struct CsvLayout {
-  bool has_names = false;       // its first row
-  bool counts_columns = false;  // by these
+  bool has_names = false;       // the first row has names
+  bool counts_columns = false;  // the names are numbers
   std::size_t columns = 0;
-  std::size_t label = 0;  // the column; `columns`: there is none
+  std::size_t label = 0;  // the column with labels; equal to `columns` if there is none
   std::size_t rows = 0;
   bool bytes = true;  // all features are whole numbers from 0 to 255
 
   bool has_label() const { return label < columns; }
 };
 
-/// Whether a first row counts its columns, as pandas does where they have no names: 0, 1, 2, ..., and the
-/// name of the labels perhaps. Of two columns it may as well be a sample.
+/// Returns whether a first row numbers its columns, as pandas does without names: 0, 1, 2, ..., and perhaps
+/// the name of the labels. With two columns it could also be a sample.
 bool counts_columns(const std::vector<std::string>& fields) {
   std::size_t numbers = 0;
   for (const std::string& field : fields) {
@@ -177,7 +177,7 @@ void add_word(const CsvReader& reader, const std::string& word, CsvLabels& label
   labels.places.push_back(place->second);
 }
 
-/// @return  false if it is the first label that is no number
+/// Returns false at the first label that is not a number.
 bool add_label(const CsvReader& reader, const CsvLayout& layout, CsvLabels& labels) {
   const std::string& label = reader.fields()[layout.label];
   if (label.empty()) reader.fail("column " + std::to_string(layout.label + 1) + ": the label is missing");
@@ -195,7 +195,7 @@ bool add_label(const CsvReader& reader, const CsvLayout& layout, CsvLabels& labe
   return true;
 }
 
-/// @return  as add_label
+/// Returns false as add_label does.
 bool read_csv_row(const CsvReader& reader, CsvLayout& layout, CsvLabels& labels) {
   if (reader.fields().size() != layout.columns) {
     reader.fail("expected " + counted(layout.columns, "column") + ", got " +
@@ -210,7 +210,7 @@ bool read_csv_row(const CsvReader& reader, CsvLayout& layout, CsvLabels& labels)
   return !layout.has_label() || add_label(reader, layout, labels);
 }
 
-/// @return  nothing if a label is the first that is no number
+/// Returns nullopt at the first label that is not a number.
 std::optional<CsvLayout> read_csv_layout(const std::filesystem::path& file, const CsvOptions& options,
                                          CsvLabels& labels) {
   CsvReader reader(file);
@@ -231,7 +231,7 @@ std::optional<CsvLayout> read_csv_layout(const std::filesystem::path& file, cons
   return layout;
 }
 
-/// The features, read once more.
+/// The features, which are read a second time.
 class CsvFeatures final : public ArrayStream {
  public:
   CsvFeatures(const std::filesystem::path& file, CsvLayout layout)
@@ -261,7 +261,7 @@ class CsvFeatures final : public ArrayStream {
   CsvLayout layout_;
 };
 
-/// An array that is in memory already.
+/// An array in memory.
 template <typename Value>
 class MemoryStream final : public ArrayStream {
  public:
@@ -285,7 +285,8 @@ void open_from_memory(SourceArray& array, ElementType::Kind kind, std::vector<Va
   array.open = [shared] { return std::make_unique<MemoryStream<Value>>(shared); };
 }
 
-/// By a word of the file's name: "digits_test.csv", "testing.csv", "MnistTest.csv", "val.csv".
+/// Returns the part that a word of the file's name states: "digits_test.csv", "testing.csv", "MnistTest.csv",
+/// "val.csv".
 std::string part_in(const std::filesystem::path& file) {
   static const std::set<std::string, std::less<>> kOthers{"contest", "fastest", "greatest", "latest"};
   const std::string name = lower_case(file.filename().string());
@@ -308,7 +309,7 @@ std::string part_in(const std::filesystem::path& file) {
 std::vector<SourceArray> list_csv(const std::filesystem::path& file, const CsvOptions& options) {
   CsvLabels labels;
   std::optional<CsvLayout> layout = read_csv_layout(file, options, labels);
-  if (!layout) {  // once more, since text takes more memory than numbers
+  if (!layout) {  // reads again as text, which takes more memory than numbers
     labels = {};
     labels.are_words = true;
     layout = read_csv_layout(file, options, labels).value();

@@ -26,7 +26,8 @@ std::vector<std::string> dataset_names(const Hdf5File& file, const std::filesyst
   return names;
 }
 
-/// The type in memory, of this machine's order; nothing for what is no number.
+/// Returns the type of the elements in memory, in this machine's byte order, or nullopt if they are not
+/// numbers.
 std::optional<ElementType> element_type(const Hdf5Dataset& array) {
   const Hdf5Type type(H5Dget_type(array.get()));
   const std::size_t bytes = H5Tget_size(type.get());
@@ -37,14 +38,14 @@ std::optional<ElementType> element_type(const Hdf5Dataset& array) {
       return ElementType{H5Tget_sign(type.get()) == H5T_SGN_NONE ? Kind::kUnsigned : Kind::kSigned, bytes};
     case H5T_FLOAT:
       return ElementType{Kind::kFloat, bytes <= 4 ? std::size_t{4} : std::size_t{8}};
-    case H5T_ENUM:  // h5py's booleans
+    case H5T_ENUM:  // h5py writes booleans as an enumeration
       return bytes == 1 ? std::optional(ElementType{}) : std::nullopt;
     default:
       return std::nullopt;
   }
 }
 
-/// @param own_type  of the array in its file
+/// @param own_type  type of the array in its file
 hid_t memory_type(const ElementType& type, hid_t own_type) {
   if (H5Tget_class(own_type) == H5T_ENUM) return own_type;
   if (type.kind == ElementType::Kind::kFloat) return type.bytes == 4 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE;
@@ -66,7 +67,7 @@ class Hdf5ArrayStream final : public ArrayStream {
   Hdf5ArrayStream(const std::filesystem::path& path, const std::string& name, const ElementType& type)
       : path_(path), file_(open_hdf5_file(path)) {
     const Hdf5PropertyList access(check_read(H5Pcreate(H5P_DATASET_ACCESS), path));
-    constexpr std::size_t kCacheBytes = std::size_t{1} << 26;  // rows of one chunk come in several reads
+    constexpr std::size_t kCacheBytes = std::size_t{1} << 26;  // rows of one chunk are read in several calls
     H5Pset_chunk_cache(access.get(), H5D_CHUNK_CACHE_NSLOTS_DEFAULT, kCacheBytes, 1);
     array_ = Hdf5Dataset(check_read(H5Dopen2(file_.get(), name.c_str(), access.get()), path));
     own_type_ = Hdf5Type(check_read(H5Dget_type(array_.get()), path));
@@ -103,7 +104,8 @@ class Hdf5ArrayStream final : public ArrayStream {
   hsize_t next_ = 0;
 };
 
-/// A chunk is held in memory as a whole. @throws UserError, without the file's name
+/// Checks the storage, because a chunk is held in memory as a whole. @throws UserError, without the file's
+/// name
 void check_storage(const Hdf5Dataset& array, const std::filesystem::path& path) {
   const Hdf5PropertyList creation(check_read(H5Dget_create_plist(array.get()), path));
   const H5D_layout_t layout = H5Pget_layout(creation.get());

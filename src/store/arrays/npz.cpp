@@ -38,7 +38,7 @@ class ZipFile {
     }
     return entries;
   }
-  /// Goes to an entry, to read it from its start. @return  its bytes, unpacked
+  /// Goes to the start of an entry. Returns its unpacked size in bytes.
   std::uint64_t go_to(const std::string& name) const {
     constexpr int kCaseMatters = 1;
     if (unzLocateFile(file_, name.c_str(), kCaseMatters) != UNZ_OK || unzOpenCurrentFile(file_) != UNZ_OK) {
@@ -54,7 +54,7 @@ class ZipFile {
       bytes = bytes.subspan(static_cast<std::size_t>(count));
     }
   }
-  /// After its last byte.
+  /// Checks the entry's checksum; called after its last byte.
   void check_sum() const {
     if (unzCloseCurrentFile(file_) != UNZ_OK) fail("damaged: a checksum does not match");
   }
@@ -91,7 +91,7 @@ class ZipStream final : public ArrayStream {
 
  private:
   ZipFile file_;
-  std::uint64_t left_;  // bytes of the entry
+  std::uint64_t left_;  // bytes of the entry that are not read yet
 };
 
 SourceArray array_of(const std::filesystem::path& file, const std::string& entry) {

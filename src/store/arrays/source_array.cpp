@@ -18,7 +18,7 @@ namespace {
 
 using Kind = ElementType::Kind;
 
-/// Stands for the 16-bit float, which C++20 does not have.
+/// Represents the 16-bit float, which C++20 does not have.
 struct Half {
   std::uint16_t bits;
   explicit operator float() const {
@@ -65,7 +65,7 @@ void convert_integers(const ElementType& type, std::span<const std::byte> bytes,
   }
 }
 
-/// The name of an array in a file without names: "x_train" of "x_train.npy.gz".
+/// Returns the name of an array in a file without names: "x_train" for "x_train.npy.gz".
 std::string name_of(const std::filesystem::path& file) {
   std::filesystem::path name = file.filename();
   if (name.extension() == ".gz") name = name.stem();
@@ -160,7 +160,7 @@ PlainOrGzipStream::PlainOrGzipStream(const std::filesystem::path& path) : path_(
 std::size_t PlainOrGzipStream::read_at_most(std::span<std::byte> bytes) {
   const int count = gzread(file_, bytes.data(), static_cast<unsigned>(bytes.size()));
   int problem = Z_OK;
-  gzerror(file_, &problem);  // tells of a file that ends too early, too
+  gzerror(file_, &problem);  // also reports a file that ends too early
   if (count < 0 || problem != Z_OK) throw UserError(path_.string() + ": damaged or truncated gzip file");
   return static_cast<std::size_t>(count);
 }

@@ -17,7 +17,7 @@
 namespace skyline::store {
 namespace {
 
-constexpr std::string_view kPrefix = "events.out.tfevents.";  // by which readers recognize event files
+constexpr std::string_view kPrefix = "events.out.tfevents.";  // readers recognize event files by this
 constexpr std::string_view kSuffix = ".skyline";
 
 // Field numbers of event.proto and summary.proto.
@@ -32,8 +32,8 @@ constexpr std::uint32_t kSimpleValue = 2;
 constexpr std::uint32_t kSessionStatus = 1;
 constexpr std::int64_t kSessionStart = 1;
 
-/// Masks a checksum like TensorFlow (rotated, with an offset), so that checksums of data with checksums are
-/// not trivial.
+/// Masks a checksum as TensorFlow does (rotated, with an offset), so that checksums of data with checksums
+/// are not trivial.
 std::uint32_t masked_crc(std::string_view bytes) {
   constexpr std::uint32_t kMove = 0xA282EAD8;
   return std::rotr(crc32c(bytes), 15) + kMove;
@@ -48,7 +48,7 @@ std::string framed(const ProtobufWriter& event) {
   return record;
 }
 
-/// The file's name, with at least ten digits of time, so that names sort by time.
+/// Returns the file's name, with at least ten digits of time, so that names sort by time.
 std::string file_name(double begun_s) {
   char seconds[24];
   std::snprintf(seconds, sizeof seconds, "%010" PRId64, static_cast<std::int64_t>(begun_s));

@@ -7,12 +7,12 @@ namespace {
 
 using namespace std::literals;
 
-/// Numbers of the TIFF structure that EXIF is, in its own order of bytes.
+/// Reads numbers of EXIF's TIFF structure, which states its own byte order.
 class TiffNumbers {
  public:
   explicit TiffNumbers(std::string_view tiff) : tiff_(tiff), little_(tiff.starts_with("II*\0"sv)) {}
   bool is_tiff() const { return little_ || tiff_.starts_with("MM\0*"sv); }
-  /// @param bytes  2 or 4. @return  0 behind the end
+  /// Returns the number, or 0 after the end. @param bytes  2 or 4
   std::size_t at(std::size_t place, std::size_t bytes) const {
     if (place > tiff_.size() || bytes > tiff_.size() - place) return 0;
     std::size_t value = 0;

@@ -15,7 +15,7 @@ using namespace std::literals;
 
 struct ImageFormat {
   std::string_view magic;
-  std::size_t place;  // of the magic
+  std::size_t place;  // place of the magic number
   ReadHeader header;
   Decode decode;
 };
@@ -54,7 +54,8 @@ std::optional<ImageHeader> checked_header(std::string_view start) {
 
 Image grey(Image image) {
   if (image.channels == 1) return image;
-  constexpr std::array<std::uint32_t, 3> kWeights{19595, 38470, 7471};  // of 2^16, by ITU-R 601
+  // weights in units of 2^-16, from ITU-R 601
+  constexpr std::array<std::uint32_t, 3> kWeights{19595, 38470, 7471};
   std::vector<std::uint8_t> pixels(image.height * image.width);
   for (std::size_t i = 0; i < pixels.size(); ++i) {
     std::uint32_t sum = 1U << 15U;

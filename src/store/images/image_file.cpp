@@ -10,10 +10,10 @@
 namespace skyline::store {
 namespace {
 
-/// Enough for the header of most images; a JPEG may have profiles and thumbnails before it.
+/// Contains the header of most images; a JPEG may have profiles and thumbnails before it.
 constexpr std::size_t kStartBytes = std::size_t{1} << 16;
 
-/// The first `most` bytes of a file. @throws UserError, FaultError
+/// Reads the first `most` bytes of a file. @throws UserError, FaultError
 std::string read_start(const std::filesystem::path& path, std::size_t most) {
   struct stat status {};
   const FileDescriptor file = open_regular_file(path, status);

@@ -18,7 +18,7 @@ bool is_folder(const fs::path& path) {
   return fs::is_directory(path, ignored);
 }
 
-/// Entries that are not hidden, ordered by name.
+/// Returns the entries that are not hidden, ordered by name.
 std::vector<fs::path> sorted_entries(const fs::path& folder) {
   std::vector<fs::path> paths = list_folder(folder);
   std::erase_if(paths, [](const fs::path& path) { return path.filename().string().starts_with('.'); });
@@ -26,8 +26,8 @@ std::vector<fs::path> sorted_entries(const fs::path& folder) {
   return paths;
 }
 
-/// The first of these folders below `folder` that holds folders; empty if there is none. One that holds
-/// images alone is a class of this name.
+/// Returns the first of these folders below `folder` that contains folders, or an empty path. One that
+/// contains only images is a class of this name.
 fs::path part_folder(const fs::path& folder, std::initializer_list<const char*> names) {
   for (const char* name : names) {
     if (is_folder(folder / name) && std::ranges::any_of(sorted_entries(folder / name), is_folder)) {
@@ -37,7 +37,8 @@ fs::path part_folder(const fs::path& folder, std::initializer_list<const char*> 
   return {};
 }
 
-/// Files below a folder. A link to a folder counts as a file, which will be refused: it could lead around.
+/// Collects the files below a folder. A link to a folder counts as a file, which will be refused, because
+/// links could form a circle.
 void collect_files(const fs::path& folder, const std::string& prefix, std::vector<std::string>& names) {
   for (const fs::path& path : sorted_entries(folder)) {
     const std::string name = prefix + path.filename().string();

@@ -15,28 +15,29 @@
 namespace skyline::store {
 
 /// The files in the class folders of a folder, or of `train`, `val` and `test` below it: by part, then class,
-/// then name. Files in folders below a class folder are of that class. Hidden ones do not count. Takes some
-/// 40 bytes of memory per file.
+/// then name. Files in folders below a class folder belong to that class. Hidden files are left out. Takes
+/// some 40 bytes of memory per file.
 class ImageFolder {
  public:
-  /// @throws UserError: fewer than two classes, a class of `val` or `test` that `train` has not
+  /// Lists the files of a folder.
+  /// @throws UserError for fewer than two classes, or a class of `val` or `test` that `train` does not have
   explicit ImageFolder(const std::filesystem::path& folder);
-  /// Without classes: images, and all files below folders.
+  /// Lists image files, and all files below folders, without classes.
   explicit ImageFolder(const std::vector<std::filesystem::path>& paths);
 
   const std::vector<std::string>& class_names() const { return class_names_; }
   std::size_t size() const { return ends_.size(); }
   std::filesystem::path path(std::size_t file) const;
   std::int32_t label(std::size_t file) const { return group_of(file).label; }
-  /// Whether the folder itself says so.
+  /// Returns whether the folder itself has this part.
   bool has_part(Part part) const;
 
   void leave_out(std::size_t file) { parts_[file] = kLeftOut; }
-  /// Draws parts for the files of the training set that are not left out.
+  /// Draws a part for each file of the training set that is not left out.
   void draw(const PartShares& shares);
-  /// The files of a part, in order.
+  /// Returns the files of a part, in order.
   std::vector<std::uint32_t> files_of(Part part) const;
-  /// @throws UserError naming a class without a file to train on
+  /// Checks that each class has a file for training. @throws UserError with the class that has none
   void check_classes() const;
 
  private:
@@ -46,7 +47,7 @@ class ImageFolder {
     std::filesystem::path folder;
     Part part;
     std::int32_t label;
-    std::size_t begin;  // its first file
+    std::size_t begin;  // index of its first file
   };
 
   void add_part(const std::filesystem::path& folder, Part part);
@@ -56,8 +57,8 @@ class ImageFolder {
 
   std::vector<std::string> class_names_;
   std::vector<Group> groups_;
-  std::string names_;              // of all files, one after the other, below their groups' folders
-  std::vector<std::size_t> ends_;  // of each file's name
+  std::string names_;              // names of all files below their groups' folders, one after the other
+  std::vector<std::size_t> ends_;  // end of each file's name
   std::vector<std::uint8_t> parts_;
 };
 

@@ -4,16 +4,16 @@
 
 namespace skyline::store {
 
-/// What the header of a file says.
+/// The facts in the header of an image file.
 struct ImageHeader {
-  space::Shape shape;   // of the pixels as they are stored
-  int orientation = 1;  // how EXIF says that they are shown: 1 as they are, up to 8 mirrored or turned
+  space::Shape shape;   // shape of the pixels as they are stored
+  int orientation = 1;  // EXIF's orientation: 1 is as stored, up to 8 mirrored or turned
 };
 
-/// Reads the header of a file that begins with `start`; nothing if `start` ends before it.
-/// @throws UserError
+/// Reads the header of a file that begins with `start`. Returns nullopt if `start` ends before it. @throws
+/// UserError
 using ReadHeader = std::optional<ImageHeader> (*)(std::string_view start);
-/// Fills the pixels of an image whose shape is that of the header. @throws UserError
+/// Fills the pixels of an image that has the shape of the header. @throws UserError
 using Decode = void (*)(std::string_view file, Image& image);
 
 std::optional<ImageHeader> png_header(std::string_view start);
@@ -22,16 +22,17 @@ std::optional<ImageHeader> jpeg_header(std::string_view start);
 void decode_jpeg(std::string_view file, Image& image);
 std::optional<ImageHeader> webp_header(std::string_view start);
 void decode_webp(std::string_view file, Image& image);
-/// Binary PGM (P5) and PPM (P6) of one image.
+/// Binary PGM (P5) and PPM (P6) files with one image.
 std::optional<ImageHeader> pnm_header(std::string_view start);
 void decode_pnm(std::string_view file, Image& image);
 
-/// The orientation in the EXIF part of a file, from 1 to 8; 1 if it says none. @param exif  from "Exif" on
+/// Returns the orientation in the EXIF part of a file, from 1 to 8, or 1 if there is none.
+/// @param exif  the part from "Exif" on
 int exif_orientation(std::string_view exif);
-/// The image as it is shown.
+/// Returns the image as it is shown.
 Image turned(Image image, int orientation);
 
-/// A big-endian number of `bytes` bytes.
+/// Returns a big-endian number of `bytes` bytes.
 inline std::int64_t big_endian(std::string_view text, std::size_t place, std::size_t bytes) {
   std::int64_t value = 0;
   for (std::size_t i = 0; i < bytes; ++i) value = value << 8 | static_cast<std::uint8_t>(text[place + i]);

@@ -13,10 +13,11 @@
 namespace skyline::store {
 namespace {
 
-constexpr int kMostScans = 500;  // of a progressive image: each takes the time of a whole one
+constexpr int kMostScans = 500;  // scans of a progressive image, each of which takes the time of a whole
+                                 // image
 
 extern "C" {
-/// What one decoding needs, outside the frames that a longjmp leaves.
+/// The state of one decoding, outside the frames that a longjmp leaves.
 struct JpegReading {
   jpeg_decompress_struct info{};
   jpeg_error_mgr errors{};
@@ -96,7 +97,7 @@ std::optional<ImageHeader> jpeg_header(std::string_view start) {
   for (std::size_t place = 2; place + 9 < start.size();) {
     if (start[place] != '\xff') throw UserError("damaged JPEG: no marker where one is expected");
     const auto marker = static_cast<std::uint8_t>(start[place + 1]);
-    if (marker == 0xff) {  // filler
+    if (marker == 0xff) {  // fill bytes
       ++place;
       continue;
     }

@@ -10,11 +10,11 @@
 namespace skyline::store {
 namespace {
 
-constexpr std::size_t kHeaderEnd = 26;                 // of the signature and of IHDR up to the colour type
-constexpr png_alloc_size_t kMostChunkBytes = 1 << 23;  // of texts and profiles, unpacked
+constexpr std::size_t kHeaderEnd = 26;  // bytes of the signature and of IHDR up to the colour type
+constexpr png_alloc_size_t kMostChunkBytes = 1 << 23;  // size of unpacked texts and profiles
 
 extern "C" {
-/// What one decoding needs, outside the frames that a longjmp leaves.
+/// The state of one decoding, outside the frames that a longjmp leaves.
 struct PngReading {
   png_structp png = nullptr;
   png_infop info = nullptr;
@@ -38,7 +38,7 @@ static void read_png_bytes(png_structp png, png_bytep bytes, std::size_t count) 
 static void ignore_png_warning(png_structp /*png*/, png_const_charp /*message*/) {}
 }
 
-/// Frees what libpng holds however the decoding is left.
+/// Frees the memory of libpng, whichever way the decoding ends.
 struct PngOwner : PngReading {
   PngOwner() {
     png = png_create_read_struct(PNG_LIBPNG_VER_STRING, static_cast<PngReading*>(this), end_png,
@@ -51,7 +51,7 @@ struct PngOwner : PngReading {
   PngOwner& operator=(const PngOwner&) = delete;
 };
 
-/// The values as they are stored, whatever the file says about gamma: 8 bits, grey or RGB.
+/// Reads the values as they are stored, whatever the file says about gamma: 8 bits, grey or RGB.
 bool read_png(PngReading& reading, Image& image) {
   png_structp png = reading.png;
   if (setjmp(png_jmpbuf(png)) != 0) return false;

@@ -8,22 +8,23 @@ namespace {
 
 constexpr int kWeightBits = 22;
 
-/// The pixels of a line that one pixel of the result is made of, and their weights.
+/// The pixels of a line from which one pixel of the result is computed, and their weights.
 struct Support {
   std::size_t first = 0;
-  std::vector<std::int32_t> weights;  // times 2^kWeightBits
+  std::vector<std::int32_t> weights;  // weights times 2^kWeightBits
 };
 
-/// A part of a line that is scaled.
+/// A part of a scaled line.
 struct Window {
-  std::size_t scaled = 0;  // pixels of the whole line
+  std::size_t scaled = 0;  // length of the whole scaled line
   std::size_t first = 0;
   std::size_t count = 0;
 
   bool is_all_of(std::size_t pixels) const { return scaled == pixels && count == pixels; }
 };
 
-/// Of the pixels of the window alone: the line may be thousands of times as long.
+/// Computes the filter only for pixels inside the window, because the full line may be thousands of times
+/// longer.
 std::vector<Support> supports_of(std::size_t in, const Window& window) {
   const double scale = static_cast<double>(in) / static_cast<double>(window.scaled);
   const double radius = std::max(scale, 1.0);
@@ -48,7 +49,7 @@ std::vector<Support> supports_of(std::size_t in, const Window& window) {
   return supports;
 }
 
-/// @param step  from one value to the next in the direction of the support
+/// @param step  distance between two values in the direction of the filter
 std::uint8_t blend(const std::uint8_t* line, std::size_t step, const Support& support) {
   std::int32_t sum = 1 << (kWeightBits - 1);
   const std::uint8_t* from = line + support.first * step;
@@ -86,7 +87,7 @@ Image scaled(const Image& image, const Window& rows, const Window& columns) {
   return rows.is_all_of(image.height) ? result : with_height(result, rows);
 }
 
-/// Half of a number, rounded as Python's `round` does: to the even one of two.
+/// Halves a number and rounds as Python's `round` does: a half goes to the even number.
 std::size_t half(std::size_t number) {
   const std::size_t whole = number / 2;
   return whole + (number % 2 == 1 && whole % 2 == 1 ? 1 : 0);
@@ -100,7 +101,7 @@ Window middle(std::size_t scaled, std::size_t count) {
 
 Image resized(const Image& image, std::size_t height, std::size_t width, Fit fit) {
   if (fit == Fit::kResize) return scaled(image, {height, 0, height}, {width, 0, width});
-  // As torchvision's Resize and CenterCrop do for a square: one side fits, the other is cut.
+  // One side fits and the other is cut, as in torchvision's Resize and CenterCrop for a square.
   const bool width_fits = image.width * height <= image.height * width;
   const std::size_t scaled_height = width_fits ? image.height * width / image.width : height;
   const std::size_t scaled_width = width_fits ? width : image.width * height / image.height;

@@ -13,7 +13,7 @@ const std::uint8_t* webp_bytes(std::string_view file) {
 
 }  // namespace
 
-/// Always colour: the format has no grey.
+/// Reads the header. The format has no grey, so it always states colour.
 std::optional<ImageHeader> webp_header(std::string_view start) {
   WebPBitstreamFeatures features{};
   const VP8StatusCode status = WebPGetFeatures(webp_bytes(start), start.size(), &features);

@@ -9,10 +9,10 @@
 
 namespace skyline::store {
 
-/// What the dimensions of an array of samples are.
+/// The meaning of the dimensions of an array of samples.
 enum class Layout { kByRank, kChw, kHwc, kHw, kChannelsLength, kLengthChannels, kFeatures };
 
-/// What `skyline prep arrays` is told.
+/// The options of `skyline prep arrays`.
 struct ArrayOptions {
   std::string x_train;
   std::string y_train;

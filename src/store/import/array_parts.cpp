@@ -21,7 +21,8 @@ class ArrayCatalogue {
       for (SourceArray& array : list_arrays(path, csv)) arrays_.push_back(std::move(array));
     }
   }
-  /// @param told  by the user; empty: the first of `names` that there is
+  /// Finds an array by name.
+  /// @param told  the user's name for it; if empty, the first of `names` that exists is taken
   const SourceArray* find(const std::string& told, const std::vector<std::string>& names) const {
     for (const std::string& name : told.empty() ? names : std::vector{told}) {
       const SourceArray* const found = find_named(name, told.empty());
@@ -61,7 +62,7 @@ class ArrayCatalogue {
   std::vector<SourceArray> arrays_;
 };
 
-/// @param for_models  what there is will do
+/// @param for_models  accept an incomplete set
 std::vector<PartArrays> named_parts(const ArrayCatalogue& catalogue, const ArrayOptions& options,
                                     bool for_models) {
   const auto* x_val = catalogue.find(options.x_val, kValidationNames);
@@ -84,7 +85,7 @@ std::vector<PartArrays> named_parts(const ArrayCatalogue& catalogue, const Array
   return parts;
 }
 
-/// The samples of each part that there is.
+/// Returns the samples of each part that exists, without targets.
 std::vector<PartArrays> samples_alone(const ArrayCatalogue& catalogue, const ArrayOptions& options) {
   std::vector<PartArrays> parts;
   const auto add = [&](Part part, const SourceArray* x) {

@@ -11,7 +11,7 @@
 namespace skyline::store {
 namespace {
 
-constexpr std::size_t kMostTargets = std::size_t{1} << 28;  // of a part: they are read as a whole
+constexpr std::size_t kMostTargets = std::size_t{1} << 28;  // targets of a part, which are read as a whole
 constexpr std::size_t kMostOutputs = std::size_t{1} << 16;
 
 std::vector<std::byte> read_all(const SourceArray& array) {
@@ -26,7 +26,7 @@ std::vector<float> read_floats(const SourceArray& array) {
   return values;
 }
 
-/// Whole numbers, whatever type they are stored in.
+/// Reads whole numbers of any stored type.
 std::vector<std::int64_t> read_integers(const SourceArray& array) {
   std::vector<std::int64_t> values(array.rows() * array.row_elements());
   if (array.type.kind != ElementType::Kind::kFloat) {
@@ -42,7 +42,7 @@ std::vector<std::int64_t> read_integers(const SourceArray& array) {
   return values;
 }
 
-/// The place of the single 1 of each row.
+/// Returns the position of the single 1 in each row.
 std::vector<std::int64_t> places_of_ones(const SourceArray& array) {
   const std::vector<std::int64_t> values = read_integers(array);
   const std::size_t columns = array.row_elements();
@@ -87,7 +87,7 @@ std::vector<std::string> numbers_as_names(std::size_t count) {
   return names;
 }
 
-/// Words are numbered in their order, whatever the order in which an array has them.
+/// Reads words as classes. They are numbered in alphabetical order, whatever their order in the array.
 TargetSet read_words(std::span<const SourceArray> arrays) {
   TargetSet set{arrays.front().words, {}};
   std::ranges::sort(set.names);
@@ -195,7 +195,7 @@ TargetSet read_targets(std::span<const SourceArray> arrays, std::optional<Target
     if (array.words.empty() != first.words.empty())
       array.fail(std::string("expected ") + (first.words.empty() ? "numbers" : "words") + " as in " +
                  first.label());
-    // A packed file of some kilobytes may claim any number of them.
+    // The limit is needed because a packed file of some kilobytes may claim any number of targets.
     if (array.rows() > kMostTargets / array.row_elements()) {
       array.fail("expected at most " + std::to_string(kMostTargets) + " targets, got " +
                  std::to_string(array.rows()) + " x " + std::to_string(array.row_elements()));

@@ -9,7 +9,7 @@
 
 namespace skyline::store {
 
-// The importers that Skyline brings.
+// The importers that are part of Skyline.
 
 std::shared_ptr<const Importer> images_importer();
 std::shared_ptr<const Importer> arrays_importer();

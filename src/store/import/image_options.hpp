@@ -15,9 +15,9 @@ struct ImageSize {
   std::int64_t width = 0;
 };
 
-/// What `skyline prep images` is told.
+/// The options of `skyline prep images`.
 struct ImageOptions {
-  ImageSize size;  // 0: that of the files
+  ImageSize size;  // 0 means the size of the files
   Fit fit = Fit::kResize;
   std::optional<double> test;
   double validation = 0;

@@ -61,10 +61,10 @@ class ArrayImport {
   bool has_targets_;
   ArrayOptions options_;
   DatasetWriter& writer_;
-  std::vector<PartArrays> parts_;  // in their order
+  std::vector<PartArrays> parts_;  // parts in their order
   bool pixels_;
   SampleLayout layout_;
-  std::vector<ArrayTargets> targets_;  // of each of parts_
+  std::vector<ArrayTargets> targets_;  // targets for each of parts_
   PartShares shares_;
   std::vector<Part> drawn_;  // part of each row of the training array
 };

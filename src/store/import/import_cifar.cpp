@@ -19,12 +19,12 @@ constexpr std::size_t kCifarPixels = std::size_t{3} * 32 * 32;
 /// One of the two binary versions: records of label bytes and pixels.
 struct CifarVersion {
   std::string name;
-  std::string folder;              // that its archive has
+  std::string folder;              // folder in its archive
   std::vector<std::string> train;  // files
   std::string test;
   std::string names;  // file of the class names
   std::size_t classes = 0;
-  std::size_t label_bytes = 0;  // the last of them counts
+  std::size_t label_bytes = 0;  // only the last of them is used
 };
 
 std::vector<std::string> read_class_names(const fs::path& path, std::size_t classes) {

@@ -18,10 +18,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kFilesAtOnce = 64;                    // of a thread
-constexpr std::size_t kBytesAtOnce = std::size_t{1} << 23;  // of their pixels
+constexpr std::size_t kFilesAtOnce = 64;                    // files of a thread
+constexpr std::size_t kBytesAtOnce = std::size_t{1} << 23;  // bytes of their pixels
 
-/// What came of one file: a value, or why there is none.
+/// The result for one file: a value, or the reason why there is none.
 template <typename T>
 struct Attempt {
   std::size_t file = 0;
@@ -64,7 +64,7 @@ class ImageImport {
   std::vector<std::uint8_t> planes_of(std::size_t file) const;
   void skip(std::size_t file, const std::string& problem);
 
-  /// Reads files on all threads and takes what came of them in order.
+  /// Reads files on all threads and handles the results in order.
   template <typename T>
   void for_each_file(std::span<const std::uint32_t> files, std::size_t at_once,
                      const std::function<T(std::size_t file)>& read,
@@ -76,10 +76,10 @@ class ImageImport {
   std::size_t threads_;
   DatasetWriter& writer_;
   ImageFolder folder_;
-  bool as_rgb_;                       // grey images, whether there are others or not
-  bool as_grey_;                      // coloured images
-  space::Shape shape_;                // of the samples
-  std::optional<std::size_t> first_;  // file that can be read
+  bool as_rgb_;                       // makes grey images RGB, even if none is coloured
+  bool as_grey_;                      // makes coloured images grey
+  space::Shape shape_;                // shape of the samples
+  std::optional<std::size_t> first_;  // first file that can be read
   std::size_t num_grey_ = 0;
   std::size_t num_colour_ = 0;
   std::size_t num_skipped_ = 0;
@@ -109,7 +109,7 @@ void ImageImport::for_each_file(std::span<const std::uint32_t> files, std::size_
   });
 }
 
-/// Looks at every file's header: the shape of the set must be known before the first sample is written.
+/// Reads every file's header, because the shape of the set must be known before the first sample is written.
 void ImageImport::survey() {
   std::vector<std::uint32_t> files(folder_.size());
   for (std::size_t i = 0; i < files.size(); ++i) files[i] = static_cast<std::uint32_t>(i);
@@ -149,7 +149,7 @@ void ImageImport::look_at(std::size_t file, const space::Shape& shape) {
 
 void ImageImport::skip(std::size_t file, const std::string& problem) {
   const std::string path = folder_.path(file).string();
-  // Errors of the system name the file themselves.
+  // Errors of the system already name the file.
   const std::string line = problem.find(path) == std::string::npos ? path + ": " + problem : problem;
   if (++num_skipped_ > options_.skip) {
     throw UserError(path_.string() + ": more than " + counted(options_.skip, "file") +
@@ -186,7 +186,7 @@ std::vector<std::uint8_t> ImageImport::planes_of(std::size_t file) const {
   if (!fits) image = resized(image, height, width, options_.fit);
   std::vector<std::uint8_t> planes(static_cast<std::size_t>(shape_.elements()));
   image.copy_planes(planes.data());
-  if (image.channels == 1 && shape_.channels == 3) {  // grey among colours
+  if (image.channels == 1 && shape_.channels == 3) {  // a grey image in a coloured set
     const std::size_t plane = height * width;
     for (const std::size_t copy : {plane, 2 * plane}) std::copy_n(planes.data(), plane, planes.data() + copy);
   }
@@ -218,7 +218,7 @@ void ImageImport::add(Part part) {
       });
 }
 
-/// Again, since some of the files may have turned out to be damaged.
+/// Counts again, since some of the files may have been damaged.
 void ImageImport::check_counts() const {
   if (num_skipped_ > 0) log::warning(counted(num_skipped_, "file") + " left out");
   folder_.check_classes();

@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint32_t kImagesMagic = 0x00000803;
 constexpr std::uint32_t kLabelsMagic = 0x00000801;
 constexpr int kMnistClasses = 10;
-/// More values than any real file has; its product with another 32-bit size still fits.
+/// No real file has so many values, and the product with another 32-bit size still fits.
 constexpr std::size_t kLargestCount = std::size_t{1} << 31;
 
 std::string hex(std::uint32_t value) {
@@ -37,7 +37,7 @@ std::size_t idx_header_bytes(std::uint32_t magic) {
   return kIdxWordBytes * (1 + (magic & 0xff));
 }
 
-/// @param header  of whole IDX headers
+/// @param header  whole IDX headers
 std::size_t idx_bytes(std::string_view header, std::uint32_t magic) {
   std::size_t values = 1;
   for (std::size_t i = 1; i <= (magic & 0xff); ++i)
@@ -45,7 +45,7 @@ std::size_t idx_bytes(std::string_view header, std::uint32_t magic) {
   return idx_header_bytes(magic) + values;
 }
 
-/// An IDX file of bytes: magic, then each dimension as a big-endian 32-bit number, then the values.
+/// An IDX file of bytes: a magic number, then each dimension as a big-endian 32-bit number, then the values.
 class IdxFile {
  public:
   IdxFile(const std::filesystem::path& path, std::uint32_t magic)
@@ -88,7 +88,7 @@ class IdxFile {
   std::vector<std::int64_t> dims_;
 };
 
-/// Published with a hyphen or with a dot before "idx".
+/// Finds the file with a hyphen or with a dot before "idx"; both are published.
 IdxFile find_idx(const std::filesystem::path& folder, const std::string& what, const std::string& kind,
                  std::uint32_t magic) {
   return {find_plain_or_gzip(folder, {what + "-" + kind, what + "." + kind}), magic};

@@ -9,7 +9,7 @@
 namespace skyline::store {
 namespace {
 
-/// Path of the shipped digits in the tree of the program: an installed one, or that of the build.
+/// Returns the path of the shipped digits in the tree of the program, which is installed or a build.
 std::filesystem::path shipped_digits() {
   std::error_code failure;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", failure);
@@ -23,7 +23,7 @@ DatasetContents import_given_or_shipped_digits(const std::filesystem::path& file
   return import_digits(file.empty() ? shipped_digits() : file);
 }
 
-/// A set that is small enough to be held in memory.
+/// A set that is small enough for memory.
 class KnownSet final : public Importer {
  public:
   using Read = DatasetContents (*)(const std::filesystem::path& source);

@@ -6,7 +6,7 @@
 
 namespace skyline::store {
 
-// Published data sets, from the files that they are published as, which the user has.
+// Published data sets, read from the published files, which the user provides.
 // @throws UserError naming file, expected and found (wrong IDX magic, truncated file, labels out of range)
 
 /// Four IDX files, with or without .gz.

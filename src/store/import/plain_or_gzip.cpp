@@ -15,9 +15,9 @@ namespace skyline::store {
 namespace {
 
 constexpr std::string_view kGzipMagic = "\x1f\x8b";
-constexpr std::size_t kGzipStartBytes = 4096;  // that a caller is shown
+constexpr std::size_t kGzipStartBytes = 4096;  // bytes from which a caller finds the size
 
-/// Ends the stream however the function that made it is left.
+/// Ends the stream, whichever way its function is left.
 struct InflateStream {
   z_stream stream{};
   InflateStream() {
@@ -29,7 +29,7 @@ struct InflateStream {
   InflateStream& operator=(const InflateStream&) = delete;
 };
 
-/// At most one byte more than `most_bytes` allows: a few kilobytes may unpack to gigabytes.
+/// Unpacks at most one byte more than `most_bytes` allows, because a few kilobytes may unpack to gigabytes.
 std::string unpack(const std::string& packed, const std::filesystem::path& path,
                    const MostBytes& most_bytes) {
   InflateStream owner;
@@ -56,7 +56,7 @@ std::string unpack(const std::string& packed, const std::filesystem::path& path,
     taken += offered - stream.avail_in;
     if (status == Z_STREAM_END) {
       if (taken == packed.size()) break;
-      inflateReset(&stream);  // gzip files may be joined end to end
+      inflateReset(&stream);  // several gzip files may be joined
     } else if (status == Z_BUF_ERROR && taken == packed.size()) {
       throw UserError(path.string() + ": truncated gzip file (copy or download it again)");
     } else if (status != Z_OK && status != Z_BUF_ERROR) {

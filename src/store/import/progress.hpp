@@ -9,7 +9,7 @@
 
 namespace skyline::store {
 
-/// Tells the log from time to time how far a long task is. A short one tells nothing.
+/// Logs the progress of a long task from time to time. A short task logs nothing.
 class Progress {
  public:
   Progress(std::string task, std::size_t total) : task_(std::move(task)), total_(total) {}

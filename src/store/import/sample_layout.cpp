@@ -20,8 +20,8 @@ std::string dims_text(const SourceArray& array) {
   return "[" + joined(dims) + "]";
 }
 
-/// The layout that the number of dimensions says.
-/// @param careful  refuse what may well be another one
+/// Returns the layout that the number of dimensions suggests.
+/// @param careful  refuse an array that could have another layout
 Layout layout_of(const SourceArray& x, bool careful) {
   const auto could_be_channels = [](std::int64_t dim) { return dim == 1 || dim == 3 || dim == 4; };
   if (x.dims.size() == 4) {
@@ -57,7 +57,7 @@ std::size_t rank_of(Layout layout) {
   return layout == Layout::kFeatures ? 2 : 3;
 }
 
-/// @return  nothing if the array has another number of dimensions
+/// Returns nullopt if the array has another number of dimensions.
 std::optional<SampleLayout> laid_out(Layout layout, const SourceArray& x) {
   const auto& d = x.dims;
   const bool single = d.size() == 1 && layout == Layout::kFeatures;  // one number per sample
@@ -78,7 +78,7 @@ std::optional<SampleLayout> laid_out(Layout layout, const SourceArray& x) {
   }
 }
 
-/// The layout in which samples have the expected shape; rows of numbers have it if they are as many.
+/// Returns the layout in which samples have the expected shape. Rows of numbers have it if their number fits.
 std::optional<SampleLayout> fitting_layout(const SourceArray& x,
                                            const std::optional<space::Shape>& expected) {
   if (!expected) return std::nullopt;

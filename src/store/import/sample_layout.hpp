@@ -10,21 +10,21 @@
 
 namespace skyline::store {
 
-/// How samples lie in the array, and what becomes of them.
+/// The layout of samples in the array, and their shape in the data set.
 struct SampleLayout {
   space::Shape shape;
   bool channels_last = false;
 };
 
-/// What the options say, or else the layout that gives the expected shape, or else what the number of
-/// dimensions says, unless it may well be another layout.
+/// Returns the layout that the options state, else the one that gives the expected shape, else the one that
+/// the number of dimensions suggests, unless it is ambiguous. @throws UserError
 /// @param expected  shape of a sample, if it is known
-/// @throws UserError
 SampleLayout sample_layout(const ArrayOptions& options, const SourceArray& x,
                            const std::optional<space::Shape>& expected);
 
-/// Turns rows of an array into samples of a data set: bytes, or floats, which are checked to be finite.
-/// @param samples  their numbers, for messages. @throws UserError
+/// Turns rows of an array into samples of a data set: bytes, or floats, which must be finite. @throws
+/// UserError
+/// @param samples  their numbers, for messages
 template <typename Value>
 std::vector<Value> samples_of(const SourceArray& x, const SampleLayout& layout,
                               std::span<const std::byte> rows, std::span<const std::size_t> samples);

@@ -37,7 +37,7 @@ class OrderedWork {
   }
 
  private:
-  /// An error is a result, too: it counts in its turn.
+  /// Returns the function for one result. An error is a result, too, and is thrown in its turn.
   std::function<void()> work_of(std::size_t number) const {
     std::function<void()> result;
     if (const auto error = caught([&] { result = work_(number); })) {

@@ -105,7 +105,7 @@ void append_course(const RunPaths& paths, int rank, const TrainingKey& training,
   FileDescriptor file = open_file(path, O_WRONLY | O_CREAT, 0666);
   struct stat status {};
   if (!file || fstat(file.get(), &status) != 0) fail_system("write", path, "open", errno);
-  // An earlier job may have left a line that does not end.
+  // An earlier job may have left an incomplete line.
   const std::string text = (status.st_size > 0 ? "\n" : "") + course_line(training, course);
   const int error =
       write_at(file, std::as_bytes(std::span(text)), static_cast<std::uint64_t>(status.st_size));
@@ -125,7 +125,7 @@ Courses read_courses(const RunPaths& paths, const std::vector<trial::Metric>& me
       try {
         read_line(rest.substr(0, end), older_names, courses);
       } catch (const UserError&) {
-        // Not ours, or written by another version: no course.
+        // The line is damaged, or of another version, and is left out.
       }
       rest = end == std::string_view::npos ? "" : rest.substr(end + 1);
     }

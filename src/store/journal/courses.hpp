@@ -15,10 +15,11 @@
 
 namespace skyline::store {
 
-/// One training of a trial: a run may hold full ones with several budgets, and those whose result was lost.
+/// One training of a trial. A run may have full trainings with several budgets, and trainings whose result
+/// was lost.
 struct TrainingKey {
   trial::TrialName trial;
-  double started_s = 0;  // TrialTiming
+  double started_s = 0;  // the start as in TrialTiming
   auto operator<=>(const TrainingKey&) const = default;
 };
 /// The points of a training, a column for each name.
@@ -31,8 +32,9 @@ struct Course {
 };
 using Courses = std::map<TrainingKey, Course>;
 
-/// Appends the course of a training to courses/RANK.jsonl, which this rank alone writes: one line per
-/// training, with a checksum as in the journal. Not synced: a crash may cost the last ones. @throws Problem
+/// Appends the learning curve of a training to courses/RANK.jsonl, which only this rank writes: one line per
+/// training, with a checksum as in the journal. It is not synced, so a crash may lose the last lines.
+/// @throws Problem
 void append_course(const RunPaths& paths, int rank, const TrainingKey& training,
                    const std::vector<trial::CoursePoint>& course);
 
@@ -40,7 +42,8 @@ void append_course(const RunPaths& paths, int rank, const TrainingKey& training,
 /// Names of columns that tables have anyway are left out.
 std::vector<std::string> course_names(const std::vector<trial::Metric>& metrics, const Courses& courses = {});
 
-/// Reads what all ranks of all jobs have appended. A line that does not end, or is damaged, is left out.
+/// Reads the learning curves that all ranks of all jobs have appended. An incomplete or damaged line is left
+/// out.
 /// @param metrics  of the run
 /// @throws UserError if the folder cannot be read
 Courses read_courses(const RunPaths& paths, const std::vector<trial::Metric>& metrics);

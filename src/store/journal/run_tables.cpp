@@ -25,8 +25,8 @@ using trial::CommittedTrial;
 constexpr std::string_view kTablesFormat = "skyline-run";
 constexpr std::int64_t kTablesVersion = 8;
 
-/// A parameter's column has the type that all of its values share: numbers mix to double, anything else to
-/// text.
+/// The type of a parameter's column is the common type of its values: different numbers give double, anything
+/// else text.
 enum class ColumnType { kFlag, kInteger, kNumber, kText };
 
 ColumnType type_of(const space::Parameter& parameter) {
@@ -39,7 +39,7 @@ ColumnType type_of(const space::Parameter& parameter) {
   return numbers ? ColumnType::kNumber : ColumnType::kText;
 }
 
-/// The columns that not every run has.
+/// The columns that only some runs have.
 struct OwnColumns {
   struct Parameter {
     std::string name;
@@ -85,7 +85,7 @@ void add_row(Table& rows, const CommittedTrial& entry, bool on_front, const OwnC
   rows.end_row();
 }
 
-/// The columns alone. @param parameters  of the run's space
+/// Returns the columns, without rows. @param parameters  number of parameters of the run's space
 Table::Rows trial_columns(const OwnColumns& own, std::size_t parameters) {
   space::Architecture first;
   first.genotype.choices.resize(parameters);
@@ -95,7 +95,7 @@ Table::Rows trial_columns(const OwnColumns& own, std::size_t parameters) {
   return [any, &own](Table& rows) { add_row(rows, any, false, own); };
 }
 
-/// A parameter or metric that has the name of another column gets a prefix.
+/// Returns the columns of this run. A parameter or metric with the name of another column gets a prefix.
 OwnColumns own_columns(const space::SearchSpace& space, const std::vector<std::string>& metrics) {
   const OwnColumns none;
   const std::vector<std::string> every_run = Table::names(trial_columns(none, 0));
@@ -113,7 +113,7 @@ OwnColumns own_columns(const space::SearchSpace& space, const std::vector<std::s
   return own;
 }
 
-/// The cells of the account, to write and to read.
+/// Visits the cells of an account, for writing and reading.
 template <typename Slot, typename Visitor>
 void for_each_cell(Slot& slot, Visitor&& visit) {
   visit("job", slot.job);
@@ -193,7 +193,8 @@ void write_run_tables(const std::filesystem::path& path, const trial::CommitLog&
 }
 
 std::vector<SlotAccount> read_slot_accounts(const std::filesystem::path& path) {
-  constexpr int kMost = std::numeric_limits<int>::max();  // of anything that is counted, and of seconds
+  constexpr int kMost = std::numeric_limits<int>::max();  // largest value of anything that is counted, and of
+                                                          // seconds
   const std::string file = read_file(path);
   const auto bytes = std::as_bytes(std::span(file));
   check_seal(bytes, kTablesFormat, "run.h5", path);

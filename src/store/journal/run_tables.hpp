@@ -15,9 +15,9 @@
 
 namespace skyline::store {
 
-/// What a slot did in a job, in seconds of wall clock: the parts add up to that of the job.
+/// The time of a slot in a job, in seconds of wall clock. The parts add up to the time of the job.
 struct SlotAccount {
-  std::uint32_t job = 1;  // of the run, from 1
+  std::uint32_t job = 1;  // number in the run, from 1
   int rank = 0;
   int slot = 0;
   std::string host = {};
@@ -26,10 +26,10 @@ struct SlotAccount {
   double train_s = 0;
   double validate_s = 0;
   double latency_s = 0;
-  double wait_work_s = 0;    // for a trial
-  double wait_device_s = 0;  // for a turn on its device, or for memory
-  double wait_files_s = 0;   // for files, to be read or taken over
-  double wait_ranks_s = 0;   // for other ranks, by MPI
+  double wait_work_s = 0;    // waiting for a trial
+  double wait_device_s = 0;  // waiting for its turn on the device, or for memory
+  double wait_files_s = 0;   // waiting for files to be read or taken over
+  double wait_ranks_s = 0;   // waiting for other ranks, over MPI
   double busy_s() const { return train_s + validate_s + latency_s; }
   double waited_s() const { return wait_work_s + wait_device_s + wait_files_s + wait_ranks_s; }
   double wall_s() const { return setup_s + busy_s() + waited_s(); }
@@ -50,7 +50,7 @@ void write_run_tables(const std::filesystem::path& path, const trial::CommitLog&
                       const space::SearchSpace& space, const std::string& config_text,
                       const std::vector<SlotAccount>& slots, const Courses& courses = {});
 
-/// The account in run.h5. @throws UserError if the file is damaged or of another version
+/// Reads the account in run.h5. @throws UserError if the file is damaged or of another version
 std::vector<SlotAccount> read_slot_accounts(const std::filesystem::path& path);
 
 }  // namespace skyline::store

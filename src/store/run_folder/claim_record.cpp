@@ -73,7 +73,8 @@ std::string to_json(const ClaimRecord& record) {
 
 Fault look_for_claim(const std::filesystem::path& path, std::optional<ClaimRecord>& found) {
   found.reset();
-  // Opening, and not just asking, makes an NFS client look at the server's times.
+  // Opening the file, instead of only asking for its status, makes an NFS client ask the server for its
+  // times.
   struct stat status {};
   const FileDescriptor file = open_regular_file(path, status);
   if (!file) return {"", errno == ENOENT ? 0 : errno};

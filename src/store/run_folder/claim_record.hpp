@@ -12,19 +12,19 @@
 
 namespace skyline::store {
 
-/// The contents of owner.json. `heartbeat` is the file's modification time, which a file server gives by its
+/// The contents of owner.json. `heartbeat` is the file's modification time, which a file server sets by its
 /// own clock.
 struct ClaimRecord {
-  std::string token;  // random: identifies the claim
+  std::string token;  // a random number that identifies the claim
   std::string host;
   std::string place;  // process_place()
   pid_t process = 0;
   std::uint64_t started_ticks = 0;
   timespec heartbeat{};
 
-  /// Whether the job of the claim is gone, at the time `now` of the same clock.
+  /// Returns whether the job of the claim is gone. @param now  time of the same clock as `heartbeat`
   bool is_stale(const timespec& now) const;
-  /// Whether the heartbeat is so old that jobs in other places may take over.
+  /// Returns whether the heartbeat is so old that jobs in other places may take over.
   bool has_old_heartbeat(const timespec& now) const;
   double age_s(const timespec& now) const;
 };
@@ -32,7 +32,7 @@ struct ClaimRecord {
 /// The record of this process.
 ClaimRecord make_claim_record();
 std::string to_json(const ClaimRecord& record);
-/// Looks for a claim: nothing if the file does not exist; a damaged file gives a record without a process.
+/// Looks for a claim: no record if the file does not exist, a record without a process if it is damaged.
 Fault look_for_claim(const std::filesystem::path& path, std::optional<ClaimRecord>& found);
 /// Reads a claim. @throws UserError if it cannot be read
 std::optional<ClaimRecord> read_claim_record(const std::filesystem::path& path);

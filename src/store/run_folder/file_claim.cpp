@@ -24,7 +24,7 @@
 namespace skyline::store {
 namespace {
 
-/// Long enough for another job that judged the same stale claim to have written its own.
+/// Long enough for another job that found the same stale claim to write its own.
 constexpr std::chrono::milliseconds kSettle{100};
 constexpr int kTries = 5;
 constexpr std::string_view kClaimTask = "write";
@@ -56,11 +56,11 @@ FileClaim::~FileClaim() {
     const std::optional<ClaimRecord> owner = read_claim_record(paths_.owner());
     if (owner && owner->token == record_.token) ::unlink(paths_.owner().c_str());
   } catch (const Problem& error) {
-    log::warning(error.what());  // the next run finds this process gone
+    log::warning(error.what());  // the next run finds that this process is gone
   }
 }
 
-/// Never waits: after a fault that may pass the next heartbeat tries again.
+/// Never waits: after a fault that may pass, the next heartbeat tries again.
 void FileClaim::renew() {
   const Clock::time_point now = Clock::now();
   const Fault fault = try_to_renew();
@@ -85,12 +85,12 @@ Fault FileClaim::try_to_renew() {
                     " on host " + owner->host + " (this job stood still for too long)");
   }
   record_.heartbeat = owner->heartbeat;
-  // No times are given: a file server then uses its own clock, the one that other hosts compare with.
+  // No time is given, so that a file server uses its own clock, with which other hosts compare.
   return {"utimensat", ::utimensat(AT_FDCWD, paths_.owner().c_str(), nullptr, 0) == 0 ? 0 : errno};
 }
 
-/// owner.json is gone. While the heartbeat was young no job had a right to the folder: somebody has removed
-/// the file by hand, and the folder is claimed again.
+/// Handles a missing owner.json. While the heartbeat was young no other job could take the folder: a person
+/// has removed the file, and the folder is claimed again.
 Fault FileClaim::restore() const {
   TemporaryFile file(paths_.owner());
   const std::string text = to_json(record_);
@@ -118,17 +118,17 @@ std::unique_ptr<FileClaim> take_file_claim(const RunPaths& paths, double interva
     });
     record.heartbeat = file->written_at();
     const Fault fault = file->become_target();
-    // Whether the name is durable does not matter: after a crash there is nothing to claim for.
+    // Whether the name is durable does not matter: after a crash the claim is void.
     if (file->has_become_target()) return std::make_unique<FileClaim>(paths, record, interval_s);
     if (fault.error != EEXIST) fail_system(kClaimTask, paths.owner(), fault.call, fault.error);
 
     const timespec now = record.heartbeat;
     const std::optional<ClaimRecord> owner = read_claim_record(paths.owner());
-    if (!owner) continue;  // given back just now
+    if (!owner) continue;  // the other job has just ended
     if (!owner->is_stale(now)) fail_in_use(paths, *owner, now);
     const Fault replaced = file->replace_target();
     if (!file->has_become_target()) fail_system(kClaimTask, paths.owner(), replaced.call, replaced.error);
-    // Another job may have judged the same claim: the last one that wrote owns the folder.
+    // Another job may have found the same stale claim; the last one that wrote owns the folder.
     std::this_thread::sleep_for(kSettle);
     const std::optional<ClaimRecord> settled = read_claim_record(paths.owner());
     if (!settled || settled->token != record.token) continue;

@@ -11,14 +11,15 @@ namespace skyline::store {
 /// The claim as owner.json; the owner must call renew() regularly. One thread at a time.
 class FileClaim {
  public:
-  /// Used by take_file_claim, which has written the record.
+  /// Used by take_file_claim, which has already written the record.
   FileClaim(RunPaths paths, ClaimRecord record, double interval_s);
-  ~FileClaim();  // gives the claim back
+  ~FileClaim();  // returns the claim
   FileClaim(const FileClaim&) = delete;
   FileClaim& operator=(const FileClaim&) = delete;
 
-  /// Writes a heartbeat. @throws UserError if another job took the folder over, or may have; if heartbeats
-  /// have failed for longer than the interval and patience_s()
+  /// Writes a heartbeat.
+  /// @throws UserError if another job took the folder over, or may have, because heartbeats have failed for
+  ///         longer than the interval and patience_s()
   void renew();
 
  private:
@@ -33,7 +34,8 @@ class FileClaim {
   Clock::time_point renewed_ = Clock::now();
 };
 
-/// Makes the folders and writes owner.json. @param interval_s  between heartbeats
+/// Makes the folders and writes owner.json.
+/// @param interval_s  time between heartbeats
 /// @throws UserError like RunClaim::take
 std::unique_ptr<FileClaim> take_file_claim(const RunPaths& paths, double interval_s);
 

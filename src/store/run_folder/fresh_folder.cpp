@@ -27,21 +27,21 @@ bool is_temporary(const fs::path& path) {
   return parse_temporary_name(path.filename().string(), name);
 }
 
-/// A job that could not begin its journal leaves tables of its slots.
+/// Returns whether a file holds no state: a temporary, or the table of slots that a job without a journal
+/// leaves.
 bool is_without_state(const fs::path& path) {
   return is_temporary(path) || is_running_table(path);
 }
 
 bool is_empty_folder(const fs::path& path) {
-  std::error_code ignored;  // what cannot be looked into is not empty
+  std::error_code ignored;  // a folder that cannot be read is not empty
   return fs::symlink_status(path, ignored).type() == fs::file_type::directory &&
          std::ranges::all_of(list_folder(path), is_without_state);
 }
 
-/// A configuration is as Skyline writes it or somebody's own: without its comments and its wrapping it would
-/// not be the same.
+/// Returns whether a job wrote the configuration. A user's own one differs by its comments and line breaks.
 bool is_written_by_a_job(const fs::path& file, const fs::path& given) {
-  std::error_code ignored;  // nothing is given
+  std::error_code ignored;  // there is no configuration of the user
   if (fs::equivalent(file, given, ignored)) return false;
   try {
     const std::string text = read_file(file);
@@ -51,7 +51,8 @@ bool is_written_by_a_job(const fs::path& file, const fs::path& given) {
   }
 }
 
-/// Of the scheduler, of `skyline doctor`, of a file system, and of a job that ended before its first trial.
+/// Returns whether a file comes from the scheduler, from `skyline doctor`, from a file system, or from a job
+/// that ended before its first trial.
 bool is_harmless(const fs::path& path, const RunPaths& paths, const fs::path& given) {
   const std::string name = path.filename().string();
   for (const char* start : {"slurm-", ".skyline-doctor.", ".nfs", "lost+found"}) {
@@ -63,7 +64,7 @@ bool is_harmless(const fs::path& path, const RunPaths& paths, const fs::path& gi
   return std::ranges::find(known, path) != known.end() || is_temporary(path) || is_empty_folder(path);
 }
 
-/// Only a run with trials has it.
+/// Returns whether only a run with trials has such a file.
 bool is_of_a_run(const fs::path& path, const RunPaths& paths, std::span<const fs::path> results) {
   const std::array known{paths.weights_folder(), paths.checkpoints(), paths.courses(), paths.trace_json(),
                          paths.root / "exports"};
@@ -74,7 +75,9 @@ bool is_of_a_run(const fs::path& path, const RunPaths& paths, std::span<const fs
 
 void check_fresh_folder(const RunPaths& paths, const fs::path& config, std::span<const fs::path> results) {
   std::error_code failure;
-  if (!fs::is_directory(paths.root, failure)) return;  // it is made, or its claim says why not
+  if (!fs::is_directory(paths.root, failure))
+    return;  // the folder will be made, or its claim will say why
+             // not
   std::vector<std::string> of_run;
   std::vector<std::string> foreign;
   for (const fs::path& path : list_folder(paths.root)) {

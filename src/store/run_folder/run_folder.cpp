@@ -35,9 +35,9 @@ class KeptClaim final : public RunClaim {
   std::mutex mutex_;
   std::condition_variable end_came_;
   bool ending_ = false;
-  std::exception_ptr failure_;  // not written to any more once `lost_` is set
+  std::exception_ptr failure_;  // no longer written once `lost_` is set
   std::atomic<bool> lost_ = false;
-  std::thread thread_;  // last: begins when the rest is there
+  std::thread thread_;  // the last member, because the thread uses all others
 };
 
 KeptClaim::~KeptClaim() {

@@ -18,8 +18,8 @@ struct RunPaths {
   std::filesystem::path config() const { return root / "config.yaml"; }
   std::filesystem::path journal() const { return root / "journal.jsonl"; }
   std::filesystem::path tables() const { return root / "run.h5"; }
-  /// weights/17.h5, or weights/17.final.h5: children can still inherit from a search trial after its full
-  /// training.
+  /// Returns weights/17.h5, or weights/17.final.h5. Two names are needed, because children can still inherit
+  /// from a search trial after its full training.
   std::filesystem::path weights(trial::TrialName trial) const {
     return weights_folder() / (to_text(trial) + ".h5");
   }
@@ -27,7 +27,7 @@ struct RunPaths {
   std::filesystem::path checkpoints() const { return root / "checkpoints"; }
   std::filesystem::path events() const { return root / "events"; }
   std::filesystem::path courses() const { return root / "courses"; }
-  /// Those below the root.
+  /// Returns the folders below the root.
   std::vector<std::filesystem::path> folders() const {
     return {weights_folder(), root / "logs", checkpoints(), events(), courses()};
   }
@@ -42,29 +42,30 @@ struct RunPaths {
   std::filesystem::path owner() const { return root / "owner.json"; }
 };
 
-/// The job that holds a run folder, from owner.json.
+/// The job that holds a run folder, as owner.json describes it.
 struct RunOwner {
   std::string host;
   std::int64_t process = 0;
   double heartbeat_age_s = 0;
-  bool active = false;  // false: a job that is gone; its claim is stale
+  bool active = false;  // false if the job is gone and its claim is stale
 };
-/// Reads who holds the folder, for `skyline status`; nothing if nobody does. Writes nothing. @throws
-/// UserError if owner.json is there and cannot be read
+/// Reads who holds the folder, for `skyline status`; nullopt if nobody does. Writes nothing.
+/// @throws UserError if owner.json exists and cannot be read
 std::optional<RunOwner> read_owner(const RunPaths& paths);
 
-/// The claim of one running job on a run folder, without file locks: owner.json, made exclusively, holds
-/// host, process id and the process' start time; its modification time is the heartbeat, which a thread
+/// The claim of one running job on a run folder, without file locks: owner.json, made exclusively, has the
+/// host, the process id and the process' start time. Its modification time is the heartbeat, which a thread
 /// renews every 10 s. A claim is stale, and taken over, if its process is gone (same host) or its heartbeat
 /// is older than 60 s (another host).
 class RunClaim {
  public:
-  /// Makes the folder and those below it if need be. @throws UserError: unwritable; another run is active
-  /// ("...is in use by process 123 on host x, heartbeat 2 s ago")
+  /// Claims the folder; makes it and those below it if needed.
+  /// @throws UserError if it cannot be written, or another run is active ("...is in use by process 123 on
+  ///         host x, heartbeat 2 s ago")
   static std::unique_ptr<RunClaim> take(const RunPaths& paths);
-  virtual ~RunClaim() = default;  // gives the claim back
-  /// Checks in memory whether the claim still holds. Any thread. @throws UserError if another job took the
-  /// folder over, or heartbeats have failed for too long
+  virtual ~RunClaim() = default;  // returns the claim
+  /// Checks that the claim still holds, without a look at the folder. Any thread may call it.
+  /// @throws UserError if another job took the folder over, or heartbeats have failed for too long
   virtual void check() const = 0;
 };
 

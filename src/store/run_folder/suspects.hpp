@@ -15,24 +15,24 @@ namespace skyline::store {
 /// The deaths of jobs while a suspect trained alone on its node.
 struct Suspect {
   struct Death {
-    std::string job;    // its token
+    std::string job;    // the job's token
     std::string cause;  // "SIGSEGV", or kOomKiller
   };
-  std::vector<Death> deaths;  // none: it was not alone yet
+  std::vector<Death> deaths;  // empty until it was alone
 };
 inline constexpr std::string_view kOomKiller = "OOM";
 
 /// Trials that may have ended a job, each in a file checkpoints/K.suspect.
 using Suspects = std::map<trial::TrialName, Suspect>;
 
-/// @throws UserError if the folder cannot be read
+/// Reads all suspects. @throws UserError if the folder cannot be read
 Suspects read_suspects(const RunPaths& paths);
-/// Published whole. @throws UserError
+/// Publishes the file of a suspect. @throws UserError
 void write_suspect(const RunPaths& paths, trial::TrialName trial, const Suspect& suspect);
-/// Ends the suspicion, if there is one. @throws UserError
+/// Removes the suspect's file, if there is one. @throws UserError
 void remove_suspect(const RunPaths& paths, trial::TrialName trial);
 
-/// The opposite of to_text; nothing for another text.
+/// Reads a text of to_text; nullopt for any other text.
 std::optional<trial::TrialName> parse_trial_name(std::string_view text);
 
 }  // namespace skyline::store

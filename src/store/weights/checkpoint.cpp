@@ -23,13 +23,13 @@ constexpr std::int64_t kCheckpointVersion = 4;
 
 constexpr std::string_view kKeptEnd = ".kept.h5";
 
-constexpr std::uint64_t kTurns = 2;  // of an attempt
+constexpr std::uint64_t kTurns = 2;  // names of an attempt's checkpoints
 
 std::string checkpoint_end(std::uint64_t turn) {
   return "." + std::to_string(turn) + ".h5";
 }
 
-/// The trial whose name stands before `end`.
+/// Returns the trial whose name is before `end`.
 std::optional<trial::TrialName> trial_before(std::string_view name, std::string_view end) {
   if (!name.ends_with(end)) return std::nullopt;
   return parse_trial_name(name.substr(0, name.size() - end.size()));
@@ -87,7 +87,7 @@ struct SequencedCheckpoint {
   std::filesystem::path path;
 };
 
-/// @throws UserError: damaged, of another training, or of another format
+/// Reads one file. @throws UserError if it is damaged, of another training, or of another format
 SequencedCheckpoint read_checkpoint(const std::filesystem::path& path, trial::TrialName trial,
                                     const std::string& provenance) {
   const std::string file = read_file(path);
@@ -104,7 +104,7 @@ SequencedCheckpoint read_checkpoint(const std::filesystem::path& path, trial::Tr
   return {{trial, provenance, read_state(reader)}, reader.number_attribute<std::uint64_t>("sequence"), path};
 }
 
-/// Says how a trial goes on when one of its checkpoints is passed over.
+/// Says how a trial continues when one of its checkpoints is ignored.
 std::string instead(const std::optional<SequencedCheckpoint>& newest) {
   if (!newest) return "training from the start";
   return "going on from step " + std::to_string(newest->checkpoint.state.step) + " of " +

@@ -19,7 +19,7 @@ constexpr std::string_view kWeightsFormat = "skyline-weights";
 constexpr std::int64_t kWeightsVersion = 5;
 constexpr const char* kNames = "tensor_names";
 
-/// A tensor's layer and its name within the layer, separated by the last point.
+/// The layer of a tensor and its name in the layer, separated by the last point.
 struct TensorPlace {
   std::string group;
   std::string array;

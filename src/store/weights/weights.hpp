@@ -20,10 +20,10 @@ struct WeightsFile {
   std::vector<trial::NamedTensor> tensors;
 };
 
-/// Writes an HDF5 file: one float32 data set per tensor under /tensors/<layer>/<name>, provenance as
-/// attributes of the root; made in memory, published whole. @throws UserError
+/// Publishes an HDF5 file that is made in memory: one float32 data set per tensor under
+/// /tensors/<layer>/<name>, and the provenance as attributes of the root. @throws UserError
 void write_weights(const std::filesystem::path& path, const WeightsFile& weights);
-/// Reads a weights file. @throws UserError: missing, not Skyline's, damaged
+/// Reads a weights file. @throws UserError if it is missing, not Skyline's, or damaged
 WeightsFile read_weights(const std::filesystem::path& path);
 
 /// The result of one attempt to read a weights file.
@@ -37,7 +37,7 @@ struct WeightsReading {
 /// work.
 WeightsReading try_weights(const std::filesystem::path& path, trial::TrialNumber trial);
 
-/// Removes the weights of these trials that are there. @throws UserError
+/// Removes the weights of these trials, if they exist. @throws UserError
 void remove_unwanted_weights(const RunPaths& paths, const std::set<trial::TrialName>& names);
 
 }  // namespace skyline::store
