@@ -23,7 +23,7 @@ std::string end_text(const std::optional<double>& end) {
   return end ? objective::number_text(*end) : "nothing";
 }
 
-/// Volumes with other ends are of another kind.
+/// Checks that the objectives are the same, with the same ends: volumes with other ends cannot be compared.
 void check_objectives(const ComparedRun& first, const ComparedRun& other) {
   const std::vector<Objective>& expected = state_of(first).objectives().objectives();
   const std::vector<Objective>& found = state_of(other).objectives().objectives();
@@ -42,7 +42,7 @@ void check_objectives(const ComparedRun& first, const ComparedRun& other) {
   }
 }
 
-/// The best value of an objective among the first search trials; nothing: none of them has one.
+/// Returns the best value of an objective among the first search trials, or nullopt if none of them has one.
 std::optional<double> best_of(const run::RunState& state, std::size_t objective, std::size_t trials) {
   std::optional<double> best;
   std::size_t seen = 0;
@@ -58,7 +58,7 @@ std::optional<double> best_of(const run::RunState& state, std::size_t objective,
   return best;
 }
 
-/// Whether all searches have as many trials, and their fronts have been trained in full with one budget.
+/// Returns whether all searches have the same number of trials, and fronts trained in full with one budget.
 bool have_equal_finals(const Comparison& comparison) {
   const auto& budget = state_of(comparison.runs.front()).final_budget();
   return budget && std::ranges::all_of(comparison.runs, [&](const ComparedRun& run) {
@@ -72,7 +72,7 @@ bool have_equal_finals(const Comparison& comparison) {
          });
 }
 
-/// Of the quantity of one number by run; nothing if a run has none.
+/// Adds a quantity with one number per run. Adds nothing if a run lacks it.
 template <typename ValueOf>
 void add_quantity(Comparison& comparison, const std::string& name, const trial::Metric& metric,
                   const ValueOf& value_of) {

@@ -41,14 +41,14 @@ std::string join_values(const Settings& settings, const std::vector<std::string>
   return joined(values);
 }
 
-/// In how many kinds the paths part the groups.
+/// Returns the number of different combinations of values that the groups have at these paths.
 std::size_t kinds(const std::vector<Settings>& groups, const std::vector<std::string>& paths) {
   std::map<std::string, std::size_t> seen;
   for (const Settings& settings : groups) ++seen[join_values(settings, paths)];
   return seen.size();
 }
 
-/// Paths that tell the groups apart, each of which parts some that those before it leave together.
+/// Returns paths that tell the groups apart; each path separates some groups that those before it do not.
 std::vector<std::string> telling_paths(const std::vector<Settings>& groups) {
   std::vector<std::string> chosen;
   for (const Settings& settings : groups) {

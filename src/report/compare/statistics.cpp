@@ -13,7 +13,7 @@ namespace {
 constexpr double kConfidence = 0.95;
 constexpr std::size_t kSmallSample = 8;
 
-/// Probability that Student's t lies between -t and t.
+/// Returns the probability that Student's t is between -t and t.
 /// @see Abramowitz and Stegun, 26.7.3 and 26.7.4
 double student_probability(double t, std::size_t freedom) {
   const double angle = std::atan(t / std::sqrt(static_cast<double>(freedom)));
@@ -28,7 +28,7 @@ double student_probability(double t, std::size_t freedom) {
   return odd ? 2 / std::numbers::pi * (angle + std::sin(angle) * sum) : std::sin(angle) * sum;
 }
 
-/// The t that -t to t holds with the probability of the confidence.
+/// Returns the t for which the interval from -t to t has the probability of the confidence.
 double student_quantile(std::size_t freedom) {
   double low = 0;
   double high = 1;
@@ -40,11 +40,11 @@ double student_quantile(std::size_t freedom) {
   return high;
 }
 
-/// Probability of each U of samples of these sizes without ties, if they come from one distribution.
+/// Returns the probability of each U for samples of these sizes without ties from one distribution.
 std::vector<double> u_distribution(std::size_t left, std::size_t right) {
   const std::size_t size = left * right + 1;
-  // By the number of left values, for as many right values as there are so far: the largest of all values is
-  // a left one, which is larger than every right one, or a right one.
+  // of[l] is the distribution of U for l left values and the right values added so far. Recurrence: the
+  // largest value is either a left one, which is larger than all right ones, or a right one.
   std::vector<std::vector<double>> of(left + 1, std::vector<double>(size, 0.0));
   for (auto& distribution : of) distribution[0] = 1;
   for (std::size_t n = 1; n <= right; ++n) {

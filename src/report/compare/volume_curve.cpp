@@ -9,7 +9,7 @@ namespace skyline::report {
 namespace {
 
 constexpr std::size_t kMostMeasured =
-    300;  // with more than two objectives, where a volume takes milliseconds
+    300;  // limit for more than two objectives, where a volume takes milliseconds
 
 }  // namespace
 

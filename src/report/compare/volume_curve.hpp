@@ -7,9 +7,9 @@
 
 namespace skyline::report {
 
-/// Hypervolume of the front of the search after each search trial, in the order of commits; never falls. With
-/// more than two objectives it is measured at some hundred trials only, and stays the same between them.
-/// @param also  number of trials after which it is measured, too
+/// Returns the hypervolume of the search's front after each search trial, in the order of commits. It never
+/// falls. With more than two objectives it is computed for some hundred trials, and is constant between them.
+/// @param also  a further number of trials for which it is computed
 /// @return  empty if the objectives have no volume
 std::vector<double> volume_curve(const run::RunState& state, std::size_t also = 0);
 

@@ -5,8 +5,8 @@
 
 namespace skyline::report {
 
-/// One line of CSV with its end, as RFC 4180 asks for: fields stand in quotes, with quotes doubled, if they
-/// hold a separator, a quote or a line end.
+/// Returns one line of CSV with its end (RFC 4180). Fields with a separator, a quote or a line end are
+/// quoted, and quotes in them are doubled.
 std::string csv_line(const std::vector<std::string>& fields);
 
 }  // namespace skyline::report

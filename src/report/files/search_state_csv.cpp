@@ -21,7 +21,7 @@ constexpr double kSecondsAnHour = 3600;
 constexpr std::array<const char*, 3> kFirstColumns{"archid", "arch_id", "trial"};
 constexpr std::array<const char*, 3> kLastColumns{"search_walltime_hours", "is_pareto", "status"};
 
-/// The columns of a field; where Archai has the same, its own.
+/// Returns the columns of a field, with Archai's names if Archai has the field.
 std::vector<std::string> columns_of(const trial::NamedValue& field) {
   const std::string_view name = field.name;
   if (name == "parents") return {"parent", "parents"};
@@ -29,7 +29,7 @@ std::vector<std::string> columns_of(const trial::NamedValue& field) {
   return {field.name};
 }
 
-/// The columns behind those of parameters and metrics.
+/// Returns the columns after those of parameters and metrics.
 std::vector<std::string> columns_of_fields() {
   std::vector<std::string> columns;
   for (const trial::NamedValue& field : trial::field_values({})) {
@@ -38,7 +38,8 @@ std::vector<std::string> columns_of_fields() {
   return columns;
 }
 
-/// The metrics that have a column, in order: objectives, constraint-only metrics, the other computed costs.
+/// Returns the metrics that have a column, in order: objectives, metrics of constraints, the other computed
+/// costs.
 std::vector<std::string> metric_columns(const objective::ObjectiveSet& objectives) {
   std::vector<std::string> names;
   for (const auto& objective : objectives.objectives()) names.push_back(objective.metric);
@@ -47,7 +48,7 @@ std::vector<std::string> metric_columns(const objective::ObjectiveSet& objective
   return names;
 }
 
-/// A parameter that has the name of another column is called `parameter_NAME`.
+/// Returns the column of a parameter; `parameter_NAME` if another column has its name.
 std::string parameter_column(const std::string& name, const std::vector<std::string>& metrics) {
   const auto has = [&name](const auto& columns) {
     return std::ranges::find(columns, name) != std::ranges::end(columns);
@@ -56,7 +57,7 @@ std::string parameter_column(const std::string& name, const std::vector<std::str
   return taken ? "parameter_" + name : name;
 }
 
-/// Hours since the start of the run at which each iteration had all its results.
+/// Returns for each iteration the hours from the start of the run until it had all its results.
 std::map<std::uint32_t, double> walltime_hours(const ReportInputs& inputs) {
   std::map<std::uint32_t, double> hours;
   for (const run::SharedTrial& committed : inputs.state.trials()) {
@@ -77,7 +78,8 @@ std::string metric_field(const ReportInputs& inputs, const trial::CommittedTrial
   return is_computed_metric(metric) ? fmt::format("{:.0f}", *value) : fmt::format("{}", *value);
 }
 
-/// Archai names one parent by its id in one column, two in another, with a comma between them.
+/// Archai writes the id of one parent in one column, and the ids of two in another, with a comma between
+/// them.
 std::vector<std::string> parent_fields(const ReportInputs& inputs, const trial::Proposal& proposal) {
   std::string ids;
   for (const trial::TrialNumber number : proposal.parents) {
@@ -88,7 +90,7 @@ std::vector<std::string> parent_fields(const ReportInputs& inputs, const trial::
   return {"", ids};
 }
 
-/// A value that does not apply is negative or NaN; here it is an empty field.
+/// Returns the text of a field. A negative value or NaN does not apply, and gives an empty field.
 std::string value_text(const trial::NamedValue& field) {
   const auto text = [](const auto& value) -> std::string {
     if constexpr (std::is_signed_v<std::decay_t<decltype(value)>>) {
@@ -129,7 +131,7 @@ std::vector<std::string> trial_fields(const ReportInputs& inputs, const std::vec
   }
   fields.push_back(fmt::format("{:.6f}", hours));
   const bool on_front = inputs.state.on_front(trial.number);
-  fields.emplace_back(on_front ? "True" : "False");  // as pandas writes and reads flags
+  fields.emplace_back(on_front ? "True" : "False");  // pandas writes and reads flags like this
   fields.push_back(status_of(committed));
   return fields;
 }

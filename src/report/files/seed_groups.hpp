@@ -10,19 +10,20 @@
 
 namespace skyline::report {
 
-/// The full trainings of an architecture that differ in their seed, in the order of their commits.
+/// The full trainings of an architecture with different seeds, in the order of their commits.
 using SeedGroup = std::vector<run::SharedTrial>;
 
-/// Those of the final budget, best mean of the first objective first; of architectures with several alone.
+/// Groups the full trainings with the final budget by architecture and keeps groups of two or more, ordered
+/// by the mean of the first objective, best first.
 std::vector<SeedGroup> seed_groups(const ReportInputs& inputs);
 
 /// A metric over the trainings of a group that have it.
 struct Spread {
   std::size_t count = 0;
   double mean = 0;
-  std::optional<double> deviation;  // standard deviation of the sample; nothing: of a single value
+  std::optional<double> deviation;  // standard deviation of the sample; nullopt for one value
 };
-/// @return  nothing if no training has the metric
+/// Returns nullopt if no training of the group has the metric.
 std::optional<Spread> spread_of(const SeedGroup& group, const std::string& metric,
                                 const std::vector<trial::Metric>& metrics);
 

@@ -31,7 +31,7 @@ constexpr std::array kTraceParts{TracePart{"waiting for files", &TrialTiming::wa
                                  TracePart{"validation", &TrialTiming::validate_s},
                                  TracePart{"latency", &TrialTiming::latency_s}};
 
-/// A trial as far as the trace shows it.
+/// The parts of a trial that the trace shows.
 struct TracedTrial {
   trial::TrialName name;
   bool failed = false;
@@ -42,10 +42,10 @@ std::int64_t microseconds(double seconds) {
   return std::llround(1e6 * seconds);
 }
 
-/// The list of events, as it grows.
+/// The growing list of events.
 class TraceText {
  public:
-  /// @param phase  of the format: "X" a slice, "M" a name
+  /// @param phase  type of event in the format: "X" for a slice, "M" for a name
   void add(const TrialTiming& place, std::string_view phase, std::string_view name, std::string_view rest) {
     fmt::format_to(std::back_inserter(text_),
                    "{}\n{{\"ph\":\"{}\",\"pid\":{},\"tid\":{},\"name\":\"{}\",{}}}", text_.empty() ? "" : ",",
@@ -61,7 +61,7 @@ class TraceText {
   std::string text_;
 };
 
-/// By rank, slot and time.
+/// Returns the trials ordered by rank, slot and time.
 std::vector<TracedTrial> traced_trials(const run::RunState& state) {
   std::vector<TracedTrial> trials;
   trials.reserve(state.trials().size());
@@ -76,7 +76,7 @@ std::vector<TracedTrial> traced_trials(const run::RunState& state) {
 }
 
 void add_names(TraceText& trace, const run::RunAccount& account, std::span<const TracedTrial> trials) {
-  std::map<int, std::string> hosts;  // of the last job
+  std::map<int, std::string> hosts;  // hosts in the last job
   for (const run::SlotAccount& slot : account.slots) hosts[slot.rank] = slot.host;
   const auto is_another_place = [](const TracedTrial& left, const TracedTrial& right) {
     return left.timing.rank != right.timing.rank || left.timing.slot != right.timing.slot;
@@ -93,7 +93,8 @@ void add_names(TraceText& trace, const run::RunAccount& account, std::span<const
   }
 }
 
-/// A slice with its parts below it. @param trials  neighbours on a slot
+/// Adds a slice with its parts below it.
+/// @param trials  consecutive trials of a slot
 void add_trials(TraceText& trace, std::span<const TracedTrial> trials) {
   const TracedTrial& first = trials.front();
   const TrialTiming& last = trials.back().timing;

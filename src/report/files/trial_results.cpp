@@ -16,7 +16,7 @@ bool uses_metric(const Range& range, std::string_view metric) {
 
 std::string run_name(const store::RunPaths& paths) {
   std::filesystem::path root = paths.root.lexically_normal();
-  if (!root.has_filename()) root = root.parent_path();  // "runs/mnist/"
+  if (!root.has_filename()) root = root.parent_path();  // the path may end with a slash
   return root.filename().string();
 }
 

@@ -13,7 +13,7 @@
 
 namespace skyline::report {
 
-/// The name of a run: that of its folder.
+/// Returns the name of a run, i.e. of its folder.
 std::string run_name(const store::RunPaths& paths);
 
 /// Returns the metric by which full trainings are judged on the test set, or nullptr: the one that repeats
@@ -21,7 +21,8 @@ std::string run_name(const store::RunPaths& paths);
 const trial::Metric* test_metric(const objective::ObjectiveSet& objectives,
                                  const std::vector<trial::Metric>& metrics);
 
-/// Value of a metric of a trial, computed from the network or measured; nothing if it was not measured.
+/// Returns the value of a metric of a trial, computed from the network or measured; nullopt if it was not
+/// measured.
 /// @param metrics  of Measurements::values
 std::optional<double> metric_value(const trial::CommittedTrial& committed, std::string_view metric,
                                    const std::vector<trial::Metric>& metrics);
@@ -31,25 +32,25 @@ bool is_computed_metric(std::string_view metric);
 /// alone.
 trial::Metric described(std::string_view metric, const std::vector<trial::Metric>& metrics);
 
-/// The value that a parameter has in an architecture; `unused` if the network does not depend on it.
+/// Returns the value of a parameter in an architecture, or `unused` if the network does not depend on it.
 std::string parameter_text(const space::SearchSpace& space, const space::Architecture& architecture,
                            std::size_t parameter, const std::string& unused);
 
-/// Metrics that only a constraint uses, in the order of the constraints.
+/// Returns the metrics that only a constraint uses, in the order of the constraints.
 std::vector<std::string> constraint_only_metrics(const objective::ObjectiveSet& objectives);
 
-/// Computed metrics that neither an objective nor a constraint uses.
+/// Returns the computed metrics that neither an objective nor a constraint uses.
 std::vector<std::string> other_computed_metrics(const objective::ObjectiveSet& objectives);
 
-/// "ok", or the kind of the failure.
+/// Returns "ok", or the kind of the failure.
 std::string status_of(const trial::CommittedTrial& committed);
-/// nullptr if the trial did not fail.
+/// Returns nullptr if the trial did not fail.
 const trial::Failure* failure_of(const trial::CommittedTrial& committed);
 
-/// The members of a front: best first objective first, then the next objectives, then the order of insertion.
+/// Returns the members of a front, ordered by the objectives, best first, then by insertion.
 std::vector<trial::TrialNumber> front_order(const search::ParetoArchive& front);
 
-/// The latest full training of a search trial; nullptr: there is none.
+/// Returns the latest full training of a search trial, or nullptr if there is none.
 run::SharedTrial final_of(const run::RunState& state, trial::TrialNumber number);
 
 }  // namespace skyline::report

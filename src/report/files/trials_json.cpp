@@ -20,7 +20,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kModelsFormat = 3;
 
-/// Computed metrics are exact integers and are written as such; NaN and infinity have no JSON: null.
+/// Computed metrics are exact and are written as integers. NaN and infinity become null, because JSON lacks
+/// them.
 Json metric_json(std::string_view metric, std::optional<double> value) {
   if (!value || !std::isfinite(*value)) return nullptr;
   if (is_computed_metric(metric)) return static_cast<std::int64_t>(*value);
@@ -74,7 +75,7 @@ Json parameters_json(const space::SearchSpace& space, const space::Architecture&
   return values;
 }
 
-template <typename Specs>  // objectives or constraints
+template <typename Specs>  // a list of objectives or of constraints
 Json values_json(const Specs& specs, const trial::CommittedTrial& committed,
                  const std::vector<trial::Metric>& metrics) {
   Json values = Json::object();
@@ -104,7 +105,7 @@ void add_status(Json& json, const trial::CommittedTrial& committed) {
   json["reason"] = failure == nullptr ? Json(nullptr) : Json(failure->reason);
 }
 
-/// Whether a later full training of the same trial has written the file anew.
+/// Returns whether a later full training of the same trial has replaced the file.
 bool is_outdated(const run::RunState& state, const trial::CommittedTrial& committed) {
   if (!committed.trial.is_final()) return false;
   const auto trainings = state.full_trainings(committed.trial.number);
@@ -115,7 +116,9 @@ bool is_outdated(const run::RunState& state, const trial::CommittedTrial& commit
 
 void add_weights(Json& json, const store::RunPaths& paths, const run::RunState& state,
                  const trial::CommittedTrial& committed) {
-  if (failure_of(committed) != nullptr) return;  // a file of this trial can only be an earlier one
+  if (failure_of(committed) != nullptr)
+    return;  // a failed trial has no file, only an earlier training of it
+             // may
   if (is_outdated(state, committed)) return;
   const std::filesystem::path file = paths.weights(committed.trial.name());
   if (store::exists(file)) json["weights"] = file.lexically_relative(paths.root).string();
@@ -132,7 +135,7 @@ Json final_json(const store::RunPaths& paths, const ReportInputs& inputs,
   return json;
 }
 
-/// The network, layer by layer, as `skyline show` has it.
+/// Returns the network layer by layer, as `skyline show` does.
 Json layers_json(const space::Network& network) {
   Json layers = Json::array();
   for (const space::Layer& layer : network.layers) {
@@ -184,7 +187,7 @@ Json hypervolume_json(const run::RunState& state) {
           {"final", state.final_budget() ? number_json(state.final_volume()) : Json(nullptr)}};
 }
 
-/// What was measured of each architecture that was trained in full with several seeds.
+/// Returns statistics of each architecture that was trained in full with several seeds.
 Json seeds_json(const ReportInputs& inputs) {
   Json list = Json::array();
   for (const SeedGroup& group : seed_groups(inputs)) {
@@ -215,12 +218,12 @@ Json search_front_json(const store::RunPaths& paths, const ReportInputs& inputs)
   return list;
 }
 
-/// A failure's reason may quote any bytes; what is no UTF-8 is replaced.
+/// Replaces bytes that are not UTF-8, because a failure's reason may quote any bytes.
 std::string text_of(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Texts in JSON have no line ends of their own.
+/// Indents a JSON text; texts inside it contain no line ends.
 std::string indented(const std::string& text) {
   std::string lines = "    ";
   for (const char character : text) {
@@ -251,7 +254,7 @@ void write_pareto_json(const store::RunPaths& paths, const ReportInputs& inputs)
 
 void write_models_json(const store::RunPaths& paths, const ReportInputs& inputs) {
   std::string frame = text_of(header_json(paths, inputs));
-  frame.resize(frame.rfind('\n'));  // without the brace at its end
+  frame.resize(frame.rfind('\n'));  // cuts the closing brace
   store::publish_text(paths.models_json(), [&](const store::WriteText& write) {
     write(frame + ",\n  \"trials\": [");
     const char* before = "\n";

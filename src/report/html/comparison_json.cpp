@@ -1,4 +1,4 @@
-// What the page tells of several runs.
+// The part of the page about several runs.
 #include "report/html/run_json.hpp"
 
 #include <utility>

@@ -10,22 +10,22 @@
 namespace skyline::report {
 namespace {
 
-constexpr double kBestShare = 0.1;          // of the trials: the paper's gamma'
-constexpr std::size_t kMostSteps = 50;      // of the grid that an ordered parameter is rounded to
-constexpr std::size_t kFewestUsing = 2;     // trials that use a parameter, to say anything of it
-constexpr double kPriorWeight = 1;          // of the kernel that covers all values, in observations
+constexpr double kBestShare = 0.1;          // share of the trials, the paper's gamma'
+constexpr std::size_t kMostSteps = 50;      // steps of the grid to which an ordered parameter is rounded
+constexpr std::size_t kFewestUsing = 2;     // fewest trials that must use a parameter
+constexpr double kPriorWeight = 1;          // weight, in observations, of the kernel that covers all values
 constexpr double kTiny = 1e-12;             // keeps densities above 0
-constexpr double kLeastWidth = 0.5 / 1.64;  // of a kernel, so that 90 % of it lie within one step
+constexpr double kLeastWidth = 0.5 / 1.64;  // width of a kernel, so that 90 % of it lie within one step
 
-using Counts = std::vector<double>;     // trials by step of the grid
-using Densities = std::vector<double>;  // by step of the grid, with the sum 1
+using Counts = std::vector<double>;     // number of trials per step of the grid
+using Densities = std::vector<double>;  // density per step of the grid, with the sum 1
 
 double normal_below(double x) {
   return 0.5 * std::erfc(-x / std::numbers::sqrt2);
 }
 
-/// Adds a normal distribution over the steps 0 to size - 1, each with a half to either side, cut at both
-/// ends.
+/// Adds a normal distribution over the steps 0 to size - 1. Each step reaches half a step to both sides, and
+/// the distribution is cut at both ends.
 void add_kernel(Densities& density, double weight, double mean, double width) {
   const auto below = [&](double edge) { return normal_below((edge - mean) / width); };
   const double all = below(static_cast<double>(density.size()) - 0.5) - below(-0.5);
@@ -35,7 +35,7 @@ void add_kernel(Densities& density, double weight, double mean, double width) {
   }
 }
 
-/// The width of the kernels by Scott's rule, from the smaller one of deviation and quartiles.
+/// Returns the width of the kernels by Scott's rule, from the smaller one of deviation and quartile range.
 double scott_width(const Counts& counts, double total) {
   double mean = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) mean += static_cast<double>(i) * counts[i] / total;
@@ -44,7 +44,7 @@ double scott_width(const Counts& counts, double total) {
     squares += counts[i] * (static_cast<double>(i) - mean) * (static_cast<double>(i) - mean);
   }
   const double deviation = std::sqrt(squares / std::max(1.0, total - 1));
-  // The first step with a trial at which the running sum reaches (lower) or passes (upper) a quarter.
+  // Returns the first step at which the running sum reaches (lower) or passes (upper) a quarter.
   const auto quartile = [&](double rank, bool passes) {
     double sum = 0;
     std::size_t last = 0;
@@ -77,7 +77,8 @@ Densities named_density(const Counts& counts, double total) {
   const auto names = static_cast<double>(counts.size());
   const auto seen =
       static_cast<double>(std::ranges::count_if(counts, [](double count) { return count > 0; }));
-  // A kernel for each name that was seen, and one for all: each spreads a share of its weight over all names.
+  // There is a kernel for each name that was seen, and one for all. Each spreads a part of its weight over
+  // all names.
   const double spread = kPriorWeight / (seen + 1);
   const double kernel = 1 + names * spread;
   const double others = total * spread / kernel + kPriorWeight / names;
@@ -88,7 +89,7 @@ Densities named_density(const Counts& counts, double total) {
   return density;
 }
 
-/// Pearson's divergence between a parameter's distribution among the best trials and among all.
+/// Returns Pearson's divergence between a parameter's distributions among the best trials and among all.
 double divergence(const ParameterColumn& parameter, const std::vector<std::size_t>& best,
                   const std::vector<std::size_t>& all) {
   const std::size_t steps = parameter.ordered ? std::min(parameter.values, kMostSteps) : parameter.values;
@@ -112,7 +113,7 @@ double divergence(const ParameterColumn& parameter, const std::vector<std::size_
   return sum;
 }
 
-/// The best tenth of the trials, with all that are as good as its last one.
+/// Returns the best tenth of the trials, with all trials that are as good as the last of them.
 std::vector<std::size_t> best_trials(std::span<const double> minimized) {
   std::vector<double> sorted(minimized.begin(), minimized.end());
   const auto count = static_cast<std::size_t>(std::ceil(kBestShare * static_cast<double>(sorted.size())));

@@ -10,7 +10,7 @@ namespace skyline::report {
 namespace {
 
 constexpr std::size_t kMostNetworks = 60;
-constexpr std::size_t kMostLayers = 20'000;  // of all of them
+constexpr std::size_t kMostLayers = 20'000;  // layers of all graphs together
 
 Json attributes_json(const space::Layer& layer) {
   Json json = Json::object();

@@ -1,4 +1,4 @@
-// The page: its template, with style, scripts and data in their places.
+// The page: its template, with style, scripts and data inserted.
 #include "core/text/hash.hpp"
 #include "report/html/html_report.hpp"
 #include "report/html/run_json.hpp"
@@ -43,12 +43,12 @@ std::string base64_of_hex(std::string_view hex) {
   return text;
 }
 
-/// How a policy of the page names a script that may run.
+/// Returns the source expression with which the page's policy allows a script.
 std::string script_source(std::string_view script) {
   return "'sha256-" + base64_of_hex(sha256_hex(script)) + "'";
 }
 
-/// JSON within an element of the page: no text can end the element.
+/// Returns JSON that can be embedded in an element of the page, since none of its texts can end the element.
 std::string embedded(const Json& json) {
   const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
   std::string safe;

@@ -19,7 +19,7 @@ std::string state_of(const store::RunPaths& paths, const RunStatus& status) {
   return claims_to_run && !(owner && owner->active) ? "not running" : status.state;
 }
 
-/// Whether a line of the log ("2026-05-01 10:00:00.000 warning ...") is a warning or an error.
+/// Returns whether a line of the log ("2026-05-01 10:00:00.000 warning ...") is a warning or an error.
 bool is_warning(std::string_view line) {
   const std::size_t date = line.find(' ');
   const std::size_t time = date == std::string_view::npos ? date : line.find(' ', date + 1);

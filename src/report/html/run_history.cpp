@@ -1,4 +1,4 @@
-// The data of the page that follow from the order of the commits: volume, evolution of the front, courses.
+// Data of the page that depend on the order of the commits: volume, evolution of the front, learning curves.
 #include "report/compare/volume_curve.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/html/importance.hpp"
@@ -16,9 +16,9 @@ namespace {
 
 constexpr std::size_t kMostVolumes = 400;
 constexpr std::size_t kMostFronts = 12;
-constexpr std::size_t kFewestIterations = 3;  // below, fronts are shown by trials
+constexpr std::size_t kFewestIterations = 3;  // with fewer iterations, fronts are shown by trials
 constexpr std::size_t kMostCourses = 200;
-constexpr std::size_t kFewestRanked = 10;  // trials, to rank parameters by them
+constexpr std::size_t kFewestRanked = 10;  // fewest trials for ranking the parameters
 
 using Trials = std::vector<run::SharedTrial>;
 
@@ -30,7 +30,7 @@ Trials search_trials(const run::RunState& state) {
   return trials;
 }
 
-/// The budget that most of the trials had: values at others do not compare.
+/// Returns the budget that most of the trials had; values with other budgets cannot be compared.
 double usual_epochs(const Trials& trials) {
   std::map<double, std::size_t> counts;
   for (const run::SharedTrial& trial : trials) ++counts[trial->trial.budget().epochs];
@@ -101,7 +101,7 @@ Json evolution_json(const ReportedRun& run) {
   const auto trials = search_trials(state);
   Json json = Json::array();
   if (trials.empty()) return json;
-  std::vector<std::size_t> ends;  // a front is shown after so many trials
+  std::vector<std::size_t> ends;  // numbers of trials after which a front is shown
   for (std::size_t i = 1; i <= trials.size(); ++i) {
     const bool last = i == trials.size();
     if (last || trials[i]->trial.proposal.iteration > trials[i - 1]->trial.proposal.iteration)

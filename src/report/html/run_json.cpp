@@ -15,7 +15,7 @@
 namespace skyline::report {
 namespace {
 
-constexpr double kMostWhole = 9e15;  // that a double holds exactly
+constexpr double kMostWhole = 9e15;  // largest whole number that is written as such
 constexpr double kSecondsPerHour = 3600;
 
 Json objectives_of(const objective::ObjectiveSet& set) {
@@ -37,7 +37,7 @@ Json constraints_of(const objective::ObjectiveSet& set) {
   return list;
 }
 
-/// The objectives first, then what was measured, then the costs.
+/// Returns the objectives, then the measured metrics, then the costs.
 std::vector<std::string> metric_names(const run::OpenedRun& run) {
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {
@@ -116,7 +116,7 @@ Json trial_columns(const run::OpenedRun& run) {
   return json;
 }
 
-/// Numbers within a reason ("at step 12") do not make it another one.
+/// Removes numbers, since reasons that differ only in them ("at step 12") are counted together.
 std::string without_numbers(const std::string& reason) {
   std::string text;
   for (const char letter : reason) {
@@ -127,10 +127,10 @@ std::string without_numbers(const std::string& reason) {
   return text;
 }
 
-/// Failed trials by kind and reason, the most frequent first.
+/// Counts failed trials by kind and reason, the most frequent first.
 Json failures_of(const run::RunState& state) {
   struct Group {
-    std::string reason;  // of the first
+    std::string reason;  // reason of the first such trial
     std::vector<std::string> trials;
   };
   std::map<std::pair<std::string, std::string>, Group> groups;
@@ -158,7 +158,7 @@ Json failures_of(const run::RunState& state) {
   return list;
 }
 
-/// Why there is no front, or no final one; null: there is.
+/// Says why there is no front, or no final one; null if there is one.
 Json missing_front_of(const run::OpenedRun& run) {
   const ReportInputs inputs{run.space, run.header.metrics, run.state};
   if (run.state.trials().empty()) return nullptr;
@@ -208,7 +208,8 @@ Json slots_of(const run::RunAccount& account) {
 Json short_number(std::optional<double> value) {
   if (!value || !std::isfinite(*value)) return nullptr;
   if (std::abs(*value) < kMostWhole && *value == std::floor(*value)) return static_cast<std::int64_t>(*value);
-  return std::strtod(fmt::format("{:.7g}", *value).c_str(), nullptr);  // std::stod refuses the smallest
+  // std::stod would refuse the smallest numbers
+  return std::strtod(fmt::format("{:.7g}", *value).c_str(), nullptr);
 }
 
 std::vector<trial::TrialNumber> members_of(const run::RunState& state) {

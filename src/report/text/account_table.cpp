@@ -19,7 +19,7 @@ constexpr std::size_t kMostSlotRows = 16;
 struct TimePart {
   const char* title;
   double run::SlotAccount::*seconds;
-  bool always = true;  // whether it has a column even where it is nothing
+  bool always = true;  // whether its column is shown even if it is 0 everywhere
 };
 
 using Slot = run::SlotAccount;
@@ -45,7 +45,7 @@ struct AccountRow {
   }
 };
 
-/// What a row stands for: a job where there are several; else a slot, or a node with its slots.
+/// The meaning of a row: a job if there are several, else a slot, or a node with all its slots.
 enum class RowKind { kJob, kNode, kSlot };
 
 RowKind kind_of(const run::RunAccount& account) {
@@ -78,7 +78,7 @@ std::string seconds_in(const AccountRow& row, const TimePart& part) {
   return fmt::format("{:.1f}", row.sum.*part.seconds);
 }
 
-/// The parts that have a column. @param all  the sum of all slots
+/// Returns the parts that get a column. @param all  the sum over all slots
 std::vector<TimePart> shown_parts(const AccountRow& all) {
   std::vector<TimePart> shown;
   std::ranges::copy_if(kTimeParts, std::back_inserter(shown),

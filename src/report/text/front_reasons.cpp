@@ -1,4 +1,4 @@
-// What is said of fronts that are empty, and of their volumes.
+// Texts about empty fronts, and about the volumes of fronts.
 #include "core/text/wording.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/report.hpp"
@@ -26,7 +26,7 @@ Trials trials_of(const run::RunState& state, trial::Phase phase) {
   return trials;
 }
 
-/// Whether the trial succeeded with a value for each objective.
+/// Returns whether the trial succeeded and has a value for each objective.
 bool has_objectives(const ReportInputs& inputs, const trial::CommittedTrial& committed) {
   if (failure_of(committed) != nullptr) return false;
   return std::ranges::all_of(inputs.state.objectives().objectives(), [&](const objective::Objective& one) {
@@ -34,7 +34,8 @@ bool has_objectives(const ReportInputs& inputs, const trial::CommittedTrial& com
   });
 }
 
-/// "most often as diverged (18 of 20): the loss is NaN at step 12". @pre all failed, at least one
+/// Returns e.g. "most often as diverged (18 of 20): the loss is NaN at step 12". @pre all failed, at least
+/// one
 std::string usual_failure(const Trials& trials) {
   std::map<trial::FailureKind, std::size_t> counts;
   for (const auto& committed : trials) ++counts[failure_of(*committed)->kind];
@@ -46,7 +47,7 @@ std::string usual_failure(const Trials& trials) {
                      failure_of(**example)->reason);
 }
 
-/// "; `latency_ms: [0, 1]`: they have 3.20 to 45.0" for each measured constraint.
+/// Returns "; `latency_ms: [0, 1]`: they have 3.20 to 45.0" for each measured constraint.
 std::string constraint_values(const ReportInputs& inputs, const Trials& trials) {
   std::string text;
   for (const objective::Constraint& constraint : inputs.state.objectives().constraints()) {
@@ -65,7 +66,7 @@ std::string constraint_values(const ReportInputs& inputs, const Trials& trials) 
   return text;
 }
 
-/// @param noun  of one of the trials
+/// @param noun  word for one of the trials
 std::string reason_of(const ReportInputs& inputs, const Trials& trials, std::string_view noun) {
   const auto failed = [](const auto& committed) { return failure_of(*committed) != nullptr; };
   if (trials.empty()) return fmt::format("no {} is done", noun);

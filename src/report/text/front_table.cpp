@@ -18,7 +18,7 @@ std::string epochs_text(const trial::Budget& budget) {
   return objective::number_text(budget.epochs) + (budget.epochs == 1 ? " epoch" : " epochs");
 }
 
-/// A search trial of the table, and its training of the final budget; nullptr: there is none.
+/// A search trial in the table, and its training with the final budget, or nullptr.
 struct Row {
   run::SharedTrial searched;
   run::SharedTrial trained;
@@ -26,19 +26,19 @@ struct Row {
 
 struct FrontColumn {
   std::string title;
-  std::string note;  // the budget of its values
+  std::string note;  // budget of the column's values
   TextTable::Align align;
   std::function<std::string(const Row&)> cell;
 };
 
-/// Of a training; `-` where it has no such value.
+/// Returns the value of a training, or `-` if it has none.
 std::string value_cell(const ReportInputs& inputs, const run::SharedTrial& training,
                        const std::string& metric) {
   const auto value = training == nullptr ? std::nullopt : metric_value(*training, metric, inputs.metrics);
   return value ? metric_text(described(metric, inputs.metrics), *value) : "-";
 }
 
-/// The first member of the final front that dominates the training.
+/// Returns the first member of the final front that dominates the training.
 std::optional<trial::TrialNumber> dominator(const run::RunState& state, const CommittedTrial& training) {
   const std::vector<double> values = state.objectives().minimized(training).value();
   for (const trial::TrialNumber number : front_order(state.final_front())) {
@@ -48,7 +48,7 @@ std::optional<trial::TrialNumber> dominator(const run::RunState& state, const Co
   return std::nullopt;
 }
 
-/// Whether a row is on the final front; if not, why.
+/// Says whether a row is on the final front, and if not, why.
 std::string final_cell(const run::RunState& state, const Row& row) {
   if (row.trained == nullptr) return "not trained yet";
   if (state.on_final_front(row.searched->trial.number)) return "yes";
@@ -57,7 +57,7 @@ std::string final_cell(const run::RunState& state, const Row& row) {
   return "dominated by " + std::to_string(dominator(state, *row.trained).value());
 }
 
-/// The budget of the search trials; "search" where they have several.
+/// Returns the budget of the search trials, or "search" if they have several budgets.
 std::string search_note(const std::vector<Row>& rows) {
   const trial::Budget& first = rows.front().searched->trial.budget();
   const bool same =
@@ -86,7 +86,7 @@ class FrontTable {
     columns_.back().align = TextTable::Align::kLeft;
   }
 
-  /// @param first  rows above the rule; 0: there is no rule
+  /// @param first  number of rows above the rule; 0 for no rule
   std::string text(std::size_t first) const {
     TextTable table;
     for (const FrontColumn& column : columns_) table.add_column(column.title, column.align, column.note);
@@ -112,7 +112,7 @@ class FrontTable {
     add(metric, final_note_,
         [this, metric](const Row& row) { return value_cell(inputs_, row.trained, metric); });
   }
-  /// What a network costs is the same for each budget.
+  /// Adds a column; the costs of a network need no budget.
   void add_metric(const std::string& metric) {
     const bool computed = is_computed_metric(metric);
     add(metric, computed ? "" : search_note_,
@@ -123,7 +123,7 @@ class FrontTable {
   const ReportInputs& inputs_;
   const std::vector<Row> rows_;
   std::string search_note_;
-  std::string final_note_;  // empty: there are no full trainings
+  std::string final_note_;  // empty if there are no full trainings
   std::vector<FrontColumn> columns_;
 };
 

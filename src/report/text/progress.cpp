@@ -21,7 +21,7 @@ namespace {
 constexpr double kDrawEvery_s = 0.1;
 constexpr double kLogEvery_s = 30;
 constexpr double kStatusEvery_s = 2;
-constexpr std::chrono::seconds kLastStatus{2};  // a dead disk shall not keep a failed job alive
+constexpr std::chrono::seconds kLastStatus{2};  // bounds the wait for a dead disk after a failure
 constexpr std::size_t kRecentCommits = 5;
 constexpr std::size_t kUsualColumns = 80;
 constexpr std::string_view kEraseToEnd = "\x1b[K";
@@ -101,7 +101,7 @@ void Progress::phase_begun(const run::RunState& state) {
   status_.phase = trial::to_text(state.phase());
   take(state);
   phase_start_s_ = last_commit_s_ = last_draw_s_ = console_.now_s();
-  last_status_s_ = phase_start_s_ - kStatusEvery_s;  // the next tick writes status.json
+  last_status_s_ = phase_start_s_ - kStatusEvery_s;  // makes the next tick write status.json
   done_here_ = 0;
   if (searches) {
     log::info(fmt::format("search of at most {} in {} on {}", counted(status_.expected, "trial"),
@@ -152,7 +152,7 @@ void Progress::committed(const run::Commit& commit, const run::RunState& state) 
   const auto host = hosts_.find(committed.timing.rank);
   std::string line = commit_line(committed, state.on_its_front(committed.trial), state.objectives(), space_,
                                  metrics_, host == hosts_.end() ? "" : host->second);
-  // The terminal shows the progress line alone; the log file gets debug lines as well.
+  // The terminal shows only the progress line; the log file gets debug lines as well.
   log::write(on_terminal() ? log::Level::kDebug : log::Level::kInfo, line);
   status_.recent.push_back(std::move(line));
   if (status_.recent.size() > kRecentCommits) status_.recent.erase(status_.recent.begin());
@@ -160,7 +160,7 @@ void Progress::committed(const run::Commit& commit, const run::RunState& state) 
 
 void Progress::stopping() {
   status_.state = "stopping";
-  last_status_s_ = console_.now_s() - kStatusEvery_s;  // the next tick writes status.json
+  last_status_s_ = console_.now_s() - kStatusEvery_s;  // makes the next tick write status.json
   clear_line();
   log::info("stopping: running trials save their state");
 }
@@ -172,7 +172,7 @@ void Progress::update_times() {
   status_.eta_s.reset();
   const bool going_on = status_.state == "running";
   if (!going_on || done_here_ == 0 || status_.done > status_.expected) return;
-  // The pace as of the last commit, so that the time left runs down between commits.
+  // The pace is that of the last commit, so that the time left runs down between commits.
   const double pace_s = (last_commit_s_ - phase_start_s_) / static_cast<double>(done_here_);
   const double left_s = pace_s * static_cast<double>(status_.expected - status_.done);
   status_.eta_s = std::max(0.0, left_s - (now - last_commit_s_));
@@ -193,7 +193,7 @@ void Progress::tick(const run::RunState& state) {
 
 void Progress::draw() {
   const std::size_t columns = console_.columns();
-  // One column is left free: many terminals wrap when the last one is written.
+  // One column stays free, because many terminals wrap when the last one is written.
   std::string line =
       cut_to_columns(progress_line(status_, metrics_), columns - std::min<std::size_t>(columns, 1));
   if (line == drawn_) return;

@@ -15,33 +15,35 @@
 
 namespace skyline::report {
 
-/// `search 37/74 trials · 12 in flight · 2 failed · front 9 · best validation_accuracy 0.9812 · 3:05 elapsed
-/// · ETA 4:10`; zero or unknown parts are left out.
+/// Returns `search 37/74 trials · 12 in flight · 2 failed · front 9 · best validation_accuracy 0.9812 · 3:05
+/// elapsed · ETA 4:10`, without parts that are zero or unknown.
 std::string progress_line(const RunStatus& status, const std::vector<trial::Metric>& metrics);
 
 /// Cuts the text to `columns` characters (UTF-8 code points).
 std::string cut_to_columns(std::string_view text, std::size_t columns);
 
-/// `trial 17 committed: depth=3 width=16 validation_accuracy=0.9712 flops=1.2M front=yes rank 1 slot 0 4.31
-/// s`; for a failed trial its kind and reason instead of values.
-/// @param host  that trained it, shown as `rank 1 node07 slot 0`; empty: the run has one node
+/// Returns `trial 17 committed: depth=3 width=16 validation_accuracy=0.9712 flops=1.2M front=yes rank 1 slot
+/// 0 4.31 s`; for a failed trial with its kind and reason instead of values.
+/// @param host  host that trained it, shown as `rank 1 node07 slot 0`; empty if the run has one node
 std::string commit_line(const trial::CommittedTrial& committed, bool on_front,
                         const objective::ObjectiveSet& objectives, const space::SearchSpace& space,
                         const std::vector<trial::Metric>& metrics, const std::string& host);
 
-/// The clocks and the terminal as the progress sees them, so that tests bring their own.
+/// The clocks and the terminal of Progress. Tests bring their own.
 struct ProgressConsole {
-  std::function<double()> now_s;                // of a clock that never jumps
+  std::function<double()> now_s;                // seconds of a clock that never jumps
   std::function<double()> unix_s;               // seconds since 1970
-  std::function<void(std::string_view)> write;  // to the terminal at once; empty: there is no terminal
-  std::function<std::size_t()> columns;         // of the terminal, now
+  std::function<void(std::string_view)> write;  // writes to the terminal at once; empty if there is no
+                                                // terminal
+  std::function<std::size_t()> columns;         // returns the present width of the terminal
 };
-/// Steady and system clock; standard error.
+/// Returns the steady and the system clock, and standard error.
 ProgressConsole system_console(bool terminal);
 
-/// Progress on a terminal (one line, rewritten, with ETA), one log line per commit, and status.json every 2 s
-/// for `skyline status`. ETA from the time of this job's commits and the trials left. Without a terminal
-/// commits and, every 30 s, the progress go to log::info. Used by rank 0's main thread alone.
+/// Shows progress on a terminal (one line, rewritten, with ETA), as one log line per commit, and as
+/// status.json every 2 s for `skyline status`. The ETA is computed from the times of this job's commits and
+/// the trials left. Without a terminal, commits and, every 30 s, the progress go to log::info. Only rank 0's
+/// main thread uses it.
 class Progress final : public run::RunListener {
  public:
   Progress(const store::RunPaths& paths, const space::SearchSpace& space,
@@ -53,9 +55,9 @@ class Progress final : public run::RunListener {
   void committed(const run::Commit& commit, const run::RunState& state) override;
   void stopping() override;
   void tick(const run::RunState& state) override;
-  /// The last thing to tell, before results are printed: ends the line on the terminal and writes the last
-  /// status. After a failure the process may end at once: the status is waited for, at most 2 s. A run
-  /// without this call has failed.
+  /// Ends the line on the terminal and writes the last status, before results are printed. After a failure
+  /// the process may end at once, so this waits for the status, at most 2 s. A run without this call has
+  /// failed.
   void ended(RunEnd end);
 
  private:
@@ -72,16 +74,16 @@ class Progress final : public run::RunListener {
   const ProgressConsole console_;
 
   RunStatus status_;
-  std::map<int, std::string> hosts_;    // of ranks, if the run has several nodes
-  std::optional<BestValue> best_test_;  // of full trainings
-  bool under_way_ = false;              // started and not ended
+  std::map<int, std::string> hosts_;    // hosts of the ranks, if the run has several nodes
+  std::optional<BestValue> best_test_;  // best value of the full trainings
+  bool under_way_ = false;              // true between start and end
   double start_s_ = 0;
-  double phase_start_s_ = 0;   // or when its replay was over
-  std::size_t done_here_ = 0;  // of this phase, by this job
+  double phase_start_s_ = 0;   // time of the phase's start, or of the end of its replay
+  std::size_t done_here_ = 0;  // commits in this phase by this job
   double last_commit_s_ = 0;
   double last_draw_s_ = 0;
   double last_status_s_ = 0;
-  std::string drawn_;  // the line that stands on the terminal
+  std::string drawn_;  // the line that the terminal shows
   StatusFile status_file_;
 };
 

@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::string_view kSeparator = " · ";
 
-/// The metrics of a commit's line: the objectives, and for a full training all else that was measured.
+/// Returns the metrics in a commit's line: the objectives, and for a full training all other measured
+/// metrics.
 std::vector<std::string> metrics_of_line(const trial::CommittedTrial& committed,
                                          const objective::ObjectiveSet& objectives,
                                          const std::vector<trial::Metric>& metrics) {

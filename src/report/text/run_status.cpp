@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr int kStatusFormat = 3;
-constexpr double kMostAmount = 1e15;  // of anything that is counted or measured in seconds here
+constexpr double kMostAmount = 1e15;  // largest value of anything that is counted, or measured in seconds
 
 /// @throws Json::exception, std::out_of_range
 double amount_of(const Json& json) {
@@ -27,7 +27,8 @@ std::size_t count_of(const Json& json) {
   return static_cast<std::size_t>(amount_of(json));
 }
 
-/// Nothing of a status that a job wrote while it went on. @throws Json::exception, std::out_of_range
+/// Returns nullopt for a status that a job wrote while it was running.
+/// @throws Json::exception, std::out_of_range
 std::optional<JobEnding> ending_of(const Json& status) {
   if (status.at("exit_code").is_null()) return std::nullopt;
   const auto number = [&](const char* key) { return static_cast<int>(amount_of(status.at(key))); };

@@ -14,10 +14,10 @@ struct BestValue {
   bool operator==(const BestValue&) const = default;
 };
 
-/// How a job ended.
+/// The end of a job.
 struct JobEnding {
-  std::string job = {};  // number in the batch system, "812", or "812_3" in an array; empty: there is none
-  int restart = 0;       // of that job
+  std::string job = {};  // number in the batch system, "812", or "812_3" in an array; empty if there is none
+  int restart = 0;       // number of that job's restarts
   int exit_code = 0;
   bool operator==(const JobEnding&) const = default;
 };
@@ -30,10 +30,10 @@ struct RunStatus {
   std::size_t expected = 0;   // upper bound of this phase's trials
   std::size_t committed = 0;  // trials of all phases
   std::size_t in_flight = 0;
-  std::size_t failed = 0;  // of all phases
+  std::size_t failed = 0;  // trials of all phases that failed
   std::size_t front = 0;
-  std::vector<BestValue>
-      best;  // of the front's objectives, in order; in the final phase that on the test set first
+  std::vector<BestValue> best;  // best values of the front's objectives, in order; in the final phase the one
+                                // on the test set comes first
   std::size_t replayed = 0;  // trials committed by earlier jobs
   std::size_t slots = 0;
   std::size_t ranks = 0;
@@ -41,12 +41,12 @@ struct RunStatus {
   double elapsed_s = 0;             // seconds of this job so far
   std::optional<double> eta_s;      // seconds left of this phase
   double updated = 0;               // seconds since 1970
-  std::optional<JobEnding> ending;  // of the last job; nothing: it runs, or was killed
+  std::optional<JobEnding> ending;  // end of the last job; nullopt if it runs or was killed
   std::vector<std::string> recent;  // the last commits, oldest first
   std::string remark;               // what the search last said about itself; empty: nothing
 
   std::string to_json() const;
-  /// Parses status.json. @throws UserError naming `file` if the text is no status
+  /// Parses status.json. @throws UserError with `file` if the text is not a status
   static RunStatus parse(const std::string& text, const std::string& file);
   bool operator==(const RunStatus&) const = default;
 };

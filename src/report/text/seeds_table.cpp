@@ -10,7 +10,7 @@
 namespace skyline::report {
 namespace {
 
-/// The objectives, what only a constraint uses, and what was measured on the test set.
+/// Returns the objectives, the metrics of constraints, and those measured on the test set.
 std::vector<std::string> shown_metrics(const ReportInputs& inputs) {
   std::vector<std::string> names;
   const auto add = [&](const std::string& name) {

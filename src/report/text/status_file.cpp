@@ -22,7 +22,7 @@ std::string state_after(int exit_code) {
   return exit_code == kExitDone || exit_code == kExitNoFront ? "finished" : "failed";
 }
 
-/// Empty if there is none, or a damaged one.
+/// Returns an empty status if there is none, or a damaged one.
 RunStatus last_status(const store::RunPaths& paths) {
   try {
     return read_status(paths).value_or(RunStatus());
@@ -73,7 +73,7 @@ std::future<void> StatusFile::publish(const RunStatus& status) {
   return done->get_future();
 }
 
-/// A thread that a dead disk holds is left behind.
+/// A thread that hangs on a dead disk is abandoned.
 void publish_end(const store::RunPaths& paths, const JobEnding& ending, std::chrono::milliseconds patience) {
   std::packaged_task<void()> write([paths, ending] { write_end(paths, ending); });
   std::future<void> written = write.get_future();

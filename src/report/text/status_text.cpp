@@ -24,7 +24,7 @@
 namespace skyline::report {
 namespace {
 
-constexpr std::size_t kMostShown = 8;  // slots
+constexpr std::size_t kMostShown = 8;  // slots that are listed
 
 bool is_active(const std::optional<store::RunOwner>& owner) {
   return owner && owner->active;
@@ -73,7 +73,7 @@ struct BusySlot {
   store::LeftTrials::Row now;
 };
 
-/// Of the job that goes on, by rank and slot.
+/// Returns the busy slots of the running job, by rank and slot.
 std::vector<BusySlot> busy_slots(const store::RunPaths& paths) {
   std::vector<BusySlot> slots;
   for (const store::LeftTrials& left : store::read_running_trials(paths)) {
@@ -97,7 +97,7 @@ std::string training_text(const store::RunPaths& paths) {
   return text;
 }
 
-/// Of this job; empty: not known yet.
+/// Returns the pace of this job; empty if it is not yet known.
 std::string pace_text(const RunStatus& status) {
   const double trials = static_cast<double>(status.committed) - static_cast<double>(status.replayed);
   if (trials <= 0 || status.elapsed_s <= 0) return {};

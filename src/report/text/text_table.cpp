@@ -92,7 +92,7 @@ std::string significant_text(double value, int digits) {
   if (!std::isfinite(value)) return fmt::format("{}", value);
   if (value == 0) return "0";
   const int magnitude = static_cast<int>(std::floor(std::log10(std::abs(value))));
-  // Rounding may carry into a new digit (9.996 -> 10.00): measure the rounded number.
+  // Rounding may carry into a new digit (9.996 -> 10.00), so the rounded number is measured.
   const double unit = std::pow(10.0, magnitude - digits + 1);
   const double rounded = std::round(value / unit) * unit;
   const int rounded_magnitude = static_cast<int>(std::floor(std::log10(std::abs(rounded)) + 1e-12));
@@ -103,7 +103,7 @@ std::string si_text(double value, std::string_view separator, std::string_view u
   static constexpr std::array<std::string_view, 7> kPrefixes{"", "k", "M", "G", "T", "P", "E"};
   if (!std::isfinite(value)) return fmt::format("{}", value);
   std::size_t prefix = 0;
-  // 999.95 and above rounds to 1000.0 with four digits: it belongs to the next prefix.
+  // 999.95 and more rounds to 1000.0 with four digits, which belongs to the next prefix.
   while (std::abs(value) >= 999.95 && prefix + 1 < kPrefixes.size() &&
          !(prefix == 0 && std::abs(value) < 1000)) {
     value /= 1000;

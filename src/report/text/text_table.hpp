@@ -12,14 +12,14 @@ namespace skyline::report {
 class TextTable {
  public:
   enum class Align { kLeft, kRight };
-  /// @param note  stands below the title; empty: none
+  /// @param note  text below the title; may be empty
   void add_column(std::string title, Align align = Align::kRight, std::string note = "");
   /// Adds a row. @pre one cell per column
   void add_row(std::vector<std::string> cells);
   /// Draws a line across the table before the next row.
   void add_rule();
-  /// The table: titles, their notes if there are any, a line, the rows; two spaces between columns, no blanks
-  /// at line ends, a newline after each line.
+  /// Returns the table: titles, their notes if there are any, a line, the rows. Columns are two spaces apart,
+  /// no line ends with blanks, and each ends with a newline.
   std::string text() const;
 
  private:
@@ -31,7 +31,7 @@ class TextTable {
   std::vector<std::size_t> widths() const;
 
   std::vector<Column> columns_;
-  std::vector<std::vector<std::string>> rows_;  // an empty one is a rule
+  std::vector<std::vector<std::string>> rows_;  // an empty row is a rule
 };
 
 /// Writes four significant digits with an SI prefix: `465.2 M`, `88.14 k`, `12`. The unit follows the prefix.
@@ -45,8 +45,8 @@ std::string significant_text(double value, int digits);
 /// prefixes, times (`ms`, `s`) with 3 significant digits, others with 4; NaN is `-`.
 std::string metric_text(const trial::Metric& metric, double value, std::string_view separator = " ");
 
-/// Writes a duration: `0:07`, `3:05`, `2:03:05`, `1d 02:03:05`. @param seconds  rounded down, negative ones
-/// count as 0
+/// Writes a duration: `0:07`, `3:05`, `2:03:05`, `1d 02:03:05`.
+/// @param seconds  rounded down; a negative value counts as 0
 std::string duration_text(double seconds);
 
 }  // namespace skyline::report

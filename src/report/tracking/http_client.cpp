@@ -26,7 +26,7 @@ void set(CURL* easy, CURLoption option, Value value) {
   require(curl_easy_setopt(easy, option, value) == CURLE_OK, "curl_easy_setopt failed");
 }
 
-/// Sets an option that older versions of libcurl may not know.
+/// Sets an option that older versions of libcurl may not have.
 template <typename Value>
 void set_if_known(CURL* easy, CURLoption option, Value value) {
   const CURLcode code = curl_easy_setopt(easy, option, value);
@@ -41,7 +41,7 @@ HttpClient::HttpClient(HttpSettings settings, std::shared_ptr<const LastMoment> 
   easy_ = UniqueHandle<EasyTraits>(curl_easy_init());
   require(static_cast<bool>(easy_), "curl_easy_init failed");
   CURL* easy = easy_.get();
-  // Does not wait for permission to send a large body: some servers never give it.
+  // The empty header avoids a wait for permission to send a large body, which some servers never give.
   std::string headers[] = {"Content-Type: application/json",
                            "Expect:", "Authorization: Bearer " + settings_.token};
   const bool bearer = settings_.user.empty() && !settings_.token.empty();
@@ -51,7 +51,7 @@ HttpClient::HttpClient(HttpSettings settings, std::shared_ptr<const LastMoment> 
   set(easy, CURLOPT_HTTPHEADER, headers_.get());
   set_if_known(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   set(easy, CURLOPT_NOSIGNAL, 1L);
-  set_if_known(easy, CURLOPT_QUICK_EXIT, 1L);  // so that a hanging name server does not delay the end
+  set_if_known(easy, CURLOPT_QUICK_EXIT, 1L);  // a hanging name server must not delay the end
   set(easy, CURLOPT_CONNECTTIMEOUT, settings_.connect_s);
   set(easy, CURLOPT_TIMEOUT, settings_.request_s);
   set(easy, CURLOPT_NOPROGRESS, 0L);

@@ -12,11 +12,11 @@ namespace skyline::report {
 
 /// Credentials, certificates and limits for requests to a server.
 struct HttpSettings {
-  std::string token;  // for `Authorization: Bearer`, if there is no user
+  std::string token;  // used for `Authorization: Bearer` if there is no user
   std::string user;
   std::string password;
   bool insecure_tls = false;
-  std::string certificates;  // file of authorities to trust; empty: the system's
+  std::string certificates;  // file of trusted authorities; empty for the system's
   long connect_s = 10;
   long request_s = 30;
 };
@@ -25,11 +25,11 @@ struct HttpSettings {
 struct HttpReply {
   long status = 0;  // HTTP status
   std::string body;
-  std::string problem;  // reason if there was no answer; else empty
+  std::string problem;  // the reason if there was no answer, else empty
 };
 
-/// Requests to one server, one at a time, over one connection. One thread at a time. No request lasts longer
-/// than the settings allow, or much beyond the last moment.
+/// Sends requests to one server, one at a time, over one connection. One thread at a time may use it. No
+/// request lasts longer than the settings allow, or much beyond the last moment.
 class HttpClient {
  public:
   HttpClient(HttpSettings settings, std::shared_ptr<const LastMoment> last_moment);

@@ -13,10 +13,10 @@
 
 namespace skyline::report {
 
-/// Something that a sink needs is away for now; the same records will be given again.
+/// Thrown if something that a sink needs is unavailable for now. The same records will be given again.
 class SinkAway final : public FaultError {
  public:
-  /// How long it is away, as far as one can tell.
+  /// The expected duration.
   enum class Span { kShort, kLong };
   explicit SinkAway(const std::string& problem, Span span = Span::kShort)
       : FaultError(problem), is_long_(span == Span::kLong) {}
@@ -26,7 +26,7 @@ class SinkAway final : public FaultError {
   bool is_long_;
 };
 
-/// The time until which a sink may still try at the end of a run. Any thread.
+/// The time until which a sink may still try at the end of a run. Any thread may use it.
 class LastMoment {
  public:
   using Clock = std::chrono::steady_clock;
@@ -37,21 +37,22 @@ class LastMoment {
   std::atomic<Clock::rep> ticks_ = Clock::time_point::max().time_since_epoch().count();
 };
 
-/// A destination of a run's metrics. Used by one thread of its own, which may wait for files and servers.
+/// A destination of a run's metrics. One thread of its own uses it, which may wait for files and servers.
 class MetricSink {
  public:
   virtual ~MetricSink() = default;
-  /// How messages call it, e.g. "event files in runs/a/events".
+  /// Returns the name for messages, e.g. "event files in runs/a/events".
   virtual std::string name() const = 0;
-  /// Values that one call of `add` is given, about.
+  /// Returns the number of values, roughly, that one call of `add` should get.
   virtual std::size_t batch_values() const = 0;
-  /// Called before the first records. Returns the first step that it wants: those before it were taken from
-  /// an earlier job. @throws as add
+  /// Connects; called before the first records. Returns the first step that it needs: earlier ones were taken
+  /// from an earlier job. @throws as add
   virtual std::uint64_t connect() = 0;
-  /// The next trials, in order, none left out. @throws SinkAway: the same again later; UserError: never again
+  /// Takes the next trials in order, without gaps. @throws SinkAway to get the same again later, UserError to
+  /// get no more
   virtual void add(std::span<const store::MetricRecord> records) = 0;
-  /// Ends the sink: no more records come, maybe because something was thrown. @param front  arch ids  @throws
-  /// as add
+  /// Ends the sink: no more records come, perhaps because of an error.
+  /// @param front  arch ids  @throws as add
   virtual void end(RunEnd end, const std::vector<std::string>& front) = 0;
 };
 

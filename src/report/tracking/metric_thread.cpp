@@ -20,7 +20,7 @@ using Clock = LastMoment::Clock;
 
 constexpr std::chrono::milliseconds kFailedBound{2000};
 constexpr std::size_t kTriesAtEnd = 3;
-/// A request that is under way notices that the last moment has passed within this time.
+/// A running request notices within this time that the last moment has passed.
 constexpr std::chrono::milliseconds kNotice{1500};
 
 }  // namespace
@@ -44,14 +44,14 @@ struct MetricThread::State {
   bool is_too_late();
   void drop_rest();
 
-  // With the mutex.
+  // The caller holds the mutex.
   bool ending() const { return how.has_value(); }
   bool out_of_time() const { return ending() && last_moment->passed(); }
   void warn_of_rest(const std::string& problem) const;
 
   const MetricPace pace;
 
-  // The thread's own.
+  // Members that only the thread uses.
   const std::unique_ptr<MetricSink> sink;
   const std::shared_ptr<LastMoment> last_moment;
   RunMetrics metrics;
@@ -65,9 +65,9 @@ struct MetricThread::State {
   std::condition_variable changed;
   std::deque<TrackedTrial> queue;
   std::size_t most_waiting;
-  bool full = false;  // what comes is dropped: what was taken has no gaps
+  bool full = false;  // further trials are dropped, so that the taken ones have no gaps
   std::optional<RunEnd> how;
-  std::vector<std::string> front;  // at the end
+  std::vector<std::string> front;  // the final front, set at the end
   bool abandoned = false;
   bool done = false;
   std::thread thread;
@@ -92,7 +92,7 @@ void MetricThread::State::drop_rest() {
   queue.clear();
 }
 
-/// Also where records were refused: whoever looks at them shall know that the run is over.
+/// Reports the end, even if records were refused, so that readers of the metrics know that the run is over.
 void MetricThread::State::tell_end() {
   {
     std::unique_lock lock(mutex);
@@ -121,7 +121,7 @@ void MetricThread::State::serve() {
   }
 }
 
-/// Waits until there is something to deliver and it is time. @return  false at the end
+/// Waits until there is something to deliver and its time has come. Returns false at the end.
 bool MetricThread::State::wait_for_batch() {
   std::unique_lock lock(mutex);
   changed.wait(lock, [this] { return ending() || !queue.empty(); });
@@ -129,7 +129,7 @@ bool MetricThread::State::wait_for_batch() {
   return !queue.empty();
 }
 
-/// Returns whether it is full.
+/// Returns whether the batch is full.
 bool MetricThread::State::fill_batch() {
   std::size_t batch_values = 0;
   std::unique_lock lock(mutex);
@@ -159,7 +159,7 @@ void MetricThread::State::warn_of_rest(const std::string& problem) const {
                            batch.size() + queue.size()));
 }
 
-/// Does the task, again and again while the sink is away; false if the end came first.
+/// Runs the task, again while the sink is away. Returns false if the end came first.
 bool MetricThread::State::attempt(const std::function<void()>& task) {
   for (;;) {
     std::optional<SinkAway> problem;
@@ -210,7 +210,7 @@ void MetricThread::add(TrackedTrial trial) {
   {
     const std::lock_guard lock(state_->mutex);
     if (state_->full) return;
-    if (trial.replayed) ++state_->most_waiting;  // the bound is on trials of this job
+    if (trial.replayed) ++state_->most_waiting;  // only trials of this job are limited
     state_->queue.push_back(std::move(trial));
     filled = state_->full = state_->queue.size() >= state_->most_waiting;
   }
@@ -246,7 +246,7 @@ void MetricThread::wait_for_end() {
         !state_->changed.wait_for(lock, kNotice, [this] { return state_->done; })) {
       lock.unlock();
       log::warning(state_->sink->name() + ": hangs, and is left behind");
-      state_->thread.detach();  // it shares what it uses
+      state_->thread.detach();  // the thread shares ownership of what it uses
       return;
     }
     state_->changed.wait_for(lock, std::chrono::milliseconds(50), [this] { return state_->done; });

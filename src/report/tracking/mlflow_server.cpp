@@ -27,11 +27,11 @@ constexpr long kRequestTimeout = 408;
 constexpr long kTooLarge = 413;
 constexpr long kTooManyRequests = 429;
 constexpr long kServerError = 500;
-constexpr std::size_t kMostMetrics = 200;  // of a request: Azure ML's limit, MLflow's own is 1000
+constexpr std::size_t kMostMetrics = 200;  // metrics per request: Azure ML's limit; MLflow's own is 1000
 constexpr std::size_t kMostQuoted = 200;
 constexpr const char* kKeyTag = "skyline.key";
 
-/// A server's reply as a part of one line.
+/// Returns a server's reply as a part of one line.
 std::string quoted(const HttpReply& reply) {
   const Json body = Json::parse(shallow_json(reply.body), nullptr, false);
   std::string text = reply.body;
@@ -73,7 +73,7 @@ class RestServer final : public MlflowServer {
 
   std::string create_run(const NewMlflowRun& run) override {
     const std::string experiment = experiment_of(run);
-    // An answer that was lost on its way must not leave a second run.
+    // If the answer to the first attempt got lost, a second one must not make a second run.
     if (std::exchange(tried_to_create_, true)) {
       if (const std::string id = find_created(experiment); !id.empty()) return id;
     } else {
@@ -127,7 +127,7 @@ class RestServer final : public MlflowServer {
 
   std::string place() const { return "MLflow at " + settings_.shown; }
 
-  /// The next ones that have not been taken; fewer at a time from then on if the server finds them too many.
+  /// Sends the next metrics. If the server refuses their number, later calls send fewer at a time.
   void log_some_metrics(const std::string& id, const Json& metrics) {
     const std::size_t count = std::min(most_metrics_, metrics.size() - num_logged_);
     const auto first = metrics.begin() + static_cast<std::ptrdiff_t>(num_logged_);
@@ -153,7 +153,8 @@ class RestServer final : public MlflowServer {
     accepted(reply);
   }
 
-  /// A request that is refused now but has worked before may work again: after a proxy has restarted, say.
+  /// Fails. A request that is refused now, but has worked before, may work again, e.g. after a proxy has
+  /// restarted.
   [[noreturn]] void refuse(long status, const std::string& problem) const {
     const bool may_pass =
         status < kBadRequest || status == kUnauthorized || status == kForbidden || status == kNotFound;
@@ -161,7 +162,7 @@ class RestServer final : public MlflowServer {
     throw UserError(problem);
   }
 
-  /// @throws SinkAway if there is none, or it asks for patience
+  /// Returns the reply. @throws SinkAway if there is none, or the server asks to wait
   HttpReply answered(HttpReply reply) const {
     if (!reply.problem.empty()) throw SinkAway(place() + ": " + reply.problem);
     const bool later = reply.status == kRequestTimeout || reply.status == kTooManyRequests;
@@ -233,8 +234,8 @@ class RestServer final : public MlflowServer {
   HttpClient client_;
   std::string key_;
   bool tried_to_create_ = false;
-  bool worked_ = false;         // some request has
-  std::size_t num_logged_ = 0;  // metrics of these entries that were taken
+  bool worked_ = false;         // a request has worked
+  std::size_t num_logged_ = 0;  // number of metrics of these entries that were taken
   std::size_t most_metrics_ = kMostMetrics;
 };
 

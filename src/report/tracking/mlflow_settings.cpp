@@ -19,8 +19,9 @@ bool flag_of(const VariableLookup& variable, const char* name) {
   throw UserError(std::string(name) + ": expected true or false, got " + text);
 }
 
-/// User and password, as in http://user:password@host, do not belong in a log, nor does a query, which may
-/// be a signature. A password may hold characters that end a host: all that may be part of one is left out.
+/// Removes user and password (http://user:password@host) and the query, which may be a signature, since they
+/// must not be logged. A password may contain characters that end a host, so everything that may be part of
+/// one is removed.
 std::string without_credentials(const std::string& address) {
   const std::size_t host = address.find("://") + 3;
   const std::size_t query = address.find_first_of("?#", host);
@@ -31,8 +32,8 @@ std::string without_credentials(const std::string& address) {
          address.substr(at + 1, query == std::string::npos ? query : query - at - 1);
 }
 
-/// Azure ML's scheme stands for https. Its own client asks the second version of the interface, although the
-/// workspace names the first.
+/// Azure ML's scheme means https. Its own client uses the second version of the interface, although the
+/// workspace states the first.
 std::string azure_address(const std::string& rest) {
   std::string address = "https://" + rest.substr(0, rest.find('?'));
   constexpr std::string_view kFirst = "/mlflow/v1.0/";

@@ -22,9 +22,10 @@ constexpr std::size_t kMostBytes = 250;
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kBatchValues = 160;     // with those of one more trial still one request
-constexpr std::size_t kMostParams = 100;      // of a request
-constexpr std::size_t kMostParamBytes = 250;  // what every version of MLflow takes
+constexpr std::size_t kBatchValues = 160;     // values of a batch; with one more trial they still fit one
+                                              // request
+constexpr std::size_t kMostParams = 100;      // parameters per request
+constexpr std::size_t kMostParamBytes = 250;  // limit in every version of MLflow
 constexpr std::size_t kMostTagBytes = 1000;
 constexpr const char* kNetwork = "space.network";
 
@@ -55,11 +56,11 @@ void add_params(const ConfigNode& node, const std::string& path, std::vector<Mlf
     return;
   }
   std::string key = mlflow_key(path);
-  std::replace(key.begin(), key.end(), '/', '_');  // only groups of metrics have one
+  std::replace(key.begin(), key.end(), '/', '_');  // only groups of metrics have a slash
   params.push_back({key, flow_text(node).substr(0, kMostParamBytes)});
 }
 
-/// Whole words only.
+/// Returns as many whole words as fit.
 std::string words_within(const std::vector<std::string>& words, std::size_t most_bytes) {
   std::string text;
   for (const std::string& word : words) {
@@ -90,7 +91,7 @@ std::string mlflow_key(std::string text) {
   }
   if (text.size() > kMostBytes) {
     text.resize(kMostBytes);
-    text.back() = '_';  // replaces a cut character
+    text.back() = '_';  // replaces a character that was cut
   }
   return text;
 }
@@ -175,7 +176,7 @@ void MlflowSink::describe() {
 }
 
 void MlflowSink::end(RunEnd end, const std::vector<std::string>& front) {
-  if (!connected_) return;  // there was nothing to tell
+  if (!connected_) return;  // there was nothing to report
   try {
     server_->log(run_id_, {.tags = {{"skyline.front", words_within(front, kMostTagBytes)}}});
   } catch (const Problem& problem) {
@@ -185,7 +186,7 @@ void MlflowSink::end(RunEnd end, const std::vector<std::string>& front) {
   if (ours_) server_->set_status(run_id_, status_of(end), mlflow_time_ms(unix_now_s()));
 }
 
-/// A state that cannot be read, or is of another server, is none.
+/// A state that cannot be read, or belongs to another server, is ignored.
 void MlflowSink::read_state() {
   try {
     if (!store::exists(job_.state)) return;

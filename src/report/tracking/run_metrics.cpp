@@ -10,8 +10,8 @@
 namespace skyline::report {
 namespace {
 
-/// The largest front whose exact volume is worth its time, measured at each change: 10 ms of rank 0's cores
-/// for 3 objectives. pareto.json has it at the end.
+/// Returns the size of the largest front whose exact volume is computed at each change: for 3 objectives that
+/// takes 10 ms of rank 0's time. pareto.json has the volume at the end.
 std::size_t largest_front(std::size_t num_objectives) {
   if (num_objectives < 3) return std::numeric_limits<std::size_t>::max();
   return num_objectives == 3 ? 300 : 100;
@@ -77,7 +77,7 @@ bool RunMetrics::measurable(const TrackedTrial& tracked) const {
   return objectives_.has_volume() && tracked.front_size <= largest_front(objectives_.objectives().size());
 }
 
-/// A front that grows never loses volume, whatever rounding says.
+/// The volume of a growing front is never lowered, whatever rounding gives.
 void RunMetrics::measure_volume(const TrackedTrial& tracked) {
   if (!measurable(tracked)) return;
   volume_ = std::max(volume_, run::volume_of(objectives_, *tracked.front).value());

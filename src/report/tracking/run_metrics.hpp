@@ -13,7 +13,7 @@
 
 namespace skyline::report {
 
-/// A committed trial, when that was, and how the run stood behind it.
+/// A committed trial, its time, and the state of the run after it.
 struct TrackedTrial {
   TrackedTrial(const run::Commit& commit, const run::RunState& state, double the_unix_s);
 
@@ -21,15 +21,15 @@ struct TrackedTrial {
   bool replayed = false;
   double unix_s = 0;
   std::size_t front_size = 0;
-  std::shared_ptr<const run::FrontPoints> front;  // shared until it changes
+  std::shared_ptr<const run::FrontPoints> front;  // shared until the front changes
   std::vector<double> best;                       // RunState::best()
   std::size_t failed = 0;
 };
 
-/// Turns the trials of a run into what is tracked of each: its own values (`trial/...`, of a full training
-/// `final/...`) and how the run stands behind it (`front/size`, `front/hypervolume`, `best/OBJECTIVE`,
-/// `run/failed_trials`). What is not finite or was not measured is left out, and the volume where the
-/// objectives have none or the front is too large to measure it while the run goes on.
+/// Turns the trials of a run into tracked values: the trial's own (`trial/...`, for a full training
+/// `final/...`) and those of the run after it (`front/size`, `front/hypervolume`, `best/OBJECTIVE`,
+/// `run/failed_trials`). Values that are not finite or were not measured are left out. So is the volume if
+/// the objectives have none, or the front is too large to measure it during the run.
 class RunMetrics {
  public:
   /// @param metrics  of Measurements::values
@@ -44,7 +44,7 @@ class RunMetrics {
 
   objective::ObjectiveSet objectives_;
   std::vector<trial::Metric> metrics_;
-  std::vector<std::string> shown_;  // metrics of a trial that are tracked
+  std::vector<std::string> shown_;  // tracked metrics of a trial
   std::shared_ptr<const run::FrontPoints> measured_;
   double volume_ = 0;  // never falls
 };

@@ -17,11 +17,11 @@ namespace skyline::report {
 namespace {
 
 std::chrono::seconds bound_of(RunEnd end) {
-  constexpr std::array<int, 3> kSeconds{10, 3, 2};  // finished, stopped, failed
+  constexpr std::array<int, 3> kSeconds{10, 3, 2};  // for finished, stopped, failed
   return std::chrono::seconds(kSeconds.at(static_cast<std::size_t>(end)));
 }
 
-/// Does what storage may fail now and do later.
+/// Runs a task on storage. Its errors become SinkAway, because storage may work later.
 template <typename Task>
 auto with_retry(const Task& task) {
   try {
@@ -31,7 +31,7 @@ auto with_retry(const Task& task) {
   }
 }
 
-/// Metrics as TensorBoard's event files. Each job writes one of its own, which begins behind the trials of
+/// Writes metrics as TensorBoard's event files. Each job writes its own, which begins after the trials of
 /// earlier jobs if these have written files.
 class EventSink final : public MetricSink {
  public:
@@ -54,7 +54,7 @@ class EventSink final : public MetricSink {
   std::uint64_t replayed_;
 };
 
-/// Whatever goes wrong there must not cost the run.
+/// Runs `start`; an error in it must not end the run.
 void try_to_start(const char* what, const std::function<void()>& start) {
   try {
     start();
@@ -133,7 +133,7 @@ class Tracking final : public RunTracking {
   }
 
   double begun_s_;
-  std::map<trial::TrialNumber, space::ArchId> front_ids_;  // of its members
+  std::map<trial::TrialNumber, space::ArchId> front_ids_;  // ids of the front's members
   std::vector<std::unique_ptr<MetricThread>> threads_;
 };
 

@@ -15,7 +15,7 @@
 
 namespace skyline::report {
 
-/// A run to be tracked, and where.
+/// The run to track, and its destinations.
 struct TrackingInputs {
   const store::RunPaths& paths;
   const objective::ObjectiveSet& objectives;
@@ -27,20 +27,20 @@ struct TrackingInputs {
   VariableLookup variable = {};               // of the environment
 };
 
-/// Passes the metrics of a run on to TensorBoard's event files and to MLflow, each from a thread of its own:
-/// what is slow, hangs or fails there never holds up the run, and is a warning. Main thread.
+/// Sends the metrics of a run to TensorBoard's event files and to MLflow, each from its own thread: slowness,
+/// hangs and errors there never hold up the run, and are logged as warnings. Used by the main thread.
 class RunTracking : public run::RunListener {
  public:
-  ~RunTracking() override = default;  // as of a failed run, if nobody has told the end
-  /// Waits until what is left has been passed on: at most about 10 s if the run is finished, 3 s if it was
-  /// stopped, 2 s if it failed.
+  ~RunTracking() override = default;  // ends as for a failed run, unless the end was reported
+  /// Waits until the rest has been sent: at most about 10 s if the run is finished, 3 s if it was stopped, 2
+  /// s if it failed.
   virtual void ended(RunEnd end) = 0;
-  /// The run is another process' now: nothing more is passed on, not even how it ended.
+  /// Sends nothing more, not even an end, because the run belongs to another process now.
   virtual void abandon() = 0;
 };
 
-/// Event files go to events/ of the run folder; MLflow is told of the run where its variables say so
-/// (MLFLOW_TRACKING_URI; docs/clusters.md). A variable that has no meaning is a warning.
+/// Starts tracking: event files in events/ of the run folder, and MLflow if its variables are set
+/// (MLFLOW_TRACKING_URI; docs/clusters.md). A variable without a meaning is logged as a warning.
 std::unique_ptr<RunTracking> start_tracking(const TrackingInputs& inputs);
 
 }  // namespace skyline::report
