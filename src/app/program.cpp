@@ -46,7 +46,7 @@ constexpr auto kCommands = std::to_array<CommandEntry>(
      {"report", "write a page about a run, or several, to open in a browser", report_command},
      {"trace", "write what the slots of a run did when, for a viewer of traces", trace_command}});
 
-/// Says of the first option that the command does not have which one may be meant.
+/// Suggests the nearest option for the first one that the command does not have.
 std::optional<std::string> unknown_option(const CLI::App& command, const std::vector<std::string>& words) {
   std::vector<std::string> names;
   for (const CLI::Option* option : command.get_options()) {
@@ -61,11 +61,11 @@ std::optional<std::string> unknown_option(const CLI::App& command, const std::ve
   return std::nullopt;
 }
 
-/// What is wrong with the command line, in one line.
+/// Says in one line what is wrong with the command line.
 std::string usage_error_text(const CLI::App& app, const CLI::ParseError& error,
                              const std::vector<std::string>& words) {
   const CLI::App* command = &app;
-  std::size_t depth = 0;  // of the first word that is not a command
+  std::size_t depth = 0;  // depth of the first word that is not a command
   while (!command->get_subcommands().empty()) {
     command = command->get_subcommands().front();
     ++depth;
@@ -84,7 +84,7 @@ std::string usage_error_text(const CLI::App& app, const CLI::ParseError& error,
   if (const auto unknown = unknown_option(*command, words)) return *unknown;
   std::string text = error.what();
   std::ranges::replace(text, '\n', ' ');
-  std::string path;  // "prep digits"
+  std::string path;  // e.g. "prep digits"
   for (const CLI::App* each = command; each->get_parent() != nullptr; each = each->get_parent())
     path = each->get_name() + (path.empty() ? "" : " " + path);
   return path + ": " + text + " (see skyline " + path + " --help)";

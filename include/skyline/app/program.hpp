@@ -2,10 +2,11 @@
 
 namespace skyline::app {
 
-/// The whole program: reads the command line, runs its command and reports errors, one line each. A program
-/// with layer kinds (space/layer_kind.hpp, train/layer_op.hpp) or evaluators (app/evaluator_kind.hpp) of its
-/// own registers them and calls this; every rank runs the same program.
-/// @return  the exit code: core/exit_code.hpp
+/// Runs the whole program: reads the command line, runs its command and prints errors, one line each. A
+/// program with its own layer kinds (space/layer_kind.hpp, train/layer_op.hpp), evaluators
+/// (evaluate/evaluator_kind.hpp) or algorithms (search/searcher.hpp) registers them and then calls this from
+/// main(), once. Every rank must run the same program. It starts and ends MPI.
+/// @return  the exit code for main() (core/exit_code.hpp); no exception leaves this function
 int run_program(int argc, char** argv);
 
 }  // namespace skyline::app

@@ -13,7 +13,7 @@ double read_wait(const std::string& text) {
   return *seconds;
 }
 
-/// @return  seconds; nothing: wait for ever
+/// Returns the time in seconds, or nullopt to wait for ever.
 std::optional<double> read_start_timeout(const std::string& text) {
   if (text == "none") return std::nullopt;
   const auto seconds = duration_in(text);

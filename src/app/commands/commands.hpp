@@ -18,11 +18,11 @@
 
 namespace skyline::app {
 
-/// Runs a command with the arguments that were read for it, prints to standard output and returns the exit
-/// code. @throws UserError, FaultError, InternalError
+/// Runs a command with its parsed arguments, prints to standard output and returns the exit code.
+/// @throws UserError, FaultError, InternalError
 using RunCommand = std::function<int()>;
 
-// Each defines the options of its command, and returns what runs it once they are read.
+// Each function defines the options of its command, and returns the function that runs it after parsing.
 RunCommand prep_command(CLI::App& command);
 RunCommand validate_command(CLI::App& command);
 RunCommand show_command(CLI::App& command);
@@ -38,18 +38,18 @@ RunCommand profile_command(CLI::App& command);
 RunCommand report_command(CLI::App& command);
 RunCommand trace_command(CLI::App& command);
 
-// Those that are collective over the ranks that the launcher started.
+// These commands are collective over the ranks that the launcher started.
 RunCommand search_command(CLI::App& command);
 RunCommand train_command(CLI::App& command);
-RunCommand doctor_command(CLI::App& command);  // exit code 2 if a search could not run
+RunCommand doctor_command(CLI::App& command);  // returns exit code 2 if a search could not run
 
-// Options that several commands have.
+// Options of several commands.
 
-constexpr int kMostSlots = 1'000'000;  // no bound of ours, which the system has
+constexpr int kMostSlots = 1'000'000;  // far more than any system allows
 constexpr int kMostThreads = 1024;
 
 CLI::Validator whole_number(int low, int high);
-/// One of some words, which stand for the values of an enumeration.
+/// Reads one of some words, each of which names a value of an enumeration.
 template <typename Value>
 CLI::Validator one_of(const std::map<std::string, Value>& values) {
   const auto read = [values](std::string& text) -> std::string {
@@ -57,17 +57,18 @@ CLI::Validator one_of(const std::map<std::string, Value>& values) {
     for (const auto& [word, value] : values) {
       words.push_back(word);
       if (word != text) continue;
-      text = std::to_string(static_cast<int>(value));  // which is what the library makes an enumeration of
+      text = std::to_string(static_cast<int>(value));  // the library turns this number into the enumeration's
+                                                       // value
       return {};
     }
     return "got `" + text + "`, " + suggestion(text, words);
   };
   return {read, "", "word"};
 }
-/// Of a path: `~` becomes the home directory.
+/// Replaces `~` at the start of a path by the home folder.
 CLI::Validator home_expanded();
 
-/// @param paths  one or several
+/// @param paths  one path or several
 template <typename Paths>
 CLI::Option* add_path(CLI::App& command, const std::string& name, Paths& paths, const std::string& meaning) {
   return command.add_option(name, paths, meaning)->transform(home_expanded());
@@ -75,11 +76,11 @@ CLI::Option* add_path(CLI::App& command, const std::string& name, Paths& paths, 
 
 void add_config(CLI::App& command, std::filesystem::path& config, std::vector<std::string>& overrides);
 void add_start_timeout(CLI::App& command, std::optional<double>& timeout_s);
-/// How a run goes on ranks.
+/// Adds the options that say how a run uses its ranks.
 void add_job(CLI::App& command, SearchArguments& arguments);
-/// Which trials of a run.
+/// Adds the options that choose trials of a run.
 void add_trials(CLI::App& command, ModelChoice& choice);
-/// The models of a run that a command works on.
+/// Adds the options that choose models of a run.
 void add_models(CLI::App& command, ModelChoice& choice);
 
 }  // namespace skyline::app

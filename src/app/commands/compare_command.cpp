@@ -14,8 +14,8 @@ namespace {
 
 struct CompareArguments {
   std::vector<std::filesystem::path> runs;
-  bool csv = false;     // statistics as CSV
-  bool curves = false;  // hypervolumes by trial as CSV
+  bool csv = false;     // print statistics as CSV
+  bool curves = false;  // print hypervolumes by trial as CSV
 };
 
 int run_compare(const CompareArguments& arguments) {

@@ -6,8 +6,8 @@
 
 namespace skyline::app {
 
-/// Says how far a count is, once it has taken 2 s: on a terminal in one line, rewritten, which is gone in the
-/// end; else in a line to the log every 10 s.
+/// Shows the progress of a count that takes longer than 2 s. On a terminal it is one line, which is rewritten
+/// and removed at the end; otherwise a line in the log every 10 s.
 class CountProgress {
  public:
   explicit CountProgress(report::ProgressConsole console);
@@ -15,9 +15,9 @@ class CountProgress {
   CountProgress(const CountProgress&) = delete;
   CountProgress& operator=(const CountProgress&) = delete;
 
-  /// Whether show() has something to do.
+  /// Returns whether it is time for show().
   bool is_due() const { return console_.now_s() >= next_s_; }
-  /// @param share  of all that has been counted, above 0 and at most 1
+  /// @param share  share that has been counted, above 0 and at most 1
   void show(double share);
 
  private:

@@ -30,10 +30,10 @@ namespace skyline::app {
 namespace {
 
 struct DoctorArguments {
-  std::filesystem::path config;                             // empty: none is checked
-  std::filesystem::path run;                                // empty: no folder is tried
-  std::optional<int> threads;                               // of a slot; nothing: the configuration's, or 1
-  std::optional<double> start_timeout_s = kStartTimeout_s;  // nothing: for ever
+  std::filesystem::path config;  // empty if none is checked
+  std::filesystem::path run;     // empty if no folder is tried
+  std::optional<int> threads;    // threads of a slot; if not given, the configuration's, or 1
+  std::optional<double> start_timeout_s = kStartTimeout_s;  // no value: wait for ever
   std::vector<std::string> overrides;
 };
 
@@ -41,7 +41,7 @@ bool is_first_of_node(comm::Environment& environment) {
   return environment.place().local_rank == 0;
 }
 
-/// The configuration, if one is named; what is wrong with it is a finding.
+/// Reads the configuration, if one is named; mistakes in it become findings.
 std::optional<RunConfig> read_config(const DoctorArguments& arguments, bool verify_data,
                                      std::vector<Finding>& findings) {
   if (arguments.config.empty()) return std::nullopt;
@@ -58,7 +58,7 @@ std::optional<RunConfig> read_config(const DoctorArguments& arguments, bool veri
   }
 }
 
-/// Checks what the node grants its ranks; the first rank of a node calls this.
+/// Checks what the node offers its ranks. The first rank of a node calls this.
 void check_node(comm::Environment& environment, const machine::NodeLimits& limits,
                 std::vector<Finding>& findings) {
   const comm::NodePlace& place = environment.place();
@@ -80,10 +80,10 @@ std::optional<Finding> check_data_size(const std::optional<RunConfig>& config,
   return failure ? std::nullopt : judge_data_size(file, bytes, limits);
 }
 
-/// Collective: GPUs and what connects the nodes.
+/// Checks GPUs and the network between nodes. Collective.
 void check_machine(comm::Environment& environment, const std::optional<RunConfig>& config,
                    const machine::NodeLimits& limits, std::vector<Finding>& findings) {
-  // Most runs train, and a configuration that says nothing of devices asks for a GPU where there is one.
+  // Most runs train, and a configuration that does not mention devices uses a GPU if there is one.
   const evaluate::EvaluatorNeeds needs =
       config ? config->evaluator.needs : evaluate::EvaluatorNeeds{.device = evaluate::DeviceChoice::kAuto};
   const machine::RankView mine = check_devices(environment, needs, train::load_accelerator, "/", findings);
@@ -93,8 +93,8 @@ void check_machine(comm::Environment& environment, const std::optional<RunConfig
   findings.insert(findings.end(), fabric.begin(), fabric.end());
 }
 
-/// Collective: settings that would leave this job's slots idle. A GPU's slots are not known: it counts as
-/// one.
+/// Checks settings that would leave this job's slots idle. Since the slots of a GPU are unknown, it counts as
+/// one. Collective.
 void check_traps(comm::Environment& environment, const std::optional<RunConfig>& config, int threads,
                  std::vector<Finding>& findings) {
   const bool on_cpu = !config || config->evaluator.needs.device == evaluate::DeviceChoice::kNone ||
@@ -120,7 +120,9 @@ void check_traps(comm::Environment& environment, const std::optional<RunConfig>&
   }
 }
 
-/// @param by_rank  findings of each rank @param hosts  of each rank @return  the exit code
+/// Prints the findings. Returns the exit code.
+/// @param by_rank  findings of each rank
+/// @param hosts    host of each rank
 int print_findings(std::span<const std::vector<Finding>> by_rank, const std::vector<std::string>& hosts) {
   const std::vector<SharedFinding> findings = merge_findings(by_rank, hosts);
   const std::size_t host_count = std::set<std::string>(hosts.begin(), hosts.end()).size();
@@ -135,7 +137,7 @@ int print_findings(std::span<const std::vector<Finding>> by_rank, const std::vec
   return problems == 0 ? kExitDone : kExitUserError;
 }
 
-/// Collective.
+/// Runs all checks. Collective.
 int diagnose(comm::Environment& environment, const DoctorArguments& arguments) {
   std::vector<Finding> findings{check_launcher(environment)};
   if (const auto version = version_difference(environment)) {

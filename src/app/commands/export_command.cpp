@@ -23,7 +23,7 @@ using model_export::Format;
 struct ExportArguments {
   ModelChoice choice;
   Format format = Format::kOnnx;
-  std::filesystem::path out;  // folder; empty: that of the run
+  std::filesystem::path out;  // folder; empty for that of the run
   bool force = false;         // overwrite files of another folder
 };
 
@@ -32,7 +32,7 @@ struct ExportedFile {
   std::string bytes;
 };
 
-/// A network reads (value - offset) * factor of stored values.
+/// Returns the model. A network reads (value - offset) * factor instead of stored values.
 ExportedModel exported(const ModelSource& source, const TakenModel& taken) {
   const DataOptions& data = source.data;
   ExportedModel model{taken.architecture().network(), taken.weights, {}, {}, metadata_of(source, taken)};

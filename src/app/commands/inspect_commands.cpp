@@ -33,19 +33,19 @@ namespace {
 
 struct ValidateArguments {
   std::filesystem::path config;
-  bool count = false;  // the architectures of the space, however long that takes
-  bool time = false;   // trains a few of them
+  bool count = false;  // count all architectures of the space, however long that takes
+  bool time = false;   // train a few architectures
   std::optional<std::size_t> slots;
   std::vector<std::string> overrides;
 };
 
-/// How the sizes of groups are distributed over architectures of the search.
+/// Prints how many architectures of the search get which size of group.
 void print_groups(const RunConfig& config) {
   constexpr int kSampled = 200;
   if (!config.evaluator.needs.groups) return;
   const auto evaluator = config.make_evaluator(config.services());
   RandomStream random(config.sections.run.seed);
-  std::map<std::uint32_t, int> trials;  // by members
+  std::map<std::uint32_t, int> trials;  // number of trials by number of members
   for (int i = 0; i < kSampled; ++i) {
     try {
       trial::Trial trial;
@@ -64,7 +64,7 @@ void print_groups(const RunConfig& config) {
   std::cout << "\n";
 }
 
-/// Networks learn numbers as they are: says where that will not go well.
+/// Warns about numbers of very different size, because networks learn numbers as they are.
 void print_spread_of_targets(const store::Dataset& dataset) {
   constexpr double kFar = 10;
   const store::SampleView& train = dataset.train();
@@ -86,7 +86,7 @@ void print_spread_of_targets(const store::Dataset& dataset) {
     std::cout << "# data: the targets of output " << printable(names[output]) << " have mean " << mean
               << " and deviation " << deviation
               << ": bring them to mean 0 and deviation 1 yourself, since networks learn them as they are\n";
-    return;  // one is enough
+    return;  // one warning is enough
   }
 }
 
@@ -111,11 +111,11 @@ void print_device(const RunConfig& config) {
   }
 }
 
-/// The kinds of layers whose networks cannot leave the run, of random architectures.
+/// Prints the kinds of layers, in random architectures, that cannot be exported.
 void print_exports(const RunConfig& config) {
   using model_export::Format;
   constexpr int kSampled = 200;
-  constexpr std::size_t kMostLayers = 20'000;  // of all their networks
+  constexpr std::size_t kMostLayers = 20'000;  // layers of all these networks
   if (!config.evaluator.needs.weights) return;
   std::map<std::string, std::set<std::string>> unknown;  // kinds by format
   RandomStream random(config.sections.run.seed);
@@ -186,7 +186,7 @@ RunCommand journal_command(CLI::App& command) {
   add_path(command, "run", run->root, "run folder")->required();
   command.add_flag("--canonical", *canonical, "without times and hosts: equal for equal runs");
   return [run, canonical] {
-    const std::string text = store::canonical_journal(run->journal());  // checks every line
+    const std::string text = store::canonical_journal(run->journal());  // this checks every line
     std::cout << (*canonical ? text : store::read_file(run->journal()));
     return kExitDone;
   };

@@ -28,11 +28,11 @@ using store::TargetKind;
 struct PredictArguments {
   ModelChoice choice;
   DataChoice data;
-  std::filesystem::path out;  // file; empty: standard output
-  bool force = false;         // overwrite it
+  std::filesystem::path out;  // file; empty for standard output
+  bool force = false;         // overwrite an existing file
 };
 
-/// The command line's one model, used on its data.
+/// The one model that the command line names, and its outputs for the data.
 struct UsedModel {
   ModelSource source;
   TakenModel model;
@@ -56,7 +56,7 @@ UsedModel use_model(const PredictArguments& arguments, bool has_targets) {
   return used;
 }
 
-/// A field in quotes where RFC 4180 asks for it.
+/// Quotes a field if RFC 4180 requires it.
 std::string csv_field(const std::string& text) {
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   std::string field = "\"";
@@ -70,7 +70,7 @@ std::string short_number(double value) {
   return text.data();
 }
 
-/// A row per sample: its index, of classes the likeliest, and the answer for each output.
+/// Returns a row per sample: its index, the most likely class for classes, and each output.
 std::string csv_of(const UsedModel& used) {
   const std::vector<std::string>& names = used.data->class_names();
   const TargetKind targets = used.data->test().target_kind();
@@ -89,7 +89,7 @@ std::string csv_of(const UsedModel& used) {
   return csv;
 }
 
-/// To a file, which must be new unless --force is given; else to standard output.
+/// Writes to a file, which must be new unless --force is given, or to standard output.
 void give_out(const PredictArguments& arguments, const std::string& text) {
   if (arguments.out.empty()) {
     std::cout << text << std::flush;
@@ -127,14 +127,14 @@ int run_evaluate(const PredictArguments& arguments) {
   return kExitDone;
 }
 
-/// "key=value"
+/// Splits "key=value".
 std::pair<std::string, std::string> read_assignment(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos) throw CLI::ValidationError("--with: expected KEY=VALUE, got " + text);
   return {text.substr(0, equals), text.substr(equals + 1)};
 }
 
-/// The samples that a command uses a model on.
+/// Adds the options that choose the samples for a model.
 void add_data(CLI::App& command, DataChoice& data) {
   add_path(command, "--data", data.sources, "samples: a prepared data set, or what `skyline prep` takes")
       ->required();

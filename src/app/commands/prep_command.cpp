@@ -21,12 +21,12 @@ namespace skyline::app {
 namespace {
 
 struct PrepArguments {
-  std::string kind;  // of store::importer_names()
+  std::string kind;  // one of store::importer_names()
   std::vector<std::filesystem::path> sources;
   std::filesystem::path out;
-  bool force = false;  // overwrite a file that is there
+  bool force = false;  // overwrite an existing file
   std::size_t threads = std::max(std::thread::hardware_concurrency(), 1U);
-  std::vector<std::pair<std::string, std::string>> options;  // of the importer: key and value
+  std::vector<std::pair<std::string, std::string>> options;  // the importer's options as key and value
 };
 
 void make_folder_of(const std::filesystem::path& file) {
@@ -36,10 +36,10 @@ void make_folder_of(const std::filesystem::path& file) {
   if (failure) throw UserError("cannot make " + file.parent_path().string() + ": " + failure.message());
 }
 
-/// What would else be found out when all is read.
+/// Finds problems with the output now, rather than after everything has been read.
 void check_out(const PrepArguments& arguments) {
   const std::filesystem::path& out = arguments.out;
-  std::error_code ignored;  // of a file that is not there
+  std::error_code ignored;  // a missing file has no problem
   if (!out.has_filename() || std::filesystem::is_directory(out, ignored))
     throw UserError(out.string() + ": a folder, expected the name of a file, e.g. " +
                     (out / "set.h5").string());
@@ -51,7 +51,7 @@ void check_out(const PrepArguments& arguments) {
   }
 }
 
-/// The options as a section of the importer's keys, so that errors name them as the user does.
+/// Returns the options as a section with the importer's keys, so that errors name them as the user does.
 ConfigNode section_of(const std::vector<std::pair<std::string, std::string>>& options) {
   std::vector<ConfigNode::Entry> entries;
   for (const auto& [key, text] : options) {
@@ -62,7 +62,7 @@ ConfigNode section_of(const std::vector<std::pair<std::string, std::string>>& op
   return ConfigNode::make_map(std::move(entries), {});
 }
 
-/// Counts of each class in each part.
+/// Prints the number of samples of each class in each part.
 void print_classes(const store::DatasetWriter& writer) {
   const std::vector<std::string>& names = writer.facts().class_names;
   std::vector<std::vector<std::size_t>> counts;
@@ -115,7 +115,7 @@ int run_prep(const PrepArguments& arguments) {
   return kExitDone;
 }
 
-/// The command below `prep` for a kind of source, with the options of its importer.
+/// Adds the subcommand of `prep` for a kind of source, with the options of its importer.
 void add_importer(CLI::App& prep, const std::string& kind, PrepArguments& arguments) {
   const auto importer = store::find_importer(kind);
   CLI::App& command = *prep.add_subcommand(kind, importer->meaning());

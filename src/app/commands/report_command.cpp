@@ -1,4 +1,4 @@
-// The command that writes a page about runs, once or again and again.
+// The command that writes a page about runs, once or repeatedly.
 #include "skyline/core/error.hpp"
 
 #include "app/commands/commands.hpp"
@@ -23,13 +23,13 @@ namespace skyline::app {
 namespace {
 
 struct ReportArguments {
-  std::vector<std::filesystem::path> runs;  // one or more
-  std::filesystem::path out;                // empty: report.html, in the run's folder if there is one run
-  bool force = false;                       // overwrite a file that the user names
-  std::optional<int> watch_s;               // write it again after so many seconds, until the runs end
+  std::vector<std::filesystem::path> runs;  // at least one
+  std::filesystem::path out;                // if empty: report.html, in the run's folder if there is one run
+  bool force = false;                       // overwrite an existing file that the user named
+  std::optional<int> watch_s;  // if given: write the page again after so many seconds, until the runs end
 };
 
-/// Runs of one name in several folders ("a/run", "b/run") are told apart by their paths.
+/// Renames runs with the same name in several folders to their paths ("a/run", "b/run").
 void name_apart(std::vector<report::ReportedRun>& runs) {
   std::map<std::string, int> names;
   for (const report::ReportedRun& run : runs) ++names[run.name];
@@ -44,8 +44,7 @@ std::filesystem::path output_of(const ReportArguments& arguments) {
   return store::RunPaths{arguments.runs.front()}.report_html();
 }
 
-/// Compares several runs that have trials; those that do not compare are shown beside each other all the
-/// same.
+/// Compares runs if there are several with trials. Runs that cannot be compared are still shown on one page.
 void compare(const std::vector<report::ReportedRun>& runs, report::ReportOptions& options) {
   std::vector<report::ComparedRun> compared;
   for (const report::ReportedRun& run : runs) {
@@ -61,7 +60,7 @@ void compare(const std::vector<report::ReportedRun>& runs, report::ReportOptions
 }
 
 /// Writes the page and returns whether a job is still working on one of the runs.
-/// @param overwrites  a file that is there
+/// @param overwrites  whether it may replace an existing file
 bool write_report(const ReportArguments& arguments, const std::filesystem::path& out, bool overwrites) {
   std::vector<report::ReportedRun> runs;
   for (const std::filesystem::path& run : arguments.runs) runs.push_back(report::read_reported_run(run));

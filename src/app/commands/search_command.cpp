@@ -36,12 +36,13 @@
 namespace skyline::app {
 namespace {
 
-/// The beginning of rank 0's lines: its name, unless all ranks are on its node.
+/// Returns the beginning of rank 0's lines: its name, unless all ranks are on its node.
 std::string coordinator_signature(comm::Environment& environment) {
   return environment.place().node_count > 1 ? rank_name(environment) : "";
 }
 
-/// Collective: whether all ranks can go on. The first rank's problem, if any, is printed once.
+/// Returns whether all ranks can continue. The problem of the first rank that has one is printed once.
+/// Collective.
 bool all_ready(comm::Environment& environment, const std::string& here, const std::string& signature = "") {
   const std::string problem = comm::first_problem(environment.world(), here, signature);
   if (problem.empty()) return true;
@@ -58,7 +59,8 @@ engine::EngineOptions engine_options(const SearchArguments& arguments, const Run
   return options;
 }
 
-/// Rank 0. @param slots  of the job
+/// Warns about settings that leave slots idle. Rank 0 calls it.
+/// @param slots  number of the job's slots
 void warn_of_traps(const RunConfig& config, const search::Searcher& searcher,
                    const trial::Evaluator& evaluator, const std::vector<run::SlotAccount>& slots) {
   std::set<int> ranks;
@@ -75,11 +77,11 @@ store::JournalHeader journal_header(const RunConfig& config, const trial::Evalua
           .device = evaluator.device()};
 }
 
-/// What rank 0 tells all ranks when it has prepared the run.
+/// The message of rank 0 to all ranks when it has prepared the run.
 struct JobStart {
-  int exit_code = kExitDone;                // another one: the job ends with it
-  std::string config = {};                  // complete
-  std::optional<double> seconds_left = {};  // of the job; nothing: no limit
+  int exit_code = kExitDone;                // another exit code ends the job
+  std::string config = {};                  // the complete configuration
+  std::optional<double> seconds_left = {};  // time left for the job; nullopt without a limit
 };
 
 template <typename Visitor>
@@ -87,7 +89,7 @@ void for_each_field(JobStart& start, Visitor& visit) {
   visit(start.exit_code, start.config, start.seconds_left);
 }
 
-/// Rank 0.
+/// Prepares the run on rank 0.
 JobStart prepare(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop,
                  std::optional<PreparedRun>& prepared) {
   const std::string signature = coordinator_signature(environment);
@@ -103,7 +105,8 @@ JobStart prepare(comm::Environment& environment, const SearchArguments& argument
   }
 }
 
-/// What asks this rank to end the start: a signal, or the job's time, which rank 0 knows.
+/// Returns a function that says whether this rank should end the start, because of a signal or the job's
+/// time, which rank 0 knows.
 std::function<bool()> stop_of_start(const JobStop& stop, std::optional<double> left_s) {
   using Clock = std::chrono::steady_clock;
   std::optional<Clock::time_point> end;
@@ -111,7 +114,7 @@ std::function<bool()> stop_of_start(const JobStop& stop, std::optional<double> l
   return [&stop, end] { return stop.requested() || (end && Clock::now() >= *end); };
 }
 
-/// The problem of a step of this rank's start; empty: none.
+/// Runs a step of this rank's start. Returns its problem, or an empty text.
 std::string problem_of(const std::function<void()>& step) {
   try {
     step();
@@ -121,9 +124,11 @@ std::string problem_of(const std::function<void()>& step) {
   }
 }
 
-/// Collective. @return  nullptr if a rank cannot make its own; the problem has been said
-/// @param evaluates  this rank; else it only predicts costs
-/// @param begun_on   rank 0: the kind of device that the run began on; empty: not known, or it begins now
+/// Makes the evaluator. Returns nullptr if a rank cannot make its own; the problem has then been printed.
+/// Collective.
+/// @param evaluates  whether this rank evaluates; otherwise it only predicts costs
+/// @param begun_on   on rank 0: the kind of device on which the run began; empty if it is unknown, or the run
+///                   begins now
 std::unique_ptr<trial::Evaluator> make_evaluator(comm::Environment& environment, const RunConfig& config,
                                                  const engine::EngineOptions& options, bool evaluates,
                                                  const std::string& begun_on) {
@@ -150,13 +155,14 @@ std::vector<trial::TrialNumber> numbers_of(const run::RunState& state) {
   return numbers;
 }
 
-/// The run as all ranks have agreed on it. Only valid if the exit code is kExitDone.
+/// The run on which all ranks have agreed. The other members are valid only if the exit code is kExitDone.
 struct SharedRun {
   int exit_code = kExitUserError;
   RunConfig config;
 };
 
-/// Collective: one configuration and the same data on every rank. A problem has been said.
+/// Gives every rank the same configuration and the same data. A problem has been printed when this returns.
+/// Collective.
 SharedRun share_run(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop,
                     std::optional<PreparedRun>& prepared) {
   comm::Communicator& world = environment.world();
@@ -188,8 +194,8 @@ SharedRun share_run(comm::Environment& environment, const SearchArguments& argum
   return shared;
 }
 
-/// Collective. @return  the exit code; that of rank 0 counts, which knows whether a stop came too late
-/// @param prepared  rank 0: keeps the claim on the folder
+/// Runs the search. Returns rank 0's exit code, since rank 0 knows whether a stop came too late. Collective.
+/// @param prepared  on rank 0: keeps the claim on the folder
 int search_on_ranks(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop,
                     JobGuard& guard, std::optional<PreparedRun>& prepared) {
   if (const auto difference = version_difference(environment)) {
@@ -251,10 +257,10 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
 int run_search(const SearchArguments& arguments) {
   const comm::StartOptions start{.timeout_s = arguments.start_timeout_s};
   const auto environment = comm::Environment::start(start);
-  JobStop stop;  // behind MPI, which may bring handlers of its own
+  JobStop stop;  // made after MPI, which may install its own handlers
   JobGuard guard(*environment, start);
   const store::RunPaths paths{arguments.run};
-  std::optional<PreparedRun> prepared;  // keeps the folder until all is told
+  std::optional<PreparedRun> prepared;  // keeps the folder until everything is printed
   const auto claim = [&] { return prepared ? prepared->claim.get() : nullptr; };
   try {
     const int code = search_on_ranks(*environment, arguments, stop, guard, prepared);
@@ -270,7 +276,7 @@ int run_search(const SearchArguments& arguments) {
     return comm::share(environment->world(), code);
   } catch (const std::exception& error) {
     tell_end(*environment, paths, claim(), exit_code_of(error));
-    prepared.reset();  // gives the folder back
+    prepared.reset();  // returns the folder
     return end_all_ranks(*environment, error, paths.log());
   }
 }

@@ -23,8 +23,8 @@ constexpr int kMostSamples = 1'000'000;
 
 struct ShowArguments {
   std::filesystem::path config;
-  int samples = 1;                      // random architectures
-  std::optional<std::string> genotype;  // "depth=3,kernel=5", instead of random ones
+  int samples = 1;                      // number of random architectures
+  std::optional<std::string> genotype;  // e.g. "depth=3,kernel=5", instead of random ones
   bool dot = false;
   std::vector<std::string> overrides;
 };
@@ -69,7 +69,7 @@ space::Architecture named_architecture(const space::SearchSpace& space, const st
   return architecture;
 }
 
-/// Different ones, fewer if the space has no more.
+/// Returns different architectures, fewer if the space has no more.
 std::vector<space::Architecture> samples(const RunConfig& config, int count) {
   search::CandidatePool pool(config.space, config.objectives);
   RandomStream random(derive_seed(config.sections.run.seed, "app.show"));

@@ -25,13 +25,13 @@ namespace {
 
 constexpr double kLongest_s = 0.3;
 constexpr std::int64_t kMostRandom = 10'000;
-constexpr std::int64_t kTimed = 50;  // genotypes that tell how long the others will take
+constexpr std::int64_t kTimed = 50;  // the time of so many genotypes predicts that of the others
 constexpr std::size_t kMostReasons = 5;
-constexpr std::int64_t kTooMany = std::numeric_limits<std::int64_t>::max();  // genotypes, or more
+constexpr std::int64_t kTooMany = std::numeric_limits<std::int64_t>::max();  // so many genotypes or more
 
 using Clock = std::chrono::steady_clock;
 
-/// Without the weights, so that shares are those of the whole space.
+/// Draws without the weights of the space, so that shares are those of all genotypes.
 space::Genotype draw(const space::SearchSpace& space, RandomStream& random) {
   space::Genotype genotype;
   for (const space::Parameter& parameter : space.parameters()) {
@@ -40,7 +40,7 @@ space::Genotype draw(const space::SearchSpace& space, RandomStream& random) {
   return genotype;
 }
 
-/// "a.yaml:12:5: space.network[3]" of a message that begins so.
+/// Returns "a.yaml:12:5: space.network[3]" for a message that begins so.
 std::string place_of(const std::string& message) {
   const std::size_t first = message.find(": ");
   const std::size_t second = first == std::string::npos ? first : message.find(": ", first + 2);
@@ -99,9 +99,9 @@ class Surveyor {
   const objective::ObjectiveSet& objectives_;
   const std::vector<space::Parameter>& parameters_;
   SpaceSurvey survey_;
-  // Of count_all:
+  // The members below are used by count_all.
   space::Genotype genotype_;
-  std::vector<bool> touched_;  // parameters: a network used their present values
+  std::vector<bool> touched_;  // for each parameter: whether a network used its present value
   std::optional<CountProgress> progress_;
 };
 
@@ -115,7 +115,7 @@ void Surveyor::note_valid(const space::Architecture& architecture) {
   }
 }
 
-/// One genotype. @return  the parameters that this depends on
+/// Looks at one genotype. Returns the parameters on which the result depends.
 std::vector<bool> Surveyor::look(const space::Genotype& genotype, GenotypeTally& tally) {
   tally.seen = 1;
   tally.networks = 1;
@@ -135,7 +135,7 @@ std::vector<bool> Surveyor::look(const space::Genotype& genotype, GenotypeTally&
       note_valid(architecture);
     }
     return architecture.used;
-  } catch (const UserError& problem) {  // a network that cannot be built is no error of the user
+  } catch (const UserError& problem) {  // a network that cannot be built is not the user's mistake
     tally.unbuildable[place_of(problem.what())] = {1, problem.what()};
     return std::vector<bool>(parameters_.size(), true);
   }
@@ -147,8 +147,8 @@ GenotypeTally Surveyor::look(const space::Genotype& genotype) {
   return tally;
 }
 
-/// Goes through the values of this parameter and of those behind it. Where no network used the parameter, its
-/// first value stands for all.
+/// Counts all values of this parameter and of those after it. If no network used the parameter, its first
+/// value represents all its values.
 GenotypeTally Surveyor::tally_below(std::size_t parameter) {
   GenotypeTally tally;
   if (parameter == parameters_.size()) {
@@ -169,7 +169,7 @@ GenotypeTally Surveyor::tally_below(std::size_t parameter) {
   return tally;
 }
 
-/// Of all genotypes, in the order of the count, those up to the present one.
+/// Returns the share of genotypes up to the present one, in the order of the count.
 double Surveyor::share_counted() const {
   double share = 0;
   double step = 1;
@@ -186,7 +186,7 @@ std::string share_text(std::int64_t part, std::int64_t whole) {
   return std::to_string(part) + " (" + report::significant_text(percent, 2) + " %)";
 }
 
-/// @param log10  of the number
+/// @param log10  logarithm of the number
 std::string about_text(double log10) {
   if (log10 >= 15) return "10^" + std::to_string(std::llround(log10));
   return report::significant_text(std::pow(10, log10), 2);

@@ -10,7 +10,7 @@
 
 namespace skyline::app {
 
-/// What became of genotypes.
+/// Counts of genotypes by their result.
 struct GenotypeTally {
   struct Unbuildable {
     std::int64_t count = 0;
@@ -25,29 +25,30 @@ struct GenotypeTally {
   std::map<std::string, std::int64_t> broken;      // constraints, by the number of networks that break them
   std::map<std::string, Unbuildable> unbuildable;  // by the place that the error names
 
-  /// @param times  how often the other ones stand for genotypes
+  /// Adds another tally.
+  /// @param times  number of genotypes that each of its genotypes represents
   void add(const GenotypeTally& other, std::int64_t times);
 };
 
-/// What a space holds: of all genotypes where they are counted, else of random ones.
+/// Facts about a space: from all genotypes if they were counted, otherwise from random ones.
 struct SpaceSurvey {
   struct CostRange {
     double least = 0;
     double most = 0;
   };
-  std::int64_t genotypes = 0;  // at most 2^63 - 1
+  std::int64_t genotypes = 0;  // below 2^63
   double log10_genotypes = 0;
-  bool all = false;  // every genotype was counted
+  bool all = false;  // true if every genotype was counted
   GenotypeTally tally;
-  std::set<space::ArchId> architectures;   // of the valid ones
-  std::map<std::string, CostRange> costs;  // of the valid ones, by computed metric
+  std::set<space::ArchId> architectures;   // ids of the valid ones
+  std::map<std::string, CostRange> costs;  // ranges of the valid ones, by computed metric
 };
 
-/// Random genotypes are drawn uniformly, without the weights of the space.
-/// @param count  however long that takes, which is said on standard error; else what takes longer than about
-///               a second is estimated
+/// Examines a space. Random genotypes are drawn uniformly, without the weights of the space.
+/// @param count  count everything, however long it takes, with progress on standard error; otherwise a count
+///               of more than about a second is replaced by an estimate
 SpaceSurvey survey(const space::SearchSpace& space, const objective::ObjectiveSet& objectives, bool count);
-/// A few lines for people, each with "# space: " in front.
+/// Returns a few lines for people, each beginning with "# space: ".
 std::string to_text(const SpaceSurvey& survey);
 
 }  // namespace skyline::app

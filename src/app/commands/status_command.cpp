@@ -19,26 +19,26 @@
 namespace skyline::app {
 namespace {
 
-constexpr int kExitRunning = 10;  // of `skyline status --exit-code`
+constexpr int kExitRunning = 10;  // printed by `skyline status --exit-code` while the run goes on
 constexpr std::chrono::seconds kWatchEvery{2};
 
 struct StatusArguments {
   std::filesystem::path run;
   bool watch = false;
   bool json = false;
-  bool exit_code = false;  // return the run's own
+  bool exit_code = false;  // return the run's own exit code
 };
 
-/// The front so far: a table of some of its members, or all as JSON.
+/// The front so far, as a table of some of its members or as JSON with all of them.
 class FrontSoFar {
  public:
   FrontSoFar(const std::filesystem::path& run, bool json) : paths_{run}, json_(json) {}
 
-  /// Reads the journal when it has grown, in at most a tenth of the time.
+  /// Reads the journal if it has grown, in at most a tenth of the time.
   const std::string& text() {
     using Steady = std::chrono::steady_clock;
     const Steady::time_point now = Steady::now();
-    std::error_code ignored;  // whoever reads it says so
+    std::error_code ignored;  // the reader of the journal reports the problem
     const std::uintmax_t bytes = std::filesystem::file_size(paths_.journal(), ignored);
     if (bytes == bytes_ || now < next_) return text_;
     const run::OpenedRun opened = run::OpenedRun::open(paths_.root);
@@ -56,11 +56,11 @@ class FrontSoFar {
   const store::RunPaths paths_;
   const bool json_;
   std::string text_;
-  std::optional<std::uintmax_t> bytes_;  // of the journal that was read; nothing: it was not yet
+  std::optional<std::uintmax_t> bytes_;  // size of the journal when it was read; nullopt before that
   std::chrono::steady_clock::time_point next_;
 };
 
-/// The first lines of a text, as many as the terminal shows.
+/// Returns the first lines of a text, as many as the terminal shows.
 std::string cut_to_rows(const std::string& text) {
   winsize size{};
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0) return text;
@@ -69,7 +69,7 @@ std::string cut_to_rows(const std::string& text) {
   return text.substr(0, end);
 }
 
-/// Shows the status again and again: in place on a terminal, else where it has changed.
+/// Shows the status repeatedly: in place on a terminal, otherwise when it has changed.
 class StatusScreen {
  public:
   explicit StatusScreen(const StatusArguments& arguments)
@@ -84,15 +84,15 @@ class StatusScreen {
     if (in_place_ && !shown_.empty()) {
       std::cout << "\x1b[" << std::count(shown_.begin(), shown_.end(), '\n') << "A\x1b[J";
     }
-    // A line that the terminal wraps would be two.
+    // wrapping is turned off, since a wrapped line would count as two
     std::cout << (in_place_ ? "\x1b[?7l" + text + "\x1b[?7h" : text) << std::flush;
     shown_ = text;
   }
 
  private:
-  /// All of it; elsewhere than on a terminal a line once the first one was shown.
+  /// Returns the whole status. Without a terminal it is a single line after the first time.
   std::string next_text() {
-    if (!store::exists(paths_.journal())) return report::status_text(paths_);  // which says so
+    if (!store::exists(paths_.journal())) return report::status_text(paths_);  // the text reports it
     if (json_) return report::status_json(paths_, front_.text());
     if (in_place_) return cut_to_rows(report::status_text(paths_) + "\n" + front_.text());
     return shown_.empty() ? report::status_text(paths_) : report::status_line(paths_);
@@ -110,10 +110,10 @@ bool is_running(const store::RunPaths& paths) {
   return owner && owner->active;
 }
 
-/// Of the run's last job.
+/// Returns the exit code of the run's last job.
 int exit_code_of_run(const store::RunPaths& paths) {
   if (is_running(paths)) return kExitRunning;
-  return report::last_exit_code(paths).value_or(kExitFault);  // it ended without a word
+  return report::last_exit_code(paths).value_or(kExitFault);  // the job ended without writing one
 }
 
 int run_status(const StatusArguments& arguments) {

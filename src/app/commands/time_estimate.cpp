@@ -20,21 +20,21 @@
 namespace skyline::app {
 namespace {
 
-constexpr double kTrained_s = 1;           // an architecture, at least
+constexpr double kTrained_s = 1;           // least time of training for an architecture
 constexpr std::size_t kFewestSteps = 3;    // unless the trial has fewer
-constexpr std::size_t kSampled = 101;      // architectures
-constexpr double kLongestSampling_s = 5;   // where few meet the constraints
-constexpr std::size_t kMostScored = 2000;  // samples
+constexpr std::size_t kSampled = 101;      // number of architectures
+constexpr double kLongestSampling_s = 5;   // limit for spaces in which few architectures meet the constraints
+constexpr std::size_t kMostScored = 2000;  // number of samples
 
 using Instant = std::chrono::steady_clock::time_point;
 
-/// Lets a trial begin, and notes when it has done which part of its epochs.
+/// Lets a trial begin, and notes when it has finished which part of its epochs.
 class WatchedTrial final : public trial::EvaluationContext,
                            public trial::TrialControl,
                            public trial::TrialState,
                            public trial::TrialWeights {
  public:
-  /// @param wanted_s  of training; then the trial is stopped
+  /// @param wanted_s  training time after which the trial is stopped
   explicit WatchedTrial(double wanted_s) : wanted_s_(wanted_s) {}
 
   trial::TrialControl& control() override { return *this; }
@@ -45,7 +45,7 @@ class WatchedTrial final : public trial::EvaluationContext,
   bool stop_requested() const override {
     return steps_ > kFewestSteps && seconds_since(first_step_) > wanted_s_;
   }
-  /// After each step.
+  /// Called after each step.
   bool due(double epochs_done) override {
     if (steps_++ == 0) {
       first_step_ = std::chrono::steady_clock::now();
@@ -56,7 +56,8 @@ class WatchedTrial final : public trial::EvaluationContext,
     return false;
   }
 
-  /// Without the first step, which also prepares the others; nothing if there was no other.
+  /// Returns the time of an epoch without the first step, which also prepares the others; nullopt if there
+  /// was no other step.
   std::optional<double> epoch_s() const {
     return epochs_ > 0 ? std::optional(seconds_ / epochs_) : std::nullopt;
   }
@@ -71,7 +72,7 @@ class WatchedTrial final : public trial::EvaluationContext,
   double seconds_ = 0;
 };
 
-/// How long a trial takes: that of its epochs, and of all else.
+/// The time of a trial: of its epochs, and of everything else.
 struct TrialTime {
   double epoch_s = 0;
   double rest_s = 0;
@@ -102,7 +103,7 @@ class TimeEstimate {
 
   const RunConfig& config_;
   std::unique_ptr<comm::Environment> job_;
-  std::vector<trial::Trial> trials_;  // random ones, the cheapest first
+  std::vector<trial::Trial> trials_;  // random trials, the cheapest first
   std::unique_ptr<trial::Evaluator> evaluator_;
   double scored_share_ = 1;
 };
@@ -115,7 +116,7 @@ std::vector<trial::Trial> TimeEstimate::sampled() const {
   while (trials.size() < kSampled && (trials.empty() || seconds_since(start) < kLongestSampling_s)) {
     const search::ArchitecturePointer drawn = pool.draw(random);
     if (drawn == nullptr) break;
-    pool.release(drawn->id);  // to be drawn again
+    pool.release(drawn->id);  // may be drawn again
     trial::Trial& trial = trials.emplace_back();
     trial.proposal.architecture = drawn;
     trial.proposal.budget.epochs = config_.evaluator.needs.epochs;
@@ -123,7 +124,7 @@ std::vector<trial::Trial> TimeEstimate::sampled() const {
   return trials;
 }
 
-/// Evenly. @return  the share that stays
+/// Keeps an evenly spread part of the indices. Returns its share.
 double TimeEstimate::thin_out(std::vector<std::int64_t>& indices) {
   const std::size_t all = indices.size();
   if (all <= kMostScored) return 1;
@@ -132,7 +133,7 @@ double TimeEstimate::thin_out(std::vector<std::int64_t>& indices) {
   return static_cast<double>(kMostScored) / static_cast<double>(all);
 }
 
-/// A trial of a step, which ends with its measurements, and one of a second.
+/// Measures two trials: one of a single step, which ends with its measurements, and one of a second.
 TrialTime TimeEstimate::measure(trial::Trial trial) {
   const double epochs = trial.budget().epochs;
   const auto run = [&](WatchedTrial& watch, double budget) {
@@ -140,7 +141,7 @@ TrialTime TimeEstimate::measure(trial::Trial trial) {
     const trial::Outcome outcome = evaluator_->evaluate(trial, watch);
     const auto* failure = std::get_if<trial::Failure>(&outcome);
     if (failure == nullptr || failure->kind == trial::FailureKind::kStopped) return;
-    if (failure->kind == trial::FailureKind::kDiverged) return;  // what it took is known all the same
+    if (failure->kind == trial::FailureKind::kDiverged) return;  // its time is known all the same
     throw UserError("--time: " + config_.space.describe(trial.architecture().genotype) + ": " +
                     failure->reason);
   };
@@ -153,7 +154,7 @@ TrialTime TimeEstimate::measure(trial::Trial trial) {
           timing.setup_s + timing.validate_s / scored_share_ + timing.latency_s};
 }
 
-/// Of the sampled trials, between those that were measured by their predicted costs.
+/// Returns the mean time of the sampled trials, interpolated by predicted cost between the measured ones.
 /// @param points  costs, ascending, and seconds
 double TimeEstimate::mean_s(const std::vector<std::pair<double, double>>& points) const {
   double sum = 0;
@@ -168,9 +169,9 @@ double TimeEstimate::mean_s(const std::vector<std::pair<double, double>>& points
   return sum / static_cast<double>(trials_.size());
 }
 
-/// Trials at a time that do not share what computes them.
+/// Returns the number of trials that can run at a time without sharing processors or a device.
 std::size_t TimeEstimate::slots_here() const {
-  if (evaluator_->slots() > 0) return 1;  // a GPU
+  if (evaluator_->slots() > 0) return 1;  // there is a GPU
   const auto threads = static_cast<std::size_t>(config_.evaluator.needs.threads);
   return std::max<std::size_t>(1, job_->place().processors.size() / threads);
 }

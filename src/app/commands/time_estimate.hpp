@@ -8,10 +8,10 @@
 
 namespace skyline::app {
 
-/// Trains a few architectures of the space for a second each, with the settings and the data of the run, and
-/// tells how long trials and the whole search will take; a few lines, each with "# time: " in front.
-/// @param slots  that the search is to have; nothing: as many as this machine has
-/// @throws UserError if the run trains nothing, or an architecture cannot be trained
+/// Trains a few architectures of the space for a second each, with the settings and the data of the run.
+/// Returns how long trials and the whole search will take, in a few lines that begin with "# time: ".
+/// @param slots  number of slots of the search; if not given, as many as this machine has
+/// @throws UserError if the evaluator trains nothing, or an architecture cannot be trained
 std::string time_text(const RunConfig& config, std::optional<std::size_t> slots);
 
 }  // namespace skyline::app

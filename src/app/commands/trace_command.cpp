@@ -1,4 +1,4 @@
-// The command that writes what the slots of a run did when.
+// The command that writes how the slots of a run spent their time.
 #include "skyline/core/error.hpp"
 
 #include "app/commands/commands.hpp"
@@ -16,8 +16,8 @@ namespace {
 
 struct TraceArguments {
   std::filesystem::path run;
-  std::filesystem::path out;  // empty: trace.json in the run's folder
-  bool force = false;         // overwrite a file that the user names
+  std::filesystem::path out;  // if empty: trace.json in the run's folder
+  bool force = false;         // overwrite an existing file that the user named
 };
 
 int run_trace(const TraceArguments& arguments) {

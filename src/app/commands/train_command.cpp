@@ -1,4 +1,4 @@
-// `skyline train`: models of a run trained anew, for longer, as a run of their own.
+// `skyline train`: trains models of a run from scratch, for longer, as a separate run.
 #include "skyline/core/error.hpp"
 
 #include "app/commands/commands.hpp"
@@ -23,12 +23,12 @@ namespace fs = std::filesystem;
 struct TrainArguments {
   ModelChoice choice;
   double epochs = 0;
-  std::optional<std::uint64_t> seed;  // nothing: that of the run
+  std::optional<std::uint64_t> seed;  // if not given, that of the run
   std::size_t seeds = 1;              // trainings of each
-  SearchArguments job;                // its run folder, and how it runs
+  SearchArguments job;                // the new run's folder, and how it uses its ranks
 };
 
-/// Begins a run whose search is over: its trials, with their results, are those of another run.
+/// Begins a run whose search is already finished: its trials and results are taken from another run.
 class TakenTrials final : public RunBeginning {
  public:
   explicit TakenTrials(const TrainArguments& arguments) : arguments_(arguments) {}
@@ -87,14 +87,14 @@ class TakenTrials final : public RunBeginning {
 };
 
 int run_train(const TrainArguments& arguments) {
-  std::error_code ignored;  // two folders that are not there are not one
+  std::error_code ignored;  // two missing folders are not the same
   if (fs::equivalent(arguments.choice.run, arguments.job.run, ignored)) {
     throw UserError("--run " + arguments.job.run.string() +
                     ": is the run whose models are trained, which is only read");
   }
   SearchArguments job = arguments.job;
   job.beginning = std::make_shared<TakenTrials>(arguments);
-  job.config = arguments.choice.run / "config.yaml";  // for messages
+  job.config = arguments.choice.run / "config.yaml";  // names the configuration in messages
   return run_search(job);
 }
 

@@ -15,65 +15,67 @@
 
 namespace skyline::app {
 
-/// Judges launcher and library, and whether threads may communicate.
+/// Judges the launcher and the MPI library, and whether threads may communicate.
 Finding check_launcher(comm::Environment& environment);
-/// Judges the time that the batch system leaves; nothing without one.
+/// Judges the time that the batch system leaves; nullopt without a batch system.
 std::optional<Finding> check_time_left(const comm::Launch& launch, double unix_now_s);
 
-/// Compares the cores of a rank with the threads that it is to run.
-/// @param threads   of a slot
-/// @param launcher  the launcher whose options are named
+/// Compares the cores of a rank with the threads that it will run.
+/// @param threads   threads of a slot
+/// @param launcher  the launcher whose options the advice names
 Finding judge_cores(const comm::NodePlace& place, int threads, comm::Launcher launcher);
 
-/// Compares the cores of a node's ranks with each other and with those of the node; returns the problems.
-/// @param place  of the node's first rank
+/// Compares the cores of a node's ranks with each other and with the cores of the node. Returns the problems.
+/// @param place  place of the node's first rank
 std::vector<Finding> judge_node_cores(const comm::NodePlace& place, const machine::NodeLimits& limits,
                                       comm::Launcher launcher);
 
 /// Judges the memory of the node for each of its ranks.
 Finding judge_memory(int ranks_of_node, const machine::NodeLimits& limits);
 
-/// Judges a data set file's size against the memory of the node; nothing if it fits.
+/// Judges a data set file's size against the memory of the node; nullopt if it fits.
 std::optional<Finding> judge_data_size(const std::string& file, std::uint64_t bytes,
                                        const machine::NodeLimits& limits);
 
-/// Judges /dev/shm, through which ranks of a node exchange messages; nothing if it is large enough.
+/// Judges /dev/shm, through which ranks of a node exchange messages; nullopt if it is large enough.
 std::optional<Finding> judge_shared_memory(int ranks_of_node, const machine::NodeLimits& limits);
 
-/// Judges the limit of open files, which connections to all other ranks need; nothing if it is high enough.
+/// Judges the limit of open files, which connections to all other ranks need; nullopt if it is high enough.
 std::optional<Finding> judge_open_files(int ranks, const machine::NodeLimits& limits);
 
 /// Judges the result of trying the run folder.
 std::vector<Finding> judge_folder(const std::filesystem::path& folder, const store::FolderCheck& check);
 
-/// Collective: tries the folder on each node, and checks that all nodes see the same one.
+/// Tries the folder on each node, and checks that all nodes see the same one. Collective.
 void check_folder(comm::Environment& environment, const std::filesystem::path& folder,
                   std::vector<Finding>& findings);
 
 /// The facts about messages between nodes.
 struct FabricFacts {
-  machine::RankView node = {};  // with its ports and the devices that this rank sees
+  machine::RankView node = {};  // this rank's node, with its ports and devices
   int node_count = 1;
-  std::optional<std::uint64_t> locked_memory_bytes = {};  // nothing: no limit
+  std::optional<std::uint64_t> locked_memory_bytes = {};  // nullopt without a limit
   bool direct_transfers = false;                          // the driver lets adapters read a GPU's memory
   std::vector<std::string> mpi_components =
-      {};  // through which MPI sends, "pml_ob1", "btl_tcp"; empty: unknown
+      {};  // the components with which MPI sends, "pml_ob1", "btl_tcp"; empty if unknown
 };
 
-/// @param node  with its ports and devices @param root  of the file system; "/" but for tests
+/// @param node  with its ports and devices
+/// @param root  root of the file system; tests use another one than "/"
 FabricFacts read_fabric_facts(const machine::RankView& node, int node_count,
                               const machine::NodeLimits& limits, const std::filesystem::path& root);
 
-/// Components of Open MPI for sending that a process has loaded. @param maps  text of /proc/self/maps
+/// Returns the components of Open MPI for sending that a process has loaded.
+/// @param maps  text of /proc/self/maps
 std::vector<std::string> mpi_components(std::string_view maps);
 
 /// Judges InfiniBand or RoCE adapters, the memory that they need, and whether MPI uses them.
 std::vector<Finding> judge_fabric(const FabricFacts& facts);
 
-/// Collective: which GPU each rank would train on, or why none; what NCCL would be told.
-/// @param needs  of the search: if it uses no device, what hinders the use of one is no problem
-/// @param root   of the file system; "/" but for tests
-/// @return       what this rank sees, for other checks
+/// Finds out on which GPU each rank would train, or why on none, and which settings NCCL would get. Returns
+/// what this rank sees, for other checks. Collective.
+/// @param needs  needs of the search: if it uses no device, an unusable device is not a problem
+/// @param root   root of the file system; tests use another one than "/"
 machine::RankView check_devices(comm::Environment& environment, const evaluate::EvaluatorNeeds& needs,
                                 const train::AcceleratorLoader& load, const std::filesystem::path& root,
                                 std::vector<Finding>& findings);

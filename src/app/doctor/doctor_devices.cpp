@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kGpu = "GPU";
 
-/// The lines that a search would log, as findings.
+/// Returns the lines that a search would log, as findings.
 std::vector<Finding> judge_plan(const train::DevicePlan& plan, bool needed) {
   if (!plan.problem.empty()) {
     return {{needed ? Verdict::kProblem : Verdict::kNote, kGpu, plan.problem, ""}};
@@ -29,14 +29,14 @@ std::vector<Finding> judge_plan(const train::DevicePlan& plan, bool needed) {
   return findings;
 }
 
-/// A module that throws ends a search; the doctor goes on and says so.
+/// Looks for devices. A cuda module that throws ends a search; the doctor reports it and continues.
 machine::RankView look(const comm::NodePlace& place, const train::AcceleratorLoader& load, bool needed,
                        const std::filesystem::path& root, std::vector<Finding>& findings) {
   std::string reason;
   std::shared_ptr<train::Accelerator> accelerator;
   try {
     accelerator = load(reason);
-  } catch (const UserError& error) {  // a GPU that cannot be used: refused by `auto`, too
+  } catch (const UserError& error) {  // a GPU that cannot be used is refused by `auto`, too
     reason = error.what();
     findings.push_back({Verdict::kProblem, kGpu, reason, "or training.device: cpu"});
   } catch (const std::exception& error) {
@@ -56,7 +56,7 @@ machine::RankView check_devices(comm::Environment& environment, const evaluate::
   const bool needed = needs.device != DeviceChoice::kNone;
   const DeviceChoice choice = needed ? needs.device : DeviceChoice::kAuto;
   comm::Communicator& world = environment.world();
-  // Rank 0's choice counts: the configuration of another rank may be unreadable.
+  // Rank 0's choice counts, because the configuration of another rank may be unreadable.
   if (!comm::share(world, choice != DeviceChoice::kCpu)) {
     findings.push_back({Verdict::kGood, kGpu, "not looked for: training.device is cpu", ""});
     return train::look_at_devices(environment.place(), nullptr, "", root);
@@ -67,7 +67,7 @@ machine::RankView check_devices(comm::Environment& environment, const evaluate::
   if (world.rank() == comm::kCoordinator) {
     judged = judge_plan(train::plan_devices(choice, "", needs.groups, ranks), needed);
   }
-  // On all ranks, so that it is no matter of some hosts alone: the lines name theirs.
+  // All ranks report the same lines, so that they are not attributed to some hosts; the lines name theirs.
   judged = comm::share(world, std::move(judged));
   findings.insert(findings.end(), judged.begin(), judged.end());
   if (mine.devices.empty() || environment.place().local_rank != 0) return mine;

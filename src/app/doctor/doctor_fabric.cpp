@@ -15,7 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kAdapters = "adapters";
-constexpr std::uint64_t kLeastLockedMemory = std::uint64_t{1} << 30;  // buffers of MPI and NCCL are locked
+// buffers of MPI and NCCL are locked in memory
+constexpr std::uint64_t kLeastLockedMemory = std::uint64_t{1} << 30;
 
 bool any_usable(const machine::RankView& node) {
   return std::ranges::any_of(node.ports, &machine::FabricPort::usable);
@@ -42,7 +43,8 @@ Finding judge_ports(const FabricFacts& facts) {
   return {Verdict::kGood, kAdapters, text, ""};
 }
 
-/// Loaded, or in the driver itself, whose open kernel modules export memory as dma-buf.
+/// Returns whether a module for direct transfers is loaded. The driver's open kernel modules need none, since
+/// they export memory as dma-buf.
 bool has_direct_transfers(const fs::path& root) {
   std::error_code ignored;
   if (fs::exists(root / "sys/module/nvidia_peermem", ignored)) return true;
@@ -51,7 +53,7 @@ bool has_direct_transfers(const fs::path& root) {
   return std::getline(version, line) && line.find("Open Kernel Module") != std::string::npos;
 }
 
-/// Whether the component of Open MPI can send through an adapter; the others use sockets and memory.
+/// Returns whether the component of Open MPI can send through an adapter; others use sockets and memory.
 bool is_for_fabric(const std::string& component) {
   static const std::set<std::string> kKnown{"pml_ucx",    "mtl_ofi", "mtl_psm2", "mtl_psm",
                                             "btl_openib", "btl_uct", "btl_ofi",  "pml_cm"};
@@ -91,11 +93,11 @@ std::vector<std::string> mpi_components(std::string_view maps) {
     const std::string_view rest = maps.substr(at + kMark.size());
     const std::string_view name = rest.substr(0, rest.find_first_of(".\n"));
     for (const std::string_view layer : {"pml_", "mtl_", "btl_"}) {
-      // Every MPI has this one, for what a rank sends to itself.
+      // Every MPI has this component, with which a rank sends to itself.
       if (name.starts_with(layer) && name != "btl_self") found.emplace(name);
     }
   }
-  return {found.rbegin(), found.rend()};  // what sends first, then by what
+  return {found.rbegin(), found.rend()};  // the component that chooses comes first, then those that it uses
 }
 
 std::vector<Finding> judge_fabric(const FabricFacts& facts) {

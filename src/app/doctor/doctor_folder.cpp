@@ -19,15 +19,17 @@ namespace {
 constexpr const char* kRunFolder = "run folder";
 constexpr double kLeastFree = 1.0e9;
 constexpr double kSlowPublish_s = 0.1;
-constexpr double kSlowWrite = 20e6;  // bytes a second
-// A rename writes a name, whatever the size of the file. One that copies what is 32 MB takes longer.
+constexpr double kSlowWrite = 20e6;  // bytes per second
+// A rename only writes a name, whatever the size of the file. A file system that copies the 32 MB takes
+// longer.
 constexpr double kSlowRename_s = 0.2;
 constexpr double kRenameToPublish = 5;
 constexpr double kMostClockSkew_s = 5;  // a claim is stale after 60 s
-// An NFS client may look again at a folder only after its attribute cache has expired.
+// An NFS client may look at a folder again only after its attribute cache has expired.
 constexpr std::chrono::seconds kMostCacheAge{35};
 
-/// A trial shows what a call answers, not what is on the disk after a power cut: some kinds are known.
+/// Judges the kind of file system. A trial shows the result of a call, but not what is on the disk after a
+/// power cut.
 void judge_kind(const std::string& name, const std::string& kind, std::vector<Finding>& findings) {
   if (kind == "tmpfs" || kind == "ramfs") {
     findings.push_back(
@@ -67,13 +69,13 @@ void judge_speed(const std::string& name, const store::FolderCheck& check, std::
   }
 }
 
-/// On disks and memory of this node nothing appears later than it is written.
+/// Returns how old the view of a folder may be. On disks and memory of this node it is never old.
 std::chrono::seconds cache_age(const std::string& kind) {
   constexpr std::array<std::string_view, 6> kOfThisNode{"ext3", "ext4", "xfs", "btrfs", "tmpfs", "overlay"};
   return std::ranges::find(kOfThisNode, kind) == kOfThisNode.end() ? kMostCacheAge : std::chrono::seconds{0};
 }
 
-/// Whether the file appears here in time. What this node cannot even look at is a finding of its own.
+/// Checks whether the file appears here in time. If this node cannot even look, that is a separate finding.
 Finding look_for(const std::filesystem::path& marker, const std::filesystem::path& folder,
                  std::chrono::seconds patience) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
@@ -93,7 +95,7 @@ Finding look_for(const std::filesystem::path& marker, const std::filesystem::pat
   }
 }
 
-/// Collective: whether every node sees what rank 0 writes, so long after it.
+/// Checks that every node sees, some time later, what rank 0 has written. Collective.
 void check_shared(comm::Environment& environment, const std::filesystem::path& folder,
                   std::chrono::seconds patience, std::vector<Finding>& findings) {
   comm::Communicator& world = environment.world();
@@ -105,7 +107,7 @@ void check_shared(comm::Environment& environment, const std::filesystem::path& f
     try {
       store::publish_file(marker, "seen");
       written = true;
-    } catch (const Problem&) {  // the trial of the folder has said why
+    } catch (const Problem&) {  // trying the folder has already reported the reason
     }
   }
   if (!comm::share(world, written)) return;

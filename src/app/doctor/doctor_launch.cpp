@@ -16,7 +16,7 @@ std::size_t count_common(const std::vector<int>& left, const std::vector<int>& r
       left, [&](int processor) { return std::ranges::binary_search(right, processor); }));
 }
 
-/// How a rank gets so many cores.
+/// Says how a rank gets so many cores.
 std::string more_cores(std::size_t cores, comm::Launcher launcher) {
   const std::string count = std::to_string(cores);
   switch (launcher) {
@@ -45,8 +45,8 @@ void judge_sharing(const comm::NodePlace& place, std::vector<Finding>& findings)
        "start fewer ranks a node, or ask for more cores: sbatch --cpus-per-task, mpirun --bind-to none"});
 }
 
-/// Open MPI 4 binds each rank to a core if there are two or fewer; one process that was started alone may
-/// have been confined on purpose.
+/// Judges unused cores. Open MPI 4 binds each rank to a core if there are at most two ranks. A single process
+/// without a launcher may have been confined on purpose.
 void judge_unused(const comm::NodePlace& place, const machine::NodeLimits& limits, comm::Launcher launcher,
                   std::vector<Finding>& findings) {
   const std::size_t used = count_common(limits.processors, place.node_allowed);

@@ -9,13 +9,14 @@ namespace skyline::app {
 namespace {
 
 constexpr double kLeastMemoryOfRank = 1.0e9;  // LibTorch alone takes some 300 MB
-// MPI has a segment of each rank there, NCCL buffers for each pair of GPUs; containers get 64 MB unless told.
+// MPI has a segment of each rank there, NCCL has buffers for each pair of GPUs. Containers have 64 MB by
+// default.
 constexpr double kLeastShared = 256e6;
 constexpr double kSharedOfRank = 16e6;
-constexpr std::uint64_t kFilesOfRank = 2;   // TCP from and to it
+constexpr std::uint64_t kFilesOfRank = 2;   // TCP connections from and to another rank
 constexpr std::uint64_t kOtherFiles = 200;  // libraries, the run folder, storage
 
-/// @pre the free memory is told
+/// @pre the free memory is known
 double usable_bytes(const machine::NodeLimits& limits) {
   return static_cast<double>(
       std::min(*limits.memory_free_bytes, limits.memory_bytes.value_or(*limits.memory_free_bytes)));

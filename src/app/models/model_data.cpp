@@ -24,10 +24,10 @@ namespace fs = std::filesystem;
 using store::SampleView;
 using store::TargetKind;
 
-/// Samples of somebody else's file as samples of the run's data set.
+/// Presents samples of another file as samples of the run's data set.
 class LikeTheRuns final : public store::Dataset {
  public:
-  /// @param samples  of `file`
+  /// @param samples  samples of `file`
   LikeTheRuns(std::shared_ptr<const store::Dataset> file, const SampleView& samples, const DataOptions& run)
       : file_(std::move(file)),
         shape_(run.shape.value()),
@@ -37,7 +37,7 @@ class LikeTheRuns final : public store::Dataset {
         value_scale_(run.value_scale.value()),
         view_(samples) {}
 
-  /// Puts other targets in place of the file's.
+  /// Replaces the targets of the file.
   void set_targets(store::Samples targets) {
     targets_ = std::move(targets);
     std::visit([this](const auto& values) { view_.targets = std::span(values); }, targets_.targets);
@@ -64,7 +64,7 @@ class LikeTheRuns final : public store::Dataset {
   SampleView view_;
 };
 
-/// The first bytes of a file; empty for a folder.
+/// Returns the first bytes of a file, or an empty text for a folder.
 std::string start_of(const fs::path& path) {
   std::string start(16, '\0');
   std::ifstream file(path, std::ios::binary);
@@ -84,7 +84,7 @@ std::string kind_of(const DataChoice& choice) {
   return fs::is_directory(source) || store::is_image(start_of(source)) ? "images" : "arrays";
 }
 
-/// The options of the importer that follow from the run, unless they are given.
+/// Returns the importer's options; those that follow from the run are added unless they are given.
 ConfigNode prep_options(const store::Importer& importer, const DataChoice& choice, const DataOptions& run,
                         bool has_targets) {
   std::vector<ConfigNode::Entry> entries;
@@ -105,11 +105,11 @@ ConfigNode prep_options(const store::Importer& importer, const DataChoice& choic
   preset("size", std::to_string(run.shape->height) + "x" + std::to_string(run.shape->width));
   preset("value-scale", objective::number_text(*run.value_scale));
   preset("test", "0");
-  if (!has_targets) preset("skip", "0");  // who asks for predictions counts their rows
+  if (!has_targets) preset("skip", "0");  // the rows of predictions must match the samples
   return ConfigNode::make_map(std::move(entries), {});
 }
 
-/// Brings sources of `prep` into a file that is opened and removed.
+/// Prepares sources in a temporary file, which is opened and then removed.
 std::shared_ptr<const store::Dataset> prepare(const ModelSource& source, const DataChoice& choice,
                                               bool has_targets) {
   const std::string kind = kind_of(choice);
@@ -132,7 +132,7 @@ std::shared_ptr<const store::Dataset> prepare(const ModelSource& source, const D
                    writer);
   writer.finish();
   auto dataset = store::Dataset::open(file, false);
-  std::error_code ignored;  // a temporary file
+  std::error_code ignored;  // the file is temporary
   fs::remove(file, ignored);
   return dataset;
 }
@@ -159,7 +159,7 @@ void check_samples(const std::string& label, const store::Dataset& dataset, cons
                   ", that of the run's data " + largest);
 }
 
-/// Classes by the numbers that the run gives their names.
+/// Numbers the classes as the run does, by their names.
 store::Samples renumbered(const std::string& label, const store::Dataset& dataset, const SampleView& samples,
                           const DataOptions& run) {
   std::vector<std::int32_t> numbers;
@@ -177,7 +177,7 @@ store::Samples renumbered(const std::string& label, const store::Dataset& datase
   return {.targets = std::move(targets)};
 }
 
-/// As many zeros of the run's kind as there are samples.
+/// Makes targets of the run's kind, all zero, one per sample.
 store::Samples no_targets(std::size_t count, const DataOptions& run) {
   const std::size_t all = count * run.class_names.size();
   switch (run.targets.value_or(TargetKind::kClasses)) {

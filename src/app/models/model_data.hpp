@@ -12,20 +12,20 @@
 
 namespace skyline::app {
 
-/// Samples that a model is used on.
+/// The samples on which a model is used.
 struct DataChoice {
-  std::vector<std::filesystem::path> sources;                // a prepared file, or what `prep` takes
-  std::string kind;                                          // of `prep`; empty: by what the source is
-  std::vector<std::pair<std::string, std::string>> options;  // of `prep`
-  std::string part;                                          // empty: the test set if there is one
+  std::vector<std::filesystem::path> sources;  // a prepared file, or sources for `prep`
+  std::string kind;                            // kind for `prep`; if empty, it is chosen by the source
+  std::vector<std::pair<std::string, std::string>> options;  // options for `prep`
+  std::string part;                                          // if empty, the test set if there is one
 };
 
-/// Reads samples for the models of a run, prepared as the run's own were: in their shape, scaled by the means
-/// of the run's training set, with the run's classes. Sources of `skyline prep` become a data set file in the
-/// system's folder for temporary files, which is gone when this returns.
-/// @param has_targets  false: targets that the data have are not read
-/// @return  a data set whose parts are all the chosen samples
-/// @throws UserError, one line: samples of another shape or type, a class that the run does not know
+/// Reads samples for the models of a run and prepares them like the run's own: in their shape, scaled by the
+/// means of the run's training set, with the run's classes. Sources of `skyline prep` are written to a data
+/// set in the system's folder for temporary files, which is removed before this returns. Returns a data set
+/// in which every part consists of the chosen samples.
+/// @param has_targets  false: do not read targets, even if the data have some
+/// @throws UserError, one line, for samples of another shape or type, or a class that the run does not have
 std::shared_ptr<const store::Dataset> open_model_data(const ModelSource& source, const DataChoice& choice,
                                                       bool has_targets);
 

@@ -21,7 +21,7 @@ std::string trial_text(trial::TrialNumber number) {
   return "trial " + std::to_string(number);
 }
 
-/// The last full training of a search trial that left weights, else nullptr.
+/// Returns the last full training of a search trial that left weights, or nullptr.
 trial::SharedTrial full_training(const ModelSource& source, trial::TrialNumber number) {
   const auto trainings = source.run.state.full_trainings(number);
   for (auto each = trainings.rbegin(); each != trainings.rend(); ++each) {
@@ -30,7 +30,7 @@ trial::SharedTrial full_training(const ModelSource& source, trial::TrialNumber n
   return nullptr;
 }
 
-/// A measured or computed value as text; empty: not measured.
+/// Returns a measured or computed value as text; empty if it was not measured.
 std::string value_text(const ModelSource& source, const trial::CommittedTrial& trained,
                        const std::string& metric) {
   const std::vector<trial::Metric>& metrics = source.run.header.metrics;
@@ -49,7 +49,7 @@ std::string input_text(const DataOptions& data) {
   return "values as stored, up to " + objective::number_text(scale) + "; the model scales them";
 }
 
-/// As JSON.
+/// Returns the texts as a JSON list.
 std::string list_text(const std::vector<std::string>& texts) {
   std::vector<ConfigNode> items;
   for (const std::string& text : texts) items.push_back(ConfigNode::make_scalar(printable(text), {}, true));
@@ -58,13 +58,13 @@ std::string list_text(const std::vector<std::string>& texts) {
   return json;
 }
 
-/// The part of a provenance that a newer version of the program does not change.
+/// Returns the part of a provenance that does not depend on the version of the program.
 std::string_view without_version(std::string_view provenance) {
   return provenance.substr(std::min(provenance.find("\"config_hash\""), provenance.size()));
 }
 
-/// A full training with another budget writes its weights before it is committed, and files can be copied.
-/// @throws UserError
+/// Checks that the weights belong to the trial: a full training with another budget writes its weights before
+/// it is committed, and files can be copied. @throws UserError
 void check_training(const ModelSource& source, const TakenModel& model) {
   const std::string expected =
       store::provenance(model.trained->trial, {SKYLINE_VERSION, source.run.header.config_hash});

@@ -19,51 +19,52 @@ namespace skyline::app {
 
 enum class WeightsOf { kSearch, kFinal };
 
-/// The models of a run that the command line names.
+/// The models of a run that the command line chooses.
 struct ModelChoice {
   std::filesystem::path run;
   std::vector<std::uint64_t> trials;
-  bool front = false;                // in place of trials
-  std::optional<WeightsOf> weights;  // nothing: of the full training if there was one, else of the search
+  bool front = false;                // chosen instead of trials
+  std::optional<WeightsOf> weights;  // if not given: those of the full training if there was one, else of the
+                                     // search
 };
 
-/// A run whose models are taken out of it; its folder is only read.
+/// A run from which models are taken. Its folder is only read.
 struct ModelSource {
   run::OpenedRun run;
   DataOptions data;  // states what the data set is
 
-  /// @throws UserError if there is no run in the folder, or it trains nothing
+  /// Opens a run. @throws UserError if there is no run in the folder, or its evaluator trains nothing
   static ModelSource open(const std::filesystem::path& folder);
 };
 
-/// The trials that the command line names, or those of the front: of the final one once there is one.
-/// @throws UserError for a number that the run has no trial of, an empty front, and no or both choices
+/// Returns the trials that the command line names, or those of the front; of the final front if there is one.
+/// @throws UserError for a number without a trial, an empty front, and no choice or both
 std::vector<trial::TrialNumber> chosen_trials(const ModelSource& source, const ModelChoice& choice);
 
 /// A trained model of a run.
 struct TakenModel {
-  trial::SharedTrial trained;  // the training that the weights are of
+  trial::SharedTrial trained;  // the training that gave the weights
   store::WeightsFile weights;
-  std::filesystem::path file;  // of the weights
+  std::filesystem::path file;  // file of the weights
 
   const space::Architecture& architecture() const { return trained->trial.architecture(); }
 };
 
-/// Reads the weights of a search trial, those of its full training if they are there unless `choice` says
-/// otherwise. @throws UserError if they are not there, or damaged
+/// Reads the weights of a search trial: those of its full training if they exist, unless `choice` says
+/// otherwise. @throws UserError if they are missing or damaged
 TakenModel take_model(const ModelSource& source, trial::TrialNumber number, const ModelChoice& choice);
 
-/// Takes the models of all chosen trials, one at a time. @return a line for each that cannot be taken
+/// Takes the models of all chosen trials, one at a time. Returns a line for each that cannot be taken.
 /// @throws UserError if the choice is wrong
 std::vector<std::string> take_models(const ModelSource& source, const ModelChoice& choice,
                                      const std::function<void(const TakenModel&)>& use);
 
-/// What an exported model says of itself: names and values.
+/// Returns what an exported model says about itself, as names and values.
 std::vector<std::pair<std::string, std::string>> metadata_of(const ModelSource& source,
                                                              const TakenModel& model);
 
-/// Writes the files of a model whole, and returns their paths. @throws UserError if one is there already and
-/// is not to be overwritten, or a layer has no form in the format
+/// Publishes the files of a model, and returns their paths. @throws UserError if one exists and must not be
+/// overwritten, or a layer cannot be exported in the format
 std::vector<std::filesystem::path> export_model(const ModelSource& source, const TakenModel& taken,
                                                 model_export::Format format,
                                                 const std::filesystem::path& folder, bool overwrites);

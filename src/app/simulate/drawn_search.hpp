@@ -15,14 +15,15 @@
 
 namespace skyline::app {
 
-/// Asks for drawn architectures again and again: a search whose trials cost as much as those of a space,
-/// without building a network for each.
+/// A searcher that proposes drawn architectures repeatedly. Its trials cost as much as those of a space, but
+/// no network is built for them.
 class DrawnSearch final : public search::Searcher {
  public:
   using Architectures = std::vector<std::shared_ptr<const space::Architecture>>;
 
-  /// @param drawn       outlives the searcher
-  /// @param generation  trials of which all must be told before the next; nothing: none is waited for
+  /// @param drawn       must outlive the searcher
+  /// @param generation  number of trials whose results it waits for before it proposes the next ones;
+  ///                    nullopt: it never waits
   DrawnSearch(const Architectures& drawn, trial::Budget budget, std::size_t trials,
               std::optional<std::size_t> generation, bool needs_results)
       : drawn_(drawn),
@@ -58,7 +59,7 @@ class DrawnSearch final : public search::Searcher {
   const bool needs_results_;
   std::size_t asked_ = 0;
   std::size_t told_ = 0;
-  std::size_t end_ = 0;  // of the generation
+  std::size_t end_ = 0;  // end of the generation
 };
 
 }  // namespace skyline::app

@@ -1,4 +1,4 @@
-// `skyline simulate`: how long a search would take on so many slots, and how busy they would be.
+// `skyline simulate`: how long a search would take with a number of slots, and how busy they would be.
 #include "skyline/core/error.hpp"
 
 #include "app/commands/commands.hpp"
@@ -24,23 +24,23 @@ using engine::CommitBy;
 struct SimulateArguments {
   std::filesystem::path config;
   std::vector<std::size_t> slots;
-  std::filesystem::path from;         // run whose times are taken; empty: of none
-  std::optional<std::size_t> trials;  // nothing: as many as the search asks for
+  std::filesystem::path from;         // run whose times are used; empty for none
+  std::optional<std::size_t> trials;  // if not given, as many as the search proposes
   double mean_s = 60;
   double forecast_error = 0.3;
   std::optional<double> cv;
   double think_s = 0;
-  bool search = false;   // simulate it, too
-  bool windows = false;  // shows all that were compared
+  bool search = false;   // simulate the search itself, too
+  bool windows = false;  // show all windows that were compared
   std::vector<std::string> overrides;
 };
 
 constexpr int kMostTrials = 100'000'000;
 constexpr double kMostVariation = 10;
-constexpr std::size_t kTrialsOfASlot = 20;  // where windows are compared
-constexpr double kAsBusy = 0.01;            // shares that differ by less are equal
+constexpr std::size_t kTrialsOfASlot = 20;  // used when windows are compared
+constexpr double kAsBusy = 0.01;            // shares with a smaller difference count as equal
 
-/// A window to compare, in multiples of the slots.
+/// A window to compare, as a multiple of the slots.
 struct WindowOfSlots {
   CommitBy commit;
   double of_slots;
@@ -83,8 +83,8 @@ void add_row(report::TextTable& table, const std::string& commit, const std::str
                  report::significant_text(slot_hours, 3)});
 }
 
-/// Simulates windows of one order, from the smallest on, until a larger one is not better.
-/// @return  the smallest of the best
+/// Simulates windows of one order, from the smallest one, until a larger one is not better. Returns the
+/// smallest of the best.
 double compare_windows(const Simulation& simulation, std::size_t slots, CommitBy commit,
                        const std::vector<double>& windows, report::TextTable& table) {
   double best = windows.front();
@@ -122,8 +122,8 @@ std::string window_text(const RunConfig& config) {
   return RunOptions::table().to_config(config.sections.run).at("window").as_text();
 }
 
-/// Windows help a search that uses results and does not wait for generations.
-/// @param shows_all  and not the best alone
+/// Prints windows. They help a search that uses results and does not wait for generations.
+/// @param shows_all  show all windows instead of the best
 void print_windows(const Simulation& simulation, const std::vector<std::size_t>& slots, bool shows_all) {
   report::TextTable table = make_table();
   std::string best;

@@ -17,7 +17,7 @@
 namespace skyline::app {
 namespace {
 
-constexpr std::size_t kDrawn = 1000;  // architectures
+constexpr std::size_t kDrawn = 1000;  // number of architectures
 constexpr const char* kTime = "app.simulation.time";
 constexpr const char* kError = "app.simulation.error";
 constexpr const char* kResult = "app.simulation.result";
@@ -45,7 +45,7 @@ TimeLaw measured_law(const run::OpenedRun& run) {
   return {.forecast_error = std::sqrt(variance) / mean, .measured = std::move(times)};
 }
 
-/// The forecast: that of the configuration's evaluator, or of the law.
+/// The forecast of costs: by the configuration's evaluator, or by the law.
 class Simulation::Costs final : public trial::Evaluator {
  public:
   Costs(const RunConfig& config, const TimeLaw& law)
@@ -53,7 +53,7 @@ class Simulation::Costs final : public trial::Evaluator {
 
   double predicted_cost(const trial::Trial& trial) const override {
     if (!law_.cv) return evaluator_->predicted_cost(trial);
-    constexpr double kUnits = 1e9;  // of a trial of mean length
+    constexpr double kUnits = 1e9;  // cost of a trial of mean length
     const double time = evaluate::lognormal(seed_, kTime, trial.number, *law_.cv);
     return kUnits * time * evaluate::lognormal(seed_, kError, trial.number, law_.forecast_error);
   }
@@ -126,7 +126,8 @@ engine::FleetUse Simulation::run(std::size_t slots, const engine::EngineOptions&
   return fleet.use();
 }
 
-/// The result matters where the search is simulated, too. Else a failure is the cheapest.
+/// Returns the time and the result of a trial. The result matters only if the search is simulated, too;
+/// otherwise a failure is the cheapest result.
 std::pair<double, trial::Outcome> Simulation::play(const trial::Trial& trial) const {
   const TimeLaw& law = options_.law;
   const std::uint64_t seed = config_.sections.run.seed;

@@ -15,40 +15,41 @@
 
 namespace skyline::app {
 
-/// How long simulated trials take.
+/// The distribution of the times of simulated trials.
 struct TimeLaw {
-  double mean_s = 60;           // of a trial
-  double forecast_error = 0.3;  // coefficient of variation of time / predicted cost, which is lognormal
-  /// Coefficient of variation of the times, which are then lognormal, too; nothing: they follow the costs of
-  /// the space's architectures.
+  double mean_s = 60;           // mean time of a trial
+  double forecast_error = 0.3;  // coefficient of variation of the lognormal time / predicted cost
+  /// Coefficient of variation of the times, which are then lognormal, too. Without it the times follow the
+  /// costs of the space's architectures.
   std::optional<double> cv = {};
-  /// Seconds per unit of predicted cost of a run's trials, in place of the mean; empty: of no run.
+  /// Seconds per unit of predicted cost of a run's trials, used instead of the mean; empty without a run.
   std::vector<double> measured = {};
 };
 
-/// The times of the run's trials, and how far they were from their forecast.
+/// Returns the times of the run's trials, and their deviation from the forecast.
 /// @throws UserError if no trial of the run has been trained
 TimeLaw measured_law(const run::OpenedRun& run);
 
 /// A search whose trials take no time. Their architectures are drawn once, so that no network is built for a
-/// trial; or the search itself is simulated, with invented results. Local; deterministic.
+/// trial. Optionally the search itself is simulated, with invented results. Local; deterministic.
 class Simulation {
  public:
   struct Options {
     TimeLaw law;
     bool with_search = false;
-    std::optional<std::size_t> trials = {};  // nothing: as many as the search asks for
-    double think_s = 0;                      // thinking time for each proposal
+    std::optional<std::size_t> trials = {};  // if not given, as many as the search proposes
+    double think_s = 0;                      // that the search takes for each proposal
   };
 
-  /// The configuration outlives the simulation. @throws UserError
+  /// The configuration must outlive the simulation. @throws UserError
   Simulation(const RunConfig& config, Options options);
   ~Simulation();
 
   std::size_t trials() const { return trials_; }
-  /// The search as it is configured.
+  /// Simulates the search as it is configured.
   engine::FleetUse run(std::size_t slots) const;
-  /// So many trials of a search that waits for no generation, with another window and order of commits.
+  /// Simulates so many trials of a search that waits for no generation, with another window and order of
+  /// commits.
   engine::FleetUse run_steady(std::size_t slots, std::size_t trials,
                               const engine::EngineOptions& options) const;
 
@@ -63,7 +64,7 @@ class Simulation {
   const Options options_;
   std::vector<std::shared_ptr<const space::Architecture>> drawn_;
   std::unique_ptr<Costs> costs_;
-  std::unique_ptr<search::Searcher> searcher_;  // tells what the configured one is like
+  std::unique_ptr<search::Searcher> searcher_;  // shows the properties of the configured searcher
   std::size_t trials_ = 0;
   double seconds_per_cost_ = 1;
 };
