@@ -31,7 +31,7 @@ class Run {
     const column = this.trials.metrics[metric];
     return column === undefined || row === undefined ? null : column[row];
   }
-  /// What a parameter is in a trial; null: its network does not use it.
+  /// Returns the value of a parameter in a trial, or null if its network does not use it.
   parameterValue(parameter, row) {
     const choice = parameter.choices[row];
     return choice < 0 ? null : parameter.values[choice];
@@ -41,15 +41,15 @@ class Run {
   exportLine(number) { return "skyline export " + quoted(this.path) + " --trial " + number + " --format onnx"; }
 }
 
-/// A word of a shell's command line.
+/// Quotes a word for a shell's command line.
 function quoted(text) {
   return /^[\w./~+:@%-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'";
 }
 
 const RUNS = DATA.runs.map((run) => new Run(run));
-let shown = RUNS[0];  // what is shown of one run alone
+let shown = RUNS[0];  // the run whose details are shown
 
-/// Numbers of which all are in an ascending order can be drawn on an axis of their own.
+/// Returns whether all values are ascending numbers, which can be drawn on a numeric axis.
 function isNumeric(parameter) { return parameter.values.every((value) => typeof value === "number"); }
 
 function extent(values) {

@@ -1,6 +1,6 @@
 // The front: trials over two or three of the objectives or other metrics.
 
-const MOST_DIMMED = 4000;  // points where there is no WebGL
+const MOST_DIMMED = 4000;  // number of points without WebGL
 
 function frontMetrics() {
   const names = new Set(["trial"]);
@@ -33,13 +33,13 @@ function startFront() {
   addPlot("front", drawFront, TRIAL_LISTENERS);
 }
 
-/// Costs that differ by orders of magnitude.
+/// Returns whether the values are costs that differ by orders of magnitude.
 function wantsLog(metric) {
   const [low, high] = extent(RUNS.flatMap((run) => run.searched.map((row) => run.value(metric, row))));
   return metric !== "trial" && low > 0 && high / low > 30;
 }
 
-/// The metrics on the axes, the one that points up last.
+/// Returns the metrics on the axes; the last one points up.
 function frontAxes() {
   const three = byId("front-3d").checked && !byId("front-3d-choice").hidden;
   return ["front-x", ...(three ? ["front-z"] : []), "front-y"].map((id) => byId(id).value);
@@ -53,7 +53,7 @@ function points(runIndex, rows, axes) {
   return trace;
 }
 
-/// The values that colour the points; null: they are plain.
+/// Returns the values that colour the points, or null for plain points.
 function colourValues(runIndex, trace) {
   const choice = byId("front-colour").value;
   if (!choice) return null;
@@ -84,7 +84,7 @@ function thinned(rows) {
   return rows.filter((_, i) => i % stride === 0);
 }
 
-/// The line of a front over two objectives: steps between its corners, where one is worse in both.
+/// Returns the line of a front over two objectives: steps between its members, with corners that are worse in both.
 function frontLine(run, trace, axes) {
   const named = axes.map((metric) => run.objectives.find((objective) => objective.metric === metric));
   if (axes.length !== 2 || run.objectives.length !== 2 || named.includes(undefined) || axes[0] === axes[1]) return null;
@@ -95,7 +95,7 @@ function frontLine(run, trace, axes) {
   };
 }
 
-/// The full trainings: those on the final front, which they have with one another, with their line; the others open.
+/// Draws the full trainings: those on the final front filled and with a line, the others open.
 function finalTraces(runIndex, axes, dressed) {
   const run = RUNS[runIndex];
   const many = RUNS.length > 1;
@@ -140,7 +140,7 @@ function tracesOf(runIndex, axes) {
   return traces;
 }
 
-/// Shades where a constraint is not met.
+/// Shades the area in which a constraint is not met.
 function constraintShapes(axes) {
   const shapes = [];
   axes.slice(0, 2).forEach((metric, i) => {
@@ -158,7 +158,7 @@ function constraintShapes(axes) {
   return shapes;
 }
 
-/// The range of an axis: all points and a little room, so that shades do not widen it.
+/// Returns the range of an axis: all points and a little room. It is set because shades would widen it.
 function rangeOf(traces, name, isLog) {
   let [low, high] = extent(traces.flatMap((trace) => trace[name] ?? []).filter((value) => !isLog || value > 0));
   if (low > high) return undefined;
@@ -195,7 +195,7 @@ function drawFront() {
   };
 }
 
-/// On a logarithmic axis: labels at 1, 2 and 5 of each decade.
+/// Labels a logarithmic axis at 1, 2 and 5 of each decade.
 function logTicks(isLog) { return isLog ? { dtick: "D2" } : {}; }
 
 SECTIONS.push({ start: startFront });

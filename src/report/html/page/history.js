@@ -1,4 +1,4 @@
-// How the front came to be: its volume over trials and time, and the front itself after some iterations.
+// The history of the front: its volume over trials and time, and the front itself after some iterations.
 
 function startHistory() {
   listen("volume-x", () => drawAgain("volume"));
@@ -14,7 +14,7 @@ function showHistory() {
       : "The front at the end of iterations, from light to dark, the latest one in orange.";
 }
 
-/// What the numbers of several runs say, by groups that differ in more than the seed.
+/// Compares the numbers of several runs, in groups that differ in more than the seed.
 function showComparison() {
   const section = byId("comparison");
   section.hidden = DATA.comparison === null;
@@ -78,7 +78,7 @@ function drawEvolution() {
   };
 }
 
-/// With one objective the front is its best value.
+/// Draws the best value, because a front of one objective has a single value.
 function drawBest(run, fronts, metric) {
   const best = fronts.map((entry) => run.value(metric, run.rowOf.get(entry.front[0])));
   return {

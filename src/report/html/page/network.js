@@ -6,11 +6,11 @@ const FAMILIES = [
   [/conv/, 0], [/linear|dense|attention|embed/, 1], [/pool|resize|upsample|flatten/, 2], [/^(add|concat|multiply|sum|squeeze)/, 3],
 ];
 
-/// Attributes that tell networks apart come first; those that mostly have one value are in the title alone.
+/// Attributes that tell networks apart come first; those that mostly have one value are only in the title.
 const TOLD_FIRST = ["kernel", "channels", "features", "heads", "groups", "stride", "dilation"];
 const TOLD_BELOW = new Set(["bias", "padding", "epsilon", "momentum", "eps", "affine"]);
 
-/// "kernel 5, channels 16".
+/// Returns e.g. "kernel 5, channels 16".
 function brief(attributes) {
   const names = Object.keys(attributes).filter((name) => !TOLD_BELOW.has(name) && !(name === "stride" && attributes[name] === "1"));
   const order = (name) => (TOLD_FIRST.includes(name) ? TOLD_FIRST.indexOf(name) : TOLD_FIRST.length);
@@ -55,14 +55,14 @@ function boxesOf(layers) {
 }
 
 /// Places boxes by depth. A new column begins where the one before is long enough and a single box is read across the
-/// break; its port at the top of the new column stands for that box there.
+/// break; a port at the top of the new column represents that box.
 function place(boxes, layers) {
   const depths = [];
   boxes.forEach((box, i) => (depths[box.depth] ??= []).push(i));
-  const reach = depths.map((_, depth) => depth);  // the deepest box that reads one of this depth
+  const reach = depths.map((_, depth) => depth);  // for each depth: the deepest box that reads a box of that depth
   boxes.forEach((box) => box.inputs.forEach((input) => { const from = boxes[input].depth; reach[from] = Math.max(reach[from], box.depth); }));
   const columns = [{ width: 0, boxes: [] }];
-  let top = 0, bottom = 0, before = 0;  // `before`: the deepest box that reads one above the last row
+  let top = 0, bottom = 0, before = 0;  // before: deepest box that reads a box above the last row
   depths.forEach((row, depth) => {
     const height = Math.max(...row.map((i) => heightOf(boxes[i], layers)));
     let column = columns.at(-1);
@@ -94,7 +94,7 @@ function place(boxes, layers) {
   return { columns, edges, width: left - 2.2 * BOX.gapX, height: bottom - BOX.gapY };
 }
 
-/// The edges into the boxes of a column. Those that pass boxes get lanes at its right side, short ones inside.
+/// Draws the edges into the boxes of a column. Edges that pass boxes get lanes at its right side, short ones inside.
 function edgesOf(column, boxes) {
   const edges = column.boxes.flatMap((to) => to.inputs.map((input) => ({ from: boxes[input].column === column ? boxes[input] : column.port, to })));
   const passing = edges.filter(({ from, to }) => to.depth - from.depth > 1).sort((a, b) => (a.to.depth - a.from.depth) - (b.to.depth - b.from.depth));
@@ -114,7 +114,7 @@ function heightOf(box, layers) {
   return 2 * BOX.pad + BOX.line * lines;
 }
 
-/// From the last box of a column to the port of the next one.
+/// Draws the edge from the last box of a column to the port of the next one.
 function trunkPath({ source, port, left }) {
   const x1 = source.x + BOX.width / 2;
   return `M${x1},${source.y + source.height} v${BOX.gapY / 2} H${left - 1.1 * BOX.gapX} V${port.y} H${port.x + BOX.width / 2}`;

@@ -1,4 +1,4 @@
-// What the parameters do: their importance for each objective, and all trials as lines over them.
+// The parameters: their importance for each objective, and all trials as lines over them.
 
 const MOST_AXES = 14;
 const MOST_BARS = 20;
@@ -20,7 +20,7 @@ function showParameters() {
     : "";
 }
 
-/// The parameters, the most important first.
+/// Returns the parameters, the most important first.
 function rankedParameters(run) {
   const weight = (index) => run.importance.reduce((sum, entry) => sum + entry.importance[index], 0);
   return run.parameters.map((_, index) => index).sort((a, b) => weight(b) - weight(a));
@@ -45,7 +45,7 @@ function drawImportance() {
   };
 }
 
-/// An axis of the parallel coordinates for a parameter: places of its values; the lowest one where it is not used.
+/// Returns the axis of a parameter in the parallel coordinates: its values, and the lowest place for "not used".
 function parameterAxis(parameter, rows) {
   const unused = rows.some((row) => parameter.choices[row] < 0);
   const stride = Math.ceil(parameter.values.length / 9);
@@ -59,7 +59,7 @@ function parameterAxis(parameter, rows) {
 
 function shortened(text, most) { return text.length > most ? text.slice(0, most - 1) + "…" : text; }
 
-/// An axis for a metric, logarithmic where costs differ by orders of magnitude.
+/// Returns the axis of a metric, logarithmic for costs that differ by orders of magnitude.
 function metricAxis(run, metric, rows) {
   const isLog = wantsLog(metric);
   const values = rows.map((row) => (isLog ? Math.log10(run.value(metric, row)) : run.value(metric, row)));
@@ -69,7 +69,7 @@ function metricAxis(run, metric, rows) {
   return { label: escaped(label(metric)), values, tickvals: ticks, ticktext: ticks.map((value) => text(isLog ? 10 ** value : value)) };
 }
 
-/// The front and an even choice of the others: more lines would hide each other.
+/// Returns the front and an evenly spread part of the other trials, because more lines would hide each other.
 function sampled(run, rows) {
   const others = rows.filter((row) => !run.onFront(row));
   const stride = Math.ceil(others.length / MOST_LINES);

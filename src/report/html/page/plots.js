@@ -1,8 +1,8 @@
-// The plots of the page: each is drawn when it first comes into view, and again when what it shows has changed.
+// The plots of the page: each is drawn when it first comes into view, and again when its data have changed.
 
 const PLOTS = new Map();  // name -> {element, draw, drawn}
 
-/// Asked for when a plot needs it: a browser that draws by software takes long to begin with it.
+/// Tested when a plot needs it, because a browser that draws by software takes long to start it.
 let webGL;
 function hasWebGL() {
   try { webGL ??= Boolean(document.createElement("canvas").getContext("webgl")); } catch { webGL = false; }
@@ -25,7 +25,7 @@ function addPlot(name, draw, listeners = {}) {
   if (before.classList.contains("controls")) before.append(saves); else frame.before(make("div", { class: "controls" }, saves));
 }
 
-/// Begins to draw; called when the library is there.
+/// Begins to draw; called when the library is loaded.
 function startPlots() {
   for (const { element } of PLOTS.values()) watcher.observe(element);
 }
@@ -61,7 +61,7 @@ function isNear(element) {
   return box.top < innerHeight + 300 && box.bottom > -300;
 }
 
-/// Draws plots anew: now where they are in view, else when they come into view.
+/// Draws plots again: at once if they are in view, otherwise when they come into view.
 function drawAgain(...names) {
   if (typeof Plotly === "undefined") return;
   for (const name of names.length ? names : PLOTS.keys()) {
@@ -75,7 +75,7 @@ function drawAll() {
   for (const [name, plot] of PLOTS) { plot.drawn = false; drawNow(name); }
 }
 
-/// A scatter trace, drawn by WebGL where there are many points and it is there.
+/// Returns a scatter trace, drawn by WebGL if there are many points and WebGL exists.
 const MOST_SVG_POINTS = 2500;
 function scatter(trace) {
   const many = trace.x.length > MOST_SVG_POINTS;
@@ -95,7 +95,7 @@ function showTip(title, pairs, event) {
 }
 function hideTip() { byId("tip").hidden = true; }
 
-/// All that is to be said of a trial.
+/// Returns the lines about a trial.
 function trialPairs(run, row) {
   const pairs = run.objectives.map(({ metric }) => [label(metric), amount(metric, run.value(metric, row))]);
   for (const parameter of run.parameters) {
@@ -108,7 +108,7 @@ function trialPairs(run, row) {
   return pairs;
 }
 
-/// Listeners of a plot whose points carry [run, row].
+/// Adds listeners to a plot whose points carry [run, row].
 const TRIAL_LISTENERS = {
   plotly_hover: (event) => {
     const place = event.points[0].customdata;

@@ -10,7 +10,7 @@ function nameSections() {
   }
 }
 
-/// All that is shown of one run alone.
+/// Shows everything about one run.
 function showRun() {
   for (const section of SECTIONS) section.show?.();
 }
@@ -23,7 +23,7 @@ function startRunChoice() {
   chosen.run = RUNS.indexOf(shown);
 }
 
-/// While a run goes on, the page is written again and again: it loads itself, unless the user says no.
+/// Reloads the page, which is rewritten while a run goes on, unless the user turns that off.
 function startReload() {
   if (DATA.reload === null) return;
   byId("reload-choice").hidden = false;
@@ -32,7 +32,7 @@ function startReload() {
 }
 
 function start() {
-  addEventListener("DOMContentLoaded", startPlots);  // behind the library, which is long: text comes first
+  addEventListener("DOMContentLoaded", startPlots);  // after the library, which is long, so that text comes first
   startTheme();
   nameSections();
   startRunChoice();

@@ -3,7 +3,7 @@
 const MOST_ROWS = 300;
 let sorting = { key: null, down: false };
 
-/// A table of texts without sorting; columns of words begin at the left.
+/// Makes a table of texts without sorting; columns of words begin at the left.
 function plainTable(id, titles, rows, wide = -1) {
   const table = byId(id);
   table.parentElement.hidden = rows.length === 0;
@@ -12,7 +12,7 @@ function plainTable(id, titles, rows, wide = -1) {
   table.tBodies[0].replaceChildren(...rows.map((row) => make("tr", {}, ...row.map((text, i) => make("td", { class: i === wide ? "left wrap" : isWords[i] ? "left" : null }, text)))));
 }
 
-/// The columns of the table: key, title, note below it, value and text of [run, row].
+/// Returns the columns of the table: key, title, note below it, value and text for [run, row].
 function tableColumns() {
   const columns = [];
   const add = (key, title, note, value, text = (found) => (typeof found === "number" ? number(found) : found ?? "–")) => columns.push({ key, title, note, value, text });
@@ -42,7 +42,7 @@ function tableColumns() {
   return columns;
 }
 
-/// What full trainings were judged by: the objectives that are measured, and the test set.
+/// Returns the metrics of full trainings: the measured objectives, and those on the test set.
 function finalMetrics() {
   const names = RUNS[0].metrics.filter((metric) => !described(metric).cost && (described(metric).test || RUNS[0].objectives.some((objective) => objective.metric === metric)));
   return names.filter((metric) => RUNS.some((run) => run.trained.some((row) => run.value(metric, row) !== null)));
@@ -66,7 +66,7 @@ function sortBy(index) {
   showTable();
 }
 
-/// A filter is words that all hold: `width=16`, `flops<1e6`, or a part of any cell.
+/// A filter is a list of words that must all hold: `width=16`, `flops<1e6`, or a part of any cell.
 function filterOf(text) {
   const words = text.trim().split(/\s+/).filter(Boolean).map((word) => {
     const found = word.match(/^(.+?)(<=|>=|<|>|=)(.+)$/);
@@ -115,7 +115,7 @@ function tableRow(runIndex, row) {
   return make("tr", { "data-run": runIndex, "data-trial": run.number(row) }, make("td", { class: "left" }, copy), ...cells);
 }
 
-/// Puts a text on the clipboard; where a page may not, the text is offered to be copied by hand.
+/// Puts a text on the clipboard. If the page may not, it shows the text, to be copied by hand.
 function copyText(text, button) {
   const before = button.textContent;
   const done = () => { button.textContent = "Copied"; setTimeout(() => { button.textContent = before; }, 1200); };

@@ -5,7 +5,7 @@ function described(metric) {
   return DATA.runs.map((run) => run.described[metric]).find((found) => found !== undefined) ?? { unit: "" };
 }
 
-/// "latency_ms" -> "latency (ms)".
+/// Turns "latency_ms" into "latency (ms)".
 function label(metric) {
   const { unit } = described(metric);
   if (unit.toLowerCase() === metric) return unit;
@@ -16,7 +16,7 @@ function label(metric) {
 
 const PREFIXES = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"]];
 
-/// Four significant digits, with an SI prefix from 1,000 on.
+/// Writes four significant digits, with an SI prefix from 1,000 on.
 function number(value) {
   if (value === null || value === undefined) return "–";
   if (typeof value !== "number") return String(value);
@@ -28,7 +28,7 @@ function number(value) {
   return size !== 0 && size < 1e-3 ? value.toExponential(2) : String(Number(value.toPrecision(4)));
 }
 
-/// A metric's value with its unit.
+/// Returns a metric's value with its unit.
 function amount(metric, value) {
   if (value === null || value === undefined) return "–";
   const { share, unit: named } = described(metric);
@@ -39,7 +39,7 @@ function amount(metric, value) {
 
 function counted(count, noun) { return count.toLocaleString("en") + " " + noun + (count === 1 ? "" : "s"); }
 
-/// "10 epochs"
+/// Returns e.g. "10 epochs".
 function epochs(value) { return number(value) + (value === 1 ? " epoch" : " epochs"); }
 
 function duration(seconds) {
@@ -53,7 +53,7 @@ function duration(seconds) {
   return Math.floor(hours / 24) + " d " + (hours % 24) + " h";
 }
 
-/// An element with attributes and children; texts become text, never markup.
+/// Makes an element with attributes and children; texts become text, never markup.
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) {
@@ -67,7 +67,7 @@ function make(tag, attributes = {}, ...children) {
 
 function byId(id) { return document.getElementById(id); }
 
-/// What the user has set stays over a reload, where the browser lets a page keep something: for these runs.
+/// Keeps the user's settings for these runs over a reload, if the browser lets a page store something.
 const KEPT_FOR = DATA.runs.map((run) => run.path).join("|") + "|";
 const kept = {
   get(key) { try { return sessionStorage.getItem(KEPT_FOR + key); } catch { return null; } },

@@ -17,7 +17,7 @@ function isDark() {
 
 function colours() { return isDark() ? COLOURS.dark : COLOURS.light; }
 
-/// A colour of the style sheet.
+/// Returns a colour of the style sheet.
 function css(name) { return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim(); }
 
 function applyTheme() {
@@ -50,15 +50,15 @@ function layout(more = {}) {
   };
 }
 
-/// The plotting library reads tags in texts; users' names have none.
+/// Escapes tags, which the plotting library would read in users' names.
 function escaped(text) { return String(text).replaceAll("&", "&amp;").replaceAll("<", "&lt;"); }
 
-/// From quiet to strong, of one hue: it reads the same for everybody, and in print.
+/// A scale of one hue from weak to strong, which everybody can read, also in print.
 function scale() {
   return isDark() ? [[0, "#34485a"], [0.5, "#3f8fc4"], [1, "#d3ecff"]] : [[0, "#c3d3df"], [0.5, "#3f8fc4"], [1, "#002a47"]];
 }
 
-/// One colour of that scale, at a place from 0 to 1.
+/// Returns the colour at a place of that scale, from 0 to 1.
 function shade(place) {
   const [from, to] = place < 0.5 ? [scale()[0], scale()[1]] : [scale()[1], scale()[2]];
   const part = (colour, i) => parseInt(colour.slice(1 + 2 * i, 3 + 2 * i), 16);

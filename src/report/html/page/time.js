@@ -1,6 +1,6 @@
 // How trials learned, and when the slots worked.
 
-const MOST_BARS_OF_TIME = 3000;  // trials; above, the timeline shows shares
+const MOST_BARS_OF_TIME = 3000;  // with more trials the timeline shows shares
 const TIME_STEPS = 240;
 const KINDS_OF_BAR = [["search", 0], ["full training", 1], ["failed", 3]];
 
@@ -51,7 +51,7 @@ function drawCurves() {
   return { data, layout: layout({ hovermode: "closest", xaxis: axis("training step"), yaxis: axis(label(metric)) }) };
 }
 
-/// The slots that trained, as [rank, slot] with their rows.
+/// Returns the slots that trained, as [rank, slot] with their rows.
 function slotRows(run) {
   const slots = new Map();
   run.trials.number.forEach((_, row) => {
@@ -64,7 +64,7 @@ function slotRows(run) {
 
 function slotName({ rank, slot }) { return "rank " + rank + " slot " + slot; }
 
-/// Times are shown in hours, minutes or seconds.
+/// Chooses hours, minutes or seconds for times.
 function timeUnit(run) {
   const [, end] = extent(run.trials.start.map((start, row) => start + run.trials.seconds[row]));
   return end > 7200 ? ["hours", 3600] : end > 180 ? ["minutes", 60] : ["seconds", 1];
@@ -97,7 +97,7 @@ function drawTimeline() {
   return { data, layout: layout({ ...base, barmode: "overlay", bargap: 0.2, showlegend: true, xaxis: across, yaxis: up }) };
 }
 
-/// The share of each step of time that each slot was busy.
+/// Returns for each slot the share of each time step in which it was busy.
 function busyShares(run, slots, seconds) {
   const [, end] = extent(run.trials.start.map((start, row) => start + run.trials.seconds[row]));
   const width = (end || 1) / TIME_STEPS;
