@@ -19,8 +19,7 @@ inline constexpr std::size_t kMostSharedBytes = std::size_t{64} << 20;   // limi
 inline constexpr std::size_t kMostGatheredBytes = std::size_t{1} << 20;  // limit for the record of each rank
 
 /// share_record() returns rank 0's record on every rank. gather_records() returns every rank's record on rank
-/// 0. Used by share() and gather().
-/// @throws InternalError if a record is longer than the limits above
+/// 0. Used by share() and gather(). @throws InternalError if a record is longer than the limits above
 std::string share_record(Communicator& world, std::string record);
 std::vector<std::string> gather_records(Communicator& world, std::string record);
 

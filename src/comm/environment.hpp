@@ -82,8 +82,7 @@ std::unique_ptr<Communicator> make_local_communicator();
 /// Returns the name of the loaded MPI library, e.g. "Open MPI 4.1.4". Works before MPI is started.
 std::string mpi_library_name();
 
-/// Starts MPI.
-/// @throws UserError if MPI does not connect the processes that the launcher started
+/// Starts MPI. @throws UserError if MPI does not connect the processes that the launcher started
 std::unique_ptr<Environment> start_mpi_environment(const Launch& launch, const StartOptions& options);
 
 /// Makes the environment of one process without MPI.

@@ -62,8 +62,7 @@ std::string trace_json(const run::RunState& state, const run::RunAccount& accoun
 enum class RunEnd { kFinished, kStopped, kFailed };
 
 /// The output of `skyline status RUN`, from status.json, the claim, the journal and the slots' tables alone;
-/// works while the run goes on.
-/// @throws UserError if RUN is no run folder
+/// works while the run goes on. @throws UserError if RUN is no run folder
 std::string status_text(const store::RunPaths& paths);
 /// The same as one line of JSON: status.json, and `run`, `running`, `host`, `process`, `journal` (its
 /// trials), `training` (what each slot trains) and `front_trials`. @param front  front_json

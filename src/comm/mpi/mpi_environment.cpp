@@ -122,8 +122,7 @@ bool survivors_live(const Launch& launch, int threads) {
       "the only way that gives up on a dead rank: set OMPI_MCA_pml=ob1");
 }
 
-/// Returns rank 0's answer on every rank. Collective.
-/// @throws UserError on rank 0; the other ranks then end
+/// Returns rank 0's answer on every rank. Collective. @throws UserError on rank 0; the other ranks then end
 bool share_survivors_live(MpiCommunicator& world, const Launch& launch, int threads) {
   bool live = false;
   std::string problem;

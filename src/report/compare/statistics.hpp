@@ -23,8 +23,7 @@ struct RankTest {
 };
 /// Computes the Mann-Whitney U test. The p-value is exact if one of the samples has at most 8 values and no
 /// two values are equal. Otherwise it comes from the normal distribution, with corrections for ties and
-/// continuity. scipy's mannwhitneyu gives the same.
-/// @pre no sample is empty
+/// continuity. scipy's mannwhitneyu gives the same. @pre no sample is empty
 /// @see Mann and Whitney, Ann. Math. Statist. 18(1), 1947
 RankTest mann_whitney(std::span<const double> left, std::span<const double> right);
 

@@ -80,8 +80,7 @@ class Names {
 class Expression {
  public:
   /// Parses a scalar. It is an expression if it has a `$`, or is unquoted and starts like arithmetic;
-  /// anything else is the value that it reads as.
-  /// @throws UserError for wrong syntax and unknown names
+  /// anything else is the value that it reads as. @throws UserError for wrong syntax and unknown names
   static Expression parse(const ConfigNode& scalar, Names& names);
   /// Makes an expression that `source` does not write out, such as the number of a repetition.
   Expression(ExpressionPart root, ConfigNode source);

@@ -67,8 +67,7 @@ ItemPointer make_branch(ItemPointers branches, LayerTemplate merge);
 /// @param outputs  nodes whose outputs make the cell's output; several are joined by `concat`
 ItemPointer make_cell(std::vector<CellNode> nodes, std::vector<std::size_t> outputs, ConfigNode source);
 
-/// Returns the number of repetitions.
-/// @throws UserError unless it is a whole number from 0 to 10,000
+/// Returns the number of repetitions. @throws UserError unless it is a whole number from 0 to 10,000
 std::int64_t repetitions(const Expression& count, const Value& value);
 
 }  // namespace skyline::space

@@ -13,8 +13,7 @@ namespace skyline::store {
 using MostBytes = std::function<std::size_t(std::string_view start)>;
 
 /// Returns the content of a file, unpacked if it is gzip: all of it, or one byte more than `most_bytes`
-/// allows.
-/// @throws UserError if it is unreadable, truncated or damaged
+/// allows. @throws UserError if it is unreadable, truncated or damaged
 std::string read_plain_or_gzip(const std::filesystem::path& path, const MostBytes& most_bytes);
 
 /// Returns the first of `names` that exists in `folder`, plain or with .gz.
