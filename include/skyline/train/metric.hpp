@@ -14,21 +14,22 @@
 
 namespace skyline::train {
 
-/// What a sample is, by the data set.
+/// The target of a sample in the data set.
 struct Target {
-  std::int32_t class_index = 0;        // where targets are classes
-  std::span<const float> values = {};  // [outputs], where they are labels (0 or 1) or numbers
+  std::int32_t class_index = 0;        // set if targets are classes
+  std::span<const float> values = {};  // [outputs], set if targets are labels (0 or 1) or numbers
 };
 
-/// A number that tells how well a network does on a set of samples. Made anew for each set; used by one
-/// thread.
+/// A number that measures how well a network does on a set of samples. A new object is made for each set; one
+/// thread uses it.
 class Metric {
  public:
   virtual ~Metric() = default;
-  /// Takes the next sample. All members of a group are given all samples, in the order of the set.
-  /// @param outputs  [outputs], of the network's last layer
+  /// Takes the next sample. Every member of a group gets all samples, in the order of the set.
+  /// @param outputs  [outputs], output of the network's last layer
   virtual void add(std::span<const float> outputs, const Target& target) = 0;
-  /// Of the samples so far, at least one. NaN: they do not define it, whatever the outputs are.
+  /// Returns the metric of the samples so far, at least one. Returns NaN if it is undefined for these
+  /// samples, whatever the outputs are (e.g. AUC with one class).
   virtual double value() const = 0;
 };
 
@@ -37,16 +38,16 @@ class Metric {
 struct MetricKind {
   using Better = trial::Better;
   std::string name;
-  std::string meaning;                     // one sentence
-  std::vector<store::TargetKind> targets;  // those that it takes
+  std::string meaning;                     // one sentence for the docs
+  std::vector<store::TargetKind> targets;  // kinds of targets that it accepts
   Better better = Better::kHigher;
   trial::MetricRange range;  // of value(); a trial with a value outside has failed
   std::shared_ptr<const KeyTable> keys;
-  /// @param section  checked by `keys`
+  /// @param section  already checked against `keys`
   std::function<std::unique_ptr<Metric>(const ConfigNode& section, std::size_t outputs)> make;
 };
 
-/// A metric that is constructed from its options and the number of outputs.
+/// Describes a metric that is constructed from its options and the number of outputs.
 /// @param range  the values that it can have; an objective whose metric has two finite ends has a hypervolume
 /// without any constraint
 template <typename AnyMetric, typename Options = NoOptions>
@@ -68,7 +69,7 @@ MetricKind make_metric(const std::string& name, const std::string& meaning,
 
 /// Adds a metric, before run_program; a second one of the same name is an InternalError.
 void register_metric(const MetricKind& kind);
-/// In alphabetical order.
+/// Returns all names in alphabetical order.
 std::vector<std::string> metric_names();
 
 }  // namespace skyline::train

@@ -14,13 +14,13 @@ std::int32_t parts(double factor) {
   return static_cast<std::int32_t>(std::lround(factor * kernels::kOneFactor));
 }
 
-/// Quantiles of the symmetric beta distribution, ascending. The density x^(a-1) (1-x)^(a-1) is integrated
-/// over u = x^min(a, 1), where it has no pole, up to the middle; the other half mirrors it.
+/// Returns quantiles of the symmetric beta distribution, ascending. The density x^(a-1) (1-x)^(a-1) is
+/// integrated over u = x^min(a, 1), where it has no pole, up to the middle; the other half mirrors it.
 std::vector<double> beta_quantiles(double alpha) {
   constexpr int kCells = 1 << 14;
   const double power = std::min(alpha, 1.0);
   const double end = std::pow(0.5, power);
-  std::vector<double> below(kCells + 1, 0.0);  // the share of the distribution below each border
+  std::vector<double> below(kCells + 1, 0.0);  // share of the distribution below each border
   const auto x_of = [&](double cell) { return std::pow(end * cell / kCells, 1 / power); };
   for (int cell = 0; cell < kCells; ++cell) {
     const auto i = static_cast<std::size_t>(cell);

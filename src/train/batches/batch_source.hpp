@@ -10,7 +10,7 @@
 
 namespace skyline::train {
 
-/// The parts of a data set, each of which is held together.
+/// The parts of a data set; each is kept as a whole.
 enum class SampleSet { kTrain, kValidation, kTest };
 inline const store::SampleView& part_of(const store::Dataset& dataset, SampleSet set) {
   if (set == SampleSet::kTest) return dataset.test();
@@ -21,8 +21,8 @@ inline const store::SampleView& part_of(const store::Dataset& dataset, SampleSet
 class ValueScaling {
  public:
   ValueScaling(const store::Dataset& dataset, Normalization normalization);
-  /// [channels, width()]: of pixels, the inputs for the 256 pixels of each channel; of numbers, what is
-  /// subtracted, and what the difference is multiplied by.
+  /// [channels, width()]. For pixels: the inputs for the 256 pixel values of each channel. For numbers: what
+  /// is subtracted, and the factor for the difference.
   std::span<const float> tables() const { return values_; }
   std::int64_t width() const { return width_; }
 
@@ -31,7 +31,7 @@ class ValueScaling {
   std::vector<float> values_;
 };
 
-/// The order of an epoch: `indices`, shuffled from the trial's seed and the epoch's number alone.
+/// Returns the order of an epoch: `indices`, shuffled by the trial's seed and the epoch's number alone.
 std::vector<std::int64_t> epoch_order(std::span<const std::int64_t> indices, std::uint64_t trial_seed,
                                       std::uint64_t epoch);
 

@@ -17,7 +17,7 @@
 namespace skyline::train {
 namespace {
 
-/// Copies values to the device; wraps them, for reading, where that is the CPU.
+/// Copies values to the device, or wraps them for reading if that is the CPU.
 template <typename T>
 at::Tensor copy_to(c10::Device device, std::span<const T> values, at::IntArrayRef sizes,
                    at::ScalarType type) {
@@ -38,7 +38,7 @@ DeviceSamples copy_samples(c10::Device device, const store::SampleView& samples,
       copied.labels = copy_to(device, samples.classes(), {count}, at::kInt);
       break;
     case store::TargetKind::kLabels:
-      // Made floats by the host: a device would be at it when this returns.
+      // The host converts to float, because a device would still be busy with it when this returns.
       copied.labels = copy_to(at::kCPU, std::get<1>(samples.targets), {count, outputs}, at::kByte)
                           .to(at::kFloat)
                           .to(device);
@@ -66,8 +66,8 @@ void DeviceContext::set_precision(Precision precision) {
   at::Context& settings = at::globalContext();
   settings.setAllowTF32CuDNN(precision == Precision::kTf32);
   settings.setAllowTF32CuBLAS(precision == Precision::kTf32);
-  // cuDNN's measuring of algorithms waits for the whole device, which breaks recordings of other slots. Its
-  // choice, and with it the bits of results, would depend on who else uses the device.
+  // cuDNN's measuring of algorithms is turned off. It waits for the whole device, which breaks recordings of
+  // other slots, and its choice, and with it the bits of results, would depend on other users of the device.
   settings.setBenchmarkCuDNN(false);
   settings.setDeterministicCuDNN(true);
 }

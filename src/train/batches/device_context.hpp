@@ -23,14 +23,14 @@ namespace skyline::train {
 
 struct TrainingSetup;
 
-/// The samples of a set on a device; constant. On the CPU: in the data set's own memory.
+/// The samples of a set on a device. They never change. On the CPU they are in the data set's own memory.
 struct DeviceSamples {
   at::Tensor values;  // uint8 or float32 [samples, channels, height, width]
   at::Tensor labels;  // int32 [samples], or float32 [samples, outputs]
 };
 
 /// State that the trials of an evaluator share on a device, which may be the CPU: the data set, copied there
-/// once, and streams, kept for later trials. Used by all threads.
+/// once, and streams for later trials. Any thread may use it.
 class DeviceContext {
  public:
   DeviceContext(DeviceUse use, std::shared_ptr<const store::Dataset> dataset, const ValueScaling& scaling);
@@ -39,29 +39,30 @@ class DeviceContext {
   int index() const { return use_.device; }
   c10::Device device() const { return device_; }
 
-  /// Sets the precision of float32 products for all training of the process on such devices.
+  /// Sets the precision of float32 products for all training of this process on such devices.
   void set_precision(Precision precision);
 
-  /// The samples of a set. The first call copies them on the current stream; complete when it returns.
+  /// Returns the samples of a set. The first call copies them on the current stream, and waits for that.
   const DeviceSamples& samples(SampleSet set);
-  /// See ValueScaling::tables.
+  /// Returns ValueScaling::tables on the device.
   const at::Tensor& scaling();
 
-  /// Takes the stream that this thread gave back last, else a new one: LibTorch keeps work space for each
-  /// pair of a thread and a stream for ever. Slot threads are few, and live as long as the process.
+  /// Takes the stream that this thread returned last, or a new one: LibTorch keeps work space for each pair
+  /// of a thread and a stream for ever. Slot threads are few, and live as long as the process.
   std::unique_ptr<AcceleratorStream> take_stream();
   /// Keeps the stream for this thread's next trial. @pre its work is done
   void give_back(std::unique_ptr<AcceleratorStream> stream);
 
-  /// Whether to try recording: not after many refusals in a row.
+  /// Returns whether to try recording. After many refusals in a row it is false.
   bool may_record() const { return refusals_ < kMostRefusals; }
   void note_recording() { refusals_ = 0; }
-  /// Notes that the device refused to record work. The trial continues without; one warning per process.
+  /// Notes that the device refused to record work. The trial continues without; there is one warning per
+  /// process.
   void note_refusal(const std::string& reason);
 
  private:
   static constexpr int kMostRefusals =
-      16;  // a trial has up to 4 works, and may break another slot's recording
+      16;  // a trial records up to 4 pieces of work, and may break another slot's recording
 
   struct HeldSamples {
     std::once_flag once;
@@ -79,10 +80,10 @@ class DeviceContext {
   c10::Device device_;
   std::once_flag scaling_once_;
   at::Tensor scaling_;
-  std::array<HeldSamples, 3> held_;  // by SampleSet
+  std::array<HeldSamples, 3> held_;  // indexed by SampleSet
   std::mutex streams_mutex_;
   std::vector<FreeStream> free_streams_;
-  std::atomic<int> refusals_ = 0;  // refusals in a row
+  std::atomic<int> refusals_ = 0;  // number of refusals in a row
   std::atomic<bool> refusal_is_told_ = false;
 };
 
@@ -106,18 +107,18 @@ class StreamLease {
 struct BatchBuffers {
   at::Tensor images;       // float32 [rows, channels, height, width], channels_last
   at::Tensor targets;      // int64 [rows], or float32 [rows, outputs]
-  at::Tensor others = {};  // int64 [rows], classes of what was mixed in; undefined: none
-  at::Tensor shares = {};  // float32 [rows], of the targets
+  at::Tensor others = {};  // int64 [rows], classes of the mixed-in images; undefined if nothing is mixed
+  at::Tensor shares = {};  // float32 [rows], shares of `targets`
 
   static BatchBuffers make(std::int64_t rows, const TrainingSetup& setup, bool mixed = false);
   BatchBuffers first(std::int64_t rows) const;
 };
 
-/// How the images of a trial are changed.
+/// The changes of a trial's images.
 struct BatchChanges {
-  at::Tensor seed = {};  // int64 []: of the epoch; undefined: images stay unchanged
+  at::Tensor seed = {};  // int64 []: seed of the epoch; undefined if images stay unchanged
   kernels::AugmentPlan augment = {};
-  at::Tensor mixup = {};  // see kernels::MixPlan; undefined: off
+  at::Tensor mixup = {};  // see kernels::MixPlan; undefined if off
   at::Tensor cutmix = {};
 };
 

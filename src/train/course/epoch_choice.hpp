@@ -12,13 +12,13 @@
 
 namespace skyline::train {
 
-/// Which epoch of a full training was the best one so far, and how long ago that is. The better first
-/// metric wins, then the lower loss.
+/// Keeps which epoch of a full training was the best so far, and how long ago. The better first metric wins,
+/// then the lower loss.
 class EpochChoice {
  public:
   using Number = trial::TrainingState::Number;
 
-  /// @param metrics  of a score, at least one
+  /// @param metrics  number of metrics in a score, at least one
   EpochChoice(std::size_t metrics, MetricKind::Better better) : metrics_(metrics), better_(better) {}
 
   /// Takes the validation score after `step`. Returns whether it is the best so far.
@@ -33,10 +33,10 @@ class EpochChoice {
   const Score& last() const { return last_; }
   const Score& best() const { return best_; }
   std::int64_t judged_step() const { return judged_step_; }
-  /// Epochs since the best one.
+  /// Returns the number of epochs since the best one.
   std::int64_t epochs_waited() const { return epochs_waited_; }
 
-  /// Appends the state, numbers() of them.
+  /// Appends the state, which is numbers() numbers.
   void save(std::vector<Number>& numbers) const {
     numbers.push_back({kName, static_cast<double>(judged_step_)});
     numbers.push_back({kName, static_cast<double>(epochs_waited_)});
@@ -47,7 +47,8 @@ class EpochChoice {
       }
     }
   }
-  /// Returns false, and changes nothing, if the numbers are something else. @pre numbers() of them
+  /// Restores the state. Returns false and changes nothing if the numbers are something else. @pre numbers()
+  /// of them
   bool load(std::span<const Number> numbers) {
     for (const Number& number : numbers) {
       if (number.name != kName) return false;

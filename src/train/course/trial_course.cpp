@@ -6,12 +6,12 @@ namespace skyline::train {
 namespace {
 
 constexpr const char* kCourse = "course";
-constexpr std::size_t kNumbersOfPoint = 4;  // and the metrics behind them
-constexpr std::size_t kInterval = 2;        // of numbers: interval, steps of the open point
+constexpr std::size_t kNumbersOfPoint = 4;  // numbers of a point before its metrics
+constexpr std::size_t kInterval = 2;        // numbers before the points: interval, steps of the open point
 
 }  // namespace
 
-/// NaN stands for metrics that were not measured.
+/// Writes a point, with NaN for metrics that were not measured.
 void TrialCourse::write_point(const Point& point, std::vector<Number>& numbers) const {
   std::vector<double> metrics = point.validation.metrics;
   metrics.resize(metrics_, std::nan(""));

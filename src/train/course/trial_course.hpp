@@ -11,8 +11,8 @@
 
 namespace skyline::train {
 
-/// The course of a trial in at most 100 points of equally many steps. When all are used, each two become one:
-/// so the points depend on the steps alone, and not on the budget.
+/// The learning curve of a trial, as at most 100 points of equally many steps. When all points are used, each
+/// two are merged into one. So the points depend on the steps alone, and not on the budget.
 class TrialCourse {
  public:
   static constexpr std::size_t kMostPoints = 100;
@@ -24,18 +24,19 @@ class TrialCourse {
     Score validation = {};     // since the point before; NaN: not measured
   };
 
-  /// @param metrics  of a score
+  /// @param metrics  number of metrics in a score
   explicit TrialCourse(std::size_t metrics) : metrics_(metrics) {}
 
-  /// Takes the next step. @param step  from 1
+  /// Takes the next step.
+  /// @param step  number of the step, from 1
   void add(std::int64_t step, double loss, double learning_rate);
-  /// The validation score after the last step.
+  /// Takes the validation score after the last step.
   void add_score(const Score& score);
-  /// All points; the last one may stand for fewer steps.
+  /// Returns all points; the last one may cover fewer steps.
   std::vector<Point> points() const;
 
-  /// Appends the course so far, and takes it back. Returns false, and changes nothing, if the numbers are no
-  /// course.
+  /// Appends the curve so far to `numbers`, and restores it. load() returns false and changes nothing if the
+  /// numbers are not a curve.
   void save(std::vector<Number>& numbers) const;
   bool load(std::span<const Number> numbers);
 
@@ -49,7 +50,7 @@ class TrialCourse {
   std::vector<Point> points_;
   Point open_;  // its loss is the sum so far
   std::int64_t open_steps_ = 0;
-  std::int64_t interval_ = 1;  // steps of a point
+  std::int64_t interval_ = 1;  // number of steps of a point
 };
 
 }  // namespace skyline::train

@@ -106,7 +106,7 @@ bool TrialRun::epoch_waits_for_judgement() const {
   return judges_epochs() && at_end && choice_.judged_step() < steps_done_;
 }
 
-/// The rest of the epoch that the next step is in.
+/// Trains the rest of the epoch to which the next step belongs.
 void TrialRun::train_epoch() {
   const auto epoch = static_cast<std::uint64_t>(steps_done_ / steps_per_epoch_);
   const std::vector<std::int64_t> order = epoch_order(setup_.split.train, trial_.seed, epoch);
@@ -126,7 +126,7 @@ void TrialRun::train_epoch() {
   }
 }
 
-/// On `count` samples from place `first` of the epoch's order on.
+/// Trains on `count` samples, beginning at place `first` of the epoch's order.
 void TrialRun::train_step(std::size_t first, std::size_t count) {
   learner_->step(first, count);
   ++steps_done_;
@@ -137,7 +137,7 @@ void TrialRun::train_step(std::size_t first, std::size_t count) {
   }
 }
 
-/// Of the steps begun since the last call.
+/// Takes the losses of the steps since the last call.
 void TrialRun::take_losses() {
   std::int64_t step = steps_done_ - std::exchange(steps_ahead_, 0);
   std::span<const double> losses = learner_->losses();

@@ -21,18 +21,18 @@
 
 namespace skyline::train {
 
-/// One trial from the first step, or the one after the saved state, to the last measurement. Used by one
-/// thread, once. In a group each member has one, and all act alike: they agree after each step on what comes
-/// next. The leader alone reads and writes states and weights and measures the latency.
+/// One trial from the first step, or the one after the saved state, to the last measurement. Used once, by
+/// one thread. In a group each member has one, and all do the same, because they agree after each step on the
+/// next. Only the leader reads and writes states and weights, and measures the latency.
 class TrialRun {
  public:
-  /// @param permit  for the device that other trials share; nullptr: the trial shares no device
+  /// @param permit  permit for a device that other trials share, or nullptr
   TrialRun(const TrainingSetup& setup, const trial::Trial& trial, trial::EvaluationContext& context,
            AdmissionGate::Permit* permit);
   trial::Outcome run();
 
  private:
-  // Parts of a trial; if one ends the trial early, it sets failure_.
+  // Parts of a trial. A part that ends the trial early sets failure_.
   void train();
   void train_epoch();
   void train_step(std::size_t first, std::size_t count);
@@ -52,8 +52,8 @@ class TrialRun {
   void report(const TrialCourse::Point& point);
   void check_held_out(const Score& validation, const Score& test);
 
-  /// Chooses the start: a saved state, of an earlier job or of the trial that is continued, if one fits; else
-  /// the parent's weights if the trial inherits, else the drawn values.
+  /// Chooses the start: a saved state, from an earlier job or of the trial that is continued, if one fits;
+  /// else the parent's weights if the trial inherits; else the drawn values.
   enum class Source { kFresh, kSaved, kInherited };
   void start();
   Source start_alone();
@@ -64,13 +64,13 @@ class TrialRun {
   void save();
   void save_last();
   void fill(trial::TrainingState& state) const;
-  /// Ends the trial early if the slot asks for it; returns whether it did.
+  /// Ends the trial early if the slot asks for it. Returns whether it did.
   bool stop();
-  /// Saves the state and sets failure_, unless the trial has one already.
+  /// Saves the state and sets failure_, unless it is already set.
   void end_early();
 
   bool leads() const { return group_ == nullptr || group_->member() == 0; }
-  /// In a group: sums `values` over the members and agrees on what to do before the next step.
+  /// In a group: sums `values` over the members, and agrees on what to do before the next step.
   void agree(std::span<double> values, bool may_save);
   double epochs_done() const {
     return static_cast<double>(steps_done_) / static_cast<double>(steps_per_epoch_);
@@ -79,20 +79,20 @@ class TrialRun {
   const TrainingSetup& setup_;
   const trial::Trial& trial_;
   trial::EvaluationContext& context_;
-  AdmissionGate::Permit* permit_;  // nullptr: the trial shares no device
-  trial::TrialGroup* group_;       // nullptr: of one
-  Wishes agreed_;                  // of the group
+  AdmissionGate::Permit* permit_;  // nullptr if the trial shares no device
+  trial::TrialGroup* group_;       // nullptr if the trial has no group
+  Wishes agreed_;                  // what the group has agreed on
   std::unique_ptr<Learner> learner_;
   std::int64_t steps_per_epoch_ = 0;
   std::int64_t total_steps_ = 0;
   LearningRate rate_;
   TrialCourse course_;
-  EpochChoice choice_;           // of a full training that judges its epochs
-  std::int64_t first_step_ = 0;  // of this job
+  EpochChoice choice_;           // used by a full training that judges its epochs
+  std::int64_t first_step_ = 0;  // first step in this job
   std::int64_t steps_done_ = 0;
-  std::int64_t steps_ahead_ = 0;      // begun, their losses not looked at
-  std::vector<double> batch_losses_;  // of the last call of take_losses in a group
-  double recent_loss_sum_ = 0;        // of the current epoch
+  std::int64_t steps_ahead_ = 0;      // begun steps whose losses have not been read
+  std::vector<double> batch_losses_;  // losses from the last call of take_losses in a group
+  double recent_loss_sum_ = 0;        // sum over the current epoch
   std::int64_t recent_steps_ = 0;
   std::optional<trial::Failure> failure_;
 };

@@ -1,4 +1,4 @@
-// How a trial is scored, and its latency measured.
+// Scores a trial, and measures its latency.
 
 #include "skyline/core/error.hpp"
 
@@ -22,12 +22,12 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using trial::FailureKind;
 
-/// Batches that a member of a group takes in a row beside training: so long may a stop take.
+/// Batches that a member of a group scores in a row; a stop may take that long.
 constexpr std::size_t kBatchesBetweenAgreements = 8;
 
 }  // namespace
 
-/// As the trial would be scored if it ended here.
+/// Scores the epoch with the weights that the trial would keep if it ended now.
 void TrialRun::judge_epoch() {
   learner_->swap_average();
   const Score validation = score_validation();
@@ -39,7 +39,7 @@ void TrialRun::judge_epoch() {
   learner_->swap_average();
 }
 
-/// With the weights that are tested and kept, from now on.
+/// Scores the weights that will be tested and kept, and keeps them in place from now on.
 Score TrialRun::score_trained() {
   learner_->swap_average();
   if (!judges_epochs()) return score_validation();
@@ -59,7 +59,7 @@ Score TrialRun::score_validation() {
   return score(validation_set(setup_.split), validation_of(setup_.split, trial_));
 }
 
-/// A stop is not to wait for all batches. Members of a group agree on it.
+/// Returns whether to go on, so that a stop need not wait for all batches. Members of a group agree on it.
 bool TrialRun::may_recalibrate(std::int64_t batch) {
   let_others_measure();
   if (group_ == nullptr) return !context_.control().stop_requested();
@@ -78,15 +78,15 @@ Score TrialRun::score(SampleSet set, std::span<const std::int64_t> indices) {
   const std::size_t member = group_ == nullptr ? 0 : group_->member();
   const std::size_t most_at_once = group_ == nullptr ? 1 : members * kBatchesBetweenAgreements;
   const std::size_t outputs = setup_.options.problem.outputs;
-  const std::size_t numbers = 1 + batch * outputs;  // of a batch: its loss, and the outputs of its samples
+  const std::size_t numbers = 1 + batch * outputs;  // per batch: its loss, and the outputs of its samples
   Scorer scorer(setup_.options.metrics, part_of(*setup_.dataset, set), outputs);
   for (std::size_t done = 0; done < batches; done += most_at_once) {
     if (stop()) {
       return {};
     }
     let_others_measure();
-    // Of each batch, from the one member that scores it: taken in the order of the batches, the results are
-    // the same bits whatever the members.
+    // Each batch is scored by one member. The results are used in the order of the batches, so they have the
+    // same bits for any number of members.
     const std::size_t count = std::min(most_at_once, batches - done);
     const auto samples_of = [&](std::size_t i) {
       const std::size_t first = (done + i) * batch;
@@ -112,14 +112,15 @@ Score TrialRun::score(SampleSet set, std::span<const std::int64_t> indices) {
   return scorer.score();
 }
 
-/// NaN where the set was not scored.
+/// Returns the values of a score, NaN if the set was not scored.
 std::vector<double> TrialRun::values_of(const Score& score) const {
   std::vector<double> values = score.metrics;
   values.resize(setup_.options.metrics.size(), std::nan(""));
   return values;
 }
 
-/// The last update may have been the one that diverged: no training loss was computed after it.
+/// Checks the scores for NaN, because the last update may have diverged: no training loss was computed after
+/// it.
 void TrialRun::check_held_out(const Score& validation, const Score& test) {
   const bool validated = !setup_.split.validation.empty();
   const bool tested = trial_.is_final() && !setup_.test_indices.empty();
@@ -133,7 +134,7 @@ void TrialRun::check_held_out(const Score& validation, const Score& test) {
   }
 }
 
-/// Of no use if the slot stops it.
+/// Returns a meaningless value if the slot stops the trial meanwhile.
 double TrialRun::measure_latency_ms() {
   std::optional<trial::TrialWait> wait(std::in_place, context_);
   bool stopped = false;
@@ -162,14 +163,14 @@ double TrialRun::measure_latency_ms() {
   return latency_ms;
 }
 
-/// At moments when nothing of this trial is queued on the device.
+/// Called while nothing of this trial is queued on the device.
 void TrialRun::let_others_measure() {
   if (permit_ == nullptr) return;
   const trial::TrialWait wait(context_);
   permit_->let_others_measure();
 }
 
-/// @param stopped  set if the slot stops it; then NaN
+/// Returns NaN and sets `stopped` if the slot stops the trial.
 double TrialRun::time_inference(bool& stopped) {
   const LatencyOptions& options = setup_.options.latency;
   std::vector<std::int64_t> indices(static_cast<std::size_t>(options.batch));

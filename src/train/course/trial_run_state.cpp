@@ -1,4 +1,4 @@
-// How a trial starts, in which state it is saved, and how it stops before its end.
+// Starts a trial, saves its state, and stops it early.
 
 #include "skyline/core/error.hpp"
 
@@ -17,7 +17,7 @@ namespace {
 
 using trial::FailureKind;
 
-constexpr const char* kLossSum = "loss_sum";  // of the last step's epoch
+constexpr const char* kLossSum = "loss_sum";  // sum over the epoch of the last step
 
 }  // namespace
 
@@ -51,7 +51,7 @@ TrialRun::Source TrialRun::inherit() {
   return Source::kInherited;
 }
 
-/// Collective: where the leader stands. A stop that was asked for by now is agreed on.
+/// Starts from the state of the leader; agrees on a stop that was requested by now. Collective.
 void TrialRun::start_like_leader(Source source) {
   std::array<double, 1> told = {static_cast<double>(source)};
   broadcast_numbers(*group_, told);
@@ -97,7 +97,8 @@ bool TrialRun::save_due() {
   return group_ == nullptr ? context_.state().due(epochs_done()) : std::exchange(agreed_.save, false);
 }
 
-/// A diverged trial leaves no state: it ends alike wherever the host first looks at its losses.
+/// Saves the state. A diverged trial leaves none, so that it ends in the same way wherever the host first
+/// looks at its losses.
 void TrialRun::save() {
   if (steps_ahead_ > 0) {
     take_losses();
@@ -111,7 +112,7 @@ void TrialRun::save() {
   }
 }
 
-/// For trials that continue this one.
+/// Saves the last state for trials that continue this one.
 void TrialRun::save_last() {
   learner_->collect_state();
   if (leads()) {
@@ -135,7 +136,7 @@ bool TrialRun::stop() {
 }
 
 void TrialRun::end_early() {
-  if (steps_done_ > first_step_) {  // else there is nothing new
+  if (steps_done_ > first_step_) {  // otherwise there is nothing new
     save();
   }
   if (failure_) {

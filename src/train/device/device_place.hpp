@@ -16,29 +16,29 @@ namespace skyline::train {
 
 /// A member's view of its group for training.
 struct GroupMembership {
-  DeviceReducer* reducer = nullptr;  // nullptr: no group
+  DeviceReducer* reducer = nullptr;  // nullptr if there is no group
   std::size_t members = 1;
   std::size_t member = 0;
   GroupOptions options = {};
   bool is_sharded() const { return options.sharding != GroupOptions::Sharding::kNone; }
 };
 
-/// Whether the CPU computes the products of a layer, a convolution or linear, faster in bfloat16: a rule of
-/// shapes. Below it casts and fixed costs weigh more than what the products gain; grouped convolutions with
-/// few channels a group may be slower by half.
+/// Returns whether the CPU computes the products of a convolution or linear layer faster in bfloat16, by a
+/// rule of shapes. For smaller layers casts and fixed costs outweigh the gain, and grouped convolutions with
+/// few channels per group may be slower by half.
 inline bool pays_in_bfloat16(const space::Layer& layer) {
   constexpr std::int64_t kLeastChannels = 16;
-  constexpr std::int64_t kLeastProducts = std::int64_t{1} << 18;  // per sample
+  constexpr std::int64_t kLeastProducts = std::int64_t{1} << 18;  // products per sample
   const space::TensorSpec& weight = layer.tensors.front();        // [outputs, inputs, ...]
   const bool grouped = weight.dims[1] < layer.input().channels;
   return weight.dims[0] >= kLeastChannels && (!grouped || weight.dims[1] >= kLeastChannels) &&
          weight.elements() * layer.output.height * layer.output.width >= kLeastProducts;
 }
 
-/// What a product gets in place of a tensor: float32 where the processor has no instructions for bfloat16,
-/// since LibTorch's own loops for that are some 20 times slower than oneDNN's kernels. Products of bfloat16
-/// numbers are exact in float32, so only the order of sums is another. The caller rounds the result to
-/// bfloat16.
+/// Returns the tensor to multiply with. If the processor has no instructions for bfloat16 it is a float32
+/// copy, because LibTorch's own loops for bfloat16 are some 20 times slower than oneDNN's kernels. Products
+/// of bfloat16 numbers are exact in float32, so only the order of the sums differs. The caller rounds the
+/// result to bfloat16.
 inline at::Tensor as_factor(const at::Tensor& tensor) {
 #ifdef __x86_64__
   static const bool has_instructions =
@@ -49,20 +49,22 @@ inline at::Tensor as_factor(const at::Tensor& tensor) {
   return tensor;
 }
 
-/// What the ops of a network share. The ops keep a reference to it.
+/// The settings that the ops of a network share. The ops keep a reference to it.
 struct DevicePlace {
   Accelerator* accelerator = nullptr;
-  bool bfloat16 = false;  // products where that pays; parameters, their gradients and sums stay float32
-  const GroupMembership* synchronized = nullptr;  // whose statistics of batches count; nullptr: one's own
-  std::vector<std::string> drawing_layers = {};   // filled by the graph
+  bool bfloat16 = false;  // use bfloat16 for products if that pays; parameters, their gradients and sums stay
+                          // float32
+  const GroupMembership* synchronized = nullptr;  // the members whose batch statistics are merged; nullptr:
+                                                  // only this one's
+  std::vector<std::string> drawing_layers = {};   // filled in by the graph
 
-  // Of the current step.
+  // Values of the current step.
   at::Tensor seeds = {};          // int64 [drawing_layers], on the device
   std::int64_t first_sample = 0;  // place in the batch of the member's first sample
-  std::int64_t batch = 0;         // samples of all members
+  std::int64_t batch = 0;         // number of samples of all members
 
   bool has_own_kernels() const { return accelerator->kernels() == Kernels::kOwn; }
-  /// The type in which a layer, a convolution or linear, multiplies.
+  /// Returns the type in which a convolution or linear layer multiplies.
   at::ScalarType type_of_products(const space::Layer& layer) const {
     return bfloat16 && (!has_own_kernels() || pays_in_bfloat16(layer)) ? at::kBFloat16 : at::kFloat;
   }

@@ -80,7 +80,7 @@ class HostAccelerator final : public Accelerator {
   std::vector<AcceleratorDevice> devices_;
 };
 
-/// An image that is moved, mirrored and cut alone: a pixel's place is the same in all channels.
+/// Writes an image that is only moved, mirrored and cut: a pixel has the same place in all channels.
 void write_moved(const kernels::GatherPlan& plan, const kernels::GatheredImage& image, float* target) {
   const std::int32_t plane = plan.augment.height * plan.augment.width;
   for (std::int32_t y = 0; y < plan.augment.height; ++y) {

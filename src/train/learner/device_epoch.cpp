@@ -58,7 +58,7 @@ void DeviceEpoch::begin(std::uint64_t epoch, std::span<const std::int64_t> order
   for (std::int64_t i = 0; i < plan_.steps; ++i) {
     const std::int64_t step = static_cast<std::int64_t>(epoch) * plan_.steps + i;
     rates.push_back(rate_.at(step));
-    // The initial values would weigh too much for long: early steps forget faster.
+    // Early steps forget faster, because the initial values would otherwise weigh too much for long.
     const auto count = static_cast<double>(step + 1);
     news.push_back(1 - std::min(plan_.average, (1 + count) / (10 + count)));
     for (const std::string& layer : plan_.drawing_layers) {
@@ -82,7 +82,7 @@ at::Tensor DeviceEpoch::current(const at::Tensor& table) const {
 }
 
 void DeviceEpoch::finish_step(const at::Tensor& loss) {
-  if (is_own_) {  // tensor operations would be seen beside the steps of small networks
+  if (is_own_) {  // with small networks, tensor operations would take a visible part of the step
     auto* counters = counters_.mutable_data_ptr<std::int64_t>();
     losses_.mutable_data_ptr<double>()[counters[0]] = *loss.const_data_ptr<double>();
     counters[0] += 1;

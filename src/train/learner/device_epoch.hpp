@@ -14,12 +14,12 @@
 namespace skyline::train {
 
 /// The values that change from step to step of an epoch, in tables on the device. Steps look up their own
-/// entries, so every step is the same work and can be recorded. Used by one thread, with its stream current.
+/// entries, so every step is the same work and can be recorded. One thread uses it, with its stream current.
 class DeviceEpoch {
  public:
-  /// @param steps         of an epoch
-  /// @param samples       of an epoch
-  /// @param total_steps   of the trial
+  /// @param steps         number of steps of an epoch
+  /// @param samples       number of samples of an epoch
+  /// @param total_steps   number of steps of the trial
   /// @param drawing       names of the layers that draw
   struct Plan {
     std::int64_t steps = 0;
@@ -27,7 +27,7 @@ class DeviceEpoch {
     std::int64_t total_steps = 0;
     std::uint64_t trial_seed = 0;
     std::vector<std::string> drawing_layers;
-    double average = 0;  // most weight of the past in a moving average of the weights; 0: none
+    double average = 0;  // largest weight of the past in a moving average of the weights; 0 for no average
   };
   DeviceEpoch(DeviceContext& context, const TrainingOptions& options, Plan plan);
 
@@ -36,14 +36,15 @@ class DeviceEpoch {
   /// Makes `step` the epoch's next step, with its batch at place `first` of the order.
   void seek(std::int64_t step, std::int64_t first);
 
-  // Rate and seeds of the current step; recorded work looks them up anew.
+  // Return rate and seeds of the current step. Recorded work looks them up at each replay.
   at::Tensor rate() const { return current(rates_); }   // [], see Optimizer::step
   at::Tensor seeds() const { return current(seeds_); }  // int64 [drawing layers]
   at::Tensor news() const { return plan_.average > 0 ? current(news_) : at::Tensor(); }  // StepValues::news
   const at::Tensor& order() const { return order_; }
   const at::Tensor& position() const { return position_; }
   const at::Tensor& augment_seed() const { return augment_seed_; }
-  /// Ends the step. @param loss  [], of the rate's type
+  /// Ends the step.
+  /// @param loss  [], of the rate's type
   void finish_step(const at::Tensor& loss);
 
   /// Reads the losses of these steps of the epoch; waits for the current stream.
@@ -55,12 +56,12 @@ class DeviceEpoch {
   LearningRate rate_;
   Plan plan_;
   std::int64_t batch_;
-  bool is_own_;              // steps with kernels of our own find their entries on the host
+  bool is_own_;              // with kernels of our own, steps find their entries on the host
   at::Tensor order_;         // int64 [samples]
   at::Tensor rates_;         // float64 for kernels of our own, else float32: [steps]
   at::Tensor seeds_;         // int64 [steps, drawing layers]
-  at::Tensor losses_;        // the same
-  at::Tensor news_;          // float32 [steps], if there is an average
+  at::Tensor losses_;        // same type and shape as rates_
+  at::Tensor news_;          // float32 [steps], only with an average
   at::Tensor augment_seed_;  // int64 []
   at::Tensor counters_;      // int64 [2]: step, position
   at::Tensor step_;          // int64 [1], a view

@@ -9,15 +9,16 @@
 namespace skyline::train {
 namespace {
 
-/// Samples per forward pass: enough to fill a device, or to hide the fixed cost of a pass on the CPU and few
-/// enough for its caches. Part of the definition of a result: another number could change its last bits.
+/// Returns the samples per forward pass: enough to fill a device, or on the CPU to hide the fixed cost of a
+/// pass, but few enough for its caches. It is a part of the definition of a result, because another number
+/// could change its last bits.
 std::int64_t batch_of(const DeviceContext& context) {
   return context.accelerator().kernels() == Kernels::kOwn ? 64 : 256;
 }
 
 /// Wraps indices on the host without a copy.
 at::Tensor tensor_of(std::span<const std::int64_t> indices) {
-  auto* const values = const_cast<std::int64_t*>(indices.data());  // only read
+  auto* const values = const_cast<std::int64_t*>(indices.data());  // they are only read
   return at::from_blob(values, {static_cast<std::int64_t>(indices.size())}, at::kLong);
 }
 
@@ -47,7 +48,7 @@ std::optional<std::int64_t> DeviceEvaluation::runs_before_recording(bool wanted)
 /// Scores the batch; part of recorded work.
 void DeviceEvaluation::evaluate(SampleSet set, const BatchBuffers& batch) {
   const WithoutAutograd no_autograd;
-  // Recorded steps change the parameters unseen, and recorded validation prepares in scratch memory.
+  // Recorded steps change the parameters unnoticed, and recorded validation prepares in scratch memory.
   const bool is_recorded = step_.may_be_recorded();
   if (is_recorded) step_.parameters_changed();
   gather_on_device(context_, set, order_, position_, batch);

@@ -23,15 +23,15 @@ struct ScoredBatch {
 };
 
 /// Forward passes of a network on a device in evaluation mode, for scores and for the latency. Local, in
-/// groups too. Used by one thread; @pre begun steps have been given to the stream.
+/// groups too. One thread uses it. @pre begun steps have been given to the stream
 class DeviceEvaluation {
  public:
-  /// All arguments outlive the object; the stream is current.
-  /// @param scored  samples of a validation
+  /// All arguments must outlive the object; the stream is current.
+  /// @param scored  number of samples of a validation
   DeviceEvaluation(const TrainingSetup& setup, TrainingStep& step, AcceleratorStream& stream,
                    const RecordingPolicy& policy, std::size_t scored);
 
-  /// Samples per forward pass.
+  /// Returns the samples per forward pass.
   std::int64_t batch() const { return order_.numel(); }
 
   /// See the functions of these names in Learner.
@@ -55,7 +55,7 @@ class DeviceEvaluation {
   at::Tensor outputs_;   // float32 [batch, outputs]
   BatchBuffers held_batch_;
   at::Tensor held_logits_;
-  RepeatedWork full_batch_;  // of the validation set
+  RepeatedWork full_batch_;  // a full batch of the validation set
   std::unique_ptr<RepeatedWork> held_work_;
 };
 

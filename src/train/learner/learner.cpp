@@ -18,9 +18,9 @@
 namespace skyline::train {
 namespace {
 
-/// Steps that may be queued, of some 50 ms together: long enough to hide the host's look at the losses, short
-/// enough for a stop. By a rule of thumb for the time of a step, as its measured time would be a choice of
-/// the machine's other work. Whole bursts.
+/// Returns how many steps may be queued: whole bursts, together some 50 ms, which is long enough to hide the
+/// host's look at the losses and short enough for a stop. The time of a step is estimated by a rule of thumb,
+/// because its measured time would depend on the machine's other work.
 std::int64_t steps_to_queue(const space::Network& network, double samples, std::int64_t burst) {
   constexpr double kQueued_s = 0.05;
   constexpr double kFlopsPerSecond = 2e12;
@@ -59,12 +59,12 @@ Learner::Learner(const TrainingSetup& setup, const trial::Trial& trial, trial::T
   make_work();
 }
 
-/// Queued work uses the tensors that go.
+/// Waits, because queued work uses the tensors that are destroyed here.
 Learner::~Learner() {
   try {
     stream_->wait();
   } catch (const trial::GroupAborted&) {
-    // The trial has ended for that reason.
+    // the trial has already failed for this reason
   } catch (const std::exception& error) {
     log::warning(std::string("a device failed while a trial ended: ") + error.what());
   }
@@ -157,7 +157,7 @@ void Learner::step(std::size_t first, std::size_t count) {
   }
 }
 
-/// On a part of the epoch's next batch; may be part of recorded work.
+/// Trains on a part of the epoch's next batch; may be part of recorded work.
 void Learner::run_step(BatchPart part, std::int64_t batch) {
   const WithoutAutograd no_autograd;
   const BatchBuffers buffers = buffers_.first(static_cast<std::int64_t>(part.count));
@@ -169,7 +169,7 @@ void Learner::run_step(BatchPart part, std::int64_t batch) {
                                  batch, {epoch_->rate(), epoch_->seeds(), epoch_->news(), host_seed_}));
 }
 
-/// The next step's part of the batch begins at this place of the epoch's order.
+/// Sets the place in the epoch's order at which the next step's part of the batch begins.
 void Learner::seek(std::size_t place) {
   flush();
   const std::int64_t step = steps_done_ % steps_per_epoch_;
@@ -180,13 +180,13 @@ void Learner::seek(std::size_t place) {
   next_place_ = place;
 }
 
-/// Gives the device what has been begun.
+/// Gives the begun steps to the device.
 void Learner::flush() {
   if (queued_ == policy_.burst && burst_work_ != nullptr && step_work_->is_recorded()) {
     burst_work_->run();
     queued_ = 0;
     if (!burst_work_->is_recorded()) {
-      burst_work_.reset();  // refused: replaying single steps is the better way
+      burst_work_.reset();  // the device refused; replaying single steps is the better way
     }
   }
   for (; queued_ > 0; --queued_) {
@@ -291,7 +291,7 @@ void Learner::import_tensors(const std::vector<trial::NamedTensor>& tensors) {
   stream_->run([&] { step_->parameters().import_tensors(tensors); });
 }
 
-/// The wait for the other members is one that sees whether they are lost: a copy to the host would not.
+/// The wait for the other members must notice when they are lost, which a copy to the host would not.
 void Learner::collect_state() {
   require_settled();
   stream_->run([&] { step_->collect_state([&] { stream_->wait(); }); });

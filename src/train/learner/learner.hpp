@@ -24,63 +24,67 @@ namespace skyline::train {
 class DeviceEpoch;
 class TrainingStep;
 
-/// A network in training together with the samples that it learns from: what the course of a trial (TrialRun)
-/// computes with. On a device steps queue up, are recorded, and the host reads their losses now and then;
-/// with kernels of our own every step is complete when the call returns. Used by one thread. In a group every
-/// member has one and makes the same calls but for those that are said to be local.
+/// A network in training together with its samples, with which a trial (TrialRun) computes. On a device steps
+/// are queued and recorded, and the host reads their losses now and then. With kernels of our own every step
+/// is complete when the call returns. One thread uses it. Each member of a group has one and makes the same
+/// calls, except for those marked as local.
 class Learner {
  public:
-  /// Collective over the group. `setup`, `trial` and `group` outlive the learner.
-  /// @param group  nullptr: the trial is trained by one
+  /// Makes the network. `setup`, `trial` and `group` must outlive the learner. Collective over the group.
+  /// @param group  nullptr if the trial has no group
   Learner(const TrainingSetup& setup, const trial::Trial& trial, trial::TrialGroup* group = nullptr,
           const RecordingPolicy& policy = {}, const std::optional<BucketSizes>& buckets = std::nullopt);
   ~Learner();
   Learner(const Learner&) = delete;
   Learner& operator=(const Learner&) = delete;
 
-  /// The order of an epoch's samples, from which the steps to come take theirs; outlives those steps.
+  /// Sets the order of an epoch's samples for the next steps. It must outlive those steps.
   void begin_epoch(std::uint64_t epoch, std::span<const std::int64_t> order);
-  /// Begins a training step on order[first, first + count), of which a member of a group computes its part.
-  /// It may go on after the call.
+  /// Begins a training step on order[first, first + count); a member of a group computes its part. The step
+  /// may still be running after the call.
   void step(std::size_t first, std::size_t count);
-  /// Waits for the steps that were begun. Their losses since the last call (the mean of the batch,
-  /// before the update), in the order of the steps; valid until the next call of the learner. A member of a
-  /// group tells its share: the sum over the members is the batch's loss.
+  /// Waits for the begun steps. Returns their losses since the last call (mean of the batch, before the
+  /// update) in the order of the steps, valid until the next call of the learner. A member of a group returns
+  /// its share: the sum over the members is the batch's loss.
   std::span<const double> losses();
-  /// How many steps may be begun before losses() is asked for.
+  /// Returns how many steps may be begun before losses() is called.
   std::int64_t most_steps_ahead() const { return steps_ahead_; }
 
-  /// Tells of each part of later steps when its work is done, which the host then waits for. Of a learner
-  /// that records nothing. @param watch  empty: nobody
+  /// Calls `watch` after each part of later steps, when its work is done; the host then waits for that. Only
+  /// for a learner that records nothing.
+  /// @param watch  empty to end it
   void watch(const StepWatch& watch);
 
-  /// Evaluation mode, running statistics; local. @param indices  at most evaluation_batch() of them
+  /// Scores a batch in evaluation mode, with running statistics. Local.
+  /// @param indices  at most evaluation_batch() of them
   ScoredBatch score(SampleSet set, std::span<const std::int64_t> indices);
   std::size_t evaluation_batch() const;
-  /// Makes a batch of these training samples, as stored, for infer_held; both local.
+  /// Makes a batch of these training samples, unchanged, for infer_held. Local.
   void hold(std::span<const std::int64_t> indices);
-  /// One forward pass in evaluation mode, from the call to the result.
+  /// Computes one forward pass of that batch in evaluation mode and waits for the result. Local.
   void infer_held();
 
-  // Of full trainings: see the functions of these names in TrainingStep.
+  // For full trainings; see the functions of these names in TrainingStep.
   void swap_average();
   void keep_best();
   void restore_best();
-  /// Measures the statistics of batch norm anew, on batches of unchanged training samples. Collective.
-  /// @param goes_on  asked before each batch, by its number, when nothing is queued on the device
-  /// @return whether it came to its end; else the statistics are of no use
+  /// Measures the statistics of batch norm again, on batches of unchanged training samples. Returns whether
+  /// it was completed; otherwise the statistics stay as they were. Collective.
+  /// @param goes_on  called before each batch with its number, while nothing is queued on the device
   bool recalibrate(const std::function<bool(std::int64_t number)>& goes_on);
 
-  /// Copies of all parameters and buffers, "<layer>.<tensor>", row-major.
+  /// Returns copies of all parameters and buffers, "<layer>.<tensor>", row-major.
   std::vector<trial::NamedTensor> export_tensors() const;
-  /// Takes initial values other than the drawn ones, in the order of export_tensors. Before the first step.
+  /// Sets other initial values than the drawn ones, in the order of export_tensors. Call before the first
+  /// step.
   void import_tensors(const std::vector<trial::NamedTensor>& tensors);
-  /// Has the leader collect what save_state needs of the others; before each save_state in a group.
+  /// Makes the leader collect what save_state needs from the others. Call before each save_state in a group.
   void collect_state();
-  /// Copies all that later steps depend on into `step` and `arrays`, whose memory it uses again. Leaves
-  /// `numbers` alone. Local, of the leader alone in a group; the same however the state is sharded.
+  /// Copies everything on which later steps depend into `step` and `arrays`, whose memory is used again, and
+  /// leaves `numbers` alone. The result is the same however the state is sharded. Local; only for the leader
+  /// of a group.
   void save_state(trial::TrainingState& state) const;
-  /// Returns false, and changes nothing, if the state does not fit.
+  /// Restores a state. Returns false and changes nothing if it does not fit.
   bool load_state(const trial::TrainingState& state);
 
  private:
@@ -95,30 +99,30 @@ class Learner {
   const TrainingSetup& setup_;
   const trial::Trial& trial_;
   DeviceContext& context_;
-  trial::TrialGroup* const group_;  // nullptr: the trial is trained by one
+  trial::TrialGroup* const group_;  // nullptr if the trial has no group
   const std::size_t members_;
   const std::size_t member_;
-  const std::int64_t batch_;  // of all members
+  const std::int64_t batch_;  // batch of all members together
   const std::int64_t steps_per_epoch_;
   const std::int64_t total_steps_;
   const RecordingPolicy policy_;
-  StreamLease stream_;                      // what follows is destroyed before it
-  std::unique_ptr<DeviceReducer> reducer_;  // nullptr: there is no group
+  StreamLease stream_;                      // the members below are destroyed before it
+  std::unique_ptr<DeviceReducer> reducer_;  // nullptr if there is no group
   std::unique_ptr<TrainingStep> step_;
   std::unique_ptr<DeviceEpoch> epoch_;
-  BatchBuffers buffers_;  // as large as a part can be
+  BatchBuffers buffers_;  // large enough for the largest part
   BatchChanges changes_;
   std::unique_ptr<DeviceEvaluation> evaluation_;
   std::unique_ptr<RepeatedWork> step_work_;
-  std::unique_ptr<RepeatedWork> burst_work_;  // several steps; nullptr: one at a time
-  std::unique_ptr<RepeatedWork> last_work_;   // the smaller last batch of an epoch; nullptr: there is none
+  std::unique_ptr<RepeatedWork> burst_work_;  // several steps at once; nullptr for one at a time
+  std::unique_ptr<RepeatedWork> last_work_;   // the smaller last batch of an epoch; nullptr if there is none
 
-  std::int64_t steps_done_ = 0;    // begun ones too
-  std::int64_t queued_ = 0;        // begun full batches that the device has not been given
-  std::int64_t first_unread_ = 0;  // steps of the epoch
+  std::int64_t steps_done_ = 0;    // includes steps that are only begun
+  std::int64_t queued_ = 0;        // begun full batches that are not yet on the device
+  std::int64_t first_unread_ = 0;  // index among the steps of the epoch
   std::int64_t next_step_ = 0;
-  std::optional<std::size_t> next_place_;  // of the first sample that the device takes next
-  std::uint64_t host_seed_ = 0;            // of the next step, where it may not be recorded
+  std::optional<std::size_t> next_place_;  // place of the first sample that the device takes next
+  std::uint64_t host_seed_ = 0;            // seed of the next step, if it may not be recorded
   std::vector<double> losses_;
   StepWatch watch_;
   const std::int64_t steps_ahead_;

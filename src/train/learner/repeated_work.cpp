@@ -31,7 +31,8 @@ void RepeatedWork::run() {
   ++runs_;
 }
 
-/// In a group the decision must be the same on all members, so other trials of this process do not count.
+/// Decides whether to record. In a group all members must decide the same, so other trials of this process do
+/// not count.
 bool RepeatedWork::shall_be_recorded() const {
   return graph_ == nullptr && runs_before_recording_ && runs_ >= *runs_before_recording_ &&
          (group_ != nullptr || context_.may_record());
@@ -47,7 +48,7 @@ void RepeatedWork::record() {
     }
   }
   if (graph_ == nullptr) {
-    runs_before_recording_.reset();  // once is enough
+    runs_before_recording_.reset();  // it is tried only once
   }
 }
 
@@ -56,7 +57,7 @@ void RepeatedWork::try_to_record() {
     graph_ = stream_.capture(work_);
     context_.note_recording();
   } catch (const c10::OutOfMemoryError&) {
-    // A recording needs the memory a second time. Without recording the work has run already.
+    // A recording needs the memory a second time. Without recording the work has already run.
   } catch (const UserError& refusal) {
     context_.note_refusal(refusal.what());
   }

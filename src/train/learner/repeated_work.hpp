@@ -10,14 +10,14 @@
 
 namespace skyline::train {
 
-/// Device work that is repeated on the same addresses: first run directly, which also prepares the device,
-/// then recorded once and replayed. If the device refuses, or lacks the memory, it keeps running directly.
-/// The members of a group record it all or none, as NCCL requires.
+/// Device work that is repeated on the same addresses. It first runs directly, which also prepares the
+/// device, then is recorded once and replayed. If the device refuses, or lacks the memory, it keeps running
+/// directly. The members of a group record it all or none, as NCCL requires.
 class RepeatedWork {
  public:
-  /// @param runs_before_recording  nothing: it is never recorded
-  /// @param group  whose members all do this work in step; nullptr: no group `context`, `stream` and `group`
-  /// outlive it.
+  /// `context`, `stream` and `group` must outlive it.
+  /// @param runs_before_recording  if not given, it is never recorded
+  /// @param group  the group whose members all do this work in step, or nullptr
   RepeatedWork(DeviceContext& context, AcceleratorStream& stream, std::function<void()> work,
                std::optional<std::int64_t> runs_before_recording, trial::TrialGroup* group = nullptr);
 
@@ -39,15 +39,16 @@ class RepeatedWork {
   std::unique_ptr<AcceleratorGraph> graph_;
 };
 
-/// When work is recorded; a recording costs as much as about ten steps.
+/// Says when work is recorded; a recording costs as much as about ten steps.
 struct RecordingPolicy {
-  std::int64_t runs_before = 3;           // unrecorded runs first: they make handles and choose algorithms
-  std::int64_t least_steps = 200;         // a shorter trial is not recorded
+  std::int64_t runs_before = 3;           // unrecorded runs first, which make handles and choose algorithms
+  std::int64_t least_steps = 200;         // shorter trials are not recorded
   std::int64_t burst = 4;                 // steps per replay
-  std::int64_t least_burst_steps = 1000;  // a shorter trial has no bursts
-  double most_burst_flops = 2e9;    // FLOPs per step; larger steps gain less than a second recording costs
+  std::int64_t least_burst_steps = 1000;  // shorter trials have no bursts
+  double most_burst_flops = 2e9;    // FLOPs per step; for larger steps a second recording costs more than it
+                                    // gains
   std::int64_t least_batches = 16;  // fewer validation batches are not recorded
-  std::int64_t least_epochs = 20;   // a trial of fewer does not record the smaller last batch of its epochs
+  std::int64_t least_epochs = 20;   // with fewer epochs their smaller last batch is not recorded
 };
 
 }  // namespace skyline::train

@@ -27,7 +27,7 @@ bool fits(const Array& array, const char* name, std::size_t size) {
   return array.name == name && array.values.size() == size;
 }
 
-/// Wraps an array of a state.
+/// Returns a tensor that wraps an array of a state.
 at::Tensor wrap(const Array& array) {
   return at::from_blob(const_cast<float*>(array.values.data()),
                        {static_cast<std::int64_t>(array.values.size())}, at::kFloat);
@@ -50,7 +50,8 @@ std::unique_ptr<Loss> loss_on(const TrainingOptions& options, const c10::Device&
   return loss;
 }
 
-/// Sums go through the host where our own kernels train: messages there cost less beside the arithmetic.
+/// Returns the sizes of buckets. With kernels of our own sums go through the host, where messages cost less
+/// in proportion to the arithmetic.
 BucketSizes default_buckets(Kernels kernels) {
   BucketSizes sizes;
   if (kernels == Kernels::kOwn) sizes.other_bytes = sizes.first_bytes;
@@ -98,7 +99,7 @@ at::Tensor TrainingStep::run(const at::Tensor& images, const LossTargets& target
   }
   if (average_.defined()) average_.lerp_(parameters_.block(), values.news);
   if (watch_) watch_(StepWork::kUpdate, 0);
-  place_.seeds.reset();  // in a recording it is scratch memory
+  place_.seeds.reset();  // in a recording this is scratch memory
   return loss.share;
 }
 
@@ -146,14 +147,15 @@ void TrainingStep::find_statistics(const space::Network& network) {
   }
 }
 
-/// A running mean that starts at zero is momentum times the batch's value after one batch.
+/// Measures the statistics. After one batch, a running mean that started at zero is momentum times the
+/// batch's value.
 bool TrainingStep::recalibrate(std::int64_t batches, BatchPart part, std::int64_t samples,
                                const std::function<at::Tensor(std::int64_t number)>& images) {
   if (statistics_.empty()) return true;
   const WithoutAutograd no_autograd;
   place_.first_sample = static_cast<std::int64_t>(part.first);
   place_.batch = samples;
-  // A single value has no variance: what is normalized over one keeps its statistics.
+  // A single value has no variance, so layers that normalize over one value keep their statistics.
   const auto is_measured = [&](const Statistic& statistic) { return samples * statistic.pixels > 1; };
   std::vector<at::Tensor> before;
   std::vector<at::Tensor> sums;
@@ -161,7 +163,7 @@ bool TrainingStep::recalibrate(std::int64_t batches, BatchPart part, std::int64_
     before.push_back(statistic.value.clone());
     sums.push_back(at::zeros_like(statistic.value));
   }
-  bool stopped = false;  // then all is as it was
+  bool stopped = false;  // if so, everything is as it was before
   for (std::int64_t number = 0; number < batches; ++number) {
     const at::Tensor given = images(number);
     stopped = !given.defined();

@@ -29,7 +29,7 @@ at::Tensor losses_of(const Loss& loss, const at::Tensor& outputs, const at::Tens
   return each;
 }
 
-/// The mix of the losses by both classes, where classes were mixed.
+/// Differentiates the loss. If classes were mixed, it is the mix of the losses by both classes.
 PartLoss differentiate(const Loss& loss, const at::Tensor& output, const LossTargets& targets,
                        std::int64_t batch, Kernels kernels) {
   const c10::InferenceMode with_autograd(false);

@@ -35,20 +35,20 @@ struct CrossEntropyOptions {
   }
 };
 
-/// How targets are changed.
+/// The changes of targets.
 struct LossRule {
   double smoothing = 0;
-  at::Tensor weights = {};  // float32 [classes]; undefined: all 1
+  at::Tensor weights = {};  // float32 [classes]; undefined if all are 1
 };
 
-constexpr std::int64_t kNoTarget = -100;  // of ATen's loss: a class to leave out
+constexpr std::int64_t kNoTarget = -100;  // ATen's loss leaves out this class
 
 template <typename T>
 const T* values_of(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.const_data_ptr<T>() : nullptr;
 }
 
-/// @param gradient  nullptr: not wanted
+/// @param gradient  nullptr if it is not needed
 double score_on_host(const at::Tensor& logits, const LossTargets& targets, const LossRule& rule,
                      float* gradient, std::int64_t batch) {
   return kernels::cross_entropy(
@@ -59,7 +59,7 @@ double score_on_host(const at::Tensor& logits, const LossTargets& targets, const
       static_cast<std::size_t>(logits.size(1)), gradient, static_cast<std::size_t>(batch));
 }
 
-/// The class probabilities that samples should have, [samples, classes].
+/// Returns the class probabilities that samples should have, [samples, classes].
 at::Tensor wanted_on_device(const LossTargets& targets, const LossRule& rule, const at::Tensor& like) {
   const auto hot = [&](const at::Tensor& labels, const at::Tensor& shares) {
     return at::zeros_like(like).scatter_(1, labels.unsqueeze(1), shares.unsqueeze(1));
@@ -90,7 +90,8 @@ PartLoss cross_entropy_on_device(const at::Tensor& output, const at::Tensor& tar
           at::_log_softmax_backward_data(slope, log_shares, 1, at::kFloat).view(output.sizes())};
 }
 
-/// Every class that has samples gets the same weight in all, and a sample 1 on average.
+/// Returns weights with which every class that has samples has the same total weight, and a sample 1 on
+/// average.
 at::Tensor balanced_weights(const LossProblem& problem) {
   const auto present = std::ranges::count_if(problem.counts, [](std::size_t count) { return count > 0; });
   const double equal = static_cast<double>(problem.samples) / static_cast<double>(present);
@@ -133,7 +134,7 @@ class CrossEntropy final : public FusedLoss {
     return loss;
   }
 
-  /// Without smoothing and weights.
+  /// Scores without smoothing and weights.
   void score(const at::Tensor& outputs, const at::Tensor& targets, Kernels kernels,
              at::Tensor& result) const override {
     if (kernels == Kernels::kAten) {

@@ -52,7 +52,7 @@ Scorer::Scorer(std::span<const Choice> metrics, const store::SampleView& samples
   }
 }
 
-/// Valid until the next call.
+/// Returns a target that is valid until the next call.
 Target Scorer::target_of(std::int64_t index) {
   const auto sample = static_cast<std::size_t>(index);
   switch (samples_.target_kind()) {

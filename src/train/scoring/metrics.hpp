@@ -20,24 +20,24 @@ struct Choice {
   ConfigNode section = {};
 };
 
-/// nullptr if there is none of this name.
+/// Returns the metric of this name, or nullptr.
 const MetricKind* find_metric(std::string_view name);
-/// The metric of a configuration that names none.
+/// Returns the metric of a configuration that names none.
 std::string_view default_metric(store::TargetKind targets);
 
-/// Of held-out samples. NaN: not measured.
+/// The score of held-out samples. NaN means not measured.
 struct Score {
   std::vector<double> metrics = {};  // in the order of the configuration
   double loss = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// Adds the batches of a set up, in their order, to its score. Used by one thread.
+/// Adds up the batches of a set, in their order, to its score. One thread uses it.
 class Scorer {
  public:
-  /// @param samples  of the set; outlives the scorer, as `metrics` does
+  /// @param samples  samples of the set; like `metrics` it must outlive the scorer
   Scorer(std::span<const Choice> metrics, const store::SampleView& samples, std::size_t outputs);
-  /// @param indices   of the batch's samples in the set
-  /// @param loss_sum  of the batch
+  /// @param indices   indices in the set of the batch's samples
+  /// @param loss_sum  sum over the batch
   /// @param outputs   [samples of the batch, outputs]
   void add(std::span<const std::int64_t> indices, double loss_sum, std::span<const float> outputs);
   Score score() const;
@@ -48,12 +48,12 @@ class Scorer {
   const store::SampleView& samples_;
   std::size_t outputs_;
   std::vector<std::unique_ptr<Metric>> metrics_;
-  std::vector<float> labels_;  // of a sample
+  std::vector<float> labels_;  // targets of a sample
   double loss_sum_ = 0;
   std::size_t count_ = 0;
 };
 
-/// Of src/train/scoring.
+/// The metrics of Skyline itself.
 MetricKind accuracy_metric();
 MetricKind top_k_metric();
 MetricKind macro_f1_metric();

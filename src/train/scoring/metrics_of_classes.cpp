@@ -9,17 +9,17 @@ namespace {
 using store::TargetKind;
 using Better = MetricKind::Better;
 
-/// The class of the largest output; of equal ones the first.
+/// Returns the class of the largest output, among equal ones the first.
 std::size_t best_class(std::span<const float> outputs) {
   return static_cast<std::size_t>(std::ranges::max_element(outputs) - outputs.begin());
 }
 
-/// A label is said to apply where its probability is above one half.
+/// Returns whether a label is predicted, i.e. has a probability above one half.
 bool says(float output) {
   return output > 0;
 }
 
-/// The share of samples whose class is said, or of labels that are said rightly.
+/// The share of samples whose class is predicted, or of labels that are predicted correctly.
 class Accuracy final : public Metric {
  public:
   Accuracy(const NoOptions& /*options*/, std::size_t /*outputs*/) {}
@@ -49,7 +49,7 @@ struct TopKOptions {
   }
 };
 
-/// The share of samples whose class is among the k largest outputs; of equal ones the first count.
+/// The share of samples whose class is among the k largest outputs; among equal ones the first count.
 class TopK final : public Metric {
  public:
   TopK(const TopKOptions& options, std::size_t /*outputs*/) : k_(options.k) {}
@@ -70,8 +70,8 @@ class TopK final : public Metric {
   std::size_t all_ = 0;
 };
 
-/// The mean of the classes' (or labels') harmonic means of precision and recall. One that no sample has and
-/// that is never said is left out.
+/// The mean over the classes (or labels) of the harmonic mean of precision and recall. A class that no sample
+/// has and that is never predicted is left out.
 class MacroF1 final : public Metric {
  public:
   MacroF1(const NoOptions& /*options*/, std::size_t outputs) : counts_(outputs) {}

@@ -16,8 +16,8 @@ struct Ranked {
   bool positive = false;
 };
 
-/// The chance that a positive sample has a higher score than a negative one, where a tie is half a win; NaN
-/// without samples of both kinds.
+/// Returns the probability that a positive sample has a higher score than a negative one, where a tie counts
+/// half; NaN without samples of both kinds.
 double area_under_curve(std::vector<Ranked> samples) {
   if (std::ranges::any_of(samples, [](const Ranked& sample) { return std::isnan(sample.score); })) {
     return std::nan("");
@@ -39,7 +39,8 @@ double area_under_curve(std::vector<Ranked> samples) {
   return wins / (positives * negatives_below);
 }
 
-/// Of the classes' probabilities. They have the order of those, and differ where those are 1 by rounding.
+/// Returns log odds instead of probabilities: the order is the same, and they still differ where
+/// probabilities round to 1.
 std::vector<double> log_odds(std::span<const float> outputs) {
   const auto best = static_cast<std::size_t>(std::ranges::max_element(outputs) - outputs.begin());
   const auto largest = static_cast<double>(outputs[best]);
@@ -47,7 +48,7 @@ std::vector<double> log_odds(std::span<const float> outputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (i != best) second = std::max(second, static_cast<double>(outputs[i]));
   }
-  double others = 0;  // beside the best
+  double others = 0;  // sum over all classes except the best one
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (i != best) others += std::exp(static_cast<double>(outputs[i]) - second);
   }
@@ -61,8 +62,8 @@ std::vector<double> log_odds(std::span<const float> outputs) {
   return odds;
 }
 
-/// The mean over the outputs of the area under the curve of hits over false alarms: of each label, or of each
-/// class against all others by its probability. An output with samples of one kind alone is left out.
+/// The mean over the outputs of the area under the curve of hits over false alarms: for each label, or for
+/// each class against all others by its probability. Outputs whose samples are all of one kind are left out.
 class Auc final : public Metric {
  public:
   Auc(const NoOptions& /*options*/, std::size_t outputs) : samples_(outputs) {}
@@ -89,7 +90,7 @@ class Auc final : public Metric {
   }
 
  private:
-  std::vector<std::vector<Ranked>> samples_;  // by output
+  std::vector<std::vector<Ranked>> samples_;  // samples of each output
 };
 
 /// The mean over samples and outputs of the error, or of its square.
