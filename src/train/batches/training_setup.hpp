@@ -20,47 +20,47 @@ namespace skyline::train {
 
 class DeviceContext;
 
-/// State that all trials of an evaluator share; constant.
+/// State that all trials of an evaluator share. It never changes.
 struct TrainingSetup {
   TrainingOptions options;
   std::shared_ptr<const store::Dataset> dataset;
   store::SplitIndices split;
   ValueScaling scaling;
   bool measure_latency = false;
-  std::vector<std::int64_t> test_indices;  // all of the test set
+  std::vector<std::int64_t> test_indices;  // all samples of the test set
   DeviceUse device;
   std::shared_ptr<DeviceContext> on_device;  // the device, or the CPU
 };
 
-/// The setup of a process that is no job's: on the device that the options ask for, with what they imply.
-/// tf32, which needs a GPU, is fp32 on the CPU.
-/// @throws UserError if the device is not there
+/// Makes the setup of a process that is not part of a job, on the device that the options ask for. tf32,
+/// which needs a GPU, becomes fp32 on the CPU. @throws UserError if the device is missing
 TrainingSetup make_setup(comm::Environment& job, TrainingOptions options,
                          std::shared_ptr<const store::Dataset> dataset, store::SplitIndices split,
                          Normalization normalization);
 
-/// The validation samples that the trial is scored on: in the search perhaps a part.
+/// Returns the validation samples that score the trial; in the search this may be a part.
 inline const std::vector<std::int64_t>& validation_of(const store::SplitIndices& split,
                                                       const trial::Trial& trial) {
   return trial.is_final() || split.scored.empty() ? split.validation : split.scored;
 }
 
-/// The part of the data set that has them.
+/// Returns the part of the data set that has these samples.
 inline SampleSet validation_set(const store::SplitIndices& split) {
   return split.stored ? SampleSet::kValidation : SampleSet::kTrain;
 }
 
-/// Steps of an epoch (the last, smaller batch counts) and of a budget: at least one.
+/// Return the steps of an epoch (the smaller last batch counts) and of a budget, at least one.
 std::int64_t steps_per_epoch(std::size_t samples, std::int64_t batch);
 std::int64_t steps_for(double epochs, std::size_t samples, std::int64_t batch);
 
-/// The samples of a batch that one member of a group trains on.
+/// The samples of a batch on which one member of a group trains.
 struct BatchPart {
-  std::size_t first = 0;  // place in the batch
+  std::size_t first = 0;  // place of the first one in the batch
   std::size_t count = 0;
 };
 
-/// The part of a batch of `samples` that a member of a group trains on: parts differ by a sample at most.
+/// Returns the part of a batch of `samples` on which a member of a group trains. The sizes of parts differ by
+/// at most one sample.
 inline BatchPart part_of_batch(std::size_t samples, std::size_t members, std::size_t member) {
   const std::size_t first = samples * member / members;
   return {first, samples * (member + 1) / members - first};

@@ -58,7 +58,7 @@ class HostReducer final : public DeviceReducer {
   void check() override { group_.check(); }
 
  private:
-  /// An unfinished operation, and where its result goes if not where it comes about.
+  /// An unfinished operation, and the tensor for its result, if that is another one.
   struct Begun {
     std::unique_ptr<trial::TrialGroup::Operation> operation;
     at::Tensor result;

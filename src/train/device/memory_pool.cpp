@@ -18,16 +18,16 @@ namespace {
 
 constexpr std::size_t kBlockAlignment = 64;
 constexpr std::size_t kSmallestPooled = std::size_t{1} << 14;  // malloc itself keeps smaller ones
-constexpr std::size_t kLargest = std::size_t{1} << 39;         // a larger size is a mistake in a shape
+constexpr std::size_t kLargest = std::size_t{1} << 39;  // a larger size comes from a mistake in a shape
 constexpr std::size_t kHugePage = std::size_t{1} << 21;
 constexpr std::size_t kClassesPerOctave = 8;
 constexpr std::size_t kClasses = 64 * kClassesPerOctave;
 constexpr std::size_t kNotPooled = kClasses;
 
-/// Precedes every block that the pool hands out.
+/// The header of every block that the pool gives out.
 struct alignas(kBlockAlignment) Header {
   std::size_t size_class;
-  std::size_t bytes;  // of the whole block, header included
+  std::size_t bytes;  // size of the whole block with this header
 };
 
 struct SizeClass {
@@ -35,7 +35,7 @@ struct SizeClass {
   std::size_t bytes;
 };
 
-/// The size class: rounds up to an eighth of a power of two.
+/// Returns the size class: rounds up to an eighth of a power of two.
 SizeClass size_class_of(std::size_t bytes) {
   const auto octave = static_cast<std::size_t>(std::bit_width(bytes - 1)) - 1;
   const std::size_t step = (std::size_t{1} << octave) / kClassesPerOctave;
@@ -53,7 +53,7 @@ Header* fresh_block(std::size_t bytes, std::size_t size_class) {
     throw std::bad_alloc();
   }
   if (huge) {
-    madvise(memory, rounded, MADV_HUGEPAGE);  // advice only: a refusal does no harm
+    madvise(memory, rounded, MADV_HUGEPAGE);  // it is only advice, so a refusal does no harm
   }
   return new (memory) Header{size_class, rounded};
 }
@@ -69,7 +69,7 @@ class FreeLists {
   FreeLists(const FreeLists&) = delete;
   FreeLists& operator=(const FreeLists&) = delete;
 
-  /// The lists of this thread; nullptr while it ends: blocks then go back to the system.
+  /// Returns the lists of this thread, or nullptr while it ends; blocks then go back to the system.
   static FreeLists* of_this_thread() {
     thread_local FreeLists lists;
     return alive_ ? &lists : nullptr;
@@ -171,7 +171,7 @@ class PoolAllocator final : public c10::Allocator {
 void install_memory_pool() {
   static std::once_flag once;
   std::call_once(once, [] {
-    // Never destroyed: tensors of other static objects may outlive any order of destruction.
+    // The allocator is never destroyed, because tensors of static objects may live until the end.
     static auto* allocator = new PoolAllocator;
     c10::SetCPUAllocator(allocator);
   });

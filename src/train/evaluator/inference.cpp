@@ -12,10 +12,10 @@
 namespace skyline::train {
 namespace {
 
-/// The setup of a training that has no training samples of its own: all sets are the test set.
+/// Returns the setup of a training without training samples: all sets are the test set.
 TrainingSetup setup_of(comm::Environment& job, const InferenceTask& task) {
   TrainingOptions options = TrainingOptions::table().parse(task.section);
-  options.loss.reset();  // may ask for counts of classes that these samples do not have
+  options.loss.reset();  // the loss may need counts of classes that these samples do not have
   options.augment = {};
   std::vector<std::int64_t> indices(task.dataset->test().count);
   std::iota(indices.begin(), indices.end(), 0);

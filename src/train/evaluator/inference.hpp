@@ -18,27 +18,29 @@ class Environment;
 
 namespace skyline::train {
 
-/// A trained network, and the samples that it is used on.
+/// A trained network, and the samples on which it is used.
 struct InferenceTask {
-  ConfigNode section;  // `training` of the run, complete
+  ConfigNode section;  // the run's complete `training` section
   evaluate::Normalization normalization = evaluate::Normalization::kStandard;
   std::shared_ptr<const space::Architecture> architecture;
-  const std::vector<trial::NamedTensor>& tensors;  // of the network, in its order
-  /// Its test set is read; means and deviations are those by which the network's inputs are scaled.
+  const std::vector<trial::NamedTensor>& tensors;  // tensors of the network, in its order
+  /// Its test set is read. Its means and deviations scale the network's inputs.
   std::shared_ptr<const store::Dataset> dataset;
 };
 
 struct InferenceResult {
   std::vector<float> outputs;                           // [samples, outputs]
-  std::vector<std::pair<std::string, double>> metrics;  // of the run, by name
+  std::vector<std::pair<std::string, double>> metrics;  // metrics of the run by name
 };
 
-/// Runs a network over all samples in batches, in evaluation mode, on the device that the section asks for:
-/// what a full training measures on its test set, to the bit on the same machine.
-/// @param job  the only process. @throws UserError if the device is not there
+/// Runs a network over all samples in batches, in evaluation mode, on the device that the section asks for.
+/// On the same machine the results have the bits of a full training's test.
+/// @param job  the only process
+/// @throws UserError if the device is missing
 InferenceResult infer(comm::Environment& job, const InferenceTask& task);
 
-/// Of one sample: classes: the probability of each; labels: that of each, on its own; numbers: as they are.
+/// Returns the answers for one sample: the probability of each class or of each label, or the numbers
+/// unchanged.
 std::vector<double> to_answers(std::span<const float> outputs, store::TargetKind targets);
 
 }  // namespace skyline::train

@@ -17,12 +17,12 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-constexpr std::size_t kFirstSteps = 3;  // which make handles and choose algorithms
+constexpr std::size_t kFirstSteps = 3;  // these make handles and choose algorithms
 constexpr std::size_t kFewestSteps = 5;
 constexpr std::size_t kMostSteps = 1000;
 constexpr double kMeasured_s = 2;
 
-/// The first quartile: what other processes disturb is slower.
+/// Returns the first quartile, because disturbances by other processes only make times longer.
 double usual_of(std::vector<double> values) {
   const auto quartile = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 4);
   std::ranges::nth_element(values, quartile);
@@ -33,7 +33,7 @@ double seconds_since(Steady::time_point begin) {
   return std::chrono::duration<double>(Steady::now() - begin).count();
 }
 
-/// Notes what each part of each step takes.
+/// Notes the time of each part of each step.
 class StepRecord {
  public:
   using Part = std::pair<StepWork, std::size_t>;
@@ -42,7 +42,7 @@ class StepRecord {
     std::int64_t most = 0;
   };
 
-  /// @param accelerator  nullptr: the CPU, whose tensors this thread makes
+  /// @param accelerator  nullptr for the CPU, whose tensors this thread makes
   StepRecord(const Accelerator* accelerator, int device) : accelerator_(accelerator), device_(device) {}
 
   void begin() {
@@ -85,20 +85,20 @@ class StepRecord {
   const Accelerator* accelerator_;
   int device_;
   Steady::time_point last_;
-  std::int64_t before_ = 0;   // bytes at the step's begin
+  std::int64_t before_ = 0;   // bytes at the beginning of the step
   std::int64_t at_last_ = 0;  // bytes
   std::map<Part, double> step_;
-  std::map<Part, std::vector<double>> seconds_;  // by step
-  std::map<Part, Bytes> bytes_;                  // of the last step
+  std::map<Part, std::vector<double>> seconds_;  // one per step
+  std::map<Part, Bytes> bytes_;                  // bytes of the last step
 };
 
-/// Full batches of epoch after epoch.
+/// Trains on full batches, epoch after epoch.
 class Steps {
  public:
   Steps(const TrainingSetup& setup, Learner& learner, std::int64_t batch)
       : setup_(setup), learner_(learner), batch_(static_cast<std::size_t>(batch)) {}
 
-  /// Ends the epoch, with its smaller last batch, if that has no full one left, and begins the next.
+  /// If the epoch has no full batch left, ends it with its smaller last batch and begins the next.
   void prepare() {
     if (first_ + batch_ <= order_.size()) return;
     if (first_ < order_.size()) step(order_.size() - first_);
@@ -106,7 +106,7 @@ class Steps {
     learner_.begin_epoch(epoch_++, order_);
     first_ = 0;
   }
-  /// @pre prepared
+  /// @pre prepare() was called
   void run() { step(batch_); }
 
  private:
@@ -132,9 +132,10 @@ RecordingPolicy nothing_recorded() {
 
 std::vector<LayerProfile> layers_of(const space::Network& network, const StepRecord& record) {
   std::vector<LayerProfile> profiles;
-  std::vector<std::size_t> profile_of;  // by layer
+  std::vector<std::size_t> profile_of;  // index of each layer's profile
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
-    if (!record.has({StepWork::kForward, i})) {  // only an op that it alone reads absorbs a layer
+    if (!record.has({StepWork::kForward, i})) {  // a layer without passes was absorbed by the op whose output
+                                                 // it alone reads
       profile_of.push_back(profile_of[network.layers[i].inputs.front()]);
       profiles[profile_of.back()].absorbed.push_back(i);
       continue;
@@ -173,7 +174,7 @@ StepProfile profile_step(comm::Environment& job, const ProfileTask& task) {
   const std::int64_t batch = std::min(setup.options.batch, samples);
   trial::Trial trial;
   trial.proposal.architecture = task.architecture;
-  // Of schedules that end with the trial: more steps than are measured.
+  // The budget is larger than what is measured, for schedules that end with the trial.
   trial.proposal.budget.epochs =
       1 + static_cast<double>(3 * kMostSteps) / static_cast<double>(samples / batch);
   Learner learner(setup, trial, nullptr, nothing_recorded());

@@ -17,46 +17,47 @@ class Environment;
 
 namespace skyline::train {
 
-/// A network that is to be measured, and the run's way to train it.
+/// A network to be measured, and how the run trains it.
 struct ProfileTask {
-  ConfigNode section;  // `training` of the run, complete
+  ConfigNode section;  // the run's complete `training` section
   evaluate::Normalization normalization = evaluate::Normalization::kStandard;
   std::shared_ptr<const space::Architecture> architecture;
   std::shared_ptr<const store::Dataset> dataset;
   store::SplitIndices split;
 };
 
-/// What the op of a layer takes, with that of the layers that it has absorbed.
+/// The cost of a layer's op, with the layers that it has absorbed.
 struct LayerProfile {
   std::size_t layer = 0;
   std::vector<std::size_t> absorbed;
   double forward_s = 0;
   double backward_s = 0;
-  std::int64_t grown_bytes = 0;  // by which its forward pass lets all tensors grow
-  std::int64_t most_bytes = 0;   // at a time during its passes, beside what there is before the step
+  std::int64_t grown_bytes = 0;  // growth of all tensors by its forward pass
+  std::int64_t most_bytes = 0;   // peak during its passes, above what exists before the step
 };
 
-/// What a training step takes; seconds are first quartiles over the steps.
+/// The cost of a training step; seconds are first quartiles over the steps.
 struct StepProfile {
   std::string device;
   std::int64_t batch = 0;
   int threads = 0;
-  std::size_t steps = 0;  // that were measured layer by layer; as many were as a whole
+  std::size_t steps = 0;  // steps measured layer by layer; the same number was measured as a whole
   std::vector<LayerProfile> layers;
   double batch_s = 0;
   double loss_s = 0;
   double update_s = 0;
-  double step_s = 0;              // measured as a whole
+  double step_s = 0;              // time measured as a whole
   std::int64_t tensor_bytes = 0;  // before a step: parameters, optimizer, samples on a GPU
 
-  double parts_s() const;  // the sum
+  double parts_s() const;  // Returns the sum of the parts.
   std::int64_t most_bytes() const;
 };
 
 /// Trains a new network for some seconds on the run's batches and measures each layer's op: on the device
 /// that the section asks for, as the only trial there, without recorded steps. Every second step is measured
-/// as a whole, since the host waits for the device after each part of the others.
-/// @param job  the only process. @throws UserError if the device is not there
+/// as a whole, because in the others the host waits for the device after each part.
+/// @param job  the only process
+/// @throws UserError if the device is missing
 StepProfile profile_step(comm::Environment& job, const ProfileTask& task);
 
 }  // namespace skyline::train

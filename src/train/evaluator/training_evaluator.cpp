@@ -29,18 +29,18 @@ using trial::Failure;
 using trial::FailureKind;
 using trial::Outcome;
 
-/// What a slot keeps of a trial's memory for the next one: enough for parameters and a small network's
-/// activations, little beside what a trial itself takes.
+/// Memory of a trial that a slot keeps for the next one: enough for parameters and a small network's
+/// activations, but little compared with a trial.
 constexpr std::size_t kPooledBetweenTrials = std::size_t{64} << 20;
 
-/// The number of threads is a setting of the calling thread, the other one of the process.
+/// Sets LibTorch's threads. One number belongs to the calling thread, the other to the process.
 void set_threads(int threads) {
   static std::once_flag once;
   std::call_once(once, [] {
     try {
       at::set_num_interop_threads(1);
     } catch (const c10::Error&) {
-      // LibTorch takes one call a process, and someone else has made it.
+      // LibTorch accepts one call per process, and someone else has made it.
     }
   });
   thread_local int current = 0;
@@ -50,7 +50,7 @@ void set_threads(int threads) {
   }
 }
 
-/// Of the calling process: the device, or the CPU.
+/// Makes the context of this process' device, or of the CPU.
 std::shared_ptr<DeviceContext> make_device_context(DeviceUse use, const TrainingOptions& options,
                                                    std::shared_ptr<const store::Dataset> dataset,
                                                    const ValueScaling& scaling) {
@@ -81,8 +81,8 @@ class TrainingEvaluator final : public trial::Evaluator {
     const trial::Continue* earlier = trial.continues();
     const std::int64_t steps =
         steps_of(trial.budget().epochs) - (earlier != nullptr ? steps_of(earlier->epochs) : 0);
-    // Floating-point operations; the backward pass costs two forward passes. A layer's fixed cost a step,
-    // some microseconds, counts as the operations that fit into it.
+    // Floating-point operations that take as long as a layer's fixed cost per step, some microseconds. The
+    // backward pass costs two forward passes.
     constexpr double kFixedFlops = 5e5;
     const auto samples = static_cast<double>(options.batch);
     const auto flops = static_cast<double>(network.cost.flops);
@@ -146,9 +146,9 @@ class TrainingEvaluator final : public trial::Evaluator {
     return with_values(setup_.options, trial.architecture().training());
   }
 
-  /// For what is decided before a trial begins, with a batch of no more samples than there are: values that
-  /// contradict each other, a pair that no check of the configuration came to, fail the trial and not the
-  /// run.
+  /// Returns options for decisions before a trial begins, with a batch of at most the existing samples.
+  /// Searched values may contradict each other in a pair that no check has tried; that fails the trial and
+  /// not the run.
   TrainingOptions forecast_options_of(const trial::Trial& trial) const {
     TrainingOptions options = setup_.options;
     try {
@@ -159,7 +159,7 @@ class TrainingEvaluator final : public trial::Evaluator {
     return options;
   }
 
-  /// Forward passes beside the steps, those of recalibration included.
+  /// Returns the samples of forward passes outside of steps, including those of recalibration.
   double samples_scored(const trial::Trial& trial, const TrainingOptions& options, std::int64_t steps) const {
     const std::size_t trained = setup_.split.train.size();
     const bool judged = trial.is_final() && options.full.judges_epochs();
@@ -177,14 +177,14 @@ class TrainingEvaluator final : public trial::Evaluator {
     return use.accelerator == nullptr ? std::nullopt : use.accelerator->fault(use.device);
   }
 
-  /// When the node has room for it beside the other slots' trials.
+  /// Trains when the node's memory has room for it beside the other slots' trials.
   Outcome attempt_in_memory(const trial::Trial& trial, trial::EvaluationContext& context) {
     const auto in_memory = [&] { return attempt(trial, context, nullptr); };
     return memory_ == nullptr ? in_memory()
                               : memory_->train(trial, forecast_options_of(trial), context, in_memory);
   }
 
-  /// When the device has room for it beside the other slots' trials.
+  /// Trains when the device has room for it beside the other slots' trials.
   Outcome attempt_in_turn(const trial::Trial& trial, trial::EvaluationContext& context) {
     const auto& device =
         setup_.device.accelerator->devices().at(static_cast<std::size_t>(setup_.device.device));
@@ -199,7 +199,7 @@ class TrainingEvaluator final : public trial::Evaluator {
     }
   }
 
-  /// Made by the first trial, when what all trials share is on the device.
+  /// The first trial makes the gate, when everything that trials share is on the device.
   AdmissionGate& gate() {
     std::call_once(gate_once_, [this] {
       setup_.on_device->samples(SampleSet::kTrain);
@@ -209,10 +209,10 @@ class TrainingEvaluator final : public trial::Evaluator {
     return *gate_;
   }
 
-  /// Every error of the trial itself becomes a failure with its reason.
+  /// Trains. Every error of the trial itself becomes a failure with its reason.
   Outcome attempt(const trial::Trial& trial, trial::EvaluationContext& context,
                   AdmissionGate::Permit* permit) {
-    std::optional<TrainingSetup> own;  // of a trial with values of its own
+    std::optional<TrainingSetup> own;  // only for a trial with searched values
     std::unique_ptr<TrialRun> run;     // other members of a group use its memory until they know of an error
     try {
       set_threads(setup_.options.threads);
@@ -224,7 +224,7 @@ class TrainingEvaluator final : public trial::Evaluator {
     }
   }
 
-  /// Such a trial may have learned from something else.
+  /// Returns a failure if the data have changed, because the trial may have learned from other values.
   std::optional<Failure> failure_by_changed_data() const {
     try {
       setup_.dataset->check_unchanged();
@@ -234,7 +234,7 @@ class TrainingEvaluator final : public trial::Evaluator {
     }
   }
 
-  /// @return  in a group, what all members return: the first failure, of whatever member
+  /// Returns the failure of the trial. In a group all members return the first failure of any member.
   Failure end_for(trial::EvaluationContext& context, const Failure& failure) {
     if (context.group() == nullptr) return failure;
     context.group()->abort(failure, fault() != nullptr);
@@ -247,9 +247,9 @@ class TrainingEvaluator final : public trial::Evaluator {
   }
 
   TrainingSetup setup_;
-  std::shared_ptr<const HostMemory> memory_;  // of processors; nullptr: nobody is held back
+  std::shared_ptr<const HostMemory> memory_;  // for trials on processors; nullptr if none are held back
   std::once_flag gate_once_;
-  std::unique_ptr<AdmissionGate> gate_;  // to the device that trials share; nullptr: to the CPU
+  std::unique_ptr<AdmissionGate> gate_;  // for trials that share a device; nullptr on the CPU
 };
 
 }  // namespace

@@ -15,10 +15,10 @@ namespace skyline::train {
 
 class HostMemory;
 
-/// Trains networks with LibTorch. Results depend on trial, data and options alone.
-/// @param measure_latency  whether latency_ms is needed; NaN else
-/// @param memory           for trials on processors; nullptr: they are not held back
-/// The test set is used for trials of Phase::kFinal only.
+/// Makes an evaluator that trains networks with LibTorch. Results depend on trial, data and options alone.
+/// The test set is used only for trials of Phase::kFinal.
+/// @param measure_latency  whether latency_ms is needed; it is NaN otherwise
+/// @param memory           limits trials on processors; nullptr for no limit
 std::unique_ptr<trial::Evaluator> make_training_evaluator(const TrainingOptions& options,
                                                           Normalization normalization,
                                                           std::shared_ptr<const store::Dataset> dataset,
@@ -26,7 +26,7 @@ std::unique_ptr<trial::Evaluator> make_training_evaluator(const TrainingOptions&
                                                           DeviceUse device = {},
                                                           std::shared_ptr<const HostMemory> memory = nullptr);
 
-/// The kind `training`, which chooses the device of each rank.
+/// Returns the kind `training`, which chooses the device of each rank.
 evaluate::EvaluatorKind training_kind();
 
 }  // namespace skyline::train

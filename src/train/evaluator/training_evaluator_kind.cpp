@@ -25,7 +25,8 @@ DeviceWish wish_of(const TrainingOptions& options) {
   return {.choice = options.device, .groups = options.group.members != 1U};
 }
 
-/// Parameters of a space may give the section hundreds of values, of which a doubt is true alike.
+/// Prints a warning once. The search may try hundreds of values of a key, and the same doubt may hold for
+/// all.
 void warn_once(const std::string& doubt) {
   static std::mutex mutex;
   static std::set<std::string> told;
@@ -43,7 +44,7 @@ evaluate::EvaluatorNeeds needs_of(const TrainingOptions& options) {
           .device = options.device};
 }
 
-/// At the key, or at the nearest one above it that was written.
+/// Fails at the key, or at the nearest one above it that was written.
 [[noreturn]] void fail_at(const ConfigNode& section, std::string_view key, const std::string& reason) {
   const std::size_t dot = key.find('.');
   const ConfigNode* below = section.is_map() ? section.find(std::string(key.substr(0, dot))) : nullptr;
@@ -51,7 +52,7 @@ evaluate::EvaluatorNeeds needs_of(const TrainingOptions& options) {
   (below != nullptr ? *below : section).fail(reason);
 }
 
-/// That train on processors.
+/// Returns the number of this rank's slots that train on the CPU.
 std::size_t slots_of_rank(const evaluate::EvaluatorServices& services, int threads) {
   if (!services.evaluates) return 0;
   const std::size_t processors = services.place.processors.size();
@@ -69,7 +70,7 @@ std::unique_ptr<trial::Evaluator> make(TrainingOptions options, const evaluate::
     memory = share_host_memory(*services.ranks, services.place.node, slots, services.memory_bytes);
     device = choose_device(*services.ranks, services.place, wish, load_accelerator);
   }
-  // Predicting costs needs no device that can do more.
+  // A rank that only predicts costs needs no device with more abilities.
   if (services.ranks == nullptr || !services.evaluates) options.precision = Precision::kFp32;
   const bool latency = std::ranges::find(services.wanted, "latency_ms") != services.wanted.end();
   return make_training_evaluator(options, services.normalization, services.dataset, services.split, latency,

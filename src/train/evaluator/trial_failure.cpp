@@ -16,14 +16,14 @@ namespace {
 using trial::Failure;
 using trial::FailureKind;
 
-/// The first line of an error's text; LibTorch's texts continue with a stack.
+/// Returns the first line of an error's text, because LibTorch's texts continue with a stack.
 std::string first_line(const std::string& text) {
   const std::string line = text.substr(0, text.find('\n'));
   return line.empty() ? "an error without a text" : line;
 }
 
-/// Whether an error is about memory: LibTorch's CPU allocator says so only in words, cuBLAS, cuDNN and
-/// cuSPARSE by the name of a status.
+/// Returns whether an error is about memory. LibTorch's CPU allocator says so only in words, cuBLAS, cuDNN
+/// and cuSPARSE by the name of a status.
 bool speaks_of_memory(const std::string& text) {
   constexpr std::array kPhrases = {"not enough memory", "can't allocate memory", "out of memory",
                                    "ALLOC_FAILED", "ALLOCATION_FAILED"};

@@ -4,7 +4,7 @@
 
 namespace skyline::train {
 
-/// Turns the exception being handled into a failure of the trial with a reason of one line.
+/// Turns the exception that is being handled into a failure of the trial with a reason of one line.
 trial::Failure current_failure();
 
 }  // namespace skyline::train

@@ -12,7 +12,7 @@ namespace skyline::train {
 namespace {
 
 /// The passes of a layer from its definition. Activations between it and its neighbours carry no history, so
-/// each such layer is differentiated by itself.
+/// each such layer is differentiated separately.
 class AutogradOp final : public FusedOp {
  public:
   AutogradOp(std::unique_ptr<LayerOp> op, StoredLayer& tensors) : op_(std::move(op)), tensors_(tensors) {
@@ -30,7 +30,7 @@ class AutogradOp final : public FusedOp {
 
   at::Tensor forward(const Activations& inputs) override {
     const c10::InferenceMode with_autograd(false);
-    inputs_.clear();  // a dead branch has no backward pass
+    inputs_.clear();  // a branch without readers has no backward pass
     for (const at::Tensor& input : inputs) {
       inputs_.push_back(input.variable_data().set_requires_grad(true));
     }
@@ -67,8 +67,8 @@ class AutogradOp final : public FusedOp {
   }
 
  private:
-  /// Autograd may hand out one tensor for several sources, and tensors that repeat one value. The gradient by
-  /// the output may become that by an input.
+  /// Makes a gradient own its memory: autograd may return one tensor for several sources, and tensors that
+  /// repeat one value. The gradient by the output may become that by an input.
   static void own(Activations& gradients, std::size_t index, const at::Tensor& by_output, bool by_input) {
     at::Tensor& mine = gradients[index];
     if (!mine.defined()) return;
@@ -82,7 +82,7 @@ class AutogradOp final : public FusedOp {
 
   std::unique_ptr<LayerOp> op_;
   StoredLayer& tensors_;
-  Activations inputs_;  // of the step, until backward
+  Activations inputs_;  // inputs of the step, until backward
   at::Tensor output_;
 };
 

@@ -11,15 +11,16 @@
 
 namespace skyline::train {
 
-/// Makes the thread's tensor operations skip autograd for a scope, as cheaply as c10::InferenceMode. Unlike
-/// there an AutogradOp can use the tensors of the scope.
+/// Makes the thread's tensor operations skip autograd in a scope, as cheaply as c10::InferenceMode. Unlike
+/// there, an AutogradOp can use the tensors of the scope.
 class WithoutAutograd {
   at::NoGradGuard no_gradients_;
   at::AutoDispatchBelowAutograd below_;
 };
 
-/// Makes a layer without hand-written passes one that has them: autograd differentiates its definition,
-/// layer by layer. An op that has passes stays as it is. @param tensors  of the layer; outlives the op
+/// Gives passes to a layer that has only a definition: autograd differentiates it, layer by layer. An op that
+/// has passes is returned unchanged.
+/// @param tensors  tensors of the layer; must outlive the op
 std::unique_ptr<FusedOp> with_passes(std::unique_ptr<LayerOp> op, StoredLayer& tensors);
 
 }  // namespace skyline::train

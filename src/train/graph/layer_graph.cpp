@@ -61,7 +61,7 @@ void LayerGraph::add_layer(const space::Network& network, std::size_t index, Par
   nodes_.push_back(std::move(node));
 }
 
-/// The last reader of an output owns it.
+/// Returns the inputs of a node. The last reader of an output owns it.
 Activations LayerGraph::inputs_of(const Node& node, const at::Tensor& images,
                                   std::vector<at::Tensor>& outputs,
                                   std::vector<std::size_t>& readers_left) const {
@@ -106,7 +106,7 @@ at::Tensor LayerGraph::forward(const at::Tensor& images, const StepPart& part) {
 
 at::Tensor LayerGraph::infer(const at::Tensor& images) {
   if (!std::exchange(is_prepared_, true)) {
-    // Backwards: a reader decides what its producer folds in.
+    // Goes backwards, because a reader decides what its producer folds in.
     for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
       if (node->fusing != nullptr) node->fusing->prepare_inference();
     }
@@ -135,14 +135,14 @@ void LayerGraph::backward(at::Tensor gradient, const std::function<void(std::siz
   }
 }
 
-/// For a node that the output does not depend on.
+/// Sets zero gradients for a node on which the output does not depend.
 void LayerGraph::clear_gradients(const Node& node) {
   for (StoredTensor& tensor : node.tensors->tensors()) {
     if (tensor.trainable) tensor.gradient = at::zeros_like(tensor.value);
   }
 }
 
-/// @param gradients  by the output of each node; those by this node's inputs are added
+/// @param gradients  by the output of each node; this function adds those by this node's inputs
 void LayerGraph::backward(const Node& node, at::Tensor gradient, std::vector<at::Tensor>& gradients) {
   if (gradient.scalar_type() != node.output_type) {
     gradient = gradient.to(node.output_type);

@@ -21,49 +21,51 @@ namespace skyline::train {
 /// The op of a layer in a graph.
 struct GraphOp {
   std::unique_ptr<FusedOp> op;
-  bool takes_bfloat16 = false;  // else its inputs are float32, whatever the place's products are
+  bool takes_bfloat16 = false;  // if false its inputs are float32, whatever the type of the products
 };
 
-/// Makes the op of a layer for a place, by autograd if it has a definition alone. `tensors`, those of the
-/// layer, and `place` outlive the op. @throws InternalError if the trainer does not know the layer's kind
+/// Makes the op of a layer for a place, by autograd if it has only a definition. The layer's `tensors` and
+/// `place` must outlive the op. @throws InternalError if the trainer does not know the layer's kind
 GraphOp make_graph_op(const space::Layer& layer, StoredLayer& tensors, const DevicePlace& place);
-/// Tensors of the size of its output that an op of a kind keeps for its backward pass.
+/// Returns the number of tensors of its output's size that an op of a kind keeps for its backward pass.
 int outputs_kept(std::string_view kind);
 
-/// What a training step is told beside its images.
+/// The input of a training step besides the images.
 struct StepPart {
-  std::uint64_t seed = 0;        // of the ops that draw on the host
+  std::uint64_t seed = 0;        // seed for ops that draw on the host
   std::size_t first_sample = 0;  // place in the batch of the first image
 };
 
 /// The parts of a training step.
 enum class StepWork { kBatch, kForward, kLoss, kBackward, kUpdate };
 
-/// Is told that a part of a step was computed, or queued on a device. @param layer  of kForward and kBackward
+/// Called when a part of a step was computed, or queued on a device.
+/// @param layer  layer of kForward and kBackward
 using StepWatch = std::function<void(StepWork work, std::size_t layer)>;
 
-/// The ops of a network in order, with neighbours fused where their ops can, run by hand. Its passes are made
-/// within WithoutAutograd.
+/// The ops of a network in order, run by hand; neighbours are fused if their ops can. Its passes must be
+/// called inside WithoutAutograd.
 class LayerGraph {
  public:
-  /// The arguments outlive the graph. @param place  of the parameters; it gets the names of the layers that
-  /// draw
+  /// The arguments must outlive the graph.
+  /// @param place  place of the parameters; the graph sets the names of the layers that draw
   LayerGraph(const space::Network& network, ParameterStore& parameters, DevicePlace& place);
 
-  /// Forward pass in training mode; returns the output of the last layer.
+  /// Computes the forward pass in training mode; returns the output of the last layer.
   at::Tensor forward(const at::Tensor& images, const StepPart& part);
-  /// Computes the gradients of all parameters: zeros where the output does not depend on them.
-  /// @param gradient    of the loss by the output
+  /// Computes the gradients of all parameters, with zeros where the output does not depend on them.
+  /// @param gradient    gradient of the loss by the output
   /// @param layer_done  called when the gradients of this layer and all later ones are complete
   void backward(at::Tensor gradient, const std::function<void(std::size_t layer)>& layer_done = {});
-  /// Forward pass in evaluation mode.
+  /// Computes the forward pass in evaluation mode.
   at::Tensor infer(const at::Tensor& images);
-  /// Notes that others than a training step may change the parameters.
+  /// Must be called when something other than a training step may have changed the parameters.
   void parameters_changed() { is_prepared_ = false; }
-  /// Whose forward and backward passes are watched from now on; those of layers that others have absorbed are
-  /// theirs. @param watch  empty: nobody's
+  /// Sets the observer of each layer's passes. A fused layer is reported under the layer into which it was
+  /// fused.
+  /// @param watch  empty for none
   void watch(StepWatch watch) { watch_ = std::move(watch); }
-  /// Whether all ops can be recorded; if not, each step needs its seed.
+  /// Returns whether all ops can be recorded; if not, each step needs its seed.
   bool may_be_recorded() const;
 
  private:
@@ -72,13 +74,13 @@ class LayerGraph {
     std::unique_ptr<FusedOp> op;
     FusingOp* fusing = nullptr;  // the op, if it works together with others
     bool takes_bfloat16 = false;
-    at::ScalarType output_type = at::kFloat;  // of the last forward pass
+    at::ScalarType output_type = at::kFloat;  // type in the last forward pass
     StoredLayer* tensors = nullptr;
-    std::size_t layer = 0;            // the layer it was made from; absorbed layers have no tensors
-    std::vector<std::size_t> inputs;  // nodes, or kImages
+    std::size_t layer = 0;            // the layer from which it was made; absorbed layers have no tensors
+    std::vector<std::size_t> inputs;  // indices of nodes, or kImages
     std::size_t readers = 0;
     bool wants_input_gradient = false;
-    bool has_parameters = false;  // of this node or an earlier one
+    bool has_parameters = false;  // whether this node or an earlier one has parameters
   };
 
   void add_layer(const space::Network& network, std::size_t index, ParameterStore& parameters);
@@ -93,7 +95,7 @@ class LayerGraph {
   std::vector<std::size_t> layer_readers_;
   std::vector<std::size_t> node_of_layer_;
   std::vector<Node> nodes_;
-  bool is_prepared_ = false;  // for inference with the parameters as they are
+  bool is_prepared_ = false;  // whether inference is prepared for the present parameters
   StepWatch watch_;
 };
 

@@ -11,7 +11,7 @@
 
 namespace skyline::train {
 
-/// Of the summed gradients of all buckets; all sums are there.
+/// Clips the summed gradients of all buckets, when all sums have arrived.
 void GradientExchange::clip_gradients() {
   squares_.zero_();
   std::int64_t part = 0;
@@ -126,7 +126,8 @@ void GradientExchange::gather(const ForBucket& own, const TakeValues& take) {
 
 void GradientExchange::collect_state(std::vector<float>& state, const std::function<void()>& wait) {
   const OptimizerState& optimizer = optimizer_.state();
-  at::Tensor staged;  // pinning memory for all parameters would be too much, and others make a copy wait
+  at::Tensor staged;  // pinning memory for all parameters would be too much, and other memory makes a copy
+                      // wait
   if (membership_.member == 0) {
     state.resize(optimizer.size());
     std::size_t largest = 0;

@@ -1,4 +1,4 @@
-// Which memory the buckets of an exchange use, and whose gradients lie where.
+// Chooses the memory of an exchange's buckets, and the places of gradients in it.
 
 #include "skyline/core/error.hpp"
 
@@ -12,7 +12,7 @@
 namespace skyline::train {
 namespace {
 
-/// Size of a part of a bucket: parts are equal, and begin as in trial::part_of().
+/// Returns the size of a part of a bucket: parts are equal, and begin as in trial::part_of().
 std::size_t part_size(const MemoryRange& range, std::size_t members) {
   constexpr std::size_t kLine = 16;
   return (size_of(range) + kLine * members - 1) / (kLine * members) * kLine;
@@ -128,7 +128,7 @@ void GradientExchange::find_places(ParameterStore& parameters) {
   }
 }
 
-/// Pieces of a bucket follow each other: each belongs to the one bucket that has its place.
+/// The pieces of a bucket follow each other; each belongs to the only bucket that contains its place.
 void GradientExchange::find_sums(Bucket& bucket) {
   const std::vector<Optimizer::Piece>& pieces = optimizer_.state().pieces();
   const at::Tensor& sums = bucket.part.defined() ? bucket.part : bucket.values;
@@ -141,7 +141,7 @@ void GradientExchange::find_sums(Bucket& bucket) {
   }
 }
 
-/// The sum over a part is the same whether this member alone sums the part or all members sum all parts.
+/// The sum over a part is the same whether only this member sums the part or all members sum all parts.
 void GradientExchange::find_slices(Bucket& bucket) {
   const std::size_t size = part_size(bucket.range, membership_.members);
   bucket.slices.resize(membership_.members);

@@ -14,7 +14,7 @@ void broadcast_values(trial::TrialGroup& group, T* values, std::size_t count) {
   }
 }
 
-/// Broadcasts a text or a vector; the leader's size is valid.
+/// Broadcasts a text or a vector. The leader's size counts.
 template <typename Sequence>
 void broadcast_sequence(trial::TrialGroup& group, Sequence& sequence) {
   std::uint64_t size = sequence.size();

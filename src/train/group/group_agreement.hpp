@@ -6,24 +6,24 @@
 #include <span>
 #include <vector>
 
-/// Messages by which the members of a group act alike. All functions are collective.
+/// Messages with which the members of a group agree, so that all do the same. All functions are collective.
 namespace skyline::train {
 
-/// The wishes of a member before the next step, or those that all have agreed on.
+/// The wishes of a member before the next step, or those on which all have agreed.
 struct Wishes {
   bool stop = false;
   bool save = false;
 };
 
-/// Sums `values` over the members, in place, in one message with the wishes.
-/// @return the wishes of any member
+/// Sums `values` over the members, in place, in one message with the wishes. Returns the union of all
+/// members' wishes.
 Wishes agree(trial::TrialGroup& group, std::span<double> values, const Wishes& mine);
 
 /// Copies the leader's numbers to every member.
 void broadcast_numbers(trial::TrialGroup& group, std::span<double> numbers);
 /// Copies the leader's state to every member.
 void broadcast_state(trial::TrialGroup& group, trial::TrainingState& state);
-/// Copies the leader's values to every member; names and shapes are equal already.
+/// Copies the leader's values to every member, which has equal names and shapes.
 void broadcast_tensors(trial::TrialGroup& group, std::vector<trial::NamedTensor>& tensors);
 
 }  // namespace skyline::train

@@ -109,7 +109,7 @@ class Planner {
   std::size_t tensor(std::size_t c, const std::string& name) const;
 
   void continue_layer(std::size_t p, std::size_t c);
-  /// Plans that an added layer passes its input on. Returns false, and plans nothing, if it cannot.
+  /// Plans that an added layer returns its input. Returns false and plans nothing if it cannot.
   bool pass_on(std::size_t c);
   bool pass_on_norm(std::size_t c);
   void start_at_zero(std::size_t c);
@@ -124,7 +124,7 @@ class Planner {
   const space::NetworkAlignment alignment_;
   const std::vector<std::size_t> parent_first_;  // index of each layer's first tensor
   const std::vector<std::size_t> child_first_;
-  std::vector<std::size_t> readers_;  // of the outputs of the child's layers
+  std::vector<std::size_t> readers_;  // number of readers of each output of the child's layers
   std::vector<bool> starts_at_zero_;
   std::vector<Statistics> statistics_;  // statistics of the outputs of the child's layers so far
   std::vector<InheritanceStep> steps_;
@@ -188,8 +188,9 @@ void Planner::start_at_zero(std::size_t c) {
   steps_.emplace_back(step);
 }
 
-/// A sum with an added branch would differ from the parent's features by what the branch gives. One input
-/// stays as it is, so that the sum has something to pass on.
+/// Finds branches that the child adds to a sum; without a change the sum would differ from the parent's by
+/// what they give. At least one input is not counted as added, so that the sum still has the parent's
+/// features.
 void Planner::find_added_branches(const Layer& sum) {
   std::vector<std::optional<std::size_t>> ends;
   for (const std::size_t input : sum.inputs) ends.push_back(end_of_added_branch(input));
@@ -199,8 +200,8 @@ void Planner::find_added_branches(const Layer& sum) {
   }
 }
 
-/// The last layer with weights on the way from where a branch begins to `layer`; nothing if there is none, or
-/// if one of them continues a layer of the parent.
+/// Returns the last layer with weights between the beginning of a branch and `layer`. Returns nullopt if
+/// there is none, or if one of them continues a layer of the parent.
 std::optional<std::size_t> Planner::end_of_added_branch(std::size_t layer) const {
   std::optional<std::size_t> end;
   while (readers_[layer] == 1) {

@@ -28,7 +28,7 @@ struct Moments {
   double variance = 1;
 };
 
-/// The moments of max(0, x), where x is normally distributed.
+/// Returns the moments of max(0, x) for a normally distributed x.
 Moments rectify(const Moments& x) {
   const double deviation = std::sqrt(x.variance);
   if (deviation == 0) return {std::max(0.0, x.mean), 0};
@@ -40,7 +40,7 @@ Moments rectify(const Moments& x) {
   return {mean, std::max(0.0, square - mean * mean)};
 }
 
-/// The side of a common block that is meant.
+/// The side of a common block: the parent's or the child's.
 struct BlockSide {
   std::int64_t CommonSegment::*first;
   std::int64_t CommonSegment::*extent;
@@ -52,7 +52,7 @@ constexpr BlockSide kParentSide{&CommonSegment::parent_first, &CommonSegment::pa
 constexpr BlockSide kChildSide{&CommonSegment::child_first, &CommonSegment::child_extent,
                                &CommonRange::child_extent, &CommonRange::child_first};
 
-/// The common part of these segments of a tensor's first axes, and all of its other axes.
+/// Returns the common part of these segments of a tensor's first axes, and all of its other axes.
 at::Tensor common_part(at::Tensor tensor, const std::vector<const CommonSegment*>& segments,
                        const BlockSide& side) {
   std::vector<std::int64_t> sizes;
@@ -100,7 +100,7 @@ void Execution::operator()(const TakeBlock& step) const {
   }
 }
 
-/// @param segments  of the first axes
+/// @param segments  segments of the first axes
 void Execution::take(const TakeBlock& step, std::vector<const CommonSegment*> segments) const {
   if (segments.size() == step.axes.size()) {
     const at::Tensor from = common_part(parent_.at(*step.from), segments, kParentSide);
@@ -119,7 +119,7 @@ void Execution::operator()(const PassOn& step) const {
   at::Tensor weight = child_.at(step.weight).narrow(0, 0, step.channels);
   weight.zero_();
   while (weight.dim() > 2) weight = weight.select(2, weight.size(2) / 2);
-  const std::int64_t group = weight.size(1);  // channels that an output reads; all, unless there are groups
+  const std::int64_t group = weight.size(1);  // channels that an output reads; all of them without groups
   weight.unflatten(0, {step.channels / group, group}).diagonal(0, 1, 2).fill_(1);
   if (step.bias) child_.at(*step.bias).narrow(0, 0, step.channels).zero_();
 }
@@ -148,7 +148,7 @@ void check_tensor(const NamedTensor& tensor, const space::TensorSpec& spec) {
   }
 }
 
-/// A view of a tensor; nobody writes to it where the values are constant.
+/// Returns a view of a tensor. Nobody writes to it if the values are constant.
 at::Tensor view_of(const NamedTensor& tensor) {
   return at::from_blob(const_cast<float*>(tensor.values.data()), tensor.dims, at::kFloat);
 }

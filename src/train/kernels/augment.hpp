@@ -6,20 +6,20 @@
 
 namespace skyline::train::kernels {
 
-/// Factors of colours are whole numbers of this many parts: the same bits on hosts and devices.
+/// Factors of colours are whole numbers of this many parts, which give the same bits on hosts and devices.
 inline constexpr std::int32_t kOneFactor = 4096;
 
-/// AugmentOptions and what they apply to.
+/// AugmentOptions, and the facts about the data set to which they apply.
 struct AugmentPlan {
   std::int32_t crop = 0;
   std::int32_t cutout = 0;
   bool flip = false;
   std::int32_t height = 0;
   std::int32_t width = 0;
-  std::int32_t brightness = 0;  // the largest change of a factor, in parts; 0: off
+  std::int32_t brightness = 0;  // largest change of a factor, in parts; 0 for off
   std::int32_t contrast = 0;
   std::int32_t saturation = 0;
-  std::int32_t mean_grey = 0;  // of the data set, as a pixel
+  std::int32_t mean_grey = 0;  // mean grey of the data set, as a pixel
   std::int32_t brightest = 255;
 
   SKYLINE_DEVICE_CODE bool changes_colours() const {
@@ -27,9 +27,9 @@ struct AugmentPlan {
   }
 };
 
-/// The changes of one image; by default none.
+/// The changes of one image; none by default.
 struct ImageDraw {
-  std::int32_t down = 0;  // the window's place in the image, from -crop to crop
+  std::int32_t down = 0;  // place of the window in the image, from -crop to crop
   std::int32_t right = 0;
   bool mirrored = false;
   std::int32_t hole_top = 0;  // top of the cutout; may lie outside
@@ -39,19 +39,20 @@ struct ImageDraw {
   std::int32_t saturation = kOneFactor;
 };
 
-/// @return  uniform, at most `most` from one
+/// Draws a factor, uniform, at most `most` from one.
 SKYLINE_DEVICE_CODE inline std::int32_t draw_factor(RandomEngine& random, std::int32_t most) {
   return kOneFactor - most +
          static_cast<std::int32_t>(random.below(2 * static_cast<std::uint64_t>(most) + 1));
 }
 
-/// Draws the same numbers for any options, so that one option does not change the effect of another.
+/// Draws the changes of an image. It draws the same numbers for all options, so that one option does not
+/// change the effect of another.
 SKYLINE_DEVICE_CODE inline ImageDraw draw_image(const AugmentPlan& plan, std::uint64_t seed) {
   RandomEngine random(seed);
   const std::uint64_t places = 2 * static_cast<std::uint64_t>(plan.crop) + 1;
   ImageDraw drawn;
   drawn.down = static_cast<std::int32_t>(random.below(places)) - plan.crop;
-  if (plan.height == 1) drawn.down = 0;  // a sequence moves along its length
+  if (plan.height == 1) drawn.down = 0;  // a sequence moves only along its length
   drawn.right = static_cast<std::int32_t>(random.below(places)) - plan.crop;
   drawn.mirrored = random.below(2) == 1 && plan.flip;
   const auto height = static_cast<std::uint64_t>(plan.height);
@@ -66,7 +67,7 @@ SKYLINE_DEVICE_CODE inline ImageDraw draw_image(const AugmentPlan& plan, std::ui
   return drawn;
 }
 
-/// The stored pixel of a plane that becomes the pixel at `row` and `column`. @return -1: none, it becomes 0
+/// Returns the stored pixel of a plane that becomes the pixel at `row` and `column`, or -1 if that becomes 0.
 SKYLINE_DEVICE_CODE inline std::int32_t source_pixel(const AugmentPlan& plan, const ImageDraw& draw,
                                                      std::int32_t row, std::int32_t column) {
   const bool in_hole = row >= draw.hole_top && row < draw.hole_top + plan.cutout &&
@@ -81,8 +82,8 @@ SKYLINE_DEVICE_CODE inline std::int32_t times(std::int32_t value, std::int32_t f
   return (value * factor + kOneFactor / 2) >> 12;
 }
 
-/// A channel of a pixel in other colours: brightness scales it, contrast its distance from the data set's
-/// grey, saturation that from the pixel's own grey (ITU-R BT.601).
+/// Returns a channel of a pixel in other colours: brightness scales it, contrast its distance from the data
+/// set's grey, saturation its distance from the pixel's own grey (ITU-R BT.601).
 SKYLINE_DEVICE_CODE inline std::int32_t coloured(const AugmentPlan& plan, const ImageDraw& draw,
                                                  std::int32_t value, std::int32_t red, std::int32_t green,
                                                  std::int32_t blue) {
@@ -94,7 +95,8 @@ SKYLINE_DEVICE_CODE inline std::int32_t coloured(const AugmentPlan& plan, const 
   return result < 0 ? 0 : (result > plan.brightest ? plan.brightest : result);
 }
 
-/// A pixel of a changed image. @param image  [channels, height, width], as stored
+/// Returns a pixel of a changed image.
+/// @param image  [channels, height, width], as stored
 SKYLINE_DEVICE_CODE inline std::int32_t changed_pixel(const AugmentPlan& plan, const ImageDraw& draw,
                                                       const std::uint8_t* image, std::int32_t channel,
                                                       std::int32_t row, std::int32_t column) {

@@ -81,7 +81,7 @@ SKYLINE_MULTI_TARGET void sum_chunks(const Values& input, const float* pivot, co
   });
 }
 
-/// What becomes of a value, by its channel.
+/// The change of a value, by its channel.
 struct Affine {
   const float* scale;
   const float* shift;

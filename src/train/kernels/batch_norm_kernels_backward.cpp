@@ -8,14 +8,14 @@
 namespace skyline::train::kernels {
 namespace {
 
-/// Rows with one layout of gradients: one row each, or one row for all.
+/// The gradients of some rows: one row for each, or one row for all.
 template <typename T>
 struct RowRange {
   const T* input;
   const T* gradient;
-  std::size_t gradient_stride;  // 0: the same row for all
+  std::size_t gradient_stride;  // 0 if all share one row
   std::size_t rows;
-  std::size_t start;  // number of the first element
+  std::size_t start;  // index of the first element
 
   static SKYLINE_INLINE RowRange of(const BatchNormBackward& problem, const RowChunks& chunks,
                                     std::size_t chunk) {
@@ -97,7 +97,8 @@ struct ApplyBody {
 
   template <typename V, std::size_t kBlocks>
   SKYLINE_INLINE void run(std::size_t channel) const {
-    if constexpr (kBlocks > 2) {  // six constants per block: more blocks would not stay in registers
+    if constexpr (kBlocks > 2) {  // more blocks, with six constants each, would not stay in
+                                  // registers
       run<V, 2>(channel);
       run<V, 2>(channel + 2 * lanes_of<V>());
     } else {

@@ -12,7 +12,7 @@
 namespace skyline::train::kernels {
 namespace {
 
-/// Elements for which waking a thread up pays; ATen's own loops use the same number.
+/// With fewer elements waking a thread costs more than it gains; ATen's own loops use the same number.
 constexpr std::size_t kLeastElements = 32768;
 
 std::size_t least_turns(std::size_t size) {
@@ -32,8 +32,8 @@ std::size_t threads_for(std::size_t count, std::size_t size) {
   return std::min(static_cast<std::size_t>(at::get_num_threads()), (count + least - 1) / least);
 }
 
-/// LibTorch's threads are those of a loop over a tensor's elements: at::parallel_for would be compiled into
-/// this library, with a second pool of threads.
+/// Runs the loop on LibTorch's threads by using a loop over a tensor's elements. at::parallel_for would be
+/// compiled into this library, with a second pool of threads.
 void in_parallel(std::size_t count, std::size_t size,
                  const std::function<void(std::size_t, std::size_t)>& work) {
   if (threads_for(count, size) == 1) {

@@ -6,25 +6,25 @@
 
 namespace skyline::train::kernels {
 
-/// How many of LibTorch's threads a loop uses: 1 where so little work per thread would not pay.
-/// @param count  turns of the loop
-/// @param size   elements that a turn computes
+/// Returns how many of LibTorch's threads a loop uses: 1 if there is too little work per thread.
+/// @param count  iterations of the loop
+/// @param size   elements that an iteration computes
 std::size_t threads_for(std::size_t count, std::size_t size);
 
-/// Calls work(first, last) for parts of [0, count), by threads_for(count, size) threads. Where the parts
-/// begin depends on the number of threads: the result of a turn must not depend on the part that it is in.
+/// Calls work(first, last) for parts of [0, count), on threads_for(count, size) threads. The parts depend on
+/// the number of threads, so the result of an iteration must not depend on its part.
 void in_parallel(std::size_t count, std::size_t size,
                  const std::function<void(std::size_t first, std::size_t last)>& work);
 
-/// Rows in chunks whose pieces stay in the first-level cache and whose float sums stay accurate. No chunk
-/// crosses the border of a group of rows.
+/// Rows in chunks that stay in the first-level cache and whose float sums stay accurate. No chunk crosses the
+/// border between two groups of rows.
 struct RowChunks {
   std::size_t rows;
   std::size_t channels;
-  std::size_t group;  // divides the rows
-  std::size_t step;   // rows of a chunk, but for the last one of a group
+  std::size_t group;  // a divisor of the number of rows
+  std::size_t step;   // rows of a chunk, except for the last one of a group
 
-  /// @param values  of a chunk, at most, where it has 16 to 256 rows
+  /// @param values  most values of a chunk, which has 16 to 256 rows
   static RowChunks of(std::size_t rows, std::size_t channels, std::size_t group, std::size_t values) {
     return {rows, channels, group,
             std::clamp<std::size_t>(values / std::max<std::size_t>(channels, 1), 16, 256)};
@@ -38,7 +38,7 @@ struct RowChunks {
   std::size_t elements() const { return step * channels; }
 };
 
-/// Adds sums over chunks to totals, in the order of the chunks, whoever computes them.
+/// Adds sums over chunks to totals, in the order of the chunks, whichever thread computes them.
 /// @param totals      [width]
 /// @param sum_chunks  sum_chunks(first, last, sums) writes `width` sums for each of these chunks
 void add_chunks(const RowChunks& chunks, std::size_t width, double* totals,

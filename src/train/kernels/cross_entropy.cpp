@@ -7,7 +7,8 @@
 namespace skyline::train::kernels {
 namespace {
 
-/// @param wanted  out: [classes]. @return  its sum
+/// Writes the wanted probabilities and returns their sum.
+/// @param wanted  out: [classes]
 double fill_target(const Targets& targets, const TargetRule& rule, std::size_t sample,
                    std::vector<double>& wanted) {
   std::ranges::fill(wanted, rule.smoothing / static_cast<double>(wanted.size()));

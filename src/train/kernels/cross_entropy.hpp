@@ -5,23 +5,24 @@
 
 namespace skyline::train::kernels {
 
-/// The labels of samples; where images were mixed, two for each.
+/// The labels of samples, two per sample if images were mixed.
 struct Targets {
   const std::int64_t* labels;
-  const std::int64_t* others = nullptr;  // nullptr: nothing was mixed
-  const float* shares = nullptr;         // of the label; the other one has the rest
+  const std::int64_t* others = nullptr;  // nullptr if nothing was mixed
+  const float* shares = nullptr;         // share of the label; the other one has the rest
 };
 
-/// The class probabilities that a sample should have: those of its labels, smoothed, then weighted.
+/// The class probabilities that a sample should have: its labels', smoothed, then weighted.
 struct TargetRule {
-  double smoothing = 0;            // share that all classes get alike
-  const float* weights = nullptr;  // [classes]; nullptr: all 1
+  double smoothing = 0;            // share that is spread evenly over all classes
+  const float* weights = nullptr;  // [classes]; nullptr if all are 1
 };
 
-/// Sums the losses of samples: the cross-entropy of softmax(logits) and target of each.
+/// Returns the sum of the losses of samples: the cross-entropy of softmax(logits) and target of each.
 /// @param logits    [samples, classes]
-/// @param gradient  [samples, classes], set to the gradient of the batch's mean loss; nullptr: not wanted
-/// @param batch     samples of the batch that these are a part of
+/// @param gradient  out: [samples, classes], the gradient of the batch's mean loss; nullptr if it is not
+///                  needed
+/// @param batch     number of samples of the batch to which these belong
 double cross_entropy(const float* logits, const Targets& targets, const TargetRule& rule, std::size_t samples,
                      std::size_t classes, float* gradient, std::size_t batch);
 

@@ -9,8 +9,8 @@ namespace {
 constexpr std::size_t kPairs = 16;
 constexpr std::size_t kBlock = 2 * kPairs;
 
-/// A block of elements, the first of which shares its random number with the second.
-/// @param position  of the first element in the batch's activation
+/// Handles a block of elements, whose first one shares its random number with the second.
+/// @param position  place of the first element in the batch's activation
 template <typename T>
 SKYLINE_INLINE void drop_block(const DropoutMask& mask, std::size_t position, const T* source, T* target) {
   float values[kBlock];  // a copy, so that the compiler need not assume that source and target overlap

@@ -9,33 +9,33 @@
 
 namespace skyline::train::kernels {
 
-/// What a batch is made from, and the batch. A kernel makes every element of a batch by a thread of its own;
-/// the functions below are all that a thread does.
+/// The inputs and outputs of making a batch. A kernel makes every element with its own thread, which only
+/// calls the functions below.
 struct GatherPlan {
-  const std::uint8_t* pixels = nullptr;    // [samples, channels, height, width], or ...
-  const float* numbers = nullptr;          // ... the same
-  const std::int32_t* labels = nullptr;    // [samples], or ...
-  const float* label_rows = nullptr;       // ... [samples, outputs]
+  const std::uint8_t* pixels = nullptr;    // stored pixels, [samples, channels, height, width], or ...
+  const float* numbers = nullptr;          // ... stored numbers of the same shape
+  const std::int32_t* labels = nullptr;    // classes, [samples], or ...
+  const float* label_rows = nullptr;       // ... labels or numbers, [samples, outputs]
   const std::int64_t* order = nullptr;     // [samples of the epoch]
   const std::int64_t* position = nullptr;  // []: the batch is order[position, position + rows)
-  const float* scaling = nullptr;          // [channels, 256], or of numbers [channels, 2]: mean, factor
-  const std::int64_t* seed = nullptr;      // []: first_image_seed(); nullptr: images stay unchanged
+  const float* scaling = nullptr;      // [channels, 256] for pixels, [channels, 2] for numbers: mean, factor
+  const std::int64_t* seed = nullptr;  // []: first_image_seed(); nullptr if images stay unchanged
   AugmentPlan augment;
-  MixPlan mix;  // off where images stay unchanged
+  MixPlan mix;  // off if images stay unchanged
   std::int32_t channels = 0;
-  std::int32_t outputs = 0;  // of rows of targets
+  std::int32_t outputs = 0;  // number of outputs in a row of targets
   std::int64_t rows = 0;
   float* images = nullptr;          // [rows, height, width, channels]
-  std::int64_t* targets = nullptr;  // [rows], or ...
-  float* target_rows = nullptr;     // ... [rows, outputs]
-  std::int64_t* others = nullptr;   // [rows], labels of the other images; nullptr: no classes are mixed
-  float* shares = nullptr;          // [rows], of the targets; nullptr: no classes are mixed
+  std::int64_t* targets = nullptr;  // classes, [rows], or ...
+  float* target_rows = nullptr;     // ... labels or numbers, [rows, outputs]
+  std::int64_t* others = nullptr;   // [rows], classes of the other images; nullptr if no classes are mixed
+  float* shares = nullptr;          // [rows], shares of `targets`; nullptr if no classes are mixed
 };
 
 /// A stored image with its changes.
 struct GatheredImage {
   const std::uint8_t* stored = nullptr;
-  const float* numbers = nullptr;  // in place of `stored`
+  const float* numbers = nullptr;  // used instead of `stored` for numbers
   std::int64_t sample = 0;
   ImageDraw draw;
 };
@@ -44,14 +44,14 @@ struct GatheredImage {
 struct GatheredRow {
   GatheredImage image;
   MixDraw mix;
-  GatheredImage other;  // if mix says that there is one
+  GatheredImage other;  // set if mix says that there is another image
 };
 
 SKYLINE_DEVICE_CODE inline std::int32_t elements_of_image(const GatherPlan& plan) {
   return plan.channels * plan.augment.height * plan.augment.width;
 }
 
-/// @param place  in the epoch's order
+/// @param place  place in the epoch's order
 SKYLINE_DEVICE_CODE inline GatheredImage find_image(const GatherPlan& plan, std::int64_t place) {
   const std::int64_t sample = plan.order[place];
   GatheredImage image;
@@ -105,7 +105,7 @@ SKYLINE_DEVICE_CODE inline float gathered_value(const GatherPlan& plan, const Ga
   return mix.share * value + (1.0F - mix.share) * scaled_value(plan, found.other, channel, row, column);
 }
 
-/// @param element  of [height, width, channels]
+/// @param element  index into [height, width, channels]
 SKYLINE_DEVICE_CODE inline float gathered_value(const GatherPlan& plan, const GatheredRow& found,
                                                 std::int32_t element) {
   const std::int32_t place = element / plan.channels;
@@ -113,7 +113,7 @@ SKYLINE_DEVICE_CODE inline float gathered_value(const GatherPlan& plan, const Ga
                         place % plan.augment.width);
 }
 
-/// What a row's loss is by.
+/// Writes the targets against which the row's loss is computed.
 SKYLINE_DEVICE_CODE inline void write_targets(const GatherPlan& plan, const GatheredRow& found,
                                               std::int64_t row) {
   const bool mixed = found.mix.other >= 0;

@@ -10,7 +10,7 @@
 #include <type_traits>
 
 /// Fixed-width vectors of floats for kernels. The compiler maps them to the registers of each target, so the
-/// order of every sum is the same on every machine. Include in files compiled with -Wno-psabi only.
+/// order of every sum is the same on every machine. Include this only in files compiled with -Wno-psabi.
 namespace skyline::train::kernels {
 
 // NOLINTBEGIN: compiler vectors
@@ -30,7 +30,7 @@ typedef std::uint16_t Halves8 __attribute__((vector_size(16)));
 #define SKYLINE_MULTI_TARGET
 #endif
 #define SKYLINE_INLINE inline __attribute__((always_inline))
-#define SKYLINE_INLINED __attribute__((always_inline))  // behind a lambda's parameters
+#define SKYLINE_INLINED __attribute__((always_inline))  // written after a lambda's parameters
 
 template <typename V>
 constexpr std::size_t lanes_of() {
@@ -51,9 +51,8 @@ struct BitsOf<Lanes8> {
   using Half = Halves8;
 };
 
-/// bfloat16 numbers on a processor with AVX-512BW, where one shuffle of 16 makes them floats and another
-/// takes them out again. Conversions, as elsewhere, are four instructions; without AVX-512BW a shuffle is
-/// dozens.
+/// bfloat16 numbers on a processor with AVX-512BW, where one shuffle turns 16 of them into floats, and
+/// another one back. The usual conversions take four instructions; without AVX-512BW a shuffle takes dozens.
 struct ShuffledBFloat16 : BFloat16 {};
 
 template <typename V, typename Number>
@@ -112,7 +111,7 @@ requires std::derived_from<Number, BFloat16> SKYLINE_INLINE void store(Number* t
   }
 }
 
-/// Whether shuffles are faster than conversions here.
+/// Returns whether shuffles are faster than conversions on this processor.
 inline bool shuffles() {
 #if defined(__x86_64__) && !defined(__clang__)
   return __builtin_cpu_supports("x86-64-v4") != 0;
@@ -133,7 +132,7 @@ SKYLINE_INLINE void with_type_of(const Values& values, const Visit& visit) {
   }
 }
 
-/// Calls visit with that and whether a ReLU follows, as a type.
+/// Calls visit with such a value and, as a type, whether a ReLU follows.
 template <typename Visit>
 SKYLINE_INLINE void with_type_of(const Values& values, bool relu, const Visit& visit) {
   with_type_of(values, [&](auto type) SKYLINE_INLINED {
@@ -158,7 +157,7 @@ SKYLINE_INLINE V where_positive(V gate, V value) {
   return gate > zero ? value : zero;
 }
 
-/// Number of independent sums per piece: four in all hide the latency of additions.
+/// Number of independent sums per piece. Four in all hide the latency of additions.
 template <std::size_t kBlocks>
 constexpr std::size_t chains_for() {
   return kBlocks >= 4 ? 1 : 4 / kBlocks;

@@ -6,27 +6,29 @@
 
 namespace skyline::train::kernels {
 
-/// A table has the quantiles of a distribution, so that host and device draw the same from it.
+/// A table has this many quantiles of a distribution, so that host and device draw the same from it.
 inline constexpr std::int32_t kQuantiles = 256;
 
-/// How an image becomes one with another image of the epoch, wherever in its order.
+/// How an image is mixed with another image of the epoch, which may be anywhere in its order.
 struct MixPlan {
-  const float* mixup = nullptr;   // [kQuantiles], shares that the image keeps; nullptr: off
-  const float* cutmix = nullptr;  // [kQuantiles], sides of the other's box, as shares of the image's
-  std::int64_t samples = 0;       // of the epoch
+  const float* mixup = nullptr;   // [kQuantiles], shares that the image keeps; nullptr for off
+  const float* cutmix = nullptr;  // [kQuantiles], sides of the other image's box, as shares of the image's;
+                                  // nullptr for off
+  std::int64_t samples = 0;       // number of samples in the epoch
 };
 
 struct MixDraw {
-  std::int64_t other = -1;  // its place in the epoch's order; -1: none
-  float share = 1;          // of the image itself, also in the loss
-  bool blends = false;      // every pixel; else the other's are those of the box
+  std::int64_t other = -1;  // place of the other image in the epoch's order; -1 for none
+  float share = 1;          // share of the image itself, also in the loss
+  bool blends = false;      // true: every pixel is blended; false: the other image fills the box
   std::int32_t top = 0;
   std::int32_t bottom = 0;
   std::int32_t left = 0;
   std::int32_t right = 0;
 };
 
-/// A part of [0, size) around a drawn centre. @param side  its length where nothing is cut off
+/// Draws a part of [0, size) around a random centre.
+/// @param side  its length before it is cut at the ends
 SKYLINE_DEVICE_CODE inline void draw_interval(RandomEngine& random, std::int32_t size, std::int32_t side,
                                               std::int32_t& begin, std::int32_t& end) {
   const auto centre = static_cast<std::int32_t>(random.below(static_cast<std::uint64_t>(size)));
@@ -34,7 +36,8 @@ SKYLINE_DEVICE_CODE inline void draw_interval(RandomEngine& random, std::int32_t
   end = centre + side / 2 > size ? size : centre + side / 2;
 }
 
-/// @param seed  of the image; other numbers than those of draw_image
+/// Draws how an image is mixed.
+/// @param seed  seed of the image; the numbers differ from those of draw_image
 /// @see Zhang et al., ICLR 2018 (mixup); Yun et al., ICCV 2019 (CutMix)
 SKYLINE_DEVICE_CODE inline MixDraw draw_mix(const MixPlan& plan, std::int32_t height, std::int32_t width,
                                             std::uint64_t seed) {
@@ -54,7 +57,7 @@ SKYLINE_DEVICE_CODE inline MixDraw draw_mix(const MixPlan& plan, std::int32_t he
   const auto rows = static_cast<std::int32_t>(static_cast<float>(height) * side);
   auto columns = static_cast<std::int32_t>(static_cast<float>(width) * side);
   draw_interval(random, height, rows, drawn.top, drawn.bottom);
-  if (height == 1) {  // a sequence, of which a part of its length is cut out
+  if (height == 1) {  // from a sequence a part of its length is cut
     drawn.bottom = 1;
     columns = static_cast<std::int32_t>(static_cast<float>(width) * side * side);
   }

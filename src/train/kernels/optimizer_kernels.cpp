@@ -9,7 +9,7 @@
 namespace skyline::train::kernels {
 namespace {
 
-/// Calls update(first, count) for parts of a parameter, by several threads where it is large.
+/// Calls update(first, count) for parts of a parameter, on several threads if it is large.
 template <typename Update>
 void for_parts(std::size_t elements, const Update& update) {
   constexpr std::size_t kPart = 4096;

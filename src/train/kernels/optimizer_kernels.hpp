@@ -2,16 +2,16 @@
 
 #include <cstddef>
 
-/// One pass over a parameter, its gradient and its optimizer state. Any number of floats; the same bits on
-/// every machine and for any number of threads.
+/// One pass over a parameter, its gradient and its optimizer state, for any number of floats. The bits are
+/// the same on every machine and for any number of threads.
 namespace skyline::train::kernels {
 
 struct AdamStep {
   float beta1;
   float beta2;
   float epsilon;
-  float weight_decay;             // added to the gradient, times the value
-  float kept;                     // share of the value before the update: 1 - decoupled decay
+  float weight_decay;             // this times the value is added to the gradient
+  float kept;                     // factor of the value before the update: 1 - decoupled decay
   float step_size;                // learning_rate / (1 - beta1^t)
   float inverse_root_correction;  // 1 / sqrt(1 - beta2^t)
 };

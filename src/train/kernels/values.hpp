@@ -18,8 +18,8 @@ struct BFloat16 {
   std::uint16_t bits;
 };
 
-/// The bits of floats, one or a vector of them, rounded to the nearest bfloat16 (to even in the middle), in
-/// the lower halves. A NaN stays one.
+/// Rounds floats, one or a vector of them, to the nearest bfloat16 (to even in the middle). The bits are
+/// returned in the lower halves. A NaN stays a NaN.
 template <typename Bits>
 SKYLINE_DEVICE_CODE inline __attribute__((always_inline)) Bits rounded_to_bfloat16(Bits bits) {
   const Bits nearest = (bits + 0x7fffU + ((bits >> 16) & 1U)) >> 16;

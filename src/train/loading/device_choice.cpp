@@ -28,7 +28,7 @@ machine::DeviceView view_of(const AcceleratorDevice& device, const fs::path& roo
           .exclusive = device.exclusive};
 }
 
-/// What NCCL is told on this node, and what it was told before.
+/// Says which settings NCCL gets on this node, and which it already had.
 std::string nccl_text(const std::vector<machine::NcclSetting>& settings,
                       const machine::NcclSurroundings& found) {
   std::string text = machine::to_text(settings);
@@ -50,7 +50,7 @@ void for_each_field(RankOffer& offer, Visitor& visit) {
   visit(offer.view, offer.unusable, offer.begun);
 }
 
-/// Collective: prepares this process' environment for NCCL; rank 0 logs what each node's ranks are told.
+/// Prepares this process' environment for NCCL; rank 0 logs the settings of each node's ranks. Collective.
 void prepare_nccl(evaluate::Ranks& ranks, const std::string& host, const std::string& gpu,
                   const fs::path& root) {
   machine::NcclSurroundings found = machine::read_nccl_surroundings(root);
@@ -134,7 +134,7 @@ DeviceUse choose_device(evaluate::Ranks& ranks, const trial::Place& place, const
   if (!use.on_gpus) return use;
   const machine::RankBinding& binding = plan.bindings.at(static_cast<std::size_t>(ranks.rank()));
   use.processors = binding.processors;
-  bind_this_thread(binding.processors);  // and with it the threads that libraries start
+  bind_this_thread(binding.processors);  // this binds the threads that libraries start, too
   std::string gpu;
   if (binding.device >= 0) {
     gpu = mine.view.devices[static_cast<std::size_t>(binding.device)].name;

@@ -16,36 +16,37 @@
 
 namespace skyline::train {
 
-/// load_accelerator, but for tests.
+/// Loads the accelerator: load_accelerator, except in tests.
 using AcceleratorLoader = std::function<std::shared_ptr<Accelerator>(std::string& reason)>;
 
-/// Which device a job asks for.
+/// The device that a job asks for.
 struct DeviceWish {
   DeviceChoice choice = DeviceChoice::kAuto;
-  bool groups = false;  // ranks train trials together
-  bool trains = true;   // this rank
-  /// Rank 0: "cpu" or "gpu", that the run began on; empty: not known, or it begins now.
+  bool groups = false;  // whether ranks train trials together
+  bool trains = true;   // whether this rank trains
+  /// On rank 0: "cpu" or "gpu", on which the run began; empty if it is unknown, or the run begins now.
   std::string_view begun = {};
 };
 
-/// What this rank and its node have, without starting anything.
-/// @param accelerator  nullptr: no device can be used, for this `reason`
-/// @param root         of the file system that tells the topology; "/" but for tests
+/// Returns the devices of this rank and the facts about its node, without starting anything.
+/// @param accelerator  nullptr if no device can be used, for this `reason`
+/// @param root         root of the file system with the topology; tests use another one than "/"
 machine::RankView look_at_devices(const comm::NodePlace& place, const Accelerator* accelerator,
                                   std::string reason, const std::filesystem::path& root);
 
-/// What NCCL would be told on this node, and what it was told before. @param gpu  name of this rank's
+/// Says which settings NCCL would get on this node, and which it already has.
+/// @param gpu  name of this rank's GPU
 std::string describe_nccl(const std::string& gpu, const std::filesystem::path& root);
 
 /// Collective: decides what all ranks train on, binds this thread to processors near its device and prepares
 /// NCCL. Rank 0 logs what was found. Call it before slots start: it changes environment variables.
 /// @param place  of this rank
-/// @param root  of the file system that tells the topology; "/" but for tests
-/// @throws UserError on all ranks if the job cannot start with what they have
+/// @param root  root of the file system with the topology; tests use another one than "/"
+/// @throws UserError on all ranks if the job cannot start with these devices
 DeviceUse choose_device(evaluate::Ranks& ranks, const trial::Place& place, const DeviceWish& wish,
                         const AcceleratorLoader& load, const std::filesystem::path& root = "/");
 
-/// What this machine would train on, without starting anything: lines for a person.
+/// Says in lines for a person on what this machine would train, without starting anything.
 std::vector<std::string> describe_device(const DeviceWish& wish, const AcceleratorLoader& load,
                                          const std::filesystem::path& root = "/");
 

@@ -33,8 +33,8 @@ std::vector<Node> nodes_of(const std::vector<RankView>& ranks, const std::vector
   return nodes;
 }
 
-/// Ranks that train and have (or have not) a device, as "node01", or "rank 3 of node01" where the ranks of
-/// the node differ; each with its reason.
+/// Returns the ranks that train and have (or have not) a device, each with its reason, as "node01", or as
+/// "rank 3 of node01" if the ranks of the node differ.
 std::vector<HostText> trainers(const std::vector<RankView>& ranks, bool with_device) {
   const auto has_device = [](const RankView& rank) { return !rank.devices.empty(); };
   std::vector<HostText> found;
@@ -49,7 +49,7 @@ std::vector<HostText> trainers(const std::vector<RankView>& ranks, bool with_dev
   return found;
 }
 
-/// "node01: no driver; node02: compute mode prohibited"
+/// Returns e.g. "node01: no driver; node02: compute mode prohibited".
 std::string with_reasons(const std::vector<HostText>& ranks) {
   return joined(machine::lines_by_host(ranks), "; ");
 }
@@ -77,7 +77,7 @@ std::string find_problem(DeviceChoice choice, std::string_view begun, const std:
          names(with) + "; without: " + with_reasons(without);
 }
 
-/// Once, if the reason is the same everywhere.
+/// Says why ranks train on the CPU; once, if the reason is the same everywhere.
 void say_why_on_cpu(const std::vector<HostText>& without, std::vector<std::string>& lines) {
   std::set<std::string> reasons;
   for (const HostText& rank : without) reasons.insert(rank.text);
@@ -89,7 +89,7 @@ void say_why_on_cpu(const std::vector<HostText>& without, std::vector<std::strin
   }
 }
 
-/// Kernels are chosen by the kind of device, and kinds add up in different orders.
+/// Warns about GPUs of several kinds: kernels are chosen by the kind, and kinds add in different orders.
 void warn_of_kinds(const std::vector<RankView>& ranks, std::vector<std::string>& warnings) {
   std::vector<HostText> kinds;
   for (const RankView& rank : ranks) {
@@ -101,7 +101,7 @@ void warn_of_kinds(const std::vector<RankView>& ranks, std::vector<std::string>&
                      joined(lines, "; ") + ")");
 }
 
-/// Two ranks that were given one device, where only one process can use it or where they train together.
+/// Finds two ranks that got one device, although only one process can use it, or they train together.
 std::string find_shared(const std::vector<Node>& nodes, bool groups) {
   for (const Node& node : nodes) {
     std::set<std::string> taken;
@@ -122,7 +122,7 @@ std::string find_shared(const std::vector<Node>& nodes, bool groups) {
   return {};
 }
 
-/// As if the ranks had no devices, for a run that began without.
+/// Returns the ranks with their devices removed, because the run began on CPUs.
 std::vector<RankView> without_devices(std::vector<RankView> ranks) {
   for (RankView& rank : ranks) {
     if (rank.devices.empty()) continue;

@@ -6,7 +6,7 @@
 namespace skyline::train {
 namespace {
 
-// Needed by LibTorch 2.11.0 for CUDA 13.0.
+// LibTorch 2.11.0 for CUDA 13.0 needs this version.
 constexpr int kCudaVersion = 13000;
 constexpr const char* kCudaVersionText = "13.0";
 constexpr const char* kDriverBranch = "580";
@@ -42,7 +42,7 @@ std::string gpus_text(std::size_t devices) {
   return devices == 1 ? "the GPU" : "all " + std::to_string(devices) + " GPUs";
 }
 
-/// Why a working driver offers no GPU: hidden by the environment, by MIG, or none there.
+/// Says why a working driver offers no GPU: hidden by the environment, by MIG, or there is none.
 std::string absence(const DriverReport& report) {
   const bool known = report.node_devices.has_value();
   if (known && report.node_devices->empty()) return "the NVIDIA driver finds no GPU on this node";
@@ -98,7 +98,7 @@ std::string device_problem(const DriverDevice& device, std::size_t index) {
 
 std::string driver_problem(const DriverReport& report) {
   if (!report.loaded) return load_problem(report);
-  // Checked before the status: an old driver may also fail to start.
+  // The version is checked before the status, because an old driver may also fail to start.
   if (report.cuda_version != 0 && report.cuda_version < kCudaVersion) return version_problem(report);
   if (report.status != 0) return status_problem(report);
   if (report.devices.empty()) return absence(report);
@@ -110,12 +110,13 @@ std::string driver_problem(const DriverReport& report) {
 
 bool has_unusable_gpu(const DriverReport& report) {
   if (driver_problem(report).empty() || report.visible_devices == "") return false;
-  if (!report.kernel_module && report.devices.empty() && report.cuda_version == 0) return false;  // no driver
+  // there is no driver
+  if (!report.kernel_module && report.devices.empty() && report.cuda_version == 0) return false;
   const bool old = report.cuda_version != 0 && report.cuda_version < kCudaVersion;
   if (!report.loaded || old || !report.devices.empty()) return true;
   if (report.status != 0 && report.status != kNoDevice)
     return report.status != kStubLibrary || report.kernel_module;
-  // The driver works and offers no GPU: none is there or it is hidden, unless all are in MIG mode.
+  // The driver works and offers no GPU: there is none or it is hidden, unless all are in MIG mode.
   return report.node_devices && !report.node_devices->empty() && !report.visible_devices &&
          std::ranges::all_of(*report.node_devices, &NodeDevice::mig);
 }

@@ -9,7 +9,7 @@ namespace skyline::train {
 /// A GPU that this process may use.
 struct DriverDevice {
   std::string name;
-  int capability = 0;       // 10 * major + minor: 90 for 9.0
+  int capability = 0;       // 10 * major + minor, e.g. 90 for 9.0
   bool prohibited = false;  // compute mode Prohibited
 };
 
@@ -21,16 +21,16 @@ struct NodeDevice {
 
 /// Answers of the NVIDIA driver about this node, without any CUDA library.
 struct DriverReport {
-  bool kernel_module = false;  // /proc/driver/nvidia/version is there
-  bool loaded = false;         // libcuda.so.1
-  std::string load_error;      // message of the dynamic loader, if not loaded
+  bool kernel_module = false;  // whether /proc/driver/nvidia/version exists
+  bool loaded = false;         // whether libcuda.so.1 is loaded
+  std::string load_error;      // message of the dynamic loader, if it is not loaded
   int cuda_version = 0;        // 13000 for 13.0
   int status = 0;              // CUresult of the first call that failed
   std::string status_text;
   std::vector<DriverDevice> devices;
-  std::optional<std::string> visible_devices;           // CUDA_VISIBLE_DEVICES
-  std::string driver_version;                           // "580.65.06"; empty: unknown
-  std::optional<std::vector<NodeDevice>> node_devices;  // by NVML; nothing: unknown
+  std::optional<std::string> visible_devices;           // value of CUDA_VISIBLE_DEVICES
+  std::string driver_version;                           // e.g. "580.65.06"; empty if unknown
+  std::optional<std::vector<NodeDevice>> node_devices;  // from NVML; no value if unknown
 };
 
 struct DriverSources {
@@ -42,12 +42,12 @@ struct DriverSources {
 /// Loads the driver's libraries and queries them; creates nothing on a device.
 DriverReport read_driver(const DriverSources& sources = {});
 
-/// Why the node's GPUs cannot be used, in one line with what to do; empty if they can. Pure.
+/// Says in one line why the node's GPUs cannot be used, and what to do; empty if they can be used. Pure.
 std::string driver_problem(const DriverReport& report);
 
-/// Whether the node has a GPU that was meant to be used and cannot be: its driver is old, broken or half
-/// installed, or the GPU in a mode that keeps everybody out. Not one that is hidden from the process, by
-/// CUDA_VISIBLE_DEVICES or by the limits of its container or job. Pure.
+/// Returns whether the node has a GPU that was meant to be used and cannot be: its driver is old, broken or
+/// half installed, or the GPU is in a mode that excludes all processes. A GPU that is hidden from the
+/// process, by CUDA_VISIBLE_DEVICES or by the limits of its container or job, does not count. Pure.
 bool has_unusable_gpu(const DriverReport& report);
 
 }  // namespace skyline::train

@@ -8,7 +8,7 @@
 namespace skyline::train {
 namespace {
 
-// The driver's functions as cuda.h and nvml.h declare them: handles are int and void*, results are int.
+// The driver's functions as declared in cuda.h and nvml.h. Handles are int and void*, results are int.
 using CuInit = int (*)(unsigned);
 using CuGetNumber = int (*)(int*);
 using CuDeviceGet = int (*)(int*, int);
@@ -28,14 +28,14 @@ using NvmlGetMigMode = int (*)(void*, unsigned*, unsigned*);
 using NvmlGetVersion = int (*)(char*, unsigned);
 constexpr std::size_t kTextBytes = 96;  // NVML_DEVICE_NAME_V2_BUFFER_SIZE
 
-/// Calls a function of a driver's library; -1 if the library has none of that name.
+/// Calls a function of a driver's library. Returns -1 if the library has none of that name.
 template <typename Function, typename... Arguments>
 int call(const SharedLibrary& library, const char* name, Arguments... arguments) {
   const auto function = library.function<Function>(name);
   return function == nullptr ? -1 : function(arguments...);
 }
 
-/// Whether the call succeeded; records the first failure.
+/// Returns whether the call succeeded, and records the first failure.
 bool succeeds(const SharedLibrary& library, const char* name, int status, DriverReport& report) {
   if (status == 0) return true;
   report.status = status;
@@ -123,7 +123,7 @@ DriverReport read_driver(const DriverSources& sources) {
   report.loaded = true;
   read_cuda(cuda, report);
   cuda.keep();  // the driver has started threads
-  // NVML is asked only for the reason: it takes a moment, and not every container has it.
+  // NVML is only needed for the reason: it takes a moment, and some containers do not have it.
   if (!driver_problem(report).empty()) {
     if (SharedLibrary nvml(sources.nvml_library); nvml) read_nvml(nvml, report);
   }

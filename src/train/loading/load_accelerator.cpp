@@ -27,8 +27,8 @@ constexpr AcceleratorHost kHost = {[](int level, const char* text, std::size_t s
   log::write(static_cast<log::Level>(level), {text, size});
 }};
 
-/// Folders where the loader looks for the program's libraries: LD_LIBRARY_PATH, then those that it was linked
-/// with. So programs built on an installed Skyline find its module.
+/// Returns the folders in which the loader looks for the program's libraries: LD_LIBRARY_PATH, then the
+/// folders with which it was linked. So a program built on an installed Skyline finds its module.
 std::vector<std::filesystem::path> loader_folders() {
   Dl_serinfo count{};
   void* const program = dlopen(nullptr, RTLD_LAZY);
@@ -71,7 +71,7 @@ std::shared_ptr<Accelerator> open_accelerator_library(const std::string& file, s
     return nullptr;
   }
   const auto entry = library.function<AcceleratorLibraryEntry>(kAcceleratorLibraryEntry);
-  library.keep();  // also a wrong one: it may have loaded LibTorch's CUDA part, whose registration stays
+  library.keep();  // keeps a wrong one too: it may have loaded LibTorch's CUDA part, whose registration stays
   if (entry == nullptr) {
     reason = file + " is not Skyline's cuda module";
     return nullptr;
@@ -88,14 +88,15 @@ std::string accelerator_versions() {
   std::string reason;
   const std::string file = find_accelerator_library(reason);
   require(!file.empty(), "no accelerator was loaded");
-  const SharedLibrary library(file);  // the loaded library once more
+  const SharedLibrary library(file);  // opens the loaded library once more
   const auto entry = library.function<AcceleratorLibraryEntry>(kAcceleratorLibraryEntry);
   require(entry != nullptr, "the cuda module is another one now");
   return entry()->versions();
 }
 
 std::shared_ptr<Accelerator> load_accelerator(std::string& reason) {
-  // Hardware queues, so that slots do not wait for one another: 8 unless it is set before the driver starts.
+  // Sets the number of hardware queues, so that slots do not wait for one another. Without it the driver
+  // starts with 8.
   ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   const DriverReport report = read_driver();
   reason = driver_problem(report);
@@ -108,8 +109,8 @@ std::shared_ptr<Accelerator> load_accelerator(std::string& reason) {
   return accelerator;
 }
 
-/// The library's own: the version of the headers is that of the build. Not by at::show_config(), which looks
-/// for the CUDA part: where the module is not loaded yet, LibTorch then has none for the life of the process.
+/// Returns LibTorch's own version, since that of the headers is only the build's. at::show_config() is not
+/// used, because it looks for the CUDA part: if the module is not loaded yet, LibTorch then never finds it.
 std::string torch_version() {
   const std::map<std::string, std::string>& options = caffe2::GetBuildOptions();
   const auto version = options.find("TORCH_VERSION");

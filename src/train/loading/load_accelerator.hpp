@@ -15,18 +15,20 @@ namespace skyline::train {
 std::shared_ptr<Accelerator> load_accelerator(std::string& reason);
 
 /// Finds the file of the `cuda` library: SKYLINE_CUDA_LIBRARY, or libskyline_cuda.so beside the program, in
-/// its ../lib or where the loader looks for the program's libraries; empty if there is none, with `reason`.
+/// its ../lib or where the loader looks for the program's libraries. Returns an empty path if there is none,
+/// with `reason`.
 std::string find_accelerator_library(std::string& reason);
 
-/// Opens the devices through the library in `file`; nullptr and `reason` if that fails.
+/// Opens the devices through the library in `file`. Returns nullptr and sets `reason` if that fails.
 std::shared_ptr<Accelerator> open_accelerator_library(const std::string& file, std::string& reason);
 
-/// Versions of the libraries behind the accelerator of load_accelerator(): "CUDA 13.0, NCCL 2.28.9".
+/// Returns the versions of the libraries that the loaded accelerator uses, e.g. "CUDA 13.0, NCCL 2.28.9".
 std::string accelerator_versions();
 
-/// Functions of the program for the library, which would otherwise have a logger of its own.
+/// Functions of the program that the library calls, since it would otherwise have its own logger.
 struct AcceleratorHost {
-  /// Writes a line to the program's log. @param level  of log::Level
+  /// Writes a line to the program's log.
+  /// @param level  a log::Level
   void (*write_log)(int level, const char* text, std::size_t size);
 };
 
@@ -37,10 +39,10 @@ struct AcceleratorHost {
 /// The interface of the `cuda` library, its only export. Program and library exchange C++ objects, so they
 /// must be built from the same headers: `interface` is compared first.
 struct AcceleratorLibrary {
-  const char* interface;  // kAcceleratorInterface of its build
-  /// Opens the node's devices; nullptr if none can be used, with `reason` in one line.
+  const char* interface;  // kAcceleratorInterface of the library's build
+  /// Opens the node's devices; returns nullptr if none can be used, with `reason` in one line.
   std::shared_ptr<Accelerator> (*open)(const AcceleratorHost& host, std::string& reason);
-  /// Versions of the linked libraries, for a person: "CUDA 13.0, NCCL 2.28.9".
+  /// Returns the versions of the linked libraries for a person, e.g. "CUDA 13.0, NCCL 2.28.9".
   std::string (*versions)();
 };
 
@@ -48,7 +50,7 @@ struct AcceleratorLibrary {
 inline constexpr const char* kAcceleratorLibraryEntry = "skyline_accelerator_library";
 using AcceleratorLibraryEntry = const AcceleratorLibrary* (*)();
 
-/// Version of the LibTorch that this process has loaded, "2.11.0".
+/// Returns the version of the loaded LibTorch, e.g. "2.11.0".
 std::string torch_version();
 
 }  // namespace skyline::train

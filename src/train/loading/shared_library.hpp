@@ -11,19 +11,19 @@ namespace skyline::train {
 /// A library that is loaded at run time.
 class SharedLibrary {
  public:
-  /// Loads the library; the object is false if that fails: see error().
+  /// Loads the library. If that fails the object is false, and error() has the reason.
   explicit SharedLibrary(const std::string& file) : handle_(dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL)) {
     if (!handle_) error_ = dlerror();
   }
   explicit operator bool() const { return static_cast<bool>(handle_); }
   const std::string& error() const { return error_; }
 
-  /// A function of the library; nullptr if it has none of that name.
+  /// Returns a function of the library, or nullptr if it has none of that name.
   template <typename Function>
   Function function(const char* name) const {
     return reinterpret_cast<Function>(dlsym(handle_.get(), name));
   }
-  /// Keeps the library until the program ends: its code may be on a stack, its objects alive.
+  /// Keeps the library until the program ends, because its code may be on a stack and its objects alive.
   void keep() { handle_.release(); }
 
  private:

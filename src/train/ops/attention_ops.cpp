@@ -36,7 +36,7 @@ class MultiHeadSelfAttention {
   }
 
  private:
-  /// [samples, heads, tokens, channels of a head]
+  /// Returns [samples, heads, tokens, channels of a head].
   at::Tensor part(const at::Tensor& tokens, const std::string& name) const {
     return at::linear(tokens, tensors_.value(name + "_weight"), tensor_if_any(tensors_, name + "_bias"))
         .unflatten(2, {heads_, tokens.size(2) / heads_})

@@ -15,7 +15,7 @@
 namespace skyline::train {
 namespace {
 
-/// Batch normalisation by our own kernels, with the ReLU and the global average pooling behind it in the same
+/// Batch normalisation with our own kernels; the ReLU and the global average pooling after it use the same
 /// passes over memory.
 class BatchNormOp final : public BatchNormDefinition {
  public:
@@ -92,7 +92,7 @@ class BatchNormOp final : public BatchNormDefinition {
     return apply(input, target, scale_.const_data_ptr<float>(), shift_.const_data_ptr<float>());
   }
 
-  /// Scales, shifts, clips and pools; into `target` if it is defined and nothing is pooled.
+  /// Scales, shifts, clips and pools. Writes into `target` if it is defined and nothing is pooled.
   at::Tensor apply(const at::Tensor& input, const at::Tensor& target, const float* scale,
                    const float* shift) {
     if (pool_) {
@@ -124,8 +124,8 @@ class BatchNormOp final : public BatchNormDefinition {
     return static_cast<std::size_t>(activation.size(2) * activation.size(3));
   }
 
-  /// Of all members' samples, if they synchronize. In double: the squares of members' means may be large
-  /// beside the variance.
+  /// Computes mean and variance, of all members' samples if they synchronize. It uses double, because the
+  /// squares of members' means may be large compared with the variance.
   void find_moments() {
     rows_ = static_cast<double>(row_count(input_));
     kernels::batch_moments(values_of(input_), row_count(input_), channels_, sum(), centered_sum());
@@ -156,7 +156,7 @@ class BatchNormOp final : public BatchNormDefinition {
     place_.synchronized->reducer->all_reduce(sums);
   }
 
-  /// A single row has no variance.
+  /// Updates the running statistics, except the variance for a single row, which has none.
   void update_running_statistics() {
     float* mean = running_mean().mutable_data_ptr<float>();
     float* variance = running_variance().mutable_data_ptr<float>();
@@ -188,14 +188,14 @@ class BatchNormOp final : public BatchNormDefinition {
             .shift = shift_.const_data_ptr<float>()};
   }
 
-  /// Each pixel's share of its pooled gradient: 1/pixels.
+  /// Returns each pixel's share of its pooled gradient: 1/pixels.
   double share_of_a_pixel() const { return pool_ ? 1.0 / static_cast<double>(pixels_of(input_)) : 1.0; }
 
   double inverse_deviation(std::size_t channel) const {
     return 1.0 / std::sqrt(static_cast<double>(variance_[channel]) + epsilon_);
   }
 
-  /// For this member's samples.
+  /// Sets the gradients for this member's samples.
   void set_parameter_gradients() {
     const at::Tensor by_weight = at::empty_like(scale_);
     const at::Tensor by_bias = at::empty_like(scale_);
@@ -209,7 +209,7 @@ class BatchNormOp final : public BatchNormDefinition {
     set_gradients(by_weight, by_bias);
   }
 
-  /// The gradient by the input is a * gradient + b * (input - mean) + c. @return  [a, b, c] of all channels
+  /// Returns [a, b, c] of all channels: the gradient by the input is a * gradient + b * (input - mean) + c.
   std::vector<float> backward_factors() {
     std::vector<float> factors(3 * channels_);
     const float* weights = weight().const_data_ptr<float>();
@@ -231,7 +231,7 @@ class BatchNormOp final : public BatchNormDefinition {
   bool folded_ = false;
   std::vector<float> mean_;
   std::vector<float> variance_;
-  std::vector<double> sums_;  // per channel: sum, centered sum; then the rows
+  std::vector<double> sums_;  // per channel: sum, centered sum; then the number of rows
   at::Tensor scale_;
   at::Tensor shift_;
 };

@@ -12,7 +12,7 @@
 
 namespace skyline::train {
 
-/// What batch normalization is, and what its ops for the devices have in common.
+/// The definition of batch normalization, and the parts that its ops for all devices share.
 class BatchNormDefinition : public FusingOp {
  public:
   BatchNormDefinition(const space::Layer& layer, LayerTensors& tensors, const DevicePlace& place)
@@ -26,7 +26,7 @@ class BatchNormDefinition : public FusingOp {
     at::Tensor mean = tensors_.value("running_mean");
     at::Tensor variance = tensors_.value("running_var");
     if (training && input.numel() == weight().numel()) {
-      // A single row has a mean but no variance: the running one stays, where ATen's would become NaN.
+      // A single row has a mean but no variance, so the running variance stays; ATen's would become NaN.
       const at::NoGradGuard no_gradients;
       mean.mul_(1 - momentum_).add_(input.reshape({-1}).to(mean.scalar_type()), momentum_);
       mean = variance = at::Tensor();
@@ -52,9 +52,10 @@ class BatchNormDefinition : public FusingOp {
   const DevicePlace& place_;
   double momentum_;
   double epsilon_;
-  const at::Tensor* producer_offset_ = nullptr;  // what the producer left out: it changes only the mean
-  at::Tensor input_;                             // of the step, until backward
-  double rows_ = 0;                              // of the batch, of all members if they synchronize
+  const at::Tensor* producer_offset_ = nullptr;  // offset that the producer left out; it changes only the
+                                                 // mean
+  at::Tensor input_;                             // input of the step, until backward
+  double rows_ = 0;                              // rows of the batch; of all members if they synchronize
 };
 
 /// By our own kernels, or by ATen's where they do not reach.

@@ -25,7 +25,7 @@ at::Tensor by_channel(const at::Tensor& values) {
   return values.view({1, -1, 1, 1});
 }
 
-/// Batch normalization by ATen's choice of kernels. It takes inputs of either type.
+/// Batch normalization with the kernels that ATen chooses. It takes inputs of either type.
 class AtenBatchNormOp final : public BatchNormDefinition {
  public:
   using BatchNormDefinition::BatchNormDefinition;
@@ -60,12 +60,13 @@ class AtenBatchNormOp final : public BatchNormDefinition {
   }
 
  private:
-  /// Where ATen's kernels cannot be used: with statistics of all members, and for fewer than two rows, whose
-  /// variance they would take for NaN.
+  /// Returns whether ATen's kernels cannot be used: for statistics of all members, and for fewer than two
+  /// rows, for which ATen's variance is NaN.
   bool by_sums() const { return place_.synchronized != nullptr || rows_ < 2; }
 
-  /// Sums two values per channel over the members, as float64: the squares of members' means may be large
-  /// beside the variance. One operation of the group, also on a member without samples.
+  /// Sums two values per channel over the members. They are float64, because the squares of members' means
+  /// may be large compared with the variance. It is one operation of the group, also on a member without
+  /// samples.
   void add_up(at::Tensor& first, at::Tensor& second) const {
     if (place_.synchronized == nullptr) return;
     at::Tensor sums = at::cat({first, second}).to(at::kDouble);
@@ -113,7 +114,7 @@ class AtenBatchNormOp final : public BatchNormDefinition {
         .to(input.scalar_type());
   }
 
-  std::int64_t kernel_ = 0;  // ATen's choice
+  std::int64_t kernel_ = 0;  // the kernel that ATen chose
   // Kept from forward to backward:
   at::Tensor mean_;
   at::Tensor spread_;  // variance of all members' samples, or what ATen's kernel keeps

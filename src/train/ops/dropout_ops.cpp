@@ -12,11 +12,11 @@
 namespace skyline::train {
 namespace {
 
-/// Zeroes elements with a probability, and scales the others up so that the mean stays. Draws by the
+/// Zeroes elements with a probability, and scales the others up so that the mean stays. It draws by the
 /// element's place in the batch.
 class Drops {
  public:
-  /// @param elements  per sample
+  /// @param elements  number per sample
   Drops(const space::Layer& layer, const DevicePlace& place, std::int64_t elements)
       : place_(place),
         number_(static_cast<std::int64_t>(place.drawing_layers.size()) - 1),
@@ -38,12 +38,12 @@ class Drops {
 
  private:
   const DevicePlace& place_;
-  std::int64_t number_;    // among the layers that draw
-  std::int64_t elements_;  // per sample
+  std::int64_t number_;    // index among the layers that draw
+  std::int64_t elements_;  // number per sample
   kernels::DropoutMask mask_;
 };
 
-/// Draws in channels_last order, anew in each pass, so that no mask is kept.
+/// Draws in channels_last order, again in each pass, so that no mask is kept.
 class DropoutOp final : public FusedOp {
  public:
   DropoutOp(const space::Layer& layer, const DevicePlace& place)
@@ -68,7 +68,7 @@ class DropoutOp final : public FusedOp {
   Drops drops_;
 };
 
-/// A draw per sample.
+/// Drops whole samples: one draw per sample.
 class StochasticDepthOp final : public LayerOp {
  public:
   StochasticDepthOp(const space::Layer& layer, const DevicePlace& place) : drops_(layer, place, 1) {}

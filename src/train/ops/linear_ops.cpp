@@ -67,7 +67,7 @@ class LinearOp final : public FusingOp {
   at::ScalarType products_;
   bool has_bias_;
   at::Tensor input_;
-  at::Tensor weight_;  // of the step, in that type
+  at::Tensor weight_;  // weight of the step, in that type
   at::Tensor inference_weight_;
   std::vector<std::int64_t> shape_;
 };

@@ -61,7 +61,7 @@ class ConcatOp final : public MergeOp {
   std::vector<std::int64_t> channels_;
 };
 
-/// Factors of one value per channel count for all pixels.
+/// Multiplies inputs. Factors with one value per channel apply to all pixels.
 class MultiplyOp final : public MergeOp {
  public:
   at::Tensor reference(const Activations& inputs, bool /*training*/) override {

@@ -6,15 +6,15 @@
 namespace skyline::train {
 namespace {
 
-constexpr int kOutputsKept = 4;  // by LibTorch, for the steps of a definition
+constexpr int kOutputsKept = 4;  // LibTorch keeps these for the steps of a definition
 
-/// To mean 0 and variance 1 over these dimensions.
+/// Normalizes to mean 0 and variance 1 over these dimensions.
 at::Tensor normalized(const at::Tensor& values, at::IntArrayRef dims, double epsilon) {
   const at::Tensor centred = values.sub(values.mean(dims, /*keepdim=*/true));
   return centred.mul(centred.square().mean(dims, /*keepdim=*/true).add(epsilon).rsqrt());
 }
 
-/// Scaled and shifted by channel, where the layer has tensors for it.
+/// Scales and shifts by channel, if the layer has tensors for that.
 at::Tensor affine(at::Tensor values, LayerTensors& tensors) {
   if (!tensors.has("weight")) return values;
   return values.mul(tensors.value("weight").view({1, -1, 1, 1}))

@@ -15,11 +15,11 @@
 
 namespace skyline::train {
 
-/// How the square window of a convolution or pooling slides over an activation.
+/// The movement of a convolution's or pooling's window over an activation.
 struct Window {
   std::array<std::int64_t, 2> kernel;
   std::array<std::int64_t, 2> stride;
-  std::array<std::int64_t, 2> padding = {0, 0};  // on each side
+  std::array<std::int64_t, 2> padding = {0, 0};  // padding on each side
   std::array<std::int64_t, 2> dilation = {1, 1};
 
   static Window of(const space::Layer& layer) {
@@ -29,7 +29,7 @@ struct Window {
     const std::int64_t distance = space::attribute_integer_or(layer, "dilation", 1);
     return {{size, size}, {step, step}, {border, border}, {distance, distance}};
   }
-  /// Over a sequence the window of a pooling has height 1.
+  /// Returns the window of a pooling. On a sequence it has height 1.
   static Window of_pool(const space::Layer& layer) {
     Window window = of(layer);
     if (layer.input().height == 1) {
@@ -40,12 +40,12 @@ struct Window {
   }
 };
 
-/// A tensor of a layer; nothing if the layer has none of that name.
+/// Returns a tensor of a layer, or nullopt if the layer has none of that name.
 inline std::optional<at::Tensor> tensor_if_any(LayerTensors& tensors, std::string_view name) {
   return tensors.has(name) ? std::optional<at::Tensor>(tensors.value(name)) : std::nullopt;
 }
 
-/// The tensor itself if it is dense in channels_last order, else a copy that is.
+/// Returns the tensor itself if it is dense in channels_last order, else a copy that is.
 inline at::Tensor channels_last(const at::Tensor& tensor) {
   return tensor.contiguous(at::MemoryFormat::ChannelsLast);
 }
@@ -60,17 +60,17 @@ inline at::Tensor as_activation(const at::Tensor& matrix) {
   return matrix.view({matrix.size(0), matrix.size(1), 1, 1});
 }
 
-/// A dense tensor's memory for our own kernels.
+/// Returns a dense tensor's memory for our own kernels.
 inline kernels::Values values_of(const at::Tensor& tensor) {
   return {const_cast<void*>(tensor.const_data_ptr()), tensor.scalar_type() == at::kBFloat16};
 }
 
-/// Whether nobody else reads the tensor's memory: it may be overwritten.
+/// Returns whether nobody else reads the tensor's memory, so that it may be overwritten.
 inline bool is_only_owner(const at::Tensor& tensor) {
   return tensor.use_count() == 1 && tensor.storage().use_count() == 1;
 }
 
-/// Rows of a channels_last activation as a matrix [rows, channels]: samples * height * width.
+/// Returns the rows of a channels_last activation as a matrix [rows, channels]: samples * height * width.
 inline std::size_t row_count(const at::Tensor& activation) {
   return static_cast<std::size_t>(activation.size(0) * activation.size(2) * activation.size(3));
 }

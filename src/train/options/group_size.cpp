@@ -10,11 +10,11 @@ namespace skyline::train {
 namespace {
 
 constexpr double kLeastEfficiency = 0.8;
-constexpr double kFlopsASecond = 5e10;        // of a member: a CPU's core in convolutions
-constexpr double kLayerSeconds = 1e-5;        // of a layer in a step, whatever its samples
-constexpr double kMessageSeconds = 5e-5;      // of a small sum, for each level of its tree
-constexpr double kBytesASecond = 2e9;         // of large sums
-constexpr double kBucketBytes = 1024 * 1024;  // of gradients that are summed together
+constexpr double kFlopsASecond = 5e10;        // speed of a member: a CPU's core in convolutions
+constexpr double kLayerSeconds = 1e-5;        // time of a layer in a step, for any number of samples
+constexpr double kMessageSeconds = 5e-5;      // time of a small sum, for each level of its tree
+constexpr double kBytesASecond = 2e9;         // speed of large sums
+constexpr double kBucketBytes = 1024 * 1024;  // bytes of gradients that are summed together
 
 double compute_seconds(const space::Network& network, std::int64_t samples) {
   constexpr double kPasses = 3;  // forward, and backward by inputs and by parameters
@@ -22,10 +22,11 @@ double compute_seconds(const space::Network& network, std::int64_t samples) {
          kLayerSeconds * static_cast<double>(network.layers.size());
 }
 
-/// Time of the sums, without overlap with backward.
+/// Returns the time of the sums, without overlap with backward.
 double sum_seconds(const space::Network& network, const GroupOptions& options, std::uint32_t members) {
   const double bytes = static_cast<double>(network.cost.parameters) * sizeof(float);
-  double messages = 1 + std::ceil(bytes / kBucketBytes);  // losses and wishes; gradients
+  double messages = 1 + std::ceil(bytes / kBucketBytes);  // one for losses and wishes, the others for
+                                                          // gradients
   if (options.statistics == GroupOptions::Statistics::kSynchronized) {
     messages += 2 * static_cast<double>(std::ranges::count_if(
                         network.layers, [](const space::Layer& l) { return traits_of(l).normalizes(); }));

@@ -8,14 +8,14 @@
 
 namespace skyline::train {
 
-/// Predicted efficiency of `members` in a training step of `batch` samples: the share of their time that one
-/// member alone would spend too; 1 for one member. A model of CPUs on a fast network, too low elsewhere.
+/// Predicts the efficiency of `members` in a training step of `batch` samples: the share of their time that a
+/// single member would need too; 1 for one member. It models CPUs on a fast network; elsewhere it is too low.
 double predicted_efficiency(const space::Network& network, std::int64_t batch, const GroupOptions& options,
                             std::uint32_t members);
 
 /// Chooses the number of members: that of the options, else the largest power of two, not above
-/// `options.most` and the batch, with a predicted efficiency of at least 80 %. A function of its arguments
-/// alone: it defines the trial's result.
+/// `options.most` and the batch, with a predicted efficiency of at least 80 %. It depends only on its
+/// arguments, because it defines the trial's result.
 std::uint32_t choose_members(const space::Network& network, std::int64_t batch, const GroupOptions& options);
 
 }  // namespace skyline::train

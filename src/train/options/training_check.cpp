@@ -20,7 +20,7 @@ std::string texts_of(const std::vector<store::TargetKind>& kinds) {
   return joined(words);
 }
 
-/// Of a loss or a metric.
+/// Refuses a loss or a metric for other targets.
 template <typename Kind>
 Answer object_to_targets(const std::string& key, const Kind& kind, store::TargetKind targets) {
   if (std::ranges::find(kind.targets, targets) != kind.targets.end()) return std::nullopt;
@@ -28,7 +28,7 @@ Answer object_to_targets(const std::string& key, const Kind& kind, store::Target
                             ", and the data set's targets are " + std::string(to_text(targets))};
 }
 
-/// A metric may need samples of several kinds, whatever the outputs are.
+/// Refuses a metric that is undefined for the validation set, whatever the outputs are.
 Answer object_to_metric(const Choice& metric, const store::Dataset& dataset,
                         const store::SplitIndices& split) {
   const std::size_t outputs = dataset.class_names().size();
@@ -82,7 +82,7 @@ Answer object_to_augment(const AugmentOptions& options, const store::Dataset& da
   return std::nullopt;
 }
 
-/// To more than there is of an image.
+/// Refuses changes that are larger than the image.
 Answer object_to_sizes(const AugmentOptions& options, const space::Shape& shape) {
   const std::int64_t side = std::max(shape.height, shape.width);
   for (const auto& [key, pixels] :

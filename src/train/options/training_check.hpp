@@ -11,21 +11,23 @@
 
 namespace skyline::train {
 
-/// What a data set cannot give to the options.
+/// An option that does not suit a data set.
 struct Objection {
-  std::string key;  // dotted, below `training`
+  std::string key;  // dotted path below `training`
   std::string reason;
 };
 
-/// The first objection; nothing if the options suit the data set and its split.
+/// Returns the first objection, or nullopt if the options suit the data set and its split.
 std::optional<Objection> find_objection(const TrainingOptions& options, const store::Dataset& dataset,
                                         const store::SplitIndices& split);
 
-/// What may be meant so, and rarely is: a line each. @param processors  that this process may use
+/// Returns options that are valid but rarely intended, one line each.
+/// @param processors  number that this process may use
 std::vector<std::string> find_doubts(const TrainingOptions& options, const store::SplitIndices& split,
                                      std::size_t processors);
 
-/// The options with the loss and metrics that the data set implies, and with the problem that it is.
+/// Returns the options with the loss and metrics that the data set implies, and with the facts about the data
+/// set that they need.
 TrainingOptions fit_to_data(const TrainingOptions& options, const store::Dataset& dataset,
                             const store::SplitIndices& split);
 

@@ -15,10 +15,10 @@ namespace {
 
 constexpr double kMostCounted = 1'000'000;
 constexpr double kMostMembers = 1024;
-constexpr double kMostBeta = 100;      // of a distribution: above, all shares are about one half
-constexpr double kMostThreads = 1024;  // more processors than any machine of today has
+constexpr double kMostBeta = 100;  // parameter of a beta distribution; above it all shares are about one half
+constexpr double kMostThreads = 1024;  // no machine of today has more processors
 
-/// A factor of forgetting: at 1 nothing new would ever be learned.
+/// A factor of forgetting. At 1 nothing new would ever be learned.
 constexpr Range kShareBelowOne = at_least(0).below(1);
 
 void check_sgd(const OptimizerOptions& options, const ConfigNode& section) {
@@ -61,7 +61,7 @@ OptionKind<OptimizerOptions> optimizer_kind() {
                                                                       {"sgd", Options::Kind::kSgd, sgd}});
 }
 
-/// A key of another decay would have no effect.
+/// Refuses keys of another decay, because they would have no effect.
 void check_schedule(const ScheduleOptions& options, const ConfigNode& section) {
   const bool steps = options.decay == ScheduleOptions::Decay::kStep;
   if (options.floor > 0 && (steps || options.decay == ScheduleOptions::Decay::kNone)) {
@@ -75,7 +75,7 @@ void check_schedule(const ScheduleOptions& options, const ConfigNode& section) {
   }
 }
 
-/// One of several registered things: `loss: mse`, `loss: {cross_entropy: {label_smoothing: 0.1}}`.
+/// Reads one of several registered things: `loss: mse`, `loss: {cross_entropy: {label_smoothing: 0.1}}`.
 OptionKind<Choice> registered(const std::vector<SubSection>& kinds) {
   OptionKind<std::size_t> index = variant_index(kinds);
   OptionKind<Choice> kind{index};
@@ -106,7 +106,7 @@ OptionKind<Choice> metric_choice() {
   return registered(kinds);
 }
 
-/// Each has one column in all tables.
+/// Refuses two equal metrics, since each needs its own column in all tables.
 void check_metrics(const TrainingOptions& options, const ConfigNode& section) {
   for (std::size_t i = 0; i < options.metrics.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
@@ -116,9 +116,9 @@ void check_metrics(const TrainingOptions& options, const ConfigNode& section) {
   }
 }
 
-/// A member without a sample of a batch would have nothing to normalize.
+/// Refuses more members than samples: a member without samples has nothing to normalize.
 void check_group(const TrainingOptions& options, const ConfigNode& section) {
-  const std::uint32_t members = options.group.members.value_or(1);  // `auto` looks at the batch
+  const std::uint32_t members = options.group.members.value_or(1);  // `auto` takes the batch into account
   if (static_cast<std::int64_t>(members) <= options.batch) return;
   section.fail("`group.members` is " + std::to_string(members) + ": expected at most the batch, which is " +
                std::to_string(options.batch));

@@ -28,40 +28,40 @@ struct OptimizerOptions {
   enum class Decayed { kAll, kWeights };
   Kind kind = Kind::kAdam;
   double learning_rate = 1e-3;
-  double beta1 = 0.9;             // adam, adamw
-  double beta2 = 0.999;           // adam, adamw
-  double epsilon = 1e-8;          // adam, adamw
-  double momentum = 0.9;          // sgd
-  bool nesterov = false;          // sgd
-  double weight_decay = 0;        // adam, sgd: L2, added to the gradient
-  double decoupled_decay = 0.01;  // adamw: taken from the parameter, times the learning rate
+  double beta1 = 0.9;             // used by adam, adamw
+  double beta2 = 0.999;           // used by adam, adamw
+  double epsilon = 1e-8;          // used by adam, adamw
+  double momentum = 0.9;          // used by sgd
+  bool nesterov = false;          // used by sgd
+  double weight_decay = 0;        // used by adam, sgd: L2, added to the gradient
+  double decoupled_decay = 0.01;  // used by adamw: subtracted from the parameter, times the learning rate
   Decayed decayed = Decayed::kAll;
-  double clip_norm = 0;  // most norm of all gradients together; 0: off
+  double clip_norm = 0;  // largest norm of all gradients together; 0 for no limit
   bool is_adam() const { return kind != Kind::kSgd; }
 };
 
-/// How the learning rate changes in the course of a trial.
+/// The change of the learning rate during a trial.
 struct ScheduleOptions {
-  /// kLinear, kCosine: to the floor, over the steps that the horizon has after the warm-up.
+  /// kLinear, kCosine: down to the floor, over the horizon's steps after the warm-up.
   enum class Decay { kNone, kLinear, kCosine, kStep };
-  double warmup = 0;  // epochs over which it rises to the optimizer's learning rate
+  double warmup = 0;  // epochs in which it rises to the optimizer's learning rate
   Decay decay = Decay::kNone;
-  double floor = 0;     // kLinear, kCosine: the share of the learning rate that is left at the end
-  double every = 0;     // kStep: epochs after the warm-up from one step to the next
-  double factor = 0.1;  // kStep
+  double floor = 0;     // kLinear, kCosine: the share of the learning rate at the end
+  double every = 0;     // kStep: epochs between two steps, after the warm-up
+  double factor = 0.1;  // kStep: factor of a step
   static const OptionTable<ScheduleOptions>& table();
 };
 
-/// Random changes of the training images, drawn anew in each epoch; off as they stand here.
+/// Random changes of the training images, different in each epoch. The defaults turn them off.
 struct AugmentOptions {
-  std::int64_t crop = 0;    // pixels of border, all 0, of which a window of the image's size is cut out again
+  std::int64_t crop = 0;    // pixels of a border of 0, from which a window of the image's size is cut
   bool flip = false;        // left to right, with probability 1/2
-  std::int64_t cutout = 0;  // side of a square that becomes 0, its centre anywhere in the image
-  double brightness = 0;    // most change of a factor: 0.4 draws from 0.6 to 1.4
-  double contrast = 0;      // the same
-  double saturation = 0;    // the same
-  double mixup = 0;         // parameter of the beta distribution; 0: off
-  double cutmix = 0;        // the same
+  std::int64_t cutout = 0;  // side of a square that becomes 0; its centre is anywhere in the image
+  double brightness = 0;    // largest change of a factor: 0.4 draws from 0.6 to 1.4
+  double contrast = 0;      // as for brightness
+  double saturation = 0;    // as for brightness
+  double mixup = 0;         // parameter of the beta distribution; 0 for off
+  double cutmix = 0;        // as for mixup
   bool mixes() const { return mixup > 0 || cutmix > 0; }
   bool any() const {
     return crop > 0 || flip || cutout > 0 || brightness > 0 || contrast > 0 || saturation > 0 || mixes();
@@ -72,60 +72,71 @@ struct AugmentOptions {
 /// Extras of full trainings.
 struct FinalTrainingOptions {
   enum class Keep { kLast, kBest };
-  double average = 0;         // most weight of the past in the moving average of weights; 0: off
-  Keep keep = Keep::kLast;    // the epoch whose weights are tested and kept
-  std::int64_t patience = 0;  // epochs without a better one after which training ends; 0: never
+  double average = 0;         // largest weight of the past in the moving average of weights; 0 for off
+  Keep keep = Keep::kLast;    // which epoch's weights are tested and kept
+  std::int64_t patience = 0;  // training ends after so many epochs without a better one; 0 for never
   bool judges_epochs() const { return keep == Keep::kBest || patience > 0; }
   static const OptionTable<FinalTrainingOptions>& table();
 };
 
 struct LatencyOptions {
-  std::int64_t batch = 1;  // samples a forward pass
+  std::int64_t batch = 1;  // samples per forward pass
   int warmup = 5;
   int repeats = 30;  // the median is reported
   static const OptionTable<LatencyOptions>& table();
 };
 
-/// Format of products. Weights and optimizer state are float32 in any case. kTf32: matrix products with
-/// 10 bits of mantissa, on GPUs that have it; kBf16: convolutions and products in bfloat16.
+/// Format of products. Weights and optimizer state are always float32. kTf32: matrix products with 10 bits of
+/// mantissa, on GPUs that have it. kBf16: convolutions and products in bfloat16.
 enum class Precision { kFp32, kTf32, kBf16 };
 
-/// How trials are trained by several members together, data-parallel.
+/// How several members train a trial together, data-parallel.
 struct GroupOptions {
-  enum class Statistics { kLocal, kSynchronized };  // of batch normalization: of a member's part, or of all
-  enum class Sharding { kNone, kOptimizer, kGradients };  // what each member holds its part of only
-  std::optional<std::uint32_t> members = 1;  // of every trial's group; nothing: by predicted cost
-  std::uint32_t most = 8;                    // if by predicted cost
+  enum class Statistics {
+    kLocal,
+    kSynchronized
+  };  // batch normalization uses the samples of a member, or of
+      // all
+  enum class Sharding {
+    kNone,
+    kOptimizer,
+    kGradients
+  };                                         // what is divided among the members, so that each
+                                             // holds its part only
+  std::optional<std::uint32_t> members = 1;  // members of every trial's group; no value: by predicted cost
+  std::uint32_t most = 8;                    // limit if the number is chosen by predicted cost
   Statistics statistics = Statistics::kLocal;
   Sharding sharding = Sharding::kNone;
   static const OptionTable<GroupOptions>& table();
 };
 
-/// More is a typing error, and would overflow counters of steps.
+/// A larger number is a typing error, and would overflow counters of steps.
 constexpr double kMostEpochs = 1e6;
 
 /// The `training` section.
 struct TrainingOptions {
-  double epochs = 1;  // a fraction is honoured to the step: steps = max(1, round(epochs * steps an epoch))
+  double epochs = 1;  // fractions count: steps = max(1, round(epochs * steps per epoch))
   std::int64_t batch = 32;
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
   AugmentOptions augment;
-  std::optional<Choice> loss;    // nothing: by what the targets are
-  std::vector<Choice> metrics;   // the first one tells which epoch is the best; empty: one, by the targets
-  std::int64_t recalibrate = 0;  // batches by which batch norm's statistics are measured anew; 0: off
+  std::optional<Choice> loss;    // if not given, the kind of targets decides
+  std::vector<Choice> metrics;   // the first one decides which epoch is best; if empty, there is one, by the
+                                 // targets
+  std::int64_t recalibrate = 0;  // number of batches with which batch norm's statistics are measured again; 0
+                                 // for off
   FinalTrainingOptions full;
   DeviceChoice device = DeviceChoice::kAuto;
   Precision precision = Precision::kFp32;
   GroupOptions group;
-  int threads = 1;       // a slot
+  int threads = 1;       // threads of a slot
   bool inherit = false;  // start from a parent's weights where layers match
   LatencyOptions latency;
-  LossProblem problem;  // no option: of the data set and its split, once they are known
+  LossProblem problem;  // not an option: set when the data set and its split are known
   static const OptionTable<TrainingOptions>& table();
 };
 
-/// The options with the trial's own values in place. @throws UserError for values that the keys refuse
+/// Returns the options with the trial's own values. @throws UserError for values that the keys refuse
 TrainingOptions with_values(const TrainingOptions& options, const std::vector<space::TrainingValue>& values);
 /// Fills in the loss and the metrics that the targets imply.
 TrainingOptions with_defaults(TrainingOptions options, store::TargetKind targets);

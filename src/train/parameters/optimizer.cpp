@@ -23,7 +23,7 @@ at::Tensor square_sum(const std::vector<at::Tensor>& values) {
 }
 
 void clip(const std::vector<at::Tensor>& gradients, const at::Tensor& squares, double most) {
-  constexpr double kSmall = 1e-6;  // PyTorch's
+  constexpr double kSmall = 1e-6;  // PyTorch's constant
   const at::Tensor factor = squares.sqrt().add(kSmall).reciprocal().mul(most).clamp_max(1.0);
   at::_foreach_mul_(gradients, factor);
 }
@@ -47,7 +47,7 @@ void Optimizer::step(const at::Tensor& rate) {
     if (!defined.empty()) clip(defined, square_sum(defined), options_.clip_norm);
   }
   update(0, gradients_);
-  gradients_.clear();  // else they would live beside those of the next step
+  gradients_.clear();  // otherwise they would exist beside those of the next step
 }
 
 at::Tensor Optimizer::take_gradient(const Piece& piece) const {

@@ -11,7 +11,7 @@
 namespace skyline::train {
 namespace {
 
-/// Wraps memory of the host.
+/// Returns a tensor that wraps memory of the host.
 at::Tensor wrap(const float* values, std::size_t size) {
   return at::from_blob(const_cast<float*>(values), {static_cast<std::int64_t>(size)}, at::kFloat);
 }

@@ -31,7 +31,8 @@ std::int64_t total_elements(const space::Network& network) {
   return total;
 }
 
-/// Shares memory, but not autograd's count of changes: a change of one tensor leaves the others as they were.
+/// Returns a view that shares memory but not autograd's count of changes, so that changing one tensor leaves
+/// the others unchanged for autograd.
 at::Tensor view_of(const at::Tensor& memory, std::int64_t offset, const space::TensorSpec& spec) {
   const at::Tensor piece = memory.narrow(0, offset, spec.elements());
   if (spec.dims.size() != 4) {
@@ -80,8 +81,8 @@ void fill_uniform(const space::TensorSpec& spec, float bound, RandomStream& rand
   }
 }
 
-/// A sum of twelve uniform numbers has the variance 1. Unlike the usual ways to draw a normal one it needs no
-/// function whose last bit may differ from machine to machine.
+/// A sum of twelve uniform numbers has the variance 1. Unlike the usual ways to draw a normal number it needs
+/// no function whose last bit may differ between machines.
 void fill_narrow_normal(const space::TensorSpec& spec, RandomStream& random, float* values) {
   constexpr float kDeviation = 0.02F;
   require(spec.dims.size() != 4, "a filter that starts normally distributed");
@@ -211,7 +212,7 @@ void ParameterStore::import_tensors(const std::vector<trial::NamedTensor>& tenso
     for (StoredTensor& tensor : layer.tensors()) {
       require(source != tensors.end() && tensor.value.sizes() == source->dims,
               "tensors that are not those of the network");
-      auto* const values = const_cast<float*>(source->values.data());  // only read
+      auto* const values = const_cast<float*>(source->values.data());  // it is only read
       tensor.value.copy_(at::from_blob(values, source->dims, at::kFloat));
       ++source;
     }

@@ -17,16 +17,17 @@ namespace skyline::train {
 
 /// A parameter or buffer of a layer at run time.
 struct StoredTensor {
-  std::string name;  // within the layer
+  std::string name;  // name within the layer
   bool trainable = true;
-  at::Tensor value;       // 4-D: channels_last order
+  at::Tensor value;       // 4-D tensors are in channels_last order
   at::Tensor gradient;    // set by the op
-  bool is_weight = true;  // a matrix or filter; not a bias, and nothing of a layer that normalizes
+  bool is_weight = true;  // true for a matrix or filter; false for a bias, and for all tensors of a layer
+                          // that normalizes
 };
 
 /// Reorders a gradient's memory like that of its parameter.
 void order_like_parameter(at::Tensor& gradient);
-/// A view of a parameter's value or gradient in the order of the parameter's memory, [elements].
+/// Returns a view of a parameter's value or gradient in the order of the parameter's memory, [elements].
 at::Tensor in_memory_order(const at::Tensor& tensor);
 
 class StoredLayer final : public LayerTensors {
@@ -42,7 +43,7 @@ class StoredLayer final : public LayerTensors {
   std::vector<StoredTensor> tensors_;
 };
 
-/// All tensors of a network, initialised, in one block of memory.
+/// All tensors of a network, with initial values, in one block of memory.
 class ParameterStore {
  public:
   /// Draws the initial values from `seed` alone: the same bits on every machine.
@@ -50,15 +51,15 @@ class ParameterStore {
 
   StoredLayer& layer(std::size_t index) { return layers_[index]; }
   std::deque<StoredLayer>& layers() { return layers_; }
-  /// Moves all tensors to a device. Afterwards they are only to be used there; memory() is for the CPU.
+  /// Moves all tensors to a device. Afterwards they must only be used there, and memory() must not be called.
   void move_to(const c10::Device& device);
-  /// The memory of all tensors, in the order of the network, each padded with zeros to a cache line.
+  /// Returns the memory of all tensors, in the order of the network, each padded with zeros to a cache line.
   const at::Tensor& block() const { return memory_; }
   std::span<float> memory();
   std::span<const float> memory() const;
-  /// Position of a tensor of this store in memory(), a multiple of a cache line.
+  /// Returns the position in memory() of a tensor of this store, a multiple of a cache line.
   std::size_t offset_of(const StoredTensor& tensor) const;
-  /// Copies of all tensors, "<layer>.<tensor>", row-major.
+  /// Returns copies of all tensors, "<layer>.<tensor>", row-major.
   std::vector<trial::NamedTensor> export_tensors() const;
   /// Sets the values, in the order and shapes of export_tensors.
   void import_tensors(const std::vector<trial::NamedTensor>& tensors);
@@ -66,7 +67,7 @@ class ParameterStore {
  private:
   at::Tensor memory_;
   std::vector<std::string> layer_names_;
-  std::deque<StoredLayer> layers_;  // a deque keeps addresses: ops hold references
+  std::deque<StoredLayer> layers_;  // a deque, so that the references of ops stay valid
 };
 
 }  // namespace skyline::train

@@ -7,7 +7,7 @@
 namespace skyline::train {
 namespace {
 
-constexpr std::chrono::milliseconds kPoll{20};  // interval of looking for stop requests and freed memory
+constexpr std::chrono::milliseconds kPoll{20};  // interval between looks for stop requests and freed memory
 
 constexpr double kReserve =
     0.03;  // share of the device kept free for fluctuations of other processes and the driver
@@ -37,7 +37,8 @@ void AdmissionGate::Permit::measure_alone(const std::function<void()>& measure) 
   work_.lock();
 }
 
-/// The place of a waiting slot in the queue; leaving it gives the turn to the next. The mutex is held.
+/// The place of a waiting slot in the queue. Leaving it gives the turn to the next. The caller holds the
+/// mutex.
 class AdmissionGate::QueuePlace {
  public:
   QueuePlace(AdmissionGate& gate, const Candidate& candidate) : gate_(gate), candidate_(&candidate) {
@@ -77,14 +78,14 @@ AdmissionGate::Permit AdmissionGate::admit(const Candidate& candidate, Work work
   return permit;
 }
 
-/// Not while another candidate measures: its device is left alone.
+/// Lets the candidate begin, if possible; never while another candidate measures.
 AdmissionGate::Work AdmissionGate::try_to_begin(const Candidate& candidate) {
   Work work(working_, std::try_to_lock);
   if (work && !(has_turn(candidate) && make_room(candidate))) work.unlock();
   return work;
 }
 
-/// Whether the other candidates leave it the turn, independent of memory.
+/// Returns whether the other candidates let it begin, memory aside.
 bool AdmissionGate::has_turn(const Candidate& candidate) const {
   if (queue_.front() != &candidate || singles() < running_.size()) return false;
   if (running_.empty()) return true;
@@ -104,14 +105,14 @@ bool AdmissionGate::make_room(const Candidate& candidate) {
   std::size_t needed = candidate.bytes;
   for (const Running* other : running_) needed += other->candidate.bytes;
   if (!has_room(needed)) return false;
-  // What ended candidates left in the allocator's cache may not be of the sizes that this one asks for.
+  // Cached blocks of ended candidates may have other sizes than this one needs.
   const auto is_free = [&] { return accelerator_.memory(device_).free_bytes >= candidate.bytes; };
   if (!is_free() && std::exchange(may_release_, false)) accelerator_.release_cached_memory(device_);
   return is_free();
 }
 
-/// Whether candidates of so many bytes together fit into what is free and what candidates have taken. Other
-/// processes count.
+/// Returns whether candidates of so many bytes together fit into the free memory and that of running
+/// candidates. Other processes count.
 bool AdmissionGate::has_room(std::size_t bytes) const {
   const AcceleratorMemory memory = accelerator_.memory(device_);
   const std::size_t taken = memory.reserved_bytes - std::min(memory.reserved_bytes, resident_bytes_);
@@ -135,7 +136,7 @@ void AdmissionGate::leave(const Running* one) {
   changed_.notify_all();
 }
 
-/// Number of candidates outside of groups.
+/// Returns the number of candidates outside of groups.
 std::size_t AdmissionGate::singles() const {
   return static_cast<std::size_t>(
       std::ranges::count_if(running_, [](const Running* one) { return !one->in_group(); }));

@@ -14,26 +14,26 @@
 
 namespace skyline::train {
 
-/// How many candidates train on a device at once, if their memory allows it: enough to fill it with small
-/// ones, few enough for the processors that launch their kernels.
+/// Most candidates that train on a device at once, if memory allows it: enough small ones to fill it, and few
+/// enough for the processors that launch their kernels.
 constexpr std::size_t kMostOnDevice = 16;
 
 /// A candidate's request to the gate.
 struct Candidate {
-  /// kShared: beside others, when there is room. kAlone: when no other trains, and none begins meanwhile.
-  /// kGroup: a member of a group. It is not held back, so that two gates never wait for each other: it closes
-  /// the gate to the other kinds, and begins when the running candidates have ended.
+  /// kShared: beside others, when there is room. kAlone: when no other trains; none begins meanwhile. kGroup:
+  /// a member of a group, which is not held back, so that two gates never wait for each other: it closes the
+  /// gate to the other kinds, and begins when the running candidates have ended.
   enum class Manner { kShared, kAlone, kGroup };
-  std::size_t bytes = 0;  // predict_device_bytes
+  std::size_t bytes = 0;  // from predict_device_bytes
   Manner manner = Manner::kShared;
 };
 
-/// Admits the slots of a rank to training on one device, as long as what is predicted of their candidates
-/// fits its memory. Admits in the order of asking: small candidates never overtake a large one. At least one
-/// is admitted. Only times depend on the gate, never results.
+/// Admits the slots of a rank to training on one device, as long as the predicted memory of their candidates
+/// fits. Admits in the order of asking: small candidates never overtake a large one. At least one is
+/// admitted. Only times depend on the gate, never results.
 ///
-/// The device is asked, and its cache freed, never while a group trains: freeing waits for the device, which
-/// may wait for another rank's. Thread-safe.
+/// While a group trains, the device is never asked and its cache never freed: freeing waits for the device,
+/// which may wait for another rank's device. Thread-safe.
 class AdmissionGate {
   struct Running {
     Candidate candidate;
@@ -44,19 +44,19 @@ class AdmissionGate {
   using Work = std::shared_lock<std::shared_mutex>;
 
  public:
-  /// A candidate's permission to train; the destructor returns it. Used by one thread.
+  /// A candidate's permission to train; the destructor returns it. One thread uses it.
   class Permit {
    public:
     Permit() = default;
-    /// False: the slot was asked to stop while it waited.
+    /// Returns false if the slot was asked to stop while it waited.
     explicit operator bool() const { return running_ != nullptr; }
-    /// For a member of a group: waits some milliseconds for the candidates that began before it to end, and
-    /// frees cached memory. Returns whether they have ended: the members begin when all may.
+    /// For a member of a group: waits some milliseconds for the earlier candidates to end, and frees cached
+    /// memory. Returns whether they have ended. The members begin when all of them may.
     bool may_begin_with_group();
-    /// For a candidate whose own work is done, now and then: waits while others measure.
+    /// Waits while others measure. A candidate whose own work is done calls it now and then.
     void let_others_measure();
-    /// Calls `measure` while no other candidate works on the device: running ones go on until they let others
-    /// measure. A group has the device to itself already. The candidate's own work is done when it calls.
+    /// Calls `measure` while no other candidate works on the device: running ones continue until they let
+    /// others measure. A group already has the device to itself. The candidate's own work must be done.
     void measure_alone(const std::function<void()>& measure);
 
    private:
@@ -72,14 +72,14 @@ class AdmissionGate {
         : running_(new Running{candidate}, Leave{&gate}), work_(std::move(work)) {}
 
     std::unique_ptr<Running, Leave> running_;
-    Work work_;  // not of a group
+    Work work_;  // not used in a group
   };
 
-  /// @pre everything that candidates share is on the device. `accelerator` outlives the gate.
+  /// @pre everything that candidates share is on the device. `accelerator` must outlive the gate.
   AdmissionGate(Accelerator& accelerator, int device);
 
-  /// Waits until the candidate may train, or `stop` (polled; quick) says so. A member of a group gets its
-  /// permit at once: see may_begin_with_group().
+  /// Waits until the candidate may train, or `stop` (polled; must be quick) returns true. A member of a group
+  /// gets its permit at once: see may_begin_with_group().
   Permit enter(const Candidate& candidate, const std::function<bool()>& stop);
 
   std::size_t running() const;
@@ -99,16 +99,17 @@ class AdmissionGate {
 
   Accelerator& accelerator_;
   const int device_;
-  const std::size_t resident_bytes_;  // bytes that candidates share
+  const std::size_t resident_bytes_;  // bytes that all candidates share
 
-  std::shared_mutex working_;  // held by all that work; by one that measures, alone
-  std::mutex measuring_;       // held by one that measures or waits to; who takes up work passes through it
+  std::shared_mutex working_;  // shared by all candidates that work; a candidate that measures holds it alone
+  std::mutex measuring_;  // held by a candidate that measures or waits to; others pass through it before they
+                          // work
 
   mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::deque<const Candidate*> queue_;
   std::vector<Running*> running_;
-  bool may_release_ = true;  // since the cache was freed last a candidate has left
+  bool may_release_ = true;  // a candidate has left since the cache was freed last
 };
 
 }  // namespace skyline::train

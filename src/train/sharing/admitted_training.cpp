@@ -34,9 +34,8 @@ Outcome train_once(AdmissionGate& gate, const Candidate& candidate, trial::Evalu
   return attempt(context, permit);
 }
 
-/// The members begin when all may, so that no time limit of theirs runs while one of them waits for a
-/// device. Collective.
-/// @return  false if the slot stops the trial
+/// Begins when all members may, so that no time limit runs while one of them waits for a device. Returns
+/// false if the slot stops the trial. Collective.
 bool begin_together(trial::TrialGroup& group, AdmissionGate::Permit& permit,
                     const trial::TrialControl& control) {
   while (true) {
@@ -62,7 +61,8 @@ std::string gibibytes(std::size_t bytes) {
   return text;
 }
 
-/// In terms that do not change from run to run: a failure's reason is part of its result.
+/// Returns the failure. Its reason is part of the result, so it contains nothing that changes from run to
+/// run.
 Failure too_large(const AdmittedTrial& trial, const Candidate& candidate) {
   return {FailureKind::kOutOfMemory,
           "not enough memory for the network with the device to itself: " + gibibytes(candidate.bytes) +

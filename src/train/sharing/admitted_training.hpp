@@ -18,13 +18,13 @@ struct AdmittedTrial {
   const AcceleratorDevice& device;
 };
 
-/// Trains the trial from its start, or its saved state; its memory is freed when it returns.
+/// Trains the trial from its start, or its saved state. Its memory is freed when this returns.
 using TrainingAttempt = std::function<trial::Outcome(trial::EvaluationContext&, AdmissionGate::Permit&)>;
 
 /// Waits at the gate, then trains. A trial that runs out of memory trains once more with the device to
-/// itself, after its neighbours have ended; only the second failure counts. Members of a group begin together
-/// when each has its device to itself, and are not tried again. Waiting and a lost attempt are no training
-/// time.
+/// itself, after its neighbours have ended; only a second failure counts. Members of a group begin together
+/// when each has its device to itself, and are not tried again. Waiting and a lost attempt do not count as
+/// training time.
 trial::Outcome train_when_admitted(AdmissionGate& gate, const AdmittedTrial& trial,
                                    trial::EvaluationContext& context, const TrainingAttempt& attempt);
 

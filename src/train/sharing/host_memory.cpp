@@ -20,13 +20,13 @@ using trial::Failure;
 using trial::FailureKind;
 
 constexpr double kUsedShare =
-    0.9;  // of what a node has; the rest is for the system and the forecast's errors
+    0.9;  // share of a node's memory; the rest is for the system and the forecast's errors
 
 /// What each rank tells the others.
 struct RankShare {
   int node = 0;
   std::uint64_t slots = 0;
-  std::uint64_t bytes = 0;  // that the node has
+  std::uint64_t bytes = 0;  // memory of the node
 };
 
 std::string mebibytes(std::uint64_t bytes) {
@@ -39,7 +39,7 @@ std::uint64_t bytes_of_machine() {
   return std::min(all, machine::read_node_limits("/").memory_bytes.value_or(all));
 }
 
-/// In terms that are the same for any number of ranks: a failure's reason is part of its result.
+/// Returns the failure. Its reason is part of the result, so it is the same for any number of ranks.
 Failure too_large(const trial::Trial& trial, const TrainingOptions& options, std::uint64_t needed,
                   std::uint64_t most) {
   return {FailureKind::kOutOfMemory, "not enough memory: " + mebibytes(needed) + " expected for " +
@@ -48,7 +48,7 @@ Failure too_large(const trial::Trial& trial, const TrainingOptions& options, std
                                          ", a trial may take " + mebibytes(most)};
 }
 
-/// Collective. @throws UserError on all ranks
+/// Opens the tokens. Collective. @throws UserError on all ranks
 std::unique_ptr<machine::NodeTokens> open_tokens(evaluate::Ranks& ranks, std::size_t tokens,
                                                  std::size_t holders) {
   const std::string name = ranks.exchange("skyline-memory-" + to_hex(random_token())).front();

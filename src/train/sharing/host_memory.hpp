@@ -20,17 +20,17 @@ class NodeTokens;
 
 namespace skyline::train {
 
-/// What a rank takes without trials, at most: program, libraries, caches.
+/// Largest memory of a rank without trials: program, libraries, caches.
 constexpr std::uint64_t kRestingBytes = std::uint64_t{128} << 20;
 
 /// The memory of a node in which the trials of its ranks train on processors. Each slot has an equal share. A
-/// trial that is expected to need more takes several shares, and waits until they are free. One that needs
-/// more than a node has for one trial fails before its first step.
+/// trial that is expected to need more takes several shares, and waits until they are free. A trial that
+/// needs more than a node has for one trial fails before its first step.
 class HostMemory {
  public:
   struct Plan {
-    std::uint64_t most_bytes = 0;  // of one trial, alone on a node: the same on all ranks
-    std::uint64_t node_bytes = 0;  // of all trials of this node
+    std::uint64_t most_bytes = 0;  // for one trial, alone on a node: the same on all ranks
+    std::uint64_t node_bytes = 0;  // for all trials of this node
   };
 
   /// @param tokens  one for each slot of the node
@@ -41,7 +41,7 @@ class HostMemory {
   std::uint64_t share() const;
 
   /// Trains when there is room. Members of a group are not held back, so that no two groups wait for each
-  /// other. Waiting counts as such.
+  /// other. The wait is reported as waiting time.
   trial::Outcome train(const trial::Trial& trial, const TrainingOptions& options,
                        trial::EvaluationContext& context,
                        const std::function<trial::Outcome()>& attempt) const;
@@ -53,7 +53,7 @@ class HostMemory {
 
 /// Collective.
 /// @param node, slots  of this rank
-/// @param given  bytes of each node for the run; nothing: 90 % of what the least node has
+/// @param given  bytes of each node for the run; if not given, 90 % of the smallest node's memory
 /// @throws UserError if that is less than a rank takes without trials
 std::unique_ptr<HostMemory> share_host_memory(evaluate::Ranks& ranks, int node, std::size_t slots,
                                               std::optional<std::uint64_t> given);

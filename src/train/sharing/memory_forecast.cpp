@@ -12,41 +12,42 @@
 namespace skyline::train {
 namespace {
 
-constexpr double kSafety = 1.25;  // blocks are rounded up, and kernels take temporaries
+constexpr double kSafety = 1.25;  // blocks are rounded up, and kernels use temporaries
 
 /// Work space of the libraries for convolutions and products, per stream.
 constexpr std::size_t kWorkspaceBytes = std::size_t{64} << 20;
 
 constexpr double kDeviceEvaluationBatch = 256;  // Learner::evaluation_batch() on devices
-constexpr double kHostEvaluationBatch = 64;     // and with kernels of our own
+constexpr double kHostEvaluationBatch = 64;     // the same with kernels of our own
 
-/// Scratch memory of oneDNN, and what a slot's thread keeps of freed small blocks.
+/// Scratch memory of oneDNN, and the freed small blocks that a slot's thread keeps.
 constexpr std::uint64_t kHostWorkspaceBytes = std::uint64_t{16} << 20;
 
-/// Numbers of a parameter that the optimizer keeps on a device.
+/// Returns how many numbers the optimizer keeps per parameter on a device.
 double moments(const OptimizerOptions& optimizer) {
   if (optimizer.is_adam()) return 2;
   return optimizer.momentum > 0 ? 1 : 0;
 }
 
-/// On the CPU it has one at least.
+/// Returns the same for the CPU, where it is at least one.
 double host_moments(const OptimizerOptions& optimizer) {
   return std::max(1.0, moments(optimizer));
 }
 
-/// Copies of the tensors that a full training keeps beside.
+/// Returns how many more copies of the tensors a full training keeps.
 double full_copies(const FinalTrainingOptions& options) {
   return (options.average > 0 ? 1 : 0) + (options.keep == FinalTrainingOptions::Keep::kBest ? 1 : 0);
 }
 
-/// Floats of a bucket of gradients: whole layers of at least the wanted size.
+/// Returns the floats of a bucket of gradients: whole layers of at least the wanted size.
 double bucket_floats(double parameters, double largest_layer) {
   const auto least = static_cast<double>(BucketSizes().other_bytes / sizeof(float));
   return std::min(parameters, std::max(least, largest_layer));
 }
 
-/// Floats for all parameters: values, gradients, the optimizer's numbers, and in a group the sums.
-/// @param numbers  of a parameter that the optimizer keeps
+/// Returns the floats for all parameters: values, gradients, the optimizer's numbers, and in a group the
+/// sums.
+/// @param numbers  numbers that the optimizer keeps per parameter
 double parameter_floats(double parameters, double largest_layer, double numbers,
                         const TrainingOptions& options, std::uint32_t members) {
   if (members == 1) {
@@ -66,7 +67,7 @@ double parameter_floats(double parameters, double largest_layer, double numbers,
   throw InternalError("unknown sharding");
 }
 
-/// Samples of a training pass of a member: recalibration gives each of them the whole batch.
+/// Returns the samples of a member's training pass: for recalibration each member has the whole batch.
 double samples_per_pass(const TrainingOptions& options, std::uint32_t members) {
   const auto batch = static_cast<double>(options.batch);
   const bool whole = options.recalibrate > 0 && options.group.statistics == GroupOptions::Statistics::kLocal;
@@ -75,7 +76,7 @@ double samples_per_pass(const TrainingOptions& options, std::uint32_t members) {
 
 struct Sizes {
   double tensors = 0;        // floats of all parameters and buffers
-  double largest_layer = 0;  // of those
+  double largest_layer = 0;  // floats of the layer that has most
   double kept = 0;           // floats kept for the backward pass, per sample
 };
 
@@ -102,7 +103,7 @@ std::size_t predict_device_bytes(const space::Network& network, const TrainingOp
   const auto peak = static_cast<double>(network.cost.peak_activation_bytes);
   const double training = sizeof(float) * batch * sizes.kept + 2 * batch * peak;
   const double scoring = kDeviceEvaluationBatch * peak;
-  // What recalibration keeps lives on beside the scoring that follows.
+  // The memory of recalibration still exists during the scoring that follows.
   const double passing = options.recalibrate > 0 ? training + scoring : std::max(training, scoring);
   const double parameters =
       parameter_floats(sizes.tensors, sizes.largest_layer, moments(options.optimizer), options, members) +
@@ -116,7 +117,7 @@ std::uint64_t predict_host_bytes(const space::Network& network, const TrainingOp
   const double batch = samples_per_pass(options, members);
   const auto peak = static_cast<double>(network.cost.peak_activation_bytes);
   const double activations = batch * (sizeof(float) * sizes.kept + 2 * peak) + kHostEvaluationBatch * peak;
-  // Weights to keep, and a checkpoint on its way to disk.
+  // Weights to keep, and a checkpoint that is being written.
   const double numbers = host_moments(options.optimizer);
   const double copies = 3 + numbers + 2 * full_copies(options.full);
   const double parameters = parameter_floats(sizes.tensors, sizes.largest_layer, numbers, options, members) +
