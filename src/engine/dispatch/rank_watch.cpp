@@ -15,7 +15,8 @@ namespace skyline::engine {
 namespace {
 
 constexpr double kLook_s = 0.5;
-constexpr double kPause_s = 3;  // between two looks: this process was suspended, or busy
+constexpr double kPause_s = 3;  // a longer time between two looks means that this process was suspended, or
+                                // busy
 
 }  // namespace
 

@@ -10,48 +10,49 @@
 
 namespace skyline::engine {
 
-/// Seconds between two signs of life that ranks give, when there is nothing else to say.
+/// Seconds between the signs of life that ranks send when there is nothing else to say.
 inline constexpr double kSignOfLife_s = 1;
 
-/// Seconds of a clock that never jumps.
+/// Returns seconds of a clock that never jumps.
 double steady_now_s();
 
 /// A rank's process, as another rank sees it.
 struct RankProcess {
-  std::uint64_t place = 0;        // hash of process_place(): where the number means this process
-  std::uint64_t start_ticks = 0;  // tells it from a later process of the same number
+  std::uint64_t place = 0;        // hash of process_place(), in which the number is unique
+  std::uint64_t start_ticks = 0;  // distinguishes it from a later process with the same number
   pid_t number = 0;
 
   static RankProcess own();
-  /// Whether it has ended; false if it is not of `observer`'s place, where nobody can tell.
+  /// Returns whether it has ended; false if it is not in `observer`'s place, since that is unknown.
   bool has_ended(const RankProcess& observer) const;
-  /// Kills it, if it is of `observer`'s place and still there. @return  whether it was
+  /// Kills the process, if it is in `observer`'s place and still exists. Returns whether it did.
   bool kill(const RankProcess& observer) const;
 };
 
-/// Finds the ranks that have died or fallen silent. It is told of every message and asked again and again; a
-/// long time between two questions is a pause of this process itself, for which nobody is blamed.
+/// Finds the ranks that have died or fallen silent. It must be notified of every message and polled. A long
+/// time between two polls means that this process itself was paused, for which no rank is blamed.
 class RankWatch {
  public:
   /// @param watched   processes, by rank
-  /// @param limit_s   the longest silence
-  /// @param has_died  whether something else knows that a rank's process has ended
+  /// @param limit_s   longest silence
+  /// @param has_died  returns whether something else knows that a rank's process has ended
   RankWatch(std::vector<RankProcess> watched, double limit_s, double now_s,
             std::function<bool(std::size_t)> has_died);
 
   void heard(std::size_t rank, double now_s) { heard_s_[rank] = now_s; }
   struct Loss {
     std::size_t rank = 0;
-    std::string cause;  // "its process has ended"
-    bool ends = false;  // has ended, or ends by itself; else it may come back
+    std::string cause;  // e.g. "its process has ended"
+    bool ends = false;  // it has ended, or ends by itself; false if it may come back
   };
-  /// Ranks that are lost since the last call; cheap, as it looks twice a second.
+  /// Returns the ranks that were lost since the last call. It is cheap, because it looks only twice per
+  /// second.
   std::vector<Loss> losses(double now_s);
-  /// Not watched any more: it has said goodbye.
+  /// Stops watching a rank that has said goodbye.
   void leave(std::size_t rank) { states_[rank] = State::kGone; }
 
  private:
-  /// kEnded: its goodbye may be on its way still.
+  /// kEnded: its process has ended, but its goodbye may still arrive.
   enum class State : std::uint8_t { kThere, kEnded, kGone };
 
   const RankProcess own_ = RankProcess::own();

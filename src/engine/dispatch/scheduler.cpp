@@ -10,7 +10,7 @@
 namespace skyline::engine {
 namespace {
 
-constexpr std::size_t kMostOfASlot = 64;  // trials that it has at a time
+constexpr std::size_t kMostOfASlot = 64;  // most trials of a slot at a time
 constexpr double kMemory = 0.95;          // weight of the past when times are learned
 
 }  // namespace
@@ -27,7 +27,7 @@ Scheduler::Scheduler(RankTable ranks, double prefetch_s) : ranks_(std::move(rank
   look_at_ranks();
 }
 
-/// Looks how many ranks train, in all and at most for one group.
+/// Counts the ranks that train, in all and at most for one group.
 void Scheduler::look_at_ranks() {
   const auto trains = [](std::size_t slots) { return slots > 0; };
   training_ranks_ = static_cast<std::size_t>(std::ranges::count_if(ranks_.slots, trains));
@@ -77,12 +77,12 @@ std::optional<Scheduler::Start> Scheduler::next() {
   return next_alone();
 }
 
-/// Keeps `open_` right while a slot changes.
+/// Changes a slot, and keeps `open_` consistent.
 template <typename Change>
 void Scheduler::change(Slot& slot, Change&& make) {
   auto entry = open_.extract({slot.load, slot.slot, slot.rank});
   make();
-  if (slot.trials.empty()) slot.load = 0;  // no rounding is left
+  if (slot.trials.empty()) slot.load = 0;  // removes rounding errors
   const bool is_closed = ranks_.slots[slot.rank] == 0;
   if (is_closed || slot.held || slot.trials.size() >= kMostOfASlot) return;
   if (entry.empty()) {
@@ -109,7 +109,8 @@ Scheduler::Start Scheduler::start_group(const Waiting& waiting, const Placement&
   return {waiting.trial, place};
 }
 
-/// The first groups each hold the block that is free first, as long as there are blocks that nobody holds.
+/// Makes the first groups each hold the block that is free first, as long as there are blocks that no group
+/// holds.
 void Scheduler::hold_blocks() {
   if (!std::exchange(may_hold_, false)) return;
   while (!groups_.empty()) {
@@ -149,7 +150,7 @@ std::optional<Scheduler::Start> Scheduler::next_group() {
     return true;
   };
   auto found = std::ranges::find_if(holds_, is_free);
-  if (found == holds_.end()) {  // else all that can begin now do so before blocks at work are held
+  if (found == holds_.end()) {  // otherwise all that can begin now do so before busy blocks are held
     hold_blocks();
     found = std::ranges::find_if(holds_, is_free);
   }
@@ -164,7 +165,7 @@ bool Scheduler::may_go(const Single& single, std::size_t rank) const {
   return single.avoids != rank || training_ranks_ == 1;
 }
 
-/// The single trial that goes next to a rank, if it costs no more; the end: none does.
+/// Returns the single trial that goes next to a rank, if it costs no more; the end if none does.
 Scheduler::Singles::const_iterator Scheduler::choose_single(double most, std::size_t rank) const {
   auto chosen = singles_.lower_bound(turn_of(most, {}));
   while (chosen != singles_.end() && !may_go(chosen->second, rank)) ++chosen;
@@ -182,7 +183,7 @@ std::optional<Scheduler::Start> Scheduler::next_single() {
     }
     const auto chosen = choose_single(most, rank);
     if (chosen != singles_.end()) return start_single(chosen, {rank, slot, 1});
-    if (avoiding_ == 0) break;  // else one that avoids this rank may go to the next
+    if (avoiding_ == 0) break;  // otherwise one that avoids this rank may go to the next rank
   }
   return std::nullopt;
 }
@@ -231,7 +232,7 @@ std::optional<double> Scheduler::seconds_per_cost() const {
   return cost_ > 0 ? std::optional(seconds_ / cost_) : std::nullopt;
 }
 
-/// Groups that hold blocks wait like others again.
+/// Makes groups that hold blocks wait like the others again.
 void Scheduler::release_holds() {
   for (const Hold& hold : holds_) {
     for (std::size_t rank = hold.first_rank; rank < hold.first_rank + hold.group.ranks; ++rank) {
@@ -243,7 +244,7 @@ void Scheduler::release_holds() {
   holds_.clear();
 }
 
-/// No slot of a rank is open any more.
+/// Closes all slots of a rank.
 void Scheduler::close(std::size_t rank) {
   ranks_.slots[rank] = 0;
   for (std::size_t i = first_slot_[rank]; i < slots_.size() && slots_[i].rank == rank; ++i) {

@@ -16,23 +16,24 @@
 
 namespace skyline::engine {
 
-/// The part of a trial that decides where and when it trains.
+/// The facts about a trial that decide where and when it trains.
 struct TrialWork {
-  double cost = 0;  // predicted, positive and finite
+  double cost = 0;  // predicted cost, positive and finite
   std::uint32_t members = 1;
-  bool alone = false;                      // it trains when no other trial waits or is under way
-  std::optional<std::size_t> avoids = {};  // a rank that gets it only if no other trains; of groups: ignored
+  bool alone = false;                      // it trains only when no other trial waits or runs
+  std::optional<std::size_t> avoids = {};  // a rank that gets it only if no other rank trains; ignored for
+                                           // groups
 };
 
-/// Decides which trial trains next in which slot: events in, "trial k to slot s" out. It knows neither MPI
-/// nor a clock, so that a simulated fleet has the same. Deterministic.
+/// Decides which trial trains next in which slot. Its input are events, its output is "trial k to slot s". It
+/// knows neither MPI nor a clock, so that a simulated fleet can use it. Deterministic.
 ///
-/// A slot gets its next trial when it is free: the longest by forecast that waits, of equal ones the one with
-/// the lower number, so that all end soon. As long as more trials are to come it is the one with the lowest
-/// number: behind ever new long ones a short one would wait, and with it the commits. Trials of groups come
+/// A free slot gets the waiting trial with the longest forecast (among equal ones the lowest number), so that
+/// all end at about the same time. While more trials are expected, the lowest number goes first; otherwise a
+/// short trial could wait for ever behind new long ones and block all later commits. Trials of groups come
 /// first, the widest and then the longest: each holds a block of ranks, whose first slots get nothing else
-/// until all of them are free. Only trials of milliseconds are sent to slots that are at work: one that is
-/// parked behind a long trial could run elsewhere.
+/// until all of them are free. Busy slots are only sent trials of milliseconds: a trial that waits behind a
+/// long one could run elsewhere.
 class Scheduler {
  public:
   struct Start {
@@ -40,58 +41,59 @@ class Scheduler {
     Placement place;
   };
 
-  /// @param ranks       those that train
-  /// @param prefetch_s  a slot at work is sent more as long as all that it has takes less than this, by
-  ///                    forecast; 0: never
+  /// @param ranks       the ranks that train
+  /// @param prefetch_s  a busy slot gets more trials as long as the forecast for all it has is less; 0 for
+  ///                    never
   Scheduler(RankTable ranks, double prefetch_s);
 
-  /// Whether more trials come while these wait; at first they don't.
+  /// Says whether more trials will come while these wait. Initially none are expected.
   void expect_more(bool more);
-  /// @pre no trial of that name waits or is under way
-  /// @throws FaultError if no rank is left that trains
+  /// Adds a trial. @pre no trial of that name waits or runs. @throws FaultError if no rank is left that
+  /// trains
   void submit(trial::TrialName trial, const TrialWork& work);
-  /// The next trial that is to go out now; call until there is none.
+  /// Returns the next trial to send now; call it until there is none.
   std::optional<Start> next();
-  /// A slot has done its part of a trial; told twice, it counts once.
-  /// @param seconds  that it took, from which later trials are forecast; 0: not known
+  /// Notes that a slot has done its part of a trial; a second call for the same part does nothing.
+  /// @param seconds  its time, for the forecast of later trials; 0 if unknown
   void ended(trial::TrialName trial, std::size_t rank, std::size_t slot, double seconds);
-  /// A rank is lost: its slots get nothing any more. What it had is forgotten, and may be submitted again,
-  /// also where slots of other ranks are still at work on a group's trial.
+  /// Notes that a rank is lost: its slots get nothing any more. Its trials are forgotten, and may be
+  /// submitted again, even while slots of other ranks still work on a group's trial.
   /// @throws FaultError if trials wait and no other rank trains
   void lose(std::size_t rank);
-  /// The ranks of a host get no more work, as long as those of others train; what they have goes on.
-  /// @return  whether that is so
+  /// Gives the ranks of a host no more work, if other hosts' ranks train; their present work continues.
+  /// Returns whether that is so.
   bool retire(const std::string& host);
-  /// Forgets the trials that have not gone out. @return  them
+  /// Forgets the trials that have not been sent, and returns them.
   std::vector<trial::TrialName> drop_waiting();
-  /// The seconds that a trial of one member takes, as the last ones did; nothing before the first has ended.
+  /// Returns the expected seconds of a trial of one member, from the last ones; nullopt before the first has
+  /// ended.
   std::optional<double> forecast_s(double cost) const;
-  /// Nothing waits or is under way.
+  /// Returns whether nothing waits or runs.
   bool idle() const { return nothing_waits() && alone_.empty() && under_way_ == 0; }
 
  private:
   struct Slot {
     std::size_t rank = 0;
     std::size_t slot = 0;
-    bool held = false;  // for a group
-    double load = 0;    // cost of its trials
+    bool held = false;  // held for a group
+    double load = 0;    // sum of the costs of its trials
     std::deque<std::pair<trial::TrialName, double>> trials;
   };
-  /// A trial of one member that waits.
+  /// A waiting trial of one member.
   struct Single {
     double cost = 0;
     std::optional<std::size_t> avoids = {};
   };
-  /// The order in which they go out: what their cost, or nothing, says first, then the name.
+  /// The order of sending: first by a number (the cost, or 0), then by the name.
   using Turn = std::pair<double, trial::TrialName>;
   using Singles = std::map<Turn, Single>;
-  /// A trial of a group that waits.
+  /// A waiting trial of a group.
   struct Waiting {
     double cost = 0;
     trial::TrialName trial;
     std::uint32_t members = 1;
     std::size_t ranks = 1;
-    /// The order in which they go out.
+    /// Compares in the order of sending.
     bool operator<(const Waiting& other) const {
       return std::tuple(other.ranks, other.cost, trial) < std::tuple(ranks, cost, other.trial);
     }
@@ -127,22 +129,22 @@ class Scheduler {
 
   RankTable ranks_;
   std::size_t training_ranks_ = 0;
-  std::size_t ranks_for_groups_ = 0;  // that may train one trial together
+  std::size_t ranks_for_groups_ = 0;  // number of ranks that may train one trial together
   const double prefetch_s_;
   std::vector<Slot> slots_;
-  std::vector<std::size_t> first_slot_;  // of each rank, in slots_
+  std::vector<std::size_t> first_slot_;  // index into slots_ of each rank's first slot
   std::set<OpenSlot> open_;              // slots that may get single trials
   bool more_to_come_ = false;
   Singles singles_;
-  std::size_t avoiding_ = 0;  // of them: those that avoid a rank
+  std::size_t avoiding_ = 0;  // number of single trials that avoid a rank
   std::set<Waiting> groups_;
   std::vector<Hold> holds_;
   std::deque<std::pair<trial::TrialName, TrialWork>> alone_;
   bool runs_alone_ = false;
   bool may_hold_ = false;      // a group came, or a block was left, since the last look
-  std::size_t under_way_ = 0;  // trials of slots; one of a group counts for each rank
-  double seconds_ = 0;         // of the last trials
-  double cost_ = 0;            // of the same
+  std::size_t under_way_ = 0;  // number of trials in slots; a group's trial counts for each rank
+  double seconds_ = 0;         // weighted sum of the last trials' times
+  double cost_ = 0;            // the same of their costs
 };
 
 }  // namespace skyline::engine

@@ -11,12 +11,12 @@
 namespace skyline::engine {
 namespace {
 
-/// Size up to which sending everything to everyone costs less than the way to the owner and back.
+/// Returns the size up to which sending everything to everyone costs less than the way to the owner and back.
 std::size_t most_bytes_for_everyone(std::size_t ranks) {
   return ranks == 2 ? 32'768 : 8192;
 }
 
-/// Part `part` of bytes, cut like the floats of TrialGroup.
+/// Returns part `part` of bytes, which are cut like the floats of TrialGroup.
 GroupPiece part_piece(std::size_t bytes, std::size_t parts, std::size_t part) {
   const auto cut = trial::part_of(bytes / sizeof(float), parts, part);
   return {cut.begin * sizeof(float), cut.end * sizeof(float), 0, 0};
@@ -51,7 +51,7 @@ std::vector<GroupPiece> cut_by_owner(GroupCall call, std::size_t bytes, const Gr
   return pieces;
 }
 
-constexpr std::size_t kBlock = 1024;  // so small that all operands stay in the first-level cache
+constexpr std::size_t kBlock = 1024;  // small enough that all operands stay in the first-level cache
 
 /// Adds two arrays; the sum may be one of them.
 template <typename T>
@@ -60,7 +60,7 @@ void add(const T* left, const T* right, T* sum, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) sum[i] = left[i] + right[i];
 }
 
-/// @return where the sum of the block stands: in `sum`, or in the term if there is only one
+/// Returns the place of the block's sum: `sum`, or the term itself if there is only one.
 template <typename T>
 const T* add_block(std::span<const T* const> terms, std::size_t at, std::size_t count, T* sum) {
   if (terms.size() == 1) return terms[0] + at;

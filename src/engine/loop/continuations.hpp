@@ -12,8 +12,8 @@
 
 namespace skyline::engine {
 
-/// The committed trials that a later one may continue: their last states must stay until then. A function of
-/// what was asked and committed, so that a replay comes to the same.
+/// The committed trials that a later one may continue: their last states must be kept until then. It depends
+/// only on what was asked for and committed, so a replay gives the same.
 class Continuations {
  public:
   void asked(const trial::Trial& trial) {
@@ -28,11 +28,12 @@ class Continuations {
     if (--found->second == 0) continuing_.erase(found);
   }
 
-  /// Gives out, once, those that nobody continues and nobody will: they failed, or the searcher has done with
-  /// them. At the end of the search also those that an extended run can begin anew, which is not so if they
-  /// began with the weights of a trial that only stay for them. Where there are many, it looks when they have
-  /// doubled: a look at all of them after each commit would be quadratic.
-  /// @param searcher  nullptr: the search is over
+  /// Returns, once, the trials that nobody continues or will continue: they failed, or the searcher is done
+  /// with them. At the end of the search it also returns trials that an extended run could train again from
+  /// the start; these are kept if they began with weights that exist only for them. With many trials it looks
+  /// again only when their number has doubled, because looking at all of them after each commit would be
+  /// quadratic.
+  /// @param searcher  nullptr if the search is over
   std::vector<run::SharedTrial> release(const search::Searcher* searcher) {
     std::vector<run::SharedTrial> released;
     if (searcher != nullptr && open_.size() < next_look_) return released;
@@ -55,8 +56,8 @@ class Continuations {
   static constexpr std::size_t kFew = 64;
 
   std::map<trial::TrialNumber, run::SharedTrial> open_;
-  std::size_t next_look_ = 0;                             // so many are open then
-  std::map<trial::TrialNumber, std::size_t> continuing_;  // in flight, by whom they continue
+  std::size_t next_look_ = 0;                             // number of open trials at which it looks again
+  std::map<trial::TrialNumber, std::size_t> continuing_;  // trials in flight, by the trial that they continue
 };
 
 }  // namespace skyline::engine

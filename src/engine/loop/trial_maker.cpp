@@ -16,7 +16,7 @@
 namespace skyline::engine {
 namespace {
 
-/// A predicted cost as a number that is the same wherever it was written and read.
+/// Returns a predicted cost as a whole number, which stays the same when it is written and read.
 std::uint64_t whole_cost(double predicted) {
   constexpr double kMost = 0x1p63;
   require(predicted > 0 && std::isfinite(predicted),
@@ -55,8 +55,8 @@ trial::Trial TrialMaker::make(trial::Proposal proposal) {
   return trial;
 }
 
-/// Children inherit from parents whose weights are there and will stay; a start that the searcher chose
-/// stays.
+/// Returns the start. Children inherit from parents whose weights exist and are kept; a start that the
+/// searcher chose is not changed.
 trial::Start TrialMaker::start_of(const trial::Proposal& proposal) const {
   if (proposal.parents.empty() || !std::holds_alternative<trial::Fresh>(proposal.start))
     return proposal.start;

@@ -13,7 +13,7 @@
 namespace skyline::engine {
 namespace {
 
-constexpr std::chrono::seconds kPatienceAtStop{5};  // a batch system ends us after 30 s or so
+constexpr std::chrono::seconds kPatienceAtStop{5};  // a batch system ends the job after some 30 s
 
 }  // namespace
 
@@ -48,7 +48,7 @@ std::optional<store::FoundCheckpoint> CheckpointFolder::find(trial::TrialName tr
   });
 }
 
-/// Looks once, for all slots: most trials of a long run have none.
+/// Reads the folder once for all slots, because most trials of a long run have no checkpoint.
 const std::set<trial::TrialName>& CheckpointFolder::left_by_earlier_job() const {
   using Trials = std::set<trial::TrialName>;
   std::call_once(looked_, [this] {

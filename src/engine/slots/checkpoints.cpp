@@ -16,7 +16,8 @@ constexpr std::size_t kBuffers = 2;
 
 }  // namespace
 
-/// Lends buffers out; one comes back when the last copy of its lease goes, also when a queued job is dropped.
+/// Lends buffers. A buffer returns when the last copy of its lease is destroyed, also when a queued job is
+/// dropped.
 class SlotCheckpoints::Buffers : public std::enable_shared_from_this<Buffers> {
  public:
   using Lease = std::shared_ptr<store::TrialCheckpoint>;
@@ -25,7 +26,7 @@ class SlotCheckpoints::Buffers : public std::enable_shared_from_this<Buffers> {
     const std::lock_guard lock(mutex_);
     return free_.size() > 0;
   }
-  /// An empty lease if none is free and `wait` is false.
+  /// Returns an empty lease if none is free and `wait` is false.
   Lease take(bool wait) {
     std::unique_lock lock(mutex_);
     if (wait) came_back_.wait(lock, [this] { return !free_.empty(); });
@@ -84,7 +85,7 @@ const trial::TrainingState* SlotCheckpoints::saved() const {
 }
 
 bool SlotCheckpoints::due(double epochs_done) {
-  found_.reset();  // the evaluator has taken what it needs; it may be large
+  found_.reset();  // the evaluator has taken what it needs, and this may be large
   if (!folder_->options()) return false;
   has_stepped_ = true;
   epochs_done_ = epochs_done;
@@ -103,7 +104,7 @@ bool SlotCheckpoints::copying_is_cheap() const {
   return copy_s_ + last_copy_s_ <= folder_->options()->most_overhead * trained_s;
 }
 
-/// An error here, memory that runs out included, is no failure of the trial.
+/// An error here, even a lack of memory, is not a failure of the trial.
 void SlotCheckpoints::save(const std::function<void(trial::TrainingState&)>& fill) {
   if (!folder_->options()) return;
   const Clock::time_point begin = Clock::now();
@@ -139,7 +140,7 @@ bool SlotCheckpoints::stage(const std::function<void(trial::TrainingState&)>& fi
   return true;
 }
 
-/// Waits for a buffer. An error here is no failure of the trial.
+/// Waits for a buffer. An error here is not a failure of the trial.
 void SlotCheckpoints::save_last(const std::function<void(trial::TrainingState&)>& fill) {
   if (kept_provenance_.empty()) return;
   try {

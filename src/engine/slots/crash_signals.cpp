@@ -22,16 +22,17 @@ void restore_handler(int signal) {
   }
 }
 
-/// Calls nothing that is not async-signal-safe.
+/// Calls only functions that are async-signal-safe.
 extern "C" void note_crash(int signal, siginfo_t* info, void* /*context*/) {
   const bool aborts = signal == SIGABRT && info->si_code == SI_TKILL && info->si_pid == ::getpid();
   store::RunningTrials* const running = crashes_go_to;
   if (running != nullptr && (info->si_code > 0 || aborts)) running->crashed(signal);
   restore_handler(signal);
-  if (info->si_code <= 0) ::raise(signal);  // else the same instruction is tried again
+  if (info->si_code <= 0) ::raise(signal);  // for other signals the same instruction is tried again
 }
 
-/// A process that leaves by exit() while its slots train may crash on the way: nobody's fault.
+/// Ignores crashes from now on: a process that leaves by exit() while its slots train may crash, and no trial
+/// is to blame.
 void forget_crashes() {
   crashes_go_to = nullptr;
 }

@@ -9,8 +9,9 @@
 
 namespace skyline::engine {
 
-/// While it lives, handlers of signals run on a stack of their own in this thread, unless they do already: a
-/// crash may be that the thread's own stack is full. Made and destroyed by the thread.
+/// While it lives, handlers of signals run on their own stack in this thread, because the thread's stack may
+/// be full at a crash. If the thread already has such a stack, it does nothing. Made and destroyed by the
+/// thread.
 class SignalStack {
  public:
   SignalStack();
@@ -19,17 +20,17 @@ class SignalStack {
   SignalStack& operator=(const SignalStack&) = delete;
 
  private:
-  std::vector<std::byte> memory_;  // empty: it had one
+  std::vector<std::byte> memory_;  // empty if the thread had one
 };
 
 /// While it lives, a crash of this process is noted in the rank's running trials: a SIGSEGV, SIGILL or SIGFPE
-/// that the processor raised, or an abort() of our own. A signal that somebody sent is none, nor is SIGBUS,
-/// which says that memory has gone (a cut file, a full /dev/shm). What would have happened at the signal
-/// happens then. One object at a time, made by the main thread. A full stack is noted in threads with a
-/// SignalStack.
+/// that the processor raised, or an abort() of our own. A signal that somebody sent does not count, and
+/// neither does SIGBUS, which means that memory has gone (a cut file, a full /dev/shm). Afterwards the signal
+/// has its usual effect. One object at a time, made by the main thread. A full stack is only noted in threads
+/// with a SignalStack.
 class CrashSignals {
  public:
-  /// @param running  outlives the object
+  /// @param running  must outlive the object
   explicit CrashSignals(store::RunningTrials& running);
   /// Restores the earlier handlers.
   ~CrashSignals();

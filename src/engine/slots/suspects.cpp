@@ -23,18 +23,18 @@ std::string signal_text(int signal) {
   return name == nullptr ? "signal " + std::to_string(signal) : "SIG" + std::string(name);
 }
 
-/// What the last job left of a node.
+/// The files that the last job left about a node.
 struct LeftNode {
   bool had_oom_kill = false;
-  std::set<trial::TrialName> trials;  // that ran
+  std::set<trial::TrialName> trials;  // trials that were running
 };
 
-/// Collective: completes what rank 0 has read by what the nodes' counters say now.
+/// Completes what rank 0 has read with the present counters of the nodes. Collective.
 void ask_nodes(comm::Communicator& world, std::vector<store::LeftTrials>& left) {
   std::vector<store::OomCount> counts;
   for (const store::LeftTrials& rank : left) counts.push_back(rank.oom);
   counts = comm::share(world, std::move(counts));
-  std::string risen;  // a letter for each count
+  std::string risen;  // one character for each count
   for (const store::OomCount& count : counts) risen += count.has_risen() ? 'y' : 'n';
   for (const std::string& answer : comm::gather(world, risen)) {
     for (std::size_t i = 0; i < left.size(); ++i) left[i].saw_oom_kill |= answer[i] == 'y';
@@ -51,14 +51,14 @@ std::map<std::string, LeftNode> nodes_of(const std::vector<store::LeftTrials>& l
   return nodes;
 }
 
-/// Adds a death to what is known of a trial; twice the same one counts once.
+/// Adds a death to a suspect; the same death counts once.
 void blame(store::Suspect& suspect, const std::string& job, const std::string& cause) {
   const bool is_known =
       std::ranges::find(suspect.deaths, job, &store::Suspect::Death::job) != suspect.deaths.end();
   if (!is_known) suspect.deaths.push_back({job, cause});
 }
 
-/// Trials of which a checkpoint advanced in the last job, as the rank of member 0 knows.
+/// Returns trials of which a checkpoint advanced in the last job, as the rank of member 0 knows.
 std::set<trial::TrialName> advanced_trials(const std::vector<store::LeftTrials>& left) {
   std::set<trial::TrialName> advanced;
   for (const store::LeftTrials& rank : left) {
@@ -69,7 +69,7 @@ std::set<trial::TrialName> advanced_trials(const std::vector<store::LeftTrials>&
   return advanced;
 }
 
-/// Brings the suspects and their files up to date with the last job's death.
+/// Updates the suspects and their files after the last job's death.
 void update_suspects(const store::RunPaths& paths, const std::vector<store::LeftTrials>& left,
                      store::Suspects& suspects) {
   const std::map<std::string, LeftNode> nodes = nodes_of(left);

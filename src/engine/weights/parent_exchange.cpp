@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 /// The other rank's thread looks every 10 ms; after this time the file is read instead.
 constexpr auto kPatience = 5s;
 constexpr auto kLookForStop = 20ms;
-/// Most bytes of unsent answers; further askers read the file.
+/// Most bytes of unsent answers; ranks that ask for more must read the file.
 constexpr std::size_t kMostUnsentWeights = std::size_t{256} << 20U;
 
 enum class WeightsStep : std::uint8_t { kQuestion, kWeights, kRefusal };
@@ -73,7 +73,7 @@ std::shared_ptr<ParentExchange> ParentExchange::make(comm::Environment& environm
   return std::make_shared<ParentExchange>(std::move(mailbox), std::move(recent), kPatience);
 }
 
-/// Asks for a file. An error of the channel ends nothing: the file is read instead.
+/// Asks for a file. An error of the channel only means that the file is read instead.
 ParentExchange::File ParentExchange::ask(const trial::Inherit& parent, const std::atomic<bool>& stop) {
   const int rank = parent.holder;
   if (rank < 0 || rank >= mailbox_->size() || rank == mailbox_->rank()) return nullptr;
@@ -110,7 +110,7 @@ ParentExchange::File ParentExchange::fetch(int rank, Question question, trial::T
   return file;
 }
 
-/// Waits for an answer; nullptr if none came.
+/// Waits for an answer. Returns nullptr if none came.
 std::shared_ptr<const comm::Buffer> ParentExchange::await(int rank, Question question,
                                                           const std::atomic<bool>& stop) {
   const auto deadline = std::chrono::steady_clock::now() + patience_;

@@ -11,15 +11,16 @@ namespace skyline::engine {
 
 enum class KeepWeights { kNone, kFront, kAll };
 
-/// How trials and results travel between ranks. kAuto: point to point where the launcher lets survivors of a
-/// lost rank live, and with a window; else by collective operations.
+/// How trials and results travel between ranks. kAuto means point to point if there is a window and the
+/// launcher lets survivors of a lost rank live, otherwise collective operations.
 enum class DispatchKind { kAuto, kCollective, kPointToPoint };
 
-/// When half-trained trials are saved.
+/// Says when half-trained trials are saved. The first interval that has passed counts.
 struct CheckpointOptions {
-  std::optional<double> interval_s = 60;  // since the trial's start or its last checkpoint; either this
-  std::optional<double> interval_epochs;  // or that
-  /// Maximum share of the training time that a slot spends on copying its state; the interval then grows.
+  std::optional<double> interval_s = 60;  // time since the trial's start or its last checkpoint
+  std::optional<double> interval_epochs;  // epochs since then
+  /// Largest share of the training time that a slot spends on copying its state; the interval grows
+  /// accordingly.
   double most_overhead = 0.005;
 };
 
@@ -41,25 +42,28 @@ struct EngineOptions {
   /// Slots of the clock that orders commits by virtual time, which needs them.
   std::optional<std::size_t> virtual_slots;
   DispatchKind dispatch = DispatchKind::kAuto;
-  /// Where survivors live: a rank that is silent for so long is lost.
+  /// If survivors live: a rank that is silent for so long is lost.
   double lost_after_s = 30;
   /// A trial that has trained for so long is stopped, and tried once more, on another rank.
   std::optional<double> trial_timeout_s;
-  /// If the first commits of a search, so many, all failed, it ends there; nothing: it goes on.
+  /// If the first commits of a search, so many, all failed, it ends there. Without a value it continues.
   std::optional<std::size_t> most_failures = 20;
   KeepWeights keep_weights = KeepWeights::kFront;  // kNone: also where the evaluator leaves no weights
-  std::optional<CheckpointOptions> checkpoints = CheckpointOptions{};  // nothing: none, not even at a stop
+  // no value: no checkpoints, not even at a stop
+  std::optional<CheckpointOptions> checkpoints = CheckpointOptions{};
   bool inherit = false;  // children start from the weights of a parent; needs keep_weights
-  /// Maximum bytes of weights that a rank keeps in memory for children of its own trials, if they inherit.
+  /// Most bytes of weights that a rank keeps in memory for children of its own trials, if they inherit.
   std::size_t recent_weights_bytes = std::size_t{256} << 20;
   bool resume = false;  // an earlier job may have left checkpoints
-  /// The file in which the system counts what its OOM killer ended on this node; empty: not known.
+  /// The file in which the system counts the processes that its OOM killer ended on this node; empty if
+  /// unknown.
   std::filesystem::path oom_kills;
   bool coordinator_only = false;  // rank 0 does not train; needs 2 ranks
-  /// Slots of a rank; nothing: what the evaluator wants, else processors / threads_per_slot, at least 1.
+  /// Slots of a rank. Without a value, those that the evaluator wants, else processors / threads_per_slot, at
+  /// least 1.
   std::optional<std::size_t> slots;
   int threads_per_slot = 1;
-  /// Of the evaluator's keys, for messages: EvaluatorKind.
+  /// The evaluator's keys, for messages (EvaluatorKind).
   std::string inherit_key = {};
   std::string members_key = {};
 

@@ -14,7 +14,8 @@ struct RankRange {
   std::size_t size() const { return end - begin; }
 };
 
-/// Ranges of neighbouring ranks that train. @param of_hosts  of one host each
+/// Returns ranges of neighbouring ranks that train.
+/// @param of_hosts  each range within one host
 std::vector<RankRange> training_ranges(const RankTable& table, bool of_hosts) {
   std::vector<RankRange> ranges;
   for (std::size_t rank = 0; rank < table.slots.size(); ++rank) {

@@ -10,8 +10,8 @@ namespace skyline::engine {
 /// The files of a run, as one rank writes them.
 struct RunFiles {
   store::RunPaths paths;
-  store::JournalHeader header;    // of a new journal; what waits for the journal repeats it
-  store::StorageThread& storage;  // writes this rank's files; outlives the slots
+  store::JournalHeader header;    // header of a new journal; files of waiting results repeat it
+  store::StorageThread& storage;  // writes this rank's files; must outlive the slots
   store::RunStamp stamp() const { return {header.skyline_version, header.config_hash}; }
 };
 

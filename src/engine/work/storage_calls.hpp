@@ -15,11 +15,11 @@
 
 namespace skyline::engine {
 
-/// A file server's clients see a new name after up to 60 s by their usual settings.
-inline constexpr double kVisibleAfter = 1.5;  // times the patience, 60 s by default
+/// With usual settings a file server's clients see a new name after up to 60 s.
+inline constexpr double kVisibleAfter = 1.5;  // in units of the patience, which is 60 s by default
 
-/// Has a rank's storage thread work something out and waits for it; for the rank's other threads.
-/// @throws what `call` throws; if the storage thread has failed before, what it met
+/// Runs `call` on a rank's storage thread and waits for its result; for the rank's other threads.
+/// @throws what `call` throws; if the storage thread has failed before, its error
 template <typename Result>
 Result call_storage(store::StorageThread& storage, std::function<Result()> call) {
   auto task = std::make_shared<std::packaged_task<Result()>>(std::move(call));
@@ -33,8 +33,8 @@ Result call_storage(store::StorageThread& storage, std::function<Result()> call)
   }
 }
 
-/// Repeats `attempt`, with growing pauses, until it returns true, `stop` is set, or the time is over.
-/// @return seconds that this took
+/// Repeats `attempt`, with growing pauses, until it returns true, `stop` is set, or the time is over. Returns
+/// the seconds that this took.
 template <typename Attempt>
 double try_for(double most_s, const std::atomic<bool>& stop, Attempt&& attempt) {
   using namespace std::chrono_literals;
@@ -43,7 +43,7 @@ double try_for(double most_s, const std::atomic<bool>& stop, Attempt&& attempt) 
   return seconds_since(began);
 }
 
-/// Warns of a repeated problem at most once a minute. Any thread.
+/// Warns about a repeated problem at most once a minute. Any thread may use it.
 class RareWarning {
  public:
   void warn(const std::string& text) {
