@@ -18,7 +18,7 @@ double sampling_probability(const space::SearchSpace& space, const space::Genoty
     const std::vector<double>& weights = space.parameters()[p].weights;
     probability *= weights[genotype.choices[p]] / std::accumulate(weights.begin(), weights.end(), 0.0);
   }
-  // Tiny weights must not make a feasible architecture impossible.
+  // Keeps tiny weights from making a feasible architecture impossible.
   return std::max(probability, std::numeric_limits<double>::min());
 }
 
@@ -52,13 +52,13 @@ class RejectionTally {
     if (invalid_++ == 0) first_invalid_reason_ = reason;
   }
 
-  /// "192, 192 fail `flops: [0, 10]` (smallest found: 88138), 3 cannot be built (REASON)".
+  /// Returns "192, 192 fail `flops: [0, 10]` (smallest found: 88138), 3 cannot be built (REASON)".
   std::string text() const {
     std::string text = std::to_string(total_);
     for (const Rejections& rejections : rejections_) {
       if (rejections.count == 0) continue;
       text += ", " + std::to_string(rejections.count) + " fail `" + to_text(rejections.constraint) + "`";
-      // Tells how far off the bounds are, unless other values are within them.
+      // Says how far off the bounds are, unless other values are within them.
       if (rejections.count + invalid_ == total_) text += " (" + nearest_text(rejections) + ")";
     }
     if (invalid_ == 0) return text;
@@ -98,7 +98,7 @@ CandidatePool::CandidatePool(space::SearchSpace space, objective::ObjectiveSet o
   release(known_->id);
 }
 
-/// nullptr if the network cannot be built.
+/// Returns nullptr if the network cannot be built.
 ArchitecturePointer CandidatePool::build(const space::Genotype& genotype) const {
   ++looks_;
   try {
@@ -197,7 +197,8 @@ std::string CandidatePool::exhaustion_reason() const {
   return all_evaluated_text(ids.size());
 }
 
-/// Looks again, and counts what it rejects. @throws UserError that tells of it, unless it finds one
+/// Looks again, and counts the rejected architectures. Returns a candidate if it finds one. @throws UserError
+/// with the counts otherwise
 ArchitecturePointer CandidatePool::look_once_more() const {
   RejectionTally tally(objectives_);
   const auto count = [&](const space::Genotype& genotype) {

@@ -12,9 +12,10 @@
 namespace skyline::search {
 namespace {
 
-constexpr int kSteps = 50;  // among architectures that meet the constraints, from each that was found
+constexpr int kSteps = 50;  // steps among valid architectures, from each that was found
 
-/// The choices that a descent tries: near, half the way to either end, a quarter of it, and so on.
+/// Returns the choices that a descent tries: neighbours, half the way to either end, a quarter of it, and so
+/// on.
 std::set<std::uint32_t> choices_about(std::uint32_t current, std::size_t values) {
   std::set<std::uint32_t> choices;
   const auto last = static_cast<std::uint32_t>(values - 1);
@@ -50,7 +51,7 @@ DirectedSearch::Place DirectedSearch::look(space::Genotype genotype) {
   return {std::move(genotype), std::move(architecture), excess};
 }
 
-/// In ratios, so that constraints on different costs compare.
+/// Measures excess as ratios, so that constraints on different costs can be compared.
 double DirectedSearch::excess_of(const space::Cost& cost) const {
   double excess = 0;
   for (const objective::Constraint& constraint : objectives_.constraints()) {
@@ -59,7 +60,7 @@ double DirectedSearch::excess_of(const space::Cost& cost) const {
     if (value > constraint.high) excess += std::log1p(value) - std::log1p(std::max(0.0, constraint.high));
     if (value < constraint.low) excess += std::log1p(constraint.low) - std::log1p(value);
   }
-  // Bounds may be so near that logarithms are equal.
+  // For near bounds the logarithms may be equal.
   return objectives_.feasible(cost) ? 0 : std::max(excess, std::numeric_limits<double>::min());
 }
 
@@ -68,7 +69,7 @@ bool DirectedSearch::is_open(const Place& place, std::size_t parameter) const {
   return used && space_.parameters()[parameter].values.size() > 1;
 }
 
-/// Gives a parameter the best of some values. @return  whether the excess has become less
+/// Gives a parameter the best of some values. Returns whether the excess has become smaller.
 bool DirectedSearch::improve(Place& place, std::size_t parameter) {
   const std::size_t values = space_.parameters()[parameter].values.size();
   Place best = place;
@@ -96,7 +97,7 @@ void DirectedSearch::descend(Place& place, RandomStream& random) {
   }
 }
 
-/// With another value of a parameter that the network uses.
+/// Returns a place with another value of a parameter that the network uses.
 DirectedSearch::Place DirectedSearch::neighbour(const Place& place, RandomStream& random) {
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < space_.parameters().size(); ++i) {

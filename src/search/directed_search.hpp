@@ -9,30 +9,30 @@
 
 namespace skyline::search {
 
-/// Looks for architectures that meet constraints which few of the space do: from random ones downhill in what
-/// they exceed the bounds by, one parameter at a time, and then about among those within the bounds.
-/// Deterministic: it is bounded by the work done, not by time.
+/// Searches for architectures that meet constraints which few of the space meet. It starts from random ones
+/// and goes downhill in their excess over the bounds, one parameter at a time, and then walks among those
+/// within the bounds. Deterministic: it is bounded by the work done, not by time.
 class DirectedSearch {
  public:
-  /// Networks looked at, at most, and their layers.
+  /// Limits for the networks that it looks at, and for their layers.
   static constexpr std::size_t kMostNetworks = 18'000;
   static constexpr std::size_t kMostLayers = 2'000'000;
 
   using Look = std::function<ArchitecturePointer(const space::Genotype& genotype)>;
-  /// @param look  builds an architecture; nullptr if that cannot be done
+  /// @param look  builds an architecture; returns nullptr if that is impossible
   DirectedSearch(const space::SearchSpace& space, const objective::ObjectiveSet& objectives, Look look)
       : space_(space), objectives_(objectives), look_(std::move(look)) {}
 
-  /// @param accept  whether one that meets the constraints is wanted
-  /// @return        nullptr if none was found
+  /// Runs the search. Returns nullptr if it found none.
+  /// @param accept  returns whether a valid architecture is wanted
   ArchitecturePointer run(RandomStream& random,
                           const std::function<bool(const space::Architecture& found)>& accept);
 
  private:
   struct Place {
     space::Genotype genotype;
-    ArchitecturePointer architecture;  // nullptr: it cannot be built
-    double excess = 0;                 // over the bounds; 0: it meets the constraints
+    ArchitecturePointer architecture;  // nullptr if it cannot be built
+    double excess = 0;                 // excess over the bounds; 0 if it meets the constraints
   };
 
   bool is_over() const { return networks_ >= kMostNetworks || layers_ >= kMostLayers; }

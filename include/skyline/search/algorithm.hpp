@@ -11,20 +11,20 @@
 
 namespace skyline::search {
 
-/// The task of an algorithm. The references need not outlive the call that is given them.
+/// The task of an algorithm. The references are only valid during the call that gets them.
 struct SearchProblem {
   const space::SearchSpace& space;
   const objective::ObjectiveSet& objectives;
   std::uint64_t seed = 0;
-  trial::Budget budget = {};  // of every proposal, unless the algorithm chooses budgets itself
+  trial::Budget budget = {};  // budget of every proposal, unless the algorithm chooses budgets itself
 };
 
-/// A search algorithm as a configuration names it: `search: {algorithm: NAME, ...}`.
+/// A search algorithm that a configuration can name: `search: {algorithm: NAME, ...}`.
 struct Algorithm {
   std::string name;
-  std::string meaning;  // one sentence
+  std::string meaning;  // one sentence for the docs
   std::shared_ptr<const KeyTable> keys;
-  /// @param section  checked by `keys`
+  /// @param section  already checked against `keys`
   std::function<std::unique_ptr<Searcher>(const ConfigNode& section, const SearchProblem& problem)> make;
   /// Whether `final` trains all trials of the search that succeeded, and not its front alone.
   bool trains_all = false;
@@ -40,7 +40,7 @@ struct Algorithm {
   std::string steady_setting = {};
 };
 
-/// An algorithm whose searcher is constructed from its options and the problem.
+/// Describes an algorithm whose searcher is constructed from its options and the problem.
 template <typename AnySearcher, typename Options>
 Algorithm make_algorithm(const std::string& name, const std::string& meaning,
                          const OptionTable<Options>& table) {
@@ -52,20 +52,20 @@ Algorithm make_algorithm(const std::string& name, const std::string& meaning,
   return algorithm;
 }
 
-/// Adds an algorithm, before run_program; a second one of the same name is an InternalError.
+/// Adds an algorithm; call it before run_program. @throws InternalError if the name is taken
 void register_algorithm(const Algorithm& algorithm);
-/// In alphabetical order.
+/// Returns all names in alphabetical order.
 std::vector<std::string> algorithm_names();
 /// nullptr if unknown.
 const Algorithm* find_algorithm(std::string_view name);
-/// The algorithm of a `search` section; evolution_pareto unless it names another one.
-/// @throws UserError for an unknown one, with the nearest as "did you mean"
+/// Returns the algorithm of a `search` section; evolution_pareto unless it names another one.
+/// @throws UserError for an unknown name, with the nearest one as "did you mean"
 const Algorithm& algorithm_of(const ConfigNode& section);
 
-/// Makes the searcher that a `search` section describes. It keeps copies of what it is given.
-/// @throws UserError for a key that the algorithm does not take or a value out of bounds, or if the space
-/// holds no valid architecture (constraints too tight), found by bounded sampling and, for spaces of up to
-/// 100,000 genotypes, by enumeration
+/// Makes the searcher that a `search` section describes. It keeps copies of its arguments.
+/// @throws UserError for a key that the algorithm does not have or a value out of bounds, or if the space has
+///         no valid architecture (constraints too tight), found by bounded sampling and, for spaces of up to
+///         100,000 genotypes, by enumeration
 std::unique_ptr<Searcher> make_searcher(const ConfigNode& section, const space::SearchSpace& space,
                                         const objective::ObjectiveSet& objectives, std::uint64_t seed,
                                         const trial::Budget& budget = {});

@@ -10,24 +10,25 @@
 
 namespace skyline::search {
 
-/// The parents of an evolution, all trials on the front so far, and the operators that make children of them.
-/// A child is a candidate of the pool, and taken from it. Deterministic.
+/// The parents of an evolution, which are all trials on the front so far, and the operators that make
+/// children of them. A child is a candidate of the pool, and taken from it. Deterministic.
 class Breeding {
  public:
   static constexpr int kMutationTries = 20;
   static constexpr int kCrossoverTries = 30;
 
-  /// @param pool  outlives this
-  /// @param mutation_probability  of each used parameter of a parent to change
+  /// @param pool  must outlive this object
+  /// @param mutation_probability  probability that a used parameter of a parent changes
   Breeding(CandidatePool& pool, double mutation_probability);
 
-  /// A trial is a parent as long as it is on the front.
+  /// Takes a result. A trial is a parent as long as it is on the front.
   void tell(const trial::CommittedTrial& committed);
   std::size_t parents() const { return parents_.size(); }
 
-  /// A mutant of a parent, counted from the oldest; nothing if all tries gave nothing new.
+  /// Returns a mutant of a parent, counted from the oldest; nullopt if no try gave a new architecture.
   std::optional<trial::Proposal> mutant(std::size_t parent, std::size_t iteration, RandomStream& random);
-  /// A child of two random parents, likewise. @pre there are two
+  /// Returns a child of two random parents; nullopt if no try gave a new architecture. @pre there are two
+  /// parents
   std::optional<trial::Proposal> crossover(std::size_t iteration, RandomStream& random);
 
  private:
@@ -39,8 +40,8 @@ class Breeding {
 
   CandidatePool& pool_;
   double mutation_probability_;
-  ParetoArchive front_;  // of trial numbers
-  Parents parents_;      // those on the front
+  ParetoArchive front_;  // front of trial numbers
+  Parents parents_;      // the trials on the front
 };
 
 }  // namespace skyline::search

@@ -14,7 +14,7 @@ using Reference = std::span<const double>;
 
 double volume_of(std::vector<Point> points, Reference reference);
 
-/// Drops dominated points, and all but one of equal points: they add no volume.
+/// Drops dominated points, and all but one of equal points, because they add no volume.
 std::vector<Point> without_dominated(std::vector<Point> points) {
   std::sort(points.begin(), points.end());
   std::vector<Point> front;
@@ -47,9 +47,9 @@ double area_of(std::vector<Point> points, Reference reference) {
   return area;
 }
 
-/// WFG: the sum of the volumes that each point adds to those after it. With the worst last column first, the
-/// part of a later point's box that lies inside this point's box reaches as far in the last column as this
-/// point does, so the overlap is a volume of one column less, times that reach.
+/// WFG: sums the volumes that each point adds to those after it. Points are sorted with the worst last column
+/// first. The part of a later point's box inside this point's box then reaches as far in the last column as
+/// this point does, so the overlap is a volume of one column less, times that reach.
 double sum_of_exclusive_volumes(std::vector<Point> points, Reference reference) {
   std::sort(points.begin(), points.end(), [](const Point& left, const Point& right) {
     return left.back() != right.back() ? left.back() > right.back() : left < right;
