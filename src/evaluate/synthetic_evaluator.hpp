@@ -10,27 +10,27 @@
 
 namespace skyline::evaluate {
 
-/// Synthetic results from a closed formula of the network: for trying out a configuration or a cluster, and
+/// Synthetic results from a closed formula of the network, for trying out a configuration or a cluster, and
 /// for tests.
 struct SyntheticOptions {
-  /// A trial sleeps this long per 1e9 FLOPs of its network and epoch; 0: not at all.
+  /// A trial sleeps this long per 1e9 FLOPs of its network and epoch; 0 for no sleep.
   double seconds_per_gflop = 0;
   /// Share of architectures (by hash of the arch id) whose trials fail, 0 to 1.
   double failure_rate = 0;
-  /// Coefficient of variation of a trial's time over its forecast, which is lognormal.
+  /// Coefficient of variation of a trial's time over its forecast; the quotient is lognormal.
   double forecast_error = 0;
   static const OptionTable<SyntheticOptions>& table();
 };
 
-/// A lognormal number of mean 1 and that coefficient of variation: the same for the same seed, purpose and
-/// number.
+/// Returns a lognormal number of mean 1 and that coefficient of variation, the same for the same seed,
+/// purpose and number.
 double lognormal(std::uint64_t seed, std::string_view purpose, std::uint64_t number, double cv);
 
-/// Measures what training does (same names and order). validation_accuracy grows and saturates with the
-/// network's parameters, plus noise that is a hash of arch id and seed. Deterministic.
+/// Makes an evaluator whose metrics have the names and order of training's. validation_accuracy grows and
+/// saturates with the network's parameters; its noise is a hash of arch id and seed. Deterministic.
 std::unique_ptr<trial::Evaluator> make_synthetic_evaluator(const SyntheticOptions& options);
 
-/// The kind `synthetic`.
+/// Returns the kind `synthetic`.
 EvaluatorKind synthetic_kind();
 
 }  // namespace skyline::evaluate

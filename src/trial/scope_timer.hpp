@@ -8,8 +8,8 @@
 
 namespace skyline::trial {
 
-/// Adds the time of a scope to a part of a trial's time, without what the trial waited meanwhile, which
-/// scopes within it count. Used by the trial's thread.
+/// Adds the time of a scope to a part of a trial's time, without the trial's waits, which inner scopes count.
+/// Used by the trial's thread.
 class ScopeTimer {
  public:
   using Part = double TrialTiming::*;
@@ -26,7 +26,7 @@ class ScopeTimer {
  private:
   TrialTiming& timing_;
   const Part part_;
-  const double waited_s_;  // by then
+  const double waited_s_;  // time waited before the scope
   const std::chrono::steady_clock::time_point start_;
 };
 

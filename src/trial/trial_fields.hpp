@@ -11,9 +11,9 @@
 
 namespace skyline::trial {
 
-/// The one list of what makes a trial besides its name and its architecture: calls `visit(name, fields...)`
-/// for each field, with that of every trial given, in a fixed order. MPI records, journal lines, provenance,
-/// tables and comparisons are made of it, so that a new field is one line here if they know its type.
+/// The only list of a trial's fields besides its name and its architecture. Calls `visit(name, fields...)`
+/// for each field, with that of every given trial, in a fixed order. MPI records, journal lines, provenance,
+/// tables and comparisons use it, so that a new field is one line here if they know its type.
 /// @param trials  one or more, constant or not
 template <typename Visitor, typename... Trials>
 void for_each_field(Visitor&& visit, Trials&... trials) {
@@ -34,7 +34,7 @@ constexpr bool is_stated_if_set(std::string_view field) {
   return field == "repeat";
 }
 
-/// The same for where and when a trial ran, as far as it is recorded.
+/// Does the same for where and when a trial ran, as far as it is recorded.
 template <typename Visitor, typename... Timings>
 void for_each_timing(Visitor&& visit, Timings&... timings) {
   visit("rank", timings.rank...);
@@ -48,7 +48,7 @@ void for_each_timing(Visitor&& visit, Timings&... timings) {
   visit("wait_ranks_s", timings.wait_ranks_s...);
 }
 
-/// A field in which two trials differ, with its values as texts, which differ too.
+/// A field in which two trials differ, with both values as texts, which also differ.
 struct FieldDifference {
   std::string name;
   std::string left;
@@ -59,15 +59,15 @@ struct FieldDifference {
 /// journals of earlier versions say nothing else of them.
 std::optional<FieldDifference> first_difference(const Trial& left, const Trial& right);
 
-/// A field as the value of one column of a table, or of one attribute of a file.
+/// A field as the value of a table's column, or of a file's attribute.
 struct NamedValue {
   const char* name = "";
   std::variant<std::int64_t, std::uint64_t, double, std::string> value;
 };
 
-/// The fields of a trial as single values, always the same names and types: parents are text with spaces
-/// between them; the start is inherited_from and continued_from, -1 where they do not apply, and
-/// inherited_share, then NaN. A trial that continues one which inherited has all three.
+/// Returns the fields of a trial as single values, always with the same names and types. Parents are a text
+/// with spaces between them. The start is inherited_from and continued_from, -1 if they do not apply, and
+/// inherited_share, NaN if it does not apply. A trial that continues one which inherited has all three.
 std::vector<NamedValue> field_values(const Trial& trial);
 
 }  // namespace skyline::trial
