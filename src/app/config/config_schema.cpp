@@ -45,7 +45,7 @@ std::string table(const std::vector<KeyRow>& rows) {
   return text;
 }
 
-/// Notes on a section: where to read on, whether it must be there, and whether it may change.
+/// Returns notes on a section: where to read on, whether it is required, and whether it may change.
 std::string section_notes(const OptionKey& section) {
   std::string notes;
   for (const auto& [name, page] : kPages) {

@@ -8,7 +8,7 @@
 namespace skyline::app {
 namespace {
 
-constexpr std::size_t kSampledForMembers = 100;  // architectures, for the members of groups
+constexpr std::size_t kSampledForMembers = 100;  // number of architectures, to find the members of groups
 
 std::string of_slots(std::size_t trials, std::size_t slots) {
   return counted(trials, "trial") + " at a time for " + counted(slots, "slot") + ", which leaves " +

@@ -12,19 +12,19 @@
 
 namespace skyline::app {
 
-/// The slots of a job and the ranks that have them; nothing: not known.
+/// The slots of a job and the ranks that have them; no value if unknown.
 struct JobSize {
   std::optional<std::size_t> slots = {};
   std::optional<std::size_t> ranks = {};
 };
 
-/// Whether the search could go on with the results that there are, and waits for all of them for lack of a
-/// window.
+/// Returns true if the search could propose trials now but waits for a whole generation because no window is
+/// set.
 bool lacks_window(const RunConfig& config, const search::Searcher& searcher);
 
-/// The settings that would leave slots idle on such a job, or that do nothing: one sentence each, which
-/// begins with the key. Where the slots are not known, `run.virtual_slots` stands for them.
-/// @param evaluator  knows the members of groups; nullptr: groups are not looked at
+/// Returns the settings that would leave slots idle on such a job, or have no effect: one sentence each,
+/// which begins with the key. If the slots are unknown, `run.virtual_slots` is used instead.
+/// @param evaluator  knows the members of groups; nullptr to skip groups
 std::vector<std::string> run_traps(const RunConfig& config, const search::Searcher& searcher,
                                    const trial::Evaluator* evaluator, const JobSize& size);
 

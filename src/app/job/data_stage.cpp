@@ -20,8 +20,8 @@
 namespace skyline::app {
 namespace {
 
-constexpr std::size_t kHashDigits = 16;  // as many as tell data sets apart for a person
-// One node speaks for all, unless another one takes remarkably long.
+constexpr std::size_t kHashDigits = 16;  // enough digits for a person to tell data sets apart
+// One node reports for all, unless another one takes much longer.
 constexpr double kReportAfter_s = 5;
 constexpr double kOthersReportAfter_s = 60;
 
@@ -29,11 +29,11 @@ bool is_first_of_node(const comm::Environment& environment) {
   return environment.place().local_rank == 0;
 }
 
-/// How staging went on a node, as its first rank says; the other ranks have not looked.
+/// The result of staging on a node, from its first rank; other ranks have not looked.
 struct StageOutcome {
   enum class Kind { kNotLooked, kFailed, kCopied, kFound, kStopped };
   Kind kind = Kind::kNotLooked;
-  double copy_s = 0;  // kCopied
+  double copy_s = 0;  // for kCopied
 };
 using Kind = StageOutcome::Kind;
 
@@ -54,7 +54,7 @@ std::ptrdiff_t count(const std::vector<StageOutcome>& outcomes, Kind kind) {
   return std::ranges::count(outcomes, kind, &StageOutcome::kind);
 }
 
-/// "made on 3 nodes, the slowest in 2.1 s, found on 1 node"
+/// Returns e.g. "made on 3 nodes, the slowest in 2.1 s, found on 1 node".
 std::string describe(const std::vector<StageOutcome>& outcomes) {
   const std::ptrdiff_t copied = count(outcomes, Kind::kCopied);
   const std::ptrdiff_t found = count(outcomes, Kind::kFound);
@@ -72,7 +72,7 @@ std::string gigabytes(std::uint64_t bytes) {
   return text.data();
 }
 
-/// File systems that nodes share, so that nothing is gained by a copy there.
+/// Returns whether nodes share such a file system, so that a copy there gains nothing.
 bool is_shared(std::string_view kind) {
   constexpr std::array kShared{"nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "cifs"};
   return std::ranges::find(kShared, kind) != kShared.end();

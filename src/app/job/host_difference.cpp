@@ -58,7 +58,7 @@ int visit(dl_phdr_info* object, std::size_t, void* result) {
     id = find_build_id(
         {reinterpret_cast<const std::byte*>(object->dlpi_addr + segment.p_vaddr), segment.p_memsz});
   }
-  return 1;  // stop: the program itself comes first, before its libraries
+  return 1;  // stops, because the program itself comes first, before its libraries
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ std::string program_difference(std::span<const std::string> programs, std::span<
       if (std::getline(program, part))
         more = true;
       else
-        part = "an unknown build";  // the program did not give more
+        part = "an unknown build";  // the program has no more parts
     }
     if (std::string difference = text_difference(parts, hosts); !difference.empty()) return difference;
   }

@@ -10,26 +10,29 @@
 namespace skyline::app {
 
 /// Describes how hosts differ, "0.1.0 on h1; 0.2.0 on h2, h3", in the order of ranks; empty if all texts are
-/// equal. Local. @param texts  of each rank; an empty one does not count @param hosts  of each rank
+/// equal. Local.
+/// @param texts  text of each rank; an empty one does not count
+/// @param hosts  host of each rank
 std::string text_difference(std::span<const std::string> texts, std::span<const std::string> hosts);
 
-/// Collective: compares all ranks' texts and hosts by `compare`; returns its text, the same on every rank, or
-/// nothing if it is empty.
+/// Compares all ranks' texts and hosts with `compare`. Returns its text, the same on every rank, or nullopt
+/// if it is empty. Collective.
 using CompareTexts = std::function<std::string(std::span<const std::string>, std::span<const std::string>)>;
 std::optional<std::string> host_difference(comm::Environment& environment, const std::string& text,
                                            const CompareTexts& compare = text_difference);
 
-/// Collective: checks that all ranks run one program. If not, says which hosts run which, the same text on
-/// every rank: "0.1.0 on h1; 0.2.0 on h2, h3". One program means the same version, also of the libraries that
-/// results depend on ("LibTorch 2.11.0 on h1; ..."), and the same build.
+/// Checks that all ranks run one program: the same version, also of the libraries on which results depend
+/// ("LibTorch 2.11.0 on h1; ..."), and the same build. If not, returns which hosts run which, the same text
+/// on every rank: "0.1.0 on h1; 0.2.0 on h2, h3". Collective.
 std::optional<std::string> version_difference(comm::Environment& environment);
 
-/// The first part in which programs differ. Local.
-/// @param programs  of each rank: one line per part, the most informative first @param hosts  of each rank
+/// Describes the first part in which programs differ. Local.
+/// @param programs  of each rank one line per part, the most informative first
+/// @param hosts     host of each rank
 std::string program_difference(std::span<const std::string> programs, std::span<const std::string> hosts);
 
-/// The linker's id of this program's build, 16 hex digits, which differs for other sources, compilers or
-/// options. "unknown" if there is none.
+/// Returns the linker's id of this program's build, 16 hex digits, which differs for other sources, compilers
+/// or options. Returns "unknown" if there is none.
 std::string build_id();
 
 }  // namespace skyline::app

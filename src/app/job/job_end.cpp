@@ -15,7 +15,8 @@
 namespace skyline::app {
 namespace {
 
-/// Whether a job that ended before it had the folder may leave its word there. @throws Problem: it may not
+/// Returns whether a job that ended before it had the folder may write its end there. @throws Problem if the
+/// folder cannot be read
 bool may_tell_without_claim(const store::RunPaths& paths) {
   std::error_code ignored;
   if (!std::filesystem::is_directory(paths.root, ignored)) return false;

@@ -31,7 +31,7 @@ engine::RankWatch watch_ranks(comm::Environment& environment, const comm::StartO
                          environment.hosts()[static_cast<std::size_t>(world.rank())]);
   start.waits_for("until all ranks know each other's processes: one may have ended");
   std::vector<engine::RankProcess> processes;
-  if (comm::share(world, environment.launch().survivors_live)) {  // rank 0's word, as in the engine
+  if (comm::share(world, environment.launch().survivors_live)) {  // rank 0's answer counts, as in the engine
     processes = comm::share(world, comm::gather(world, engine::RankProcess::own()));
   }
   return {std::move(processes), std::numeric_limits<double>::infinity(), engine::steady_now_s(),
@@ -51,7 +51,7 @@ void JobGuard::watch(const std::stop_token& stop) {
     try {
       look();
     } catch (const FaultError& error) {
-      // Not through the log, which may stand still itself.
+      // It does not use the log, which may itself hang.
       std::cerr << "skyline: " + printable(rank_name(environment_) + " " + error.what()) + "\n";
       comm::flush_streams();
       _exit(starts_ ? kExitFault : exit_code_of_rank(environment_, kExitFault));

@@ -11,31 +11,32 @@
 
 namespace skyline::app {
 
-/// A thread that ends this process, with one line and kExitFault, where the main thread cannot: it is in a
-/// call on a file whose server stays silent; or it waits for a rank of its node that has died while the job
-/// starts, where the launcher lets survivors live. Works from construction to destruction.
+/// A thread that ends this process, with one line and kExitFault, when the main thread cannot. The main
+/// thread may hang in a call on a file whose server is silent. Or it waits, while the job starts, for a rank
+/// of its node that has died, because the launcher lets survivors live. It runs from construction to
+/// destruction.
 class JobGuard {
  public:
-  /// Collective; ends this process, too, if that takes too long.
-  /// @param environment  outlives the object
+  /// Makes the guard; ends this process, too, if that takes too long. Collective.
+  /// @param environment  must outlive the object
   JobGuard(comm::Environment& environment, const comm::StartOptions& options);
   JobGuard(const JobGuard&) = delete;
   JobGuard& operator=(const JobGuard&) = delete;
 
-  /// From here on the engine finds dead ranks, or this one waits for none.
+  /// Ends the watch for dead ranks, because the engine now finds them, or this rank waits for none.
   void end_start() { starts_ = false; }
 
  private:
   void watch(const std::stop_token& stop);
-  /// @throws FaultError
+  /// Looks once. @throws FaultError
   void look();
 
   comm::Environment& environment_;
-  engine::RankWatch ranks_;  // of none where the launcher ends them all
+  engine::RankWatch ranks_;  // watches no ranks if the launcher ends them all
   std::atomic<bool> starts_ = true;
   std::mutex mutex_;
   std::condition_variable_any stopped_;
-  std::jthread thread_;  // last: it uses all the others
+  std::jthread thread_;  // the last member, because it uses all others
 };
 
 }  // namespace skyline::app

@@ -26,7 +26,7 @@ namespace skyline::app {
 namespace {
 
 constexpr double kSlurmMargin_s = 60;
-constexpr double kLongest_s = 10 * 365 * 86400.0;  // more would overflow clocks
+constexpr double kLongest_s = 10 * 365 * 86400.0;  // a longer time would overflow clocks
 
 std::optional<double> seconds_to_job_end(const comm::Launch& launch, double unix_start_s) {
   const std::optional<double> left_s = comm::seconds_left(launch, unix_start_s);
@@ -37,7 +37,7 @@ std::optional<double> seconds_to_job_end(const comm::Launch& launch, double unix
   return left_s;
 }
 
-/// "2026-11-21 14:05:10 CET"
+/// Returns e.g. "2026-11-21 14:05:10 CET".
 std::string local_time(double unix_s) {
   const auto time = static_cast<std::time_t>(unix_s);
   std::tm local{};
@@ -55,7 +55,7 @@ std::string signal_name(int signal) {
 std::atomic<int> seen_signal{0};
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not lock");
 
-/// Calls nothing that is not async-signal-safe.
+/// Calls only functions that are async-signal-safe.
 extern "C" void note_signal(int signal) {
   if (seen_signal.load() != SIGINT) {
     seen_signal.store(signal);
@@ -70,7 +70,7 @@ StopSignals::StopSignals() {
   seen_signal.store(0);
   struct sigaction action {};
   action.sa_handler = note_signal;
-  action.sa_flags = SA_RESTART;  // system calls of all threads go on
+  action.sa_flags = SA_RESTART;  // interrupted system calls of all threads continue
   sigemptyset(&action.sa_mask);
   for (const int signal : kSignals) sigaddset(&action.sa_mask, signal);
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
@@ -173,12 +173,12 @@ int end_all_ranks(comm::Environment& environment, const std::exception& error,
                   const std::filesystem::path& log_file, bool others_go_on) {
   const int exit_code = exit_code_of(error);
   std::error_code ignored;
-  const bool is_silent = !store::silent_task(store::silence_s()).empty();  // a look at the file would wait
+  const bool is_silent = !store::silent_task(store::silence_s()).empty();  // looking at the file would wait
   if (environment.world().rank() != comm::kCoordinator && !is_silent &&
       std::filesystem::exists(log_file, ignored)) {
     try {  // only rank 0 has it open
       log::start({.file = log_file.string(), .prefix = ""});
-    } catch (const UserError&) {  // the terminal has the error at least
+    } catch (const UserError&) {  // at least the terminal has the error
     }
   }
   print_error(error, environment.world().size() > 1 ? rank_name(environment) : "");

@@ -16,19 +16,19 @@ namespace skyline::app {
 
 /// The time at which a job begins to stop early.
 struct StopTime {
-  double after_s = 0;  // since the start of the job
-  std::string cause;   // "at run.time_limit"
+  double after_s = 0;  // seconds since the start of the job
+  std::string cause;   // e.g. "at run.time_limit"
 };
 
-/// The earlier one of run.time_limit and a minute before the end of a Slurm job; nothing if neither is set.
-/// Warns if the end of the job is not after its start.
+/// Returns the earlier one of run.time_limit and a minute before the end of a Slurm job; nullopt if neither
+/// is set. Warns if the end of the job is not after its start.
 /// @param unix_start_s  start of the job, seconds since 1970
 std::optional<StopTime> find_stop_time(std::optional<double> time_limit_s, const comm::Launch& launch,
                                        double unix_start_s);
 
-/// While it lives, SIGUSR1, SIGTERM, SIGHUP and SIGINT ask the run to stop instead of ending the process; a
-/// SIGHUP that is ignored (nohup) stays so. A second SIGINT ends the process at once, with exit code 130 and
-/// without any clean-up: published files are whole. One object at a time, made by the main thread before
+/// While it lives, SIGUSR1, SIGTERM, SIGHUP and SIGINT ask the run to stop instead of ending the process. A
+/// SIGHUP that is ignored (nohup) stays ignored. A second SIGINT ends the process at once, with exit code 130
+/// and without any clean-up; published files are whole. One object at a time, made by the main thread before
 /// others start.
 class StopSignals {
  public:
@@ -39,9 +39,9 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  /// Whether a signal came; any thread.
+  /// Returns whether a signal came. Any thread may call it.
   bool stop_requested() const { return signal() != 0; }
-  /// The last signal that came; 0: none. Any thread.
+  /// Returns the last signal that came, or 0. Any thread may call it.
   int signal() const;
 
  private:
@@ -49,7 +49,7 @@ class StopSignals {
   std::array<struct sigaction, kSignals.size()> earlier_{};
 };
 
-/// Why and when this rank's job should stop early: a signal, or its time. Used by the main thread.
+/// Says why and when this rank's job should stop early: a signal, or its time. Used by the main thread.
 class JobStop {
  public:
   /// Marks the start of the job. From now on signals are requests to stop.
@@ -58,10 +58,11 @@ class JobStop {
   void limit(std::optional<double> time_limit_s, const comm::Launch& launch);
   /// Logs when the time will be up.
   void announce() const;
-  /// Seconds until the time is up, at least 0; nothing: no limit.
+  /// Returns the seconds until the time is up, at least 0; nullopt without a limit.
   std::optional<double> seconds_left() const;
   bool requested() const;
-  /// "on SIGUSR1", "at run.time_limit", or "on a signal to another rank" if nothing was requested here.
+  /// Returns "on SIGUSR1", "at run.time_limit", or "on a signal to another rank" if nothing was requested
+  /// here.
   std::string cause() const;
 
  private:
@@ -74,15 +75,16 @@ class JobStop {
   std::string end_cause_;
 };
 
-/// How a rank signs what it writes, e.g. "[rank 3 node07]".
+/// Returns the name with which a rank signs its lines, e.g. "[rank 3 node07]".
 std::string rank_name(comm::Environment& environment);
 
-/// A line for each mistake: a configuration may have several.
+/// Returns a line for each mistake, because a configuration may have several.
 std::vector<std::string> error_lines(const std::exception& error);
 
 /// Prints one line on standard error, "skyline: cannot read ...".
 void print_error(std::string_view text);
-/// Likewise, a line for each mistake. @param signature  begins each; may be empty
+/// Prints a line for each mistake.
+/// @param signature  beginning of each line; may be empty
 void print_error(const std::exception& error, const std::string& signature = "");
 
 /// Prints the last line of a job that did not fail, "skyline: done: ...".
@@ -90,21 +92,22 @@ void print_end(const std::string& text);
 /// Notes in the log file with which exit code the job ends.
 void note_exit_code(int exit_code);
 
-/// Rank 0's last act: says in the run's status.json how this job ended. The scripts of batch systems go by
-/// that, for a launcher may return something else, or outlive the ranks. Nothing is written into a folder
-/// that another job has, or that is no run's. Elsewhere than on rank 0 it does nothing.
-/// @param claim  of this job on the folder; nullptr: it did not get so far, which only a batch script asks
+/// Writes into the run's status.json how this job ended, as rank 0's last act; does nothing on other ranks.
+/// The scripts of batch systems use that, because a launcher may return something else, or outlive the ranks.
+/// Nothing is written into a folder that another job has, or that is not a run's.
+/// @param claim  this job's claim on the folder; nullptr if it did not get so far, in which case only batch
+///               scripts need the end
 void tell_end(comm::Environment& environment, const store::RunPaths& paths, const store::RunClaim* claim,
               int exit_code);
 
-/// Ends the whole job: one rank that unwinds into MPI_Finalize would hang while others wait for it. Prints
-/// the error, signed where there are several ranks. @return  the exit code, of jobs without MPI
-/// @param log_file  of the run: gets the error too, if it is there
-/// @param others_go_on  where the launcher lets them live: they have been told, this rank ends alone
+/// Ends the whole job: a single rank that unwinds into MPI_Finalize would hang while others wait for it.
+/// Prints the error, signed if there are several ranks. Returns the exit code for a job without MPI.
+/// @param log_file  log of the run, which gets the error too, if it exists
+/// @param others_go_on  if the launcher lets them live: they know about it, and only this rank ends
 int end_all_ranks(comm::Environment& environment, const std::exception& error,
                   const std::filesystem::path& log_file, bool others_go_on = false);
-/// What a rank returns of the job's exit code where the launcher lets survivors live: Open MPI 5 ends the job
-/// with the first rank whose code is not 0, and rank 0 has more to do.
+/// Returns the exit code of this rank for the job's exit code. If the launcher lets survivors live, only rank
+/// 0's matters: Open MPI 5 ends the job with the first rank whose code is not 0, and rank 0 has more to do.
 int exit_code_of_rank(comm::Environment& environment, int exit_code);
 
 }  // namespace skyline::app

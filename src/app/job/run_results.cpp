@@ -20,7 +20,7 @@
 namespace skyline::app {
 namespace {
 
-constexpr double kLongestShare = 0.01;  // of the time, spent on writing
+constexpr double kLongestShare = 0.01;  // share of the time that is spent on writing
 
 }  // namespace
 
@@ -56,7 +56,7 @@ void warn_of_lost_weights(const store::RunPaths& paths, const RunConfig& config,
     const bool kept = state.on_front(number) || (member->trial.is_final() && state.on_final_front(number));
     if (!kept) continue;
     if (!member->trial.is_final() && is_from_elsewhere) continue;
-    if (std::holds_alternative<trial::Failure>(member->outcome)) continue;  // of a full training
+    if (std::holds_alternative<trial::Failure>(member->outcome)) continue;  // the full training failed
     const auto file = paths.weights(member->trial.name());
     if (!store::exists(file)) {
       log::warning("missing weights of a front member: " + file.string());

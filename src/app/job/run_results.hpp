@@ -22,19 +22,19 @@ namespace skyline::app {
 /// @throws UserError, FaultError
 void write_results(run::OpenedRun opened, const std::string& state);
 
-/// The fronts with their volumes, and the account of time if there is one.
+/// Returns the fronts with their volumes, and the account of time if there is one.
 std::string results_text(const report::ReportInputs& inputs, const run::RunAccount& account);
 
 /// Prints the results and a last line about the run to standard output.
 void print_results(const store::RunPaths& paths, const report::ReportInputs& inputs,
                    const engine::RunResult& result);
 
-/// Names the weights of front members that are not there although they should be kept, or are damaged.
+/// Warns about weights of front members that should have been kept and are missing or damaged.
 void warn_of_lost_weights(const store::RunPaths& paths, const RunConfig& config, const run::RunState& state);
 
-/// Keeps the results of a long run up to date on disk, from a thread of its own: every few minutes, and so
-/// seldom that the thread writes in at most 1 % of the time. A failure is a warning: the next try comes with
-/// the next interval.
+/// Keeps the results of a long run up to date on disk, from its own thread: every few minutes, and so seldom
+/// that the thread writes in at most 1 % of the time. A failure is logged as a warning, and the next try
+/// comes with the next interval.
 class ResultsWriter final : public run::RunListener {
  public:
   using Clock = std::chrono::steady_clock;
@@ -42,7 +42,7 @@ class ResultsWriter final : public run::RunListener {
   /// Writes everything that follows from the commits of a state.
   using Write = std::function<void(const run::RunState& state, const run::RunAccount& account)>;
 
-  /// @param interval  between two writings, at least
+  /// @param interval  least time between two writings
   explicit ResultsWriter(Write write, Seconds interval = std::chrono::minutes(2));
   ResultsWriter(const ResultsWriter&) = delete;
   ResultsWriter& operator=(const ResultsWriter&) = delete;
@@ -50,7 +50,7 @@ class ResultsWriter final : public run::RunListener {
   void started(const run::RunState& state) override;
   void committed(const run::Commit& /*commit*/, const run::RunState& /*state*/) override { news_ = true; }
   void tick(const run::RunState& state) override;
-  /// Waits for what is being written; nothing is written any more.
+  /// Waits until the current writing ends; nothing is written after that.
   void finish();
 
  private:
@@ -59,14 +59,14 @@ class ResultsWriter final : public run::RunListener {
   const Write write_;
   const Seconds interval_;
   Clock::time_point started_ = Clock::now();
-  bool news_ = false;  // commits since the last writing began
-  std::mutex mutex_;   // of what follows
+  bool news_ = false;  // commits came since the last writing began
+  std::mutex mutex_;   // guards the members below
   std::condition_variable_any changed_;
   bool due_ = false;
-  run::RunState state_;  // to be written while that is due, by the thread alone
+  run::RunState state_;  // copied while writing is due; used by the thread only
   run::RunAccount account_;
-  Clock::time_point next_;  // writing begins, at the earliest
-  std::jthread thread_;     // ends before the rest goes
+  Clock::time_point next_;  // earliest time of the next writing
+  std::jthread thread_;     // the last member, because its thread uses the others
 };
 
 }  // namespace skyline::app

@@ -17,23 +17,22 @@ namespace skyline::app {
 
 /// The result of rank 0's part of the start, before the other ranks do anything.
 struct PreparedRun {
-  ConfigNode config;  // complete, as config.yaml has it
+  ConfigNode config;  // the complete configuration, as in config.yaml
   std::unique_ptr<store::RunClaim> claim;
   std::optional<store::JournalContents> replay;
   std::vector<store::SlotAccount> earlier = {};  // account of the run's earlier jobs
 };
 
-/// Rank 0: reads the configuration, claims the run folder, checks what an earlier job left in it.
-/// @param signature  in front of its lines in the log
-/// @param stop       is told of the configured time limit before anything is waited for
-/// @return           nothing if the job was to stop before the folder was free
-/// @throws UserError
+/// Reads the configuration, claims the run folder, and checks what an earlier job left in it. Rank 0 calls
+/// it. Returns nullopt if the job should stop before the folder was free. @throws UserError
+/// @param signature  beginning of its lines in the log
+/// @param stop       gets the configured time limit before anything is waited for
 std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const std::string& signature,
                                        JobStop& stop, const comm::Launch& launch);
 
-/// Collective, rank 0's part: searches, shows how it goes and ends with the results.
+/// Does rank 0's part: searches, shows the progress and ends with the results. Returns kExitDone,
+/// kExitStopped, or kExitNoFront. Collective.
 /// @param prepared  keeps the claim on the folder
-/// @return  the exit code: kExitDone, kExitStopped, or kExitNoFront
 int search_as_coordinator(comm::Environment& environment, const engine::SearchTask& task,
                           const engine::RunFiles& files, engine::JobEnd end, PreparedRun& prepared,
                           const RunConfig& config, bool quiet, JobStop& stop);
