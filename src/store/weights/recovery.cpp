@@ -12,7 +12,7 @@
 namespace skyline::store {
 namespace {
 
-/// Of any process: nobody but the claim's holder writes here.
+/// Removes temporaries of any process, because only the holder of the claim writes here.
 std::size_t remove_all_temporaries(const std::filesystem::path& folder) {
   std::size_t removed = 0;
   for (const std::filesystem::path& path : list_folder(folder)) {
@@ -29,7 +29,7 @@ std::size_t remove_all_temporaries(const std::filesystem::path& folder) {
 RecoveredFolder recover_run_folder(const RunPaths& paths, const trial::CommitLog& committed,
                                    const trial::Budget& final_budget) {
   RecoveredFolder recovered;
-  // At the top other jobs may be trying to claim the folder.
+  // Other jobs may be trying to claim the folder, which makes temporaries at its top.
   recovered.temporaries = remove_temporaries(paths.root);
   for (const std::filesystem::path& folder : paths.folders()) {
     recovered.temporaries += remove_all_temporaries(folder);
