@@ -52,7 +52,7 @@ struct TensorSpec {
 struct Cost {
   std::int64_t parameters = 0;                 // number of trainable values
   std::int64_t flops = 0;                      // an add and a multiply count one each
-  std::int64_t macs = 0;                       // of convolutions and matrix products only
+  std::int64_t macs = 0;                       // counts convolutions and matrix products only
   std::int64_t peak_activation_bytes = 0;      // largest sum of what must exist at once around one layer
   std::int64_t training_activation_bytes = 0;  // the same for a training step: forward and backward pass
   std::int64_t weight_bytes = 0;               // size of parameters and buffers

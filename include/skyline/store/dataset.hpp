@@ -113,7 +113,7 @@ class Dataset {
 struct SplitIndices {
   std::vector<std::int64_t> train;
   std::vector<std::int64_t> validation;
-  std::vector<std::int64_t> scored = {};  // part of `validation` for search trials; empty: all of it
+  std::vector<std::int64_t> scored = {};  // part of `validation` for search trials; if empty, all of it
   bool stored = false;  // whether `validation` and `scored` index the stored validation part
 };
 

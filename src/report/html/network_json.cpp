@@ -18,8 +18,8 @@ Json attributes_json(const space::Layer& layer) {
   return json;
 }
 
-/// Whether the page draws the layer in the box of its input, as a norm or an activation: it has one input,
-/// and each value of its output is of one feature and place of it.
+/// Returns whether the page draws the layer in the box of its input, e.g. a norm or an activation. Such a
+/// layer has one input, and each value of its output depends on one feature and place of it.
 bool follows_input(const space::Layer& layer) {
   return layer.inputs.size() == 1 && layer.output == layer.input() &&
          layer.attributes.find("kernel") == nullptr && traits_of(layer).features == space::Features::kKept;

@@ -10,8 +10,8 @@
 
 namespace skyline::train {
 
-/// The CPU as a device: work is done at once, and a graph calls its work again. With ATen's kernels it stands
-/// in for GPUs in tests.
+/// Makes the CPU as a device: work is done at once, and a graph calls its work again. With ATen's kernels it
+/// replaces GPUs in tests.
 std::unique_ptr<Accelerator> make_host_accelerator(Kernels kernels = Kernels::kAten);
 
 /// Converts a stored sample, [channels, height, width], into the network's input.

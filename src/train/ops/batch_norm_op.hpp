@@ -58,7 +58,7 @@ class BatchNormDefinition : public FusingOp {
   double rows_ = 0;                              // rows of the batch; of all members if they synchronize
 };
 
-/// By our own kernels, or by ATen's where they do not reach.
+/// Makes an op with our own kernels, or with ATen's where ours cannot be used.
 std::unique_ptr<LayerOp> make_batch_norm_op(const space::Layer& layer, LayerTensors& tensors,
                                             const DevicePlace& place);
 std::unique_ptr<LayerOp> make_aten_batch_norm_op(const space::Layer& layer, LayerTensors& tensors,

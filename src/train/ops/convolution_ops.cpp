@@ -15,7 +15,7 @@
 namespace skyline::train {
 namespace {
 
-/// Also the op of depthwise_conv2d, which has a group per channel.
+/// A convolution; also the op of depthwise_conv2d, which has one group per channel.
 class Conv2dOp final : public FusingOp {
  public:
   Conv2dOp(const space::Layer& layer, LayerTensors& tensors, const DevicePlace& place)
@@ -75,8 +75,8 @@ class Conv2dOp final : public FusingOp {
     return &tensors_.value("bias");
   }
 
-  /// Not in bfloat16: weights that are scaled before they are rounded have other means than those that were
-  /// trained, which the statistics behind them do not know.
+  /// Folds the affine function into weight and bias, but not in bfloat16: weights that are scaled before they
+  /// are rounded have other means than the trained ones, to which the later statistics belong.
   bool fold_affine(const at::Tensor& scale, const at::Tensor& shift) override {
     if (products_ == at::kBFloat16) return false;
     scale_ = &scale;
@@ -104,8 +104,8 @@ class Conv2dOp final : public FusingOp {
   std::int64_t groups_;
   bool has_bias_;
   bool offset_deferred_ = false;
-  at::Tensor no_bias_gradient_;  // zeros, exactly, where the reader removes the bias's effect
-  at::Tensor weight_;            // of the step, in that type
+  at::Tensor no_bias_gradient_;  // exact zeros, used if the reader removes the bias's effect
+  at::Tensor weight_;            // weight of the step, in that type
   const at::Tensor* scale_ = nullptr;
   const at::Tensor* shift_ = nullptr;
   at::Tensor input_;

@@ -16,19 +16,19 @@ namespace skyline::train {
 
 struct DevicePlace;
 
-/// How the ops of a kind of layer are made.
+/// Makes the ops of a kind of layer.
 struct OpKind {
-  /// `tensors`, which are the layer's, and `place` outlive the op.
+  /// The layer's `tensors` and `place` outlive the op.
   std::function<std::unique_ptr<LayerOp>(const space::Layer& layer, LayerTensors& tensors,
                                          const DevicePlace& place)>
       make;
-  /// Tensors of the size of its output that an op keeps for its backward pass. LibTorch keeps some of its own
-  /// where it differentiates the op: measured on CPUs.
+  /// Number of tensors of its output's size that an op keeps for its backward pass, measured on CPUs.
+  /// LibTorch keeps some of its own if it differentiates the op.
   int outputs_kept = 2;
-  bool takes_bfloat16 = true;  // if its passes are written by hand
+  bool takes_bfloat16 = true;  // used if it has hand-written passes
 };
 
-// The built-in kinds, a function per file.
+// The built-in kinds, one function per file.
 using OpList = Registry<OpKind>;
 void add_activation_ops(OpList& ops);
 void add_attention_ops(OpList& ops);
@@ -40,8 +40,8 @@ void add_norm_ops(OpList& ops);
 void add_pool_ops(OpList& ops);
 void add_wiring_ops(OpList& ops);
 
-/// A kind whose ops are of a class. Its constructor takes the arguments of OpKind::make, or the first ones,
-/// or the layer and the place.
+/// Describes a kind whose ops are objects of a class. The constructor takes the arguments of OpKind::make, or
+/// the first ones, or the layer and the place.
 template <typename Op>
 OpKind of_class() {
   const auto make = [](const space::Layer& layer, [[maybe_unused]] LayerTensors& tensors,
@@ -59,11 +59,10 @@ OpKind of_class() {
   return {.make = make, .outputs_kept = std::is_base_of_v<FusedOp, Op> ? 1 : 2};
 }
 
-/// A kind whose layers have one input and compute the same in training and in evaluation mode: a function of
-/// the input, made for the layer.
-/// @param define  (const space::Layer& layer, LayerTensors& tensors) -> at::Tensor(const at::Tensor& input),
-/// which
-///                reads nothing that changes but tensors
+/// Describes a kind whose layers have one input and compute the same function of it in training and in
+/// evaluation mode. The function is made for the layer.
+/// @param define  (const space::Layer& layer, LayerTensors& tensors) -> at::Tensor(const at::Tensor& input);
+///                the function must read nothing that changes except tensors
 template <typename Define>
 OpKind by_function_of_layer(Define define) {
   using Definition = std::invoke_result_t<Define, const space::Layer&, LayerTensors&>;
@@ -83,8 +82,8 @@ OpKind by_function_of_layer(Define define) {
   }};
 }
 
-/// The same, if all layers of the kind compute one function. @param definition  at::Tensor(const at::Tensor&
-/// input)
+/// Does the same for a kind whose layers all compute one function.
+/// @param definition  at::Tensor(const at::Tensor& input)
 template <typename Definition>
 OpKind by_function(Definition definition) {
   return by_function_of_layer(
