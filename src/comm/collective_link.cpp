@@ -100,8 +100,7 @@ class CollectiveLink : public Link {
   std::deque<LinkMessage> incoming_;  // messages in the rows of the last wave
 };
 
-/// Returns the first bytes of a buffer that grows but never shrinks, because new bytes would have to be
-/// filled first.
+/// Returns the first bytes of a buffer that grows but never shrinks, because new bytes are filled first.
 std::span<std::byte> first_of(Bytes& buffer, std::size_t bytes) {
   if (buffer.size() < bytes) buffer.resize(bytes);
   return std::span(buffer).first(bytes);

@@ -10,8 +10,7 @@ namespace skyline::comm {
 
 inline constexpr int kCoordinator = 0;  // the rank that searches and gives orders
 
-/// A nonblocking operation. Destroying an unfinished one is an InternalError, because its buffers must
-/// outlive it.
+/// A nonblocking operation. Destroying an unfinished one is an InternalError: its buffers must outlive it.
 class Request {
  public:
   virtual ~Request() = default;

@@ -23,8 +23,7 @@ class Link {
   /// Sends a copy of the message.
   /// @param message  from 1 byte to the size for which the link was made
   virtual void send(int to, std::span<const std::byte> message) = 0;
-  /// Returns the next message that has arrived, if any. Drives the progress of all messages, so call it again
-  /// and again.
+  /// Returns the next message that has arrived, if any. Drives all messages, so call it often.
   virtual std::optional<LinkMessage> receive() = 0;
   /// Returns whether all messages have left this rank.
   virtual bool is_sent() const = 0;

@@ -56,8 +56,7 @@ Logger make_logger(std::shared_ptr<spdlog::sinks::sink> sink, const char* patter
   return logger;
 }
 
-// The state is never destroyed, because threads may still write while the program ends. Every line is flushed
-// as it is written.
+// Never destroyed: threads may write while the program ends. Every line is flushed as it is written.
 State& state() {
   static State& instance = *[] {
     auto* fresh = new State;

@@ -15,12 +15,10 @@ class Background {
   Background& operator=(const Background&) = delete;
 };
 
-/// Waits until all earlier lines are written, at most one second. Call it before writing to the terminal
-/// directly.
+/// Waits for all earlier lines, at most one second. Call it before writing to the terminal directly.
 void settle();
 
-/// Writes bytes unchanged to the terminal, in order with its lines. They are dropped if the terminal takes no
-/// more.
+/// Writes bytes unchanged to the terminal, in order with its lines. Drops them if it takes no more.
 void draw(std::string_view bytes);
 
 }  // namespace skyline::log

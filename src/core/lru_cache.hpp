@@ -8,8 +8,7 @@
 
 namespace skyline {
 
-/// Shares values by key, up to a number of bytes in all; the least recently used are dropped first.
-/// Thread-safe.
+/// Shares values by key, up to a number of bytes in all; the least recently used go first. Thread-safe.
 template <typename Key, typename Value>
 class LruCache {
  public:

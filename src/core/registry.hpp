@@ -13,8 +13,7 @@
 namespace skyline {
 
 /// Things that a configuration can name: layer kinds, algorithms, evaluators. Pointers to entries stay valid.
-/// Built-in entries are added by `fill`, not by static objects, which a static library would drop.
-/// Thread-safe.
+/// `fill` adds built-in entries; a static library would drop static objects. Thread-safe.
 template <typename Entry>
 class Registry {
  public:

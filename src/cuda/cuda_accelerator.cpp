@@ -133,13 +133,11 @@ class CudaAccelerator final : public train::Accelerator {
     }
   }
 
-  /// Prepares a device that is used. The other devices of the node get no context, which would cost memory
-  /// there.
+  /// Prepares a device that is used. Others get no context, which costs memory there.
   void prepare(int device) {
     const std::lock_guard lock(prepared_mutex_);
     if (prepared_.insert(device).second) {
-      // Makes LibTorch's own waits sleep too, because other slots need the cores. An earlier setting does no
-      // harm.
+      // Makes LibTorch's own waits sleep too, as other slots need the cores.
       drop_cuda_error(cudaInitDevice(device, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid));
     }
   }

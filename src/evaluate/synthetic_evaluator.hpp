@@ -10,8 +10,7 @@
 
 namespace skyline::evaluate {
 
-/// Synthetic results from a closed formula of the network, for trying out a configuration or a cluster, and
-/// for tests.
+/// Results from a closed formula of the network, for trying out a configuration or a cluster, and tests.
 struct SyntheticOptions {
   /// A trial sleeps this long per 1e9 FLOPs of its network and epoch; 0 for no sleep.
   double seconds_per_gflop = 0;

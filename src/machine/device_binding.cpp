@@ -20,8 +20,7 @@ class Matching {
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) choices_.push_back(choices_of(rank));
   }
 
-  /// Matches all ranks that see a device. Returns the device of each rank as its number on the node, or
-  /// kNone.
+  /// Matches all ranks that see a device. Returns each rank's device as its number on the node, or kNone.
   const std::vector<std::size_t>& complete() {
     for (std::size_t capacity = 1; !matched(); ++capacity) {
       for (const bool near_alone : {true, false}) {

@@ -27,8 +27,7 @@ struct NcclSetting {
   std::string reason;
 };
 
-/// Returns NCCL's variables that are already set: in the environment, or in the file of the user or the
-/// machine.
+/// Returns NCCL's variables already set: in the environment, or in the file of the user or the machine.
 /// @param environment  as main() gets it: "NAME=value", ends with a nullptr
 /// @param home         folder of .nccl.conf; empty if there is none
 std::map<std::string, std::string> read_nccl_settings(const std::filesystem::path& root,

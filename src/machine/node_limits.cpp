@@ -60,8 +60,8 @@ std::optional<double> number_of(const fs::path& file) {
   return number_in(read_system_line(file));
 }
 
-/// Returns the quota in processors, from e.g. "200000 100000" in cpu.max (microseconds per period), or 0 if
-/// there is none.
+/// Returns the quota in processors, from "200000 100000" (microseconds per period) in cpu.max, or 0 if there
+/// is none.
 double quota_of(const fs::path& group) {
   const std::string line = read_system_line(group / "cpu.max");
   const auto blank = line.find(' ');

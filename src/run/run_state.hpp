@@ -64,8 +64,7 @@ class RunState {
 
   const objective::ObjectiveSet& objectives() const { return objectives_; }
   const trial::CommitLog& trials() const { return trials_; }
-  /// Returns a search trial as a new object, like all of trials(). @pre the search trial of this number is
-  /// committed
+  /// Returns a search trial as a new object, like all of trials(). @pre it is committed
   SharedTrial search_trial(trial::TrialNumber number) const;
 
   /// Returns the front of the search; its keys are numbers of search trials.

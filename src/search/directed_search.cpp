@@ -14,8 +14,7 @@ namespace {
 
 constexpr int kSteps = 50;  // steps among valid architectures, from each that was found
 
-/// Returns the choices that a descent tries: neighbours, half the way to either end, a quarter of it, and so
-/// on.
+/// Returns the choices that a descent tries: neighbours, half the way to either end, a quarter, and so on.
 std::set<std::uint32_t> choices_about(std::uint32_t current, std::size_t values) {
   std::set<std::uint32_t> choices;
   const auto last = static_cast<std::uint32_t>(values - 1);

@@ -89,17 +89,15 @@ struct ConfigNode::Entry {
   SourcePosition key_position;
 };
 
-/// Returns the dotted path of the first scalar, list length or key in which the two trees differ, or an empty
-/// text if they are equal. Positions do not count. Numbers that are equal as numbers are equal (1e-4 and
-/// 0.0001).
+/// Returns the dotted path of the first scalar, list length or key in which the two trees differ, or "" if
+/// they are equal. Positions do not count. Numbers that are equal as numbers are equal (1e-4 and 0.0001).
 std::string first_difference(const ConfigNode& left, const ConfigNode& right);
 
 /// Returns the candidate that a misspelt `word` probably means: the nearest one, or one that it begins.
 /// Returns an empty text if none is near.
 std::string nearest_word(std::string_view word, const std::vector<std::string>& candidates);
 
-/// Returns the second half of an error about an unknown word: "did you mean `width`?", or "known here: a, b,
-/// c".
+/// Returns the end of an error about an unknown word: "did you mean `width`?", or "known here: a, b, c".
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace skyline

@@ -59,8 +59,7 @@ class KeyTable {
   KeyTable() = default;
   KeyTable(const KeyTable&) = default;
   KeyTable& operator=(const KeyTable&) = default;
-  /// Sets the options from a section. A section that is missing or empty (null) leaves all options as they
-  /// are.
+  /// Sets the options from a section. A missing or empty (null) section changes nothing.
   void read(const ConfigNode& section, void* options) const;
   ConfigNode write(const void* options) const;
   void append(OptionKey key, const void* defaults);

@@ -43,7 +43,7 @@ class ExportedLayer {
 /// A layer on its way into an ONNX graph (opset 17).
 class OnnxLayer : public ExportedLayer {
  public:
-  /// Returns the name of a tensor of the layer. @throws InternalError if the layer has none of that name
+  /// Returns the name of a tensor of the layer. @throws InternalError if there is none
   /// @param dims  another shape with the same number of elements; empty for its own shape
   virtual std::string tensor(const std::string& name, const std::vector<std::int64_t>& dims = {}) = 0;
   /// Add constants and return their names.

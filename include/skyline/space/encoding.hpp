@@ -24,8 +24,7 @@ std::vector<double> encode(const Network& network);
 inline constexpr std::size_t kGraphFeatures = 9 + 3 * 64;
 
 /// Returns all valid architectures that differ from this one in one parameter, each once, in the order of
-/// parameters and their values. It builds a network for each value of each used parameter. Local;
-/// deterministic.
+/// parameters and their values. It builds a network per value of each used parameter. Local; deterministic.
 /// @throws UserError if the genotype itself is invalid
 std::vector<Architecture> neighbours(const SearchSpace& space, const Genotype& genotype);
 

@@ -9,16 +9,14 @@
 
 namespace skyline::space {
 
-/// One value for every parameter of the space: choices[p] indexes the values of parameter p, in declaration
-/// order.
+/// A value per parameter, in declaration order: choices[p] indexes the values of parameter p.
 struct Genotype {
   std::vector<std::uint32_t> choices;
   bool operator==(const Genotype&) const = default;
 };
 
 /// Stable hash of a network's canonical text and of the training values, if the genotype gives any.
-/// Architectures that are built and trained in the same way have equal ids, on every machine and in every
-/// version.
+/// Architectures built and trained in the same way have equal ids, on every machine and in every version.
 enum class ArchId : std::uint64_t {};
 
 /// Returns the id as 16 hex digits.

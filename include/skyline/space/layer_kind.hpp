@@ -84,8 +84,7 @@ class LayerKind {
   /// mistakes of a space are found before any network is built. It must ask for every attribute that the kind
   /// accepts, whatever the values of the others are: attributes_of() lists the attributes by calling this
   /// function twice with a recording reader, which returns defaults, and for required integers first the
-  /// minimum and then the minimum plus 2. Attributes that it does not ask for are refused with "did you
-  /// mean".
+  /// minimum and then the minimum plus 2. Attributes that it doesn't ask for are refused with "did you mean".
   /// @throws UserError through `reader` if an attribute is missing or does not fit
   virtual void read_attributes(Layer& layer, AttributeReader& reader) const = 0;
   /// Fills output, tensors, inner_elements, flops and macs of `layer`. Its kind, inputs, input shapes and

@@ -15,8 +15,7 @@
 
 namespace skyline::space {
 
-/// Shape of one sample between layers: channels x height x width. A flat feature vector is [features x 1 x
-/// 1].
+/// Shape of a sample between layers: channels x height x width. A flat vector is [features x 1 x 1].
 struct Shape {
   std::int64_t channels = 0;
   std::int64_t height = 1;
@@ -122,13 +121,13 @@ struct Network {
   std::vector<Layer> layers;
   Cost cost;
 
-  /// Returns a text that is equal exactly for equal networks: kinds, attributes, wiring, input shape; no
-  /// parameter names.
+  /// Returns a text, equal only for equal networks: kinds, attributes, wiring, input shape; no parameter
+  /// names.
   std::string canonical_text() const;
 };
 
 /// Returns an attribute of a resolved layer.
-/// @throws InternalError if the layer has none of that name and type
+/// @throws InternalError if there is none and type
 std::int64_t attribute_integer(const Layer& layer, std::string_view name);
 std::int64_t attribute_integer_or(const Layer& layer, std::string_view name, std::int64_t fallback);
 double attribute_number(const Layer& layer, std::string_view name);

@@ -135,8 +135,7 @@ constexpr double kHeldOutShare = 0.1;
 SplitIndices stratified_split(std::span<const std::int32_t> labels, double fraction, std::uint64_t seed);
 
 /// Returns `count` of the indices, or all if there are fewer, ascending. Stratified: each class gives nearly
-/// the same share. Nested: the part for a larger count contains that for a smaller one. Deterministic for a
-/// seed.
+/// the same share. Nested: a larger part contains the smaller ones. Deterministic for a seed.
 std::vector<std::int64_t> stratified_part(std::span<const std::int32_t> labels,
                                           std::span<const std::int64_t> indices, std::size_t count,
                                           std::uint64_t seed);

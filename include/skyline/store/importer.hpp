@@ -77,8 +77,7 @@ struct ImportSource {
   /// layout are then read so that they have this shape, grey images become RGB, and a test set may be alone.
   std::optional<space::Shape> shape = {};
 
-  /// Returns the start of an option as the user types it, for messages: "--size=", or for models "--with
-  /// size=".
+  /// Returns the start of an option for messages: "--size=", or for models "--with size=".
   std::string option(std::string_view key) const {
     return (shape ? "--with " : "--") + std::string(key) + "=";
   }
@@ -93,8 +92,7 @@ class Importer {
   virtual std::string meaning() const = 0;
   /// Returns the words for the sources: "FOLDER", "FILE...", or "[FILE]" if none is needed.
   virtual std::string sources() const = 0;
-  /// Returns the table of the importer's own options; `--size 32` sets the key `size`. nullptr means no
-  /// options.
+  /// Returns the table of its own options (`--size 32` sets the key `size`), or nullptr for none.
   virtual std::shared_ptr<const KeyTable> keys() const { return nullptr; }
   /// Returns whether it can read samples without targets (ImportSource::has_targets).
   virtual bool reads_samples_alone() const { return false; }

@@ -21,8 +21,7 @@ namespace skyline::train {
 class LayerTensors {
  public:
   virtual ~LayerTensors() = default;
-  /// Returns the parameter or buffer `name` of the layer. @throws InternalError if the layer has none of that
-  /// name
+  /// Returns the parameter or buffer `name` of the layer. @throws InternalError if there is none
   virtual at::Tensor& value(std::string_view name) = 0;
   /// Returns the gradient of a parameter. An op sets it in each backward pass, with the same shape and in
   /// memory of its own; the trainer takes it away after use. As long as it is undefined, the optimizer does
@@ -40,9 +39,8 @@ class LayerOp {
  public:
   virtual ~LayerOp() = default;
 
-  /// Computes the layer by its definition in plain, differentiable ATen calls, and does not change the
-  /// inputs. A layer needs no more than this: it runs on the CPU and on devices, and autograd differentiates
-  /// it.
+  /// Computes the layer by its definition in plain, differentiable ATen calls, and doesn't change the inputs.
+  /// A layer needs no more than this: it runs on the CPU and on devices, and autograd differentiates it.
   virtual at::Tensor reference(const Activations& inputs, bool training) = 0;
   /// Returns whether the device work of `reference` may be recorded and repeated without calling it: it reads
   /// nothing on the host that changes from step to step, and waits for nothing.
@@ -70,7 +68,7 @@ class FusedOp : public LayerOp {
   ///                              used
   /// @return  gradients of the loss by the inputs, no two in the same memory; undefined ones count as zeros
   virtual Activations backward(at::Tensor gradient, bool wants_input_gradient) = 0;
-  /// Computes the forward pass in evaluation mode, and keeps nothing. It may overwrite an input that nobody
+  /// Computes the forward pass in evaluation mode, and keeps nothing. It may overwrite inputs that nobody
   /// else holds.
   virtual at::Tensor infer(const Activations& inputs) = 0;
 };

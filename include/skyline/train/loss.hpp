@@ -25,8 +25,8 @@ struct LossProblem {
   std::vector<std::size_t> counts = {};
 };
 
-/// The function that training minimizes: the mean over the samples of a batch. One object per trial; one
-/// thread uses it.
+/// The function that training minimizes: the mean over the samples of a batch. One per trial; one thread uses
+/// it.
 class Loss {
  public:
   virtual ~Loss() = default;

@@ -20,8 +20,7 @@ struct Target {
   std::span<const float> values = {};  // [outputs], set if targets are labels (0 or 1) or numbers
 };
 
-/// A number that measures how well a network does on a set of samples. A new object is made for each set; one
-/// thread uses it.
+/// A number that measures how well a network does on a set of samples. Made for each set; one thread uses it.
 class Metric {
  public:
   virtual ~Metric() = default;

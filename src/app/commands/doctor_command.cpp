@@ -93,8 +93,7 @@ void check_machine(comm::Environment& environment, const std::optional<RunConfig
   findings.insert(findings.end(), fabric.begin(), fabric.end());
 }
 
-/// Checks settings that would leave this job's slots idle. Since the slots of a GPU are unknown, it counts as
-/// one. Collective.
+/// Checks settings that would leave this job's slots idle. A GPU counts as one slot. Collective.
 void check_traps(comm::Environment& environment, const std::optional<RunConfig>& config, int threads,
                  std::vector<Finding>& findings) {
   const bool on_cpu = !config || config->evaluator.needs.device == evaluate::DeviceChoice::kNone ||

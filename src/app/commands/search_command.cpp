@@ -41,8 +41,7 @@ std::string coordinator_signature(comm::Environment& environment) {
   return environment.place().node_count > 1 ? rank_name(environment) : "";
 }
 
-/// Returns whether all ranks can continue. The problem of the first rank that has one is printed once.
-/// Collective.
+/// Returns whether all ranks can continue. The first rank's problem is printed once. Collective.
 bool all_ready(comm::Environment& environment, const std::string& here, const std::string& signature = "") {
   const std::string problem = comm::first_problem(environment.world(), here, signature);
   if (problem.empty()) return true;
@@ -124,7 +123,7 @@ std::string problem_of(const std::function<void()>& step) {
   }
 }
 
-/// Makes the evaluator. Returns nullptr if a rank cannot make its own; the problem has then been printed.
+/// Makes the evaluator. Returns nullptr if a rank cannot make its own; the problem is then printed.
 /// Collective.
 /// @param evaluates  whether this rank evaluates; otherwise it only predicts costs
 /// @param begun_on   on rank 0: the kind of device on which the run began; empty if it is unknown, or the run
@@ -161,8 +160,7 @@ struct SharedRun {
   RunConfig config;
 };
 
-/// Gives every rank the same configuration and the same data. A problem has been printed when this returns.
-/// Collective.
+/// Gives every rank the same configuration and the same data. A problem has been printed. Collective.
 SharedRun share_run(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop,
                     std::optional<PreparedRun>& prepared) {
   comm::Communicator& world = environment.world();

@@ -18,8 +18,7 @@ struct JobSize {
   std::optional<std::size_t> ranks = {};
 };
 
-/// Returns true if the search could propose trials now but waits for a whole generation because no window is
-/// set.
+/// Returns true if the search could propose trials now but waits for a generation, for lack of a window.
 bool lacks_window(const RunConfig& config, const search::Searcher& searcher);
 
 /// Returns the settings that would leave slots idle on such a job, or have no effect: one sentence each,

@@ -20,16 +20,14 @@ constexpr const char* kRunFolder = "run folder";
 constexpr double kLeastFree = 1.0e9;
 constexpr double kSlowPublish_s = 0.1;
 constexpr double kSlowWrite = 20e6;  // bytes per second
-// A rename only writes a name, whatever the size of the file. A file system that copies the 32 MB takes
-// longer.
+// A rename only writes a name, whatever the size of the file. Copying the 32 MB takes longer.
 constexpr double kSlowRename_s = 0.2;
 constexpr double kRenameToPublish = 5;
 constexpr double kMostClockSkew_s = 5;  // a claim is stale after 60 s
 // An NFS client may look at a folder again only after its attribute cache has expired.
 constexpr std::chrono::seconds kMostCacheAge{35};
 
-/// Judges the kind of file system. A trial shows the result of a call, but not what is on the disk after a
-/// power cut.
+/// Judges the kind of file system. A trial shows the result of a call, not what a power cut leaves.
 void judge_kind(const std::string& name, const std::string& kind, std::vector<Finding>& findings) {
   if (kind == "tmpfs" || kind == "ramfs") {
     findings.push_back(

@@ -9,8 +9,7 @@ namespace skyline::app {
 namespace {
 
 constexpr double kLeastMemoryOfRank = 1.0e9;  // LibTorch alone takes some 300 MB
-// MPI has a segment of each rank there, NCCL has buffers for each pair of GPUs. Containers have 64 MB by
-// default.
+// MPI has a segment of each rank there, NCCL has buffers per pair of GPUs. Containers have 64 MB by default.
 constexpr double kLeastShared = 256e6;
 constexpr double kSharedOfRank = 16e6;
 constexpr std::uint64_t kFilesOfRank = 2;   // TCP connections from and to another rank

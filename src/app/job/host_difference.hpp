@@ -9,8 +9,7 @@
 
 namespace skyline::app {
 
-/// Describes how hosts differ, "0.1.0 on h1; 0.2.0 on h2, h3", in the order of ranks; empty if all texts are
-/// equal. Local.
+/// Describes how hosts differ, "0.1.0 on h1; 0.2.0 on h2, h3", by rank; empty if all are equal. Local.
 /// @param texts  text of each rank; an empty one does not count
 /// @param hosts  host of each rank
 std::string text_difference(std::span<const std::string> texts, std::span<const std::string> hosts);

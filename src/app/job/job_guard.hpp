@@ -13,8 +13,7 @@ namespace skyline::app {
 
 /// A thread that ends this process, with one line and kExitFault, when the main thread cannot. The main
 /// thread may hang in a call on a file whose server is silent. Or it waits, while the job starts, for a rank
-/// of its node that has died, because the launcher lets survivors live. It runs from construction to
-/// destruction.
+/// of its node that has died, if survivors live. It runs from construction to destruction.
 class JobGuard {
  public:
   /// Makes the guard; ends this process, too, if that takes too long. Collective.

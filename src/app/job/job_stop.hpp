@@ -28,8 +28,7 @@ std::optional<StopTime> find_stop_time(std::optional<double> time_limit_s, const
 
 /// While it lives, SIGUSR1, SIGTERM, SIGHUP and SIGINT ask the run to stop instead of ending the process. A
 /// SIGHUP that is ignored (nohup) stays ignored. A second SIGINT ends the process at once, with exit code 130
-/// and without any clean-up; published files are whole. One object at a time, made by the main thread before
-/// others start.
+/// and without any clean-up; published files are whole. One at a time, made by the main thread first.
 class StopSignals {
  public:
   /// Forgets signals of an earlier object. @throws InternalError if the system refuses a handler
@@ -61,8 +60,7 @@ class JobStop {
   /// Returns the seconds until the time is up, at least 0; nullopt without a limit.
   std::optional<double> seconds_left() const;
   bool requested() const;
-  /// Returns "on SIGUSR1", "at run.time_limit", or "on a signal to another rank" if nothing was requested
-  /// here.
+  /// Returns "on SIGUSR1", "at run.time_limit", or "on a signal to another rank".
   std::string cause() const;
 
  private:

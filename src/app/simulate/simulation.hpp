@@ -48,8 +48,7 @@ class Simulation {
   std::size_t trials() const { return trials_; }
   /// Simulates the search as it is configured.
   engine::FleetUse run(std::size_t slots) const;
-  /// Simulates so many trials of a search that waits for no generation, with another window and order of
-  /// commits.
+  /// Simulates so many trials of a search without generations, with another window and commit order.
   engine::FleetUse run_steady(std::size_t slots, std::size_t trials,
                               const engine::EngineOptions& options) const;
 

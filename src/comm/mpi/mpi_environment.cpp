@@ -157,8 +157,7 @@ std::string describe_job(const Launch& launch, const std::vector<int>& node_of_r
 class MpiEnvironment final : public Environment {
  public:
   MpiEnvironment(const Launch& launch, const StartOptions& options) : Environment(launch) {
-    // Excludes libfabric, over which MPI_Isend to a rank that has died can run for ever. Called before there
-    // are threads.
+    // Excludes libfabric, where MPI_Isend to a dead rank can run for ever. Called before there are threads.
     constexpr int kKeepOther = 0;
     if (launch.survivors_live) setenv("OMPI_MCA_pml", "ob1", kKeepOther);
     StartWatch watch(options, launch, host_name());

@@ -24,8 +24,7 @@ namespace skyline::comm {
 namespace {
 
 constexpr double kFirstNotice_s = 60;
-// A rank that does not know which rank is missing waits this much longer, so that ranks that know print their
-// message first.
+// A rank that does not know which rank is missing waits this much longer: ranks that know print first.
 constexpr std::chrono::seconds kGrace{3};
 constexpr double kLongest_s = 10 * 365 * 86400.0;  // a longer time would overflow clocks
 

@@ -19,7 +19,7 @@ std::optional<bool> flag_in(std::string_view text);
 /// `15 min`, `1h30m`. At least 0, finite.
 std::optional<double> duration_in(std::string_view text);
 
-/// Returns the beginning of a message about this place as compilers print it, without the unknown parts:
+/// Returns the beginning of a message about this place as compilers print it, without unknown parts:
 /// `a.yaml:3:12: `.
 std::string location(const SourcePosition& position);
 

@@ -22,8 +22,7 @@ constexpr int kDeepestNesting = 100;
 constexpr std::size_t kMostNodes = 1'000'000;
 constexpr std::size_t kMostText = 4U << 20U;  // bytes of keys and values
 constexpr std::size_t kLongestKey = 1'000;    // bytes
-/// Bounds the bytes of all dotted paths: every value keeps its path, so many values below long keys take
-/// much.
+/// Bounds the bytes of all dotted paths: every value keeps its path, which adds up below long keys.
 constexpr std::size_t kMostPaths = 64U << 20U;  // bytes
 
 /// The source of a text: a file, or an argument, which is too short for lines and columns to matter.

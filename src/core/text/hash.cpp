@@ -15,8 +15,8 @@
 
 namespace skyline {
 
-// The parts of RunningHash are not in the unnamed namespace: a class with external linkage must not hold
-// types without it.
+// The parts of RunningHash are not in the unnamed namespace: a class with linkage must not hold types
+// without.
 
 using Digest = std::vector<unsigned char>;
 

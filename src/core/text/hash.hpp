@@ -10,8 +10,7 @@
 
 namespace skyline {
 
-/// Returns the first eight bytes of the SHA-256, big-endian: the same for all versions, machines and
-/// compilers.
+/// Returns the first eight bytes of the SHA-256, big-endian: the same on all machines.
 std::uint64_t stable_hash64(std::string_view text);
 
 /// Returns the SHA-256 as lower-case hex digits.
@@ -26,8 +25,7 @@ std::string sha1_hex(std::string_view text);
 /// finds damage, not forgery. The hex digits are those of `xxh128sum`.
 std::string checksum(HashPieces pieces);
 std::string checksum(std::string_view text);
-/// Returns the checksum of many bytes, or nullopt if `stop_requested` returned true. That is called before
-/// every 16 MiB.
+/// Returns the checksum of many bytes, or nullopt if `stop_requested`, called every 16 MiB, returned true.
 std::optional<std::string> checksum(std::span<const std::byte> bytes,
                                     const std::function<bool()>& stop_requested);
 

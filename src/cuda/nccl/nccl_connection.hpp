@@ -12,8 +12,7 @@
 
 namespace skyline::cuda {
 
-/// Returns e.g. "ncclAllReduce: unhandled cuda error: ...", with what NCCL knows about the communicator's
-/// last error.
+/// Returns e.g. "ncclAllReduce: unhandled cuda error: ...", with NCCL's last error.
 std::string nccl_error_text(ncclResult_t status, const char* call, ncclComm_t communicator = nullptr);
 
 /// Returns e.g. "2.28.9".

@@ -25,8 +25,7 @@ using Clock = std::chrono::steady_clock;
 using trial::Failure;
 using trial::GroupAborted;
 
-/// One member may be later than another by an evaluation, or by a recording that waits for its turn. A longer
-/// wait is a fault.
+/// One member may be later than another by an evaluation, or by a recording in the queue. More is a fault.
 constexpr std::chrono::seconds kLongestOperation{300};
 
 std::size_t elements_of(const at::Tensor& tensor) {

@@ -29,8 +29,7 @@ class NcclFault {
 };
 
 /// Makes a reducer with its own communicator. Collective over the group.
-/// @throws UserError on all members if two of them use one device, FaultError with NCCL's text for other
-///         failures
+/// @throws UserError on all members if two of them use one device, FaultError with NCCL's text otherwise
 std::unique_ptr<train::DeviceReducer> make_nccl_reducer(trial::TrialGroup& group,
                                                         const train::AcceleratorDevice& device,
                                                         NcclFault& fault);

@@ -8,8 +8,7 @@ namespace skyline::cuda {
 
 /// Checks the result of a call of CUDA.
 /// @param call  its name for the message, e.g. "cudaGraphLaunch"
-/// @throws c10::OutOfMemoryError if the device has no memory left, FaultError with CUDA's text for other
-///         errors
+/// @throws c10::OutOfMemoryError if the device has no memory left, FaultError with CUDA's text otherwise
 void check_cuda(cudaError_t status, const char* call);
 
 /// Drops an error, also from the state that the next check of this thread would read. For destructors.

@@ -18,8 +18,7 @@ class StreamBranch {
   explicit StreamBranch(c10::DeviceIndex device);
 
   cudaStream_t stream() const { return stream_.get(); }
-  /// Makes the next operations wait until `from` has reached this point. Returns whether the fork is
-  /// recorded.
+  /// Makes the next operations wait for this point of `from`. Returns whether the fork is recorded.
   bool fork(cudaStream_t from);
   /// Notes that an operation was queued.
   void note_operation();
@@ -27,8 +26,7 @@ class StreamBranch {
   void join(cudaStream_t into, std::size_t but_last);
 
  private:
-  /// Drops the operations of an abandoned recording, for which nothing waits. Returns whether `stream`
-  /// records.
+  /// Drops the operations of an abandoned recording. Returns whether `stream` records.
   bool forget_other_recordings(cudaStream_t stream);
 
   c10::DeviceIndex device_;

@@ -45,8 +45,7 @@ class RankWatch {
     std::string cause;  // e.g. "its process has ended"
     bool ends = false;  // it has ended, or ends by itself; false if it may come back
   };
-  /// Returns the ranks that were lost since the last call. It is cheap, because it looks only twice per
-  /// second.
+  /// Returns the ranks that were lost since the last call. It is cheap, since it looks only twice per second.
   std::vector<Loss> losses(double now_s);
   /// Stops watching a rank that has said goodbye.
   void leave(std::size_t rank) { states_[rank] = State::kGone; }

@@ -109,8 +109,7 @@ Scheduler::Start Scheduler::start_group(const Waiting& waiting, const Placement&
   return {waiting.trial, place};
 }
 
-/// Makes the first groups each hold the block that is free first, as long as there are blocks that no group
-/// holds.
+/// Makes the first groups each hold the block that is free first, while there are blocks that no group holds.
 void Scheduler::hold_blocks() {
   if (!std::exchange(may_hold_, false)) return;
   while (!groups_.empty()) {

@@ -48,8 +48,7 @@ class Scheduler {
 
   /// Says whether more trials will come while these wait. Initially none are expected.
   void expect_more(bool more);
-  /// Adds a trial. @pre no trial of that name waits or runs. @throws FaultError if no rank is left that
-  /// trains
+  /// Adds a trial. @pre none of that name waits or runs. @throws FaultError if no rank is left that trains
   void submit(trial::TrialName trial, const TrialWork& work);
   /// Returns the next trial to send now; call it until there is none.
   std::optional<Start> next();
@@ -65,8 +64,7 @@ class Scheduler {
   bool retire(const std::string& host);
   /// Forgets the trials that have not been sent, and returns them.
   std::vector<trial::TrialName> drop_waiting();
-  /// Returns the expected seconds of a trial of one member, from the last ones; nullopt before the first has
-  /// ended.
+  /// Returns the expected seconds of a trial of one member; nullopt before the first has ended.
   std::optional<double> forecast_s(double cost) const;
   /// Returns whether nothing waits or runs.
   bool idle() const { return nothing_waits() && alone_.empty() && under_way_ == 0; }

@@ -16,8 +16,7 @@ constexpr std::size_t kBuffers = 2;
 
 }  // namespace
 
-/// Lends buffers. A buffer returns when the last copy of its lease is destroyed, also when a queued job is
-/// dropped.
+/// Lends buffers. A buffer returns with the last copy of its lease, also when a job is dropped.
 class SlotCheckpoints::Buffers : public std::enable_shared_from_this<Buffers> {
  public:
   using Lease = std::shared_ptr<store::TrialCheckpoint>;

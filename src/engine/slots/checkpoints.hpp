@@ -18,8 +18,8 @@
 namespace skyline::engine {
 
 /// The checkpoints of the trial that a slot trains. There are two staging buffers: while the storage thread
-/// publishes one, the slot may fill the other. If both are in use, a checkpoint is left out. Used by the
-/// slot's thread.
+/// publishes one, the slot may fill the other. If both are in use, it skips a checkpoint. Used by the slot's
+/// thread.
 class SlotCheckpoints final : public trial::TrialState {
  public:
   /// @param stop  set when trials must stop; a checkpoint then waits for a buffer
@@ -37,8 +37,7 @@ class SlotCheckpoints final : public trial::TrialState {
   bool has_files() const { return saves_ > 0 || resumed_; }
   /// Returns whether the trial's last state is being published, for trials that continue it.
   bool keeps_last() const { return keeps_last_; }
-  /// Returns whether the trial has cost so much that its result should be saved while it waits for its
-  /// commit.
+  /// Returns whether the trial has cost so much that its result should be saved before its commit.
   bool result_worth_keeping() const;
   /// Returns whether a later job can continue from the trial's present state; waits for the storage thread.
   /// Returns true if no checkpoints are wanted.

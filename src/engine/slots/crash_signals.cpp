@@ -31,8 +31,7 @@ extern "C" void note_crash(int signal, siginfo_t* info, void* /*context*/) {
   if (info->si_code <= 0) ::raise(signal);  // for other signals the same instruction is tried again
 }
 
-/// Ignores crashes from now on: a process that leaves by exit() while its slots train may crash, and no trial
-/// is to blame.
+/// Ignores crashes from now on: exit() while slots train may crash, and no trial is to blame.
 void forget_crashes() {
   crashes_go_to = nullptr;
 }

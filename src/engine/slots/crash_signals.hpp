@@ -10,8 +10,7 @@
 namespace skyline::engine {
 
 /// While it lives, handlers of signals run on their own stack in this thread, because the thread's stack may
-/// be full at a crash. If the thread already has such a stack, it does nothing. Made and destroyed by the
-/// thread.
+/// be full at a crash. Does nothing if the thread has one. Made and destroyed by the thread.
 class SignalStack {
  public:
   SignalStack();

@@ -20,8 +20,7 @@ class MemberThreads {
   MemberThreads(const MemberThreads&) = delete;
   MemberThreads& operator=(const MemberThreads&) = delete;
 
-  /// Calls task(0) on this thread and task(1) to task(count - 1) on others at the same time; returns when all
-  /// are done.
+  /// Calls task(0) on this thread and task(1) to task(count - 1) on others; returns when all are done.
   /// @param task  must not throw
   /// @throws UserError if the system refuses a thread; then nothing was called
   void run(std::size_t count, const std::function<void(std::size_t)>& task);

@@ -47,9 +47,8 @@ class RecentWeights {
 };
 
 /// Gets parents' weights over MPI from the memory of the ranks that trained them, so that a child need not
-/// wait until a file server shows the file. Weights that are not in memory any more, or come too late, are
-/// read from the file, with the same values. A thread of its own answers the other ranks while the slots
-/// train.
+/// wait until a file server shows the file. Weights that are no longer in memory, or come too late, are read
+/// from the file, with the same values. A thread of its own answers the other ranks while the slots train.
 class ParentExchange {
  public:
   using File = RecentWeights::File;
@@ -58,8 +57,7 @@ class ParentExchange {
   /// @param patience  time to wait for an answer
   ParentExchange(std::unique_ptr<comm::Mailbox> mailbox, std::shared_ptr<RecentWeights> recent,
                  std::chrono::milliseconds patience);
-  /// Makes an exchange. Returns nullptr with one rank, or if MPI does not let several threads communicate.
-  /// Collective.
+  /// Makes an exchange. Returns nullptr with one rank, or if only one thread may communicate. Collective.
   static std::shared_ptr<ParentExchange> make(comm::Environment& environment,
                                               std::shared_ptr<RecentWeights> recent);
 
@@ -70,8 +68,7 @@ class ParentExchange {
   ///          or a request to stop
   File ask(const trial::Inherit& parent, const std::atomic<bool>& stop);
 
-  /// Closes the exchange. Call it when no slot asks any more, unless the process ends by an error.
-  /// Collective.
+  /// Closes the exchange. Call it when no slot asks, unless the process ends by an error. Collective.
   void close();
 
  private:

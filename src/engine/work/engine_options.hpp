@@ -19,8 +19,7 @@ enum class DispatchKind { kAuto, kCollective, kPointToPoint };
 struct CheckpointOptions {
   std::optional<double> interval_s = 60;  // time since the trial's start or its last checkpoint
   std::optional<double> interval_epochs;  // epochs since then
-  /// Largest share of the training time that a slot spends on copying its state; the interval grows
-  /// accordingly.
+  /// Largest share of the time that a slot spends on copying its state; the interval grows accordingly.
   double most_overhead = 0.005;
 };
 
@@ -55,12 +54,10 @@ struct EngineOptions {
   /// Most bytes of weights that a rank keeps in memory for children of its own trials, if they inherit.
   std::size_t recent_weights_bytes = std::size_t{256} << 20;
   bool resume = false;  // an earlier job may have left checkpoints
-  /// The file in which the system counts the processes that its OOM killer ended on this node; empty if
-  /// unknown.
+  /// The file in which the system counts what its OOM killer ended on this node; empty if unknown.
   std::filesystem::path oom_kills;
   bool coordinator_only = false;  // rank 0 does not train; needs 2 ranks
-  /// Slots of a rank. Without a value, those that the evaluator wants, else processors / threads_per_slot, at
-  /// least 1.
+  /// Slots of a rank. Without a value, the evaluator's, else processors / threads_per_slot, at least 1.
   std::optional<std::size_t> slots;
   int threads_per_slot = 1;
   /// The evaluator's keys, for messages (EvaluatorKind).

@@ -43,8 +43,7 @@ constexpr int kOnnxOpset = 17;
 /// @see https://github.com/huggingface/safetensors
 std::string safetensors_bytes(const ExportedModel& model);
 
-/// Returns the source of a PyTorch module that needs nothing else of Skyline. @throws UserError if a kind has
-/// no export
+/// Returns the source of a PyTorch module that needs no Skyline. @throws UserError if a kind has no export
 /// @param weights  name of the safetensors file beside it
 std::string pytorch_source(const ExportedModel& model, const std::string& weights);
 

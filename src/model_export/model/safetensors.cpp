@@ -20,8 +20,7 @@ ConfigNode list_node(const std::vector<std::int64_t>& numbers) {
   return ConfigNode::make_list(std::move(items), {});
 }
 
-/// Returns the header: names, types and places of the tensors. It is padded, so that the values after it are
-/// aligned.
+/// Returns the header: names, types and places of the tensors. Padding aligns the values after it.
 std::string header_of(const ExportedModel& model) {
   std::vector<ConfigNode::Entry> metadata;
   for (const auto& [name, value] : model.metadata) metadata.push_back({name, text_node(value), {}});

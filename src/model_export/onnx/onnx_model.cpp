@@ -126,8 +126,7 @@ class ModelBuilder final : public OnnxLayer {
   std::map<std::string, int> names_;
 };
 
-/// Checks the size: a protocol buffers message has at most 2^31 - 1 bytes. The graph without weights is
-/// small.
+/// Checks the size: a protocol buffers message has at most 2^31 - 1 bytes. The graph itself is small.
 void check_size(const space::Network& network) {
   constexpr std::int64_t kMostWeights = (std::int64_t{1} << 31) - (std::int64_t{1} << 24);
   if (network.cost.weight_bytes <= kMostWeights) return;

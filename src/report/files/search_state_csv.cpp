@@ -38,8 +38,7 @@ std::vector<std::string> columns_of_fields() {
   return columns;
 }
 
-/// Returns the metrics that have a column, in order: objectives, metrics of constraints, the other computed
-/// costs.
+/// Returns the metrics that have a column, in order: objectives, constraints, the other costs.
 std::vector<std::string> metric_columns(const objective::ObjectiveSet& objectives) {
   std::vector<std::string> names;
   for (const auto& objective : objectives.objectives()) names.push_back(objective.metric);
@@ -78,8 +77,7 @@ std::string metric_field(const ReportInputs& inputs, const trial::CommittedTrial
   return is_computed_metric(metric) ? fmt::format("{:.0f}", *value) : fmt::format("{}", *value);
 }
 
-/// Archai writes the id of one parent in one column, and the ids of two in another, with a comma between
-/// them.
+/// Archai writes the id of one parent in one column, and of two in another, with a comma between.
 std::vector<std::string> parent_fields(const ReportInputs& inputs, const trial::Proposal& proposal) {
   std::string ids;
   for (const trial::TrialNumber number : proposal.parents) {

@@ -21,8 +21,7 @@ std::string run_name(const store::RunPaths& paths);
 const trial::Metric* test_metric(const objective::ObjectiveSet& objectives,
                                  const std::vector<trial::Metric>& metrics);
 
-/// Returns the value of a metric of a trial, computed from the network or measured; nullopt if it was not
-/// measured.
+/// Returns a trial's value of a metric, computed or measured; nullopt if it was not measured.
 /// @param metrics  of Measurements::values
 std::optional<double> metric_value(const trial::CommittedTrial& committed, std::string_view metric,
                                    const std::vector<trial::Metric>& metrics);

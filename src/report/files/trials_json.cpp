@@ -20,8 +20,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kModelsFormat = 3;
 
-/// Computed metrics are exact and are written as integers. NaN and infinity become null, because JSON lacks
-/// them.
+/// Computed metrics are exact integers. NaN and infinity become null, because JSON lacks them.
 Json metric_json(std::string_view metric, std::optional<double> value) {
   if (!value || !std::isfinite(*value)) return nullptr;
   if (is_computed_metric(metric)) return static_cast<std::int64_t>(*value);

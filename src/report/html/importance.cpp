@@ -77,8 +77,7 @@ Densities named_density(const Counts& counts, double total) {
   const auto names = static_cast<double>(counts.size());
   const auto seen =
       static_cast<double>(std::ranges::count_if(counts, [](double count) { return count > 0; }));
-  // There is a kernel for each name that was seen, and one for all. Each spreads a part of its weight over
-  // all names.
+  // There is a kernel for each name that was seen, and one for all. Each spreads some of its weight over all.
   const double spread = kPriorWeight / (seen + 1);
   const double kernel = 1 + names * spread;
   const double others = total * spread / kernel + kPriorWeight / names;

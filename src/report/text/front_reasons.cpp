@@ -34,8 +34,7 @@ bool has_objectives(const ReportInputs& inputs, const trial::CommittedTrial& com
   });
 }
 
-/// Returns e.g. "most often as diverged (18 of 20): the loss is NaN at step 12". @pre all failed, at least
-/// one
+/// Returns e.g. "most often as diverged (18 of 20): the loss is NaN at step 12". @pre all failed
 std::string usual_failure(const Trials& trials) {
   std::map<trial::FailureKind, std::size_t> counts;
   for (const auto& committed : trials) ++counts[failure_of(*committed)->kind];

@@ -55,9 +55,8 @@ class Progress final : public run::RunListener {
   void committed(const run::Commit& commit, const run::RunState& state) override;
   void stopping() override;
   void tick(const run::RunState& state) override;
-  /// Ends the line on the terminal and writes the last status, before results are printed. After a failure
-  /// the process may end at once, so this waits for the status, at most 2 s. A run without this call has
-  /// failed.
+  /// Ends the line on the terminal and writes the last status, before results are printed. After a failure it
+  /// waits for the status, at most 2 s. A run without this call has failed.
   void ended(RunEnd end);
 
  private:

@@ -11,8 +11,7 @@ namespace {
 
 constexpr std::string_view kSeparator = " · ";
 
-/// Returns the metrics in a commit's line: the objectives, and for a full training all other measured
-/// metrics.
+/// Returns the metrics in a commit's line: the objectives, and in full trainings all measured metrics.
 std::vector<std::string> metrics_of_line(const trial::CommittedTrial& committed,
                                          const objective::ObjectiveSet& objectives,
                                          const std::vector<trial::Metric>& metrics) {

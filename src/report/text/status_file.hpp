@@ -22,8 +22,7 @@ class StatusFile {
   explicit StatusFile(std::filesystem::path path);
   /// Returns false if the status was dropped. The first failure is logged as a warning.
   bool offer(const RunStatus& status);
-  /// Publishes the status after those before it. The future is ready when the status is written, or cannot
-  /// be.
+  /// Publishes the status after those before it. The future is ready when it is written, or cannot be.
   std::future<void> publish(const RunStatus& status);
 
  private:

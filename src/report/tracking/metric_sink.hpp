@@ -48,8 +48,8 @@ class MetricSink {
   /// Connects; called before the first records. Returns the first step that it needs: earlier ones were taken
   /// from an earlier job. @throws as add
   virtual std::uint64_t connect() = 0;
-  /// Takes the next trials in order, without gaps. @throws SinkAway to get the same again later, UserError to
-  /// get no more
+  /// Takes the next trials in order, without gaps. @throws SinkAway to get them again later, UserError to
+  /// stop
   virtual void add(std::span<const store::MetricRecord> records) = 0;
   /// Ends the sink: no more records come, perhaps because of an error.
   /// @param front  arch ids  @throws as add

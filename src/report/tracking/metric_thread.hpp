@@ -36,8 +36,7 @@ class MetricThread {
   /// Lets the sink finish, without waiting for it.
   /// @param front  arch ids
   void begin_end(RunEnd end, std::chrono::milliseconds bound, std::vector<std::string> front);
-  /// Waits until the sink has finished, at most about the bound. A thread that hangs in the file system is
-  /// abandoned.
+  /// Waits until the sink has finished, at most about the bound. A hanging thread is abandoned.
   void wait_for_end();
 
  private:

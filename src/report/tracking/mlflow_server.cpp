@@ -153,8 +153,8 @@ class RestServer final : public MlflowServer {
     accepted(reply);
   }
 
-  /// Fails. A request that is refused now, but has worked before, may work again, e.g. after a proxy has
-  /// restarted.
+  /// Fails. A request that is refused now, but has worked before, may work again, e.g. after a proxy's
+  /// restart.
   [[noreturn]] void refuse(long status, const std::string& problem) const {
     const bool may_pass =
         status < kBadRequest || status == kUnauthorized || status == kForbidden || status == kNotFound;

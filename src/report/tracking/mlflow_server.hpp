@@ -65,8 +65,8 @@ class MlflowServer {
   virtual std::string create_run(const NewMlflowRun& run) = 0;
   /// Returns whether a run with this id exists and can be continued.
   virtual bool has_run(const std::string& id) = 0;
-  /// Logs at most 100 parameters and 100 tags, and any number of metrics. After SinkAway the same entries are
-  /// given again.
+  /// Logs at most 100 parameters and 100 tags, and any number of metrics. After SinkAway they are given
+  /// again.
   virtual void log(const std::string& id, const MlflowEntries& entries) = 0;
   /// @param end_ms  ignored for kRunning
   virtual void set_status(const std::string& id, MlflowStatus status, std::int64_t end_ms) = 0;

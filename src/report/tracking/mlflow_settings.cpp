@@ -20,8 +20,7 @@ bool flag_of(const VariableLookup& variable, const char* name) {
 }
 
 /// Removes user and password (http://user:password@host) and the query, which may be a signature, since they
-/// must not be logged. A password may contain characters that end a host, so everything that may be part of
-/// one is removed.
+/// must not be logged. Everything that may be a part of a password is removed, even what ends a host.
 std::string without_credentials(const std::string& address) {
   const std::size_t host = address.find("://") + 3;
   const std::size_t query = address.find_first_of("?#", host);

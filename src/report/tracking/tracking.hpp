@@ -32,8 +32,8 @@ struct TrackingInputs {
 class RunTracking : public run::RunListener {
  public:
   ~RunTracking() override = default;  // ends as for a failed run, unless the end was reported
-  /// Waits until the rest has been sent: at most about 10 s if the run is finished, 3 s if it was stopped, 2
-  /// s if it failed.
+  /// Waits until the rest has been sent: at most about 10 s after a finish, 3 s after a stop, 2 s after a
+  /// failure.
   virtual void ended(RunEnd end) = 0;
   /// Sends nothing more, not even an end, because the run belongs to another process now.
   virtual void abandon() = 0;

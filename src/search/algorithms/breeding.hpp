@@ -28,7 +28,6 @@ class Breeding {
   /// Returns a mutant of a parent, counted from the oldest; nullopt if no try gave a new architecture.
   std::optional<trial::Proposal> mutant(std::size_t parent, std::size_t iteration, RandomStream& random);
   /// Returns a child of two random parents; nullopt if no try gave a new architecture. @pre there are two
-  /// parents
   std::optional<trial::Proposal> crossover(std::size_t iteration, RandomStream& random);
 
  private:

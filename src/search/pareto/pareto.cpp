@@ -31,8 +31,7 @@ bool ParetoArchive::insert(std::size_t key, std::span<const double> values,
   std::size_t kept = 0;
   for (std::size_t position = 0; position < keys_.size(); ++position) {
     const std::span<const double> member = values_of(position);
-    // Nothing was removed before this, since a dominated point and its dominator are never both in the
-    // archive.
+    // Nothing was removed before this, since the archive never holds a point and its dominator.
     if (dominates(member, values)) return false;
     if (dominates(values, member)) {
       if (removed != nullptr) removed->push_back(keys_[position]);

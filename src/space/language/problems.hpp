@@ -18,8 +18,7 @@ class SpaceTooLarge : public UserError {
 /// The mistakes of a space, up to a bound.
 class Problems : public Mistakes {
  public:
-  /// Runs the action and notes its UserError, if it throws one. @throws SpaceTooLarge after a thousand
-  /// mistakes
+  /// Runs the action and notes its UserError, if it throws one. @throws SpaceTooLarge after 1,000 mistakes
   template <typename Action>
   void attempt(Action&& action) {
     constexpr std::size_t kMostNoted = 1'000;

@@ -47,8 +47,7 @@ class SpaceReader {
   /// Reads the network.
   /// @throws UserError with one line for each mistake that can be found before parameters have values
   ItemPointer read();
-  /// Returns the shared parameters in the order of their declaration, then the others in the order of their
-  /// use.
+  /// Returns the shared parameters in the order of declaration, then the others in the order of their use.
   std::vector<Parameter> take_parameters() { return std::move(parameters_); }
   /// Kinds of the layers that not every program has.
   const std::set<std::string>& registered_kinds() const { return registered_kinds_; }
@@ -80,8 +79,7 @@ class SpaceReader {
   std::vector<std::string> known_names(const Place& place) const;
   /// Returns the suffix for the name of a parameter at this place, or an empty text for a shared parameter.
   std::string path_of_each(bool each, const Place& place);
-  /// Returns the index of the parameter of this name. If there is none, adds one with the values and weights
-  /// of `like`.
+  /// Returns the index of this parameter. If there is none, adds one with the values and weights of `like`.
   std::size_t parameter_at(const std::string& name, const Parameter& like);
   std::string choice_name(const ConfigNode& given, const std::string& kind, const ConfigNode& source);
   Expression expression(const ConfigNode& scalar, const Place& place);

@@ -34,8 +34,7 @@ std::vector<std::size_t> open_parameters(const SearchSpace& space, const Archite
   return open;
 }
 
-// Tries every change of one open parameter in random order; returns the first that builds another
-// architecture.
+// Tries every change of one open parameter in random order; returns the first new architecture.
 std::optional<Genotype> any_single_change(const SearchSpace& space, const Architecture& parent,
                                           const std::vector<std::size_t>& open, RandomStream& random) {
   struct Change {

@@ -32,8 +32,7 @@ Kinds& registry() {
   return registered;
 }
 
-/// Guesses traits from shapes, for kinds that do not state them. It assumes that each layer draws, to be
-/// safe.
+/// Guesses traits from shapes, for kinds that don't state them. It assumes that each layer draws, to be safe.
 Traits traits_by_shape(const Layer& layer) {
   const bool keeps =
       layer.input_shapes.size() == 1 && layer.input() == layer.output &&
@@ -41,7 +40,7 @@ Traits traits_by_shape(const Layer& layer) {
   return {.features = keeps ? Features::kKept : Features::kNew, .draws = true};
 }
 
-/// Notes the attributes that a kind asks for, and answers with the default, or with the smallest value plus
+/// Notes the attributes that a kind asks for, and answers with the default, or the smallest value plus
 /// `more`.
 class AttributeRecorder final : public AttributeReader {
  public:

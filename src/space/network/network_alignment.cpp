@@ -100,8 +100,7 @@ struct Score {
 
 /// Sequence alignment over the layers in topological order. Cell (i, j) is about the first i layers of the
 /// parent and the first j of the child. Each cell has two scores, as for affine gaps: the best of all
-/// alignments, and the best that ends in the pair (i - 1, j - 1). This keeps runs of consecutive layers
-/// together.
+/// alignments, and the best that ends in the pair (i - 1, j - 1). So consecutive layers stay together.
 class Aligner {
  public:
   Aligner(const Network& parent, const Network& child)
@@ -213,8 +212,7 @@ class Aligner {
     return false;
   }
 
-  /// Returns the last pair of the selected alignment if both its layers are `earliest` or later, and moves
-  /// before it.
+  /// Returns the last pair of the alignment if both its layers are `earliest` or later, and moves before it.
   std::optional<Pair> last_pair(Place& place, const Pair& earliest) const {
     while (place.i > earliest.parent && place.j > earliest.child) {
       const Step& here = step(place.i, place.j);

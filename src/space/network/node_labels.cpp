@@ -131,8 +131,7 @@ class Labelling {
     for (const std::uint64_t label : absorbed_) labels_[node] = mixed(labels_[node], label);
   }
 
-  /// Drops nodes with unique labels from the twins, since they stay unique. The others are then ordered by
-  /// label.
+  /// Drops nodes with unique labels from the twins, since they stay unique. The others are sorted by label.
   std::size_t count_labels() {
     std::ranges::sort(twins_, {}, [&](std::size_t i) { return std::pair(labels_[i], i); });
     std::size_t labels = living_.size() - twins_.size();

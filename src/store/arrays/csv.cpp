@@ -285,7 +285,7 @@ void open_from_memory(SourceArray& array, ElementType::Kind kind, std::vector<Va
   array.open = [shared] { return std::make_unique<MemoryStream<Value>>(shared); };
 }
 
-/// Returns the part that a word of the file's name states: "digits_test.csv", "testing.csv", "MnistTest.csv",
+/// Returns the part that the file's name states: "digits_test.csv", "testing.csv", "MnistTest.csv",
 /// "val.csv".
 std::string part_in(const std::filesystem::path& file) {
   static const std::set<std::string, std::less<>> kOthers{"contest", "fastest", "greatest", "latest"};

@@ -26,8 +26,7 @@ std::vector<std::string> dataset_names(const Hdf5File& file, const std::filesyst
   return names;
 }
 
-/// Returns the type of the elements in memory, in this machine's byte order, or nullopt if they are not
-/// numbers.
+/// Returns the elements' type in memory, in this machine's byte order, or nullopt if they are not numbers.
 std::optional<ElementType> element_type(const Hdf5Dataset& array) {
   const Hdf5Type type(H5Dget_type(array.get()));
   const std::size_t bytes = H5Tget_size(type.get());
@@ -104,8 +103,7 @@ class Hdf5ArrayStream final : public ArrayStream {
   hsize_t next_ = 0;
 };
 
-/// Checks the storage, because a chunk is held in memory as a whole. @throws UserError, without the file's
-/// name
+/// Checks the storage, since a chunk is held in memory as a whole. @throws UserError, without the file's name
 void check_storage(const Hdf5Dataset& array, const std::filesystem::path& path) {
   const Hdf5PropertyList creation(check_read(H5Dget_create_plist(array.get()), path));
   const H5D_layout_t layout = H5Pget_layout(creation.get());

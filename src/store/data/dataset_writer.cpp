@@ -32,8 +32,7 @@ std::string array_name(Part part, const char* array) {
 }
 
 /// Begins an image up to its first array. The first text makes the library reserve room for more texts.
-/// Without it that room would lie after the values, and the library would hold all bytes up to there in
-/// memory.
+/// Without it that room would lie after the values, and the library would hold all bytes up to it.
 void begin_image(Hdf5Image& image) {
   image.write_attribute("/", "format", kDatasetFormat);
   for (const Part part : kAllParts) image.make_group(to_text(part));

@@ -31,8 +31,7 @@ class MappedDataset final : public Dataset {
  public:
   /// Maps the file and checks its seal, if it has one.
   explicit MappedDataset(const std::filesystem::path& path);
-  /// Says whether the file's checksums can be checked before the HDF5 library sees it, which only files of
-  /// Skyline's allow.
+  /// Says whether checksums can be checked before the HDF5 library sees the file: for Skyline's own files.
   bool is_sealed() const { return sealed_; }
   /// Checks all contents. Returns false if it was stopped.
   bool check_contents(const std::function<bool()>& stop_requested) const {

@@ -100,8 +100,7 @@ CopyCheck check_copy(const FoundFile& found, const fs::path& copy, const std::st
   }
 }
 
-/// Removes copies that nobody has used for long. Needs the turn. A job that still reads one has it mapped,
-/// and keeps it.
+/// Removes copies that nobody has used for long. Needs the turn. A job that reads one has it mapped.
 void remove_unused_copies(const fs::path& stage) {
   for (const fs::path& path : list_folder(stage)) {
     struct stat status {};

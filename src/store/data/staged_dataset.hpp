@@ -13,8 +13,7 @@ namespace skyline::store {
 /// their content: the jobs of a node share a copy, and the next job finds it.
 
 /// Makes the user's folder in `folder` if it is missing, and returns its path.
-/// @throws UserError if `folder` is missing, or the user's folder is a link, somebody else's or open to
-///         others
+/// @throws UserError if `folder` is missing, or the user's is a link, somebody else's or open to others
 std::filesystem::path make_stage(const std::filesystem::path& folder);
 
 /// Returns the path of the copy of a data set.

@@ -32,8 +32,7 @@ constexpr std::uint32_t kSimpleValue = 2;
 constexpr std::uint32_t kSessionStatus = 1;
 constexpr std::int64_t kSessionStart = 1;
 
-/// Masks a checksum as TensorFlow does (rotated, with an offset), so that checksums of data with checksums
-/// are not trivial.
+/// Masks a checksum as TensorFlow does (rotated, with an offset), since checksums of checksums are trivial.
 std::uint32_t masked_crc(std::string_view bytes) {
   constexpr std::uint32_t kMove = 0xA282EAD8;
   return std::rotr(crc32c(bytes), 15) + kMove;

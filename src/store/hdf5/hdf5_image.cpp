@@ -21,7 +21,7 @@ constexpr hsize_t kObjectBytes = std::size_t{1} << 10;
 
 std::string image_name() {
   static std::atomic<std::uint64_t> counter{0};
-  // The library first looks for a file of this name. Nothing can exist under /dev/null, and no file system is
+  // The library first looks for a file of this name. Nothing exists under /dev/null, and no file system is
   // asked.
   return "/dev/null/image-" + std::to_string(counter++);
 }
@@ -75,8 +75,8 @@ Hdf5Image::Hdf5Image(const std::filesystem::path& path, const Options& options)
   check(H5Pset_alignment(access.get(), 1, kAlignment));
   check(H5Pset_small_data_block_size(access.get(), 0));  // otherwise small arrays would share a block and not
                                                          // be aligned
-  // The earliest format is used, because later ones write structure at the close, when the length of the file
-  // is already fixed.
+  // The earliest format is used, because later ones write structure at the close, when the file's length is
+  // fixed.
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_EARLIEST, H5F_LIBVER_V18));
   // All structure goes into one block at the front, because the library's memory reaches to its last byte.
   check(H5Pset_meta_block_size(access.get(), kOwnBytes + kObjectBytes * options.num_objects));

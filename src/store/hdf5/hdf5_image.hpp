@@ -24,8 +24,7 @@ class Hdf5Image {
   struct Options {
     /// Bytes before the HDF5 part of the file: 0, or a power of 2 from 512.
     std::size_t user_block = 0;
-    /// Expected number of groups and arrays. If there are many more, the library keeps a second copy in
-    /// memory.
+    /// Expected number of groups and arrays. With many more the library keeps a second copy in memory.
     std::size_t num_objects = 8;
   };
 

@@ -51,8 +51,7 @@ bool is_sealed(std::span<const std::byte> file);
 
 /// Checks everything except the contents of the arrays.
 /// @param kind  word for such files in messages: "data set"
-/// @throws UserError "<path>: ..." : empty, not HDF5, HDF5 but not ours, of another format, truncated,
-///         damaged
+/// @throws UserError "<path>: ..." : empty, not HDF5, not ours, of another format, truncated, damaged
 Seal check_seal(std::span<const std::byte> file, std::string_view format, std::string_view kind,
                 const std::filesystem::path& path);
 

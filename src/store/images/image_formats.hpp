@@ -10,7 +10,7 @@ struct ImageHeader {
   int orientation = 1;  // EXIF's orientation: 1 is as stored, up to 8 mirrored or turned
 };
 
-/// Reads the header of a file that begins with `start`. Returns nullopt if `start` ends before it. @throws
+/// Reads the header of a file that begins with `start`. Returns nullopt if that is too short. @throws
 /// UserError
 using ReadHeader = std::optional<ImageHeader> (*)(std::string_view start);
 /// Fills the pixels of an image that has the shape of the header. @throws UserError

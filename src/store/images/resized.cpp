@@ -23,8 +23,7 @@ struct Window {
   bool is_all_of(std::size_t pixels) const { return scaled == pixels && count == pixels; }
 };
 
-/// Computes the filter only for pixels inside the window, because the full line may be thousands of times
-/// longer.
+/// Computes the filter only for pixels inside the window, as the full line may be thousands of times longer.
 std::vector<Support> supports_of(std::size_t in, const Window& window) {
   const double scale = static_cast<double>(in) / static_cast<double>(window.scaled);
   const double radius = std::max(scale, 1.0);

@@ -22,8 +22,7 @@ struct SampleLayout {
 SampleLayout sample_layout(const ArrayOptions& options, const SourceArray& x,
                            const std::optional<space::Shape>& expected);
 
-/// Turns rows of an array into samples of a data set: bytes, or floats, which must be finite. @throws
-/// UserError
+/// Turns rows of an array into samples of a data set: bytes, or finite floats. @throws UserError
 /// @param samples  their numbers, for messages
 template <typename Value>
 std::vector<Value> samples_of(const SourceArray& x, const SampleLayout& layout,

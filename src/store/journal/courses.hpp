@@ -15,8 +15,8 @@
 
 namespace skyline::store {
 
-/// One training of a trial. A run may have full trainings with several budgets, and trainings whose result
-/// was lost.
+/// One training of a trial. A run may have full trainings with several budgets, and trainings without a
+/// result.
 struct TrainingKey {
   trial::TrialName trial;
   double started_s = 0;  // the start as in TrialTiming

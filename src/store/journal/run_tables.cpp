@@ -25,8 +25,8 @@ using trial::CommittedTrial;
 constexpr std::string_view kTablesFormat = "skyline-run";
 constexpr std::int64_t kTablesVersion = 8;
 
-/// The type of a parameter's column is the common type of its values: different numbers give double, anything
-/// else text.
+/// The type of a parameter's column is the common type of its values: numbers give double, anything else
+/// text.
 enum class ColumnType { kFlag, kInteger, kNumber, kText };
 
 ColumnType type_of(const space::Parameter& parameter) {

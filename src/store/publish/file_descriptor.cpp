@@ -53,8 +53,8 @@ FileDescriptor open_file(const std::filesystem::path& path, int flags, unsigned 
     const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, mode);
     if (descriptor >= 0) return FileDescriptor(descriptor);
     if (errno == EINTR) continue;
-    // An NFS client may still use a name whose file another host has just replaced; opening again looks the
-    // name up again.
+    // An NFS client may still use a name whose file another host has just replaced; opening again looks it
+    // up.
     if (errno != ESTALE || ++stale > kStaleRetries) return FileDescriptor();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }

@@ -31,8 +31,7 @@ int sync_file(const FileDescriptor& file);
 /// Closes the file. Returns 0 or the errno value: on NFS a full disk may only show here.
 int close_file(FileDescriptor file);
 
-/// Makes names in the folder durable. Returns 0 or the errno value; on file systems that cannot do it returns
-/// 0.
+/// Makes names in the folder durable. Returns 0 or the errno value; 0 if the file system cannot do it.
 int sync_folder(const std::filesystem::path& folder);
 
 /// Fails after a system call.

@@ -126,8 +126,8 @@ class Trial {
 /// The kernel shows this owner for files of users that this container does not know, as a rule root.
 constexpr uid_t kUnknownUser = 65534;
 
-/// Checks the folder above. One that belongs to this user may be open to a group, because some systems make
-/// all folders so.
+/// Checks the folder above. One that belongs to this user may be open to a group, as some systems make all
+/// folders.
 std::optional<std::string> find_objection_to_parent(const std::filesystem::path& folder) {
   const std::filesystem::path parent = folder.has_parent_path() ? folder.parent_path() : ".";
   struct stat status {};

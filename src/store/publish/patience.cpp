@@ -35,8 +35,7 @@ struct Attempts {
 
 thread_local Attempt* last_attempt = nullptr;
 
-/// The attempts of this process. They are never destroyed, because a thread may be in a call when the process
-/// ends.
+/// The attempts of this process. Never destroyed: a thread may be in a call when the process ends.
 Attempts& attempts() {
   static auto* const kept = new Attempts;
   return *kept;

@@ -12,8 +12,8 @@
 namespace skyline::store {
 
 /// Sets how long this process retries after a storage fault that may pass, e.g. a full disk, or a server that
-/// does not answer or has restarted. The default is 60 s. Current waits use a new value at once. Any thread
-/// may call it.
+/// does not answer or has restarted. The default is 60 s. Current waits use it at once. Any thread may call
+/// it.
 void set_patience(double seconds);
 /// Lowers the patience for the rest of this process's life, because a stop cannot wait for long.
 void cut_patience(double seconds);
@@ -42,8 +42,7 @@ class Attempt {
   Attempt& operator=(const Attempt&) = delete;
   /// Begins the next attempt at the same task.
   void begin();
-  /// Notes that a piece of a large file has been written, so that the calling thread's last attempt is not
-  /// silent.
+  /// Notes that a piece of a large file was written, so that the calling thread's last attempt is not silent.
   static void advance();
 
   struct Entry {
@@ -67,8 +66,7 @@ std::string silent_task(double seconds);
 /// @throws FaultError "cannot write runs/a/journal.jsonl: no answer for 600 s (see ...)"
 void check_silence(double seconds);
 
-/// Waits and retries after faults of one task on one file. The log says when a wait begins and when it is
-/// over.
+/// Waits and retries after faults of one task on one file. The log says when a wait begins and ends.
 class Patience {
  public:
   /// @param task, path  as for fail_system; they must outlive the object

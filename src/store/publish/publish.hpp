@@ -17,8 +17,7 @@ namespace skyline::store {
 
 /// Publishes a file whole: temporary name in the same folder, write, fsync, rename, fsync of the folder.
 /// Readers see the old file or the new one, never a part.
-/// @throws FaultError, UserError with the file and the system's reason (fail_system); the temporary is
-///         removed
+/// @throws FaultError, UserError with the file and the reason (fail_system); the temporary is removed
 void publish_file(const std::filesystem::path& path, std::string_view text, Effort effort = Effort::kPatient);
 
 /// Takes the next part of a text.
@@ -41,8 +40,7 @@ std::size_t remove_temporaries(const std::filesystem::path& folder);
 /// Removes temporaries of one file that processes of this host left.
 void remove_temporaries_of(const std::filesystem::path& file);
 
-/// Returns whether something has that name. @throws as publish_file if that is unknown (no permission, name
-/// too long)
+/// Returns whether something has that name. @throws as publish_file if it is unknown (no permission, ...)
 bool exists(const std::filesystem::path& path);
 
 /// Reads a whole file. @throws as publish_file ("cannot read ...: No such file or directory")

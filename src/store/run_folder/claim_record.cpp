@@ -73,8 +73,7 @@ std::string to_json(const ClaimRecord& record) {
 
 Fault look_for_claim(const std::filesystem::path& path, std::optional<ClaimRecord>& found) {
   found.reset();
-  // Opening the file, instead of only asking for its status, makes an NFS client ask the server for its
-  // times.
+  // Opening the file, not just asking for its status, makes an NFS client ask the server for its times.
   struct stat status {};
   const FileDescriptor file = open_regular_file(path, status);
   if (!file) return {"", errno == ENOENT ? 0 : errno};

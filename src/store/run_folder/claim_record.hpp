@@ -12,8 +12,7 @@
 
 namespace skyline::store {
 
-/// The contents of owner.json. `heartbeat` is the file's modification time, which a file server sets by its
-/// own clock.
+/// The contents of owner.json. `heartbeat` is the file's modification time, by the file server's clock.
 struct ClaimRecord {
   std::string token;  // a random number that identifies the claim
   std::string host;

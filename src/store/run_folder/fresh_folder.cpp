@@ -27,8 +27,7 @@ bool is_temporary(const fs::path& path) {
   return parse_temporary_name(path.filename().string(), name);
 }
 
-/// Returns whether a file holds no state: a temporary, or the table of slots that a job without a journal
-/// leaves.
+/// Returns whether a file holds no state: a temporary, or the table of slots of a job without a journal.
 bool is_without_state(const fs::path& path) {
   return is_temporary(path) || is_running_table(path);
 }

@@ -56,8 +56,7 @@ class DeviceContext {
   /// Returns whether to try recording. After many refusals in a row it is false.
   bool may_record() const { return refusals_ < kMostRefusals; }
   void note_recording() { refusals_ = 0; }
-  /// Notes that the device refused to record work. The trial continues without; there is one warning per
-  /// process.
+  /// Notes that the device refused to record work. The trial continues without; one warning per process.
   void note_refusal(const std::string& reason);
 
  private:

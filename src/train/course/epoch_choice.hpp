@@ -47,8 +47,7 @@ class EpochChoice {
       }
     }
   }
-  /// Restores the state. Returns false and changes nothing if the numbers are something else. @pre numbers()
-  /// of them
+  /// Restores the state. Returns false and changes nothing if they are something else. @pre numbers() numbers
   bool load(std::span<const Number> numbers) {
     for (const Number& number : numbers) {
       if (number.name != kName) return false;

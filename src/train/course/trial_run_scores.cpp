@@ -119,8 +119,7 @@ std::vector<double> TrialRun::values_of(const Score& score) const {
   return values;
 }
 
-/// Checks the scores for NaN, because the last update may have diverged: no training loss was computed after
-/// it.
+/// Checks the scores for NaN, because the last update may have diverged: no loss was computed after it.
 void TrialRun::check_held_out(const Score& validation, const Score& test) {
   const bool validated = !setup_.split.validation.empty();
   const bool tested = trial_.is_final() && !setup_.test_indices.empty();

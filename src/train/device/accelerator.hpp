@@ -48,8 +48,7 @@ class AcceleratorGraph {
   virtual void replay() = 0;
 };
 
-/// A separate queue of device work, used by one thread. Tensor operations inside `run` and `capture` go to
-/// it.
+/// A separate queue of device work, used by one thread. `run` and `capture` send tensor operations to it.
 class AcceleratorStream {
  public:
   virtual ~AcceleratorStream() = default;

@@ -14,8 +14,7 @@ void install_memory_pool();
 /// Returns the free bytes that the pool keeps for the calling thread.
 std::size_t pooled_bytes();
 
-/// Returns the calling thread's free blocks to the system, the largest first, until at most `keep` bytes are
-/// left.
+/// Returns the calling thread's free blocks to the system, the largest first, until `keep` bytes are left.
 void trim_memory_pool(std::size_t keep);
 
 /// Bytes of the blocks of the calling thread's tensors. A tensor that another thread frees still counts.

@@ -39,8 +39,7 @@ struct InferenceResult {
 /// @throws UserError if the device is missing
 InferenceResult infer(comm::Environment& job, const InferenceTask& task);
 
-/// Returns the answers for one sample: the probability of each class or of each label, or the numbers
-/// unchanged.
+/// Returns the answers for one sample: a probability per class or label, or the numbers unchanged.
 std::vector<double> to_answers(std::span<const float> outputs, store::TargetKind targets);
 
 }  // namespace skyline::train

@@ -147,8 +147,7 @@ class TrainingEvaluator final : public trial::Evaluator {
   }
 
   /// Returns options for decisions before a trial begins, with a batch of at most the existing samples.
-  /// Searched values may contradict each other in a pair that no check has tried; that fails the trial and
-  /// not the run.
+  /// Searched values may contradict each other in a pair that no check has tried; that fails only the trial.
   TrainingOptions forecast_options_of(const trial::Trial& trial) const {
     TrainingOptions options = setup_.options;
     try {

@@ -25,8 +25,7 @@ DeviceWish wish_of(const TrainingOptions& options) {
   return {.choice = options.device, .groups = options.group.members != 1U};
 }
 
-/// Prints a warning once. The search may try hundreds of values of a key, and the same doubt may hold for
-/// all.
+/// Prints a warning once. The search may try hundreds of values of a key with the same doubt.
 void warn_once(const std::string& doubt) {
   static std::mutex mutex;
   static std::set<std::string> told;

@@ -61,8 +61,7 @@ class LayerGraph {
   at::Tensor infer(const at::Tensor& images);
   /// Must be called when something other than a training step may have changed the parameters.
   void parameters_changed() { is_prepared_ = false; }
-  /// Sets the observer of each layer's passes. A fused layer is reported under the layer into which it was
-  /// fused.
+  /// Sets the observer of each layer's passes. A fused layer is reported under the one that absorbed it.
   /// @param watch  empty for none
   void watch(StepWatch watch) { watch_ = std::move(watch); }
   /// Returns whether all ops can be recorded; if not, each step needs its seed.

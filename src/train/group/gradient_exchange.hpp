@@ -27,8 +27,7 @@ struct GradientBucket {
   std::size_t first_layer = 0;
 };
 
-/// Divides the parameters into buckets in the order of backward: last layers first. The last bucket may be
-/// smaller.
+/// Divides the parameters into buckets, last layers first, as in backward. The last may be smaller.
 std::vector<GradientBucket> gradient_buckets(ParameterStore& parameters, const BucketSizes& sizes);
 
 /// Returns the ranges that a member updates: its part of each bucket (parts are equal except at the bucket's
@@ -44,13 +43,12 @@ std::vector<MemoryRange> owned_ranges(const std::vector<GradientBucket>& buckets
 /// current.
 class GradientExchange {
  public:
-  /// All arguments must outlive the exchange. `optimizer` owns owned_ranges of `buckets`; `parameters` are on
-  /// their device.
+  /// All arguments must outlive it. `optimizer` owns owned_ranges of `buckets`; `parameters` are on their
+  /// device.
   GradientExchange(const GroupMembership& membership, const std::vector<GradientBucket>& buckets,
                    ParameterStore& parameters, Optimizer& optimizer);
 
-  /// Begins a step on `samples` of the `batch` samples of all members. The gradients are those of the batch's
-  /// mean loss.
+  /// Begins a step on `samples` of the `batch` samples of all members. Gradients are those of the mean loss.
   void begin_step(std::size_t samples, std::size_t batch);
   /// Takes the gradients of this layer and all later ones, which backward has finished. Missing gradients
   /// count as zeros, since a member may have no samples.
@@ -59,8 +57,7 @@ class GradientExchange {
   /// @param rate  see Optimizer::step
   void finish_step(const at::Tensor& rate);
 
-  /// Collects the whole state of a sharded optimizer on the leader; other members' `state` is unchanged.
-  /// Collective.
+  /// Collects the whole state of a sharded optimizer on the leader; it changes no other `state`. Collective.
   /// @param wait  waits for the stream and notices lost members; the leader calls it for each bucket
   void collect_state(std::vector<float>& state, const std::function<void()>& wait);
 

@@ -15,8 +15,7 @@ struct Wishes {
   bool save = false;
 };
 
-/// Sums `values` over the members, in place, in one message with the wishes. Returns the union of all
-/// members' wishes.
+/// Sums `values` over the members, in place, in one message with the wishes. Returns all members' wishes.
 Wishes agree(trial::TrialGroup& group, std::span<double> values, const Wishes& mine);
 
 /// Copies the leader's numbers to every member.

@@ -189,8 +189,7 @@ void Planner::start_at_zero(std::size_t c) {
 }
 
 /// Finds branches that the child adds to a sum; without a change the sum would differ from the parent's by
-/// what they give. At least one input is not counted as added, so that the sum still has the parent's
-/// features.
+/// what they give. At least one input is not counted as added, so the sum still has the parent's features.
 void Planner::find_added_branches(const Layer& sum) {
   std::vector<std::optional<std::size_t>> ends;
   for (const std::size_t input : sum.inputs) ends.push_back(end_of_added_branch(input));

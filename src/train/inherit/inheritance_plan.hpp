@@ -69,7 +69,7 @@ struct StartAtZero {
 
 using InheritanceStep = std::variant<TakeBlock, PassOn, PassOnNorm, StartAtZero>;
 
-/// Plans the steps, to be executed in this order on the drawn tensors of the child. Local; a function of the
+/// Plans the steps, to be executed in order on the drawn tensors of the child. Local; a function of the
 /// arguments.
 std::vector<InheritanceStep> plan_inheritance(const space::Network& parent, const space::Network& child);
 

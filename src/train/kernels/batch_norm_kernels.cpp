@@ -53,8 +53,7 @@ struct StatisticsBody {
   }
 };
 
-/// Chooses a value near the mean of each channel from a few rows, so that sums of (input - pivot)^2 cancel
-/// little.
+/// Chooses a value near the mean of each channel from a few rows, so sums of (input - pivot)^2 cancel little.
 std::vector<float> choose_pivot(const Values& input, std::size_t rows, std::size_t channels) {
   const std::size_t probes = std::min<std::size_t>(rows, 16);
   std::vector<float> pivot(channels);

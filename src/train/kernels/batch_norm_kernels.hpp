@@ -39,8 +39,7 @@ struct BatchNormBackward {
   const float* shift;  // bias - mean * scale
 };
 
-/// Computes sum[c], the sum of the masked gradient, and centered_sum[c], the sum of the masked gradient *
-/// (input - mean).
+/// Computes sum[c] of the masked gradient, and centered_sum[c] of the masked gradient * (input - mean).
 void backward_sums(const BatchNormBackward& problem, double* sum, double* centered_sum);
 
 /// Computes output = a * masked gradient + b * (input - mean) + c. In place on the gradient is allowed if it

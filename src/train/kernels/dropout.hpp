@@ -38,16 +38,14 @@ SKYLINE_DEVICE_CODE inline std::uint64_t split_mix_at(std::uint64_t seed, std::u
   return mixed ^ (mixed >> 31);
 }
 
-/// Returns whether an element is kept. Two elements share a number of the sequence; the first one uses the
-/// lower half.
+/// Returns whether an element is kept. Two elements share a number; the first one uses the lower half.
 /// @param position  place in the batch's activation
 SKYLINE_DEVICE_CODE inline bool is_kept(const DropoutMask& mask, std::size_t position) {
   const std::uint64_t bits = split_mix_at(mask.seed, position / 2) >> (32 * (position % 2));
   return static_cast<std::uint32_t>(bits) >= mask.threshold;
 }
 
-/// The arrays of a dropout on a device. It sets target[i] = source[i] * mask.scale if mask.first + i is kept,
-/// else 0.
+/// The arrays of a dropout on a device: target[i] = source[i] * mask.scale if mask.first + i is kept, else 0.
 struct DropoutPlan {
   DropoutMask mask;                    // its seed is replaced by `seed`
   const std::int64_t* seed = nullptr;  // []

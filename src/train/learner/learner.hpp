@@ -75,10 +75,9 @@ class Learner {
 
   /// Returns copies of all parameters and buffers, "<layer>.<tensor>", row-major.
   std::vector<trial::NamedTensor> export_tensors() const;
-  /// Sets other initial values than the drawn ones, in the order of export_tensors. Call before the first
-  /// step.
+  /// Sets other initial values than the drawn ones, in order of export_tensors. Call before the first step.
   void import_tensors(const std::vector<trial::NamedTensor>& tensors);
-  /// Makes the leader collect what save_state needs from the others. Call before each save_state in a group.
+  /// Makes the leader collect the others' state. Call before each save_state in a group.
   void collect_state();
   /// Copies everything on which later steps depend into `step` and `arrays`, whose memory is used again, and
   /// leaves `numbers` alone. The result is the same however the state is sharded. Local; only for the leader

@@ -31,8 +31,7 @@ void RepeatedWork::run() {
   ++runs_;
 }
 
-/// Decides whether to record. In a group all members must decide the same, so other trials of this process do
-/// not count.
+/// Decides whether to record. All members of a group must decide the same, so other trials do not count.
 bool RepeatedWork::shall_be_recorded() const {
   return graph_ == nullptr && runs_before_recording_ && runs_ >= *runs_before_recording_ &&
          (group_ != nullptr || context_.may_record());

@@ -147,8 +147,8 @@ void TrainingStep::find_statistics(const space::Network& network) {
   }
 }
 
-/// Measures the statistics. After one batch, a running mean that started at zero is momentum times the
-/// batch's value.
+/// Measures the statistics. After one batch, a running mean that began at 0 is momentum times the batch's
+/// value.
 bool TrainingStep::recalibrate(std::int64_t batches, BatchPart part, std::int64_t samples,
                                const std::function<at::Tensor(std::int64_t number)>& images) {
   if (statistics_.empty()) return true;

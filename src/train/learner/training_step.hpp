@@ -90,8 +90,7 @@ class TrainingStep {
     return parameters_;
   }
 
-  /// Makes the leader collect what save_state needs from the others. Call before each save_state in a group.
-  /// Collective.
+  /// Makes the leader collect the others' state. Call before each save_state in a group. Collective.
   /// @param wait  see GradientExchange::collect_state
   void collect_state(const std::function<void()>& wait);
   /// Copies the arrays "parameters" (with buffers) and "optimizer" into `state`, whose memory is used again.

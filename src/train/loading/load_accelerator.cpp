@@ -95,8 +95,7 @@ std::string accelerator_versions() {
 }
 
 std::shared_ptr<Accelerator> load_accelerator(std::string& reason) {
-  // Sets the number of hardware queues, so that slots do not wait for one another. Without it the driver
-  // starts with 8.
+  // Sets the number of hardware queues, so that slots do not wait for one another. The default is 8.
   ::setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
   const DriverReport report = read_driver();
   reason = driver_problem(report);

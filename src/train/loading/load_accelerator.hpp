@@ -15,8 +15,8 @@ namespace skyline::train {
 std::shared_ptr<Accelerator> load_accelerator(std::string& reason);
 
 /// Finds the file of the `cuda` library: SKYLINE_CUDA_LIBRARY, or libskyline_cuda.so beside the program, in
-/// its ../lib or where the loader looks for the program's libraries. Returns an empty path if there is none,
-/// with `reason`.
+/// its ../lib or where the loader looks for the program's libraries. Returns "" and sets `reason` if there is
+/// none.
 std::string find_accelerator_library(std::string& reason);
 
 /// Opens the devices through the library in `file`. Returns nullptr and sets `reason` if that fails.

@@ -64,9 +64,8 @@ class AtenBatchNormOp final : public BatchNormDefinition {
   /// rows, for which ATen's variance is NaN.
   bool by_sums() const { return place_.synchronized != nullptr || rows_ < 2; }
 
-  /// Sums two values per channel over the members. They are float64, because the squares of members' means
-  /// may be large compared with the variance. It is one operation of the group, also on a member without
-  /// samples.
+  /// Sums two values per channel over the members. They are float64, since the squares of members' means may
+  /// be large compared with the variance. It is one operation of the group, also on a member without samples.
   void add_up(at::Tensor& first, at::Tensor& second) const {
     if (place_.synchronized == nullptr) return;
     at::Tensor sums = at::cat({first, second}).to(at::kDouble);

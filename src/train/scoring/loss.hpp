@@ -40,8 +40,7 @@ class FusedLoss : public Loss {
   virtual void move_to(const c10::Device& /*device*/) {}
 };
 
-/// Returns the loss of a part and its gradient, float32: hand-written, or the definition differentiated by
-/// autograd.
+/// Returns the loss of a part and its gradient, float32: hand-written or by autograd.
 /// @param output  float32 or bfloat16 [samples, outputs, 1, 1]
 PartLoss loss_of_part(const Loss& loss, const at::Tensor& output, const LossTargets& targets,
                       std::int64_t batch, Kernels kernels);

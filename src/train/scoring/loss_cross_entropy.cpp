@@ -90,8 +90,7 @@ PartLoss cross_entropy_on_device(const at::Tensor& output, const at::Tensor& tar
           at::_log_softmax_backward_data(slope, log_shares, 1, at::kFloat).view(output.sizes())};
 }
 
-/// Returns weights with which every class that has samples has the same total weight, and a sample 1 on
-/// average.
+/// Returns weights that give all classes with samples the same total weight, and a sample 1 on average.
 at::Tensor balanced_weights(const LossProblem& problem) {
   const auto present = std::ranges::count_if(problem.counts, [](std::size_t count) { return count > 0; });
   const double equal = static_cast<double>(problem.samples) / static_cast<double>(present);

@@ -37,8 +37,7 @@ void AdmissionGate::Permit::measure_alone(const std::function<void()>& measure) 
   work_.lock();
 }
 
-/// The place of a waiting slot in the queue. Leaving it gives the turn to the next. The caller holds the
-/// mutex.
+/// The place of a waiting slot in the queue. Leaving gives the turn to the next. Needs the mutex.
 class AdmissionGate::QueuePlace {
  public:
   QueuePlace(AdmissionGate& gate, const Candidate& candidate) : gate_(gate), candidate_(&candidate) {

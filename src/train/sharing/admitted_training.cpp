@@ -61,8 +61,7 @@ std::string gibibytes(std::size_t bytes) {
   return text;
 }
 
-/// Returns the failure. Its reason is part of the result, so it contains nothing that changes from run to
-/// run.
+/// Returns the failure. Its reason is part of the result, so it must not change from run to run.
 Failure too_large(const AdmittedTrial& trial, const Candidate& candidate) {
   return {FailureKind::kOutOfMemory,
           "not enough memory for the network with the device to itself: " + gibibytes(candidate.bytes) +

@@ -23,8 +23,7 @@ using TrainingAttempt = std::function<trial::Outcome(trial::EvaluationContext&, 
 
 /// Waits at the gate, then trains. A trial that runs out of memory trains once more with the device to
 /// itself, after its neighbours have ended; only a second failure counts. Members of a group begin together
-/// when each has its device to itself, and are not tried again. Waiting and a lost attempt do not count as
-/// training time.
+/// when each has its device to itself, and are not tried again. Waits and lost attempts are no training time.
 trial::Outcome train_when_admitted(AdmissionGate& gate, const AdmittedTrial& trial,
                                    trial::EvaluationContext& context, const TrainingAttempt& attempt);
 

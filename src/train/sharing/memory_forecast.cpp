@@ -45,8 +45,7 @@ double bucket_floats(double parameters, double largest_layer) {
   return std::min(parameters, std::max(least, largest_layer));
 }
 
-/// Returns the floats for all parameters: values, gradients, the optimizer's numbers, and in a group the
-/// sums.
+/// Returns the floats for all parameters: values, gradients, optimizer, and in a group the sums.
 /// @param numbers  numbers that the optimizer keeps per parameter
 double parameter_floats(double parameters, double largest_layer, double numbers,
                         const TrainingOptions& options, std::uint32_t members) {
