@@ -22,8 +22,8 @@ struct Line {
 /// fit are dropped, debug and information first, and a line of its own gives their number.
 class LineWriter {
  public:
-  static constexpr std::size_t kMostLines = 4096;  // number of waiting lines; warnings and errors may be
-                                                   // twice as many
+  static constexpr std::size_t kMostLines = 4096;  // most waiting lines; twice as many for warnings and
+                                                   // errors
 
   explicit LineWriter(std::function<void(const Line& line)> write);
   ~LineWriter();  // like finish(), but does not wait

@@ -16,8 +16,7 @@ struct FabricPort {
   bool active = false;
   std::string state = {};        // if not active: why, e.g. "down (polling)"
   std::string rate = {};         // e.g. "400 Gb/s"; empty if unknown
-  std::string device_file = {};  // file that programs open to use it, e.g. "/dev/infiniband/uverbs0"; empty
-                                 // if there is none
+  std::string device_file = {};  // file to use it, e.g. "/dev/infiniband/uverbs0"; empty if there is none
   bool reachable = false;        // true if this process may open that file
   std::string board = {};        // e.g. "MT_0000000838"
   std::string firmware = {};     // e.g. "28.39.2048"

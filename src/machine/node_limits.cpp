@@ -34,8 +34,7 @@ bool has_word(const std::string& list, std::string_view word) {
 std::vector<fs::path> control_groups(const fs::path& root, std::string_view controller) {
   std::vector<fs::path> folders;
   std::ifstream lines(root / "proc/self/cgroup");
-  for (std::string line; std::getline(lines, line);) {  // "0::/job" in version 2, "4:cpu,cpuacct:/job" in
-                                                        // version 1
+  for (std::string line; std::getline(lines, line);) {  // versions 2: "0::/job", 1: "4:cpu:/job"
     const auto first = line.find(':');
     const auto second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;

@@ -106,10 +106,7 @@ class RunState {
   /// Returns the number of commits since the phase began.
   std::size_t done_in_phase() const { return committed(phase_) - before_phase_; }
   std::size_t replayed() const { return replayed_; }
-  std::size_t in_flight() const {
-    return in_flight_;
-  }  // Returns the number of trials that were asked for
-     // and are not committed.
+  std::size_t in_flight() const { return in_flight_; }  // asked for and not committed
   std::size_t failed() const { return failed_; }
   /// What the search last said about itself (Searcher::remark); empty: nothing.
   const std::string& remark() const { return remark_; }

@@ -65,8 +65,7 @@ struct Traits {
   Distribution distribution = Distribution::kUnknown;
   bool adds = false;             // the output is the sum of the inputs
   bool draws = false;            // draws random numbers in training
-  bool may_be_identity = false;  // values of `weight` and `bias` exist that make the first outputs equal to
-                                 // the inputs
+  bool may_be_identity = false;  // some `weight` and `bias` make the first outputs equal to the inputs
   bool is_identity = false;      // the output is the input
   Zeros zeros = Zeros::kUnknown;
 

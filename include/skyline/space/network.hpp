@@ -31,9 +31,8 @@ enum class Initializer {
   kOnes,
   kQuarters,        // 0.25, PyTorch's default for prelu
   kKaimingUniform,  // U(-b, b) with b = 1/sqrt(fan_in), PyTorch's default for convolutions and linear layers
-  kXavierUniform,  // U(-b, b) with b = sqrt(6 / (rows + columns)), PyTorch's default for attention; needs two
-                   // dims
-  kNarrowNormal,   // about N(0, 0.02^2), as for the position embeddings of vision transformers
+  kXavierUniform,   // U(-b, b) with b = sqrt(6 / (rows + columns)), PyTorch's default for attention; two dims
+  kNarrowNormal,    // about N(0, 0.02^2), as for the position embeddings of vision transformers
 };
 
 /// A parameter or buffer of a layer. `name` is unique within the layer ("weight").

@@ -57,8 +57,7 @@ CLI::Validator one_of(const std::map<std::string, Value>& values) {
     for (const auto& [word, value] : values) {
       words.push_back(word);
       if (word != text) continue;
-      text = std::to_string(static_cast<int>(value));  // the library turns this number into the enumeration's
-                                                       // value
+      text = std::to_string(static_cast<int>(value));  // the library reads this number
       return {};
     }
     return "got `" + text + "`, " + suggestion(text, words);

@@ -45,8 +45,7 @@ struct SearchArguments {
   std::optional<double> start_timeout_s = kStartTimeout_s;  // no value: wait for ever
   std::optional<std::size_t> slots;
   std::vector<std::string> overrides;       // texts "key=value"
-  std::shared_ptr<RunBeginning> beginning;  // used instead of a configuration file; nullptr if there is a
-                                            // file
+  std::shared_ptr<RunBeginning> beginning;  // used instead of a configuration file; may be nullptr
 };
 
 /// Runs a search. Prints its own errors, so that one message appears and all ranks end. Returns the exit

@@ -24,8 +24,7 @@ struct ModelChoice {
   std::filesystem::path run;
   std::vector<std::uint64_t> trials;
   bool front = false;                // chosen instead of trials
-  std::optional<WeightsOf> weights;  // if not given: those of the full training if there was one, else of the
-                                     // search
+  std::optional<WeightsOf> weights;  // if not given: the full training's if there was one, else the search's
 };
 
 /// A run from which models are taken. Its folder is only read.

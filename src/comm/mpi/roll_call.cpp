@@ -12,8 +12,7 @@ namespace skyline::comm {
 namespace {
 
 constexpr int kRollCallTag = 1;
-constexpr double kTell_s = 0.1;  // pause between texts that name the missing ranks, since each is as long as
-                                 // the job is large
+constexpr double kTell_s = 0.1;  // pause between texts with the missing ranks, which are long in large jobs
 using NameText = std::array<char, 256>;
 
 void wait_all(std::vector<MPI_Request>& requests) {

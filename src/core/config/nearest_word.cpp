@@ -9,8 +9,7 @@
 namespace skyline {
 namespace {
 
-constexpr std::size_t kShortestBeginning = 3;  // A beginning or an end of a word suggests the word if it has
-                                               // at least this many letters.
+constexpr std::size_t kShortestBeginning = 3;  // letters of a beginning or an end that suggests its word
 constexpr std::size_t kLongestWord = 200;      // Longer words are not compared.
 
 // Names of methods of the field, in small letters and without separators. They are never taken for

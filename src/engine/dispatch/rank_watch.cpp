@@ -15,8 +15,7 @@ namespace skyline::engine {
 namespace {
 
 constexpr double kLook_s = 0.5;
-constexpr double kPause_s = 3;  // a longer time between two looks means that this process was suspended, or
-                                // busy
+constexpr double kPause_s = 3;  // a longer time between two looks: this process was suspended, or busy
 
 }  // namespace
 

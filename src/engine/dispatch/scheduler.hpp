@@ -21,8 +21,7 @@ struct TrialWork {
   double cost = 0;  // predicted cost, positive and finite
   std::uint32_t members = 1;
   bool alone = false;                      // it trains only when no other trial waits or runs
-  std::optional<std::size_t> avoids = {};  // a rank that gets it only if no other rank trains; ignored for
-                                           // groups
+  std::optional<std::size_t> avoids = {};  // a rank that gets it only if no other trains; not for groups
 };
 
 /// Decides which trial trains next in which slot. Its input are events, its output is "trial k to slot s". It

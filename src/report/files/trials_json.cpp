@@ -115,9 +115,7 @@ bool is_outdated(const run::RunState& state, const trial::CommittedTrial& commit
 
 void add_weights(Json& json, const store::RunPaths& paths, const run::RunState& state,
                  const trial::CommittedTrial& committed) {
-  if (failure_of(committed) != nullptr)
-    return;  // a failed trial has no file, only an earlier training of it
-             // may
+  if (failure_of(committed) != nullptr) return;  // only an earlier training can have a file
   if (is_outdated(state, committed)) return;
   const std::filesystem::path file = paths.weights(committed.trial.name());
   if (store::exists(file)) json["weights"] = file.lexically_relative(paths.root).string();

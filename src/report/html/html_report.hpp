@@ -15,8 +15,7 @@ namespace skyline::report {
 /// A run with everything that its report shows.
 struct ReportedRun {
   std::string name;   // name of its folder; different for each of several runs
-  std::string state;  // running, stopping, stopped, finished or failed; "not running" if its last job was
-                      // killed
+  std::string state;  // running, stopping, stopped, finished, failed; "not running" after a kill
   run::OpenedRun opened;
   store::Courses courses = {};
   std::string config = {};                 // YAML text

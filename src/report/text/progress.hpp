@@ -33,8 +33,7 @@ std::string commit_line(const trial::CommittedTrial& committed, bool on_front,
 struct ProgressConsole {
   std::function<double()> now_s;                // seconds of a clock that never jumps
   std::function<double()> unix_s;               // seconds since 1970
-  std::function<void(std::string_view)> write;  // writes to the terminal at once; empty if there is no
-                                                // terminal
+  std::function<void(std::string_view)> write;  // writes to the terminal at once; empty without a terminal
   std::function<std::size_t()> columns;         // returns the present width of the terminal
 };
 /// Returns the steady and the system clock, and standard error.

@@ -32,8 +32,7 @@ struct RunStatus {
   std::size_t in_flight = 0;
   std::size_t failed = 0;  // trials of all phases that failed
   std::size_t front = 0;
-  std::vector<BestValue> best;  // best values of the front's objectives, in order; in the final phase the one
-                                // on the test set comes first
+  std::vector<BestValue> best;  // best value per objective, in order; in the final phase a test value first
   std::size_t replayed = 0;     // trials committed by earlier jobs
   std::size_t slots = 0;
   std::size_t ranks = 0;

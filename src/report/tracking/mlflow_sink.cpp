@@ -22,8 +22,7 @@ constexpr std::size_t kMostBytes = 250;
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kBatchValues = 160;     // values of a batch; with one more trial they still fit one
-                                              // request
+constexpr std::size_t kBatchValues = 160;     // values of a batch; one more trial still fits the request
 constexpr std::size_t kMostParams = 100;      // parameters per request
 constexpr std::size_t kMostParamBytes = 250;  // limit in every version of MLflow
 constexpr std::size_t kMostTagBytes = 1000;

@@ -168,8 +168,7 @@ OptionKind<ConfigNode> network_items() {
   std::vector<SubSection> sections{own_section(own_repeat_keys()),   own_section(own_one_of_keys()),
                                    own_section(own_residual_keys()), own_section(own_branch_keys()),
                                    own_section(own_cell_keys()),     own_section(beside)};
-  std::vector<ConfigNode> need_attributes;  // Names that cannot be a layer without attributes; any other name
-                                            // may be a block's.
+  std::vector<ConfigNode> need_attributes;  // names that are no layer without attributes
   for (const std::string& name : layer_kind_names()) {
     const auto keys = std::make_shared<const LayerKeys>(*find_layer_kind(name));
     ConfigNode attributes = keys->schema();

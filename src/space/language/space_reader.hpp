@@ -125,11 +125,11 @@ class SpaceReader {
   std::vector<Parameter> parameters_;
   std::map<std::string, std::size_t> parameter_index_;  // index of each parameter by name
   std::map<std::string, std::string> choice_sources_;   // path of the item that has each name of a choice
-  std::map<std::string, std::string> choice_names_;  // names that the language gave to choices, by the path
-                                                     // of the item
-  std::map<std::string, std::size_t> choices_;       // last number in such names, by kind of item
-  std::map<std::string, std::size_t> uses_;          // number of uses of each block at a place
-  std::vector<bool> used_;                           // for each of declared_: whether it is used
+  std::map<std::string, std::string> choice_names_;     // names of choices that the language gave, by item's
+                                                        // path
+  std::map<std::string, std::size_t> choices_;          // last number in such names, by kind of item
+  std::map<std::string, std::size_t> uses_;             // number of uses of each block at a place
+  std::vector<bool> used_;                              // for each of declared_: whether it is used
   std::vector<bool> repeats_;  // for the enclosing repetitions: whether places matter in them
   std::size_t steps_ = 0;
   std::size_t values_ = 0;  // number of values of all parameters

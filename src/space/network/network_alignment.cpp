@@ -88,8 +88,7 @@ std::int64_t shared_parameters(const LayerTensors& parent, const LayerTensors& c
 /// The score of an alignment; scores are compared in the order of their members.
 struct Score {
   std::int64_t parameters = 0;
-  std::int64_t likeness = 0;  // number of layers kept, of layers kept unchanged, and of connections between
-                              // them
+  std::int64_t likeness = 0;  // number of layers kept, kept unchanged, and of connections between them
   bool operator<(const Score& other) const {
     return std::tie(parameters, likeness) < std::tie(other.parameters, other.likeness);
   }

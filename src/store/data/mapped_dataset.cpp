@@ -54,8 +54,7 @@ class MappedDataset final : public Dataset {
  private:
   struct Part {
     SampleView view;
-    std::vector<std::int32_t> classes;  // copied, because these indices must not change after they were
-                                        // checked
+    std::vector<std::int32_t> classes;  // copied: checked indices must not change
   };
   void read_shape(const Hdf5Reader& reader);
   void read_unsealed(const Hdf5Reader& reader);

@@ -66,15 +66,13 @@ Hdf5Image::Hdf5Image(const std::filesystem::path& path, const Options& options)
   silence_hdf5();
   const Hdf5PropertyList creation(check(H5Pcreate(H5P_FILE_CREATE)));
   check(H5Pset_userblock(creation.get(), options.user_block));
-  check(H5Pset_obj_track_times(creation.get(), false));  // no times of the root group, which formats from 1.8
-                                                         // on have
+  check(H5Pset_obj_track_times(creation.get(), false));  // no times, as formats from 1.8 on have
   const Hdf5PropertyList access(check(H5Pcreate(H5P_FILE_ACCESS)));
   check(H5Pset_fapl_core(access.get(), kImageIncrement, false));
   H5FD_file_image_callbacks_t callbacks = memory_->callbacks();
   check(H5Pset_file_image_callbacks(access.get(), &callbacks));
   check(H5Pset_alignment(access.get(), 1, kAlignment));
-  check(H5Pset_small_data_block_size(access.get(), 0));  // otherwise small arrays would share a block and not
-                                                         // be aligned
+  check(H5Pset_small_data_block_size(access.get(), 0));  // small arrays must not share a block
   // The earliest format is used, because later ones write structure at the close, when the file's length is
   // fixed.
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_EARLIEST, H5F_LIBVER_V18));

@@ -158,8 +158,7 @@ Hdf5Type Hdf5Reader::row_of(const std::string& column, hid_t type) const {
 }
 
 std::vector<double> Hdf5Reader::numbers(const std::string& table, const std::string& column) const {
-  (void)column_type(table, column);  // checks the column, because the library silently leaves out a missing
-                                     // one
+  (void)column_type(table, column);  // the library would leave out a missing column silently
   return read_array<double>(table, row_of(column, H5T_NATIVE_DOUBLE).get());
 }
 

@@ -13,8 +13,7 @@
 namespace skyline::store {
 namespace {
 
-constexpr int kMostScans = 500;  // scans of a progressive image, each of which takes the time of a whole
-                                 // image
+constexpr int kMostScans = 500;  // scans of a progressive image; each takes the time of a whole image
 
 extern "C" {
 /// The state of one decoding, outside the frames that a longjmp leaves.

@@ -193,8 +193,7 @@ void write_run_tables(const std::filesystem::path& path, const trial::CommitLog&
 }
 
 std::vector<SlotAccount> read_slot_accounts(const std::filesystem::path& path) {
-  constexpr int kMost = std::numeric_limits<int>::max();  // largest value of anything that is counted, and of
-                                                          // seconds
+  constexpr int kMost = std::numeric_limits<int>::max();  // limit for counts and seconds
   const std::string file = read_file(path);
   const auto bytes = std::as_bytes(std::span(file));
   check_seal(bytes, kTablesFormat, "run.h5", path);

@@ -74,9 +74,7 @@ bool is_of_a_run(const fs::path& path, const RunPaths& paths, std::span<const fs
 
 void check_fresh_folder(const RunPaths& paths, const fs::path& config, std::span<const fs::path> results) {
   std::error_code failure;
-  if (!fs::is_directory(paths.root, failure))
-    return;  // the folder will be made, or its claim will say why
-             // not
+  if (!fs::is_directory(paths.root, failure)) return;  // making or claiming it says why not
   std::vector<std::string> of_run;
   std::vector<std::string> foreign;
   for (const fs::path& path : list_folder(paths.root)) {

@@ -52,10 +52,8 @@ inline at::Tensor as_factor(const at::Tensor& tensor) {
 /// The settings that the ops of a network share. The ops keep a reference to it.
 struct DevicePlace {
   Accelerator* accelerator = nullptr;
-  bool bfloat16 = false;  // use bfloat16 for products if that pays; parameters, their gradients and sums stay
-                          // float32
-  const GroupMembership* synchronized = nullptr;  // the members whose batch statistics are merged; nullptr:
-                                                  // only this one's
+  bool bfloat16 = false;  // use bfloat16 for products if that pays; all else stays float32
+  const GroupMembership* synchronized = nullptr;  // members that merge batch statistics; nullptr: none
   std::vector<std::string> drawing_layers = {};   // filled in by the graph
 
   // Values of the current step.

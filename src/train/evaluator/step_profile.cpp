@@ -134,8 +134,7 @@ std::vector<LayerProfile> layers_of(const space::Network& network, const StepRec
   std::vector<LayerProfile> profiles;
   std::vector<std::size_t> profile_of;  // index of each layer's profile
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
-    if (!record.has({StepWork::kForward, i})) {  // a layer without passes was absorbed by the op whose output
-                                                 // it alone reads
+    if (!record.has({StepWork::kForward, i})) {  // the op whose output it alone reads has absorbed it
       profile_of.push_back(profile_of[network.layers[i].inputs.front()]);
       profiles[profile_of.back()].absorbed.push_back(i);
       continue;

@@ -126,8 +126,7 @@ void GradientExchange::gather(const ForBucket& own, const TakeValues& take) {
 
 void GradientExchange::collect_state(std::vector<float>& state, const std::function<void()>& wait) {
   const OptimizerState& optimizer = optimizer_.state();
-  at::Tensor staged;  // pinning memory for all parameters would be too much, and other memory makes a copy
-                      // wait
+  at::Tensor staged;  // pinning memory for all parameters would be too much, and without it a copy waits
   if (membership_.member == 0) {
     state.resize(optimizer.size());
     std::size_t largest = 0;

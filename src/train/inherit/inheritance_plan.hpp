@@ -28,8 +28,7 @@ struct CommonSegment {
   std::int64_t parent_extent = 1;
   std::int64_t child_first = 0;
   std::int64_t child_extent = 1;
-  std::vector<CommonRange> dims;  // ranges of its channels, rows and columns; dimensions with a single index
-                                  // are left out
+  std::vector<CommonRange> dims;  // ranges of its channels, rows and columns, without single indices
 };
 
 /// Copies the common block of two tensors. New outputs keep their values; within the other outputs new
@@ -37,8 +36,7 @@ struct CommonSegment {
 struct TakeBlock {
   std::optional<std::size_t> from;               // tensor of the parent; without a value it acts as zero
   std::size_t to = 0;                            // tensor of the child
-  std::vector<std::vector<CommonSegment>> axes;  // as in space::tensor_axes: the first axis is that of the
-                                                 // outputs
+  std::vector<std::vector<CommonSegment>> axes;  // as space::tensor_axes: outputs first
 };
 
 /// Makes a convolution or linear layer return its input as its first outputs.

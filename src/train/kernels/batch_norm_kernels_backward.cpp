@@ -97,8 +97,7 @@ struct ApplyBody {
 
   template <typename V, std::size_t kBlocks>
   SKYLINE_INLINE void run(std::size_t channel) const {
-    if constexpr (kBlocks > 2) {  // more blocks, with six constants each, would not stay in
-                                  // registers
+    if constexpr (kBlocks > 2) {  // six constants each: more would not stay in registers
       run<V, 2>(channel);
       run<V, 2>(channel + 2 * lanes_of<V>());
     } else {

@@ -12,8 +12,7 @@ inline constexpr std::int32_t kQuantiles = 256;
 /// How an image is mixed with another image of the epoch, which may be anywhere in its order.
 struct MixPlan {
   const float* mixup = nullptr;   // [kQuantiles], shares that the image keeps; nullptr for off
-  const float* cutmix = nullptr;  // [kQuantiles], sides of the other image's box, as shares of the image's;
-                                  // nullptr for off
+  const float* cutmix = nullptr;  // [kQuantiles], relative sides of the other image's box; nullptr for off
   std::int64_t samples = 0;       // number of samples in the epoch
 };
 

@@ -45,8 +45,7 @@ struct RecordingPolicy {
   std::int64_t least_steps = 200;         // shorter trials are not recorded
   std::int64_t burst = 4;                 // steps per replay
   std::int64_t least_burst_steps = 1000;  // shorter trials have no bursts
-  double most_burst_flops = 2e9;    // FLOPs per step; for larger steps a second recording costs more than it
-                                    // gains
+  double most_burst_flops = 2e9;    // FLOPs per step; larger steps gain too little from a second recording
   std::int64_t least_batches = 16;  // fewer validation batches are not recorded
   std::int64_t least_epochs = 20;   // with fewer epochs their smaller last batch is not recorded
 };

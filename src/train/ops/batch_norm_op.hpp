@@ -52,8 +52,7 @@ class BatchNormDefinition : public FusingOp {
   const DevicePlace& place_;
   double momentum_;
   double epsilon_;
-  const at::Tensor* producer_offset_ = nullptr;  // offset that the producer left out; it changes only the
-                                                 // mean
+  const at::Tensor* producer_offset_ = nullptr;  // left out by the producer; changes only the mean
   at::Tensor input_;                             // input of the step, until backward
   double rows_ = 0;                              // rows of the batch; of all members if they synchronize
 };

@@ -25,8 +25,7 @@ double compute_seconds(const space::Network& network, std::int64_t samples) {
 /// Returns the time of the sums, without overlap with backward.
 double sum_seconds(const space::Network& network, const GroupOptions& options, std::uint32_t members) {
   const double bytes = static_cast<double>(network.cost.parameters) * sizeof(float);
-  double messages = 1 + std::ceil(bytes / kBucketBytes);  // one for losses and wishes, the others for
-                                                          // gradients
+  double messages = 1 + std::ceil(bytes / kBucketBytes);  // losses and wishes; gradients
   if (options.statistics == GroupOptions::Statistics::kSynchronized) {
     messages += 2 * static_cast<double>(std::ranges::count_if(
                         network.layers, [](const space::Layer& l) { return traits_of(l).normalizes(); }));

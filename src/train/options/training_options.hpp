@@ -92,17 +92,8 @@ enum class Precision { kFp32, kTf32, kBf16 };
 
 /// How several members train a trial together, data-parallel.
 struct GroupOptions {
-  enum class Statistics {
-    kLocal,
-    kSynchronized
-  };  // batch normalization uses the samples of a member, or of
-      // all
-  enum class Sharding {
-    kNone,
-    kOptimizer,
-    kGradients
-  };                                         // what is divided among the members, so that each
-                                             // holds its part only
+  enum class Statistics { kLocal, kSynchronized };        // samples that batch normalization uses
+  enum class Sharding { kNone, kOptimizer, kGradients };  // what is divided among members
   std::optional<std::uint32_t> members = 1;  // members of every trial's group; no value: by predicted cost
   std::uint32_t most = 8;                    // limit if the number is chosen by predicted cost
   Statistics statistics = Statistics::kLocal;
@@ -121,10 +112,8 @@ struct TrainingOptions {
   ScheduleOptions schedule;
   AugmentOptions augment;
   std::optional<Choice> loss;    // if not given, the kind of targets decides
-  std::vector<Choice> metrics;   // the first one decides which epoch is best; if empty, there is one, by the
-                                 // targets
-  std::int64_t recalibrate = 0;  // number of batches with which batch norm's statistics are measured again; 0
-                                 // for off
+  std::vector<Choice> metrics;   // the first one judges epochs; if empty, one by the targets
+  std::int64_t recalibrate = 0;  // batches that measure batch norm's statistics again; 0 for off
   FinalTrainingOptions full;
   DeviceChoice device = DeviceChoice::kAuto;
   Precision precision = Precision::kFp32;

@@ -21,8 +21,7 @@ struct StoredTensor {
   bool trainable = true;
   at::Tensor value;       // 4-D tensors are in channels_last order
   at::Tensor gradient;    // set by the op
-  bool is_weight = true;  // true for a matrix or filter; false for a bias, and for all tensors of a layer
-                          // that normalizes
+  bool is_weight = true;  // true for a matrix or filter outside of layers that normalize
 };
 
 /// Reorders a gradient's memory like that of its parameter.

@@ -102,8 +102,7 @@ class AdmissionGate {
   const std::size_t resident_bytes_;  // bytes that all candidates share
 
   std::shared_mutex working_;  // shared by all candidates that work; a candidate that measures holds it alone
-  std::mutex measuring_;  // held by a candidate that measures or waits to; others pass through it before they
-                          // work
+  std::mutex measuring_;       // held while one measures or waits to; others pass through it first
 
   mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
