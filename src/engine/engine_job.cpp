@@ -37,7 +37,7 @@ using Steady = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 using Listeners = std::vector<run::RunListener*>;
 
-/// Collective: where the run's clock stands as this job starts, the same on all ranks.
+/// Returns the time of the run's clock at the start of this job, the same on all ranks. Collective.
 Seconds start_clock(comm::Communicator& world, const std::optional<store::JournalContents>& replay) {
   double earlier_jobs_s = replay ? replayed_seconds(replay->entries) : 0;
   comm::wait(*world.broadcast(std::as_writable_bytes(std::span(&earlier_jobs_s, 1)), 0));
@@ -72,7 +72,7 @@ std::function<bool()> noted_stop(const std::function<bool()>& requested,
   };
 }
 
-/// The parts that a rank's main thread works with, on rank 0 and elsewhere.
+/// The objects with which a rank's main thread works.
 struct Job {
   const SearchTask& task;
   const RunFiles& files;
@@ -83,21 +83,21 @@ struct Job {
   std::shared_ptr<store::RunningTrials> running;
   const SuspectTrials& suspects;
   FleetMail& mail;
-  const std::vector<RankProcess>& processes;  // rank 0: of all ranks; else of rank 0
+  const std::vector<RankProcess>& processes;  // on rank 0 of all ranks, elsewhere of rank 0 only
   int ranks;
   Steady::time_point started;
 
   double wall_s() const { return Seconds(Steady::now() - started).count(); }
 };
 
-/// Collective. @return  rank 0: the processes of all ranks; else that of rank 0 alone
+/// Returns the processes of all ranks on rank 0, and that of rank 0 elsewhere. Collective.
 std::vector<RankProcess> exchange_processes(comm::Communicator& world) {
   const RankProcess coordinator = comm::share(world, RankProcess::own());
   std::vector<RankProcess> all = comm::gather(world, RankProcess::own());
   return all.empty() ? std::vector{coordinator} : all;
 }
 
-/// A course that cannot be written is a warning.
+/// Makes a sink; a learning curve that cannot be written is logged as a warning.
 CourseSink make_course_sink(const RunFiles& files, int rank) {
   return [&files, rank, warning = std::make_shared<RareWarning>()](const store::TrainingKey& training,
                                                                    std::vector<trial::CoursePoint> course,
@@ -121,8 +121,8 @@ Replay make_replay(const Job& job, std::optional<store::JournalContents>& replay
   return {std::exchange(replay->entries, {}), std::move(waiting), job.suspects.failed};
 }
 
-/// Whether the first trials all failed, as many as end a search. Lines of the journal that are not committed
-/// yet were written under a larger limit: the search goes on behind them.
+/// Returns whether the first trials all failed, as many as end a search. Lines of the journal that are not
+/// committed yet were written with a larger limit, and the search continues after them.
 bool only_failed(const run::RunState& state, const std::optional<std::size_t>& most_failures,
                  std::size_t lines) {
   const std::size_t committed = state.trials().size();
@@ -130,7 +130,7 @@ bool only_failed(const run::RunState& state, const std::optional<std::size_t>& m
          state.replayed() == lines;
 }
 
-/// The search, then the full training of its front. @return  whether both came to their end
+/// Runs the search, then the full training of its front. Returns whether both were completed.
 bool search(const SearchTask& task, SearchLoop& loop, const run::RunState& state, RunResult& result) {
   const std::unique_ptr<search::Searcher> searcher = task.search(state);
   bool done = loop.run(*searcher, trial::Phase::kSearch);
@@ -145,7 +145,7 @@ std::string hopeless_reason(std::size_t trials) {
          " failed (run.most_failures)";
 }
 
-/// Removes files that no later job needs: of this rank, of lost ranks, and of a run that has come to its end.
+/// Removes files that no later job needs: of this rank, of lost ranks, and of a run that is complete.
 void remove_remains(const Job& job, bool lost_ranks, bool ended) {
   const store::RunPaths& paths = job.files.paths;
   job.running->remove();
@@ -208,7 +208,7 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   return result;
 }
 
-/// The other ranks' part.
+/// Does the other ranks' part.
 RunResult serve(const Job& job) {
   store::StorageThread& storage = job.files.storage;
   FleetWorker worker(job.mail, job.slots, *job.results, job.end.stop_requested, job.processes.at(0),

@@ -21,10 +21,10 @@
 
 namespace skyline::engine {
 
-/// Makes a searcher when its turn has come, from what the run has committed by then.
+/// Makes a searcher when its turn has come, from the commits of the run so far.
 using SearcherMaker = std::function<std::unique_ptr<search::Searcher>(const run::RunState& state)>;
 
-/// A search space with its evaluator and searchers. References outlive the run.
+/// A search space with its evaluator and searchers. The referenced objects must outlive the run.
 struct SearchTask {
   const space::SearchSpace& space;
   const objective::ObjectiveSet& objectives;
@@ -37,28 +37,28 @@ struct SearchTask {
 
 /// The ways in which a job may end before its run.
 struct JobEnd {
-  /// Polled by every rank's main thread: true once the run should stop early. It is enough that one rank's
-  /// says so. Empty: never.
+  /// Polled by every rank's main thread; returns true once the run should stop early. One rank's true is
+  /// enough. Empty for never.
   std::function<bool()> stop_requested = {};
-  /// Told of an error before the slots are waited for, which may be in the middle of a long step: may end the
-  /// process. Empty: the error is thrown when the slots have stopped.
+  /// Called with an error before the slots are waited for, which may be in the middle of a long step; it may
+  /// end the process. If it is empty, the error is thrown when the slots have stopped.
   std::function<void(const std::exception&)> failed = {};
-  /// Told when the start is over: ranks that die from now on are found here.
+  /// Called when the start is over; ranks that die later are found by the engine.
   std::function<void()> has_begun = {};
 };
 
 struct RunResult {
-  run::RunState state;  // rank 0: of the whole run; else empty
+  run::RunState state;  // on rank 0 the state of the whole run; empty elsewhere
   run::RunAccount account;
   std::string finish_reason;
-  bool stopped = false;     // on request; a later job with `resume` goes on
-  std::size_t unsaved = 0;  // trials that were stopped, and whose last state could not be saved
+  bool stopped = false;     // stopped on request; a later job with `resume` continues
+  std::size_t unsaved = 0;  // trials that were stopped and whose last state could not be saved
 };
 
-/// Collective: one job of a run, from its start to the end of the run or a stop. Rank 0 asks, scatters,
-/// commits, tells; every rank trains.
-/// @param replay     rank 0's: a journal to go on from
-/// @param listeners  rank 0's; told after the journal
+/// Runs one job of a run, from its start to the end of the run or a stop. Rank 0 asks the searcher,
+/// dispatches, commits and tells; every rank trains. Collective.
+/// @param replay     on rank 0: the journal to continue
+/// @param listeners  on rank 0: called after the journal
 /// @throws UserError, InternalError; the caller reports and ends all ranks (Environment::abort)
 RunResult run_job(comm::Environment& environment, const SearchTask& task, const RunFiles& files,
                   const JobEnd& end, std::optional<store::JournalContents> replay = {},

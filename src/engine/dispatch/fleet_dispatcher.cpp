@@ -17,7 +17,8 @@
 namespace skyline::engine {
 namespace {
 
-constexpr std::uint32_t kAloneAfter = 2;  // losses: perhaps it is the trial that ends its ranks
+constexpr std::uint32_t kAloneAfter = 2;  // number of losses after which it trains alone, since it may be
+                                          // what ends its ranks
 
 }  // namespace
 
@@ -48,7 +49,7 @@ void FleetDispatcher::submit(trial::TrialName name, const Submitted& submitted) 
   scheduler_.submit(name, {static_cast<double>(trial.cost), trial.members, alone, submitted.avoids});
 }
 
-/// The attempt before is given up.
+/// Submits the trial again; the previous attempt is abandoned.
 void FleetDispatcher::submit_again(trial::TrialName name, Submitted& submitted) {
   submitted.place.reset();
   ++submitted.attempt;
@@ -107,7 +108,7 @@ void FleetDispatcher::arrived(Arrival arrival) {
   const bool is_late = found == trials_.end() || found->second.attempt != arrival.attempt;
   require(!is_late || arrival.follower || lost_ranks_, "a result of a trial that is not under way");
   if (arrival.again && !is_late) try_again(arrival);
-  if (is_late || arrival.again) arrival.follower = true;  // its time counts
+  if (is_late || arrival.again) arrival.follower = true;  // only its time counts
   if (!arrival.follower) {
     trials_.erase(found);
     if (timing.rank != 0 && !arrival.stopped()) holders_[arrival.trial] = timing.rank;
@@ -115,7 +116,7 @@ void FleetDispatcher::arrived(Arrival arrival) {
   arrivals_.push_back(std::move(arrival));
 }
 
-/// An attempt that came to no result: another rank, if there is one, makes the next.
+/// After an attempt without a result, another rank makes the next one, if there is another.
 void FleetDispatcher::try_again(const Arrival& arrival) {
   const auto found = trials_.find(arrival.trial);
   if (stopping_) {
@@ -130,7 +131,7 @@ void FleetDispatcher::try_again(const Arrival& arrival) {
   submit_again(arrival.trial, submitted);
 }
 
-/// Ranks keep their results until these are in the journal.
+/// Tells ranks which results are in the journal; they keep the others.
 void FleetDispatcher::send_journalled() {
   std::map<int, std::vector<trial::TrialName>> durable;
   for (const trial::TrialName trial : results_.take_journalled()) {
@@ -155,7 +156,7 @@ void FleetDispatcher::start(const Scheduler::Start& start) {
   }
   for (std::size_t rank = start.place.rank; rank < start.place.rank + start.place.ranks; ++rank) {
     if (rank == 0) {
-      Assignment own = assignment;  // a trial of its own, too: the network that the slot builds goes with it
+      Assignment own = assignment;  // a copy, because the network that the slot builds is destroyed with it
       own.trial = std::make_shared<const trial::Trial>(without_network(*own.trial));
       own_slots_.submit(start.place.slot, std::move(own));
     } else {

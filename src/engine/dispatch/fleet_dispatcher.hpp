@@ -35,34 +35,34 @@ struct FleetOptions {
 /// results. docs/internals/engine.md has the protocol.
 class FleetDispatcher final : public Dispatcher {
  public:
-  /// Where the launcher lets survivors live, trials of a lost rank go to other ranks.
-  /// References outlive the dispatcher.
+  /// If the launcher lets survivors live, trials of a lost rank go to other ranks. The referenced objects
+  /// must outlive the dispatcher.
   FleetDispatcher(FleetMail& mail, FleetOptions options, SlotPool& own_slots, ResultKeeper& results);
 
   void submit(std::span<const AskedTrial> trials) override;
   void expect_more(bool more) override { scheduler_.expect_more(more); }
-  /// @throws FaultError if no rank is left that trains
+  /// Polls. @throws FaultError if no rank is left that trains
   std::span<Arrival> poll() override;
   void stop() override;
   bool idle() const override { return scheduler_.idle() && trials_.empty(); }
-  /// Whether another rank wants the run to stop.
+  /// Returns whether another rank wants the run to stop.
   bool stop_wanted() const { return stop_wanted_; }
-  /// Whether a rank was lost.
+  /// Returns whether a rank was lost.
   bool lost_ranks() const { return lost_ranks_; }
-  /// Sends the other ranks home and waits until they have written all their files, calling `check` between
-  /// polls. @pre idle()
+  /// Ends the other ranks and waits until they have written all their files, calling `check` between polls.
+  /// @pre idle()
   void finish(const std::function<void()>& check);
 
  private:
   struct Submitted {
     AskedTrial trial;
     std::uint32_t attempt = 0;
-    std::uint32_t losses = 0;                // of ranks that had it
-    bool last = false;                       // Assignment
+    std::uint32_t losses = 0;                // number of ranks that had it and were lost
+    bool last = false;                       // see Assignment
     bool stuck = false;                      // its last try does not end
-    std::optional<std::size_t> avoids = {};  // TrialWork
-    std::optional<Placement> place = {};     // nothing: it waits
-    std::uint64_t sequence = 0;              // of its group
+    std::optional<std::size_t> avoids = {};  // see TrialWork
+    std::optional<Placement> place = {};     // no value while it waits
+    std::uint64_t sequence = 0;              // sequence number of its group
   };
 
   int ranks() const { return static_cast<int>(options_.ranks.slots.size()); }
@@ -90,10 +90,10 @@ class FleetDispatcher final : public Dispatcher {
   SlotPool& own_slots_;
   ResultKeeper& results_;
   Scheduler scheduler_;
-  std::unordered_map<trial::TrialName, Submitted> trials_;  // without a result
-  std::unordered_map<trial::TrialName, int> holders_;  // ranks with results that are not known to be durable
-  std::vector<Arrival> arrivals_;                      // of the last poll
-  std::uint64_t groups_ = 0;                           // so far
+  std::unordered_map<trial::TrialName, Submitted> trials_;  // trials without a result
+  std::unordered_map<trial::TrialName, int> holders_;       // ranks with results that may not be durable yet
+  std::vector<Arrival> arrivals_;                           // results of the last poll
+  std::uint64_t groups_ = 0;                                // number of groups so far
   bool warned_of_crowd_ = false;
   bool warned_of_time_ = false;
   bool stop_wanted_ = false;
@@ -106,22 +106,22 @@ class FleetDispatcher final : public Dispatcher {
   double told_alive_s_ = 0;
 };
 
-/// The other ranks' side: trains what rank 0 sends until it sends them home.
+/// The other ranks' side: trains the trials that rank 0 sends, until rank 0 ends the run.
 class FleetWorker {
  public:
-  /// References outlive the worker.
-  /// @param stop_requested  whether this rank wants the run to stop; empty: never
+  /// The referenced objects must outlive the worker.
+  /// @param stop_requested  returns whether this rank wants the run to stop; empty for never
   /// @param coordinator     process of rank 0
-  /// @param lost_after_s    silence after which rank 0 takes another rank for lost
-  /// @param ranks           of the run
+  /// @param lost_after_s    silence after which rank 0 considers another rank lost
+  /// @param ranks           number of ranks of the run
   FleetWorker(FleetMail& mail, SlotPool& own_slots, ResultKeeper& results,
               std::function<bool()> stop_requested, const RankProcess& coordinator, double lost_after_s,
               int ranks);
-  /// @param check           called between polls: looks after the rest of the rank
-  /// @param all_is_written  whether nothing is left to do at the end
+  /// @param check           called between polls, for the rank's other work
+  /// @param all_is_written  returns whether nothing is left to do at the end
   /// @throws FaultError if rank 0 has failed or is lost
   void serve(const std::function<void()>& check, const std::function<bool()>& all_is_written);
-  /// Tells rank 0 that this rank has done.
+  /// Tells rank 0 that this rank has finished.
   void close();
 
  private:
@@ -136,7 +136,7 @@ class FleetWorker {
   ResultKeeper& results_;
   const std::function<bool()> stop_requested_;
   const int ranks_;
-  RankWatch watch_;  // of rank 0
+  RankWatch watch_;  // watches rank 0
   double told_alive_s_ = 0;
   bool asked_for_stop_ = false;
   bool ended_ = false;

@@ -6,13 +6,13 @@
 #include <string>
 #include <utility>
 
-// The part of FleetDispatcher that goes on without lost ranks.
+// The part of FleetDispatcher that handles lost ranks.
 
 namespace skyline::engine {
 namespace {
 
-constexpr std::uint32_t kFailsAfter = 4;  // losses, the last two of them alone
-constexpr int kMostOfAHost = 3;           // losses
+constexpr std::uint32_t kFailsAfter = 4;  // number of losses, the last two of them alone
+constexpr int kMostOfAHost = 3;           // number of losses
 
 bool is_on(const std::optional<Placement>& place, std::size_t rank) {
   return place && place->rank <= rank && rank < place->rank + place->ranks;
@@ -63,7 +63,8 @@ void FleetDispatcher::retire_if_bad(const std::string& host) {
   log::warning(host + " has lost " + counted(kMostOfAHost, "rank") + ": it gets no more trials");
 }
 
-/// A rank that hangs may wake up one day, and holds its device until then: a rank of its host kills it.
+/// Ends the process of a lost rank. A rank that hangs may wake up one day, and holds its device until then,
+/// so a rank of its host kills it.
 void FleetDispatcher::end_process(int rank) {
   const RankProcess& process = options_.processes[static_cast<std::size_t>(rank)];
   if (process.kill(options_.processes[0])) return;
@@ -101,7 +102,7 @@ void FleetDispatcher::send_again(trial::TrialName name) {
   trials_.erase(name);
 }
 
-/// Its rank ends itself, and is lost.
+/// Marks a stuck trial; its rank ends itself, and is then lost.
 void FleetDispatcher::mark_stuck(trial::TrialName name) {
   const auto found = trials_.find(name);
   if (found == trials_.end()) return;

@@ -98,7 +98,7 @@ void FleetMail::tell_of_failure(int rank, int ranks) noexcept {
     if (rank > 0) send(comm::kCoordinator, MailKind::kFailed);
     for (int to = 1; rank == 0 && to < ranks; ++to) send(to, MailKind::kAbort);
     flush();
-  } catch (const std::exception& error) {  // they will notice the silence
+  } catch (const std::exception& error) {  // the other ranks will notice the silence
     log::warning(error.what());
   }
 }

@@ -73,17 +73,17 @@ class FleetMail {
   /// @throws InternalError if this rank builds another architecture than the one that was sent
   SlotTrial read_trial(const Letter& letter) const;
 
-  /// Whether the run goes on without ranks that are lost.
+  /// Returns whether the run continues without lost ranks.
   bool outlives_ranks() const { return outlives_ranks_; }
-  /// Whether MPI knows that the rank has died.
+  /// Returns whether MPI knows that the rank has died.
   bool has_died(std::size_t rank) { return link_->has_died(static_cast<int>(rank)); }
-  /// From here on nothing is sent to a rank, and nothing is heard of it.
+  /// From now on sends nothing to a rank, and ignores its messages.
   void lose(int rank) { lost_.insert(rank); }
-  /// Until all has left this rank, for a moment at most: before its process ends.
+  /// Waits a moment until all messages have left this rank, before its process ends.
   void flush();
-  /// Tells that this rank ends by an error: rank 0 all others, and they rank 0.
+  /// Reports that this rank ends by an error: rank 0 to all others, the others to rank 0.
   void tell_of_failure(int rank, int ranks) noexcept;
-  /// Collective, unless the run outlives ranks. No other message follows.
+  /// Closes the link; no other message may follow. Collective, unless the run outlives ranks.
   void close();
   double prefetch_s() const { return prefetch_s_; }
 

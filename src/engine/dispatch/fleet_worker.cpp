@@ -51,13 +51,14 @@ void FleetWorker::show_life() {
     told_alive_s_ = now_s;
   }
   for (const RankWatch::Loss& loss : watch_.losses(now_s)) {
-    // Not all can see it end. Silence may be of this rank alone, which rank 0 took for lost.
+    // Not all ranks can see it end. The silence may be on this rank's side, because rank 0 considered it
+    // lost.
     for (int rank = 1; loss.ends && rank < ranks_; ++rank) mail_.send(rank, MailKind::kAbort);
     throw FaultError("rank 0 is lost (" + loss.cause + "): resume the run");
   }
 }
 
-/// The slot cannot be used any more, and its rank may hold a device.
+/// Ends this rank if a trial is stuck: the slot cannot be used any more, and the rank may hold a device.
 void FleetWorker::end_if_stuck() {
   if (!mail_.outlives_ranks()) return;
   const std::optional<trial::TrialName> trial = own_slots_.stuck();

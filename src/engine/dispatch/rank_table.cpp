@@ -11,7 +11,7 @@
 namespace skyline::engine {
 namespace {
 
-/// What a rank tells rank 0 of itself.
+/// The message about a rank to rank 0.
 struct RankOffer {
   std::size_t slots = 0;
   std::size_t processors = 0;

@@ -7,7 +7,7 @@
 namespace skyline::engine {
 namespace {
 
-/// All on one host: a group may be anywhere.
+/// Returns ranks of one host, so that a group may be anywhere.
 RankTable ranks_of(std::size_t slots) {
   return {.slots = std::vector<std::size_t>(slots, 1),
           .hosts = std::vector<std::string>(slots),
@@ -68,7 +68,7 @@ std::span<Arrival> SimulatedFleet::poll() {
   return arrivals_;
 }
 
-/// What waits and what is under way are dropped: nobody resumes a simulation.
+/// Drops waiting and running trials, because nobody resumes a simulation.
 void SimulatedFleet::stop() {
   playing_.clear();
   ends_ = {};

@@ -17,25 +17,25 @@
 
 namespace skyline::engine {
 
-/// What the slots of a simulated fleet did.
+/// The use of the slots of a simulated fleet.
 struct FleetUse {
   double wall_s = 0;
-  double busy_s = 0;                // of all slots
-  double last_start_s = 0;          // when the last trial began
-  double busy_to_last_start_s = 0;  // of all slots, until then
+  double busy_s = 0;                // sum over all slots
+  double last_start_s = 0;          // start of the last trial
+  double busy_to_last_start_s = 0;  // sum over all slots until then
   std::size_t slots = 0;
-  /// Shares of the time that slots were busy, 0 to 1.
+  /// Return the share of the time that slots were busy, 0 to 1.
   double in_all() const { return wall_s > 0 ? busy_s / (wall_s * static_cast<double>(slots)) : 0; }
   double to_last_start() const {
     return last_start_s > 0 ? busy_to_last_start_s / (last_start_s * static_cast<double>(slots)) : 1;
   }
 };
 
-/// A cluster that takes no time: ranks of one slot each, whose trials last as long as a law says. The same
-/// scheduler as a real fleet's places them; a pause of its clock lasts until the next trial ends.
+/// A cluster whose trials take no time: ranks of one slot each, on a simulated clock. It has the scheduler of
+/// a real fleet. A pause of its clock lasts until the next trial ends.
 class SimulatedFleet final : public Dispatcher, public Clock {
  public:
-  /// A trial as it goes: its seconds and then its result. Called once for each trial.
+  /// Returns the seconds of a trial and then its result. Called once per trial.
   using Play = std::function<std::pair<double, trial::Outcome>(const trial::Trial& trial)>;
   SimulatedFleet(std::size_t slots, Play play);
 

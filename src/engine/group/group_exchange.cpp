@@ -18,12 +18,12 @@ using trial::Failure;
 using trial::FailureKind;
 
 constexpr const char* kHasLeft = "a member of the group has left an operation";
-constexpr auto kSpinAlone = 10us;  // then it lets others run
+constexpr auto kSpinAlone = 10us;  // afterwards it lets others run
 constexpr auto kSpin = 100us;
 constexpr auto kShortestPause = 50us;
 constexpr auto kLongestPause = 500us;
 constexpr auto kLongestPauseUntilJoined = 5ms;
-constexpr auto kLongestPauseOfThreads = 50ms;  // they wake each other
+constexpr auto kLongestPauseOfThreads = 50ms;  // members wake each other
 
 }  // namespace
 
@@ -89,7 +89,7 @@ void GroupExchange::wait(std::uint64_t number) {
     } else if (now > spin_until && now > alone_until) {
       pause(number, backoff.next());
       has_paused = true;
-      alone_until = Clock::now() + kSpinAlone;  // one look may not be enough to see what has come
+      alone_until = Clock::now() + kSpinAlone;  // one look may not be enough to see new messages
     } else if (now > alone_until) {
       std::this_thread::yield();
     }
@@ -135,7 +135,8 @@ bool GroupExchange::is_settled() const {
 
 bool GroupExchange::set_aborted(const Failure& failure, bool fault) {
   const std::lock_guard lock(mutex_);
-  // Before any member can throw: who hears of the abort asks next whether it was a fault.
+  // The fault is reported before any member can throw: whoever hears of the abort next asks whether it was a
+  // fault.
   if (fault) hub_.report_fault(failure.reason);
   if (failure_) return false;
   failure_ = failure;
@@ -155,7 +156,7 @@ void GroupExchange::tell_of_abort(const Failure& failure, bool fault) {
 
 void GroupExchange::throw_if_aborted(std::unique_lock<std::mutex>& lock) {
   if (!failure_) return;
-  // Once a member knows, its values may go.
+  // Once a member knows, its values may be destroyed.
   changed_.wait(lock, [this] { return at_work_ == 0; });
   throw trial::GroupAborted(*failure_);
 }

@@ -21,8 +21,8 @@
 
 namespace skyline::engine {
 
-/// Measures how long nothing has happened, by repeated looks. A look adds at most a second, so that the time
-/// in which this process or its machine was suspended does not count.
+/// Measures, by repeated looks, how long nothing has happened. A look adds at most a second, so that time in
+/// which this process or its machine was suspended does not count.
 class SilenceTimer {
  public:
   using Clock = std::chrono::steady_clock;
@@ -58,7 +58,7 @@ class GroupExchange {
  public:
   using Clock = SilenceTimer::Clock;
 
-  /// @param rank_index  of this rank among the group's ranks
+  /// @param rank_index  index of this rank among the group's ranks
   GroupExchange(const GroupPlace& place, std::size_t rank_index, GroupHub& hub,
                 std::chrono::milliseconds silence);
   GroupExchange(const GroupExchange&) = delete;
@@ -66,15 +66,17 @@ class GroupExchange {
 
   const GroupPlace& place() const { return place_; }
 
-  /// Posts a member's next operation. @param local  the member, counted within the rank @return its number
+  /// Posts a member's next operation. Returns its number.
+  /// @param local  index of the member on this rank
   std::uint64_t post(std::size_t local, GroupCall call, std::span<std::byte> values);
   bool test(std::uint64_t number);
   void wait(std::uint64_t number);
   /// Ends the use of the values of a member's operation. If it is not complete, the trial is given up.
-  /// @param by_an_error  an exception destroys them: whoever catches it gives the trial up, with the reason
+  /// @param by_an_error  true while an exception unwinds the stack; its handler then aborts the group and
+  ///                     gives the reason
   void leave(std::size_t local, std::uint64_t number, bool by_an_error) noexcept;
   void check();
-  /// @param fault  true: a fault of the run, see GroupHub::fault
+  /// @param fault  true for a fault of the run, see GroupHub::fault
   void abort(const trial::Failure& failure, bool fault = false) noexcept;
   /// Ends the trial on this rank alone: the others are told by whoever knows.
   void give_up(const trial::Failure& failure) noexcept;
@@ -91,7 +93,7 @@ class GroupExchange {
  private:
   struct PieceState {
     std::vector<std::shared_ptr<const comm::Buffer>>
-        terms;  // [ranks] arrived terms; kEveryone: also that of this rank
+        terms;  // [ranks] arrived terms; for kEveryone also that of this rank
     std::size_t arrived = 0;
     std::shared_ptr<const comm::Buffer> result;
     bool scheduled = false;  // whether its last task is scheduled
@@ -102,16 +104,16 @@ class GroupExchange {
     std::vector<GroupPiece> pieces;
     std::vector<PieceState> states;
     std::vector<std::span<std::byte>> values;  // [members of this rank]
-    std::vector<bool> has;                     // which of them have posted
+    std::vector<bool> has;                     // which members have posted
     std::size_t posted = 0;
     std::size_t pieces_done = 0;
-    std::size_t at_work = 0;  // tasks that are using the values
+    std::size_t at_work = 0;  // number of tasks that use the values
   };
   struct Task {
     std::uint64_t number = 0;
     Operation* operation = nullptr;
     std::size_t piece = 0;
-    bool contribute = false;  // false: the piece's last task
+    bool contribute = false;  // false for the piece's last task
   };
 
   // Functions that need the lock.
@@ -134,7 +136,7 @@ class GroupExchange {
   // Functions that are called without the lock.
   /// Looks for a message; returns whether there was one. An error ends the trial.
   bool poll();
-  /// Does the tasks that are ready, until that operation is complete; returns whether there were any.
+  /// Does the tasks that are ready, until that operation is complete. Returns whether there were any.
   bool progress(std::uint64_t number);
   std::optional<Task> take_task();
   void perform(const Task& task);
@@ -157,7 +159,7 @@ class GroupExchange {
 
   const GroupPlace place_;
   const std::size_t rank_index_;
-  const std::size_t members_;  // of this rank
+  const std::size_t members_;  // number of members on this rank
   GroupHub& hub_;
   const std::chrono::milliseconds silence_;
   const std::size_t unsent_before_;  // bytes of earlier groups that some rank may read late
@@ -166,7 +168,8 @@ class GroupExchange {
   mutable std::mutex mutex_;  // guards the members below
   std::condition_variable changed_;
   std::vector<std::uint64_t> next_;                // [members of this rank] number of the next operation
-  std::map<std::uint64_t, Operation> operations_;  // incomplete ones, posted here or known from messages
+  std::map<std::uint64_t, Operation> operations_;  // incomplete operations, posted here or known from
+                                                   // messages
   std::deque<Task> contributions_;
   std::deque<Task> last_tasks_;
   std::size_t at_work_ = 0;  // running tasks of all operations

@@ -31,7 +31,7 @@ class GroupHub::View final : public trial::TrialGroup {
   View(const View&) = delete;
   View& operator=(const View&) = delete;
   ~View() override {
-    exchange_.reset();  // its messages must be freed when the hub closes
+    exchange_.reset();  // its messages must be freed before the hub closes
     hub_.leave();
   }
 
@@ -189,7 +189,7 @@ void GroupHub::leave() {
     while (!last->is_settled() && std::chrono::steady_clock::now() < deadline) {
       if (!poll()) std::this_thread::sleep_for(50us);
     }
-  } catch (const std::exception&) {  // they will notice that this rank is silent
+  } catch (const std::exception&) {  // the others will notice that this rank is silent
   }
   {
     const std::lock_guard lock(mutex_);

@@ -76,13 +76,13 @@ class GroupHub {
   // For the active group.
   /// Looks for a message and hands it to its group; returns whether there was one. Never waits.
   bool poll();
-  /// An empty message to fill.
+  /// Returns an empty message to fill.
   std::shared_ptr<comm::Buffer> take(std::size_t size) { return mailbox_->take(size); }
   void send(int rank, std::shared_ptr<const comm::Buffer> message) {
     mailbox_->send(std::move(message), rank);
   }
   std::size_t unsent_bytes() const { return mailbox_ ? mailbox_->unsent_bytes() : 0; }
-  /// The name of a rank for messages, "rank 1, node07".
+  /// Returns the name of a rank for messages, e.g. "rank 1, node07".
   std::string name_of(int rank) const;
   void report_fault(const std::string& what);
 
@@ -99,9 +99,9 @@ class GroupHub {
   mutable std::mutex mutex_;      // guards the members below
   std::condition_variable left_;  // signals that no group is active
   std::shared_ptr<GroupExchange> active_;
-  std::size_t views_ = 0;  // views of the active group
+  std::size_t views_ = 0;  // number of views of the active group
   std::optional<std::uint64_t> last_sequence_;
-  std::multimap<std::uint64_t, comm::Message> early_;  // messages of groups that this rank has yet to join
+  std::multimap<std::uint64_t, comm::Message> early_;  // messages of groups that this rank has not joined yet
   std::set<std::uint64_t> given_up_;
   std::optional<std::string> fault_;
 };

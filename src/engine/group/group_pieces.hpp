@@ -14,45 +14,45 @@
 namespace skyline::engine {
 
 /// The place of a group: consecutive ranks, each with a block of consecutive members. The size of blocks is a
-/// power of two, the last may be smaller: so a rank's members are a whole branch of TrialGroup's tree, and
-/// sums have the same bits for every spread.
+/// power of two; the last block may be smaller. So a rank's members are a whole branch of TrialGroup's tree,
+/// and sums have the same bits for every distribution.
 struct GroupPlace {
-  std::uint64_t sequence = 0;  // greater than that of all groups before, on each of its ranks
+  std::uint64_t sequence = 0;  // greater than that of all earlier groups on each of its ranks
   std::size_t members = 1;
-  int first_rank = 0;  // of the world; leads: holds member 0
+  int first_rank = 0;  // world rank that leads and has member 0
   int ranks = 1;       // members divided by a power of two, rounded up
 
-  /// Members per rank; the last rank may have fewer.
+  /// Returns the members per rank; the last rank may have fewer.
   std::size_t block() const {
     const auto count = static_cast<std::size_t>(ranks);
     return std::bit_ceil((members + count - 1) / count);
   }
-  /// Members of the rank `first_rank + index`.
+  /// Return the range of members on the rank `first_rank + index`.
   std::size_t first_member(std::size_t index) const { return index * block(); }
   std::size_t members_of(std::size_t index) const {
     const std::size_t first = first_member(index);
     return members - first < block() ? members - first : block();
   }
-  /// Index of the rank that holds a member.
+  /// Returns the index of the rank that has a member.
   std::size_t rank_of(std::size_t member) const { return member / block(); }
 };
 
 /// The operations of TrialGroup.
 enum class GroupCall : std::uint8_t { kAllReduce, kReduceScatter, kAllGather, kSum, kBroadcast };
 std::string_view name_of(GroupCall call);
-/// Whether the call adds the members' values; otherwise it copies those of one member.
+/// Returns whether the call adds the members' values; otherwise it copies those of one member.
 constexpr bool adds(GroupCall call) {
   return call != GroupCall::kAllGather && call != GroupCall::kBroadcast;
 }
 
-/// A range of an operation's values that is handled by itself: every rank sends its values to the owner, who
+/// A range of an operation's values that is handled separately: every rank sends its values to the owner, who
 /// finishes the piece and, if the call needs it, sends the result to all.
 struct GroupPiece {
   static constexpr std::size_t kEveryone = ~std::size_t{0};
   std::size_t begin = 0;  // bytes
   std::size_t end = 0;    // bytes
   std::size_t owner = 0;  // index of a rank of the group; kEveryone: each rank gets all values, and adds them
-  std::size_t member = 0;  // the member whose part it is, if the call has parts or a source
+  std::size_t member = 0;  // the member to whose part it belongs, if the call has parts or a source
 };
 
 /// Cuts an operation into pieces, the same on all ranks: at most kMostPieceBytes each, at multiples of a
@@ -62,10 +62,10 @@ std::vector<GroupPiece> cut_into_pieces(GroupCall call, std::size_t bytes, const
 /// Largest piece; with the header of a message it is a power of two.
 constexpr std::size_t kMostPieceBytes = (std::size_t{1} << 18U) - 64;
 
-/// Adds the terms along the tree of TrialGroup: at distance 1, 2, 4, ... term(i) + term(i + distance).
-/// Local; the same bits on every machine.
-/// @param terms    each of `count` values
-/// @param results  receive the sum, each of `count` values; may be among the terms
+/// Adds the terms along the tree of TrialGroup: at distance 1, 2, 4, ... term(i) + term(i + distance). Local;
+/// the same bits on every machine.
+/// @param terms    `count` values each
+/// @param results  receive the sum, `count` values each; they may be among the terms
 void add_along_tree(std::span<const float* const> terms, std::size_t count, std::span<float* const> results);
 void add_along_tree(std::span<const double* const> terms, std::size_t count,
                     std::span<double* const> results);
@@ -82,8 +82,8 @@ struct alignas(64) GroupHeader {
   std::uint32_t from = 0;  // index of the sender's rank in the group
   GroupCall call = GroupCall::kAllReduce;
   GroupStep step = GroupStep::kContribution;
-  trial::FailureKind failure = trial::FailureKind::kException;  // of an abort; the payload is the reason
-  bool fault = false;                                           // of an abort: see GroupHub::fault
+  trial::FailureKind failure = trial::FailureKind::kException;  // for an abort; the payload is the reason
+  bool fault = false;                                           // for an abort: see GroupHub::fault
 };
 static_assert(sizeof(GroupHeader) == 64);
 

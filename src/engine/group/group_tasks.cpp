@@ -1,4 +1,4 @@
-// The tasks of GroupExchange, by which pieces are sent, added and copied.
+// The tasks of GroupExchange, which send, add and copy pieces.
 
 #include "skyline/core/error.hpp"
 
@@ -13,7 +13,7 @@
 namespace skyline::engine {
 namespace {
 
-constexpr int kTasksAtOnce = 8;                       // so that a test stays short
+constexpr int kTasksAtOnce = 8;                       // small, so that a test stays short
 constexpr std::size_t kMostUnsentPieces = 4U << 20U;  // bytes; keeps data in the cache
 
 template <typename T>
@@ -110,7 +110,7 @@ void GroupExchange::deliver(const comm::Message& message) {
     const auto text = payload_of(*message.buffer);
     const trial::Failure failure{header.failure,
                                  std::string(reinterpret_cast<const char*>(text.data()), text.size())};
-    set_aborted(failure, header.fault);  // its sender informs all ranks
+    set_aborted(failure, header.fault);  // the sender informs all ranks
     return;
   }
   try {
@@ -150,7 +150,8 @@ bool GroupExchange::progress(std::uint64_t number) {
         const std::lock_guard lock(mutex_);
         if (is_complete(number)) return true;
       }
-      // Polls only when there is nothing else to do: on a busy machine it may give the processor away.
+      // It polls only when there is nothing else to do, because on a busy machine polling may give the
+      // processor away.
       if (!poll()) break;
     }
     has_worked = true;
@@ -224,7 +225,7 @@ void GroupExchange::finish_task(const Task& task) {
     state.terms.assign(state.terms.size(), nullptr);  // frees them for the next operation
     state.result.reset();
   }
-  // No result returns of a sum for one member of another rank.
+  // No result is returned for a sum for one member of another rank.
   if (!task.contribute || operation.call == GroupCall::kReduceScatter) ++operation.pieces_done;
   erase_if_done(task.number, operation);
 }

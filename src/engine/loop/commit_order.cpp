@@ -74,7 +74,7 @@ CommitsByVirtualTime::CommitsByVirtualTime(std::optional<std::size_t> window, st
   require(slots > 0, "commits by virtual time without a virtual slot");
 }
 
-/// The members of a group share its work.
+/// Returns the end of a trial, whose work its members share.
 VirtualTime CommitsByVirtualTime::end_of(const trial::Trial& trial) {
   const VirtualTime start = std::max(now_, free_.top());
   const VirtualTime end = start + std::max<std::uint64_t>(1, trial.cost / trial.members);
@@ -83,7 +83,7 @@ VirtualTime CommitsByVirtualTime::end_of(const trial::Trial& trial) {
   return end;
 }
 
-/// Never back: a line of an extended run's journal may come before its turn.
+/// Sets the clock, which never goes back: a line of an extended run's journal may come before its turn.
 void CommitsByVirtualTime::committed(VirtualTime end) {
   now_ = std::max(now_, end);
 }

@@ -21,18 +21,18 @@ namespace skyline::engine {
 /// Units of predicted cost since the start of a run, on a clock that only commits move.
 __extension__ using VirtualTime = unsigned __int128;
 
-/// A trial whose turn to be committed has come, without its position.
+/// The trial to be committed next, without its position.
 struct NextCommit {
   std::shared_ptr<trial::CommittedTrial> committed;
   bool replayed = false;  // an earlier job had committed it
 };
 
-/// The reorder buffer: trials go in as they are asked, results in any order, commits come out in an order
-/// that depends on the trials alone. This is what makes a run's journal independent of ranks, slots and
+/// The reorder buffer: trials enter in the order of asking, results arrive in any order, and commits leave in
+/// an order that depends only on the trials. This makes a run's journal independent of ranks, slots and
 /// times.
 class CommitOrder {
  public:
-  /// @param window  trials asked and not committed, at most; nothing: no bound (a generation at a time)
+  /// @param window  most trials asked for and not committed; no value for no limit (a generation at a time)
   explicit CommitOrder(std::optional<std::size_t> window);
   CommitOrder(const CommitOrder&) = delete;
   CommitOrder& operator=(const CommitOrder&) = delete;
@@ -45,9 +45,9 @@ class CommitOrder {
   /// Takes a trial in. @pre room() > 0, or there is no window
   /// @return  the trial of the record that next() gives out
   AskedTrial asked(trial::Trial trial);
-  /// @throws InternalError for a trial that does not wait for its result
+  /// Takes a result. @throws InternalError for a trial that does not wait for its result
   void arrived(Arrival arrival);
-  /// The trial that is committed next; nullptr: none is in flight.
+  /// Returns the trial that is committed next, or nullptr if none is in flight.
   const trial::Trial* due() const;
   /// The next commit, if its result is here.
   /// @param recorded  the trial that an earlier job committed here, which may have been extended since: it
@@ -58,14 +58,14 @@ class CommitOrder {
   std::vector<std::shared_ptr<const trial::CommittedTrial>> take_waiting();
   /// Trials that are asked and not committed.
   std::size_t in_flight() const { return entries_.size(); }
-  /// Whether a trial that is asked for later may be committed before one in flight.
+  /// Returns whether a trial that is asked for later may be committed before one in flight.
   virtual bool may_overtake() const = 0;
 
  protected:
-  /// When a trial ends that is asked for now: those in flight are committed in this order, equal ones in the
-  /// order of asking.
+  /// Returns the end of a trial that is asked for now. Trials in flight are committed in the order of their
+  /// ends, equal ones in the order of asking.
   virtual VirtualTime end_of(const trial::Trial& trial) = 0;
-  /// A trial that ended then is committed.
+  /// Notes the commit of a trial with this end.
   virtual void committed(VirtualTime /*end*/) {}
 
  private:
@@ -95,7 +95,8 @@ class CommitsByNumber final : public CommitOrder {
 };
 
 /// Commits in the order in which a fixed number of virtual slots would end the trials if each took its
-/// predicted cost: short trials go before long ones that were asked for earlier, for any ranks and times.
+/// predicted cost. So short trials are committed before long ones that were asked for earlier, for any ranks
+/// and times.
 class CommitsByVirtualTime final : public CommitOrder {
  public:
   CommitsByVirtualTime(std::optional<std::size_t> window, std::size_t slots);
@@ -106,7 +107,7 @@ class CommitsByVirtualTime final : public CommitOrder {
   void committed(VirtualTime end) override;
 
   VirtualTime now_ = 0;
-  std::priority_queue<VirtualTime, std::vector<VirtualTime>, std::greater<>> free_;  // when each slot is
+  std::priority_queue<VirtualTime, std::vector<VirtualTime>, std::greater<>> free_;  // time of each slot
 };
 
 std::unique_ptr<CommitOrder> make_commit_order(const EngineOptions& options);

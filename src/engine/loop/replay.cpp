@@ -13,7 +13,7 @@
 namespace skyline::engine {
 namespace {
 
-/// The line's `position`: lines that tell of lost ranks have none, and are not counted.
+/// Names the line by its `position`, because lines about lost ranks have none and are not counted.
 std::string line_of(trial::CommitPosition position) {
   return "journal position " + std::to_string(position);
 }
@@ -53,8 +53,8 @@ Replay::Replay(trial::CommitLog journal, trial::ResultsByName waiting,
       waiting_(std::move(waiting)),
       failed_(std::move(failed)) {}
 
-/// The line of a trial, which must be of the same training; nullptr if there is none. Of full trainings of
-/// one name there may be some with other budgets.
+/// Returns the line of a trial of the same training, or nullptr. Several full trainings with one name may
+/// have different budgets.
 trial::SharedTrial Replay::find(const trial::Trial& asked) const {
   const auto position = lines_.position_of(asked.name(), asked.budget());
   if (!position || given_out_[*position]) return nullptr;

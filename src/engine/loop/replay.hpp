@@ -26,33 +26,34 @@ void check_same_metrics(const std::vector<trial::Metric>& recorded,
 class Replay {
  public:
   Replay() = default;
-  /// @param waiting  results that an earlier job left beside the journal
-  /// @param failed   trials that must not be trained again: they ended jobs
+  /// @param waiting  results that an earlier job left besides the journal
+  /// @param failed   trials that must not be trained again, because they ended jobs
   Replay(trial::CommitLog journal, trial::ResultsByName waiting,
          std::map<trial::TrialName, trial::Failure> failed = {});
 
-  /// Lines of the journal.
+  /// Returns the number of lines of the journal.
   std::size_t size() const { return lines_.size(); }
-  /// The recorded result of a trial that is asked for again; nothing if it must be trained.
+  /// Returns the recorded result of a trial that is asked for again; nullopt if it must be trained.
   std::optional<Arrival> result_of(const trial::Trial& asked);
-  /// The line of a place, if it is a full training that an earlier job made after the search, before the run
-  /// was extended: nobody asks for it any more. To be called once all that come before it are committed.
-  /// @param due  the trial that would be committed there; nullptr: the run is at its end
+  /// Returns the line of a place if it is a full training that an earlier job made after the search, before
+  /// the run was extended, so that nobody asks for it any more. Call it when all lines before are committed.
+  /// @param due  the trial that would be committed there; nullptr at the end of the run
   /// @throws UserError if the journal has a search trial there that nobody asked for
   std::optional<trial::CommittedTrial> take_unasked(trial::CommitPosition place, const trial::Trial* due);
-  /// The trial that was committed in a place; nothing behind the journal's end.
+  /// Returns the trial that was committed in a place, or nullopt after the journal's end.
   std::optional<trial::TrialName> name_at(trial::CommitPosition place) const;
 
  private:
   trial::SharedTrial find(const trial::Trial& asked) const;
 
-  trial::CommitLog lines_;       // without those that are committed
-  std::vector<bool> given_out_;  // by position
+  trial::CommitLog lines_;       // lines that are not committed yet
+  std::vector<bool> given_out_;  // indexed by position
   trial::ResultsByName waiting_;
   std::map<trial::TrialName, trial::Failure> failed_;
 };
 
-/// When the jobs that wrote the journal had ended, in seconds of the run: its clock goes on from there.
+/// Returns when the jobs that wrote the journal had ended, in seconds of the run; its clock continues from
+/// there.
 double replayed_seconds(const trial::CommitLog& journal);
 
 }  // namespace skyline::engine

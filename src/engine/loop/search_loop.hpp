@@ -28,24 +28,24 @@ class SearchLoop {
  public:
   using Listeners = std::vector<run::RunListener*>;
 
-  /// References outlive the loop.
-  /// @param state       is given every commit, before the listeners are told of it
-  /// @param must_stop   called between steps, none of which is long: whether the run is asked to stop, or is
-  ///                    hopeless; throws what must end it
-  /// @param is_hopeless whether nothing is to be committed any more, for no trial will succeed; a function
-  ///                    of the commits; empty: never
+  /// The referenced objects must outlive the loop.
+  /// @param state        gets every commit, before the listeners are called
+  /// @param must_stop    called between steps, none of which is long: returns whether the run must stop, or
+  ///                     is hopeless; throws to end it
+  /// @param is_hopeless  returns whether nothing should be committed any more, because no trial will succeed;
+  ///                     depends only on the commits; empty for never
   SearchLoop(TrialMaker& maker, Replay& replay, CommitOrder& order, Dispatcher& dispatcher, Clock& clock,
              run::RunState& state, Listeners listeners, std::function<bool()> must_stop,
              std::function<bool()> is_hopeless = {});
 
-  /// Runs one searcher after the other with calls of its own.
-  /// @return  whether the searcher came to its end and all its trials are committed; else the run stops, or
-  ///          is hopeless
+  /// Runs one searcher. Call it for one searcher after the other.
+  /// @return  whether the searcher finished and all its trials are committed; otherwise the run stops, or is
+  ///          hopeless
   bool run(search::Searcher& searcher, trial::Phase phase);
-  /// After the last searcher: lines of the journal that nobody asks for any more stay, and are committed.
-  /// @throws UserError if the journal goes on after the run's end
+  /// Commits the lines of the journal that nobody asks for any more; call it after the last searcher.
+  /// @throws UserError if the journal continues after the run's end
   void end_replay();
-  /// Until ranks that did not lead the last trials' groups are done, too, and `done` says so.
+  /// Waits until ranks that did not lead the last trials' groups are done, too, and `done` returns true.
   void wind_down(const std::function<bool()>& done);
 
   /// Trials that were stopped, and whose last state could not be saved.

@@ -11,8 +11,8 @@
 
 namespace skyline::engine {
 
-/// Makes the trials of a run from what searchers propose: gives them numbers, seeds, groups and the parents
-/// whose weights they start from. A function of the proposals and commits so far.
+/// Makes the trials of a run from the searchers' proposals: adds numbers, seeds, groups and the parents whose
+/// weights they start from. It depends only on the proposals and commits so far.
 class TrialMaker {
  public:
   /// References outlive the maker.

@@ -21,53 +21,55 @@
 
 namespace skyline::engine {
 
-/// This rank's way to the run's checkpoints and kept states, shared by its slots; all files are touched by
-/// its storage thread. One that cannot be made or written costs time, at a resume or where a trial is
-/// continued, and no result: it is a warning, at most once a minute, and the run goes on.
+/// This rank's way to the run's checkpoints and kept states, shared by its slots; only its storage thread
+/// touches files. One that cannot be made or written costs time later, but no result: it is logged as a
+/// warning, at most once a minute, and the run continues.
 class CheckpointFolder : public run::RunListener, public std::enable_shared_from_this<CheckpointFolder> {
  public:
-  /// @param options  nothing: no checkpoints are written, though kept states are
+  /// @param options  without a value no checkpoints are written, but kept states are
   /// @param resume   an earlier job may have left some
-  /// @param running  learns which trials advance; nullptr: nobody does
+  /// @param running  is notified which trials advance; may be nullptr
   CheckpointFolder(const RunFiles& files, const std::optional<CheckpointOptions>& options, bool resume,
                    int rank = 0, std::shared_ptr<store::RunningTrials> running = nullptr);
 
-  /// Nothing: checkpoints are not written.
+  /// Returns nullopt if checkpoints are not written.
   const std::optional<CheckpointOptions>& options() const { return options_; }
   store::StorageThread& storage() const { return storage_; }
   std::string provenance(const trial::Trial& trial) const { return store::provenance(trial, run_); }
 
-  /// The trials of this rank are asked to stop: what they save is their last, and written with patience, but
-  /// not for long.
+  /// Notes that trials must stop: what they save is their last state, written with a short patience.
   void stop();
-  /// The state of a trial that an earlier job, or an earlier attempt, saved; if there may be one, waits for
-  /// the storage thread.
+  /// Returns the state of a trial that an earlier job, or an earlier attempt, saved. If there may be one, it
+  /// waits for the storage thread.
   std::optional<store::FoundCheckpoint> find(trial::TrialName trial, const std::string& provenance,
                                              std::uint32_t attempt) const;
-  /// On the storage thread. Returns whether the file is there.
-  /// @param last  of a trial that stops
+  /// Writes a checkpoint; called on the storage thread. Returns whether the file exists.
+  /// @param last  true for a trial that stops
   bool write(const store::TrialCheckpoint& checkpoint, std::uint64_t sequence, bool last);
-  /// On the storage thread: a checkpoint is ahead of where the trial began in this job. Nobody suspects it
-  /// any more.
+  /// Notes that a checkpoint is ahead of where the trial began in this job, so that it is no suspect any
+  /// more. Called on the storage thread.
   void advanced(trial::TrialName trial);
   void warn_of_one_left_out(trial::TrialName trial, const std::string& problem);
-  /// On the storage thread: of a trial whose result is in a file, and of so many attempts.
+  /// Removes the checkpoints of so many attempts of a trial whose result is in a file. Called on the storage
+  /// thread.
   void remove_now(trial::TrialName trial, std::uint32_t attempts) {
     store::remove_checkpoints(paths_, trial, attempts);
   }
 
-  /// The provenance of the state that a trial keeps for those that continue it.
+  /// Returns the provenance of the state that a trial keeps for those that continue it.
   std::string kept_provenance(const trial::Trial& trial) const {
     return store::kept_provenance(trial.number, trial, run_);
   }
-  /// On the storage thread. @param state  with that provenance
+  /// Keeps a state; called on the storage thread.
+  /// @param state  has that provenance
   void keep(const store::TrialCheckpoint& state);
-  /// The state that was kept by the trial that `trial` continues. Waits, with a bound, for a file of another
-  /// rank that does not show yet. Nothing, with a warning, if it is lost; nothing if `stop` is set meanwhile.
+  /// Returns the state that was kept by the trial which `trial` continues. Waits, with a limit, for a file of
+  /// another rank that is not visible yet. Returns nullopt, with a warning, if it is lost, or if `stop` is
+  /// set meanwhile.
   std::optional<trial::TrainingState> find_kept(const trial::Trial& trial,
                                                 const std::atomic<bool>& stop) const;
 
-  // Rank 0:
+  // Called on rank 0:
   void started(const run::RunState& state) override;
   /// Those that an earlier job or a lost rank left of a trial that is in the journal go, after everything
   /// that is queued; a kept state stays. The others are removed by the rank that trained the trial.
@@ -92,10 +94,10 @@ class CheckpointFolder : public run::RunListener, public std::enable_shared_from
   std::atomic<Clock::time_point> patient_until_ = Clock::time_point::max();
   RareWarning warning_;
   mutable std::once_flag looked_;
-  mutable std::set<trial::TrialName> left_;  // since then: that had checkpoints as the job began
-  std::set<trial::TrialNumber> kept_;        // rank 0: that may have a kept state
-  std::set<trial::TrialName> again_;         // rank 0: that have had several attempts
-  std::set<int> lost_;                       // rank 0: ranks
+  mutable std::set<trial::TrialName> left_;  // by looked_: trials that had checkpoints as the job began
+  std::set<trial::TrialNumber> kept_;        // on rank 0: trials that may have a kept state
+  std::set<trial::TrialName> again_;         // on rank 0: trials that have had several attempts
+  std::set<int> lost_;                       // on rank 0: lost ranks
 };
 
 }  // namespace skyline::engine

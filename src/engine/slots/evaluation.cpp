@@ -10,7 +10,7 @@ using trial::Failure;
 using trial::FailureKind;
 using trial::Outcome;
 
-/// Whether member 0 wants the trial to begin.
+/// Returns whether member 0 wants the trial to begin.
 bool begins_together(trial::TrialGroup& group, bool begins) {
   std::byte answer{begins};
   group.broadcast(std::span(&answer, 1));
@@ -24,7 +24,7 @@ Outcome evaluate_member(trial::Evaluator& evaluator, const trial::Trial& trial,
     if (!begins_together(group, begins)) return Failure{FailureKind::kStopped, "stopped on request"};
   } catch (const trial::GroupAborted& aborted) {
     return aborted.failure();
-  } catch (const std::exception& error) {  // the trial has not begun: not its failure
+  } catch (const std::exception& error) {  // the trial has not begun, so this is not its failure
     const Failure failure{FailureKind::kException, fit_reason(error.what())};
     group.abort(failure, true);
     return failure;
@@ -32,8 +32,8 @@ Outcome evaluate_member(trial::Evaluator& evaluator, const trial::Trial& trial,
   Outcome outcome = evaluate_safely(evaluator, trial, context);
   if (auto* failure = std::get_if<Failure>(&outcome)) {
     failure->reason = fit_reason(failure->reason);
-    // All members stop in the same step; the first to return must not disturb one that still gathers its
-    // state.
+    // All members stop in the same step; the first one that returns must not disturb a member that still
+    // collects its state.
     if (failure->kind != FailureKind::kStopped) group.abort(*failure, evaluator.fault() != nullptr);
   }
   return outcome;

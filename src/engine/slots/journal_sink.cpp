@@ -9,10 +9,10 @@ namespace skyline::engine {
 struct JournalSink::State {
   const space::SearchSpace& space;
   std::shared_ptr<ResultKeeper> results;
-  std::unique_ptr<store::JournalWriter> writer;  // storage thread alone
+  std::unique_ptr<store::JournalWriter> writer;  // used by the storage thread only
   std::mutex mutex;
-  std::vector<run::SharedTrial> waiting;  // not empty: a job that will take them is queued
-  std::vector<run::SharedTrial> batch;    // that are being written; storage thread alone
+  std::vector<run::SharedTrial> waiting;  // not empty while a job that takes them is queued
+  std::vector<run::SharedTrial> batch;    // trials that are being written; used by the storage thread only
 
   State(const space::SearchSpace& the_space, std::shared_ptr<ResultKeeper> the_results)
       : space(the_space), results(std::move(the_results)) {}

@@ -9,7 +9,7 @@
 namespace skyline::engine {
 
 /// Rank 0's way into the journal: appends new commits on the storage thread, in order, with one fsync for all
-/// that has come together meanwhile. A failure comes out of StorageThread::rethrow_failure.
+/// that have arrived meanwhile. StorageThread::rethrow_failure throws its failures.
 class JournalSink final : public run::RunListener {
  public:
   /// Creates the journal, or opens the one that is replayed. @throws UserError

@@ -60,7 +60,7 @@ bool ResultKeeper::write() {
   }
 }
 
-/// The results that the file is to hold; from here on they count as written.
+/// Returns the results for the file; from now on they count as written.
 trial::ResultsByName ResultKeeper::not_journalled() {
   const std::lock_guard lock(mutex_);
   unsaved_since_.reset();

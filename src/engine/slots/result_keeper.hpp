@@ -16,15 +16,15 @@
 
 namespace skyline::engine {
 
-/// Keeps this rank's results that are not known to be in the journal: a commit may have to wait behind a
-/// straggler for hours, and a result shall not wait in memory alone for longer than a checkpoint's interval.
-/// All of them stand in one small file of the rank, written anew by the storage thread when there is a result
-/// to add. One that cannot be written costs training after a kill, and no result: it is a warning. Without
-/// checkpoints nothing is kept. Any thread, where nothing else is said.
+/// Keeps this rank's results that may not be in the journal: a commit may have to wait hours for a slow
+/// trial, and a result must not be only in memory for longer than a checkpoint's interval. All of them are in
+/// one small file of the rank, which the storage thread writes again when there is a new result. If it cannot
+/// be written, a kill costs training but no result, so that is a warning. Without checkpoints nothing is
+/// kept. Any thread may use it, unless otherwise noted.
 class ResultKeeper : public std::enable_shared_from_this<ResultKeeper> {
  public:
-  /// References outlive the keeper.
-  /// @param options  its checkpoints: nothing: no results are kept
+  /// The referenced objects must outlive the keeper.
+  /// @param options  its checkpoints; without a value no results are kept
   ResultKeeper(const RunFiles& files, const space::SearchSpace& space, int rank,
                const EngineOptions& options);
 
@@ -32,24 +32,26 @@ class ResultKeeper : public std::enable_shared_from_this<ResultKeeper> {
   void add(const trial::CommittedTrial& result);
   /// On the storage thread: writes all results now. Returns whether they are in the file.
   bool write();
-  /// Main thread, polled: has the results written that are older than the interval; at a stop all.
+  /// Writes the results that are older than the interval; at a stop all. The main thread polls it.
   void look_after();
   /// Main thread: has what is here written within half a second, whatever the interval.
   void hurry();
-  /// From now on results are written at once, and with patience.
+  /// From now on writes results at once, and with patience.
   void stop() { stopping_ = true; }
 
-  /// A checkpoint of a trial of this rank is there, although its result is handed in.
+  /// Notes that a trial of this rank still has a checkpoint, although its result is handed in.
   void leaves_checkpoint(trial::TrialName trial);
-  /// These trials are in the journal, durable; their results are dropped, and checkpoints that are left.
+  /// Notes that these trials are durable in the journal. Their results are dropped, and remaining checkpoints
+  /// removed.
   void journalled(std::span<const trial::TrialName> trials);
-  /// Rank 0: the trials that have become durable since the last call, for the other ranks.
+  /// Returns the trials that have become durable since the last call, for the other ranks. Rank 0 calls it.
   std::vector<trial::TrialName> take_journalled();
 
-  /// Rank 0, in a run that is resumed, before any rank trains: takes over what all ranks of the earlier job
-  /// left, and has it in its own file before those of the others go. @param committed  by then
+  /// Takes over the results that all ranks of the earlier job left, and writes them into its own file before
+  /// the others are removed. Rank 0 calls it when a run is resumed, before any rank trains.
+  /// @param committed  commits by then
   trial::ResultsByName take_over(const trial::CommitLog& committed);
-  /// Rank 0, when all is in the journal and no rank writes any more: removes the files of all ranks.
+  /// Removes the files of all ranks. Rank 0 calls it when all is in the journal and no rank writes any more.
   void remove_files();
 
  private:
@@ -63,16 +65,16 @@ class ResultKeeper : public std::enable_shared_from_this<ResultKeeper> {
   const store::RunPaths paths_;
   const store::JournalHeader header_;
   const int rank_;
-  const std::optional<CheckpointOptions> options_;  // nothing: no results are kept
+  const std::optional<CheckpointOptions> options_;  // without a value no results are kept
   const bool resume_;
   std::atomic<bool> stopping_{false};
   RareWarning warning_;
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // guards the members below
   trial::ResultsByName results_;
-  std::optional<Clock::time_point> unsaved_since_;  // of the oldest result that is not in the file
+  std::optional<Clock::time_point> unsaved_since_;  // time of the oldest result that is not in the file
   bool write_queued_ = false;
   std::set<trial::TrialName> checkpointed_;
-  std::vector<trial::TrialName> journalled_;  // since the last take
+  std::vector<trial::TrialName> journalled_;  // trials since the last take
 };
 
 }  // namespace skyline::engine

@@ -30,7 +30,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-/// Until it ends, a slot is noted to train a trial.
+/// Notes that a slot trains a trial, until it ends.
 class NotedTrial {
  public:
   NotedTrial(const SlotFiles& files, std::size_t slot, const trial::Trial& trial)
@@ -42,7 +42,7 @@ class NotedTrial {
   NotedTrial(const NotedTrial&) = delete;
   NotedTrial& operator=(const NotedTrial&) = delete;
 
-  /// Before anybody hears of the result, and may begin a trial that is to train alone.
+  /// Must be called before the result is handed in: rank 0 may then start a trial that must run alone.
   void end() {
     if (running_ != nullptr) std::exchange(running_, nullptr)->ends(slot_);
   }
@@ -65,7 +65,7 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
         queues(options.slots),
         handing_in_s(options.slots, 0) {}
 
-  /// A slot's own, so that what comes for one slot wakes no other.
+  /// The queue of one slot, so that work for one slot wakes no other.
   struct SlotQueue {
     std::deque<Assignment> assignments;
     std::condition_variable work_came;
@@ -113,9 +113,9 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   bool ended = false;                     // no more trials begin
   std::vector<SlotQueue> queues;          // [slots]
   std::vector<Arrival> results;
-  std::vector<TrainedPart> parts;  // whose results are not there
+  std::vector<TrainedPart> parts;  // parts of trials whose results are not there yet
   std::exception_ptr failure;
-  std::vector<std::thread> threads;  // used by the main thread alone
+  std::vector<std::thread> threads;  // used by the main thread only
   std::vector<double> handing_in_s;  // [slots] of the slot's last trial; used by its thread alone
 };
 
@@ -203,7 +203,8 @@ void SlotPool::State::train(std::size_t slot, const Assignment& assignment, Slot
   handing_in_s[slot] = seconds_since(done);
 }
 
-/// Members of other ranks may wait for these already: also at a stop, all must come and hear of it.
+/// Trains this rank's members of a group. Members of other ranks may already wait for these, so even at a
+/// stop all must come, so that the others hear of it.
 void SlotPool::State::train_members(std::size_t slot, const Assignment& assignment,
                                     SlotCheckpoints* checkpoints, MemberThreads& member_threads,
                                     NotedTrial& noted) {
@@ -238,13 +239,14 @@ void SlotPool::State::follow(std::size_t slot, const Assignment& assignment, Loc
   finished(std::move(arrival));
 }
 
-/// A rank of its group is lost: its outcome counts for nothing.
+/// Returns whether a rank of its group is lost, so that its outcome does not count.
 bool SlotPool::State::is_given_up(const Assignment& assignment) const {
   return assignment.group && options.groups->gave_up(assignment.group->sequence);
 }
 
-/// What another try may cure is no result the first time: that the trial took too long, an exception, perhaps
-/// for a file that could not be read, and a lack of memory, which perhaps others had taken.
+/// Returns whether another try may cure the failure: the trial took too long, an exception, perhaps for a
+/// file that could not be read, and a lack of memory that others may have used. Such a failure is no result
+/// the first time.
 bool SlotPool::State::is_tried_again(const Assignment& assignment, bool overran,
                                      trial::Outcome& outcome) const {
   auto* failed = std::get_if<trial::Failure>(&outcome);
@@ -257,12 +259,12 @@ bool SlotPool::State::is_tried_again(const Assignment& assignment, bool overran,
   return !assignment.last;
 }
 
-/// A member that fell silent is no failure of the trial: the run must end.
+/// Checks for a member that fell silent. That is not a failure of the trial: the run must end.
 void SlotPool::State::check_groups() const {
   if (const std::optional<std::string> fault = options.groups->fault()) throw FaultError(*fault);
 }
 
-/// What fails every trial is no trial's fault: the run must end.
+/// Checks for a fault that would fail every trial. That is no trial's fault: the run must end.
 void SlotPool::State::check_evaluator() const {
   if (const std::exception_ptr fault = evaluator.fault()) std::rethrow_exception(fault);
 }
@@ -355,7 +357,7 @@ void SlotPool::State::hand_in(const trial::Trial& trial, Arrival arrival, SlotCo
   }
 }
 
-/// A result that is in a file needs no checkpoints any more.
+/// Keeps a result. A result that is in a file needs no checkpoints any more.
 void SlotPool::State::keep(const trial::CommittedTrial& result, std::uint32_t attempt, bool at_once,
                            bool has_files) const {
   if (!files.results) return;

@@ -39,42 +39,43 @@ struct SlotPoolOptions {
 using WeightsSink = std::function<void(const trial::Trial& trial, std::vector<trial::NamedTensor> weights,
                                        std::function<void()> written)>;
 
-/// Hands the course of a training to the storage thread, which calls `written`, if there is one, when it is
-/// in its file or given up.
+/// Hands a training's learning curve to the storage thread, which calls `written`, if it is set, when the
+/// curve is in its file or given up.
 using CourseSink = std::function<void(const store::TrainingKey& training,
                                       std::vector<trial::CoursePoint> course, std::function<void()> written)>;
 
-/// Waits for the weights that a trial starts from; nullptr if `stop` is set before they arrive. Counts in
-/// `timing` how long. @throws UserError if they cannot be read
+/// Waits for the weights from which a trial starts. Returns nullptr if `stop` is set before they arrive. Adds
+/// the wait to `timing`. @throws UserError if they cannot be read
 using WeightsSource = std::function<std::shared_ptr<const std::vector<trial::NamedTensor>>(
     const trial::Trial& trial, const std::atomic<bool>& stop, trial::TrialTiming& timing)>;
 
 /// Sources and destinations of a trial's files. Used by slot threads.
 struct SlotFiles {
-  WeightsSink weights;                                                  // empty: weights are not asked for
-  WeightsSource inherited;                                              // empty: no trial inherits
-  std::shared_ptr<CheckpointFolder> checkpoints;                        // nullptr: none
-  std::shared_ptr<ResultKeeper> results;                                // nullptr: not kept
-  CourseSink courses = {};                                              // empty: courses are not kept
-  std::shared_ptr<store::RunningTrials> running = {};                   // nullptr: not noted
-  std::function<std::string(const trial::Trial& trial)> describe = {};  // for who watches; empty: nobody
+  WeightsSink weights;                                 // empty if weights are not kept
+  WeightsSource inherited;                             // empty if no trial inherits
+  std::shared_ptr<CheckpointFolder> checkpoints;       // nullptr if there are none
+  std::shared_ptr<ResultKeeper> results;               // nullptr if results are not kept
+  CourseSink courses = {};                             // empty if learning curves are not kept
+  std::shared_ptr<store::RunningTrials> running = {};  // nullptr if running trials are not noted
+  // describes a trial for people; empty if nobody watches
+  std::function<std::string(const trial::Trial& trial)> describe = {};
 };
 
-/// The slots of a rank: one thread each, which trains the trials of its queue one after the other. An
-/// exception of a trial is its Failure. One slot trains this rank's members of a group's trial, with an extra
-/// thread for each but the first. Used by the rank's main thread; only the destructor blocks it.
+/// The slots of a rank: each is a thread, which trains the trials of its queue one after the other. An
+/// exception of a trial becomes its Failure. One slot trains this rank's members of a group's trial, with one
+/// more thread per member after the first. Used by the rank's main thread, which only the destructor blocks.
 class SlotPool {
  public:
-  /// @param evaluator  outlives the pool
+  /// @param evaluator  must outlive the pool
   SlotPool(const SlotPoolOptions& options, trial::Evaluator& evaluator, SlotFiles files);
-  /// Asks running trials to stop and waits for them; queued ones are dropped.
+  /// asks running trials to stop and waits for them; drops queued ones
   ~SlotPool();
   SlotPool(const SlotPool&) = delete;
   SlotPool& operator=(const SlotPool&) = delete;
 
   std::size_t slots() const;
   void submit(std::size_t slot, Assignment assignment);
-  /// A rank of a group is lost: GroupHub::give_up. Its trial comes back as Arrival::follower.
+  /// Notes that a rank of a group is lost (GroupHub::give_up). Its trial comes back as Arrival::follower.
   void give_up(std::uint64_t sequence);
   /// Asks running trials to save their state and stop. Trials that have not begun, now or later, return as
   /// Failure{kStopped} at once; those of groups as soon as their other members have heard of it.
@@ -87,7 +88,7 @@ class SlotPool {
   std::vector<Arrival> take();
   /// A trial that does not stop although its time is over (SlotPoolOptions::stuck_after_s).
   std::optional<trial::TrialName> stuck() const;
-  /// Slots that have become free since the last call, before the results of their trials are there.
+  /// Returns slots that have become free since the last call, before the results of their trials are there.
   std::vector<TrainedPart> take_trained();
 
  private:

@@ -115,7 +115,7 @@ void WeightsRemoval::committed(const run::Commit& commit, const run::RunState& s
   if (commit.trial->position + 1 == replayed_) end_replay();
 }
 
-/// Until then one that continues the trial might have to begin where it began.
+/// Until now a trial that continues this one might have had to begin where it began.
 void WeightsRemoval::released(const trial::Trial& trial) {
   release_parent(trial);
 }

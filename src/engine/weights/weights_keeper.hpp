@@ -14,8 +14,9 @@
 
 namespace skyline::engine {
 
-/// Writes the weights of this rank's trials through its storage thread. References outlive the sink.
-/// @param recent  keeps those of search trials too; nullptr: nobody does
+/// Makes a sink that writes the weights of this rank's trials through its storage thread. The referenced
+/// objects must outlive the sink.
+/// @param recent  keeps those of search trials too; may be nullptr
 WeightsSink make_weights_sink(const RunFiles& files, const space::SearchSpace& space,
                               std::shared_ptr<RecentWeights> recent);
 
@@ -28,15 +29,14 @@ WeightsSink make_weights_sink(const RunFiles& files, const space::SearchSpace& s
 WeightsSource make_weights_source(const RunFiles& files, std::shared_ptr<RecentWeights> recent,
                                   std::shared_ptr<ParentExchange> exchange, std::string inherit_key);
 
-/// Rank 0: if only the fronts' weights are kept, removes those of search trials that left the front, as soon
-/// as no trial starts from them that is in flight or may be continued, and those of full trainings whose
-/// trial is on neither front any more. A replay comes to the same state.
+/// If only the fronts' weights are kept, removes weights on rank 0: those of search trials that left the
+/// front, when no trial that starts from them is in flight or may be continued, and those of full trainings
+/// whose trial has left both fronts. A replay comes to the same state.
 class WeightsRemoval final : public run::RunListener {
  public:
-  /// `files` outlives the object.
-  /// @param replayed  lines of the journal: during their replay removals are only noted, for most were done
-  /// by
-  ///                  an earlier job; what is still there then goes
+  /// `files` must outlive the object.
+  /// @param replayed  number of lines of the journal. During their replay removals are only noted, because an
+  ///                  earlier job did most of them; the remaining files are then removed
   /// @param resume    an earlier job may have left weights of trials that fail in this one
   WeightsRemoval(const RunFiles& files, KeepWeights keep, std::size_t replayed, bool resume);
   void asked(const trial::Trial& trial) override;
@@ -54,9 +54,10 @@ class WeightsRemoval final : public run::RunListener {
   const std::size_t replayed_;
   const bool resume_;
   bool replaying_;
-  std::set<trial::TrialName> unwanted_;              // that the replay dropped
-  std::map<trial::TrialNumber, std::size_t> heirs_;  // in flight or to be continued, by their parents
-  std::set<trial::TrialNumber> dropped_;             // that wait for their heirs
+  std::set<trial::TrialName> unwanted_;              // trials that the replay dropped
+  std::map<trial::TrialNumber, std::size_t> heirs_;  // number of trials in flight or to be continued, by
+                                                     // their parents
+  std::set<trial::TrialNumber> dropped_;             // trials that wait for their heirs
 };
 
 }  // namespace skyline::engine

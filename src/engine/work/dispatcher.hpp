@@ -10,19 +10,18 @@
 
 namespace skyline::engine {
 
-/// The result of a dispatched trial, or what a rank that did not lead did for it.
+/// The result of a dispatched trial, or what a rank that did not lead its group has done.
 struct Arrival {
   trial::TrialName trial;
   trial::Outcome outcome;
   trial::TrialTiming timing;
-  bool unsaved = false;   // of a trial that was stopped: steps that it did stand in no checkpoint
-  bool replayed = false;  // of the journal: an earlier job had committed it
-  bool follower =
-      false;  // of a rank whose members did not lead the trial's group: its time alone, no outcome
-  std::uint32_t attempt = 0;  // of its Assignment
-  bool again = false;         // no result: the trial is to be tried once more, on another rank
+  bool unsaved = false;       // for a stopped trial: some of its steps are in no checkpoint
+  bool replayed = false;      // from the journal: an earlier job had committed it
+  bool follower = false;      // from a rank that did not lead the trial's group: has its time, but no outcome
+  std::uint32_t attempt = 0;  // attempt of its Assignment
+  bool again = false;         // no result: the trial must be tried once more, on another rank
 
-  /// No result: the run was asked to stop before there was one.
+  /// Returns whether there is no result, because the run was asked to stop before.
   bool stopped() const {
     const auto* failure = std::get_if<trial::Failure>(&outcome);
     return failure != nullptr && failure->kind == trial::FailureKind::kStopped;
@@ -41,31 +40,32 @@ inline trial::Failure took_too_long() {
   return {trial::FailureKind::kException, "took longer than run.trial_timeout"};
 }
 
-/// A slot has done its part of a trial, whose result comes later: when its files are written.
+/// A slot has done its part of a trial. The result comes later, when its files are written.
 struct TrainedPart {
   trial::TrialName trial;
   std::size_t slot = 0;
   double seconds = 0;
 };
 
-/// A trial from its asking to its commit, which nobody changes: the commit order and the dispatcher share it.
+/// A trial from its asking to its commit. It never changes: the commit order and the dispatcher share it.
 using AskedTrial = std::shared_ptr<const trial::Trial>;
 
-/// Brings trials to the slots of all ranks and their results back. Rank 0's side; its main thread alone.
+/// Brings trials to the slots of all ranks, and their results back. It is rank 0's side; only its main thread
+/// uses it.
 class Dispatcher {
  public:
   virtual ~Dispatcher() = default;
-  /// Takes the trials over; they start when there is room for them.
+  /// Takes over the trials, which start when there is room for them.
   virtual void submit(std::span<const AskedTrial> trials) = 0;
-  /// Whether more trials will come while these wait, as in a window whose search goes on.
+  /// Says whether more trials will come while these wait, as in a window whose search continues.
   virtual void expect_more(bool /*more*/) {}
-  /// Results that came since the last call, in any order, for the caller to move from; valid until the next
-  /// call. Never blocks; drives progress.
-  /// @throws what a slot of this rank met that is no trial's fault
+  /// Returns the results since the last call, in any order. The caller may move from them; they are valid
+  /// until the next call. Never blocks; drives progress. @throws an error of a slot of this rank that is no
+  /// trial's fault
   virtual std::span<Arrival> poll() = 0;
-  /// Drops what waits and has what is under way stopped: it comes back soon, mostly as Failure{kStopped}.
+  /// Forgets waiting trials and asks running ones to stop. Most of these soon arrive as Failure{kStopped}.
   virtual void stop() = 0;
-  /// Nothing submitted is waiting or under way.
+  /// Returns whether no submitted trial waits or runs.
   virtual bool idle() const = 0;
 };
 
