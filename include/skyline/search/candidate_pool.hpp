@@ -17,16 +17,16 @@ namespace skyline::search {
 using ArchitecturePointer = std::shared_ptr<const space::Architecture>;
 
 /// The architectures that an algorithm may still propose: they can be built, meet the computed constraints
-/// and were not taken before. Shared by all algorithms, so that none repeats an architecture, trains an
-/// infeasible one or loops for ever in an exhausted space. Local; deterministic.
+/// and were not taken before. All algorithms use it, so that none repeats an architecture, trains an
+/// infeasible one or loops for ever in an exhausted space. Local; deterministic; not thread-safe.
 class CandidatePool {
  public:
-  /// Spaces of up to this many genotypes, and layers of their networks, are enumerated where sampling finds
-  /// nothing: the answer is exact.
+  /// If sampling finds nothing, spaces of up to this many genotypes, and layers of their networks, are
+  /// enumerated, so that the answer is exact.
   static constexpr std::int64_t kEnumeratedGenotypes = 100'000;
   static constexpr double kEnumeratedLayers = 5e6;
-  /// Samples that may fail in a row before the enumeration; or, where the space is too large for one, before
-  /// a directed search. Fewer of them of large networks: their layers are bounded, too.
+  /// Samples that may fail in a row before the enumeration, or, in spaces too large for that, before a
+  /// directed search. For large networks they are fewer, because their layers are bounded, too.
   static constexpr int kTriesBeforeEnumeration = 200;
   static constexpr int kTriesInLargeSpace = 2'000;
   static constexpr std::size_t kSampledLayers = 200'000;
@@ -43,30 +43,31 @@ class CandidatePool {
   const space::SearchSpace& space() const { return space_; }
   const objective::ObjectiveSet& objectives() const { return objectives_; }
 
-  /// A proposal of an architecture that was taken, with the budget of the pool.
+  /// Returns a proposal of an architecture that was taken, with the budget of the pool.
   trial::Proposal propose(ArchitecturePointer architecture, trial::Origin origin,
                           std::vector<trial::TrialNumber> parents = {}, std::size_t iteration = 0) const;
 
-  /// Networks that were built so far, candidates or not.
+  /// Returns the number of networks that were built so far, candidates or not.
   std::size_t looks() const { return looks_; }
 
-  /// The architecture of a genotype, or nullptr if it is no candidate.
+  /// Returns the architecture of a genotype, or nullptr if it is not a candidate.
   ArchitecturePointer candidate(const space::Genotype& genotype) const;
-  /// Marks an architecture as taken: it is no candidate any more. Every proposal must be taken.
+  /// Marks an architecture as taken, so that it is no candidate any more. Every proposal must be taken.
   void take(space::ArchId id) { taken_.insert(id); }
-  /// A candidate again: it was taken and then not proposed after all.
+  /// Makes an architecture a candidate again, because it was taken and then not proposed.
   void release(space::ArchId id) { taken_.erase(id); }
 
-  /// A random candidate, distributed as the space's samples are, and takes it; nullptr if none was found.
+  /// Draws a random candidate, distributed like the space's samples, and takes it. Returns nullptr if none
+  /// was found.
   ArchitecturePointer draw(RandomStream& random);
-  /// Why `draw` found nothing, one clause for a log.
+  /// Says why `draw` found nothing, as one clause for a log.
   std::string exhaustion_reason() const;
 
  private:
   struct FeasibleGenotype {
     std::int64_t number = 0;
     space::ArchId id{};
-    double probability = 0;  // of being sampled
+    double probability = 0;  // probability of being sampled
   };
 
   ArchitecturePointer build(const space::Genotype& genotype) const;
@@ -80,16 +81,17 @@ class CandidatePool {
   space::SearchSpace space_;
   objective::ObjectiveSet objectives_;
   trial::Budget budget_;
-  ArchitecturePointer known_;  // a candidate, for where draws find none
+  ArchitecturePointer known_;  // a candidate, used if draws find none
   mutable std::size_t looks_ = 0;
   std::unordered_set<space::ArchId> taken_;
-  std::size_t sampled_ = 0;  // genotypes so far, and layers of their networks
+  std::size_t sampled_ = 0;  // number of genotypes so far, and of layers of their networks
   std::size_t sampled_layers_ = 0;
-  bool is_directed_ = false;  // samples have failed so often that few more are tried
-  std::optional<std::vector<FeasibleGenotype>> feasible_;  // all of the space, once it was enumerated
+  bool is_directed_ = false;  // samples have failed so often that only few more are tried
+  std::optional<std::vector<FeasibleGenotype>> feasible_;  // all valid genotypes, once the space was
+                                                           // enumerated
 };
 
-/// The finish reason of a search that proposed every valid architecture of its space.
+/// Returns the finish reason of a search that proposed every valid architecture of its space.
 std::string all_evaluated_text(std::size_t architectures);
 
 }  // namespace skyline::search

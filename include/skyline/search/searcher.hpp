@@ -56,7 +56,7 @@ class Searcher {
   /// How many trials it asks for, at most, before it must be told the results of all of them; nothing: it
   /// goes on with the results that there are. For warnings.
   virtual std::optional<std::size_t> generation() const { return std::nullopt; }
-  /// Whether nothing more will be asked (some asked trials may not have been told yet).
+  /// Returns whether nothing more will be proposed. Results of some proposals may still be missing.
   virtual bool finished() const = 0;
   /// The reason for finishing, one clause for the log ("5 iterations done", "all 151 valid architectures were
   /// evaluated").

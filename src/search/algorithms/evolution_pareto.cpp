@@ -18,7 +18,7 @@ namespace {
 
 using trial::Origin;
 
-/// When children are bred: when all of a generation is told, or whenever there is room for one.
+/// When children are bred: when all results of a generation are known, or whenever there is room for one.
 enum class BreedingTime { kByGeneration, kAtCommits };
 
 struct EvolutionOptions {
@@ -33,14 +33,15 @@ struct EvolutionOptions {
 };
 
 /// Evolution of the Pareto front, generation by generation. The parents of a generation are the whole front
-/// of all results so far; each gives mutants, random pairs of them give crossovers, and random samples keep
-/// the search open. A generation is bred when it is asked for and all of the last one was told.
+/// of all results so far. Each parent gives mutants, random pairs of parents give crossovers, and random
+/// samples keep the search open. A generation is bred when it is asked for and all results of the last one
+/// are known.
 ///
-/// In the steady state children are bred one by one as they are asked for, from the front of that moment, by
-/// each operator as often as in a generation on average. No trial is waited for.
+/// In the steady state children are bred one by one when they are asked for, from the present front, by each
+/// operator as often as in a generation on average. No trial is waited for.
 ///
 /// The steps and defaults are those of Archai's EvolutionPareto. Unlike there, nothing is proposed twice,
-/// redraws replace copies, failed trials are never parents, and an exhausted space ends the search.
+/// copies are drawn again, failed trials are never parents, and an exhausted space ends the search.
 /// @see Archai, archai/discrete_search/algos/evolution_pareto.py (v1.0.0)
 class EvolutionPareto final : public Searcher {
  public:
@@ -55,7 +56,7 @@ class EvolutionPareto final : public Searcher {
 
  private:
   using Generation = std::vector<trial::Proposal>;
-  /// Children of a generation by one operator, some of which are made.
+  /// Children of a generation by one operator, some of which have been made.
   struct Part {
     Origin origin = Origin::kInitial;
     std::size_t count = 0;
@@ -81,16 +82,16 @@ class EvolutionPareto final : public Searcher {
   CandidatePool pool_;
   Breeding breeding_;
   Generation generation_;
-  Generation draft_;            // of the next one
-  std::deque<Part> parts_;      // of it that are not done
-  bool restarts_ = false;       // the draft begins the search anew
+  Generation draft_;            // the next generation
+  std::deque<Part> parts_;      // parts of it that are not done
+  bool restarts_ = false;       // the draft starts the search again
   bool thinks_ = false;         // about the draft; in the steady state about the next child
-  std::size_t last_look_ = 0;   // of this ask, counted by the pool
-  std::size_t iteration_ = 0;   // of generation_, or of the draft
-  std::size_t handed_out_ = 0;  // of generation_
-  std::size_t untold_ = 0;      // handed out and not told yet
-  std::size_t asked_ = 0;       // in all generations
-  std::size_t to_breed_ = 0;    // of the iteration, in the steady state
+  std::size_t last_look_ = 0;   // last look of this ask, as counted by the pool
+  std::size_t iteration_ = 0;   // iteration of generation_, or of the draft
+  std::size_t handed_out_ = 0;  // number handed out of generation_
+  std::size_t untold_ = 0;      // number handed out whose results are unknown
+  std::size_t asked_ = 0;       // number asked for in all generations
+  std::size_t to_breed_ = 0;    // rest of the iteration, in the steady state
   bool exhausted_ = false;
 };
 
@@ -174,13 +175,13 @@ void EvolutionPareto::begin_generation() {
   parts_.push_back(part(Origin::kRandom, options_.random_mix));
 }
 
-/// A generation is handed out when it is whole.
+/// Continues with a generation, which is handed out when it is whole.
 void EvolutionPareto::go_on_with_generation() {
   thinks_ = true;
   if (!make_parts()) return;
   if (iteration_ > 0 && !restarts_) {
     cut_generation();
-    // Without parents, or where their surroundings are exhausted, the search starts anew elsewhere.
+    // Without parents, or if their neighbourhood is exhausted, the search starts again elsewhere.
     restarts_ = draft_.empty();
     if (restarts_) parts_.push_back(part(Origin::kInitial, std::min(options_.initial, options_.max_unseen)));
     if (!make_parts()) return;
@@ -199,7 +200,7 @@ EvolutionPareto::Part EvolutionPareto::part(Origin origin, std::size_t count) co
   return {origin, count, stream(purpose)};
 }
 
-/// @return  false if it is to be called again
+/// Returns false if it must be called again.
 bool EvolutionPareto::make_parts() {
   for (; !parts_.empty(); parts_.pop_front()) {
     Part& part = parts_.front();
@@ -211,7 +212,7 @@ bool EvolutionPareto::make_parts() {
   return true;
 }
 
-/// @return  false if there are no more of this part
+/// Returns false if this part is complete.
 bool EvolutionPareto::make_one(Part& part) {
   if (part.origin == Origin::kMutation || part.origin == Origin::kCrossover) {
     auto child = part.origin == Origin::kCrossover
@@ -235,7 +236,7 @@ void EvolutionPareto::cut_generation() {
   }
 }
 
-/// @param room  how many are wanted, at most
+/// @param room  most children that are wanted
 EvolutionPareto::Generation EvolutionPareto::next_children(std::size_t room) {
   if (to_breed_ == 0) {
     ++iteration_;
@@ -254,7 +255,7 @@ EvolutionPareto::Generation EvolutionPareto::next_children(std::size_t room) {
   return children;
 }
 
-/// Where the drawn operator finds nothing new, a random architecture takes its place.
+/// Breeds a child. If the drawn operator finds nothing new, a random architecture replaces it.
 std::optional<trial::Proposal> EvolutionPareto::next_child(RandomStream& random) {
   const std::size_t mutants = breeding_.parents() * options_.mutations_per_parent;
   const std::size_t crossovers = breeding_.parents() < 2 ? 0 : options_.crossovers;

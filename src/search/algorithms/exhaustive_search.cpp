@@ -14,8 +14,8 @@ struct ExhaustiveOptions {
   std::optional<std::size_t> trials;
 };
 
-/// Every valid architecture once, in the order of genotypes, or the first so many of them; needs no results.
-/// The seed plays no part.
+/// Proposes every valid architecture once, in the order of genotypes, or the first so many of them. It needs
+/// no results and no seed.
 class ExhaustiveSearch final : public Searcher {
  public:
   ExhaustiveSearch(const ExhaustiveOptions& options, const SearchProblem& problem)

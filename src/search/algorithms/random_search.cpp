@@ -14,7 +14,8 @@ struct RandomOptions {
   std::size_t trials = 100;
 };
 
-/// Random samples of the valid architectures, none twice; needs no results. The control of every comparison.
+/// Proposes random samples of the valid architectures, none twice. It needs no results, and is the control of
+/// every comparison.
 class RandomSearch final : public Searcher {
  public:
   RandomSearch(const RandomOptions& options, const SearchProblem& problem)
