@@ -20,15 +20,15 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-constexpr Seconds kLongestNap{0.005};  // how late a stop request may be seen
+constexpr Seconds kLongestNap{0.005};  // longest time before a stop request is seen
 constexpr double kStepsPerEpoch = 1000;
 
-/// A number in [0, 1) that is the same for the same numbers for ever.
+/// Returns a number in [0, 1) that is always the same for the same numbers.
 double hashed_share(std::string_view purpose, std::uint64_t first, std::uint64_t second = 0) {
   return RandomStream(derive_seed(first, purpose, {second})).uniform();
 }
 
-/// Rational functions alone: exp and log may differ in the last bit from machine to machine.
+/// Uses only rational functions, because exp and log may differ in the last bit between machines.
 double accuracy_without_noise(const space::Network& network, double epochs) {
   const double chance = 1.0 / static_cast<double>(std::max<std::int64_t>(network.classes, 1));
   const auto parameters = static_cast<double>(network.cost.parameters);
@@ -61,7 +61,7 @@ trial::Measurements measure(const trial::Trial& trial) {
            test_accuracy, step_count(trial)}};
 }
 
-/// Share of the work that an earlier job did.
+/// Returns the share of the work that an earlier job did.
 double saved_share(const trial::Trial& trial, const trial::TrainingState* saved) {
   if (saved == nullptr) return 0;
   const double share = static_cast<double>(saved->step) / step_count(trial);

@@ -32,7 +32,8 @@ std::vector<std::string> with_computed(const std::vector<std::string>& measured)
   return known;
 }
 
-/// JSON schema of a list of maps with one of these keys each. @param items  by key
+/// Returns the JSON schema of a list of maps with one of these keys each.
+/// @param items  schemas by key
 ConfigNode list_of_single_entries(std::vector<ConfigNode::Entry> items) {
   ConfigNode schema = load_yaml_text(
       "{type: array, items: {type: object, minProperties: 1, maxProperties: 1, additionalProperties: false}}",
@@ -41,7 +42,7 @@ ConfigNode list_of_single_entries(std::vector<ConfigNode::Entry> items) {
   return schema;
 }
 
-/// A reference is measured against afterwards: it changes no trial.
+/// Drops references: they are only used after the search, and change no trial.
 ConfigNode without_references(const ConfigNode& objectives) {
   std::vector<ConfigNode> items;
   for (const ConfigNode& item : objectives.items()) {

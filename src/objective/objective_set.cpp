@@ -18,7 +18,7 @@ double value_of(const Spec& spec, const space::Cost& cost, const trial::Measurem
 }
 
 bool within(const Constraint& constraint, double value) {
-  return constraint.low <= value && value <= constraint.high;  // never true for NaN
+  return constraint.low <= value && value <= constraint.high;  // false for NaN
 }
 
 template <typename Spec>

@@ -35,7 +35,8 @@ trial::MetricRange compared_range(const trial::Metric& metric, const std::vector
   return {std::max(range.low, constraint->low), std::min(range.high, constraint->high)};
 }
 
-/// The largest costs of the space, or of a sample, by computed objective; empty if no network can be built.
+/// Returns the largest costs of the space, or of a sample, by computed objective; empty if no network can be
+/// built.
 std::map<std::string, double> largest_costs(const ObjectiveSet& set, const space::SearchSpace& space) {
   std::map<std::string, double> largest;
   RandomStream random(derive_seed(0, "objective.reference_point"));

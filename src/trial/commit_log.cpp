@@ -48,7 +48,7 @@ CommitPosition CommitLog::add(const CommittedTrial& committed) {
   return position;
 }
 
-/// With room for a little more than the last one took, so that it seldom has to move.
+/// Begins a chunk with room for a little more than the last one took, so that it seldom has to move.
 void CommitLog::begin_chunk() {
   open_.begins.reserve(kTrialsOfChunk);
   if (full_.empty() || full_.back() == nullptr) return;

@@ -70,14 +70,14 @@ class CommitLog {
   Iterator begin() const { return {*this, 0}; }
   Iterator end() const { return {*this, size()}; }
 
-  /// The position of a search trial; nothing if it is not committed.
+  /// Returns the position of a search trial, or nullopt if it is not committed.
   std::optional<CommitPosition> position_of(TrialNumber number) const;
-  /// That of a full training with this budget, or of a search trial.
+  /// Returns the position of a full training with this budget, or of a search trial.
   std::optional<CommitPosition> position_of(TrialName name, const Budget& budget) const;
   bool contains(TrialName name, const Budget& budget) const { return position_of(name, budget).has_value(); }
-  /// Whether the trial is committed. A full training with another budget is another one.
+  /// Returns whether the trial is committed. A full training with another budget is another one.
   bool contains(const Trial& trial) const { return contains(trial.name(), trial.budget()); }
-  /// Of a search trial; nullptr if it is not committed, or forgotten.
+  /// Returns the architecture of a search trial, or nullptr if it is not committed, or forgotten.
   ArchitecturePointer architecture_of(TrialNumber number) const;
 
   /// Frees the memory of earlier trials, or of most of them: nobody looks at them any more.
@@ -97,10 +97,11 @@ class CommitLog {
 
   std::vector<std::shared_ptr<const Chunk>> full_;  // nullptr: forgotten
   Chunk open_;
-  std::size_t forgotten_ = 0;                                         // chunks
-  space::Architecture any_;                                           // of the space that all are of
-  std::vector<CommitPosition> searched_;                              // by number
-  std::map<std::pair<TrialNumber, double>, CommitPosition> trained_;  // full trainings with their epochs
+  std::size_t forgotten_ = 0;             // chunks
+  space::Architecture any_;               // of the space to which all trials belong
+  std::vector<CommitPosition> searched_;  // indexed by number
+  // positions of full trainings by number and epochs
+  std::map<std::pair<TrialNumber, double>, CommitPosition> trained_;
 };
 
 }  // namespace skyline::trial

@@ -18,16 +18,16 @@ namespace skyline::objective {
 
 enum class Sense { kMinimize, kMaximize };
 
-/// A number to minimize or maximize. Computed ones (the members of space::Cost) come from the network alone
+/// A number to minimize or maximize. Computed ones (the members of space::Cost) depend only on the network
 /// and cost nothing; the others are measured by the evaluator.
 struct Objective {
   std::string metric;
   Sense sense = Sense::kMinimize;
   bool computed = false;
-  std::size_t measured_index = 0;  // into Measurements::values, if not computed
-  // The ends between which hypervolumes are measured, in the user's sense; nothing: not known.
+  std::size_t measured_index = 0;  // index into Measurements::values, if not computed
+  // The ends between which hypervolumes are measured, in the user's sense; no value if unknown.
   std::optional<double> reference = {};  // the worst value that counts
-  std::optional<double> ideal = {};      // no value is better
+  std::optional<double> ideal = {};      // the best possible value
 };
 
 /// Inclusive bounds of a metric. A constraint on a computed metric is checked before any training.

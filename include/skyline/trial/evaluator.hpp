@@ -71,21 +71,23 @@ class TrialControl {
 class TrialState {
  public:
   virtual ~TrialState() = default;
-  /// What an earlier job saved of this trial, or the trial that it continues left; nullptr: start from the
-  /// beginning, which comes to the same result. A state that does not fit the trial is to be ignored with a
-  /// warning. It is freed by the first call of due().
+  /// Returns the state that an earlier job saved of this trial, or that the trial which it continues left.
+  /// nullptr: start from the beginning, which gives the same result. A state that does not fit the trial must
+  /// be ignored with a warning. The context owns it; the first call of due() frees it.
   virtual const TrainingState* saved() const { return nullptr; }
-  /// Whether the state should be saved now, by the run's checkpoint interval; cheap, asked after each step.
+  /// Returns whether the state should be saved now, by the run's checkpoint interval. Cheap; call it after
+  /// each step.
   virtual bool due(double /*epochs_done*/) { return false; }
-  /// Has `fill` copy the state into a staging buffer, which may hold an older state of this trial (whose
-  /// memory is to be used again), and has the copy published while the trial goes on.
+  /// Makes `fill` copy the state into a staging buffer, and publishes the copy while the trial continues. The
+  /// buffer may hold an older state of this trial, whose memory should be used again.
   virtual void save(const std::function<void(TrainingState&)>& /*fill*/) {}
-  /// The same of the state after the last step, for trials that continue this one; to be called if
+  /// Saves the state after the last step, for trials that continue this one. Call it if
   /// trial.may_be_continued().
   virtual void save_last(const std::function<void(TrainingState&)>& /*fill*/) {}
 };
 
-/// The trained weights that a trial starts from and leaves. By default there are none, and none are kept.
+/// The trained weights from which a trial starts, and those that it leaves. By default there are none, and
+/// none are kept.
 class TrialWeights {
  public:
   using Tensors = std::vector<NamedTensor>;
@@ -99,8 +101,8 @@ class TrialWeights {
   virtual void keep(Tensors /*weights*/) {}
 };
 
-/// What an evaluator may use of the slot that it runs in. One per running trial; used by that slot's thread
-/// alone.
+/// The services of a slot for the evaluation of one trial. There is one per running trial; only that slot's
+/// thread uses it.
 class EvaluationContext {
  public:
   virtual ~EvaluationContext() = default;
@@ -143,11 +145,12 @@ class TrialWait {
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
-  /// Expected work of a trial, in units that are comparable within a run; > 0. It is rounded to whole units,
-  /// so a trial should have many. A function of network, budget and start, the same on every machine.
+  /// Returns the expected work of a trial, above 0, in units that can be compared within a run. It is rounded
+  /// to whole units, so a trial should have many. It must depend only on network, budget and start, and be
+  /// the same on every machine.
   virtual double predicted_cost(const Trial& trial) const = 0;
-  /// How many members are to train the trial together. A function of network and horizon: it changes the
-  /// trial's result and never depends on the ranks that are there.
+  /// Returns how many members should train the trial together. It must depend only on network and horizon: it
+  /// changes the trial's result, and never depends on the existing ranks.
   virtual std::uint32_t members_for(const Trial& /*trial*/) const { return 1; }
   /// Whether a trial may have several members at all: ranks that train together need ways to each other.
   /// Without it members_for returning more than 1 is an error.

@@ -15,21 +15,21 @@
 
 namespace skyline::trial {
 
-/// Number of a search trial, in the order of asking, from 0. A full training carries the number of the trial
+/// Number of a search trial, in the order of proposals, from 0. A full training has the number of the trial
 /// that it trains.
 using TrialNumber = std::uint64_t;
 
-/// Place of a commit among the commits of a run, from 0: the line of the journal behind its header.
+/// Place of a commit among the commits of a run, from 0: its line of the journal, after the header.
 using CommitPosition = std::uint64_t;
 
-/// Names a trial of a run: its number, and whether it is the full training of the trial of that number. A
-/// run that is extended with another final budget trains a front member again, under the same name.
+/// The name of a trial in a run: its number, and whether it is the full training of the trial of that number.
+/// A run that is extended with another final budget trains a front member again, with the same name.
 struct TrialName {
   TrialNumber number = 0;
   bool is_final = false;
   auto operator<=>(const TrialName&) const = default;
 };
-/// "17", or "17.final" for the full training of trial 17.
+/// Returns "17", or "17.final" for the full training of trial 17.
 std::string to_text(TrialName name);
 
 /// kSearch: proposed by the search algorithm. kFinal: full training of a front member.
@@ -83,34 +83,35 @@ struct Budget {
   bool operator==(const Budget&) const = default;
 };
 
-/// A trial that starts from fresh initial values.
+/// A start from fresh initial values.
 struct Fresh {
   bool operator==(const Fresh&) const = default;
 };
 
-/// A trial that starts from the trained weights of a parent, as far as layers match.
+/// A start from the trained weights of a parent, as far as layers match.
 struct Inherit {
-  TrialNumber from = 0;                                     // a committed search trial
-  std::shared_ptr<const space::Architecture> architecture;  // of that trial
-  double share = 0;          // of the trial's trainable parameters that the parent's weights fill, 0 to 1
-  std::int32_t holder = -1;  // the rank that may still have them in memory; no part of the definition
+  TrialNumber from = 0;                                     // number of a committed search trial
+  std::shared_ptr<const space::Architecture> architecture;  // architecture of that trial
+  double share = 0;  // share of the trial's trainable parameters that the parent's weights fill, 0 to 1
+  std::int32_t holder = -1;  // rank that may still have them in memory; not a part of the definition
   bool operator==(const Inherit& other) const { return from == other.from && share == other.share; }
 };
 
-/// A trial that continues the training of an earlier one, of the same architecture and horizon, with a larger
-/// budget: it comes to the result of one that had this budget from the start. The engine fills in all but
+/// A start that continues the training of an earlier trial, of the same architecture and horizon, with a
+/// larger budget. The result is the same as with this budget from the start. The engine fills in all except
 /// `from`.
 struct Continue {
-  TrialNumber from = 0;               // a committed search trial
+  TrialNumber from = 0;               // number of a committed search trial
   double epochs = 0;                  // its budget
-  std::optional<Inherit> began = {};  // the weights that the training began with; nothing: it began fresh
-  std::int32_t holder = -1;           // the rank of this job that trained it; -1: an earlier job did
+  std::optional<Inherit> began = {};  // weights with which the training began; no value if it began fresh
+  std::int32_t holder = -1;           // rank of this job that trained it; -1 if an earlier job did
   bool operator==(const Continue& other) const { return from == other.from && began == other.began; }
 };
 
 using Start = std::variant<Fresh, Inherit, Continue>;
 
-/// The weights that a training begins with, or began with if it is continued; nullptr: it is fresh.
+/// Returns the weights with which a training begins, or began if it is continued, or nullptr for a fresh
+/// start.
 template <typename AnyStart>  // Start, constant or not
 auto* inherit_of(AnyStart& start) {
   auto* earlier = std::get_if<Continue>(&start);
@@ -153,11 +154,11 @@ struct Trial {
   const Budget& horizon() const {
     return proposal.horizon.epochs > budget().epochs ? proposal.horizon : proposal.budget;
   }
-  /// Whether a later trial may continue it, which then needs its last state.
+  /// Returns whether a later trial may continue it; its last state must then be kept.
   bool may_be_continued() const { return !is_final() && horizon().epochs > budget().epochs; }
-  /// nullptr: the trial does not continue another one.
+  /// Returns nullptr if the trial does not continue another one.
   const Continue* continues() const { return std::get_if<Continue>(&proposal.start); }
-  /// nullptr: the training begins, or began, fresh.
+  /// Returns nullptr if the training begins, or began, fresh.
   const Inherit* inherits() const { return inherit_of(proposal.start); }
 };
 
@@ -167,26 +168,26 @@ FailureKind parse_failure_kind(std::string_view text);
 
 struct Failure {
   FailureKind kind = FailureKind::kException;
-  std::string reason;  // one line
+  std::string reason;  // one line of text
 };
 
-/// Measured values, in the order of EvaluatorKind::metrics; NaN where a metric was not measured.
+/// Measured values, in the order of EvaluatorKind::metrics; NaN if a metric was not measured.
 struct Measurements {
   std::vector<double> values;
 };
 
-/// The outcome of a trial. A failure is a value, never on the front.
+/// The outcome of a trial. A failure is a value; a failed trial is never on the front.
 using Outcome = std::variant<Measurements, Failure>;
 
-/// Times of a trial, and where it ran. Never part of the canonical journal.
+/// Times of a trial, and the place where it ran. They are never part of the canonical journal.
 struct TrialTiming {
   std::int32_t rank = 0;
-  std::int32_t slot = 0;    // within the rank
-  double started_s = 0;     // since the start of the run (this process' clock, aligned at start-up)
-  double setup_s = 0;       // everything that is not one of the following
-  double train_s = 0;       // training steps
-  double validate_s = 0;    // validation and test
-  double latency_s = 0;     // spent in measuring latency
+  std::int32_t slot = 0;  // number within the rank
+  double started_s = 0;   // since the start of the run (this process' clock, aligned at the start of the job)
+  double setup_s = 0;     // all time that is none of the following
+  double train_s = 0;     // training steps
+  double validate_s = 0;  // validation and test
+  double latency_s = 0;   // spent in measuring latency
   double wait_files_s = 0;  // for checkpoints and inherited weights, to be read or taken over
   double wait_ranks_s = 0;  // for the other members of its group, and for weights from another rank
   // Not recorded, since the trial has not begun:

@@ -12,8 +12,8 @@
 
 namespace skyline::trial {
 
-/// Thrown by every operation when a member of the group has given the trial up. Carries the reason, so that
-/// all members end with the same outcome.
+/// Thrown by every operation after a member of the group has given the trial up. It carries the reason, so
+/// that all members end with the same outcome.
 class GroupAborted : public std::exception {
  public:
   explicit GroupAborted(Failure failure) : failure_(std::move(failure)) {}
@@ -38,7 +38,7 @@ class TrialGroup {
   class Operation {
    public:
     virtual ~Operation() = default;
-    /// Whether it is complete; never blocks; drives progress.
+    /// Returns whether the operation is complete. Never blocks; drives progress.
     virtual bool test() = 0;
     virtual void wait() = 0;
   };
@@ -54,24 +54,24 @@ class TrialGroup {
   virtual std::unique_ptr<Operation> all_reduce(std::span<float> values) = 0;
   /// Each member gets its own part_of() of that sum, the same bits as all_reduce; the rest becomes undefined.
   virtual std::unique_ptr<Operation> reduce_scatter(std::span<float> values) = 0;
-  /// Each member gives its own part_of() of the values and gets all others'.
+  /// Gathers parts: each member gives its own part_of() of the values and gets all others'.
   virtual std::unique_ptr<Operation> all_gather(std::span<float> values) = 0;
 
   /// Sums a few numbers (losses, counts, flags) over all members, blocking.
   virtual void sum(std::span<double> values) = 0;
-  /// Copies member 0's bytes to every member, blocking.
+  /// Copies member 0's bytes to every member; waits.
   virtual void broadcast(std::span<std::byte> bytes) = 0;
 
-  /// Checks the group; for members that wait for something else, e.g. a device. May be called between any
-  /// operations, never waits.
-  /// @throws GroupAborted if a member has given the trial up
+  /// Checks the group, for members that wait for something else, e.g. a device. May be called between any
+  /// operations; never waits. @throws GroupAborted if a member has given the trial up
   virtual void check() = 0;
   /// Ends the trial for all members: their operations throw. Never throws, never waits.
-  /// @param fault  of a device or of what connects the members: the trial has no result, the run must end
+  /// @param fault  a device or the connection of the members has failed: the trial has no result, and the run
+  ///               must end
   virtual void abort(const Failure& failure, bool fault = false) noexcept = 0;
 };
 
-/// The values [begin, end) that belong to a member: parts begin at multiples of a cache line (16 floats).
+/// The values [begin, end) of one member. Parts begin at multiples of a cache line (16 floats).
 struct Part {
   std::size_t begin = 0;
   std::size_t end = 0;
