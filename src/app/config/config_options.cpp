@@ -45,7 +45,7 @@ OptionKind<space::Shape> shape_of_image() {
   return kind;
 }
 
-/// Quoted: a class may be called 3, or null.
+/// Quotes the text, because a class may be called 3, or null.
 OptionKind<std::string> class_name() {
   OptionKind<std::string> kind = text("a name");
   kind.write = [](const std::string& name) { return ConfigNode::make_scalar(name, {}, true); };
@@ -58,7 +58,7 @@ void check_data(const DataOptions& options, const ConfigNode& section) {
   }
 }
 
-/// The number of `0.5 epochs`; nothing if it is no number of epochs.
+/// Returns the number of `0.5 epochs`, or nullopt for any other text.
 std::optional<double> epochs_in(std::string_view text) {
   const std::size_t unit = text.find("epoch");
   if (unit == std::string_view::npos) return std::nullopt;
@@ -67,7 +67,7 @@ std::optional<double> epochs_in(std::string_view text) {
   return number_in(text.substr(0, text.find_last_not_of(' ') + 1));
 }
 
-/// A number of bytes with a unit, of thousands (GB) or of 1024 (GiB).
+/// Reads a number of bytes with a unit, of thousands (GB) or of 1024 (GiB).
 OptionKind<std::uint64_t> memory_size() {
   struct Unit {
     std::string_view name;
@@ -98,7 +98,7 @@ OptionKind<std::uint64_t> memory_size() {
   return kind;
 }
 
-/// A time or a number of epochs, of which the options hold one.
+/// Reads a time or a number of epochs; the options have one of the two.
 OptionKind<engine::CheckpointOptions> interval() {
   const Range range = above(0).at_most(train::kMostEpochs * 86400);
   const OptionKind<double> time = duration(range);
@@ -169,7 +169,7 @@ const OptionTable<DataOptions>& DataOptions::table() {
 
 namespace {
 
-/// Formats of `skyline export`, one alone or a list.
+/// Reads formats of `skyline export`, a single one or a list.
 OptionKind<std::vector<model_export::Format>> export_formats() {
   using model_export::Format;
   const auto format = choice<Format>(

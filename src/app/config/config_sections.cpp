@@ -15,7 +15,7 @@
 namespace skyline::app {
 namespace {
 
-/// The keys of the section `space`, which stays as it is written: the search space reads it.
+/// Describes the section `space`, which stays as it is written, because the search space reads it.
 OptionKind<ConfigNode> space_section() {
   const auto keys = std::make_shared<OptionTable<space::SpaceForm>>(space::space_keys());
   OptionKind<ConfigNode> kind = tree("a section", keys->schema());
@@ -42,7 +42,7 @@ OptionKind<ConfigNode> as_it_stands(const ValueDescription& value) {
   return kind;
 }
 
-/// The keys of the algorithm that the section names.
+/// Describes the keys of the algorithm that the section names.
 OptionKind<ConfigNode> search_section() {
   const std::string preset = search::algorithm_of(ConfigNode()).name;
   std::vector<ConfigNode> variants;
@@ -69,7 +69,7 @@ OptionKind<ConfigNode> search_section() {
   return kind;
 }
 
-/// The schema of a section or value, with expressions of parameters wherever a single value stands.
+/// Returns the schema of a section or value, with expressions of parameters allowed for each single value.
 ConfigNode or_expression(const ConfigNode& schema) {
   ConfigNode open = schema;
   if (const ConfigNode* keys = schema.find("properties")) {
@@ -91,7 +91,7 @@ ConfigNode or_expression(const ConfigNode& schema) {
   return open;
 }
 
-/// The schema of a section, with expressions at and below the key of this dotted path.
+/// Returns the schema of a section, with expressions allowed at and below the key of this dotted path.
 ConfigNode with_expressions(ConfigNode schema, const std::string& path) {
   const std::size_t dot = path.find('.');
   const std::string key = path.substr(0, dot);
@@ -123,7 +123,7 @@ Key<ConfigSections> evaluator_section(const std::string& name) {
   return {name, kind, evaluator.meaning};
 }
 
-/// `none` is not written, so that `--set final.epochs=3` works on a run's configuration too.
+/// `none` is not written, so that `--set final.epochs=3` also works for a run's configuration.
 OptionKind<std::optional<FinalOptions>> final_section() {
   OptionKind<FinalOptions> keys = section(FinalOptions::table());
   OptionKind<std::optional<FinalOptions>> kind = or_word("none", keys);

@@ -25,7 +25,7 @@
 namespace skyline::app {
 namespace {
 
-/// The configuration that the user names, or else that of the run.
+/// Returns the configuration that the user names, or else that of the run.
 std::filesystem::path config_file(const store::RunPaths& paths, const SearchArguments& arguments) {
   if (!arguments.config.empty()) return arguments.config;
   if (arguments.resume == Resume::kNo)
@@ -36,7 +36,7 @@ std::filesystem::path config_file(const store::RunPaths& paths, const SearchArgu
                   paths.config().string());
 }
 
-/// Before anything in the folder is changed.
+/// Checks before anything in the folder is changed.
 void check_may_begin(const store::RunPaths& paths, const SearchArguments& arguments) {
   if (!store::exists(paths.journal())) {
     if (arguments.resume == Resume::kMust)
@@ -58,9 +58,9 @@ void check_journal_of_train(const store::RunPaths& paths, const SearchArguments&
                   "repeat that command");
 }
 
-/// A job that was requeued after the loss of a node comes back before the claim of the lost one is stale.
-/// Only the claim knows when that is: by the file server's clock, which this node's may be ahead of.
-/// @return  nullptr if this job is to stop before
+/// Claims the folder. A job that was requeued after the loss of a node starts before the lost job's claim is
+/// stale. Only the claim knows when it becomes stale: by the file server's clock, which may be behind this
+/// node's. Returns nullptr if this job must stop before.
 std::unique_ptr<store::RunClaim> claim_folder(const store::RunPaths& paths, double wait_s,
                                               const JobStop& stop) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(wait_s);
@@ -107,7 +107,7 @@ store::JournalContents read_own_journal(const store::RunPaths& paths, const RunC
   return contents;
 }
 
-/// A run may be extended; the trials that it has cannot be taken back.
+/// Refuses a shorter run: a run may be extended, but its trials cannot be taken back.
 void check_not_shortened(const store::RunPaths& paths, const RunConfig& config,
                          const trial::CommitLog& entries) {
   std::size_t searched = 0;
@@ -147,7 +147,7 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
   check_journal_of_train(paths, arguments, config);
   prepared.claim = claim_folder(paths, arguments.wait_s, stop);
   if (prepared.claim == nullptr) return std::nullopt;
-  check_may_begin(paths, arguments);  // another job may have come and gone in between
+  check_may_begin(paths, arguments);  // another job may have come and gone meanwhile
   log::start({.file = paths.log().string(),
               .prefix = signature,
               .terminal_level = arguments.quiet ? log::Level::kWarning : log::Level::kInfo});
@@ -167,10 +167,10 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
   const bool begun =
       put_in_order(paths, config, prepared.replay ? prepared.replay->entries : trial::CommitLog());
   if (prepared.replay && prepared.replay->entries.empty() && !begun) {
-    // Nothing was trained: the new journal says by which version and on what that is done now.
+    // Nothing was trained, so a new journal states the present version and device.
     prepared.replay.reset();
   }
-  // What the journal has must come out again before the run is another one.
+  // The trials in the journal must be reproduced before the run may change.
   if (!prepared.replay || prepared.replay->entries.empty())
     store::publish_file(paths.config(), to_yaml(config.resolved));
   return prepared;

@@ -25,7 +25,7 @@
 namespace skyline::app {
 namespace {
 
-/// A claim on the run folder that is lost ends the job at the next tick.
+/// Ends the job at the next tick if the claim on the run folder is lost.
 class ClaimCheck final : public run::RunListener {
  public:
   ClaimCheck(const store::RunClaim& claim, report::RunTracking& tracking)
@@ -34,7 +34,7 @@ class ClaimCheck final : public run::RunListener {
     try {
       claim_.check();
     } catch (const Problem&) {
-      tracking_.abandon();  // whoever has the folder goes on with what is tracked, too
+      tracking_.abandon();  // the new owner of the folder continues the tracking, too
       throw;
     }
   }
@@ -44,7 +44,7 @@ class ClaimCheck final : public run::RunListener {
   report::RunTracking& tracking_;
 };
 
-/// A run that goes on has the configuration of this job once it is known to be the same run.
+/// Publishes this job's configuration once it is known that the run is the same.
 class ConfigChange final : public run::RunListener {
  public:
   ConfigChange(const engine::RunFiles& files, const ConfigNode& config, std::size_t replayed)
@@ -58,10 +58,10 @@ class ConfigChange final : public run::RunListener {
  private:
   const engine::RunFiles& files_;
   const ConfigNode& config_;
-  const std::size_t replayed_;  // trials of the journal
+  const std::size_t replayed_;  // number of trials in the journal
 };
 
-/// For a job that stops: results that cannot be written now are no reason to end in another way.
+/// Writes results when a job stops. If they cannot be written now, the job still ends normally.
 void try_to_write_results(const run::OpenedRun& run) {
   try {
     write_results(run, "stopped");
@@ -71,7 +71,7 @@ void try_to_write_results(const run::OpenedRun& run) {
   }
 }
 
-/// The last line of a job that stopped early.
+/// Prints the last line of a job that stopped early.
 void print_stop(const engine::RunResult& result, const std::string& cause, bool checkpoints) {
   std::string saved = ", everything is saved";
   if (!checkpoints) {
@@ -85,7 +85,7 @@ void print_stop(const engine::RunResult& result, const std::string& cause, bool 
             ": run again with --resume");
 }
 
-/// Why a run ends without a front, or without a final one; empty: it has them.
+/// Returns why a run ends without a front, or without a final one; empty if it has both.
 std::string missing_front(const report::ReportInputs& outputs) {
   if (outputs.state.front().size() == 0) return "there is no front: " + report::no_front_reason(outputs);
   if (outputs.state.final_budget() && outputs.state.final_front().size() == 0)
@@ -93,7 +93,7 @@ std::string missing_front(const report::ReportInputs& outputs) {
   return {};
 }
 
-/// A front that cannot be exported is a front all the same.
+/// Exports the front. A front that cannot be exported is still a result.
 void export_front(const store::RunPaths& paths, const std::vector<model_export::Format>& formats) {
   try {
     if (formats.empty()) return;
@@ -138,7 +138,7 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
                           files.header, state,           run::with_job(prepared.earlier, account.slots)};
   };
   ResultsWriter writer([&](const run::RunState& state, const run::RunAccount& account) {
-    if (state.replayed() == replayed) {  // else the results on disk are newer
+    if (state.replayed() == replayed) {  // otherwise the results on disk are newer
       write_results(opened(state, account), "running");
     }
   });
@@ -147,7 +147,8 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
     tracking->ended(report::RunEnd::kFailed);
     failed(error);
   };
-  // One without trials is begun anew. Not earlier: a folder without a journal could not be resumed.
+  // A journal without trials is written again. It is removed only now, because a folder without a journal
+  // could not be resumed.
   if (!prepared.replay) store::remove_file(files.paths.journal());
   const engine::RunResult result = engine::run_job(environment, task, files, end, std::move(prepared.replay),
                                                    {&progress, tracking.get(), &claim, &change, &writer});
@@ -161,7 +162,7 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
     return kExitStopped;
   }
   write_results(opened(result.state, result.account), "finished");
-  progress.ended(report::RunEnd::kFinished);  // for `skyline status`: the results are on disk
+  progress.ended(report::RunEnd::kFinished);  // tells `skyline status` that the results are on disk
   warn_of_lost_weights(files.paths, config, result.state);
   print_results(files.paths, outputs, result);
   if (config.sections.final_training) export_front(files.paths, config.sections.final_training->exports);
