@@ -47,7 +47,7 @@ struct RankLoss {
 struct JournalContents {
   JournalHeader header;
   trial::CommitLog entries;
-  bool torn_tail = false;         // an incomplete last line was found (and is not in `entries`)
+  bool torn_tail = false;         // an incomplete last line was found, which is not in `entries`
   std::uint64_t valid_bytes = 0;  // length of the valid part
 };
 
@@ -66,10 +66,10 @@ std::size_t count_trials(const std::filesystem::path& path);
 
 /// Publishes the valid part of a journal as a new file of the same name. Then everything that was read is
 /// durable, a torn tail is removed, and an earlier job that comes back cannot reach the journal through its
-/// open file. For the holder of the claim, before it acts on the contents. @throws UserError
+/// open file. The holder of the claim calls it before it uses the contents. @throws UserError
 void settle_journal(const std::filesystem::path& path, const JournalContents& contents);
 
-/// The journal as text without times, host, rank and checksums: equal, byte for byte, for equal runs.
+/// Returns the journal as text without times, host, rank and checksums: equal, byte for byte, for equal runs.
 /// Needs no space; checks the checksums. @throws UserError as read_journal
 std::string canonical_journal(const std::filesystem::path& path);
 
@@ -77,7 +77,7 @@ std::string canonical_journal(const std::filesystem::path& path);
 void publish_journal(const std::filesystem::path& path, const JournalHeader& header,
                      const std::vector<trial::CommittedTrial>& first, const space::SearchSpace& space);
 
-/// The only writer of a journal. Used by the storage thread alone.
+/// The only writer of a journal. Only the storage thread uses it.
 class JournalWriter {
  public:
   /// Creates a journal; fails if it exists. @throws UserError

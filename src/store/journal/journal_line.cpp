@@ -182,7 +182,7 @@ std::shared_ptr<const space::Architecture> EntryDecoder::recorded(const Json& li
   return std::make_shared<const space::Architecture>(std::move(architecture));
 }
 
-/// Whether it is an earlier trial of this architecture.
+/// Returns whether it is an earlier trial of this architecture.
 bool EntryDecoder::is_known(trial::TrialNumber number, space::ArchId id) const {
   const auto found = earlier(number);
   return found != nullptr && found->id == id;

@@ -33,7 +33,7 @@ class LineReader {
  public:
   explicit LineReader(const std::filesystem::path& path) : path_(path), file_(path) {}
 
-  /// The next line; nothing at the end and before a torn last line.
+  /// Returns the next line; nullopt at the end and before a torn last line.
   std::optional<Json> next() {
     const std::size_t end = find_end();
     if (start_ == text_.size()) return std::nullopt;
@@ -60,7 +60,7 @@ class LineReader {
   const std::filesystem::path& path() const { return path_; }
 
  private:
-  /// Where the next line ends in the text; npos: it has no end.
+  /// Returns the end of the next line in the text, or npos.
   std::size_t find_end() {
     std::size_t end = text_.find('\n', start_);
     if (end != std::string::npos) return end;
@@ -82,7 +82,7 @@ class LineReader {
   std::filesystem::path path_;
   BlockReader file_;
   std::string text_;       // a part of the file
-  std::size_t start_ = 0;  // of the next line in it
+  std::size_t start_ = 0;  // start of the next line in it
   std::uint64_t valid_bytes_ = 0;
   std::size_t number_ = 0;
   bool torn_ = false;

@@ -23,14 +23,14 @@ namespace {
 
 constexpr std::string_view kJournalTask = "write";
 
-/// The file that a name stands for at a moment.
+/// The file to which a name leads at some moment.
 struct Place {
   FileDescriptor file;
   ino_t number = 0;
   std::uint64_t length = 0;
 };
 
-/// Opens, rather than asks: that makes an NFS client look at the server.
+/// Opens the file, because that makes an NFS client ask the server.
 Fault look_at(const std::filesystem::path& path, Place& place) {
   place.file = open_file(path, O_RDWR);
   if (!place.file) return {"", errno};
@@ -86,8 +86,8 @@ class OffsetWriter final : public JournalWriter {
     length_ = reached_;
   }
 
-  /// All of it, at the same place again after a fault: a system that could not make bytes durable may have
-  /// dropped them.
+  /// Writes all of it; after a fault at the same place again, because a system that could not make bytes
+  /// durable may have dropped them.
   Fault write(const std::string& lines) {
     if (const Fault fault = check_ours()) return fault;
     reached_ = length_ + lines.size();
@@ -97,7 +97,7 @@ class OffsetWriter final : public JournalWriter {
     return fault ? fault : check_ours();
   }
 
-  /// @throws UserError if the name stands for a file that this job did not write
+  /// Checks that the name leads to this job's file. @throws UserError otherwise
   Fault check_ours() {
     Place found;
     if (const Fault fault = look_at(path_, found)) return fault;
@@ -112,12 +112,12 @@ class OffsetWriter final : public JournalWriter {
     if (found > reached_) fail_taken_over(path_);
   }
 
-  /// Best effort: a part that stays behind is a torn tail, which readers drop.
+  /// Removes an incomplete part, if possible; if it stays, readers drop it as a torn tail.
   void cut_back() noexcept {
     try {
       if (check_ours() || ::ftruncate(opened_.file.get(), static_cast<off_t>(length_)) != 0) return;
     } catch (const Problem&) {
-      return;  // not ours to cut
+      return;  // the file is not ours
     }
     if (sync_file(opened_.file) == 0) reached_ = length_;
   }

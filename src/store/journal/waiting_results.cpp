@@ -31,7 +31,7 @@ std::vector<std::filesystem::path> all_results_paths(const RunPaths& paths) {
   return found;
 }
 
-/// Adds what is usable of a file to the results.
+/// Adds the usable results of a file to the others.
 class ResultsReader {
  public:
   ResultsReader(const JournalHeader& header, EntryDecoder& decoder, const trial::CommitLog& committed,

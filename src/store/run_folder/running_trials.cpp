@@ -42,7 +42,7 @@ std::string padded_to(std::string text, std::size_t bytes) {
   return text;
 }
 
-/// Of version 1 of control groups: a group does not count the kills in those below.
+/// In version 1 of control groups a group does not count the kills in the groups below it.
 constexpr std::string_view kOwnKillsAlone = "memory.oom_control";
 
 std::optional<std::uint64_t> count_in(const std::filesystem::path& file) {
@@ -56,7 +56,7 @@ std::optional<std::uint64_t> count_in(const std::filesystem::path& file) {
   return std::nullopt;
 }
 
-/// With those in the groups below.
+/// Returns the kills in a group, with those in the groups below.
 std::optional<std::uint64_t> count_oom_kills(const std::filesystem::path& file) {
   std::optional<std::uint64_t> count = count_in(file);
   if (!count || file.filename() != kOwnKillsAlone) return count;

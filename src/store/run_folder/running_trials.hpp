@@ -16,12 +16,13 @@
 
 namespace skyline::store {
 
-/// How many processes the system's OOM killer has ended, as a counter of the system said at some time.
+/// The number of processes that the system's OOM killer had ended, as a counter of the system showed at some
+/// time.
 struct OomCount {
   std::string place;  // process_place() of the counter's reader
-  std::string file;   // of the counter, with a line "oom_kill 3"; empty: there is none
+  std::string file;   // file of the counter, with a line "oom_kill 3"; empty if there is none
   std::uint64_t kills = 0;
-  /// Whether this process is in the same place, and the counter stands higher now.
+  /// Returns whether this process is in the same place, and the counter is higher now.
   bool has_risen() const;
 };
 template <typename Visitor>
@@ -29,21 +30,21 @@ void for_each_field(OomCount& count, Visitor&& visit) {
   visit(count.place, count.file, count.kills);
 }
 
-/// Whether a file has the name of a RunningTrials.
+/// Returns whether a file has the name of a RunningTrials.
 bool is_running_table(const std::filesystem::path& path);
 
-/// The trials that a rank's slots train at the moment, in checkpoints/running.RANK (docs/internals/files.md):
-/// what a job tells `skyline status`, and, if it dies, the next one. Small writes into lines of fixed length,
-/// which no sync follows: they outlive the process, though not its node. A write that fails is ignored; the
-/// trial is then not suspected.
+/// The trials that a rank's slots train at the moment, in checkpoints/running.RANK (docs/internals/files.md).
+/// `skyline status` reads it, and, if the job dies, the next job. Small writes into lines of fixed length,
+/// without a sync: they outlive the process, but not its node. A write that fails is ignored; the trial is
+/// then not suspected.
 class RunningTrials {
  public:
   /// @param job        a token of the job, the same on all its ranks
-  /// @param oom_kills  the system's counter (machine::oom_kills_file)
+  /// @param oom_kills  file of the system's counter (machine::oom_kills_file)
   RunningTrials(const RunPaths& paths, int rank, std::size_t slots, const std::string& job,
                 const std::filesystem::path& oom_kills);
 
-  /// The calling thread is that of the slot, and begins a trial.
+  /// Notes that the calling thread, which is the slot's, begins a trial.
   /// @param text  describes it to people; cut to some 100 bytes
   void begins(std::size_t slot, trial::TrialName trial, const std::string& text = "");
   void ends(std::size_t slot);
@@ -57,12 +58,12 @@ class RunningTrials {
   bool stops() noexcept { return !stopping_.exchange(true); }
   /// Notes the system's counter at the stop, which may be gone when the next job looks.
   void count_last();
-  /// Notes a crash in the line of the calling slot; in all lines if the thread is that of no slot and not the
-  /// main one, which trains nothing. Async-signal-safe.
+  /// Notes a crash in the line of the calling slot. If the thread belongs to no slot and is not the main
+  /// thread, which trains nothing, notes it in all lines. Async-signal-safe.
   void crashed(int signal) const noexcept;
-  /// From now on a crash is not noted: the job ends for another reason.
+  /// Ignores crashes from now on, because the job ends for another reason.
   void close() noexcept { open_ = false; }
-  /// The job ends in an orderly way.
+  /// Removes the file at an orderly end of the job.
   void remove();
 
  private:
@@ -74,21 +75,21 @@ class RunningTrials {
     std::string text = {};
   };
   void write(std::size_t slot) const;
-  /// A process that the OOM killer has ended while this job lives on does not speak against a later trial.
+  /// If the OOM killer ended some process and the job survived, later trials must not be blamed for it.
   void count_again();
 
   const std::filesystem::path path_;
   OomCount oom_;
-  std::size_t oom_place_ = 0;   // in the file, of the count at the stop; the first count is in front of it
-  std::size_t rows_place_ = 0;  // in the file
-  FileDescriptor file_;         // null: it could not be made
+  std::size_t oom_place_ = 0;   // place in the file of the count at the stop; the first count is before it
+  std::size_t rows_place_ = 0;  // place of the rows in the file
+  FileDescriptor file_;         // null if it could not be made
   std::atomic<bool> open_ = false;
   std::atomic<bool> stopping_ = false;
-  std::mutex mutex_;  // of all below
+  std::mutex mutex_;  // guards the members below
   std::vector<Row> rows_;
 };
 
-/// What a rank of an earlier job left behind.
+/// The file that a rank of an earlier job left.
 struct LeftTrials {
   struct Row {
     std::size_t slot = 0;
@@ -101,13 +102,13 @@ struct LeftTrials {
   };
   int rank = 0;
   std::string job;
-  OomCount oom;               // when the rank last began a trial
-  bool saw_oom_kill = false;  // while the job ran
-  std::vector<Row> rows;      // of the slots that trained
+  OomCount oom;               // count when the rank last began a trial
+  bool saw_oom_kill = false;  // whether the count has risen while the job ran
+  std::vector<Row> rows;      // rows of the slots that trained
 };
 
-/// Reads what the ranks of the last job left, or have now, by rank; one that cannot be read is skipped with a
-/// warning.
+/// Reads the files that the ranks of the last job left, or of this job, by rank. One that cannot be read is
+/// skipped with a warning.
 std::vector<LeftTrials> read_running_trials(const RunPaths& paths);
 /// Removes the files of all ranks.
 void remove_running_trials(const RunPaths& paths);
