@@ -39,7 +39,7 @@ constexpr auto kCommands = std::to_array<CommandEntry>(
       "try what a search needs here: launcher, cores, GPU, run folder; start it as the search will be",
       doctor_command},
      {"export", "write trained networks as ONNX, PyTorch source or safetensors", export_command},
-     {"train", "train models of a run anew, in full, as a run of their own", train_command},
+     {"train", "train models of a run from scratch, in full, as a run of their own", train_command},
      {"predict", "tell what a trained network says of samples, as CSV", predict_command},
      {"evaluate", "measure a trained network on samples with targets", evaluate_command},
      {"profile", "measure what each layer of a network takes in a training step", profile_command},

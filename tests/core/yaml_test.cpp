@@ -27,7 +27,7 @@ TEST(Yaml, GivesEveryNodeItsPlaceAndPath) {
 
 TEST(Yaml, RefusesAKeyThatStandsTwice) {
   EXPECT_EQ(error_of("search:\n  iterations: 5\n  iterations: 6\n"),
-            "a.yaml:3:3: key `iterations` stands here a second time");
+            "a.yaml:3:3: key `iterations` is given a second time");
 }
 
 TEST(Yaml, NamesTheLineOfBrokenYaml) {

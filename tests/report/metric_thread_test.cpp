@@ -225,7 +225,7 @@ TEST_F(MetricThreadTest, LeavesASinkThatHangsBehind) {
   EXPECT_TRUE(told_->wait_for([&] { return told_->calls == 1; }));
   end(*thread, std::chrono::milliseconds(1));
   thread.reset();
-  EXPECT_THAT(log_text(), HasSubstr("the sink: hangs, and is left behind"));
+  EXPECT_THAT(log_text(), HasSubstr("the sink: hangs, and is abandoned"));
   told_->release();
   EXPECT_TRUE(told_->wait_for([&] { return told_->steps.size() == 1; }));
 }

@@ -153,7 +153,7 @@ TEST(TrainingValues, OfNamesWithoutASingleValueAreRefused) {
               HasSubstr("unknown parameter `$bach`, did you mean `$batch`?"));
   EXPECT_THAT(training_error("{batch: $width}"), HasSubstr("training.batch: `$width` has no single value"));
   EXPECT_THAT(training_error("{batch: 2 * $classes}"),
-              HasSubstr("training.batch: `$classes` stands for a value in"));
+              HasSubstr("training.batch: `$classes` can be used in"));
   EXPECT_THAT(
       training_error("{epochs: $batch}"),
       HasSubstr("training.epochs: no parameter of the space can give this value, only those of batch, "

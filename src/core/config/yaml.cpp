@@ -103,7 +103,7 @@ class Converter {
       const std::string key = item.first.Scalar();
       count_text(key, where);
       if (key.size() > kLongestKey) fail(where, "expected a key of at most 1,000 letters");
-      if (!seen.insert(key).second) fail(where, "key " + in_quotes(key) + " stands here a second time");
+      if (!seen.insert(key).second) fail(where, "key " + in_quotes(key) + " is given a second time");
       ConfigNode value = convert(item.second, depth + 1, path + 1 + key.size());
       if (key == "<<" && item.first.Tag() != "!") {
         append_merged(value, where, merged);

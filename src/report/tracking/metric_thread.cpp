@@ -245,7 +245,7 @@ void MetricThread::wait_for_end() {
     if (state_->last_moment->passed() &&
         !state_->changed.wait_for(lock, kNotice, [this] { return state_->done; })) {
       lock.unlock();
-      log::warning(state_->sink->name() + ": hangs, and is left behind");
+      log::warning(state_->sink->name() + ": hangs, and is abandoned");
       state_->thread.detach();  // the thread shares ownership of what it uses
       return;
     }

@@ -304,7 +304,7 @@ bool is_arithmetic(const ConfigNode& scalar) {
 Expression Expression::parse(const ConfigNode& scalar, Names& names) {
   constexpr std::size_t kLongest = 10'000;
   if (scalar.is_map() && (scalar.find("choice") != nullptr || scalar.find("range") != nullptr)) {
-    scalar.fail("a choice stands under `parameters`, with a name; write $NAME here");
+    scalar.fail("a choice belongs under `parameters`, with a name; write $NAME here");
   }
   Value value = read_value(scalar);
   if (std::holds_alternative<std::string>(value) && is_arithmetic(scalar)) {

@@ -174,7 +174,7 @@ ItemPointer SpaceReader::chosen_item(const ConfigNode& name, const ConfigNode& a
 ItemPointer SpaceReader::repeat(const ConfigNode& node, const Place& place) {
   const RepeatForm form = repeat_keys().parse(node);
   if (form.repeat.is_null()) {
-    if (!form.as.is_null()) form.as.fail("stands beside `repeat` only");
+    if (!form.as.is_null()) form.as.fail("can be used with `repeat` only");
     return layers(form.body, place);
   }
   if (!form.as.is_null()) check_name(form.as.as_text(), "a number", form.as);

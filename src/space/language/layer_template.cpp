@@ -84,7 +84,7 @@ void LayerTemplate::check_names(const ConfigNode& attributes) const {
   for (const ConfigNode::Entry& entry : attributes.entries()) {
     if (std::find(known.begin(), known.end(), entry.key) == known.end()) {
       const ConfigNode key = key_node(attributes, entry);
-      if (is_key_beside(entry.key)) key.fail("`" + entry.key + "` stands beside a layer, not in it");
+      if (is_key_beside(entry.key)) key.fail("`" + entry.key + "` belongs beside a layer, not in it");
       key.fail(std::string(kind_->name()) + " has no attribute " + in_quotes(entry.key) + ", " +
                suggestion(entry.key, known));
     }

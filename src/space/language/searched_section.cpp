@@ -104,7 +104,7 @@ SearchedSection::SearchedSection(const ConfigNode& section, const ConfigNode& sp
       mistakes_.attempt([&] {
         check_searchable(scalar, searchable);
         Expression read = reader.read_outside(scalar);
-        if (names_classes(*read.root())) scalar.fail("`$classes` stands for a value in the network only");
+        if (names_classes(*read.root())) scalar.fail("`$classes` can be used in the network only");
         expressions_.push_back(std::move(read));
       });
     }

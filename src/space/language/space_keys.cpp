@@ -236,7 +236,7 @@ const OptionTable<BlockForm>& block_keys() {
   static const OptionTable<BlockForm> table{
       {"arguments", &BlockForm::arguments, tree("a map of names", schema_of("{type: [object, 'null']}")),
        "Names that the body uses as `$name`, with their defaults; without a default, one must be given."},
-      {"body", &BlockForm::body, item_or_items(), "The items that the block stands for.",
+      {"body", &BlockForm::body, item_or_items(), "The items that replace the block where it is used.",
        KeyRule::kRequired}};
   return table;
 }

@@ -227,7 +227,7 @@ std::optional<CsvLayout> read_csv_layout(const std::filesystem::path& file, cons
   while (reader.read_row()) {
     if (!read_csv_row(reader, layout, labels)) return std::nullopt;
   }
-  if (layout.rows == 0) throw UserError(file.string() + ": no rows behind the names of the columns");
+  if (layout.rows == 0) throw UserError(file.string() + ": no rows after the names of the columns");
   return layout;
 }
 

@@ -113,7 +113,7 @@ void remove_unused_copies(const fs::path& stage) {
 
 /// Removes a damaged copy. Needs the turn.
 void remove_faulty(const fs::path& source, const fs::path& copy, const std::string& fault) {
-  log::warning("making the copy " + copy.string() + " anew: " + fault);
+  log::warning("making the copy " + copy.string() + " again: " + fault);
   if (::unlink(copy.c_str()) == 0 || errno == ENOENT) return;
   fail_staging(source, copy.parent_path(),
                "what lies at " + copy.string() + " cannot be used (" + fault +

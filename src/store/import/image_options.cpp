@@ -42,7 +42,7 @@ const OptionTable<ImageOptions>& image_keys() {
       {"size", &ImageOptions::size, image_size(),
        "Makes all images of this size: 32, or 24x32 (height first)."},
       {"fit", &ImageOptions::fit, choice<Fit>({{"resize", Fit::kResize}, {"crop", Fit::kCrop}}),
-       "`resize` changes height and width each on its own; `crop` covers the size and cuts what stands out."},
+       "`resize` changes height and width each on its own; `crop` covers the size and cuts the rest."},
       {"test", &ImageOptions::test, if_given(number(at_least(0).below(1))),
        "Share of every class that becomes the test set (default: 0.2, or 0 with a folder `val` or `test`)."},
       {"validation", &ImageOptions::validation, number(at_least(0).below(1)),

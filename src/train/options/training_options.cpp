@@ -111,7 +111,7 @@ void check_metrics(const TrainingOptions& options, const ConfigNode& section) {
   for (std::size_t i = 0; i < options.metrics.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (options.metrics[i].name != options.metrics[j].name) continue;
-      section.at("metrics").items()[i].fail("`" + options.metrics[i].name + "` stands there twice");
+      section.at("metrics").items()[i].fail("`" + options.metrics[i].name + "` is listed twice");
     }
   }
 }
@@ -220,7 +220,7 @@ const OptionTable<TrainingOptions>& TrainingOptions::table() {
         "Samples per step; the last batch of an epoch may be smaller."},
        {"optimizer", &Options::optimizer, optimizer_kind(), "The optimizer, adam unless told otherwise."},
        {"schedule", &Options::schedule, "How the learning rate changes in the course of a trial."},
-       {"augment", &Options::augment, "Random changes of the training images, drawn anew in each epoch."},
+       {"augment", &Options::augment, "Random changes of the training images, different in each epoch."},
        {"loss", &Options::loss, or_word("auto", loss_choice()),
         "What training lowers; `auto`: cross_entropy for classes, binary_cross_entropy for labels, mse for "
         "numbers."},
@@ -228,7 +228,7 @@ const OptionTable<TrainingOptions>& TrainingOptions::table() {
         "What is measured on held-out samples, as validation_NAME and test_NAME. By default accuracy for "
         "classes, auc for labels, mse for numbers."},
        {"recalibrate", &Options::recalibrate, at_least(0).at_most(kMostCounted),
-        "Batches by which the statistics of batch norm are measured anew before a trial is scored; 0 is "
+        "Batches with which the statistics of batch norm are measured again before a trial is scored; 0 is "
         "off."},
        {"full", &Options::full, "Extras of full trainings."},
        {"device", &Options::device,

@@ -27,7 +27,7 @@ struct CrossEntropyOptions {
   static const OptionTable<CrossEntropyOptions>& table() {
     static const OptionTable<CrossEntropyOptions> table{
         {"label_smoothing", &CrossEntropyOptions::label_smoothing, at_least(0).below(1),
-         "Share of each target that all classes get alike."},
+         "Share of each target that is spread evenly over all classes."},
         {"class_weights", &CrossEntropyOptions::class_weights,
          choice<ClassWeights>({{"none", ClassWeights::kNone}, {"balanced", ClassWeights::kBalanced}}),
          "Whether a class weighs less the more training samples it has."}};

@@ -113,7 +113,7 @@ TEST_F(Staging, ATornOrDamagedCopyIsMadeAgain) {
   damaged[damaged.size() / 2] ^= 1;
   for (const std::string& bytes : {damaged, intact.substr(0, intact.size() / 2), std::string()}) {
     overwrite(copy, bytes);
-    EXPECT_THAT(log_of_copying(), HasSubstr("making the copy " + copy.string() + " anew: "));
+    EXPECT_THAT(log_of_copying(), HasSubstr("making the copy " + copy.string() + " again: "));
     EXPECT_EQ(read_file(copy), intact);
   }
 }
