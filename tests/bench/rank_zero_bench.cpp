@@ -33,7 +33,7 @@
 namespace skyline {
 namespace {
 
-/// Of four blocks and more it has millions of genotypes.
+/// With four blocks or more the space has millions of genotypes.
 std::string space_of(const std::string& blocks) {
   return "parameters:\n"
          "  width: {range: [4, 256], step: 4, each: true}\n"

@@ -24,8 +24,8 @@ TEST(CudaLibrary, brings_the_cuda_part_of_libtorch) {
   EXPECT_TRUE(at::globalContext().hasCuDNN());  // false for good if LibTorch looked before it was loaded
 }
 
-/// As a search and the doctor do. A suite of its own, and so a process: LibTorch looks for its CUDA part
-/// once.
+/// A search and the doctor call torch_version() first. This is a separate suite, and so a process, because
+/// LibTorch looks for its CUDA part once.
 TEST(CudaLibraryAfterTheVersion, still_brings_the_cuda_part_of_libtorch) {
   EXPECT_NE(torch_version(), "");
   std::string reason;

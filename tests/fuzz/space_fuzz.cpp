@@ -22,7 +22,7 @@ namespace {
 
 constexpr int kSampled = 5;
 
-/// As `show` does: a genotype whose network cannot be built is passed over.
+/// Builds some networks. A genotype whose network cannot be built is skipped, as in `show`.
 void build_some(const space::SearchSpace& space, const objective::ObjectiveSet& objectives) {
   RandomStream random(1);
   for (int i = 0; i < kSampled; ++i) {

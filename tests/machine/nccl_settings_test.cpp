@@ -28,7 +28,7 @@ FabricPort good_port(const std::string& device, const std::string& layer = "Infi
           .reachable = true};
 }
 
-/// Of what depends on the surroundings.
+/// Returns the chosen settings that depend on the surroundings.
 std::string chosen(NcclSurroundings surroundings) {
   surroundings.set.emplace("NCCL_GRAPH_REGISTER", "0");
   return to_text(choose_nccl_settings(surroundings));

@@ -52,8 +52,7 @@ TEST(ShareProcessors, RefusesARankWithoutAnyProcessor) {
   EXPECT_THROW(share_processors({{0}, {}}), InternalError);
 }
 
-/// Of any masks: everyone gets something, and of their own masks only; no processor that anybody may use lies
-/// idle.
+/// For random masks every rank gets processors, only from its own mask, and no processor in a mask is idle.
 TEST(ShareProcessors, GivesEveryoneSomethingAndLeavesNothingIdleOnRandomMasks) {
   RandomStream random(7);
   for (int round = 0; round < 500; ++round) {

@@ -52,7 +52,7 @@ std::string bytes_of(const at::Tensor& values) {
   return {static_cast<const char*>(dense.const_data_ptr()), dense.nbytes()};
 }
 
-/// As training leaves them: no scale is 1, no shift and no statistic 0.
+/// Changes the parameters as training would: no scale is 1, no shift and no statistic is 0.
 void disturb(train::ParameterStore& parameters, RandomStream& random) {
   for (train::StoredLayer& layer : parameters.layers()) {
     for (train::StoredTensor& tensor : layer.tensors()) {

@@ -81,7 +81,7 @@ TEST(FrontTable, ShowsAParameterThatTheNetworkDoesNotUseAsADash) {
   EXPECT_THAT(front_table(run.inputs()), ::testing::HasSubstr("1111111111111111      1       -     16"));
 }
 
-/// Of a sample run all of whose trials ended like this.
+/// Returns the table of a sample run in which all trials ended like this.
 std::string table_of_all(const trial::Outcome& outcome) {
   testing::SampleRun run;
   for (trial::CommittedTrial& committed : run.committed) committed.outcome = outcome;

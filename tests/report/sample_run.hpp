@@ -42,7 +42,7 @@ struct SampleRun {
   std::vector<trial::CommittedTrial> committed;
 
   SampleRun();
-  /// Of the trials as they are now, at the positions that they have in `committed`.
+  /// Returns the state after the present trials, at their positions in `committed`.
   run::RunState state() const;
   /// Good until the next call.
   report::ReportInputs inputs() const {

@@ -11,7 +11,7 @@
 namespace skyline::run {
 namespace {
 
-/// Of two points: accuracy 0.5 at 100 FLOPs and 0.9 at 1000.
+/// Returns the volume of two points: accuracy 0.5 at 100 FLOPs and 0.9 at 1000.
 std::optional<double> volume(const std::string& objectives) {
   const auto set = objective::ObjectiveSet::parse(testing::config_from_yaml(objectives), nullptr,
                                                   {testing::validation_accuracy(), {.name = "own_metric"}});

@@ -28,7 +28,7 @@ using testing::user_error_of;
 
 namespace fs = std::filesystem;
 
-/// As a run folder has it; the data set is nowhere on this machine.
+/// The configuration in a run folder, whose data set is not on this machine.
 constexpr const char* kConfig =
     "data: {file: /nowhere/digits.h5, validation: 0.1, sha256: abc, shape: [1, 8, 8], classes: 10}\n"
     "space:\n"

@@ -44,7 +44,8 @@ TEST(CandidatePool, DrawsAsTheSpaceSamplesAlsoFromItsEnumeration) {
   enumerate(pool);
   const std::map<space::ArchId, double> enumerated = shares_of_draws(pool);
 
-  // Of the genotypes that can be built, 3/5 of the chance have no block; 1/5 each kernel, 1 : 3 by width.
+  // Among the genotypes that can be built, those without a block have 3/5 of the chance, and each kernel 1/5,
+  // 1 : 3 by width.
   std::map<space::ArchId, double> expected;
   for (std::int64_t number = 0; number < 12; ++number) {
     const space::Genotype genotype = uneven_space().genotype_at(number);

@@ -48,7 +48,7 @@ Network chain(const char* list) {
   return network_from_yaml(list, {{4, 6, 6}, 0});
 }
 
-/// Of a stem, branches and their sum.
+/// Makes a network of a stem, branches and their sum.
 Network branches(const std::vector<std::string>& kinds) {
   GraphBuilder builder({4, 6, 6});
   const std::size_t stem = builder.add("tanh", {});

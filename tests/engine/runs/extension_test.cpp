@@ -53,7 +53,7 @@ std::vector<std::string> trained(const std::vector<CommittedTrial>& committed, P
   return ids;
 }
 
-/// Of a search trial.
+/// Returns the position of a search trial.
 trial::CommitPosition position_of(const RigRun& run, trial::TrialNumber number) {
   const auto found = std::ranges::find_if(run.result.committed, [&](const CommittedTrial& entry) {
     return entry.trial.name() == trial::TrialName{number};

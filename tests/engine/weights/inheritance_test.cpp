@@ -152,7 +152,7 @@ TEST_F(InheritingRun, ReplaysToTheSameInheritance) {
   EXPECT_THAT(testing::user_error_of([&] { run(without, true); }), HasSubstr("from the weights of trial "));
 }
 
-/// Of the file whose weights a trial inherits.
+/// Returns the file whose weights a trial inherits.
 std::filesystem::path inherited_file(const std::filesystem::path& root, const trial::Trial& trial) {
   return store::RunPaths{root}.weights({trial.inherits()->from});
 }
@@ -306,7 +306,7 @@ class Removal : public WeightsOfARun {
     state_.add(commit);
     removal.committed(commit, state_);
   }
-  /// Of a trial that stays on the front.
+  /// The result of a trial that stays on the front.
   static trial::Outcome success() { return trial::Measurements{{0.5, 0, 0}}; }
 
   run::RunState state_{test_objectives()};

@@ -166,7 +166,7 @@ TEST_F(DatasetFile, RefusesValuesAndTargetsThatAreNotWhatTheyShouldBe) {
             path.string() + ": class_names: expected at least 2, got 1");
 }
 
-/// As another program may write it: with a right seal.
+/// Another program may write a right seal around wrong values.
 TEST_F(DatasetFile, FindsANumberThatIsNotFiniteWhenItIsVerified) {
   Hdf5Image image(path, {.user_block = kSealBytes});
   image.write_attribute("/", "version", std::int64_t{2});

@@ -184,7 +184,7 @@ TEST(DecodeImage, JpegFilesAreTurnedAsExifSays) {
     for (std::size_t x = 0; x < 32; ++x)
       image.pixels.push_back(static_cast<std::uint8_t>(y / 8 * 160 + x / 16 * 80));
   }
-  // Of PIL.ImageOps.exif_transpose: above left and right, below left and right.
+  // Pixels from PIL.ImageOps.exif_transpose: above left and right, below left and right.
   const std::vector<std::vector<int>> expected{{0, 80, 160, 240}, {80, 0, 240, 160}, {240, 160, 80, 0},
                                                {160, 240, 0, 80}, {0, 160, 80, 240}, {160, 0, 240, 80},
                                                {240, 80, 160, 0}, {80, 240, 0, 160}};

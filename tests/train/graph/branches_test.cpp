@@ -38,7 +38,7 @@ using test::residual_network;
 using test::Samples;
 using test::sgd;
 
-/// As the kinds of the layers count them.
+/// Returns the costs as the kinds of the layers count them.
 space::Cost counted_by_kinds(Network network) {
   skyline::testing::MapReader reader;
   space::Cost cost;

@@ -44,7 +44,7 @@ std::vector<float> floats_of(const std::vector<BFloat16>& halves) {
   for (std::size_t i = 0; i < halves.size(); ++i) values[i] = of(halves).at(i);
   return values;
 }
-/// To bfloat16 and back.
+/// Rounds values to bfloat16 and back.
 std::vector<float> rounded(const std::vector<float>& values) {
   return floats_of(halves_of(values));
 }
@@ -184,7 +184,7 @@ TEST(Dropout, DropsItsShareAndKeepsTheMean) {
 }
 
 TEST(Dropout, DrawsElementsIndependently) {
-  // Of the four cases of two neighbours, and of two seeds at one place, each has its share.
+  // All four cases of two neighbours, and of two seeds at one place, are equally frequent.
   const std::size_t count = 1U << 18U;
   const DropoutMask mask = dropout_mask(3, 0.5);
   const DropoutMask next_seed = dropout_mask(4, 0.5);
@@ -202,7 +202,7 @@ TEST(Dropout, DrawsElementsIndependently) {
 }
 
 TEST(Dropout, NumbersTheSequenceOfSplitMix64) {
-  // Of seed 1234567, as published with the generator's reference implementation.
+  // These values for seed 1234567 were published with the generator's reference implementation.
   EXPECT_EQ(split_mix_at(1234567, 0), 6457827717110365317U);
   EXPECT_EQ(split_mix_at(1234567, 1), 3203168211198807973U);
   EXPECT_EQ(split_mix_at(1234567, 2), 9817491932198370423U);

@@ -147,7 +147,7 @@ TEST(DeviceRecording, ReplaysSingleStepsWhereSeveralAreNotRecorded) {
   EXPECT_EQ(accelerator->counts.replays, 2 + 4);
 }
 
-/// Of each member.
+/// The devices and results of both members.
 struct GroupRecording {
   std::array<std::shared_ptr<WatchedAccelerator>, 2> devices;
   std::array<Trained, 2> trained;

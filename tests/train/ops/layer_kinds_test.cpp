@@ -91,7 +91,7 @@ Passes ours(const Network& network, RandomStream& random, std::int64_t samples, 
   const Layer& layer = network.layers.front();
   if (traits_of(layer).draws) place.drawing_layers.push_back(layer.name);
   const GraphOp made = make_graph_op(layer, parameters.layer(0), place);
-  // Of what comes with Skyline, all that has passes of its own takes bfloat16.
+  // All of Skyline's own ops with hand-written passes take bfloat16.
   EXPECT_EQ(outputs_kept(layer.kind) == 1, made.takes_bfloat16) << layer.kind;
   FusedOp* const op = made.op.get();
   input = random_tensor(random, {samples, layer.input().channels, layer.input().height, layer.input().width});
@@ -125,7 +125,7 @@ void expect_oracle(const LayerOracle& oracle, const Network& network, RandomStre
   expect_near(passes.output, output.detach(), scale, "output");
   expect_near(passes.inference, output.detach(), scale, "output of evaluation mode");
   if (output.requires_grad()) output.backward(slope.to(at::kDouble));
-  // That of the biases of keys is a difference of large terms: 0, but for rounding.
+  // The gradient of the biases of keys is a difference of large terms: 0, except for rounding.
   std::map<std::string, at::Tensor> expected;
   double largest = 0;
   for (const auto& [name, gradient] : passes.gradients) {

@@ -65,14 +65,14 @@ TEST(Metrics, OfLabelsAskWhetherTheProbabilityIsAboveOneHalf) {
 }
 
 TEST(Metrics, MacroF1LeavesOutAClassThatNeitherOccursNorIsSaid) {
-  // Of 2 samples of class 0 one is found, and one of class 1 is said to be of it; class 1 is said once,
-  // wrongly.
+  // One of two samples of class 0 is found, and one of class 1 is taken for class 0. Class 1 is predicted
+  // once, wrongly.
   EXPECT_NEAR(value_of("macro_f1", classes({0, 1, 0}), 4, {1, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0}),
               (2 * 1 / 4.0 + 0) / 2, 1e-15);
   EXPECT_EQ(value_of("macro_f1", classes({0, 1, 2}), 4, {1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0}), 1);
 }
 
-/// By its definition: over all pairs.
+/// Computes the area by its definition, over all pairs.
 double pairwise_auc(const std::vector<float>& scores, const std::vector<std::uint8_t>& is_positive) {
   double wins = 0;
   double pairs = 0;

@@ -54,7 +54,7 @@ class AdmittedTrainingTest : public ::testing::Test {
         [&](trial::EvaluationContext& inner, AdmissionGate::Permit&) { return attempt(inner, bytes); });
   }
 
-  /// Of two members, each with a device: the leader's is that of the other trials.
+  /// Trains a group of two members, each with a device; the leader's device is the one of the other trials.
   std::vector<Outcome> train_group(const trial::Trial& trial, std::size_t bytes,
                                    int leaders_polls = std::numeric_limits<int>::max()) {
     std::vector<Outcome> outcomes(2);
