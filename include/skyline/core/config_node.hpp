@@ -24,6 +24,7 @@ class ConfigNode {
   struct Entry;  // {key, value}
 
   ConfigNode() = default;  // makes a null without a place
+  /// Makes a value. @param position  its place in the user's input, which errors name
   static ConfigNode make_null(SourcePosition position);
   static ConfigNode make_scalar(std::string text, SourcePosition position, bool quoted = false);
   /// Makes a scalar with the shortest text that reads back to this number; used to write a configuration.
@@ -32,6 +33,7 @@ class ConfigNode {
   static ConfigNode make_list(std::vector<ConfigNode> items, SourcePosition position);
   static ConfigNode make_map(std::vector<Entry> entries, SourcePosition position);
 
+  /// Return the kind of value. A quoted scalar is always read as text.
   Kind kind() const { return kind_; }
   bool is_scalar() const { return kind_ == Kind::kScalar; }
   bool is_list() const { return kind_ == Kind::kList; }
@@ -47,6 +49,7 @@ class ConfigNode {
   const std::string& as_text() const;
   std::int64_t as_integer() const;
   double as_number() const;
+  /// Returns the values of a list, or the entries of a map in the order of the input.
   const std::vector<ConfigNode>& items() const;
   const std::vector<Entry>& entries() const;
 

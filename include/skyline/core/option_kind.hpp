@@ -22,8 +22,10 @@ struct Range {
   bool above_low = false;   // `low` itself is out of bounds
   bool below_high = false;  // `high` itself is out of bounds
 
+  /// Return the same range with an upper bound, inclusive or exclusive.
   constexpr Range at_most(double most) const { return {low, most, above_low, false}; }
   constexpr Range below(double end) const { return {low, end, above_low, true}; }
+  /// Returns whether a number is within the bounds.
   bool holds(double value) const;
 };
 constexpr Range at_least(double least) {
@@ -58,7 +60,9 @@ struct OptionKind : ValueDescription {
   std::function<ConfigNode(const M& value)> write = {};
 };
 
+/// Reads a number within the bounds.
 OptionKind<double> number(const Range& range);
+/// Reads `true` or `false`.
 OptionKind<bool> flag();
 /// Reads any text except an empty one, which means that the key is not given.
 /// @param expected  e.g. "a file"

@@ -52,6 +52,7 @@ class KeyTable {
   /// Lists all keys; keys of inner sections follow the key of their section.
   /// @param path  path of this section
   std::vector<KeyRow> rows(const std::string& path, bool may_change = false) const;
+  /// Returns the keys in the order of their addition.
   const std::vector<OptionKey>& keys() const { return keys_; }
   std::vector<std::string> names() const;
 
@@ -61,7 +62,9 @@ class KeyTable {
   KeyTable& operator=(const KeyTable&) = default;
   /// Sets the options from a section. A missing or empty (null) section changes nothing.
   void read(const ConfigNode& section, void* options) const;
+  /// Writes options as a section, with every key that has a value.
   ConfigNode write(const void* options) const;
+  /// Adds a key. The table takes the key's default from `defaults`.
   void append(OptionKey key, const void* defaults);
   /// Adds a first key whose value is always this word. It tells this variant of a section from the others.
   void put_tag(std::string_view name, const std::string& word, std::string_view meaning);
@@ -152,6 +155,7 @@ class OptionTable final : public KeyTable {
     if (check_ != nullptr) check_(options, section);
     return options;
   }
+  /// Writes options as a complete section; parse() reads it back.
   ConfigNode to_config(const T& options) const { return write(&options); }
   ConfigNode complete(const ConfigNode& section) const override { return to_config(parse(section)); }
 

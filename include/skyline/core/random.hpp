@@ -18,6 +18,7 @@ class RandomStream {
  public:
   explicit RandomStream(std::uint64_t seed) : engine_(seed) {}
 
+  /// Draws 64 random bits.
   std::uint64_t next();
   /// Draws uniformly from [0, bound), without bias. @pre bound > 0
   std::uint64_t below(std::uint64_t bound);

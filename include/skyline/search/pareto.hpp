@@ -18,14 +18,17 @@ double hypervolume(std::span<const double> values, std::span<const double> refer
 /// The front of all inserted points, updated incrementally. It keeps equal points. Not thread-safe.
 class ParetoArchive {
  public:
+  /// Makes an empty front of points with this number of objectives, all minimized.
   explicit ParetoArchive(std::size_t num_objectives);
   /// Inserts a point under a key. Returns whether it is on the front now. O(front size).
   /// @param removed  gets the keys that the point pushed out; may be null
   /// @throws InternalError if a value is NaN
   bool insert(std::size_t key, std::span<const double> values, std::vector<std::size_t>* removed = nullptr);
+  /// Returns whether the point of this key is on the front.
   bool contains(std::size_t key) const;
   /// Returns the keys on the front, in the order of insertion.
   const std::vector<std::size_t>& keys() const { return keys_; }
+  /// Returns the values of the point at a position of keys(), valid until the next insert().
   std::span<const double> values_of(std::size_t position) const;
   std::size_t size() const { return keys_.size(); }
 

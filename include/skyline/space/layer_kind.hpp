@@ -21,13 +21,16 @@ class AttributeReader {
   /// Reads an integer of at least `minimum`.
   /// @throws UserError if it is missing (and has no default) or out of range
   virtual std::int64_t integer(std::string_view name, std::int64_t minimum, std::string_view meaning) = 0;
+  /// Reads an integer of at least `minimum`; `fallback` if it is not given. @throws UserError if out of range
   virtual std::int64_t integer_or(std::string_view name, std::int64_t minimum, std::int64_t fallback,
                                   std::string_view meaning) = 0;
   /// Reads an integer ("padding: 1"). Returns nullopt for the word ("padding: same"), or if neither is given.
   virtual std::optional<std::int64_t> integer_or_word(std::string_view name, std::int64_t minimum,
                                                       std::string_view word, std::string_view meaning) = 0;
+  /// Reads a number within `range`; `fallback` if it is not given. @throws UserError if out of range
   virtual double number_or(std::string_view name, const Range& range, double fallback,
                            std::string_view meaning) = 0;
+  /// Reads a flag; `fallback` if it is not given. @throws UserError if it is not a flag
   virtual bool flag_or(std::string_view name, bool fallback, std::string_view meaning) = 0;
   /// Refuses the layer. @throws UserError with file, line, key path of the layer
   [[noreturn]] virtual void fail(std::string_view message) = 0;
@@ -78,6 +81,7 @@ struct Traits {
 class LayerKind {
  public:
   virtual ~LayerKind() = default;
+  /// Returns the name that configurations use, e.g. "conv2d".
   virtual std::string_view name() const = 0;
   /// Fills all of `layer.attributes`, independent of shapes. It is separate from `infer`, so that most
   /// mistakes of a space are found before any network is built. It must ask for every attribute that the kind
@@ -114,6 +118,7 @@ std::vector<LayerAttribute> attributes_of(const LayerKind& kind);
 
 /// Returns the kind of this name, or nullptr. The registry owns it; it is valid until the program ends.
 const LayerKind* find_layer_kind(std::string_view name);
+/// Returns the names of all registered kinds in alphabetical order.
 std::vector<std::string> layer_kind_names();
 /// Returns the traits of a layer by its kind. For a kind that is not registered these are the default ones.
 Traits traits_of(const Layer& layer);

@@ -20,6 +20,7 @@ struct Shape {
   std::int64_t channels = 0;
   std::int64_t height = 1;
   std::int64_t width = 1;
+  /// Returns the number of values.
   std::int64_t elements() const { return channels * height * width; }
   bool operator==(const Shape&) const = default;
 };
@@ -125,8 +126,8 @@ struct Network {
   std::string canonical_text() const;
 };
 
-/// Returns an attribute of a resolved layer.
-/// @throws InternalError if there is none and type
+/// Return an attribute of a resolved layer.
+/// @throws InternalError if there is none of that name and type (attribute_integer_or returns `fallback`)
 std::int64_t attribute_integer(const Layer& layer, std::string_view name);
 std::int64_t attribute_integer_or(const Layer& layer, std::string_view name, std::int64_t fallback);
 double attribute_number(const Layer& layer, std::string_view name);

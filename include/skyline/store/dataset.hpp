@@ -94,11 +94,13 @@ class Dataset {
   static bool recognizes(const std::filesystem::path& path);
   virtual ~Dataset() = default;
 
+  /// Returns the shape of one sample.
   virtual const space::Shape& shape() const = 0;
   virtual const std::vector<std::string>& class_names() const = 0;  // names of the outputs
   virtual const std::vector<double>& mean() const = 0;       // [channels], mean of values / value_scale
   virtual const std::vector<double>& deviation() const = 0;  // [channels]
   virtual double value_scale() const = 0;                    // 1 unless the values are pixels
+  /// Returns the samples of the training set. The view is valid as long as this object.
   virtual const SampleView& train() const = 0;
   virtual const SampleView& validation() const = 0;  // if empty, a share of `train` is held out
   virtual const SampleView& test() const = 0;

@@ -50,7 +50,9 @@ class DatasetWriter {
   /// Computes means and checksums, and gives the file its name. @throws UserError, FaultError as append()
   void finish();
 
+  /// Returns the facts that describe() has set.
   const DatasetFacts& facts() const;
+  /// Returns the number of samples that a part has so far.
   std::size_t count(Part part) const;
   /// Returns the kind of the targets. @pre something was appended
   TargetKind target_kind() const;
@@ -105,6 +107,7 @@ class Importer {
 void register_importer(std::string_view name, std::shared_ptr<const Importer> importer);
 /// Returns the importer of this name, or nullptr.
 std::shared_ptr<const Importer> find_importer(std::string_view name);
+/// Returns the names of all registered kinds in alphabetical order.
 std::vector<std::string> importer_names();
 
 }  // namespace skyline::store

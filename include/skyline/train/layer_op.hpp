@@ -27,6 +27,7 @@ class LayerTensors {
   /// memory of its own; the trainer takes it away after use. As long as it is undefined, the optimizer does
   /// not change the parameter.
   virtual at::Tensor& gradient(std::string_view name) = 0;
+  /// Returns whether the layer has a parameter or buffer of this name.
   virtual bool has(std::string_view name) const = 0;
 };
 
