@@ -29,7 +29,7 @@ void for_each_field(Visitor&& visit, Trials&... trials) {
   visit("seed", trials.seed...);
 }
 
-/// Whether files state the field only where it is not 0: those of earlier versions do not have it.
+/// Returns whether files state the field only if it is not 0, because files of earlier versions lack it.
 constexpr bool is_stated_if_set(std::string_view field) {
   return field == "repeat";
 }
@@ -55,8 +55,8 @@ struct FieldDifference {
   std::string right;
 };
 
-/// The first field that is not the same in both; nothing if all agree. Repetitions differ in their seeds:
-/// journals of earlier versions say nothing else of them.
+/// Returns the first field that differs, or nullopt if all are equal. Repetitions differ in their seeds,
+/// since journals of earlier versions say nothing else about them.
 std::optional<FieldDifference> first_difference(const Trial& left, const Trial& right);
 
 /// A field as the value of a table's column, or of a file's attribute.

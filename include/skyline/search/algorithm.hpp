@@ -26,17 +26,17 @@ struct Algorithm {
   std::shared_ptr<const KeyTable> keys;
   /// @param section  already checked against `keys`
   std::function<std::unique_ptr<Searcher>(const ConfigNode& section, const SearchProblem& problem)> make;
-  /// Whether `final` trains all trials of the search that succeeded, and not its front alone.
+  /// Whether `final` trains all successful trials of the search instead of only its front.
   bool trains_all = false;
-  /// The folder of the run that the results of the search come from; an empty text: they are measured here.
-  /// Where it names one, the program that begins the run writes these results into its journal (`skyline
-  /// train` does), and `skyline search` refuses to begin it.
+  /// Returns the folder of the run from which the results of the search come, or an empty text if they are
+  /// measured here. If it names a run, the program that begins this run writes these results into its journal
+  /// (`skyline train` does), and `skyline search` refuses to begin it.
   /// @param section  complete
   std::function<std::string(const ConfigNode& section)> source_run = [](const ConfigNode&) {
     return std::string();
   };
-  /// The setting with which the search goes on with the results that there are, instead of waiting for a
-  /// generation: "search.KEY: VALUE", for messages. Empty: there is none.
+  /// The setting with which the search uses the results that exist, instead of waiting for a generation:
+  /// "search.KEY: VALUE", for messages. Empty if there is none.
   std::string steady_setting = {};
 };
 
@@ -56,7 +56,7 @@ Algorithm make_algorithm(const std::string& name, const std::string& meaning,
 void register_algorithm(const Algorithm& algorithm);
 /// Returns all names in alphabetical order.
 std::vector<std::string> algorithm_names();
-/// nullptr if unknown.
+/// Returns the algorithm of this name, or nullptr.
 const Algorithm* find_algorithm(std::string_view name);
 /// Returns the algorithm of a `search` section; evolution_pareto unless it names another one.
 /// @throws UserError for an unknown name, with the nearest one as "did you mean"

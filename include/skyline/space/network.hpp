@@ -57,13 +57,13 @@ struct Cost {
   std::int64_t weight_bytes = 0;               // size of parameters and buffers
 };
 
-/// A member of Cost by its name.
+/// A member of Cost with its name.
 struct NamedCost {
   const char* name;
   const char* unit;  // empty: a number
   std::int64_t Cost::*value;
 };
-/// All of them.
+/// All members of Cost.
 inline constexpr std::array kCosts{
     NamedCost{"parameters", "", &Cost::parameters},
     NamedCost{"flops", "FLOPs", &Cost::flops},

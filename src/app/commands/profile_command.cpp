@@ -1,4 +1,4 @@
-// The command that measures what the layers of a network take in a training step.
+// The command that measures the time and memory of a network's layers in a training step.
 #include "skyline/core/error.hpp"
 
 #include "app/commands/commands.hpp"

@@ -12,7 +12,7 @@
 namespace skyline::app {
 namespace {
 
-/// A file that a person wrote. YAML takes some hundred times its size in memory while it is read.
+/// Loads a file that a person wrote. While it is read, YAML takes some hundred times its size in memory.
 ConfigNode load_written_file(const std::filesystem::path& path) {
   constexpr std::uintmax_t kMostBytes = 4U << 20U;
   std::error_code failure;  // reported when the file is read
@@ -24,8 +24,8 @@ ConfigNode load_written_file(const std::filesystem::path& path) {
   return store::load_yaml_file(path);
 }
 
-/// Puts the file that the section `space` names, if it names one, in its place.
-/// @param path  the configuration, beside which it is
+/// Replaces the section `space` by the file that it names, if it names one.
+/// @param path  the configuration, whose folder is searched
 void load_space(ConfigNode& root, const std::filesystem::path& path) {
   const ConfigNode* space = root.is_map() ? root.find("space") : nullptr;
   const ConfigNode* file = space != nullptr && space->is_map() ? space->find("file") : nullptr;

@@ -8,9 +8,8 @@
 
 namespace skyline::app {
 
-/// Reads a configuration, with the settings of the command line (key=value) in place, and with its `space`
-/// where that is a file, looked for beside the configuration.
-/// @throws UserError
+/// Reads a configuration with the settings of the command line (key=value). If its `space` is a file, that is
+/// looked for beside the configuration and read. @throws UserError
 ConfigNode load_config(const std::filesystem::path& path, const std::vector<std::string>& overrides);
 
 }  // namespace skyline::app

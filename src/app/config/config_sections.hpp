@@ -44,7 +44,7 @@ struct FinalOptions {
   static const OptionTable<FinalOptions>& table();
 };
 
-/// The `run` section: options of the engine, and what else a job needs.
+/// The `run` section: options of the engine, and other settings of a job.
 struct RunOptions : engine::EngineOptions {
   std::optional<double> time_limit_s;         // time of a job from its start, after which it stops early
   std::optional<std::uint64_t> memory_bytes;  // memory of a node; if not given, all it has

@@ -12,7 +12,7 @@
 namespace skyline::app {
 namespace {
 
-/// States what the data set is; where the section has stated it, it must be that.
+/// States the facts about the data set. If the section has stated them, they must be equal.
 void describe_data(const ConfigNode& section, const store::Dataset& dataset, DataOptions& data) {
   const ConfigNode* hash = section.find("sha256");
   if (hash != nullptr && hash->as_text() != dataset.content_hash()) {
@@ -37,7 +37,7 @@ void describe_data(const ConfigNode& section, const store::Dataset& dataset, Dat
   }
 }
 
-/// The command that makes a data set file, as far as its name tells.
+/// Returns the command that makes a data set file, as far as its name shows it.
 std::string prep_line(const std::filesystem::path& file) {
   const std::string stem = file.stem().string();
   const std::string kind = store::find_importer(stem) == nullptr ? "images" : stem;

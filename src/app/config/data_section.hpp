@@ -11,18 +11,19 @@
 
 namespace skyline::app {
 
-/// The data set file that the section `data` names: seen from where the program starts, else from the
-/// configuration's folder.
-/// @throws UserError at `file`, with the command that makes one, if it is in neither
+/// Finds the data set file that the section `data` names: relative to the folder in which the program starts,
+/// else to the configuration's folder. @throws UserError at `file`, with the command that makes one, if it is
+/// in neither
 std::string locate_data(const ConfigNode& section, const std::string& file);
 
-/// Opens the data set of `data`, which must be what the section states of it, and states what it is.
+/// Opens the data set of `data`, checks it against the facts that the section states, and states them.
 /// @param verify  recompute its checksums
 /// @throws UserError at a key that states something else
 std::shared_ptr<const store::Dataset> open_data_set(const ConfigNode& section, DataOptions& data,
                                                     bool verify);
 
-/// What is held out of the training set for validation. @throws UserError at `validation` for an empty part
+/// Returns the split of the training set into training and validation samples.
+/// @throws UserError at `validation` for an empty part
 store::SplitIndices split_data(const ConfigNode& section, const store::Dataset& dataset,
                                const DataOptions& data, std::uint64_t run_seed);
 

@@ -11,7 +11,7 @@
 namespace skyline::app {
 namespace {
 
-/// The registered evaluators whose sections a configuration has.
+/// Returns the registered evaluators whose sections a configuration has.
 std::vector<const evaluate::EvaluatorKind*> evaluators_in(const ConfigNode& root) {
   register_training();
   std::vector<const evaluate::EvaluatorKind*> found;

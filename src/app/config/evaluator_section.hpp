@@ -16,22 +16,22 @@ struct ChosenEvaluator {
   evaluate::EvaluatorNeeds needs = {};
 };
 
-/// Adds training to the evaluators, once. By a call: a linker drops objects that nobody refers to.
+/// Adds training to the evaluators, once. It is a call because a linker drops objects that nobody refers to.
 void register_training();
 
-/// The evaluator of a run's configuration, with the values that the first genotype gives.
-/// @throws UserError if this program does not have it, or a part that its section names, such as a loss
+/// Returns the evaluator of a run's configuration, with the values of the first genotype.
+/// @throws UserError if this program lacks it, or a part that its section names, such as a loss
 ChosenEvaluator evaluator_of(const ConfigNode& resolved);
-/// The same; nothing where that throws: the run is of another program.
+/// Returns the same, or nullopt instead of an error: the run may be of another program.
 std::optional<ChosenEvaluator> known_evaluator(const ConfigNode& resolved);
 
-/// The evaluator that alone has a section in a configuration, which may have mistakes; nullptr: none, or
-/// several.
+/// Returns the only evaluator with a section in a configuration, which may have mistakes; nullptr if there is
+/// none, or several.
 const evaluate::EvaluatorKind* named_evaluator(const ConfigNode& root);
 
-/// The part of the evaluator's section to which parameters of the space give values.
+/// Returns the part of the evaluator's section to which parameters of the space give values.
 space::SearchedSection searched_section(const ConfigNode& root);
-/// The configuration with the values that the first genotype gives to the evaluator's section.
+/// Returns the configuration with the values that the first genotype gives to the evaluator's section.
 /// @throws UserError for values that it cannot have
 ConfigNode with_first_values(ConfigNode root, const space::SearchedSection& searched);
 

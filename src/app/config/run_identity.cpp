@@ -14,7 +14,7 @@
 namespace skyline::app {
 namespace {
 
-/// Equal numbers as equal text.
+/// Writes equal numbers as equal text.
 ConfigNode canonical_scalar(const ConfigNode& node) {
   if (node.quoted()) return node;
   if (const auto integer = integer_in(node.as_text())) return ConfigNode::make_integer(*integer);
@@ -24,7 +24,7 @@ ConfigNode canonical_scalar(const ConfigNode& node) {
   return node;
 }
 
-/// Whether parameters of the space have a value at each place that names them.
+/// Returns whether parameters of the space have a value at each place that names them.
 bool has_places(const ConfigNode& root) {
   const ConfigNode* parameters = root.at("space").find("parameters");
   if (parameters == nullptr || !parameters->is_map()) return false;
@@ -34,14 +34,14 @@ bool has_places(const ConfigNode& root) {
   });
 }
 
-/// Whether the order of keys is that of the genotype: that of parameters; below a space where some have a
-/// value at each place, that of the places. A cell's last node is its output.
+/// Returns whether the order of keys decides the order of the genotype: that of parameters, and, if some have
+/// a value at each place, that of places in the network. The last node of a cell is its output.
 bool is_ordered(const ConfigNode& node, bool has_places) {
   return node.path() == "space.parameters" || node.path().ends_with(".cell") ||
          (has_places && node.path().starts_with("space."));
 }
 
-/// The same text for equal trees.
+/// Returns a tree that has the same text for equal trees.
 /// @param has_places  whether parameters of the space have a value at each place
 ConfigNode canonical(const ConfigNode& node, bool has_places) {
   if (node.is_scalar()) return canonical_scalar(node);
@@ -63,7 +63,7 @@ ConfigNode canonical(const ConfigNode& node, bool has_places) {
 
 ConfigNode identity_of(const ConfigNode& resolved) {
   ConfigNode tree = all_sections().identity(resolved);
-  // With inheritance the weights that are kept say which parents have any.
+  // With inheritance the kept weights decide which parents have weights.
   const std::optional<ChosenEvaluator> evaluator = known_evaluator(resolved);
   if (evaluator && evaluator->needs.inherits)
     tree.set("run.keep_weights", resolved.at("run").at("keep_weights"));

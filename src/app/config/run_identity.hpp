@@ -6,12 +6,12 @@
 
 namespace skyline::app {
 
-/// The part of a resolved configuration that makes its run: without keys that may change. Equal trees for
-/// equal runs. Of an algorithm or evaluator that this program does not have, all keys.
+/// Returns the part of a resolved configuration that makes its run, without keys that may change. Equal runs
+/// have equal trees. All keys of an algorithm or evaluator that this program lacks are included.
 ConfigNode identity_of(const ConfigNode& resolved);
 
-/// Dotted path of the first setting in which two resolved configurations would give different runs; empty if
-/// none.
+/// Returns the dotted path of the first setting that would make two resolved configurations different runs,
+/// or "".
 std::string first_identity_difference(const ConfigNode& left, const ConfigNode& right);
 
 }  // namespace skyline::app

@@ -48,7 +48,8 @@ void check_may_begin(const store::RunPaths& paths, const SearchArguments& argume
                   " holds a run already: add --resume to resume it, or name another folder");
 }
 
-/// If the results of its search are another run's, whoever begins the run writes them into the journal.
+/// Refuses a search whose results come from another run, unless its journal has them: the program that begins
+/// the run writes them.
 void check_journal_of_train(const store::RunPaths& paths, const SearchArguments& arguments,
                             const RunConfig& config) {
   const bool takes = !config.algorithm().source_run(config.sections.search).empty();

@@ -17,9 +17,8 @@
 
 namespace skyline::app {
 
-/// Publishes report::kResultFiles for the trials so far.
-/// @param state  of the run, for its report
-/// @throws UserError, FaultError
+/// Publishes report::kResultFiles for the trials so far. @throws UserError, FaultError
+/// @param state  state of the run, for its report
 void write_results(run::OpenedRun opened, const std::string& state);
 
 /// Returns the fronts with their volumes, and the account of time if there is one.

@@ -30,7 +30,7 @@ struct ModelChoice {
 /// A run from which models are taken. Its folder is only read.
 struct ModelSource {
   run::OpenedRun run;
-  DataOptions data;  // states what the data set is
+  DataOptions data;  // the facts about the data set
 
   /// Opens a run. @throws UserError if there is no run in the folder, or its evaluator trains nothing
   static ModelSource open(const std::filesystem::path& folder);

@@ -30,12 +30,12 @@ struct Window {
   bool of_slots;
 };
 
-/// The order of commits: that of asking, or that in which virtual slots would end the trials.
+/// The order of commits: that of asking, or the one in which virtual slots would end the trials.
 enum class CommitBy { kNumber, kVirtualTime };
 
 struct EngineOptions {
   std::uint64_t seed = 1;
-  /// Maximum number of trials that are asked and not committed; nothing: a generation at a time.
+  /// Most trials that are asked for and not committed; without a value a generation at a time.
   std::optional<Window> window;
   CommitBy commit = CommitBy::kNumber;
   /// Slots of the clock that orders commits by virtual time, which needs them.
@@ -47,7 +47,7 @@ struct EngineOptions {
   std::optional<double> trial_timeout_s;
   /// If the first commits of a search, so many, all failed, it ends there. Without a value it continues.
   std::optional<std::size_t> most_failures = 20;
-  KeepWeights keep_weights = KeepWeights::kFront;  // kNone: also where the evaluator leaves no weights
+  KeepWeights keep_weights = KeepWeights::kFront;  // kNone also if the evaluator leaves no weights
   // no value: no checkpoints, not even at a stop
   std::optional<CheckpointOptions> checkpoints = CheckpointOptions{};
   bool inherit = false;  // children start from the weights of a parent; needs keep_weights
@@ -64,7 +64,7 @@ struct EngineOptions {
   std::string inherit_key = {};
   std::string members_key = {};
 
-  /// The window in trials; nothing: a generation at a time.
+  /// Returns the window in trials, or nullopt for a generation at a time.
   std::optional<std::size_t> window_trials() const {
     if (!window) return std::nullopt;
     const double unit = window->of_slots ? static_cast<double>(virtual_slots.value()) : 1;

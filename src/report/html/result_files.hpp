@@ -15,20 +15,20 @@ void write_search_state(const ReportedRun& run);
 void write_pareto(const ReportedRun& run);
 void write_page(const ReportedRun& run);
 
-/// A file that follows from a run's journal, and is published whole every few minutes and when a job ends.
+/// A file that is made from a run's journal, and published whole every few minutes and when a job ends.
 struct ResultFile {
   std::filesystem::path (store::RunPaths::*path)() const;
   void (*write)(const ReportedRun& run);  // @throws UserError, FaultError
 };
 
-/// All of them, in the order of writing.
+/// All result files, in the order of writing.
 inline constexpr std::array kResultFiles{ResultFile{&store::RunPaths::tables, &write_tables},
                                          ResultFile{&store::RunPaths::models_json, &write_models},
                                          ResultFile{&store::RunPaths::search_state_csv, &write_search_state},
                                          ResultFile{&store::RunPaths::pareto_json, &write_pareto},
                                          ResultFile{&store::RunPaths::report_html, &write_page}};
 
-/// Their places in a run folder.
+/// Returns their paths in a run folder.
 std::vector<std::filesystem::path> result_paths(const store::RunPaths& paths);
 
 }  // namespace skyline::report

@@ -14,11 +14,11 @@ struct ListedOptions {
   static constexpr int kMostSeeds = 1000;
 
   std::vector<std::vector<std::uint32_t>> genotypes;
-  std::size_t seeds = 1;  // repetitions of each
-  std::string from;       // folder of the run that the results come from; empty: they are trained
-  std::vector<std::uint64_t> numbers;  // of the trials in that run
+  std::size_t seeds = 1;  // number of repetitions of each
+  std::string from;       // folder of the run that has the results; empty if they are trained here
+  std::vector<std::uint64_t> numbers;  // numbers of the trials in that run
 
-  /// The complete `search` section.
+  /// Returns the complete `search` section.
   ConfigNode to_section() const;
 };
 

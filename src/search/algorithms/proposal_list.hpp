@@ -13,10 +13,10 @@
 
 namespace skyline::search {
 
-/// A list as a searcher: proposes what it holds, in that order, and needs no results.
+/// A searcher that proposes the elements of a list, in their order, and needs no results.
 class ProposalList : public Searcher {
  public:
-  /// @param noun  what one of them is, for the finish reason
+  /// @param noun  word for one of them, for the finish reason
   ProposalList(std::vector<trial::Proposal> proposals, std::string noun)
       : proposals_(std::move(proposals)), noun_(std::move(noun)) {}
 

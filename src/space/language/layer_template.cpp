@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kLargestAttribute = 1 << 20;
 
-/// In place of a kind that this program does not have.
+/// Replaces a kind that this program does not have.
 class MissingKind final : public LayerKind {
  public:
   std::string_view name() const override { return "missing_kind"; }

@@ -31,7 +31,7 @@ class LayerTemplate {
   static LayerTemplate parse(const LayerKind& kind, const ConfigNode& attributes, const ConfigNode& item,
                              Names& names, std::int64_t classes);
 
-  /// A layer of a kind that this program does not have, with whatever attributes it names. It is never built.
+  /// Makes a layer of a kind that this program does not have, with any attributes. It is never built.
   static LayerTemplate of_missing_kind(const ConfigNode& attributes, const ConfigNode& item, Names& names);
 
   /// Makes a layer that the language adds by itself. Attributes that are not given have their defaults.

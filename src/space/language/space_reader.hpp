@@ -36,7 +36,7 @@ struct Place {
 /// and a repetition is written out if places matter in it.
 class SpaceReader {
  public:
-  /// @param admits_missing_kinds  layers of kinds that this program does not have are no mistakes
+  /// @param admits_missing_kinds  accept layers of kinds that this program does not have
   SpaceReader(const SpaceForm& form, const DataShape& data, bool admits_missing_kinds = false);
 
   /// Reads a scalar outside of the space that may name its parameters. Call it before read().
@@ -49,7 +49,7 @@ class SpaceReader {
   ItemPointer read();
   /// Returns the shared parameters in the order of declaration, then the others in the order of their use.
   std::vector<Parameter> take_parameters() { return std::move(parameters_); }
-  /// Kinds of the layers that not every program has.
+  /// Returns the kinds of layers that only some programs have.
   const std::set<std::string>& registered_kinds() const { return registered_kinds_; }
 
  private:

@@ -21,7 +21,7 @@ void add_norms(KindList& kinds);
 void add_pools(KindList& kinds);
 void add_wiring(KindList& kinds);
 
-/// Whether every program has the kind of this name.
+/// Returns whether every program has the kind of this name.
 bool is_built_in(std::string_view kind);
 
 /// Notes an attribute, unless its value is the one that does nothing (Layer::attributes).
