@@ -137,9 +137,9 @@ TEST(SpaceErrors, LongNamesAreQuotedShort) {
 }
 
 TEST(SpaceErrors, WhatStandsInTheWrongPlaceIsToldWhereItBelongs) {
-  refuses_item("relu: {when: true}", 12, ".relu", "`when` stands beside a layer, not in it");
+  refuses_item("relu: {when: true}", 12, ".relu", "`when` belongs beside a layer, not in it");
   refuses_item("conv2d: {channels: {choice: [8, 16]}, kernel: 1}", 24, ".conv2d.channels",
-               "a choice stands under `parameters`, with a name; write $NAME here");
+               "a choice belongs under `parameters`, with a name; write $NAME here");
 }
 
 TEST(SpaceErrors, Sections) {
@@ -160,7 +160,7 @@ TEST(SpaceErrors, Repeats) {
       error_of("parameters: {d: {range: [0, 3]}}\nnetwork:\n  - {repeat: $d - 2, body: [relu]}"),
       "a.yaml:3:14: space.network[0].repeat: expected a whole number of at least 0, got -2 from `$d - 2`");
   refuses_item("{repeat: 2}", 5, "", "missing key `body`");
-  refuses_item("{body: [relu], as: i}", 24, ".as", "stands beside `repeat` only");
+  refuses_item("{body: [relu], as: i}", 24, ".as", "can be used with `repeat` only");
   refuses_item("{repeat: 2, body: [relu], each: true}", 31, "",
                "unknown key `each`, known here: repeat, as, body, name, from, when");
   refuses_item("{repeat: 2, body: []}", 23, ".body", "expected a list of layers, got an empty list");
