@@ -53,14 +53,14 @@ SlotPoolOptions slot_options(int rank, const SearchTask& task, const RunFiles& f
   options.slots = slots;
   options.metrics = files.header.metrics;
   options.needed = task.objectives.measured_needed();
-  // A slot of several threads is left to the system: a binding would be inherited by all of them. So are
-  // slots that wait for a device most of the time.
+  // A slot of several threads is not bound, because all of them would inherit the binding. Neither are slots
+  // that mostly wait for a device.
   options.binds = task.options.threads_per_slot == 1 && task.evaluator.slots() == 0;
   return options;
 }
 
-/// The request to stop, noted when it comes: perhaps because another process of the job has died. The main
-/// thread polls it, and must not wait for a file.
+/// Notes the request to stop when it comes, because another process of the job may have died. The main thread
+/// polls it, and must not wait for a file.
 std::function<bool()> noted_stop(const std::function<bool()>& requested,
                                  const std::shared_ptr<store::RunningTrials>& running,
                                  store::StorageThread& storage) {

@@ -29,8 +29,8 @@ struct SearchTask {
   const space::SearchSpace& space;
   const objective::ObjectiveSet& objectives;
   trial::Evaluator& evaluator;
-  SearcherMaker search;         // rank 0's
-  SearcherMaker full_training;  // of the front, after the search; empty: none
+  SearcherMaker search;         // used on rank 0
+  SearcherMaker full_training;  // of the front, after the search; empty for none
   EngineOptions options;
   trial::Place place = {};  // of this rank, but for what the evaluator has chosen
 };

@@ -94,7 +94,7 @@ bool sleep_through(Seconds duration, const trial::Trial& trial, trial::Evaluatio
     }
     return true;
   }
-  if (duration > Seconds::zero()) save(1);  // it came in the last nap
+  if (duration > Seconds::zero()) save(1);  // the request came in the last nap
   return false;
 }
 

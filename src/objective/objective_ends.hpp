@@ -7,7 +7,7 @@
 
 namespace skyline::objective {
 
-/// Sets the reference and the ideal of an objective as far as they follow from its item of the configuration,
+/// Sets the reference and the ideal of an objective as far as its item of the configuration, the constraints
 /// the constraints and the description of its metric.
 /// @throws UserError for a reference that is no worse than every value
 void read_ends(const ConfigNode& item, const std::vector<Constraint>& constraints,

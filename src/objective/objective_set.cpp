@@ -9,7 +9,7 @@
 namespace skyline::objective {
 namespace {
 
-/// The value of an objective or a constraint of a trial that succeeded.
+/// Returns the value of an objective or a constraint for a trial that succeeded.
 template <typename Spec>
 double value_of(const Spec& spec, const space::Cost& cost, const trial::Measurements& measurements) {
   if (spec.computed) return computed_metric(cost, spec.metric);

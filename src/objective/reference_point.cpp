@@ -13,9 +13,9 @@
 namespace skyline::objective {
 namespace {
 
-constexpr std::int64_t kMostCounted = 500;   // genotypes of a space that is gone through wholly
-constexpr std::int64_t kSampled = 250;       // genotypes of a larger one
-constexpr std::size_t kMostLayers = 50'000;  // of all their networks
+constexpr std::int64_t kMostCounted = 500;   // spaces of so many genotypes are examined completely
+constexpr std::int64_t kSampled = 250;       // number of genotypes drawn from a larger space
+constexpr std::size_t kMostLayers = 50'000;  // layers of all these networks
 
 bool is_minimized(const Objective& objective) {
   return objective.sense == Sense::kMinimize;
@@ -65,7 +65,7 @@ void read_ends(const ConfigNode& item, const std::vector<Constraint>& constraint
   const trial::MetricRange range = compared_range(metric, constraints);
   const double best = is_minimized(objective) ? range.low : range.high;
   const double worst = is_minimized(objective) ? range.high : range.low;
-  // The end of a computed metric that is at most the largest cost needs the space.
+  // An end of a computed metric that may be the largest cost needs the space.
   if (std::isfinite(best) && !(objective.computed && !is_minimized(objective))) objective.ideal = best;
   if (objective.reference) {
     if (!std::isfinite(*objective.reference) || !is_worse(objective, *objective.reference, best)) {
@@ -89,7 +89,7 @@ void ObjectiveSet::complete_references(const space::SearchSpace& space) {
     const trial::MetricRange range =
         compared_range(*trial::find_metric(computed_metrics(), objective.metric), constraints_);
     double most = std::min(found->second, range.high);
-    if (most <= range.low) most = range.high;  // the sample has missed what the constraint asks for
+    if (most <= range.low) most = range.high;  // the sample contains no network that meets the constraint
     if (!std::isfinite(most) || most <= range.low) continue;
     (is_minimized(objective) ? objective.reference : objective.ideal) = most;
   }

@@ -20,11 +20,11 @@ using ArchitecturePointer = std::shared_ptr<const space::Architecture>;
 /// Results of trials by name, e.g. those that wait for their commit.
 using ResultsByName = std::map<TrialName, CommittedTrial>;
 
-/// A committed trial, which nobody changes any more.
+/// A committed trial, which never changes.
 using SharedTrial = std::shared_ptr<const CommittedTrial>;
 
-/// Returns the trial with its network, and that of the parent it inherits from, not built. Trials that wait
-/// or are kept use this, since their networks would fill the memory.
+/// Returns the trial without its built network and that of its parent. Waiting and stored trials use this,
+/// since networks would fill the memory.
 Trial without_network(Trial trial);
 
 /// The committed trials of a run, by position and by name; the number of a trial is the order of asking, its
@@ -33,7 +33,7 @@ Trial without_network(Trial trial);
 /// log shares the records.
 class CommitLog {
  public:
-  /// How far the number of a trial may be ahead of its position: numbers are those of asking, in turn.
+  /// How far the number of a trial may be ahead of its position.
   static constexpr TrialNumber kFarthestAhead = 1U << 24U;
 
   class Iterator {
@@ -63,7 +63,7 @@ class CommitLog {
 
   CommitPosition size() const { return full_.size() * kTrialsOfChunk + open_.begins.size(); }
   bool empty() const { return size() == 0; }
-  /// @pre position < size(), and it is not forgotten
+  /// Returns the trial of a position. @pre position < size(), and it is not forgotten
   SharedTrial operator[](CommitPosition position) const;
   TrialName name_at(CommitPosition position) const;
   SharedTrial back() const { return (*this)[size() - 1]; }
@@ -88,16 +88,16 @@ class CommitLog {
 
   struct Chunk {
     std::string bytes;
-    std::vector<std::uint32_t> begins;  // of its trials
+    std::vector<std::uint32_t> begins;  // begin of each trial
     std::string_view operator[](std::size_t place) const;
   };
 
   void begin_chunk();
   std::string_view record(CommitPosition position) const;
 
-  std::vector<std::shared_ptr<const Chunk>> full_;  // nullptr: forgotten
+  std::vector<std::shared_ptr<const Chunk>> full_;  // nullptr if forgotten
   Chunk open_;
-  std::size_t forgotten_ = 0;             // chunks
+  std::size_t forgotten_ = 0;             // number of chunks
   space::Architecture any_;               // of the space to which all trials belong
   std::vector<CommitPosition> searched_;  // indexed by number
   // positions of full trainings by number and epochs

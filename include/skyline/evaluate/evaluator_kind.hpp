@@ -15,7 +15,7 @@
 
 namespace skyline::evaluate {
 
-/// kNone: uses no device. kAuto: a GPU where the rank has one that can be used, else the CPU.
+/// kNone: uses no device. kAuto: a GPU if the rank has a usable one, otherwise the CPU.
 enum class DeviceChoice { kNone, kAuto, kCpu, kCuda };
 
 /// The scaling of inputs. kUnit: pixels / value_scale. kStandard: then minus mean, over deviation, per
@@ -28,8 +28,8 @@ struct EvaluatorNeeds {
   int threads = 1;        // threads of a slot
   bool groups = false;    // whether a trial may have several members
   bool inherits = false;  // whether a child starts from the weights of its parent
-  bool weights = false;   // a trial leaves weights
-  bool data = false;      // a data set; else the shape of one is enough
+  bool weights = false;   // whether a trial leaves weights
+  bool data = false;      // whether a data set is needed; otherwise its shape is enough
   DeviceChoice device = DeviceChoice::kNone;
 };
 
@@ -46,8 +46,8 @@ class Ranks {
 
 /// The services of a run for its evaluator.
 struct EvaluatorServices {
-  std::shared_ptr<const store::Dataset> dataset;  // nullptr: the configuration gives a shape alone
-  store::SplitIndices split;                      // of its training set; empty without one
+  std::shared_ptr<const store::Dataset> dataset;  // nullptr if the configuration gives only a shape
+  store::SplitIndices split;                      // split of its training set; empty without a data set
   Normalization normalization = Normalization::kStandard;
   std::vector<std::string> wanted = {};  // the metrics that objectives and constraints use
   Ranks* ranks = nullptr;                // nullptr: this process is in no job, and only predicts costs
@@ -59,7 +59,7 @@ struct EvaluatorServices {
   std::optional<std::uint64_t> memory_bytes = {};
 };
 
-/// An evaluator as a configuration names it: by a section of its own. A run has one of them.
+/// An evaluator that a configuration can name, by its own section. A run has exactly one evaluator.
 struct EvaluatorKind {
   std::string name;     // of the section, e.g. "synthetic"
   std::string meaning;  // one sentence, for docs/configuration.md
@@ -70,13 +70,13 @@ struct EvaluatorKind {
   /// @throws UserError if the section describes metrics that cannot be
   std::function<std::vector<trial::Metric>(const ConfigNode& section, store::TargetKind targets)> metrics;
   std::shared_ptr<const KeyTable> keys;
-  /// Dotted paths of the keys that messages advise to change; empty: it has none.
-  std::string inherit_key = {};  // whether children start from their parents' weights
-  std::string members_key = {};  // how many members train a trial together
+  /// Dotted paths of the keys that messages advise to change; empty if there is none.
+  std::string inherit_key = {};  // says whether children start from their parents' weights
+  std::string members_key = {};  // says how many members train a trial together
   /// Dotted paths, below the section, of keys and sections whose values may differ from trial to trial:
-  /// parameters of the space may give them, and a trial has its own in Architecture::training.
+  /// parameters of the space may give them, and each trial has its values in Architecture::training.
   std::vector<std::string> searchable = {};
-  /// Here and below, the section is complete: keys->complete(...).
+  /// Here and below the section is complete: keys->complete(...).
   std::function<EvaluatorNeeds(const ConfigNode& section)> needs;
   /// Collective over the ranks, if there are any; they are there during the call alone.
   /// @throws UserError, on one rank or all, if what the section asks for is not there

@@ -39,15 +39,16 @@ struct Constraint {
   std::size_t measured_index = 0;
 };
 
-/// "flops: [0, 1000000]", as in the configuration.
+/// Returns e.g. "flops: [0, 1000000]", as in the configuration.
 std::string to_text(const Constraint& constraint);
-/// Writes a number for messages and configurations: whole numbers with all digits and without a point, others
-/// as the shortest text that reads back.
+/// Writes a number for messages and configurations: whole numbers with all digits and no point, others as the
+/// shortest text that reads back.
 std::string number_text(double value);
 /// Writes a range for messages: "a number from 0 to 1".
 std::string to_text(const trial::MetricRange& range);
 
-/// How `objectives` and `constraints` are written: ObjectiveSet::parse reads this, the JSON schema shows it.
+/// Describe how `objectives` and `constraints` are written: ObjectiveSet::parse reads it, the JSON schema
+/// shows it.
 /// @param measured  metrics of the evaluators that may be used
 ValueDescription objectives_format(const std::vector<std::string>& measured);
 ValueDescription constraints_format(const std::vector<std::string>& measured);
@@ -55,10 +56,10 @@ ValueDescription constraints_format(const std::vector<std::string>& measured);
 /// Returns the descriptions of the metrics that are computed from the network; valid for ever.
 const std::vector<trial::Metric>& computed_metrics();
 std::vector<std::string> computed_metric_names();
-/// A computed metric of a network. @throws InternalError for a metric that is not computed
+/// Returns a computed metric of a network. @throws InternalError for a metric that is not computed
 double computed_metric(const space::Cost& cost, std::string_view metric);
 
-/// The objectives and constraints of a run. Immutable.
+/// The objectives and constraints of a run. Immutable, so any thread may use it.
 class ObjectiveSet {
  public:
   /// Reads `objectives` (list of {maximize: NAME} or {minimize: NAME}, perhaps with `reference`) and
@@ -70,9 +71,8 @@ class ObjectiveSet {
   static ObjectiveSet parse(const ConfigNode& objectives, const ConfigNode* constraints,
                             const std::vector<trial::Metric>& measured);
 
-  /// Fills in the references and ideals of computed objectives that depend on the largest cost: that of a
-  /// sample of the space, always the same one, or the bound if that is smaller. What the configuration states
-  /// stays.
+  /// Fills in references and ideals of computed objectives that depend on the largest cost: the one in a
+  /// sample of the space (always the same one), or the bound if that is smaller. Stated values stay.
   void complete_references(const space::SearchSpace& space);
   /// Whether each objective has a reference and an ideal, so that fronts have a volume.
   bool has_volume() const;

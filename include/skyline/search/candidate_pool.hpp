@@ -30,13 +30,13 @@ class CandidatePool {
   static constexpr int kTriesBeforeEnumeration = 200;
   static constexpr int kTriesInLargeSpace = 2'000;
   static constexpr std::size_t kSampledLayers = 200'000;
-  /// An algorithm that needs no results hands out no more than this at once, so that the caller stays
+  /// An algorithm that needs no results hands out at most this many at once, so that the caller stays
   /// responsive.
   static constexpr std::size_t kLargestAsk = 1'000;
   /// When an ask has looked at so many networks it should end (Answer::State::kMore).
   static constexpr std::size_t kLooksOfAnAsk = 256;
 
-  /// @throws UserError if the space holds no candidate, saying what rejected how many
+  /// @throws UserError if the space has no candidate, with the number of rejected genotypes for each reason
   CandidatePool(space::SearchSpace space, objective::ObjectiveSet objectives,
                 const trial::Budget& budget = {});
 

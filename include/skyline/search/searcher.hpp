@@ -27,8 +27,8 @@ struct Answer {
 /// must not depend on how often or when it was asked, nor on how long it thought.
 ///
 /// All functions are called by one thread, which serves all ranks and must not wait: an ask returns within
-/// some milliseconds. The destructor of a searcher that thinks on a thread of its own tells that thread to end
-/// and waits for it.
+/// some milliseconds. The destructor of a searcher that thinks on a thread of its own tells that thread to
+/// end and waits for it.
 class Searcher {
  public:
   virtual ~Searcher() = default;
@@ -41,7 +41,7 @@ class Searcher {
   /// parents and starts fresh is started from the weights of one of them; its origin plays no part in that.
   /// What it throws ends the run.
   virtual Answer ask(std::size_t room) = 0;
-  /// Takes a result, in the order of commits; failures too.
+  /// Takes a result. Results come in the order of commits; failures too.
   virtual void tell(const trial::CommittedTrial& committed) = 0;
   /// The run stops: it is asked nothing more, and should leave what it thinks about. Called at most once.
   virtual void stop() {}
@@ -53,15 +53,15 @@ class Searcher {
   /// trials are under way, with `window: generation` too; without another window it is told results between
   /// asks that answer kMore, too.
   virtual bool needs_results() const { return true; }
-  /// How many trials it asks for, at most, before it must be told the results of all of them; nothing: it
-  /// goes on with the results that there are. For warnings.
+  /// Returns how many trials it proposes at most before it must be told all their results, or nullopt if it
+  /// never waits for all results. Used only to warn about idle slots.
   virtual std::optional<std::size_t> generation() const { return std::nullopt; }
   /// Returns whether nothing more will be proposed. Results of some proposals may still be missing.
   virtual bool finished() const = 0;
-  /// The reason for finishing, one clause for the log ("5 iterations done", "all 151 valid architectures were
-  /// evaluated").
+  /// Returns the reason for finishing as one clause for the log ("5 iterations done", "all 151 valid
+  /// architectures were evaluated").
   virtual std::string finish_reason() const = 0;
-  /// Upper bound of the number of trials, for progress and ETA.
+  /// Returns an upper bound of the number of trials, for progress and ETA.
   virtual std::size_t expected_trials() const = 0;
   /// One line about how it goes, for status and report, e.g. how good a model is; empty: nothing to say.
   virtual std::string remark() const { return {}; }

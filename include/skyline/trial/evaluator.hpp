@@ -31,15 +31,16 @@ struct NamedNumber {
   double value = 0;
 };
 
-/// The state of a trial in training, from which it goes on to the bit. The evaluator chooses what it means.
+/// The state of a trial in training, from which it continues to the same bits. The evaluator chooses its
+/// meaning.
 struct TrainingState {
   struct Array {
-    std::string name;  // "parameters"
+    std::string name;  // e.g. "parameters"
     std::vector<float> values;
   };
   using Number = NamedNumber;
-  std::int64_t step = 0;        // training steps done
-  std::vector<Array> arrays;    // flat: one for each class of tensors, not one for each tensor
+  std::int64_t step = 0;        // number of training steps done
+  std::vector<Array> arrays;    // flat: one array per class of tensors, not one per tensor
   std::vector<Number> numbers;  // counters and sums
 };
 
@@ -49,7 +50,7 @@ struct CoursePoint {
   std::vector<NamedNumber> values = {};  // "train_loss"; a metric of the evaluator has its own name
 };
 
-/// What the slot asks of a trial.
+/// The requests of the slot to a trial.
 class TrialControl {
  public:
   virtual ~TrialControl() = default;
@@ -93,10 +94,10 @@ class TrialWeights {
   using Tensors = std::vector<NamedTensor>;
 
   virtual ~TrialWeights() = default;
-  /// The parent's trained tensors if trial.inherits(); else nullptr. Shared, immutable. May wait for them;
-  /// nullptr too if the trial was asked to stop meanwhile.
+  /// Returns the parent's trained tensors if trial.inherits(), else nullptr. They are shared and never
+  /// change. It may wait for them; it also returns nullptr if the trial was asked to stop meanwhile.
   virtual std::shared_ptr<const Tensors> inherited() { return nullptr; }
-  /// Whether keep() should be called after training.
+  /// Returns whether keep() should be called after training.
   virtual bool wanted() const { return false; }
   virtual void keep(Tensors /*weights*/) {}
 };
@@ -109,8 +110,8 @@ class EvaluationContext {
   virtual TrialControl& control() = 0;
   virtual TrialState& state() = 0;
   virtual TrialWeights& weights() = 0;
-  /// The group if trial.members > 1: evaluate is then called once for each member, at the same time, and only
-  /// member 0's context saves, inherits and keeps; else nullptr.
+  /// Returns the group if trial.members > 1, else nullptr. evaluate() is then called once per member, at the
+  /// same time, and only member 0's context saves, inherits and keeps.
   virtual TrialGroup* group() = 0;
   /// Where this member of the trial runs. Nothing of a result may depend on it.
   virtual Place place() const { return {}; }
@@ -141,7 +142,7 @@ class TrialWait {
   const std::chrono::steady_clock::time_point start_;
 };
 
-/// Turns a trial into a result: LibTorch training, a table, a synthetic cost. One object a rank.
+/// Turns a trial into a result: LibTorch training, a table, a synthetic cost. There is one object per rank.
 class Evaluator {
  public:
   virtual ~Evaluator() = default;
@@ -152,25 +153,25 @@ class Evaluator {
   /// Returns how many members should train the trial together. It must depend only on network and horizon: it
   /// changes the trial's result, and never depends on the existing ranks.
   virtual std::uint32_t members_for(const Trial& /*trial*/) const { return 1; }
-  /// Whether a trial may have several members at all: ranks that train together need ways to each other.
-  /// Without it members_for returning more than 1 is an error.
+  /// Returns whether a trial may have several members at all, because ranks that train together need
+  /// connections. If it returns false, members_for must not return more than 1.
   virtual bool forms_groups() const { return false; }
-  /// How many trials a rank is to have at hand at once, where its processors do not say: one that shares a
-  /// device decides itself how many of them it lets train. 0: as many as the processors allow.
+  /// Returns the number of slots per rank; 0 for one per free processor. An evaluator whose slots share a
+  /// device returns more, and decides itself how many train at a time.
   virtual std::size_t slots() const { return 0; }
   /// Where trials of this rank run, if the evaluator has chosen more than `rank` says: a device, processors
   /// near it, the share of memory that a trial has.
   virtual Place place(Place rank) const { return rank; }
-  /// The kind of device that all ranks evaluate on, "cpu" or "gpu"; empty: results do not depend on it. A run
-  /// goes on with the kind that it began on.
+  /// Returns the kind of device on which all ranks evaluate, "cpu" or "gpu"; empty if results do not depend
+  /// on it. A resumed run keeps the kind with which it began.
   virtual std::string device() const { return {}; }
-  /// Evaluates; called by several slot threads at once. Depends on the trial alone, never on rank, slot or
+  /// Evaluates a trial. Several slot threads call it at once. The result must depend only on the trial, never
   /// time. Every error of the trial itself is a Failure, not an exception. The trial's time
   /// (`run.trial_timeout`) begins with the call.
   virtual Outcome evaluate(const Trial& trial, EvaluationContext& context) = 0;
-  /// Why nothing can be evaluated here any more: a FaultError (a device that has failed for good) or a
-  /// UserError (data that were overwritten); nullptr if it can. Asked after a Failure, which is then no
-  /// result of its trial: the job ends with that error.
+  /// Returns why nothing can be evaluated here any more, or nullptr: a FaultError (a device that has failed
+  /// for good) or a UserError (data that were overwritten). Called after a Failure, which then does not count
+  /// as the trial's result: the job ends with this error.
   virtual std::exception_ptr fault() { return nullptr; }
 };
 

@@ -36,7 +36,7 @@ std::string to_text(TrialName name);
 enum class Phase : std::uint8_t { kSearch, kFinal };
 
 std::string_view to_text(Phase phase);
-/// @throws UserError for another text
+/// Reads the text of to_text. @throws UserError for another text
 Phase parse_phase(std::string_view text);
 
 /// How a proposal came about, as one short word for journals, tables and reports. An algorithm of your own
@@ -77,9 +77,9 @@ inline constexpr Origin Origin::kRandom{"random"};
 inline constexpr Origin Origin::kEnumerated{"enumerated"};
 inline constexpr Origin Origin::kFront{"front"};
 
-/// How much a trial may cost.
+/// The limit of a trial's cost.
 struct Budget {
-  double epochs = 1;  // or what an evaluator counts instead; may be a fraction
+  double epochs = 1;  // or another unit of the evaluator; may be a fraction
   bool operator==(const Budget&) const = default;
 };
 
@@ -121,30 +121,30 @@ auto* inherit_of(AnyStart& start) {
 /// Most parents of a proposal: messages between ranks have a bound.
 inline constexpr std::size_t kMostParents = 16;
 
-/// What a searcher asks for: everything but what the engine gives.
+/// A request of a searcher: everything about a trial that the engine does not add.
 struct Proposal {
   std::shared_ptr<const space::Architecture> architecture;
   Origin origin = {};
   std::vector<TrialNumber> parents;  // committed trials, at most kMostParents
-  std::uint32_t iteration = 0;       // of the algorithm, from 0
+  std::uint32_t iteration = 0;       // iteration of the algorithm, from 0
   Budget budget = {};
-  /// The largest budget that a later proposal may continue the training to, over which schedules run; if it
-  /// is less than the budget: the budget. One that continues a trial takes that trial's.
+  /// The largest budget to which a later proposal may continue the training; schedules run over it. If it is
+  /// less than the budget, the budget counts. A proposal that continues a trial gets that trial's horizon.
   Budget horizon = {0};
   Start start = {};
   /// Trials of one architecture and horizon that differ in this alone are repetitions, each with a seed of
   /// its own. A proposal that continues a trial takes that trial's.
   std::uint32_t repeat = 0;
-  std::optional<TrialNumber> trains = {};  // of a full training: the trial that it trains
+  std::optional<TrialNumber> trains = {};  // for a full training: the trial that it trains
 };
 
-/// An evaluation of the run. Complete: any rank can evaluate it, with the same result.
+/// An evaluation in a run. It is complete: any rank can evaluate it, with the same result.
 struct Trial {
   TrialNumber number = 0;
   Proposal proposal;
   std::uint64_t seed = 0;     // follows from the run's seed, arch id, horizon and repeat alone
-  std::uint32_t members = 1;  // of the group that trains it; part of its definition
-  std::uint64_t cost = 0;     // Evaluator::predicted_cost, in whole units: commits by virtual time go by it
+  std::uint32_t members = 1;  // members of the group that trains it; a part of its definition
+  std::uint64_t cost = 0;     // Evaluator::predicted_cost in whole units; commits by virtual time use it
 
   bool is_final() const { return proposal.trains.has_value(); }
   Phase phase() const { return is_final() ? Phase::kFinal : Phase::kSearch; }
@@ -187,12 +187,12 @@ struct TrialTiming {
   double setup_s = 0;     // all time that is none of the following
   double train_s = 0;     // training steps
   double validate_s = 0;  // validation and test
-  double latency_s = 0;   // spent in measuring latency
-  double wait_files_s = 0;  // for checkpoints and inherited weights, to be read or taken over
-  double wait_ranks_s = 0;  // for the other members of its group, and for weights from another rank
-  // Not recorded, since the trial has not begun:
+  double latency_s = 0;   // measuring latency
+  double wait_files_s = 0;  // waiting for checkpoints and inherited weights to be read or taken over
+  double wait_ranks_s = 0;  // waiting for other members of its group, and for weights from another rank
+  // Not recorded, since the trial has not begun then:
   double wait_device_s = 0;   // for a turn on its device, for memory, or for what an evaluator waits for
-  double wait_hand_in_s = 0;  // until storage had taken the files of the slot's trial before
+  double wait_hand_in_s = 0;  // waiting until storage had taken the files of the slot's last trial
   double total_s() const { return setup_s + train_s + validate_s + latency_s + wait_files_s + wait_ranks_s; }
   double waited_s() const { return wait_files_s + wait_ranks_s + wait_device_s; }
 };

@@ -24,17 +24,17 @@ class GroupAborted : public std::exception {
   Failure failure_;
 };
 
-/// The group of members that train one trial together, data-parallel, as one member sees it. A member trains
-/// its part (shard) of every batch on a thread of its own; a rank may have several members, a group several
-/// ranks. The number of members belongs to the trial, their distribution over ranks does not: sums are made
-/// along a fixed tree, so that results are the same bits wherever the members are.
+/// The group of members that train one trial together, data-parallel, as one member sees it. Each member
+/// trains its part (shard) of every batch on its own thread; a rank may have several members, a group several
+/// ranks. The number of members belongs to the trial, but their distribution over ranks does not: sums are
+/// made along a fixed tree, so that results have the same bits wherever the members are.
 ///
-/// All members call the same operations in the same order, each from its own thread. Every wait sleeps or
+/// All members must call the same operations in the same order, each from its own thread. Every wait sleeps
 /// polls with a bounded pause, and throws GroupAborted when a member has aborted, or a rank has shown no life
 /// for 300 s. A member may be slow: its rank shows life meanwhile.
 class TrialGroup {
  public:
-  /// A nonblocking operation; its values must live until it is complete, or the group is aborted.
+  /// A nonblocking operation. Its values must live until it is complete, or the group is aborted.
   class Operation {
    public:
     virtual ~Operation() = default;
@@ -45,14 +45,16 @@ class TrialGroup {
 
   virtual ~TrialGroup() = default;
   virtual std::size_t members() const = 0;
-  virtual std::size_t member() const = 0;  // of this thread; member 0 leads: it saves, reports and measures
+  // this thread's member; member 0 leads: it saves, reports and measures
+  virtual std::size_t member() const = 0;
 
   /// Where a member runs: members know each other's places without a message. Any thread.
   virtual Place place_of(std::size_t /*member*/) const { return {}; }
 
-  /// Every member gets the sum of all members' values. `values` has the same size everywhere.
+  /// Gives every member the sum of all members' values. `values` has the same size everywhere.
   virtual std::unique_ptr<Operation> all_reduce(std::span<float> values) = 0;
-  /// Each member gets its own part_of() of that sum, the same bits as all_reduce; the rest becomes undefined.
+  /// Gives each member its own part_of() of that sum, with the bits of all_reduce; the rest becomes
+  /// undefined.
   virtual std::unique_ptr<Operation> reduce_scatter(std::span<float> values) = 0;
   /// Gathers parts: each member gives its own part_of() of the values and gets all others'.
   virtual std::unique_ptr<Operation> all_gather(std::span<float> values) = 0;

@@ -201,7 +201,7 @@ const OptionTable<FinalOptions>& FinalOptions::table() {
 
 namespace {
 
-/// `128`, or `2.5x`: so many times the virtual slots.
+/// Reads `128`, or `2.5x` for a multiple of the virtual slots.
 OptionKind<engine::Window> window_size() {
   constexpr double kMost = 1'000'000;
   ConfigNode multiple = ConfigNode::make_map({{"type", schema_text("string"), {}}}, {});

@@ -23,7 +23,7 @@ OptionKind<ConfigNode> space_section() {
   return kind;
 }
 
-/// Metrics that some evaluator measures in the search.
+/// Returns the metrics that some evaluator measures in the search.
 std::vector<std::string> measured_metrics() {
   std::vector<std::string> names;
   for (const std::string& evaluator : evaluate::evaluator_names()) {

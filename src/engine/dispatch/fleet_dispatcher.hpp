@@ -22,17 +22,17 @@
 
 namespace skyline::engine {
 
-/// What rank 0 knows of the fleet: the slots of all ranks.
+/// What rank 0 knows about the fleet: the slots of all ranks.
 struct FleetOptions {
   const EngineOptions& engine;  // outlives the fleet
   RankTable ranks;
-  std::set<trial::TrialName> alone = {};                      // trials that train when no other does
-  const std::vector<run::RunListener*>* listeners = nullptr;  // told of losses and of new attempts
+  std::set<trial::TrialName> alone = {};                      // trials that train only when no other does
+  const std::vector<run::RunListener*>* listeners = nullptr;  // notified about losses and new attempts
   std::vector<RankProcess> processes = {};                    // [ranks], where the run outlives ranks
 };
 
-/// Rank 0's side of a fleet: sends trials to the slots where the scheduler wants them, and takes their
-/// results. docs/internals/engine.md has the protocol.
+/// Rank 0's side of a fleet: sends trials to the slots that the scheduler chooses, and takes their results.
+/// docs/internals/engine.md describes the protocol.
 class FleetDispatcher final : public Dispatcher {
  public:
   /// If the launcher lets survivors live, trials of a lost rank go to other ranks. The referenced objects

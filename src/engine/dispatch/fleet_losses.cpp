@@ -40,7 +40,7 @@ void FleetDispatcher::lose(const RankWatch::Loss& loss) {
   lost_ranks_ = true;
   mail_.lose(rank);
   watch_->leave(loss.rank);
-  if (!loss.ends) end_process(rank);  // one that fails has yet to say why
+  if (!loss.ends) end_process(rank);  // a failing rank will still say why
   store::RankLoss told{rank, options_.ranks.hosts[loss.rank], loss.cause, {}};
   for (const auto& [name, submitted] : trials_) {
     if (is_on(submitted.place, loss.rank)) told.trials.push_back(name);
@@ -75,7 +75,7 @@ void FleetDispatcher::end_process(int rank) {
   }
 }
 
-/// The other ranks of a group must not wait for the lost one.
+/// Tells the other ranks of a group not to wait for the lost one.
 void FleetDispatcher::give_up_group(const Submitted& submitted) {
   const Placement& place = *submitted.place;
   if (place.ranks == 1) return;

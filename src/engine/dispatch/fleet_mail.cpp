@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMostHeadBytes = 640;      // of a message, without genotypes and measurements
 constexpr std::size_t kMostParameterBytes = 12;  // in two architectures: choices, and whether they are used
 
-// A letter takes some 10 us from rank to rank, as long as both look; a wave takes up to 30 ms.
+// A message takes some 10 us between two polling ranks; a wave takes up to 30 ms.
 constexpr double kPointToPointPrefetch_s = 0.05;
 constexpr double kCollectivePrefetch_s = 1;
 

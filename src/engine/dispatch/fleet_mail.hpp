@@ -19,19 +19,19 @@ namespace skyline::engine {
 
 /// The kinds of messages between rank 0 and the other ranks of a fleet.
 enum class MailKind : std::uint8_t {
-  kTrial = 1,   // of rank 0: a slot is to train it
+  kTrial = 1,   // from rank 0: train it in a slot
   kJournalled,  // of rank 0: the names of trials that are durable in the journal
   kGiveUp,      // of rank 0: the sequence of a group that has lost a rank
   kKill,        // of rank 0: the RankProcess, of your host, that has fallen silent: end it
-  kEnd,         // of rank 0: no trial comes any more
+  kEnd,         // from rank 0: there will be no more trials
   kAbort,       // rank 0 ends by an error, or is lost: all must end
-  kAlive,       // of all, when there is nothing else to say
-  kStop,        // of rank 0: the run stops; of others: they want it to
+  kAlive,       // from all ranks, when there is nothing else to say
+  kStop,        // from rank 0: the run stops; from others: they want it to stop
   kTrained,     // of others: a TrainedPart
   kResult,      // of others: an Arrival
   kStuck,       // of others: the name of a trial that does not end, and they end by an error
-  kFailed,      // of others, the last one: they end by an error
-  kClosed       // of others, the last one: all their files are written
+  kFailed,      // from others, as the last message: they end by an error
+  kClosed       // from others, as the last message: all their files are written
 };
 
 /// Most bytes of a message of a run.

@@ -10,7 +10,7 @@
 namespace skyline::engine {
 namespace {
 
-/// Rank 0 may be at work on a long ask or replay, and is watched by its process where that is possible.
+/// Rank 0 may be busy with a long ask or replay; if possible its process is watched instead.
 constexpr double kPatienceWithCoordinator_s = 600;
 
 }  // namespace

@@ -15,24 +15,25 @@
 
 namespace skyline::engine {
 
-/// The slots of this rank: as asked for, else as many as the evaluator wants, else one for each
-/// threads_per_slot of its processors, at least one; none on a rank 0 that coordinates only. Local.
+/// Returns the slots of this rank: the wanted number, else the evaluator's, else one for each
+/// threads_per_slot of its processors, at least one; none on a rank 0 that only coordinates. Local.
 /// @param processors  of this rank
-/// @throws UserError if nobody would train, or for 0 slots or 0 threads a slot
+/// @throws UserError if no rank would train, or for 0 slots or 0 threads per slot
 std::size_t own_slots(const comm::Communicator& world, std::size_t processors, const EngineOptions& options,
                       const trial::Evaluator& evaluator);
 
-/// Differs between ranks that would not understand each other's records or evaluate differently.
+/// Returns a number that differs between ranks that would misread each other's records or evaluate
+/// differently.
 std::uint64_t fingerprint(const space::SearchSpace& space, const store::JournalHeader& header,
                           const EngineOptions& options);
 
-/// Collective, at the start of a run.
+/// Exchanges the ranks' facts at the start of a run. Collective.
 /// @param slots, processors  of this rank
-/// @throws InternalError on rank 0 if a rank's fingerprint is not that of rank 0
+/// @throws InternalError on rank 0 if a rank's fingerprint differs from rank 0's
 RankTable exchange_ranks(comm::Environment& environment, std::size_t slots, std::size_t processors,
                          std::uint64_t fingerprint);
 
-/// The slots of all ranks, with nothing done yet. @pre rank 0
+/// Returns the slots of all ranks, with all times 0. @pre rank 0
 std::vector<run::SlotAccount> slots_of(const RankTable& ranks);
 
 }  // namespace skyline::engine

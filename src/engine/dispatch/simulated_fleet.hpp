@@ -53,7 +53,7 @@ class SimulatedFleet final : public Dispatcher, public Clock {
   void wake_at(double at_s) { wake_s_ = at_s; }
 
   const FleetUse& use() const { return use_; }
-  /// With nothing done, for an account.
+  /// Returns the slots for an account, with all times 0.
   std::vector<run::SlotAccount> slots() const;
 
  private:
@@ -78,9 +78,9 @@ class SimulatedFleet final : public Dispatcher, public Clock {
   double now_s_ = 0;
   std::optional<double> wake_s_;
   std::size_t busy_slots_ = 0;
-  std::unordered_map<trial::TrialName, Playing> playing_;  // or waiting
+  std::unordered_map<trial::TrialName, Playing> playing_;  // waiting or running
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
-  std::vector<Arrival> arrivals_;  // of the last poll
+  std::vector<Arrival> arrivals_;  // results of the last poll
   FleetUse use_;
 };
 

@@ -78,9 +78,9 @@ class GroupExchange {
   void check();
   /// @param fault  true for a fault of the run, see GroupHub::fault
   void abort(const trial::Failure& failure, bool fault = false) noexcept;
-  /// Ends the trial on this rank alone: the others are told by whoever knows.
+  /// Ends the trial on this rank only; the others are informed by the rank that knows the reason.
   void give_up(const trial::Failure& failure) noexcept;
-  /// Whether the other ranks have everything that they need from this one, or need nothing any more.
+  /// Returns whether the other ranks have everything that they need from this one, or need nothing any more.
   bool is_settled() const;
 
   /// Tells the other ranks that this one is there although its members are busy, and takes what they have
@@ -174,7 +174,7 @@ class GroupExchange {
   std::deque<Task> last_tasks_;
   std::size_t at_work_ = 0;  // running tasks of all operations
   /// [ranks] Whether all members of the rank have begun an operation other than a broadcast. Until then
-  /// silence is no fault: the leader may have to wait for others, e.g. for storage.
+  /// silence is no fault, because the leader may have to wait for others, e.g. for storage.
   std::vector<bool> joined_;
   std::vector<SilenceTimer> silences_;  // [ranks] since this rank has heard of them
   std::uint64_t newest_result_ = 0;     // newest operation of which this rank has finished a piece

@@ -233,7 +233,7 @@ void GroupHub::deliver(comm::Message message) {
       if (header.step != GroupStep::kAlive) early_.emplace(sequence, std::move(message));
       return;
     }
-    // Drops messages of a trial that was given up: nobody waits for them.
+    // Drops messages of a trial that was given up, for which nobody waits.
     if (!active_ || sequence < *last_sequence_) return;
     exchange = active_;
   }

@@ -25,30 +25,31 @@ namespace skyline::engine {
 /// processors in turn, or use all of them.
 trial::Place place_of_thread(trial::Place rank, bool binds, std::size_t thread);
 
-/// Makes the groups of this rank's members, one after the other. Outlives the groups; any thread.
+/// Makes the groups of this rank's members, one after the other. It must outlive the groups. Any thread may
+/// use it.
 class GroupHub {
  public:
-  /// @param mailbox  nothing: groups stay on this rank
+  /// @param mailbox  nullptr: groups stay on this rank
   /// @param places  of all ranks
   /// @param binds   the members of a rank are bound to its processors in turn
   /// @param silence  how long members wait for a rank of which they hear nothing, not even show_life(),
   ///                 before they give the trial up
   GroupHub(std::unique_ptr<comm::Mailbox> mailbox, std::vector<trial::Place> places, bool binds,
            std::chrono::milliseconds silence);
-  /// Collective: makes a hub with a silence of 300 s.
+  /// Makes a hub with a silence of 300 s. Collective.
   /// @param forms_groups  whether there will be groups of several members; if not, ranks cannot reach each
-  /// other
+  ///                      other
   static std::unique_ptr<GroupHub> make(comm::Environment& environment, bool forms_groups,
                                         const trial::Place& place = {}, bool binds = false);
   ~GroupHub();
 
-  /// Whether a group may have members on several ranks.
+  /// Returns whether a group may have members on several ranks.
   bool spans_ranks() const { return mailbox_ != nullptr; }
 
-  /// Joins a group. Not collective, never waits: members wait without a limit for those of other ranks in
-  /// their first operation.
-  /// @param place  this rank is one of its ranks; groups of one rank come one after the other
-  /// @return       the views of this rank's members, in order; give each to a thread of its own
+  /// Joins a group. Not collective, and never waits: in their first operation, members wait for members of
+  /// other ranks without a limit.
+  /// @param place  has this rank as one of its ranks; groups of one rank come one after the other
+  /// @return       the views of this rank's members, in order; use each on its own thread
   /// @throws UserError if it has several ranks and may not
   std::vector<std::unique_ptr<trial::TrialGroup>> join(const GroupPlace& place);
 
@@ -56,10 +57,10 @@ class GroupHub {
   /// thread, which calls it again and again; never waits.
   void show_life();
 
-  /// A rank of the group with this sequence number is lost: its members here end the trial, now or as soon as
-  /// they join, and its result counts for nothing. Any thread.
+  /// Notes that a rank of the group with this sequence number is lost. Its members here end the trial, now or
+  /// when they join, and its result does not count. Any thread may call it.
   void give_up(std::uint64_t sequence);
-  /// Whether that was said of the group.
+  /// Returns whether give_up() was called for the group.
   bool gave_up(std::uint64_t sequence) const;
 
   /// A fault of a group of this rank that no member decided on: a member fell silent, or members called

@@ -42,21 +42,21 @@ class CommitOrder {
   /// @param untold  committed trials that count as in flight
   std::size_t room(std::size_t untold = 0) const;
   bool has_window() const { return window_.has_value(); }
-  /// Takes a trial in. @pre room() > 0, or there is no window
-  /// @return  the trial of the record that next() gives out
+  /// Takes a trial. @pre room() > 0, or there is no window
+  /// @return  the trial that next() will return
   AskedTrial asked(trial::Trial trial);
   /// Takes a result. @throws InternalError for a trial that does not wait for its result
   void arrived(Arrival arrival);
   /// Returns the trial that is committed next, or nullptr if none is in flight.
   const trial::Trial* due() const;
-  /// The next commit, if its result is here.
-  /// @param recorded  the trial that an earlier job committed here, which may have been extended since: it
-  ///                  comes before the one that is due
+  /// Returns the next commit, if its result has arrived.
+  /// @param recorded  the trial that an earlier job committed here; if the run was extended since, it comes
+  ///                  before the one that is due
   std::optional<NextCommit> next(const std::optional<trial::TrialName>& recorded = {});
   /// Results that are here and wait for their commit, each given out once; not those that an earlier job had
   /// committed.
   std::vector<std::shared_ptr<const trial::CommittedTrial>> take_waiting();
-  /// Trials that are asked and not committed.
+  /// Returns the number of trials that were asked for and are not committed.
   std::size_t in_flight() const { return entries_.size(); }
   /// Returns whether a trial that is asked for later may be committed before one in flight.
   virtual bool may_overtake() const = 0;
@@ -75,7 +75,7 @@ class CommitOrder {
     bool replayed = false;
     bool is_given_out = false;  // take_waiting() has returned it
   };
-  using Place = std::pair<VirtualTime, std::uint64_t>;  // the end, and how many were asked for before
+  using Place = std::pair<VirtualTime, std::uint64_t>;  // the end, and the number of trials asked for before
   using Entries = std::map<Place, Entry>;
 
   std::optional<std::size_t> window_;

@@ -14,15 +14,15 @@
 
 namespace skyline::engine {
 
-/// Whether two trials come to the same result.
+/// Returns whether two trials have the same result.
 bool same_training(const trial::Trial& left, const trial::Trial& right);
 
-/// @throws UserError if the journal's metrics are not those that this configuration measures
+/// Checks that this configuration measures the journal's metrics. @throws UserError
 void check_same_metrics(const std::vector<trial::Metric>& recorded,
                         const std::vector<trial::Metric>& measured);
 
 /// The results of earlier jobs of the run, which a fresh search gets instead of training again: the lines of
-/// the journal, and results that still wait for their commit. Each is given out once. Empty for a new run.
+/// the journal, and results that wait for their commit. Each is returned once. Empty for a new run.
 class Replay {
  public:
   Replay() = default;

@@ -13,7 +13,7 @@ namespace skyline::engine {
 namespace {
 
 constexpr double kTickInterval_s = 0.1;
-constexpr std::size_t kLeastAhead = 1000;  // trials
+constexpr std::size_t kLeastAhead = 1000;  // number of trials
 
 using State = search::Answer::State;
 
@@ -59,7 +59,7 @@ bool SearchLoop::run(search::Searcher& searcher, trial::Phase phase) {
     }
     while (step(searcher)) {
       worked = true;
-      look_around(&searcher);  // a long replay commits thousands in this loop
+      look_around(&searcher);  // a long replay commits thousands of trials in this loop
     }
     look_around(&searcher);
     if (stopping_ && dispatcher_.idle()) break;
@@ -88,8 +88,8 @@ bool SearchLoop::commits_wait(const search::Searcher& searcher) const {
   return unasked_ && order_.may_overtake();
 }
 
-/// Without a window, a searcher that needs no results is kept ahead of the slots: what it asks for does not
-/// depend on when. One that has given out a part of a generation thinks about the rest.
+/// Without a window, a searcher that needs no results is kept ahead of the slots, because its proposals do
+/// not depend on time. One that has returned a part of a generation thinks about the rest.
 std::size_t SearchLoop::room_for(const search::Searcher& searcher) const {
   if (searcher.needs_results() || order_.has_window()) {
     const bool is_rest = is_unanswered(searcher) && !order_.has_window();
@@ -160,7 +160,7 @@ void SearchLoop::tell(search::Searcher& searcher) {
   release(&searcher);
 }
 
-/// A trial that continues a failed one has nothing to begin with: it fails alike.
+/// A trial that continues a failed one cannot begin, so it fails with the same reason.
 std::optional<Arrival> SearchLoop::known_result(const trial::Trial& trial) {
   if (auto recorded = replay_.result_of(trial)) return recorded;
   if (trial.continues() == nullptr) return std::nullopt;
@@ -169,7 +169,7 @@ std::optional<Arrival> SearchLoop::known_result(const trial::Trial& trial) {
   return Arrival{trial.name(), earlier->outcome, {}};
 }
 
-/// @param searcher  nullptr: it has come to its end
+/// @param searcher  nullptr if it has finished
 void SearchLoop::release(const search::Searcher* searcher) {
   if (searcher != nullptr && is_unanswered(*searcher)) return;
   for (const run::SharedTrial& released : continuations_.release(searcher)) {
@@ -196,7 +196,7 @@ void SearchLoop::arrived(Arrival arrival) {
   order_.arrived(std::move(arrival));
 }
 
-/// As long as the journal has lines they say what is committed next.
+/// While the journal has lines, they decide what is committed next.
 std::optional<run::Commit> SearchLoop::next() {
   const trial::Trial* due = order_.due();
   if (due == nullptr) return std::nullopt;

@@ -48,7 +48,7 @@ class SearchLoop {
   /// Waits until ranks that did not lead the last trials' groups are done, too, and `done` returns true.
   void wind_down(const std::function<bool()>& done);
 
-  /// Trials that were stopped, and whose last state could not be saved.
+  /// Returns the number of trials that were stopped and whose last state could not be saved.
   std::size_t unsaved() const { return unsaved_; }
 
  private:
@@ -82,7 +82,7 @@ class SearchLoop {
   search::Answer::State answer_ = search::Answer::State::kAnswered;  // state of the last ask
   std::deque<run::SharedTrial> untold_;                              // committed, and asked by the searcher
   std::size_t unsaved_ = 0;
-  std::size_t unanswered_ = 0;  // trials whose result has not come, or is in the journal and not committed
+  std::size_t unanswered_ = 0;  // trials whose result has not arrived, or is in the journal and not committed
   bool stopping_ = false;
   bool unasked_ = false;  // there was room for more trials after the stop
   double next_tick_s_ = 0;

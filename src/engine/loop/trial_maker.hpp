@@ -15,12 +15,12 @@ namespace skyline::engine {
 /// weights they start from. It depends only on the proposals and commits so far.
 class TrialMaker {
  public:
-  /// References outlive the maker.
+  /// The referenced objects must outlive the maker.
   TrialMaker(const EngineOptions& options, const trial::Evaluator& evaluator, const run::RunState& state);
   trial::Trial make(trial::Proposal proposal);
   /// Whether a trial depends on the commits at the time of its making, beyond what the searcher knows.
   bool depends_on_commits() const { return options_.inherit; }
-  /// The result of a trial, and with it its kept state, comes from an earlier job.
+  /// Notes that a trial's result, and its kept state, come from an earlier job.
   void recorded(const trial::Trial& trial);
 
  private:
@@ -30,8 +30,8 @@ class TrialMaker {
   const EngineOptions& options_;
   const trial::Evaluator& evaluator_;
   const run::RunState& state_;
-  trial::TrialNumber next_ = 0;  // search trial
-  std::vector<bool> recorded_;   // by number of search trial
+  trial::TrialNumber next_ = 0;  // number of the next search trial
+  std::vector<bool> recorded_;   // indexed by number of search trial
 };
 
 /// Seed of a trial's training, which follows from these alone. The training parameters are part of the arch
@@ -39,9 +39,9 @@ class TrialMaker {
 std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, const trial::Budget& horizon,
                          std::uint32_t repeat);
 
-/// How a proposal starts: from the weights of that one of its parents that fills the greater share of its
-/// parameters, the first of equals; fresh if it has nothing in common with any. A function of its arguments.
-/// @param heritable  a committed search trial whose weights are there and will stay; else nullptr
+/// Returns the start of a proposal: the weights of the parent that fills the greater share of its parameters
+/// (the first of equal ones), or fresh if it has nothing in common with any. A function of its arguments.
+/// @param heritable  returns a committed search trial whose weights exist and are kept, or nullptr
 trial::Start choose_start(const trial::Proposal& proposal,
                           const std::function<run::SharedTrial(trial::TrialNumber)>& heritable);
 

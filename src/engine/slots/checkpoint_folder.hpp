@@ -71,12 +71,12 @@ class CheckpointFolder : public run::RunListener, public std::enable_shared_from
 
   // Called on rank 0:
   void started(const run::RunState& state) override;
-  /// Those that an earlier job or a lost rank left of a trial that is in the journal go, after everything
-  /// that is queued; a kept state stays. The others are removed by the rank that trained the trial.
+  /// Removes the checkpoints that an earlier job or a lost rank left of a committed trial, after everything
+  /// that is queued; a kept state stays. The rank that trained the trial removes the others.
   void committed(const run::Commit& commit, const run::RunState& state) override;
   void released(const trial::Trial& trial) override;
   void lost(const store::RankLoss& loss) override { lost_.insert(loss.rank); }
-  /// Those of the attempts that are given up must go, too.
+  /// Also deletes the checkpoints of abandoned attempts when the trial is committed.
   void again(trial::TrialName trial) override { again_.insert(trial); }
 
  private:

@@ -14,14 +14,14 @@
 
 namespace skyline::engine {
 
-/// Longest reason of a failed trial; what is longer is cut when the failure is made, so that a journal does
-/// not depend on the way that a result took.
+/// Longest reason of a failed trial. Longer ones are cut when the failure is made, so that a journal does not
+/// depend on the way of a result.
 constexpr std::size_t kReasonBytes = 240;
 
-/// The first line of the text, cut to kReasonBytes between two UTF-8 characters.
+/// Returns the first line of the text, cut to kReasonBytes between two UTF-8 characters.
 std::string fit_reason(std::string_view text);
 
-/// Evaluates a trial; an exception of the evaluator is the trial's failure.
+/// Evaluates a trial; an exception of the evaluator becomes the trial's failure.
 trial::Outcome evaluate_safely(trial::Evaluator& evaluator, const trial::Trial& trial,
                                trial::EvaluationContext& context);
 
@@ -49,10 +49,10 @@ class MemberContext final : public trial::EvaluationContext {
 /// This rank's members of a group.
 using LocalMembers = std::span<const std::unique_ptr<trial::TrialGroup>>;
 
-/// Trains this rank's members of a group's trial, each on a thread of its own. All members of all ranks wait
-/// for each other first, and begin if member 0 says so; a member that fails ends the trial for all.
-/// @param first  context of this rank's first member, with its group()
-/// @param begins  used on the rank of member 0; false: it was asked to stop
+/// Trains this rank's members of a group's trial, each on its own thread. All members of all ranks first wait
+/// for each other, and begin if member 0 says so. A member that fails ends the trial for all.
+/// @param first   context of this rank's first member, with its group()
+/// @param begins  used on the rank of member 0; false if it was asked to stop
 /// @param deadline  of the slot; the time of this rank's members runs in it
 /// @return the outcome of this rank's first member; Failure{kStopped} if the trial did not begin
 /// @throws UserError if the system refuses a thread

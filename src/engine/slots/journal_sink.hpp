@@ -13,8 +13,8 @@ namespace skyline::engine {
 class JournalSink final : public run::RunListener {
  public:
   /// Creates the journal, or opens the one that is replayed. @throws UserError
-  /// @param replayed  nullptr: a new run
-  /// @param results   told of what has become durable
+  /// @param replayed  nullptr for a new run
+  /// @param results   notified of what has become durable
   JournalSink(const RunFiles& files, const space::SearchSpace& space, const store::JournalContents* replayed,
               std::shared_ptr<ResultKeeper> results);
   void committed(const run::Commit& commit, const run::RunState& state) override;

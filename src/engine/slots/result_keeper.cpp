@@ -13,7 +13,7 @@
 namespace skyline::engine {
 namespace {
 
-constexpr double kIntervalWithoutOne_s = 60;  // checkpoints are due by epochs alone
+constexpr double kIntervalWithoutOne_s = 60;  // used if checkpoints are due only by epochs
 constexpr std::chrono::milliseconds kHurry{500};
 
 }  // namespace

@@ -30,7 +30,7 @@ class ResultKeeper : public std::enable_shared_from_this<ResultKeeper> {
 
   /// Takes a result before it is handed in.
   void add(const trial::CommittedTrial& result);
-  /// On the storage thread: writes all results now. Returns whether they are in the file.
+  /// Writes all results now; called on the storage thread. Returns whether they are in the file.
   bool write();
   /// Writes the results that are older than the interval; at a stop all. The main thread polls it.
   void look_after();

@@ -30,12 +30,12 @@ inline std::vector<trial::CoursePoint> halved(std::vector<trial::CoursePoint> po
   return half;
 }
 
-/// The slot as an evaluator sees it while it trains a trial. Counts how long it has the trial wait.
+/// The slot as an evaluator sees it while it trains a trial. It counts how long the trial has to wait.
 class SlotContext final : public trial::EvaluationContext, trial::TrialState, trial::TrialWeights {
  public:
   using Tensors = std::vector<trial::NamedTensor>;
 
-  /// @param checkpoints  of the slot, for this trial; nullptr: none
+  /// @param checkpoints  the slot's, for this trial; nullptr for none
   SlotContext(trial::Place place, const std::atomic<bool>& stop, SlotCheckpoints* checkpoints,
               bool wants_weights, TrialDeadline& deadline)
       : place_(std::move(place)),
@@ -50,7 +50,7 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
   trial::Place place() const override { return place_; }
   trial::TrialTiming& timing() override { return timing_; }
 
-  /// Read when the evaluator asks: a resumed trial needs none.
+  /// The weights are read when the evaluator asks, because a resumed trial needs none.
   void inherit(std::function<std::shared_ptr<const Tensors>()> inherited) {
     inherited_ = std::move(inherited);
   }

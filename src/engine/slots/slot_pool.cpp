@@ -105,12 +105,12 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   const SlotPoolOptions options;
   trial::Evaluator& evaluator;
   const SlotFiles files;
-  std::atomic<bool> stop{false};          // asked of trials
+  std::atomic<bool> stop{false};          // set when running trials must stop
   std::vector<TrialDeadline> deadlines;   // [slots]
   std::vector<std::atomic<bool>> warned;  // [slots] of its trial, which does not stop
   std::mutex mutex;                       // of all below
-  std::vector<trial::TrialName> at_work;  // [slots] the last trial
-  bool ended = false;                     // no more trials begin
+  std::vector<trial::TrialName> at_work;  // [slots] name of the last trial
+  bool ended = false;                     // whether no more trials begin
   std::vector<SlotQueue> queues;          // [slots]
   std::vector<Arrival> results;
   std::vector<TrainedPart> parts;  // parts of trials whose results are not there yet
@@ -282,7 +282,7 @@ void SlotPool::State::account(trial::TrialTiming& timing, std::size_t slot, Cloc
   (is_told ? timing.setup_s : timing.train_s) = rest_s;
 }
 
-/// An error here is no failure of the trial: it is kept until the evaluation has returned.
+/// An error here is not a failure of the trial: it is kept until the evaluation has returned.
 std::shared_ptr<const std::vector<trial::NamedTensor>> SlotPool::State::read_inherited(
     const trial::Trial& trial, trial::TrialTiming& timing, std::exception_ptr& failure_to_keep) const {
   try {
@@ -322,8 +322,8 @@ std::optional<std::string> SlotPool::State::find_wrong_value(const trial::Measur
   return std::nullopt;
 }
 
-/// After the trial's files: its journal line must find the weights and the kept state, and rank 0 may then
-/// remove its checkpoints.
+/// Hands the result in after the trial's files are written: its journal line must find the weights and the
+/// kept state, and rank 0 may then remove its checkpoints.
 void SlotPool::State::hand_in(const trial::Trial& trial, Arrival arrival, SlotContext& context,
                               const SlotCheckpoints* checkpoints) {
   if (arrival.stopped() || arrival.again) {

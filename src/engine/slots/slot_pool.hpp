@@ -78,13 +78,13 @@ class SlotPool {
   /// Notes that a rank of a group is lost (GroupHub::give_up). Its trial comes back as Arrival::follower.
   void give_up(std::uint64_t sequence);
   /// Asks running trials to save their state and stop. Trials that have not begun, now or later, return as
-  /// Failure{kStopped} at once; those of groups as soon as their other members have heard of it.
+  /// Failure{kStopped} at once; trials of groups when their other members know about the stop.
   void request_stop();
-  /// Results that are there since the last call; of a trial with files, once these are written. What this
+  /// Returns the results since the last call; for a trial with files, when these are written. What this rank
   /// rank did for a trial that another rank leads comes as Arrival::follower. To be called again and again:
   /// it also shows the other ranks of a group that this one is there, and warns of a trial that does not
   /// stop.
-  /// @throws what a slot met that is no trial's fault
+  /// @throws an error of a slot that is no trial's fault
   std::vector<Arrival> take();
   /// A trial that does not stop although its time is over (SlotPoolOptions::stuck_after_s).
   std::optional<trial::TrialName> stuck() const;

@@ -13,7 +13,7 @@ namespace skyline::engine {
 /// TrialTiming::wait_ranks_s.
 class TimedGroup final : public trial::TrialGroup {
  public:
-  /// References outlive the object.
+  /// The referenced objects must outlive this object.
   TimedGroup(trial::TrialGroup& group, trial::EvaluationContext& context)
       : group_(group), context_(context) {}
 

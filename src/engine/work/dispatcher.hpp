@@ -35,7 +35,7 @@ void for_each_field(Arrival& arrival, Visitor& visit) {
         arrival.again);
 }
 
-/// A trial took longer than it may.
+/// Returns the failure of a trial that took too long.
 inline trial::Failure took_too_long() {
   return {trial::FailureKind::kException, "took longer than run.trial_timeout"};
 }

@@ -119,7 +119,7 @@ Answer EvolutionPareto::ask(std::size_t room) {
     handed_out_ += count;
     untold_ += count;
     asked_ += count;
-    // In the steady state a generation is of interest only where nothing else bounds an ask.
+    // In the steady state the generation matters only if nothing else limits an ask.
   } while (is_steady() && is_bounded && proposals.size() < room && !thinks_ && !finished());
   return {std::move(proposals), thinks_ ? Answer::State::kMore : Answer::State::kAnswered};
 }

@@ -53,15 +53,15 @@ struct JournalContents {
 
 /// Reads and checks a journal (jsonl, one committed trial per line, each with a checksum of the rest of the
 /// line). Architectures are rebuilt from the genotypes and compared with the recorded arch ids. A torn last
-/// line is dropped and reported; any other damage refuses.
+/// line is dropped and reported; any other damage is refused.
 /// @throws UserError "<path>: line 17: checksum does not match (...)"
 JournalContents read_journal(const std::filesystem::path& path, const space::SearchSpace& space);
 
 /// Reads and checks the first line alone. @throws UserError as read_journal
 JournalHeader read_journal_header(const std::filesystem::path& path);
 
-/// Trials in a journal that may be written meanwhile: its complete lines without those of the header and of
-/// lost ranks. Nothing is checked. @throws UserError if it cannot be read
+/// Counts the trials in a journal that may be written meanwhile: its complete lines without the header and
+/// lines about lost ranks. Nothing is checked. @throws UserError if it cannot be read
 std::size_t count_trials(const std::filesystem::path& path);
 
 /// Publishes the valid part of a journal as a new file of the same name. Then everything that was read is
@@ -87,14 +87,14 @@ class JournalWriter {
   static std::unique_ptr<JournalWriter> resume(const std::filesystem::path& path,
                                                const JournalContents& contents);
   virtual ~JournalWriter() = default;
-  /// Writes the lines and makes them durable with one fsync. @throws UserError naming file and reason (disk
+  /// Writes the lines and makes them durable with one fsync. @throws UserError with file and reason (disk
   /// full, another job has taken the run over)
   virtual void append(std::span<const trial::SharedTrial> committed, const space::SearchSpace& space) = 0;
   virtual void append(const RankLoss& loss) = 0;
 };
 
-/// Publishes checkpoints/results.<rank>.jsonl, whole: results of this rank that wait for their commit, in the
-/// journal's own lines, ascending. @throws UserError
+/// Publishes checkpoints/results.<rank>.jsonl: results of this rank that wait for their commit, as lines of
+/// the journal, ascending. @throws UserError
 void write_waiting_results(const RunPaths& paths, int rank, const JournalHeader& header,
                            const trial::ResultsByName& results, const space::SearchSpace& space,
                            Effort effort = Effort::kOnce);

@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kSumStart = R"(,"sum":")";
 constexpr std::string_view kSumEnd = R"("})";
 constexpr std::size_t kSumDigits = 32;
-constexpr std::size_t kMostMembers = 20;  // of a trial's line
+constexpr std::size_t kMostMembers = 20;  // members of a trial's line
 
 Json encode_value(const space::Value& value) {
   if (const auto* number = std::get_if<double>(&value)) return encode_number(*number);
@@ -79,7 +79,7 @@ Json encode(const trial::CommittedTrial& committed, const std::vector<trial::Met
 }  // namespace
 
 std::string seal_line(const Json& line) {
-  // Text that is not UTF-8 (a system's message, say) must not cost a result.
+  // Text that is not UTF-8 (e.g. a system's message) must not cost a result.
   std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace);
   text.pop_back();
   return text + std::string(kSumStart) + checksum(text) + std::string(kSumEnd) + "\n";

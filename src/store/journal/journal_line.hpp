@@ -21,32 +21,32 @@ namespace skyline::store {
 /// A line of a journal is a JSON object whose last member, "sum", is the checksum of the line's text before
 /// it. The functions here handle a line; the caller adds its number and file to errors.
 std::string seal_line(const nlohmann::ordered_json& line);
-/// A line of the journal: with the position of the trial's commit.
+/// Returns a line of the journal, with the position of the trial's commit.
 std::string entry_line(const trial::CommittedTrial& committed, const std::vector<trial::Metric>& metrics,
                        const space::SearchSpace& space);
 /// The first bytes of such a line.
 inline constexpr std::string_view kEntryStart = R"({"position":)";
-/// The same of a trial that is not committed yet.
+/// Returns the line of a trial that is not committed yet.
 std::string result_line(const trial::CommittedTrial& committed, const std::vector<trial::Metric>& metrics,
                         const space::SearchSpace& space);
 
-/// A line that tells of a lost rank, and how to know one.
+/// Return a line about a lost rank, and whether a line is one.
 std::string loss_line(const RankLoss& loss);
 bool is_loss(const nlohmann::ordered_json& line);
 
-/// Checks the sum of a line (without its newline) and reads it; nothing if the sum does not match.
-/// @throws UserError if the sum matches but the text is no JSON object
+/// Checks the sum of a line (without its newline) and reads it. Returns nullopt if the sum does not match.
+/// @throws UserError if the sum matches but the text is not a JSON object
 std::optional<nlohmann::ordered_json> parse_line(std::string_view line);
 
 /// Turns lines back into trials.
 class EntryDecoder {
  public:
-  /// References outlive the decoder.
-  /// @param earlier  trials that others may inherit from, continue or train in full
+  /// The referenced objects must outlive the decoder.
+  /// @param earlier  trials from which others may inherit, which they may continue or train in full
   EntryDecoder(const space::SearchSpace& space, const std::vector<trial::Metric>& metrics,
                const trial::CommitLog& earlier)
       : space_(space), metrics_(metrics), earlier_(earlier) {}
-  /// Reads a trial, whose network is built, compared and not kept.
+  /// Reads a trial. Its network is built and compared, but not kept.
   /// @throws UserError for a member that is missing, wrong, or not of this space
   trial::CommittedTrial decode(const nlohmann::ordered_json& line) const;
   /// A trial that is not committed yet may be an earlier one, too.

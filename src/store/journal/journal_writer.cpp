@@ -58,8 +58,8 @@ void publish_new_journal(const std::filesystem::path& path, const std::string& t
                   ": there is a journal already (resume with --resume, or choose another --run folder)");
 }
 
-/// Looks before and after each write whether the journal is still this job's. One that stood still, with its
-/// file server out of reach say, may have been replaced by another, which begins with a file of its own.
+/// Checks before and after each write whether the journal is still this job's. If the process was suspended,
+/// e.g. while its file server was unreachable, another job may have replaced the journal by its own file.
 class OffsetWriter final : public JournalWriter {
  public:
   OffsetWriter(const std::filesystem::path& path, std::uint64_t length, std::vector<trial::Metric> metrics)
@@ -123,9 +123,9 @@ class OffsetWriter final : public JournalWriter {
   }
 
   std::filesystem::path path_;
-  Place opened_;           // its file is null after the file server has forgotten it
-  std::uint64_t length_;   // of the part that is known to be good
-  std::uint64_t reached_;  // end of all that this job has written, or tried to write
+  Place opened_;           // the file is null after the file server has forgotten it
+  std::uint64_t length_;   // length of the part that is known to be good
+  std::uint64_t reached_;  // end of everything that this job has written, or tried to write
   std::vector<trial::Metric> metrics_;
 };
 

@@ -66,7 +66,7 @@ class ResultsReader {
 
   void check_header(std::string_view line) const {
     JournalHeader found = decode_header(parse(line));
-    // A job of a version that did not record it may have written the file, or begun the run.
+    // The file, or the run, may come from a version that did not record the device.
     if (found.device.empty() || header_.device.empty()) found.device = header_.device;
     if (same_metrics(found.metrics, header_.metrics)) found.metrics = header_.metrics;
     if (found != header_) {

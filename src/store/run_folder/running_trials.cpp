@@ -117,7 +117,7 @@ LeftTrials parse_running(std::istream& text) {
     LeftTrials::Row row{.slot = slot++, .trial = {}};
     std::string state;
     std::string name;
-    if (!(words >> row.signal >> state >> name >> row.begun)) continue;  // idle
+    if (!(words >> row.signal >> state >> name >> row.begun)) continue;  // the slot is idle
     const std::optional<trial::TrialName> trial = parse_trial_name(name);
     if (!trial) throw UserError("expected the name of a trial, got " + name);
     row.trial = *trial;

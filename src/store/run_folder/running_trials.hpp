@@ -48,15 +48,15 @@ class RunningTrials {
   /// @param text  describes it to people; cut to some 100 bytes
   void begins(std::size_t slot, trial::TrialName trial, const std::string& text = "");
   void ends(std::size_t slot);
-  /// A checkpoint of a running trial is ahead of where the trial began. Any thread. Returns whether it is the
-  /// first one.
+  /// Notes that a checkpoint of a running trial is ahead of where the trial began. Any thread may call it.
+  /// Returns whether it is the first one.
   bool advances(trial::TrialName trial);
   /// The trial of the slot takes longer than it may, and does not stop. Nothing happens if it has ended.
   void is_overdue(std::size_t slot, trial::TrialName trial);
-  /// The job is told to stop, perhaps because another process of it has died: the lines stay as they are, but
-  /// for checkpoints. Touches no file and waits for nobody. Returns whether it is the first call.
+  /// Notes that the job must stop, perhaps because another process of it has died. Except for checkpoints the
+  /// lines stay as they are. Touches no file and never waits. Returns whether it is the first call.
   bool stops() noexcept { return !stopping_.exchange(true); }
-  /// Notes the system's counter at the stop, which may be gone when the next job looks.
+  /// Writes the system's counter at the stop, because it may be gone when the next job looks.
   void count_last();
   /// Notes a crash in the line of the calling slot. If the thread belongs to no slot and is not the main
   /// thread, which trains nothing, notes it in all lines. Async-signal-safe.
@@ -94,9 +94,9 @@ struct LeftTrials {
   struct Row {
     std::size_t slot = 0;
     trial::TrialName trial;
-    bool advanced = false;  // its checkpoint
+    bool advanced = false;  // a checkpoint has advanced
     bool overdue = false;   // it takes longer than it may, and does not stop
-    int signal = 0;         // of a crash
+    int signal = 0;         // signal of a crash
     double begun = 0;       // seconds since 1970
     std::string text = {};  // describes the trial to people; may be cut
   };
