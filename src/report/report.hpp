@@ -32,44 +32,44 @@ void write_search_state_csv(const store::RunPaths& paths, const ReportInputs& in
 /// A number for people, four significant digits, SI prefixes from 1000 on: `0.9812`, `465.2 M`.
 std::string format_number(double value);
 
-/// Table of the front of the search, best first objective first, its first `most` rows alone. Once there are
-/// full trainings: of the final front, with the accuracy on the test set; then the other members of the
-/// search's front, and why they are not on it. The heading tells the budget of each column.
+/// Table of the front of the search, best first objective first, at most `most` rows. If there are full
+/// trainings, it shows the final front with the accuracy on the test set, then the other members of the
+/// search's front and why they are not on the final one. The heading names the budget of each column.
 std::string front_table(const ReportInputs& inputs,
                         std::size_t most = std::numeric_limits<std::size_t>::max());
-/// Of architectures that were trained in full with several seeds: mean and standard deviation of what was
-/// measured, best first objective first, with a line above; empty: there are none.
+/// Table of the architectures that were trained in full with several seeds: mean and standard deviation of
+/// what was measured, best first objective first, with a line above. Empty if there are none.
 std::string seeds_table(const ReportInputs& inputs);
-/// How large the fronts' hypervolumes are and from where they are measured, or why they have none; one line.
+/// One line: how large the fronts' hypervolumes are and from where they are measured, or why they have none.
 std::string volume_text(const run::RunState& state);
-/// Why the front of the search is empty, one clause. @pre it is
+/// Returns why the front of the search is empty, as one clause. @pre it is empty
 std::string no_front_reason(const ReportInputs& inputs);
-/// Why the final front is empty, one clause. @pre it is, and there are full trainings
+/// Returns why the final front is empty, as one clause. @pre it is empty, and there are full trainings
 std::string no_final_front_reason(const ReportInputs& inputs);
-/// Account of time: a row per slot and the sum: trials, set-up, training, validation, latency, idle,
-/// utilization. More than 16 slots: per node. Several jobs: per job.
+/// Account of time: a row per slot, and the sum: trials, set-up, training, validation, latency, idle,
+/// utilization. With more than 16 slots, a row per node; with several jobs, a row per job.
 std::string account_table(const run::RunAccount& account);
 
-/// What the slots of a run did when, in the trace format of Chrome, which https://ui.perfetto.dev and
-/// chrome://tracing show: a process for each rank, a thread for each slot, a slice for each committed trial,
-/// and below it a slice for each part of its time. The parts stand one after the other, each with its sum.
-/// Between the trials a slot waited, or worked for a trial of another rank.
-/// @param account      of the run, for the names of its hosts
-/// @param most_trials  with a slice of their own; in larger runs neighbours on a slot share one
+/// Returns what the slots of a run did when, in the trace format of Chrome, which https://ui.perfetto.dev and
+/// chrome://tracing show. There is a process per rank, a thread per slot, a slice per committed trial, and
+/// below it a slice per part of its time. The parts follow each other, each with its sum. Between the trials
+/// a slot waited, or worked for a trial of another rank.
+/// @param account      account of the run, for the names of its hosts
+/// @param most_trials  most trials with a slice of their own; in larger runs neighbours on a slot share one
 std::string trace_json(const run::RunState& state, const run::RunAccount& account,
                        std::size_t most_trials = 30'000);
 
 enum class RunEnd { kFinished, kStopped, kFailed };
 
-/// The output of `skyline status RUN`, from status.json, the claim, the journal and the slots' tables alone;
-/// works while the run goes on. @throws UserError if RUN is no run folder
+/// Returns the output of `skyline status RUN`, using only status.json, the claim, the journal and the slots'
+/// tables, so it works while the run continues. @throws UserError if RUN is no run folder
 std::string status_text(const store::RunPaths& paths);
-/// The same as one line of JSON: status.json, and `run`, `running`, `host`, `process`, `journal` (its
-/// trials), `training` (what each slot trains) and `front_trials`. @param front  front_json
+/// Returns the state as one line of JSON: status.json, and `run`, `running`, `host`, `process`, `journal`
+/// (its trials), `training` (what each slot trains) and `front_trials`. @param front  text of front_json
 std::string status_json(const store::RunPaths& paths, const std::string& front);
-/// The progress in one line, with the trials that are trained.
+/// Returns the progress in one line, with the trials that are being trained.
 std::string status_line(const store::RunPaths& paths);
-/// The exit code of the last job; nothing if it was killed, or runs.
+/// Returns the exit code of the last job, or nullopt if it was killed or is running.
 std::optional<int> last_exit_code(const store::RunPaths& paths);
 
 }  // namespace skyline::report

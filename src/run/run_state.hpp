@@ -56,7 +56,7 @@ class RunState {
   void add(const Commit& commit);
   void begin_phase(trial::Phase phase, std::size_t expected);
   void set_in_flight(std::size_t trials) { in_flight_ = trials; }
-  /// An empty remark changes nothing: a full training has none, and that of the search stays.
+  /// Ignores an empty remark: a full training has none, and the remark of the search stays.
   void set_remark(std::string remark) {
     if (!remark.empty()) remark_ = std::move(remark);
   }
@@ -106,9 +106,9 @@ class RunState {
   /// Returns the number of commits since the phase began.
   std::size_t done_in_phase() const { return committed(phase_) - before_phase_; }
   std::size_t replayed() const { return replayed_; }
-  std::size_t in_flight() const { return in_flight_; }  // asked for and not committed
+  std::size_t in_flight() const { return in_flight_; }  // trials asked for and not committed
   std::size_t failed() const { return failed_; }
-  /// What the search last said about itself (Searcher::remark); empty: nothing.
+  /// Returns what the search last said about itself (Searcher::remark), or an empty text.
   const std::string& remark() const { return remark_; }
   const AccountBook& account() const { return account_; }
 
@@ -152,8 +152,8 @@ class RunListener {
   virtual void asked(const trial::Trial& /*trial*/) {}
   /// Called once per commit, replayed or new; `state` already contains it.
   virtual void committed(const Commit& /*commit*/, const RunState& /*state*/) {}
-  /// The result of a trial cannot be committed before the search has answered, which may take long: told
-  /// within a second, once for each such result.
+  /// Called within a second, once per result, if the result of a trial cannot be committed before the search
+  /// has answered, which may take long.
   virtual void waits(const trial::CommittedTrial& /*result*/) {}
   /// Called when no trial will continue this committed trial any more, so that its last state can be deleted.
   /// Only trials with may_be_continued() are released.

@@ -67,29 +67,30 @@ class ObjectiveSet {
   /// An objective's reference and ideal are known after this if the configuration, a constraint or the
   /// metric's description says them.
   /// @throws UserError, e.g. for an unknown metric ("did you mean"), a final one, no objective, low > high, a
-  /// bound that no value of the metric can have
+  ///         bound that no value of the metric can have
   static ObjectiveSet parse(const ConfigNode& objectives, const ConfigNode* constraints,
                             const std::vector<trial::Metric>& measured);
 
   /// Fills in references and ideals of computed objectives that depend on the largest cost: the one in a
   /// sample of the space (always the same one), or the bound if that is smaller. Stated values stay.
   void complete_references(const space::SearchSpace& space);
-  /// Whether each objective has a reference and an ideal, so that fronts have a volume.
+  /// Returns whether each objective has a reference and an ideal, so that fronts have a volume.
   bool has_volume() const;
-  /// `objectives` as a configuration states them, with the references.
+  /// Returns `objectives` as a configuration states them, with the references.
   ConfigNode to_config() const;
 
   const std::vector<Objective>& objectives() const { return objectives_; }
   const std::vector<Constraint>& constraints() const { return constraints_; }
-  /// Names of measured metrics that an objective or a constraint needs.
+  /// Returns the names of measured metrics that an objective or a constraint needs.
   std::vector<std::string> measured_needed() const;
 
-  /// Whether a network of this cost meets every computed constraint.
+  /// Returns whether a network of this cost meets every computed constraint.
   bool feasible(const space::Cost& cost) const;
-  /// Objective values in the user's sense, [num_objectives]; nothing if the trial failed, a needed metric is
-  /// NaN, or a measured constraint is not met: such trials are never on the front and never parents.
+  /// Returns the objective values in the user's sense, [num_objectives]. Returns nullopt if the trial failed,
+  /// a needed metric is NaN, or a measured constraint is not met; such trials are never on the front and
+  /// never parents.
   std::optional<std::vector<double>> values(const trial::CommittedTrial& committed) const;
-  /// Objective values with maximized columns negated, so that every column is minimized.
+  /// Returns objective values with maximized columns negated, so that every column is minimized.
   std::optional<std::vector<double>> minimized(const trial::CommittedTrial& committed) const;
 
  private:

@@ -59,7 +59,7 @@ class Architecture {
 
   /// Returns a copy without the built network; if there is no space to rebuild it from, a full copy.
   Architecture unbuilt() const;
-  /// The other one, whose space this one's is: its parts are not built.
+  /// Returns the other architecture, bound to the same space as this one; its parts are not built.
   Architecture sibling(Architecture other) const;
 
  private:
@@ -85,15 +85,16 @@ class SearchSpace {
   /// @throws UserError with source positions, e.g. for an empty choice, an unknown layer or a misspelt key
   static SearchSpace parse(const ConfigNode& section, const DataShape& data,
                            const std::vector<ConfigNode>& training = {});
-  /// The same, of a run that is only read: layers of kinds that this program does not have stand as they are
-  /// written. A space with such layers builds no network.
+  /// Reads the section of a run that is only read, not continued. Layers of kinds that this program does not
+  /// have are kept as they are written; a space with such layers builds no network. @throws UserError like
+  /// parse
   static SearchSpace read(const ConfigNode& section, const DataShape& data,
                           const std::vector<ConfigNode>& training = {});
 
-  /// Kinds of its layers that a program has registered, in alphabetical order; empty: every program has them
-  /// all.
+  /// Returns the kinds of its layers that a program has registered, in alphabetical order; empty if every
+  /// program has all kinds.
   const std::vector<std::string>& registered_kinds() const;
-  /// The first of them that this program does not have; nothing: it builds networks.
+  /// Returns the first of them that this program does not have, or nullopt if it can build all networks.
   std::optional<std::string> missing_kind() const;
   const std::vector<Parameter>& parameters() const;
   const DataShape& data() const;

@@ -39,8 +39,8 @@ std::string_view to_text(Phase phase);
 /// Reads the text of to_text. @throws UserError for another text
 Phase parse_phase(std::string_view text);
 
-/// How a proposal came about, as one short word for journals, tables and reports. An algorithm of your own
-/// may use a word of its own.
+/// The way in which a proposal came about, as one short word for journals, tables and reports. An algorithm
+/// of your own may use a word of its own.
 class Origin {
  public:
   static constexpr std::size_t kMostCharacters = 24;
@@ -51,7 +51,7 @@ class Origin {
   static const Origin kEnumerated;
   static const Origin kFront;
 
-  /// The word "initial".
+  /// Makes the word "initial".
   constexpr Origin() : Origin("initial") {}
   /// @throws UserError unless the word has 1 to kMostCharacters of a-z, 0-9, _ and -
   constexpr explicit Origin(std::string_view word) {
@@ -68,7 +68,7 @@ class Origin {
  private:
   [[noreturn]] static void refuse(std::string_view word);
 
-  std::array<char, kMostCharacters + 1> word_{};  // ends with 0
+  std::array<char, kMostCharacters + 1> word_{};  // text that ends with 0
 };
 inline constexpr Origin Origin::kInitial{"initial"};
 inline constexpr Origin Origin::kMutation{"mutation"};
@@ -132,8 +132,8 @@ struct Proposal {
   /// less than the budget, the budget counts. A proposal that continues a trial gets that trial's horizon.
   Budget horizon = {0};
   Start start = {};
-  /// Trials of one architecture and horizon that differ in this alone are repetitions, each with a seed of
-  /// its own. A proposal that continues a trial takes that trial's.
+  /// Trials of one architecture and horizon that differ only in this are repetitions, each with its own seed.
+  /// A proposal that continues a trial gets that trial's repeat.
   std::uint32_t repeat = 0;
   std::optional<TrialNumber> trains = {};  // for a full training: the trial that it trains
 };
@@ -142,7 +142,7 @@ struct Proposal {
 struct Trial {
   TrialNumber number = 0;
   Proposal proposal;
-  std::uint64_t seed = 0;     // follows from the run's seed, arch id, horizon and repeat alone
+  std::uint64_t seed = 0;     // depends only on the run's seed, arch id, horizon and repeat
   std::uint32_t members = 1;  // members of the group that trains it; a part of its definition
   std::uint64_t cost = 0;     // Evaluator::predicted_cost in whole units; commits by virtual time use it
 

@@ -30,15 +30,15 @@ void check_keeps_parents(const ConfigNode& root, const RunConfig& config) {
             ", got none: children start from their parents' weights");
 }
 
-/// How far a data set is looked at while a configuration is read.
+/// How far a data set is checked while a configuration is read.
 enum class DataCheck { kStated, kOpened, kVerified };
 
-/// Makes a RunConfig of a configuration, part by part. A part with mistakes is left out; the others are
-/// looked at all the same, as far as they do not depend on it, so that all mistakes are told at once.
+/// Makes a RunConfig from a configuration, part by part. A part with mistakes is left out. The others are
+/// still checked, as far as they do not depend on it, so that all mistakes are reported at once.
 class ConfigParser {
  public:
   explicit ConfigParser(const ConfigNode& written);
-  /// @throws UserError for the mistakes
+  /// @throws UserError with all mistakes
   RunConfig parse(DataCheck check);
 
  private:
@@ -53,11 +53,11 @@ class ConfigParser {
 
   const OptionTable<ConfigSections> table_;
   const space::SearchedSection searched_;
-  ConfigNode root_;  // with the values that the first genotype gives
+  ConfigNode root_;  // tree with the values that the first genotype gives
   RunConfig config_;
-  DataOptions data_;    // and what the data set is
-  Mistakes in_values_;  // that parameters give to the evaluator's section
-  Mistakes mistakes_;   // others
+  DataOptions data_;    // options, and facts about the data set
+  Mistakes in_values_;  // mistakes in values that parameters give to the evaluator's section
+  Mistakes mistakes_;   // all other mistakes
 };
 
 ConfigParser::ConfigParser(const ConfigNode& written)
@@ -88,7 +88,7 @@ void ConfigParser::read_sections() {
   }
 }
 
-/// A file is only verified for a configuration that is right so far: that takes long.
+/// Verifying a file takes long, so it is done only if the configuration has no mistakes so far.
 void ConfigParser::read_data(DataCheck check) {
   const ConfigNode* section = section_in(root_, "data");
   if (section == nullptr) return;
@@ -106,7 +106,7 @@ void ConfigParser::read_data(DataCheck check) {
   config_.split = split_data(*section, *config_.dataset, data_, config_.sections.run.seed);
 }
 
-/// Whether the data are such as the evaluator's section asks for, with whatever values parameters give to it.
+/// Checks that the data suit the evaluator's section, with every value that parameters give to it.
 void ConfigParser::check_evaluator() const {
   if (config_.dataset == nullptr || !is_right_so_far() || !config_.evaluator.kind->check) return;
   const evaluate::EvaluatorKind& kind = *config_.evaluator.kind;
@@ -122,7 +122,7 @@ void ConfigParser::read_space() {
   config_.space = space::SearchSpace::parse(*section, config_.shape, searched_.written());
 }
 
-/// Beside mistakes, all that the evaluator may measure is known.
+/// If there are other mistakes, all metrics that the evaluator may measure count as known.
 void ConfigParser::read_objectives() {
   const ConfigNode* section = section_in(root_, "objectives");
   const evaluate::EvaluatorKind* kind = named_evaluator(root_);
@@ -137,7 +137,7 @@ void ConfigParser::read_objectives() {
 void ConfigParser::throw_mistakes() {
   Mistakes all = in_values_;
   for (const std::string& line : mistakes_.lines()) {
-    // Wrong values leave the section as it is written, and are told of already.
+    // With wrong values the section stays as it is written, and they are already reported.
     if (in_values_.empty() || !searched_.is_named_in(line)) all.add(line);
   }
   all.throw_if_any();

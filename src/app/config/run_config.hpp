@@ -24,41 +24,44 @@ namespace skyline::app {
 /// A run's configuration, checked as far as possible without training anything.
 struct RunConfig {
   ConfigSections sections;
-  std::shared_ptr<const store::Dataset> dataset;  // null without a file
-  store::SplitIndices split;                      // of its training set; empty without a file
-  space::DataShape shape;                         // of the file, or given
+  std::shared_ptr<const store::Dataset> dataset;  // nullptr if the configuration has no file
+  store::SplitIndices split;                      // split of its training set; empty without a file
+  space::DataShape shape;                         // shape of the file's data, or as given
   space::SearchSpace space;
   ChosenEvaluator evaluator;
   std::vector<trial::Metric> metrics;  // of Measurements::values
   objective::ObjectiveSet objectives;
-  /// The tree with all defaults filled in and what the data set is: the run folder keeps it as config.yaml.
+  /// The tree with all defaults filled in and with the facts about the data set. The run folder keeps it as
+  /// config.yaml.
   ConfigNode resolved;
 
-  /// Reads and checks a whole configuration, opening the data set.
-  /// @param verify_data  recompute the data set's checksums
+  /// Reads and checks a whole configuration, and opens the data set.
+  /// @param verify_data  whether to recompute the data set's checksums
   /// @throws UserError with file, line and key
   static RunConfig parse(const ConfigNode& written, bool verify_data);
-  /// Likewise, of a configuration that states what the data set is; opens no file.
+  /// Reads a configuration that contains the facts about the data set; opens no file. @throws UserError
   static RunConfig read(const ConfigNode& written);
-  /// Opens the data set, which must be what `section`, the configuration's `data`, states of it.
+  /// Opens the data set. It must have the facts that `section`, the configuration's `data`, states. @throws
+  /// UserError
   void open_data(const ConfigNode& section, bool verify_data);
 
-  /// SHA-256 of what determines a run's trials: the resolved tree without keys that may change. Those only
-  /// bound the run, so that a finished one can be extended, or say what is kept and where.
+  /// Returns the SHA-256 of all that determines a run's trials: the resolved tree without keys that may
+  /// change. Those keys only bound the run, so that a finished one can be extended, or say what is kept and
+  /// where.
   std::string identity_hash() const;
   engine::EngineOptions engine_options() const;
   const search::Algorithm& algorithm() const { return search::algorithm_of(sections.search); }
-  /// The search; its proposals have the budget that the evaluator's section names.
+  /// Makes the searcher of the search; its proposals have the budget of the evaluator's section.
   std::unique_ptr<search::Searcher> make_searcher() const;
-  /// Random valid architectures, as the space has them; fewer where they are hard to find.
+  /// Returns random valid architectures of the space; fewer if they are hard to find.
   std::vector<search::ArchitecturePointer> draw_valid(std::size_t count) const;
-  /// The budget of the full training of the front; nothing: the front is not trained in full.
+  /// Returns the budget of the full training of the front, or nullopt if there is no full training.
   std::optional<trial::Budget> final_budget() const;
 
-  /// The services of the run for its evaluator; the caller adds the ranks of a job.
+  /// Returns the services of the run for its evaluator; the caller adds the ranks of a job.
   evaluate::EvaluatorServices services() const;
-  /// Collective over the ranks of the job, if the services name one.
-  /// @throws UserError if what the configuration asks for is not there
+  /// Makes the evaluator. Collective over the ranks of the job, if the services name one.
+  /// @throws UserError if something that the configuration asks for is missing
   std::unique_ptr<trial::Evaluator> make_evaluator(const evaluate::EvaluatorServices& services) const;
 };
 

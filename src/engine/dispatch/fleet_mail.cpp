@@ -15,8 +15,8 @@
 namespace skyline::engine {
 namespace {
 
-constexpr std::size_t kMostHeadBytes = 640;      // of a message, without genotypes and measurements
-constexpr std::size_t kMostParameterBytes = 12;  // in two architectures: choices, and whether they are used
+constexpr std::size_t kMostHeadBytes = 640;      // in a message, without genotypes and measurements
+constexpr std::size_t kMostParameterBytes = 12;  // for two architectures: choices, and whether they are used
 
 // A message takes some 10 us between two polling ranks; a wave takes up to 30 ms.
 constexpr double kPointToPointPrefetch_s = 0.05;
@@ -24,7 +24,7 @@ constexpr double kCollectivePrefetch_s = 1;
 
 constexpr double kMostFlush_s = 2;
 
-/// As this rank builds it.
+/// Builds the architecture of a message, and checks that it is the one that was sent.
 space::Architecture build(const space::SearchSpace& space, const space::Architecture& sent,
                           trial::TrialNumber number) {
   space::Architecture built = space.build(sent.genotype);

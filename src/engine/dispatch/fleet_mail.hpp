@@ -20,25 +20,25 @@ namespace skyline::engine {
 /// The kinds of messages between rank 0 and the other ranks of a fleet.
 enum class MailKind : std::uint8_t {
   kTrial = 1,   // from rank 0: train it in a slot
-  kJournalled,  // of rank 0: the names of trials that are durable in the journal
-  kGiveUp,      // of rank 0: the sequence of a group that has lost a rank
-  kKill,        // of rank 0: the RankProcess, of your host, that has fallen silent: end it
+  kJournalled,  // from rank 0: names of trials that are durable in the journal
+  kGiveUp,      // from rank 0: sequence of a group that has lost a rank
+  kKill,        // from rank 0: the RankProcess on your host that has fallen silent: end it
   kEnd,         // from rank 0: there will be no more trials
   kAbort,       // rank 0 ends by an error, or is lost: all must end
   kAlive,       // from all ranks, when there is nothing else to say
   kStop,        // from rank 0: the run stops; from others: they want it to stop
-  kTrained,     // of others: a TrainedPart
-  kResult,      // of others: an Arrival
-  kStuck,       // of others: the name of a trial that does not end, and they end by an error
+  kTrained,     // from others: a TrainedPart
+  kResult,      // from others: an Arrival
+  kStuck,       // from others: name of a trial that does not end; the sender ends by an error
   kFailed,      // from others, as the last message: they end by an error
   kClosed       // from others, as the last message: all their files are written
 };
 
-/// Most bytes of a message of a run.
-/// @param metrics  of a result
+/// Returns the most bytes of a message of a run.
+/// @param metrics  metrics of a result
 std::size_t most_mail_bytes(const space::SearchSpace& space, std::size_t metrics);
 
-/// A link with the words of a fleet: messages are records (core/record.hpp).
+/// A link with the messages of a fleet; messages are records (core/record.hpp).
 class FleetMail {
  public:
   /// A message; valid until the next receive().
@@ -52,12 +52,12 @@ class FleetMail {
     Assignment assignment;
   };
 
-  /// @param prefetch_s  for the Scheduler: what makes up for the time that a letter takes
-  /// @param most_bytes  of a message, most_mail_bytes(): those that the link was made for
+  /// @param prefetch_s  for the Scheduler: work that makes up for the time of a letter
+  /// @param most_bytes  largest message, most_mail_bytes(); the link was made for it
   FleetMail(std::unique_ptr<comm::Link> link, const space::SearchSpace& space, std::size_t most_bytes,
             double prefetch_s, bool outlives_ranks = false);
 
-  /// @param content  that the kind wants
+  /// @param content  parts that the kind requires
   template <typename... Content>
   void send(int to, MailKind kind, const Content&... content) {
     message_.clear();
@@ -69,7 +69,7 @@ class FleetMail {
   void send_journalled(int to, std::span<const trial::TrialName> trials);
 
   std::optional<Letter> receive();
-  /// Rebuilds the architectures.
+  /// Reads a trial and builds its architectures again.
   /// @throws InternalError if this rank builds another architecture than the one that was sent
   SlotTrial read_trial(const Letter& letter) const;
 
@@ -96,13 +96,13 @@ class FleetMail {
   const double prefetch_s_;
   const bool outlives_ranks_;
   std::set<int> lost_;
-  std::string message_;  // that is sent
+  std::string message_;  // message that is being sent
 };
 
-/// Collective: the way that a run's trials and results take.
-/// @param has_window  of the run: trials are asked for one by one
+/// Makes the connection for a run's trials and results. Collective.
+/// @param has_window  whether the run has a window, so that trials are asked for one by one
 /// @param space       outlives the mail
-/// @param metrics     of a result
+/// @param metrics     metrics of a result
 FleetMail make_fleet_mail(comm::Environment& environment, DispatchKind kind, bool has_window,
                           const space::SearchSpace& space, std::size_t metrics);
 

@@ -38,7 +38,7 @@ class CommitOrder {
   CommitOrder& operator=(const CommitOrder&) = delete;
   virtual ~CommitOrder() = default;
 
-  /// How many more trials may be asked now.
+  /// Returns how many more trials may be asked for now.
   /// @param untold  committed trials that count as in flight
   std::size_t room(std::size_t untold = 0) const;
   bool has_window() const { return window_.has_value(); }
@@ -53,8 +53,8 @@ class CommitOrder {
   /// @param recorded  the trial that an earlier job committed here; if the run was extended since, it comes
   ///                  before the one that is due
   std::optional<NextCommit> next(const std::optional<trial::TrialName>& recorded = {});
-  /// Results that are here and wait for their commit, each given out once; not those that an earlier job had
-  /// committed.
+  /// Returns the results that have arrived and wait for their commit, each only once. Those that an earlier
+  /// job had committed are not among them.
   std::vector<std::shared_ptr<const trial::CommittedTrial>> take_waiting();
   /// Returns the number of trials that were asked for and are not committed.
   std::size_t in_flight() const { return entries_.size(); }

@@ -74,15 +74,16 @@ bool SearchLoop::run(search::Searcher& searcher, trial::Phase phase) {
   return true;
 }
 
-/// The searcher is told nothing before it has answered. One that needs no results, and is asked
-/// without a window, is told some while it looks for networks: it might never have found enough.
+/// Returns whether the searcher must answer before it is told anything. A searcher that needs no results and
+/// has no window may be told results while it looks for networks, because it might never find enough.
 bool SearchLoop::is_unanswered(const search::Searcher& searcher) const {
   if (answer_ == State::kMore) return searcher.needs_results() || order_.has_window();
   return answer_ == State::kBusy;
 }
 
-/// By virtual time a trial that is yet to be asked for may come before all that are in flight: while an ask
-/// is not answered, and after a stop. Where trials inherit, how one starts depends on what is committed.
+/// Returns whether commits must wait for the answer. By virtual time, a trial that is yet to be asked for may
+/// come before all in flight, during an unanswered ask and after a stop. If trials inherit, the start of a
+/// trial depends on what is committed.
 bool SearchLoop::commits_wait(const search::Searcher& searcher) const {
   if (is_unanswered(searcher)) return order_.may_overtake() || maker_.depends_on_commits();
   return unasked_ && order_.may_overtake();
@@ -99,7 +100,7 @@ std::size_t SearchLoop::room_for(const search::Searcher& searcher) const {
   return ahead - std::min(ahead, unanswered_);
 }
 
-/// @return  whether there was something to do
+/// Returns whether there was something to do.
 bool SearchLoop::ask(search::Searcher& searcher) {
   const std::size_t room = room_for(searcher);
   if (room == 0) return false;
@@ -136,8 +137,8 @@ void SearchLoop::take(std::vector<trial::Proposal> proposals) {
   state_.set_in_flight(order_.in_flight());
 }
 
-/// Commits the next trial, unless the searcher is behind, and tells it a result.
-/// @return  false: nothing of this can be done now
+/// Commits the next trial, unless the searcher was not told all earlier ones yet, and tells the searcher one
+/// result. Returns false if neither can be done now.
 bool SearchLoop::step(search::Searcher& searcher) {
   if (hopeless()) return false;
   if (untold_.empty() || is_unanswered(searcher)) {
@@ -150,7 +151,7 @@ bool SearchLoop::step(search::Searcher& searcher) {
   return true;
 }
 
-/// From here on the searcher says whether it may continue the trial.
+/// From now on the searcher says whether it may continue the trial.
 void SearchLoop::tell(search::Searcher& searcher) {
   const run::SharedTrial told = std::move(untold_.front());
   untold_.pop_front();

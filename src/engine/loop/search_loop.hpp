@@ -21,9 +21,10 @@ namespace skyline::engine {
 /// The main loop of a run: ask, submit, poll, commit, tell. It knows no file, no rank and no terminal; replay
 /// of a journal is the same loop with recorded results.
 ///
-/// While the searcher thinks about an ask, trials are committed and not told. Once it has answered it is told
-/// the first of them and asked, told the next and asked, and so on, with the room that each ask would have
-/// had if all before it had been answered at once. So what it knows at an ask does not depend on times.
+/// While the searcher thinks about an ask, trials are committed, but the searcher is not told. After the
+/// answer it is told the first of them and asked, told the next and asked, and so on. Each ask has the room
+/// that it would have had if all earlier asks had been answered at once. So what the searcher knows at an ask
+/// does not depend on times.
 class SearchLoop {
  public:
   using Listeners = std::vector<run::RunListener*>;
@@ -52,7 +53,7 @@ class SearchLoop {
   std::size_t unsaved() const { return unsaved_; }
 
  private:
-  /// @param searcher  that the loop is in; nullptr: none
+  /// @param searcher  the searcher that runs now; nullptr if there is none
   void look_around(search::Searcher* searcher = nullptr);
   bool hopeless() const { return is_hopeless_ && is_hopeless_(); }
   bool is_unanswered(const search::Searcher& searcher) const;
@@ -79,8 +80,8 @@ class SearchLoop {
   const Listeners listeners_;
   const std::function<bool()> must_stop_;
   const std::function<bool()> is_hopeless_;
-  search::Answer::State answer_ = search::Answer::State::kAnswered;  // state of the last ask
-  std::deque<run::SharedTrial> untold_;                              // committed, and asked by the searcher
+  search::Answer::State answer_ = search::Answer::State::kAnswered;  // state of the last answer
+  std::deque<run::SharedTrial> untold_;  // committed trials that the searcher asked for and was not told yet
   std::size_t unsaved_ = 0;
   std::size_t unanswered_ = 0;  // trials whose result has not arrived, or is in the journal and not committed
   bool stopping_ = false;

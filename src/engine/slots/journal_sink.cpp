@@ -49,7 +49,7 @@ void JournalSink::committed(const run::Commit& commit, const run::RunState& /*st
   storage_.post([state = state_] { state->write_waiting(); });
 }
 
-/// The rank that trained it has it, too, but may be slower to write it.
+/// The rank that trained the trial keeps its result too, but may write it later.
 void JournalSink::waits(const trial::CommittedTrial& result) {
   state_->results->add(result);
   state_->results->hurry();

@@ -34,7 +34,7 @@ class ResultKeeper : public std::enable_shared_from_this<ResultKeeper> {
   bool write();
   /// Writes the results that are older than the interval; at a stop all. The main thread polls it.
   void look_after();
-  /// Main thread: has what is here written within half a second, whatever the interval.
+  /// Has all results written within half a second, whatever the interval. Only the main thread calls it.
   void hurry();
   /// From now on writes results at once, and with patience.
   void stop() { stopping_ = true; }

@@ -34,13 +34,13 @@ bool same_metrics(const std::vector<trial::Metric>& recorded, const std::vector<
 /// Writes a metric as a header does, in JSON.
 std::string to_text(const trial::Metric& metric);
 
-/// A rank that a run goes on without. Its line in the journal tells readers, but is no part of what the run
-/// comes to: it has no position, and the canonical journal leaves it out.
+/// A rank without which a run continues. Its line in the journal is for readers and not part of the run's
+/// result: it has no position, and the canonical journal leaves it out.
 struct RankLoss {
   int rank = 0;
   std::string host;
   std::string cause;
-  std::vector<trial::TrialName> trials;  // that it had, and that others train now
+  std::vector<trial::TrialName> trials;  // trials that it had and that others train now
 };
 
 /// The contents of a journal.
@@ -105,7 +105,7 @@ void write_waiting_results(const RunPaths& paths, int rank, const JournalHeader&
 trial::ResultsByName read_waiting_results(const RunPaths& paths, const JournalHeader& header,
                                           const space::SearchSpace& space, const trial::CommitLog& committed);
 
-/// Whether there are waiting results, usable or not. @throws UserError
+/// Returns whether there are waiting results, usable or not. @throws UserError
 bool has_waiting_results(const RunPaths& paths);
 
 /// Removes all ranks' files except that of rank `kept`. @throws UserError

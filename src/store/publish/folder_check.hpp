@@ -34,8 +34,9 @@ FolderCheck try_folder(const std::filesystem::path& folder);
 /// Returns the type of the file system of a path, from the text of /proc/self/mountinfo, or an empty text.
 std::string file_system_of(const std::filesystem::path& absolute, std::string_view mounts);
 
-/// Makes the folder, for this user alone, if it is missing. Returns why it cannot be made, or is not a real
-/// folder of this user that nobody else may use or replace; nothing: it is fit to hold copies on a node.
+/// Makes the folder, for this user alone, if it is missing. Returns nullopt if it may hold copies on a node.
+/// Otherwise returns why it cannot be made, or why it is not a real folder of this user that nobody else may
+/// use or replace.
 std::optional<std::string> make_private_folder(const std::filesystem::path& folder);
 
 }  // namespace skyline::store

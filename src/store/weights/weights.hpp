@@ -28,7 +28,7 @@ WeightsFile read_weights(const std::filesystem::path& path);
 
 /// The result of one attempt to read a weights file.
 struct WeightsReading {
-  std::shared_ptr<const WeightsFile> weights;  // nullptr: none
+  std::shared_ptr<const WeightsFile> weights;  // nullptr if there are none
   std::string problem;                         // without weights: the file and its problem
   bool may_pass = false;  // without weights: a later attempt may work (NFS, storage that is away)
 };
