@@ -8,6 +8,8 @@ import unittest
 SOURCE = pathlib.Path(sys.argv[1]).resolve()
 del sys.argv[1:2]
 PAGES = sorted([*SOURCE.glob("*.md"), *(SOURCE / "docs").rglob("*.md"), *(SOURCE / "data").glob("*.md")])
+SOURCES = sorted(file for folder in ("include", "src", "tests") for file in (SOURCE / folder).rglob("*")
+                 if file.suffix in {".hpp", ".cpp", ".cu", ".js"})
 MOST_WORDS = 40
 # A comment that begins so continues the name below it, and says nothing by itself.
 STUMPS = re.compile(r"(Of|That|Those|By|To|As|Such|Likewise|Who|Whose|Whom)\b")
@@ -44,7 +46,8 @@ class Words(unittest.TestCase):
     maxDiff = None
 
     def test_finds_a_comment_that_continues_the_name_below_it(self):
-        for line in ("// Of all tensors.", "  /// To be called once.", "int a;  // Those of the front.", "///< Whose turn it is."):
+        for line in ("// Of all tensors.", "  /// To be called once.", "int a;  // Those of the front.",
+                     "///< Whose turn it is."):
             self.assertEqual(len(list(stumps("int b;\n" + line))), 1, line)
 
     def test_accepts_a_comment_that_is_a_sentence(self):
@@ -56,6 +59,11 @@ class Words(unittest.TestCase):
         long = "word " * (MOST_WORDS + 1)
         self.assertEqual(len(long_sentences(f"Short.\n* {long}\nends. Short.")), 1)
         self.assertEqual(long_sentences(f"| {long} |\n\n```\n{long}\n```\n" + "Five words are no more. " * 20), [])
+
+    def test_every_comment_can_be_read_without_the_code(self):
+        found = [f"{file.relative_to(SOURCE)}:{number}: {line}" for file in SOURCES
+                 for number, line in stumps(file.read_text(encoding="utf-8"))]
+        self.assertEqual("\n".join(found), "")
 
     def test_no_sentence_of_a_page_is_long(self):
         found = [f"{page.relative_to(SOURCE)}: {len(sentence.split())} words: {sentence}" for page in PAGES

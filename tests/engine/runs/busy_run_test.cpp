@@ -22,7 +22,7 @@ namespace {
 /// Runs whose search thinks on a thread of rank 0.
 class BusyRun : public SharedRunTest {
  protected:
-  /// By virtual time if there are virtual slots.
+  /// Returns a run that commits by virtual time if there are virtual slots.
   static RunSpec spec(std::optional<std::size_t> window, std::optional<std::size_t> virtual_slots = {}) {
     RunSpec made = evolution_spec();
     if (window) made.search.set("breed", ConfigNode::make_scalar("commit", {}));
