@@ -17,16 +17,16 @@
 
 namespace skyline {
 
-/// Values that mean the same in another process of this job, byte for byte: no pointers, no spans.
+/// Types whose bytes have the same meaning in another process of this job: no pointers, no spans.
 template <typename Value>
 concept PlainValue = std::is_trivially_copyable_v<Value> && !std::is_pointer_v<Value> &&
                      !std::ranges::enable_borrowed_range<Value>;
 
-/// Whole numbers that take as many bytes as they need: most are small.
+/// Whole numbers, which take as few bytes as they need, since most are small.
 template <typename Value>
 concept CompactValue = std::integral<Value> && sizeof(Value) > 1;
 
-/// Texts, and vectors whose elements are copied as they are.
+/// Texts, and vectors whose elements are copied bytewise.
 template <typename Values>
 concept PlainValues = requires(Values& values) {
   values.data();
@@ -40,9 +40,9 @@ concept MaybeValue = requires(Value& value) {
   value.reset();
 };
 
-/// Appends values to a record, as bytes that any process of this job reads back: plain values, texts,
-/// vectors, optional, shared and variant ones, and any type with a function for_each_field(value, visit),
-/// which calls `visit(fields...)`.
+/// Appends values to a record, as bytes that any process of this job can read: plain values, texts, vectors,
+/// optional, shared and variant ones, and any type with a function for_each_field(value, visit), which calls
+/// `visit(fields...)`.
 class RecordWriter {
  public:
   explicit RecordWriter(std::string& record) : record_(record) {}
@@ -73,7 +73,8 @@ class RecordWriter {
         for (const auto& each : value) write(each);
       }
     } else {
-      for_each_field(const_cast<T&>(value), *this);  // the list is the one that a reader fills
+      for_each_field(const_cast<T&>(value), *this);  // the same list is used by readers, which change the
+                                                     // fields
     }
   }
   void write_whole(std::uint64_t value) {
@@ -84,8 +85,8 @@ class RecordWriter {
   std::string& record_;
 };
 
-/// Reads a record into values of the same types in the same order. @throws InternalError where it ends or is
-/// damaged, before memory is taken for more than it can hold
+/// Reads a record into values of the same types in the same order. @throws InternalError if the record ends
+/// early or is damaged, before memory is allocated for more than it can hold
 class RecordReader {
  public:
   explicit RecordReader(std::string_view record) : rest_(record) {}
@@ -116,7 +117,7 @@ class RecordReader {
     } else if constexpr (requires { value.resize(1); }) {
       const std::uint64_t count = read_whole();
       constexpr std::size_t kLeast =
-          PlainValues<T> ? sizeof(typename T::value_type) : 1;  // bytes of an element
+          PlainValues<T> ? sizeof(typename T::value_type) : 1;  // size of an element in bytes
       require(count <= rest_.size() / kLeast, "a record ends too early");
       value.resize(count);
       if constexpr (PlainValues<T>) {

@@ -104,7 +104,7 @@ Objective read_objective(const ConfigNode& item, const std::vector<trial::Metric
   return objective;
 }
 
-/// Infinity leaves a side open.
+/// An infinite bound leaves its side open.
 void check_bound(const ConfigNode& node, const trial::Metric& metric, double bound) {
   if (std::isinf(bound) || metric.range.holds(bound)) return;
   const bool is_share = metric.range == trial::MetricRange{0, 1};

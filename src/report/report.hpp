@@ -20,16 +20,17 @@ struct ReportInputs {
   const run::RunState& state;
 };
 
-/// The front of the search as a JSON list: `search_front` of pareto.json.
+/// Returns the front of the search as a JSON list: `search_front` of pareto.json.
 std::string front_json(const store::RunPaths& paths, const ReportInputs& inputs);
-/// pareto.json: the final front and that of the search; models.json: every trial; both with architecture,
-/// objectives, constraints, budget, seed, status. search_state.csv: one row per search trial, with the
-/// columns that Archai writes, then parameters and costs. Published whole. @throws UserError
+/// Writes pareto.json (the final front and the search's) and models.json (every trial), both with
+/// architecture, objectives, constraints, budget, seed and status. Writes search_state.csv: one row per
+/// search trial, with the columns that Archai writes, then parameters and costs. Each file is published
+/// whole. @throws UserError
 void write_pareto_json(const store::RunPaths& paths, const ReportInputs& inputs);
 void write_models_json(const store::RunPaths& paths, const ReportInputs& inputs);
 void write_search_state_csv(const store::RunPaths& paths, const ReportInputs& inputs);
 
-/// A number for people, four significant digits, SI prefixes from 1000 on: `0.9812`, `465.2 M`.
+/// Writes a number for people: four significant digits, SI prefixes from 1000 on: `0.9812`, `465.2 M`.
 std::string format_number(double value);
 
 /// Table of the front of the search, best first objective first, at most `most` rows. If there are full

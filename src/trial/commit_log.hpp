@@ -80,7 +80,7 @@ class CommitLog {
   /// Returns the architecture of a search trial, or nullptr if it is not committed, or forgotten.
   ArchitecturePointer architecture_of(TrialNumber number) const;
 
-  /// Frees the memory of earlier trials, or of most of them: nobody looks at them any more.
+  /// Frees the memory of most earlier trials, because nobody reads them any more.
   void forget_before(CommitPosition position);
 
  private:

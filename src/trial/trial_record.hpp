@@ -7,12 +7,12 @@
 
 #include <memory>
 
-// The fields of trials and results in records (core/record.hpp): in messages between ranks, and in the memory
-// of rank 0.
+// The fields of trials and results in records (core/record.hpp), for messages between ranks and for the
+// memory of rank 0.
 
 namespace skyline::space {
 
-/// An architecture that is read back has no space that builds its network.
+/// An architecture that was read back has no space to build its network.
 template <typename Visitor>
 void for_each_field(Architecture& architecture, Visitor& visit) {
   visit(architecture.id, architecture.genotype.choices, architecture.used);
@@ -48,22 +48,22 @@ void for_each_field(NamedTensor& tensor, Visitor& visit) {
   visit(tensor.name, tensor.dims, tensor.values);
 }
 
-/// The fields that CommitLog reads alone come first.
+/// The fields that CommitLog reads separately come first.
 template <typename Visitor>
 void for_each_field(Trial& trial, Visitor& visit) {
   visit(trial.number, trial.proposal.trains, trial.proposal.architecture);
   for_each_field([&visit](const char* /*name*/, auto& field) { visit(field); }, trial);
 }
 
-/// All but the position, which the place of the record tells.
+/// Visits all fields except the position, which follows from the record's place.
 template <typename Visitor>
 void for_each_field(CommittedTrial& committed, Visitor& visit) {
   visit(committed.trial, committed.outcome);
   for_each_timing([&visit](const char* /*name*/, auto& field) { visit(field); }, committed.timing);
 }
 
-/// Replaces the architecture of a trial, and that of the trial that it inherits from.
-/// @param make  returns an architecture for the one that it is given
+/// Replaces the architectures of a trial and of the trial that it inherits from.
+/// @param make  returns a new architecture for a given one
 template <typename Make>
 void replace_architectures(Trial& trial, const Make& make) {
   const auto replace = [&make](std::shared_ptr<const space::Architecture>& architecture) {

@@ -14,7 +14,7 @@ namespace skyline {
 enum class KeyRule {
   kPartOfRun,  // another value makes another run, which `--resume` refuses
   kMayChange,  // only limits a run, or says which files are kept
-  kRequired,   // part of the run, and has no default
+  kRequired,   // the key is part of the run, and has no default
 };
 
 /// One key of a section. `read` and `write` take the address of the section's options, whatever their type.

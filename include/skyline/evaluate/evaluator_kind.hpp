@@ -83,19 +83,19 @@ struct EvaluatorKind {
   std::function<std::unique_ptr<trial::Evaluator>(const ConfigNode& section,
                                                   const EvaluatorServices& services)>
       make;
-  /// Checks what the section asks for against the data; for errors with a line, before anything is made. May
-  /// be left out. @param written  the section as the user wrote it. @throws UserError
+  /// Checks the section's requests against the data before anything is made, so that errors have a line. It
+  /// may be left out. @param written  the section as the user wrote it. @throws UserError
   std::function<void(const ConfigNode& written, const store::Dataset& dataset,
                      const store::SplitIndices& split)>
       check = {};
-  /// Describes the device that this machine would evaluate on, in lines; starts nothing. May be left out.
+  /// Describes the device on which this machine would evaluate, in lines; starts nothing. It may be left out.
   std::function<std::vector<std::string>(const ConfigNode& section)> describe_device = {};
 };
 
-/// Adds a kind, before run_program; a second one of the same name is an InternalError. So is one of the name
-/// of another section, when a configuration is read.
+/// Adds a kind; call it before run_program. @throws InternalError for a second kind of the same name. If
+/// another section has that name, reading a configuration throws InternalError.
 void register_evaluator(EvaluatorKind kind);
-/// nullptr if unknown.
+/// Returns the kind of that name, or nullptr if there is none. Any thread may call it.
 const EvaluatorKind* find_evaluator(std::string_view name);
 std::vector<std::string> evaluator_names();
 

@@ -25,7 +25,7 @@ struct OnnxAttribute {
   std::variant<std::int64_t, float, std::vector<std::int64_t>> value;
 };
 
-/// One layer of a network on its way into a model of another program, in its form for inference.
+/// A layer of a network that is being exported to another program, in its form for inference.
 class ExportedLayer {
  public:
   virtual ~ExportedLayer() = default;
@@ -36,11 +36,11 @@ class ExportedLayer {
   virtual std::string image(std::size_t input = 0) = 0;
   /// Returns the name of the input as [batch, elements].
   virtual std::string matrix(std::size_t input = 0) = 0;
-  /// All inputs: as they are if they have one form, else as images.
+  /// Returns all inputs: unchanged if they have one form, else as images.
   std::vector<ExportedValue> values_in_one_form();
 };
 
-/// A layer on its way into an ONNX graph (opset 17).
+/// A layer that is being exported to an ONNX graph (opset 17).
 class OnnxLayer : public ExportedLayer {
  public:
   /// Returns the name of a tensor of the layer. @throws InternalError if there is none
@@ -55,7 +55,7 @@ class OnnxLayer : public ExportedLayer {
                            const std::vector<OnnxAttribute>& attributes = {}) = 0;
 };
 
-/// A layer on its way into the source of a PyTorch module. Its functions return Python expressions.
+/// A layer that is being exported to the source of a PyTorch module. Its functions return Python expressions.
 class PytorchLayer : public ExportedLayer {
  public:
   /// Gives the layer a module whose parameters have the names of the layer's tensors. Returns the module.

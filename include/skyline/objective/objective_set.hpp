@@ -26,7 +26,7 @@ struct Objective {
   bool computed = false;
   std::size_t measured_index = 0;  // index into Measurements::values, if not computed
   // The ends between which hypervolumes are measured, in the user's sense; no value if unknown.
-  std::optional<double> reference = {};  // the worst value that counts
+  std::optional<double> reference = {};  // the worst value that is counted
   std::optional<double> ideal = {};      // the best possible value
 };
 

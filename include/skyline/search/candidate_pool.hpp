@@ -33,7 +33,7 @@ class CandidatePool {
   /// An algorithm that needs no results hands out at most this many at once, so that the caller stays
   /// responsive.
   static constexpr std::size_t kLargestAsk = 1'000;
-  /// When an ask has looked at so many networks it should end (Answer::State::kMore).
+  /// Number of networks after which an ask should end (Answer::State::kMore).
   static constexpr std::size_t kLooksOfAnAsk = 256;
 
   /// @throws UserError if the space has no candidate, with the number of rejected genotypes for each reason

@@ -32,8 +32,8 @@ class Metric {
   virtual double value() const = 0;
 };
 
-/// A metric as a configuration names it: `training: {metrics: [NAME, {NAME: {KEY: VALUE}}]}`. Objectives know
-/// it as validation_NAME.
+/// A metric that a configuration can name: `training: {metrics: [NAME, {NAME: {KEY: VALUE}}]}`. Objectives
+/// know it as validation_NAME.
 struct MetricKind {
   using Better = trial::Better;
   std::string name;
@@ -66,7 +66,7 @@ MetricKind make_metric(const std::string& name, const std::string& meaning,
           }};
 }
 
-/// Adds a metric, before run_program; a second one of the same name is an InternalError.
+/// Adds a metric; call it before run_program. @throws InternalError for a second one of the same name
 void register_metric(const MetricKind& kind);
 /// Returns all names in alphabetical order.
 std::vector<std::string> metric_names();

@@ -102,7 +102,7 @@ struct Inherit {
 /// `from`.
 struct Continue {
   TrialNumber from = 0;               // number of a committed search trial
-  double epochs = 0;                  // its budget
+  double epochs = 0;                  // budget of that trial
   std::optional<Inherit> began = {};  // weights with which the training began; no value if it began fresh
   std::int32_t holder = -1;           // rank of this job that trained it; -1 if an earlier job did
   bool operator==(const Continue& other) const { return from == other.from && began == other.began; }
@@ -118,7 +118,7 @@ auto* inherit_of(AnyStart& start) {
   return earlier != nullptr && earlier->began ? &*earlier->began : std::get_if<Inherit>(&start);
 }
 
-/// Most parents of a proposal: messages between ranks have a bound.
+/// Most parents of a proposal; bounds messages between ranks.
 inline constexpr std::size_t kMostParents = 16;
 
 /// A request of a searcher: everything about a trial that the engine does not add.
@@ -197,7 +197,7 @@ struct TrialTiming {
   double waited_s() const { return wait_files_s + wait_ranks_s + wait_device_s; }
 };
 
-/// A trial with its result. `position` is right from its commit on.
+/// A trial with its result. `position` is valid once it is committed.
 struct CommittedTrial {
   Trial trial;
   Outcome outcome;

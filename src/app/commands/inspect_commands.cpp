@@ -1,4 +1,4 @@
-// The commands that look and change nothing: validate, schema, journal.
+// The commands that only read: validate, schema, journal.
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 

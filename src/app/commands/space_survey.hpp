@@ -23,7 +23,7 @@ struct GenotypeTally {
   long double networks = 0;
   long double valid_networks = 0;
   std::map<std::string, std::int64_t> broken;      // constraints, by the number of networks that break them
-  std::map<std::string, Unbuildable> unbuildable;  // by the place that the error names
+  std::map<std::string, Unbuildable> unbuildable;  // indexed by the place that the error names
 
   /// Adds another tally.
   /// @param times  number of genotypes that each of its genotypes represents

@@ -21,7 +21,7 @@ namespace skyline::app {
 namespace {
 
 constexpr double kTrained_s = 1;           // least time of training for an architecture
-constexpr std::size_t kFewestSteps = 3;    // unless the trial has fewer
+constexpr std::size_t kFewestSteps = 3;    // the trial may have fewer
 constexpr std::size_t kSampled = 101;      // number of architectures
 constexpr double kLongestSampling_s = 5;   // limit for spaces in which few architectures meet the constraints
 constexpr std::size_t kMostScored = 2000;  // number of samples

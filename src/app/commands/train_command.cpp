@@ -24,7 +24,7 @@ struct TrainArguments {
   ModelChoice choice;
   double epochs = 0;
   std::optional<std::uint64_t> seed;  // if not given, that of the run
-  std::size_t seeds = 1;              // trainings of each
+  std::size_t seeds = 1;              // number of trainings of each trial
   SearchArguments job;                // the new run's folder, and how it uses its ranks
 };
 

@@ -61,7 +61,7 @@ struct ConfigSections {
   DataOptions data;
   ConfigNode space;
   std::string evaluator;         // name of the evaluator's section
-  ConfigNode evaluator_section;  // that section, complete
+  ConfigNode evaluator_section;  // the evaluator's section, complete
   ConfigNode objectives;
   ConfigNode constraints;  // null if there are none
   ConfigNode search;       // complete

@@ -37,7 +37,7 @@ struct StageOutcome {
 };
 using Kind = StageOutcome::Kind;
 
-/// @param problem  set if it fails
+/// @param problem  receives the problem if it fails
 StageOutcome stage_on_node(const DataOptions& data, const store::StagingOptions& options,
                            std::string& problem) {
   try {

@@ -15,7 +15,7 @@
 
 namespace skyline::app {
 
-/// The result of rank 0's part of the start, before the other ranks do anything.
+/// The result of rank 0's preparation, before the other ranks do anything.
 struct PreparedRun {
   ConfigNode config;  // the complete configuration, as in config.yaml
   std::unique_ptr<store::RunClaim> claim;

@@ -15,8 +15,8 @@ std::optional<std::int64_t> integer_in(std::string_view text);
 /// Reads a finite number, or YAML's `.inf` and `-.inf`.
 std::optional<double> number_in(std::string_view text);
 std::optional<bool> flag_in(std::string_view text);
-/// Reads seconds: a number alone, or numbers with units (s, m or min, h, d), the largest unit first: `90`,
-/// `15 min`, `1h30m`. At least 0, finite.
+/// Reads seconds, finite and at least 0: only a number, or numbers with units (s, m or min, h, d), the
+/// largest unit first: `90`, `15 min`, `1h30m`.
 std::optional<double> duration_in(std::string_view text);
 
 /// Returns the beginning of a message about this place as compilers print it, without unknown parts:

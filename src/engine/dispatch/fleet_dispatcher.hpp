@@ -28,7 +28,7 @@ struct FleetOptions {
   RankTable ranks;
   std::set<trial::TrialName> alone = {};                      // trials that train only when no other does
   const std::vector<run::RunListener*>* listeners = nullptr;  // notified about losses and new attempts
-  std::vector<RankProcess> processes = {};                    // [ranks], where the run outlives ranks
+  std::vector<RankProcess> processes = {};                    // [ranks], if the run survives lost ranks
 };
 
 /// Rank 0's side of a fleet: sends trials to the slots that the scheduler chooses, and takes their results.
@@ -59,7 +59,7 @@ class FleetDispatcher final : public Dispatcher {
     std::uint32_t attempt = 0;
     std::uint32_t losses = 0;                // number of ranks that had it and were lost
     bool last = false;                       // see Assignment
-    bool stuck = false;                      // its last try does not end
+    bool stuck = false;                      // its last attempt does not end
     std::optional<std::size_t> avoids = {};  // see TrialWork
     std::optional<Placement> place = {};     // no value while it waits
     std::uint64_t sequence = 0;              // sequence number of its group

@@ -71,7 +71,7 @@ FleetMail::SlotTrial FleetMail::read_trial(const Letter& letter) const {
 }
 
 void FleetMail::send_journalled(int to, std::span<const trial::TrialName> trials) {
-  const std::size_t most = kMostHeadBytes / sizeof(trial::TrialName) / 2;  // in a message
+  const std::size_t most = kMostHeadBytes / sizeof(trial::TrialName) / 2;  // number of names in a message
   for (; !trials.empty(); trials = trials.subspan(std::min(most, trials.size()))) {
     send(to, MailKind::kJournalled, trials.first(std::min(most, trials.size())));
   }

@@ -191,7 +191,7 @@ void GroupExchange::give_up_if_silent(std::uint64_t number) {
   std::string reason;
   {
     const std::lock_guard lock(mutex_);
-    // A rank that is busy with other trials, or waits for storage, joins when it can.
+    // A rank that is busy with other trials, or waits for storage, joins later.
     if (is_complete(number) || failure_ || !all_joined()) return;
     const Operation& operation = operations_.at(number);
     for (std::size_t index = 0; index < silences_.size(); ++index) {

@@ -74,7 +74,7 @@ class GroupHub {
  private:
   friend class GroupExchange;
   class View;
-  // For the active group.
+  // Functions for the active group.
   /// Looks for a message and hands it to its group; returns whether there was one. Never waits.
   bool poll();
   /// Returns an empty message to fill.

@@ -75,9 +75,9 @@ enum class GroupStep : std::uint8_t { kContribution, kResult, kAborted, kAlive }
 
 /// The first cache line of each message between the ranks of a group.
 struct alignas(64) GroupHeader {
-  std::uint64_t sequence = 0;  // of the group
-  std::uint64_t number = 0;    // of the operation in the group
-  std::uint64_t bytes = 0;     // of the operation's values
+  std::uint64_t sequence = 0;  // number of the group
+  std::uint64_t number = 0;    // number of the operation in the group
+  std::uint64_t bytes = 0;     // size of the operation's values
   std::uint32_t piece = 0;
   std::uint32_t from = 0;  // index of the sender's rank in the group
   GroupCall call = GroupCall::kAllReduce;

@@ -69,7 +69,7 @@ trial::Start TrialMaker::start_of(const trial::Proposal& proposal) const {
   });
 }
 
-/// Fills in what follows from the trial that is continued.
+/// Fills in the facts about the trial that is continued.
 void TrialMaker::complete(trial::Continue& start, trial::Proposal& proposal) const {
   const run::SharedTrial committed = state_.search_trial(start.from);
   const trial::Trial& earlier = committed->trial;

@@ -34,8 +34,8 @@ class TrialMaker {
   std::vector<bool> recorded_;   // indexed by number of search trial
 };
 
-/// Seed of a trial's training, which follows from these alone. The training parameters are part of the arch
-/// id.
+/// Returns the seed of a trial's training, which depends only on the arguments. The training parameters are
+/// part of the arch id.
 std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, const trial::Budget& horizon,
                          std::uint32_t repeat);
 

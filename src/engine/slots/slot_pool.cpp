@@ -108,7 +108,7 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   std::atomic<bool> stop{false};          // set when running trials must stop
   std::vector<TrialDeadline> deadlines;   // [slots]
   std::vector<std::atomic<bool>> warned;  // [slots] of its trial, which does not stop
-  std::mutex mutex;                       // of all below
+  std::mutex mutex;                       // guards all members below
   std::vector<trial::TrialName> at_work;  // [slots] name of the last trial
   bool ended = false;                     // whether no more trials begin
   std::vector<SlotQueue> queues;          // [slots]
@@ -116,7 +116,7 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   std::vector<TrainedPart> parts;  // parts of trials whose results are not there yet
   std::exception_ptr failure;
   std::vector<std::thread> threads;  // used by the main thread only
-  std::vector<double> handing_in_s;  // [slots] of the slot's last trial; used by its thread alone
+  std::vector<double> handing_in_s;  // [slots] times of the slot's last trial; used only by its thread
 };
 
 std::optional<Assignment> SlotPool::State::next(std::size_t slot) {

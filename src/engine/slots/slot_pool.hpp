@@ -23,7 +23,7 @@
 namespace skyline::engine {
 
 struct SlotPoolOptions {
-  const EngineOptions& engine;  // outlives the pool
+  const EngineOptions& engine;  // must outlive the pool
   int rank = 0;
   std::size_t slots = 1;
   trial::Place place = {};  // of this rank

@@ -33,11 +33,11 @@ struct WeightsHeader {
 
 std::shared_ptr<comm::Buffer> make_message(comm::Mailbox& mailbox, const WeightsHeader& header,
                                            const std::vector<trial::NamedTensor>& tensors) {
-  constexpr std::size_t kBesideValues = 128;  // of the message, and of most tensors
+  constexpr std::size_t kBesideValues = 128;  // bytes of the rest of the message, and of most tensors
   std::size_t bytes = kBesideValues;
   for (const trial::NamedTensor& each : tensors) bytes += kBesideValues + each.values.size() * sizeof(float);
   std::string record;
-  record.reserve(bytes);  // it would be copied as it grows
+  record.reserve(bytes);  // it would be copied each time it grows
   RecordWriter write(record);
   write(header, tensors);
   std::shared_ptr<comm::Buffer> message = mailbox.take(record.size());

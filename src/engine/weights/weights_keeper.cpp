@@ -23,7 +23,7 @@
 namespace skyline::engine {
 namespace {
 
-/// @param inherit_key  EngineOptions
+/// @param inherit_key  see EngineOptions
 std::string no_weights(const trial::Trial& trial, const std::string& problem,
                        const std::string& inherit_key) {
   return "trial " + std::to_string(trial.number) + " cannot start from the weights of trial " +
@@ -35,8 +35,8 @@ std::string no_weights(const trial::Trial& trial, const std::string& problem,
 using InheritedFile = std::shared_ptr<const store::WeightsFile>;
 
 /// Reads the weights that a trial inherits for its slot, in short jobs of the storage thread with pauses
-/// between them. @return  nullptr if asked to stop meanwhile
-/// @throws UserError if the file is damaged, FaultError if it is away for too long
+/// between them. Returns nullptr if the trial was asked to stop meanwhile.
+/// @throws UserError if the file is damaged, FaultError if it is unavailable for too long
 InheritedFile read_inherited(const RunFiles& files, const trial::Trial& trial, const std::atomic<bool>& stop,
                              const std::string& inherit_key) {
   const trial::TrialNumber parent = trial.inherits()->from;

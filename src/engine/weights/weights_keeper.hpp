@@ -20,12 +20,12 @@ namespace skyline::engine {
 WeightsSink make_weights_sink(const RunFiles& files, const space::SearchSpace& space,
                               std::shared_ptr<RecentWeights> recent);
 
-/// The weights that this rank's trials start from: from `recent` if they are there, else from the memory of
-/// the rank that trained them, else read from the run folder through the storage thread. Waits in the slot's
-/// thread, with growing pauses and a bound, for a file that does not show yet or cannot be read now. `files`
-/// outlives the source.
-/// @param exchange  nullptr: other ranks' weights are read from files
-/// @param inherit_key  EngineOptions
+/// Makes the source of the weights that this rank's trials start from: `recent` if they are there, else the
+/// memory of the rank that trained them, else the run folder, read through the storage thread. It waits in
+/// the slot's thread, with growing pauses and a limit, for a file that does not show yet or cannot be read
+/// now. `files` must outlive the source.
+/// @param exchange  nullptr if other ranks' weights are to be read from files
+/// @param inherit_key  see EngineOptions
 WeightsSource make_weights_source(const RunFiles& files, std::shared_ptr<RecentWeights> recent,
                                   std::shared_ptr<ParentExchange> exchange, std::string inherit_key);
 

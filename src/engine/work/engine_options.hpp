@@ -38,12 +38,12 @@ struct EngineOptions {
   /// Most trials that are asked for and not committed; without a value a generation at a time.
   std::optional<Window> window;
   CommitBy commit = CommitBy::kNumber;
-  /// Slots of the clock that orders commits by virtual time, which needs them.
+  /// Slots of the clock for commits by virtual time, which are not possible without it.
   std::optional<std::size_t> virtual_slots;
   DispatchKind dispatch = DispatchKind::kAuto;
   /// If survivors live: a rank that is silent for so long is lost.
   double lost_after_s = 30;
-  /// A trial that has trained for so long is stopped, and tried once more, on another rank.
+  /// A trial that has trained for this long is stopped, and tried once more on another rank.
   std::optional<double> trial_timeout_s;
   /// If the first commits of a search, so many, all failed, it ends there. Without a value it continues.
   std::optional<std::size_t> most_failures = 20;

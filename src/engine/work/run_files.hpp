@@ -7,7 +7,7 @@
 
 namespace skyline::engine {
 
-/// The files of a run, as one rank writes them.
+/// The files of a run that one rank writes.
 struct RunFiles {
   store::RunPaths paths;
   store::JournalHeader header;    // header of a new journal; files of waiting results repeat it

@@ -1,4 +1,4 @@
-// Functions of each value alone, and softmax.
+// Element-wise functions, and softmax.
 #include "model_export/onnx/onnx_layers.hpp"
 
 #include <cmath>

@@ -15,7 +15,7 @@ namespace skyline::report {
 /// A run to be compared with others.
 struct ComparedRun {
   const run::OpenedRun* opened = nullptr;  // must outlive the comparison
-  ConfigNode identity;                     // the part of its configuration that makes the run
+  ConfigNode identity;                     // the part of its configuration that determines the run
   std::string name = {};                   // the name that is shown, e.g. of its folder
 };
 

@@ -17,7 +17,7 @@ using SeedGroup = std::vector<run::SharedTrial>;
 /// by the mean of the first objective, best first.
 std::vector<SeedGroup> seed_groups(const ReportInputs& inputs);
 
-/// A metric over the trainings of a group that have it.
+/// A metric over those trainings of a group that have it.
 struct Spread {
   std::size_t count = 0;
   double mean = 0;

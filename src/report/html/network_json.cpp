@@ -1,4 +1,4 @@
-// The layer graphs of the front, as the page draws them.
+// The layer graphs of the front, for the page.
 #include "skyline/space/layer_kind.hpp"
 
 #include "report/html/run_json.hpp"

@@ -62,7 +62,7 @@ Json descriptions_of(const run::OpenedRun& run) {
   return descriptions;
 }
 
-/// For each parameter its values, and the index of each trial's.
+/// Returns for each parameter its values, and the index of each trial's value.
 Json parameters_of(const space::SearchSpace& space, std::vector<Json> choices) {
   Json list = Json::array();
   for (std::size_t p = 0; p < choices.size(); ++p) {
@@ -77,11 +77,13 @@ Json parameters_of(const space::SearchSpace& space, std::vector<Json> choices) {
   return list;
 }
 
-/// One column per fact, metric that was measured, and parameter. Each trial is read once: that takes time.
+/// Returns one column per fact, measured metric and parameter. Each trial is read only once, because that
+/// takes time.
 Json trial_columns(const run::OpenedRun& run) {
   const std::vector<std::string> metrics = metric_names(run);
   std::vector<Json> measured(metrics.size(), Json::array());
-  std::vector<Json> choices(run.space.parameters().size(), Json::array());  // -1: its network does not use it
+  // -1 if its network does not use the parameter
+  std::vector<Json> choices(run.space.parameters().size(), Json::array());
   Json json = {{"metrics", Json::object()}};
   for (const char* name : {"number", "final", "arch", "status", "iteration", "origin", "epochs", "start",
                            "seconds", "rank", "slot"}) {

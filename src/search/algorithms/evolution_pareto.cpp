@@ -85,7 +85,7 @@ class EvolutionPareto final : public Searcher {
   Generation draft_;            // the next generation
   std::deque<Part> parts_;      // parts of it that are not done
   bool restarts_ = false;       // the draft starts the search again
-  bool thinks_ = false;         // about the draft; in the steady state about the next child
+  bool thinks_ = false;         // it thinks about the draft or, in the steady state, about the next child
   std::size_t last_look_ = 0;   // last look of this ask, as counted by the pool
   std::size_t iteration_ = 0;   // iteration of generation_, or of the draft
   std::size_t handed_out_ = 0;  // number handed out of generation_

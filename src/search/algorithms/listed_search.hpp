@@ -9,7 +9,7 @@
 
 namespace skyline::search {
 
-/// The keys of `algorithm: listed`.
+/// The options of `algorithm: listed`.
 struct ListedOptions {
   static constexpr int kMostSeeds = 1000;
 

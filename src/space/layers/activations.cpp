@@ -1,4 +1,4 @@
-// Kinds that work on each value alone, or on the values of a place, and keep the shape.
+// Layer kinds that work on each value, or on the values of a place, separately, and keep the shape.
 
 #include "space/layers/layers.hpp"
 

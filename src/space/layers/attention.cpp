@@ -86,7 +86,7 @@ class MultiHeadSelfAttention final : public LayerKind {
   }
 };
 
-/// A gate per channel, made of the means of all channels.
+/// A gate per channel, computed from the means of all channels.
 class SqueezeExcitation final : public LayerKind {
  public:
   std::string_view name() const override { return "squeeze_excitation"; }

@@ -5,7 +5,7 @@
 namespace skyline::space {
 namespace {
 
-/// Kinds that make one output of several inputs; none has attributes or tensors.
+/// Layer kinds that turn several inputs into one output; none has attributes or tensors.
 class MergeKind : public LayerKind {
  public:
   void read_attributes(Layer& /*layer*/, AttributeReader& /*reader*/) const final {}

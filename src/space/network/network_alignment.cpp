@@ -157,7 +157,7 @@ class Aligner {
   Scores scores(std::size_t i, std::size_t j, const Scores& diagonal, const Score& above, const Score& left) {
     Scores cell;
     if (can_pair(i - 1, j - 1)) cell.paired = paired_score(i, j, diagonal);
-    // At a tie the pair is left out, so that pairs come as early as possible.
+    // In a tie the pair is left out, so that pairs come as early as possible.
     cell.best = std::max(left, above);
     step(i, j).skip = left < above ? Skip::kParent : Skip::kChild;
     if (cell.paired && cell.best < *cell.paired) {

@@ -39,7 +39,7 @@ class ArrayStream {
   virtual void read(std::span<std::byte> bytes) = 0;
 };
 
-/// An array in a file of the user's.
+/// An array in a user's file.
 struct SourceArray {
   std::string name;  // e.g. "x_train"
   std::filesystem::path file;

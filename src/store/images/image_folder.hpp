@@ -42,7 +42,7 @@ class ImageFolder {
 
  private:
   static constexpr std::uint8_t kLeftOut = 255;
-  /// The files of a class in a part.
+  /// The files of one class in one part.
   struct Group {
     std::filesystem::path folder;
     Part part;

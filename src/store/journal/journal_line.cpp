@@ -27,7 +27,7 @@ Json encode_value(const space::Value& value) {
   return std::visit([](const auto& content) { return Json(content); }, value);
 }
 
-/// The facts of an architecture that a program needs which cannot build it.
+/// Adds the facts about an architecture for programs that cannot build it.
 Json encode_facts(const space::Architecture& architecture) {
   Json facts;
   facts["used"] = architecture.used;
@@ -115,7 +115,7 @@ std::optional<Json> parse_line(std::string_view line) {
   const std::string expected = std::string(kSumStart) + checksum(body) + std::string(kSumEnd);
   if (line.substr(body.size()) != expected) {
     refuse_other_version(
-        Json::parse(shallow_json(line), nullptr, false));  // its lines may have other checksums
+        Json::parse(shallow_json(line), nullptr, false));  // lines of other versions may have other checksums
     return std::nullopt;
   }
   Json parsed = Json::parse(shallow_json(line), nullptr, false);
@@ -161,7 +161,7 @@ std::shared_ptr<const space::Architecture> EntryDecoder::architecture(const Json
   return std::make_shared<const space::Architecture>(built.unbuilt());
 }
 
-/// An architecture that this program cannot build.
+/// Returns an architecture that this program cannot build.
 std::shared_ptr<const space::Architecture> EntryDecoder::recorded(const Json& line) const {
   const auto facts = line.find("facts");
   if (facts == line.end()) {

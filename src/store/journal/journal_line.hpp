@@ -24,7 +24,7 @@ std::string seal_line(const nlohmann::ordered_json& line);
 /// Returns a line of the journal, with the position of the trial's commit.
 std::string entry_line(const trial::CommittedTrial& committed, const std::vector<trial::Metric>& metrics,
                        const space::SearchSpace& space);
-/// The first bytes of such a line.
+/// The first bytes of a line with a trial.
 inline constexpr std::string_view kEntryStart = R"({"position":)";
 /// Returns the line of a trial that is not committed yet.
 std::string result_line(const trial::CommittedTrial& committed, const std::vector<trial::Metric>& metrics,
@@ -49,7 +49,7 @@ class EntryDecoder {
   /// Reads a trial. Its network is built and compared, but not kept.
   /// @throws UserError for a member that is missing, wrong, or not of this space
   trial::CommittedTrial decode(const nlohmann::ordered_json& line) const;
-  /// A trial that is not committed yet may be an earlier one, too.
+  /// Makes a trial known that is not committed yet, since it may be an earlier one for other lines.
   void know(const trial::Trial& trial) { known_[trial.number] = trial.proposal.architecture; }
 
  private:

@@ -36,14 +36,14 @@ struct SlotAccount {
   bool operator==(const SlotAccount&) const = default;
 };
 
-/// Writes run.h5, the journal as a table. Data set "trials" is a compound, one row per trial, that pandas
-/// reads as `pandas.DataFrame(h5py.File("run.h5")["trials"][:])`: number, position, phase, arch_id, one
-/// column per parameter, status, reason, one column per metric and computed cost, on_front, and the columns
-/// that trial::for_each_field and for_each_timing name (inherited_from is -1 if from nobody). Data
-/// set "slots" is the account of all jobs, one row per slot of each, one column per member of SlotAccount;
+/// Writes run.h5, the journal as a table; the file is published whole. Data set "trials" is a compound with
+/// one row per trial, which pandas reads as `pandas.DataFrame(h5py.File("run.h5")["trials"][:])`. Its columns
+/// are number, position, phase, arch_id, one per parameter, status, reason, one per metric and computed cost,
+/// on_front, and the columns that trial::for_each_field and for_each_timing name (inherited_from is -1 if
+/// there is none). Data set "slots" is the account of all jobs: one row per slot of each job, one column per
 /// "course" has the points of committed trials: number, position, phase, step, and one column per name that a
 /// course has.
-/// Root attributes: format, version, skyline_version, config (YAML text). Published whole. @throws Problem
+/// CoursePoint. Root attributes: format, version, skyline_version, config (YAML text). @throws Problem
 /// @param on_front  [committed.size()]
 void write_run_tables(const std::filesystem::path& path, const trial::CommitLog& committed,
                       const std::vector<bool>& on_front, const std::vector<trial::Metric>& metrics,

@@ -14,16 +14,17 @@
 
 namespace skyline::store {
 
-/// An object that will have about so many members, which then need not move.
+/// Makes an object with room for about this many members, so that adding them does not move it.
 nlohmann::ordered_json make_object(std::size_t members);
-/// Numbers as the journal writes them: JSON has no infinities and no NaN, which are texts.
+/// Returns a number as the journal writes it: JSON has no infinities and no NaN, so those are texts.
 nlohmann::ordered_json encode_number(double value);
-/// Values of a line. All throw UserError, which names the member, for one that is missing or of another kind.
-/// @param name  of the value, for messages; of the member where an object is given
+/// These functions read values of a line. All throw UserError, which names the member, if it is missing or of
+/// another type.
+/// @param name  name of the value, for messages; name of the member if an object is given
 double decode_number(const nlohmann::ordered_json& value, const char* name);
 const nlohmann::ordered_json& member(const nlohmann::ordered_json& object, const char* name);
 const std::string& decode_text(const nlohmann::ordered_json& object, const char* name);
-/// A whole number that is written as text, because readers in other languages would round large ones.
+/// Reads a whole number that is written as text, because readers in other languages would round large ones.
 std::uint64_t decode_large(const nlohmann::ordered_json& object, const char* name);
 [[noreturn]] void fail_expected(const char* name, const char* expected, const nlohmann::ordered_json& found);
 
@@ -35,21 +36,21 @@ Integer decode_integer(const nlohmann::ordered_json& value, const char* name) {
   return static_cast<Integer>(value.get<std::uint64_t>());
 }
 
-/// Adds number, phase and architecture of a trial to an object.
+/// Adds a trial's number, phase and architecture to an object.
 void add_name(nlohmann::ordered_json& object, const trial::Trial& trial);
-/// Adds the fields of a trial (trial::for_each_field) to an object: numbers above 32 bits as text, a start as
-/// `inherits` or `continues`, a fresh one not at all.
+/// Adds the fields of a trial (trial::for_each_field) to an object. Numbers above 32 bits become text; a
+/// start becomes `inherits` or `continues`, a fresh one is left out.
 void add_fields(nlohmann::ordered_json& object, const trial::Trial& trial);
 
-/// The architecture of an earlier search trial; nullptr for a trial that is not an earlier one.
+/// Returns the architecture of an earlier search trial, or nullptr if there is no such trial.
 using ArchitectureOf = std::function<std::shared_ptr<const space::Architecture>(trial::TrialNumber number)>;
 
-/// Reads them back. @pre trial.number is known.
-/// @throws UserError for one that is missing, wrong, or names a trial that is not an earlier one
+/// Reads the fields of a trial. @pre trial.number is known.
+/// @throws UserError if a field is missing or wrong, or names a trial that is not an earlier one
 void read_fields(const nlohmann::ordered_json& object, const ArchitectureOf& earlier, trial::Trial& trial);
 
 nlohmann::ordered_json encode_timing(const trial::TrialTiming& timing);
-/// @throws UserError
+/// Reads the times of a trial. @throws UserError
 trial::TrialTiming decode_timing(const nlohmann::ordered_json& object);
 
 }  // namespace skyline::store

@@ -25,7 +25,7 @@ FileDescriptor open_regular_file(const std::filesystem::path& path, struct stat&
 /// some machines). Returns 0 or the errno value.
 int write_at(const FileDescriptor& file, std::span<const std::byte> bytes, std::uint64_t offset);
 
-/// fsync. Returns 0 or the errno value.
+/// Makes a file durable with fsync. Returns 0 or the errno value.
 int sync_file(const FileDescriptor& file);
 
 /// Closes the file. Returns 0 or the errno value: on NFS a full disk may only show here.

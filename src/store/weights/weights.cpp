@@ -48,7 +48,7 @@ void write_tensors(Hdf5Image& image, const std::vector<trial::NamedTensor>& tens
   image.write_texts(kNames, names);
 }
 
-/// @throws UserError as read_weights
+/// @throws UserError like read_weights
 WeightsFile decode_weights(std::string_view file, const std::filesystem::path& path) {
   const auto bytes = std::as_bytes(std::span(file));
   check_seal(bytes, kWeightsFormat, "weights file", path);

@@ -15,8 +15,8 @@ namespace skyline::store {
 /// Trained parameters and buffers with their provenance.
 struct WeightsFile {
   trial::TrialNumber trial = 0;
-  std::string provenance;  // store::provenance
-  std::string genotype;    // SearchSpace::describe
+  std::string provenance;  // from store::provenance
+  std::string genotype;    // from SearchSpace::describe
   std::vector<trial::NamedTensor> tensors;
 };
 
@@ -30,7 +30,8 @@ WeightsFile read_weights(const std::filesystem::path& path);
 struct WeightsReading {
   std::shared_ptr<const WeightsFile> weights;  // nullptr if there are none
   std::string problem;                         // without weights: the file and its problem
-  bool may_pass = false;  // without weights: a later attempt may work (NFS, storage that is away)
+  bool may_pass = false;  // without weights: a later attempt may succeed (NFS, storage that is unavailable
+                          // for a while)
 };
 
 /// Reads the weights of a trial's published file. Tries once and never waits: the storage thread has other

@@ -13,7 +13,7 @@ constexpr std::size_t kBlock = 2 * kPairs;
 /// @param position  place of the first element in the batch's activation
 template <typename T>
 SKYLINE_INLINE void drop_block(const DropoutMask& mask, std::size_t position, const T* source, T* target) {
-  float values[kBlock];  // a copy, so that the compiler need not assume that source and target overlap
+  float values[kBlock];  // a copy, so that the compiler knows that source and target do not overlap
   for (std::size_t i = 0; i < kBlock; i += lanes_of<Lanes16>()) store(values + i, load<Lanes16>(source + i));
   for (std::size_t pair = 0; pair < kPairs; ++pair) {
     const std::uint64_t bits = split_mix_at(mask.seed, position / 2 + pair);

@@ -8,7 +8,7 @@
 
 namespace skyline::train {
 
-/// Which kernels run where both exist: our own (CPU only) or ATen's (any device).
+/// The kernels that run where both exist: our own (CPU only) or ATen's (any device).
 enum class Kernels { kOwn, kAten };
 
 namespace kernels {

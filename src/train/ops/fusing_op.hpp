@@ -4,8 +4,8 @@
 
 namespace skyline::train {
 
-/// An op that works together with the ops beside it: it takes over a layer's work, or leaves a part of its
-/// own to another op.
+/// An op that works together with its neighbours: it takes over a layer's work, or leaves a part of its own
+/// work to another op.
 class FusingOp : public FusedOp {
  public:
   /// Computes what infer() derives from parameters. Called when they have changed since the last infer().
