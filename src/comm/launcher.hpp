@@ -47,7 +47,6 @@ std::optional<double> seconds_left(const Launch& launch, double unix_now_s);
 /// Returns the hosts of e.g. "n[01-03,7],login", or none if the list has another form.
 std::vector<std::string> expand_host_list(std::string_view list);
 
-/// The number of ranks on a node.
 struct NodeRanks {
   std::string host;
   int ranks = 0;

@@ -10,7 +10,6 @@ namespace skyline::cuda {
 /// Queues the kernel that makes a batch. All pointers must belong to the stream's device.
 [[nodiscard]] cudaError_t launch_gather(const train::kernels::GatherPlan& plan, cudaStream_t stream);
 
-/// Queues the kernel that drops elements.
 [[nodiscard]] cudaError_t launch_dropout(const train::kernels::DropoutPlan& plan, cudaStream_t stream);
 
 }  // namespace skyline::cuda

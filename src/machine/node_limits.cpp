@@ -50,7 +50,6 @@ std::vector<fs::path> control_groups(const fs::path& root, std::string_view cont
   return folders;
 }
 
-/// Lowers `least` to `value` if that limit is smaller.
 void lower(std::optional<double>& least, std::optional<double> value) {
   if (value && *value > 0 && *value < kNoLimit) least = std::min(*value, least.value_or(*value));
 }

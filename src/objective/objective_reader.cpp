@@ -1,4 +1,3 @@
-// Reads `objectives` and `constraints`.
 #include "skyline/core/error.hpp"
 #include "skyline/objective/objective_set.hpp"
 

@@ -69,7 +69,6 @@ class RunState {
 
   /// Returns the front of the search; its keys are numbers of search trials.
   const search::ParetoArchive& front() const { return front_; }
-  /// Returns whether the search trial of this number is on the front.
   bool on_front(trial::TrialNumber number) const { return members_.contains(number); }
   /// Returns the full trainings of a search trial, the latest last.
   std::span<const SharedTrial> full_trainings(trial::TrialNumber number) const;
@@ -158,7 +157,6 @@ class RunListener {
   /// Called when no trial will continue this committed trial any more, so that its last state can be deleted.
   /// Only trials with may_be_continued() are released.
   virtual void released(const trial::Trial& /*trial*/) {}
-  /// Called when a rank is lost.
   virtual void lost(const store::RankLoss& /*loss*/) {}
   /// Called when an attempt at this trial is abandoned and the trial is trained again.
   virtual void again(trial::TrialName /*trial*/) {}

@@ -32,7 +32,6 @@ struct ProfileArguments {
   bool json = false;
 };
 
-/// A network and its measured profile.
 struct ProfiledTrial {
   std::shared_ptr<const space::Architecture> architecture;
   StepProfile step;

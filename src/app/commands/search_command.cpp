@@ -144,7 +144,6 @@ std::unique_ptr<trial::Evaluator> make_evaluator(comm::Environment& environment,
   return evaluator;
 }
 
-/// The search trials that succeeded.
 std::vector<trial::TrialNumber> numbers_of(const run::RunState& state) {
   std::vector<trial::TrialNumber> numbers;
   for (const run::SharedTrial& committed : state.trials()) {

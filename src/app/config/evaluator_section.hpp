@@ -9,7 +9,6 @@
 
 namespace skyline::app {
 
-/// The evaluator of the trials, with its section.
 struct ChosenEvaluator {
   const evaluate::EvaluatorKind* kind = nullptr;
   ConfigNode section = {};  // complete

@@ -37,7 +37,6 @@ class LikeTheRuns final : public store::Dataset {
         value_scale_(run.value_scale.value()),
         view_(samples) {}
 
-  /// Replaces the targets of the file.
   void set_targets(store::Samples targets) {
     targets_ = std::move(targets);
     std::visit([this](const auto& values) { view_.targets = std::span(values); }, targets_.targets);

@@ -49,7 +49,6 @@ std::string input_text(const DataOptions& data) {
   return "values as stored, up to " + objective::number_text(scale) + "; the model scales them";
 }
 
-/// Returns the texts as a JSON list.
 std::string list_text(const std::vector<std::string>& texts) {
   std::vector<ConfigNode> items;
   for (const std::string& text : texts) items.push_back(ConfigNode::make_scalar(printable(text), {}, true));

@@ -40,7 +40,6 @@ struct ModelSource {
 /// @throws UserError for a number without a trial, an empty front, and no choice or both
 std::vector<trial::TrialNumber> chosen_trials(const ModelSource& source, const ModelChoice& choice);
 
-/// A trained model of a run.
 struct TakenModel {
   trial::SharedTrial trained;  // the training that gave the weights
   store::WeightsFile weights;

@@ -47,7 +47,7 @@ constexpr auto kAdvice =
     "a process hangs, or MPI's connections between hosts are blocked or take a wrong network "
     "(OMPI_MCA_btl_tcp_if_include=eth0 names the right one)";
 
-/// Writes ranks as ranges: "8-15, 20".
+/// Writes e.g. "8-15, 20".
 std::string ranges_text(const std::vector<std::size_t>& ranks) {
   std::string text;
   for (std::size_t i = 0; i < ranks.size();) {

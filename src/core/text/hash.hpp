@@ -17,7 +17,6 @@ std::uint64_t stable_hash64(std::string_view text);
 std::string sha256_hex(std::span<const std::byte> bytes);
 std::string sha256_hex(std::string_view text);
 using HashPieces = std::span<const std::span<const std::byte>>;
-/// Returns the digest of all pieces in their order.
 std::string sha256_hex(HashPieces pieces);
 std::string sha1_hex(std::string_view text);
 

@@ -47,7 +47,6 @@ class FleetDispatcher final : public Dispatcher {
   bool idle() const override { return scheduler_.idle() && trials_.empty(); }
   /// Returns whether another rank wants the run to stop.
   bool stop_wanted() const { return stop_wanted_; }
-  /// Returns whether a rank was lost.
   bool lost_ranks() const { return lost_ranks_; }
   /// Ends the other ranks and waits until they have written all their files, calling `check` between polls.
   /// @pre idle()

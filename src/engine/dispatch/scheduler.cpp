@@ -243,7 +243,6 @@ void Scheduler::release_holds() {
   holds_.clear();
 }
 
-/// Closes all slots of a rank.
 void Scheduler::close(std::size_t rank) {
   ranks_.slots[rank] = 0;
   for (std::size_t i = first_slot_[rank]; i < slots_.size() && slots_[i].rank == rank; ++i) {

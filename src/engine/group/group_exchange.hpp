@@ -87,7 +87,6 @@ class GroupExchange {
   /// sent. For the rank's main thread.
   void show_life() noexcept;
 
-  /// Takes a message of this group.
   void deliver(const comm::Message& message);
 
  private:

@@ -33,11 +33,9 @@ struct GroupPlace {
     const std::size_t first = first_member(index);
     return members - first < block() ? members - first : block();
   }
-  /// Returns the index of the rank that has a member.
   std::size_t rank_of(std::size_t member) const { return member / block(); }
 };
 
-/// The operations of TrialGroup.
 enum class GroupCall : std::uint8_t { kAllReduce, kReduceScatter, kAllGather, kSum, kBroadcast };
 std::string_view name_of(GroupCall call);
 /// Returns whether the call adds the members' values; otherwise it copies those of one member.
@@ -87,7 +85,6 @@ struct alignas(64) GroupHeader {
 };
 static_assert(sizeof(GroupHeader) == 64);
 
-/// Writes the header of a message.
 void write_header(const GroupHeader& header, comm::Buffer& message);
 /// Reads the header of a message. @throws InternalError if it has none
 GroupHeader header_of(const comm::Buffer& message);

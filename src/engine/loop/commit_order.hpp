@@ -84,7 +84,6 @@ class CommitOrder {
   std::unordered_map<trial::TrialName, Entries::iterator> places_;
 };
 
-/// Commits in the order of asking.
 class CommitsByNumber final : public CommitOrder {
  public:
   using CommitOrder::CommitOrder;

@@ -31,7 +31,6 @@ class Replay {
   Replay(trial::CommitLog journal, trial::ResultsByName waiting,
          std::map<trial::TrialName, trial::Failure> failed = {});
 
-  /// Returns the number of lines of the journal.
   std::size_t size() const { return lines_.size(); }
   /// Returns the recorded result of a trial that is asked for again; nullopt if it must be trained.
   std::optional<Arrival> result_of(const trial::Trial& asked);

@@ -21,7 +21,6 @@
 
 namespace skyline::engine {
 
-/// Returns the bytes of all tensors of a file.
 inline std::size_t tensor_bytes(const store::WeightsFile& file) {
   std::size_t bytes = 0;
   for (const trial::NamedTensor& tensor : file.tensors) bytes += tensor.values.size() * sizeof(float);

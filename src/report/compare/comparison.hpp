@@ -12,7 +12,6 @@
 
 namespace skyline::report {
 
-/// A run to be compared with others.
 struct ComparedRun {
   const run::OpenedRun* opened = nullptr;  // must outlive the comparison
   ConfigNode identity;                     // the part of its configuration that determines the run

@@ -6,7 +6,6 @@
 
 namespace skyline::report {
 
-/// The mean of a sample.
 struct Mean {
   std::size_t count = 0;
   double value = 0;

@@ -16,7 +16,6 @@ using Json = nlohmann::ordered_json;
 /// Writes whole numbers in full and others with seven significant digits; null if there is no finite value.
 Json short_number(std::optional<double> value);
 
-/// Returns all data of a run.
 Json run_json(const ReportedRun& run);
 /// Returns groups, means and tests of several runs, or the reason why there are none; null for one run.
 Json comparison_json(const ReportOptions& options);

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::size_t kMostSlotRows = 16;
 
-/// A part of a slot's time.
 struct TimePart {
   const char* title;
   double run::SlotAccount::*seconds;

@@ -67,7 +67,6 @@ std::string best_text(const std::vector<BestValue>& best, const std::vector<tria
   return text;
 }
 
-/// A slot and the trial that it trains.
 struct BusySlot {
   int rank = 0;
   store::LeftTrials::Row now;

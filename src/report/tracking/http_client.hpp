@@ -21,7 +21,6 @@ struct HttpSettings {
   long request_s = 30;
 };
 
-/// The result of a request.
 struct HttpReply {
   long status = 0;  // HTTP status
   std::string body;

@@ -129,7 +129,6 @@ bool MetricThread::State::wait_for_batch() {
   return !queue.empty();
 }
 
-/// Returns whether the batch is full.
 bool MetricThread::State::fill_batch() {
   std::size_t batch_values = 0;
   std::unique_lock lock(mutex);

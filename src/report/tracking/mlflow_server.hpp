@@ -44,7 +44,6 @@ struct MlflowEntries {
   std::vector<MlflowText> tags = {};
 };
 
-/// The description of a new run.
 struct NewMlflowRun {
   std::string experiment_id = {};    // preferred if it is not empty
   std::string experiment_name = {};  // used otherwise; if both are empty, the server's default is used

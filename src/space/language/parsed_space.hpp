@@ -30,7 +30,6 @@ std::string too_many_values();
 /// Returns `values` weights: the listed ones, or equal ones if the node is null. @throws UserError
 std::vector<double> read_weights(const ConfigNode& list, std::size_t values);
 
-/// The parts of a parsed space.
 struct ParsedSpace {
   std::vector<Parameter> parameters;
   DataShape data;
@@ -45,7 +44,6 @@ struct ParsedSpace {
   Architecture::Parts build(const Genotype& genotype, std::vector<bool>& used, NetworkBuilder& builder) const;
 };
 
-/// Returns the id of an architecture with these parts.
 ArchId id_of(const Architecture::Parts& parts);
 
 }  // namespace skyline::space

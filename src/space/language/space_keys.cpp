@@ -27,7 +27,6 @@ ConfigNode value_or_expression(const ConfigNode& value) {
   return any_of({value, schema_of("{type: string, pattern: '[-$(+*/%]'}")});
 }
 
-/// The attributes of a layer kind.
 class LayerKeys final : public KeyTable {
  public:
   explicit LayerKeys(const LayerKind& kind) {

@@ -29,7 +29,6 @@ class PlainOrGzipStream final : public ArrayStream {
   gzFile file_ = nullptr;
 };
 
-/// The facts in the header of an array.
 struct ArrayHeader {
   ElementType type;
   std::vector<std::int64_t> dims;

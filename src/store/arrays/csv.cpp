@@ -110,7 +110,6 @@ class CsvReader {
   std::vector<std::string> fields_;
 };
 
-/// The column of labels.
 struct CsvLabels {
   bool are_words = false;             // some of them are not numbers
   bool whole = true;                  // all of them are whole numbers

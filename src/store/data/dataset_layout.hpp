@@ -19,7 +19,6 @@ inline constexpr std::int64_t kDatasetVersion = 2;
 /// Most channels of a sample; each has its own moments.
 inline constexpr std::int64_t kMostChannels = std::int64_t{1} << 20;
 
-/// Returns the number of targets of a sample.
 inline std::size_t targets_per_sample(TargetKind kind, std::size_t outputs) {
   return kind == TargetKind::kClasses ? 1 : outputs;
 }

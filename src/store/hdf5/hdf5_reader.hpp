@@ -39,7 +39,6 @@ class Hdf5Reader {
   /// Returns whether there is a group or an array of this name. @pre its group exists
   bool has(const std::string& name) const;
   std::vector<std::int64_t> array_dims(const std::string& name) const;
-  /// Returns whether the array is stored as `type`.
   bool has_type(const std::string& name, hid_t type) const;
   /// Returns the offset of the array's bytes in the file.
   /// @throws UserError unless it is stored in one piece as `type`

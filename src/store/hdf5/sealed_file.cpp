@@ -20,7 +20,6 @@ std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Adds the bytes from `begin` to `end` of a file.
 void add_range(const FilePieces& file, std::uint64_t begin, std::uint64_t end, FilePieces& range) {
   std::uint64_t place = 0;
   for (const std::span<const std::byte> piece : file) {

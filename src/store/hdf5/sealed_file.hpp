@@ -35,7 +35,6 @@ inline constexpr std::size_t kSealBytes = 1024;
 
 /// Describes a file. The contents of arrays with a checksum do not matter, only their sizes.
 Seal describe_file(const FilePieces& file, std::string_view format, std::vector<Seal::Array> arrays);
-/// Returns the lines of a seal.
 std::string seal_text(const Seal& seal);
 /// Makes the seal, as the user block of a file that describe_file describes.
 std::string make_seal(const FilePieces& file, std::string_view format, std::vector<Seal::Array> arrays);
@@ -46,7 +45,6 @@ std::string make_seal(const FilePieces& file, std::string_view format, std::vect
 void publish_sealed(Hdf5Image& image, std::string_view format, std::vector<Seal::Array> arrays = {},
                     Effort effort = Effort::kPatient);
 
-/// Returns whether a file begins with a seal.
 bool is_sealed(std::span<const std::byte> file);
 
 /// Checks everything except the contents of the arrays.

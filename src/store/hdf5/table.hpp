@@ -24,7 +24,6 @@ class Table {
 
   /// @param columns  adds one row, from which the columns are made
   static void write(Hdf5Image& image, const std::string& name, const Rows& columns, const Rows& rows);
-  /// Returns the names of the columns.
   static std::vector<std::string> names(const Rows& columns);
 
   /// Adds a cell. @pre `name` is new in its row

@@ -4,7 +4,6 @@
 
 namespace skyline::store {
 
-/// The facts in the header of an image file.
 struct ImageHeader {
   space::Shape shape;   // shape of the pixels as they are stored
   int orientation = 1;  // EXIF's orientation: 1 is as stored, up to 8 mirrored or turned

@@ -9,7 +9,6 @@
 namespace skyline::store {
 namespace {
 
-/// The header of a binary PNM file.
 class PnmHeader {
  public:
   explicit PnmHeader(std::string_view file) : rest_(file) {

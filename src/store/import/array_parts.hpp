@@ -9,7 +9,6 @@
 
 namespace skyline::store {
 
-/// The samples and targets of a part.
 struct PartArrays {
   Part part;
   SourceArray x;

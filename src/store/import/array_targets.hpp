@@ -14,7 +14,6 @@
 
 namespace skyline::store {
 
-/// The targets of one array of a part.
 struct ArrayTargets {
   std::variant<std::vector<std::int32_t>, std::vector<std::uint8_t>, std::vector<float>> values;
   std::size_t each = 1;  // number per sample

@@ -43,7 +43,6 @@ struct RankLoss {
   std::vector<trial::TrialName> trials;  // trials that it had and that others train now
 };
 
-/// The contents of a journal.
 struct JournalContents {
   JournalHeader header;
   trial::CommitLog entries;

@@ -58,7 +58,6 @@ void encode_outcome(const trial::Outcome& outcome, const std::vector<trial::Metr
   }
 }
 
-/// Adds a trial and its result to a line.
 Json encode(const trial::CommittedTrial& committed, const std::vector<trial::Metric>& metrics,
             const space::SearchSpace& space, Json line) {
   const trial::Trial& trial = committed.trial;
@@ -182,7 +181,6 @@ std::shared_ptr<const space::Architecture> EntryDecoder::recorded(const Json& li
   return std::make_shared<const space::Architecture>(std::move(architecture));
 }
 
-/// Returns whether it is an earlier trial of this architecture.
 bool EntryDecoder::is_known(trial::TrialNumber number, space::ArchId id) const {
   const auto found = earlier(number);
   return found != nullptr && found->id == id;

@@ -30,7 +30,6 @@ void for_each_field(OomCount& count, Visitor&& visit) {
   visit(count.place, count.file, count.kills);
 }
 
-/// Returns whether a file has the name of a RunningTrials.
 bool is_running_table(const std::filesystem::path& path);
 
 /// The trials that a rank's slots train at the moment, in checkpoints/running.RANK (docs/internals/files.md).

@@ -64,7 +64,6 @@ std::filesystem::path kept_state_path(const RunPaths& paths, trial::TrialNumber 
 /// @param turn  each attempt has two
 std::filesystem::path checkpoint_path(const RunPaths& paths, trial::TrialName trial, std::uint64_t turn);
 
-/// Returns the trial in the name of a checkpoint.
 std::optional<trial::TrialName> trial_of_checkpoint(const std::string& name);
 
 }  // namespace skyline::store

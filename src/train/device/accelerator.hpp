@@ -108,7 +108,6 @@ class Accelerator {
   // host reads nothing through them, so that the calls can be captured.
   /// Gathers, augments and scales a batch in one pass.
   virtual void gather(const kernels::GatherPlan& plan) = 0;
-  /// Drops elements.
   virtual void dropout(const kernels::DropoutPlan& plan) = 0;
   /// Makes a reducer. The group must outlive it. Collective over the group.
   /// @throws UserError on all members if two of them use one GPU

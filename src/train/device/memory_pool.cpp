@@ -58,7 +58,6 @@ Header* fresh_block(std::size_t bytes, std::size_t size_class) {
   return new (memory) Header{size_class, rounded};
 }
 
-/// The free blocks of a thread.
 class FreeLists {
  public:
   FreeLists() { alive_ = true; }

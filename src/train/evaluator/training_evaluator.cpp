@@ -50,7 +50,6 @@ void set_threads(int threads) {
   }
 }
 
-/// Makes the context of this process' device, or of the CPU.
 std::shared_ptr<DeviceContext> make_device_context(DeviceUse use, const TrainingOptions& options,
                                                    std::shared_ptr<const store::Dataset> dataset,
                                                    const ValueScaling& scaling) {

@@ -36,7 +36,6 @@ struct StepPart {
   std::size_t first_sample = 0;  // place in the batch of the first image
 };
 
-/// The parts of a training step.
 enum class StepWork { kBatch, kForward, kLoss, kBackward, kUpdate };
 
 /// Called when a part of a step was computed, or queued on a device.

@@ -75,7 +75,6 @@ at::Tensor common_part(at::Tensor tensor, const std::vector<const CommonSegment*
   return tensor;
 }
 
-/// Executes a plan.
 class Execution {
  public:
   Execution(const std::vector<at::Tensor>& parent, const std::vector<at::Tensor>& child)

@@ -40,7 +40,6 @@ struct GatheredImage {
   ImageDraw draw;
 };
 
-/// One row of the batch.
 struct GatheredRow {
   GatheredImage image;
   MixDraw mix;

@@ -129,7 +129,6 @@ struct TrainingOptions {
 TrainingOptions with_values(const TrainingOptions& options, const std::vector<space::TrainingValue>& values);
 /// Fills in the loss and the metrics that the targets imply.
 TrainingOptions with_defaults(TrainingOptions options, store::TargetKind targets);
-/// Makes the loss for the problem of the options.
 std::unique_ptr<Loss> loss_of(const TrainingOptions& options);
 
 }  // namespace skyline::train

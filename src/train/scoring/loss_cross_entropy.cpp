@@ -35,7 +35,6 @@ struct CrossEntropyOptions {
   }
 };
 
-/// The changes of targets.
 struct LossRule {
   double smoothing = 0;
   at::Tensor weights = {};  // float32 [classes]; undefined if all are 1

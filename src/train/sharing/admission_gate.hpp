@@ -18,7 +18,6 @@ namespace skyline::train {
 /// enough for the processors that launch their kernels.
 constexpr std::size_t kMostOnDevice = 16;
 
-/// A candidate's request to the gate.
 struct Candidate {
   /// kShared: beside others, when there is room. kAlone: when no other trains; none begins meanwhile. kGroup:
   /// a member of a group, which is not held back, so that two gates never wait for each other: it closes the
