@@ -183,7 +183,7 @@ T from_record(std::string_view record) {
   T value{};
   RecordReader reader(record);
   reader(value);
-  require(reader.at_end(), "a record goes on behind its end");
+  require(reader.at_end(), "a record has bytes after its end");
   return value;
 }
 

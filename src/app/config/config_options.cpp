@@ -160,7 +160,7 @@ const OptionTable<DataOptions>& DataOptions::table() {
        {"mean", &DataOptions::mean, list_of(number(Range()), "a list of numbers"),
         "Mean of each channel, of values divided by `value_scale`."},
        {"deviation", &DataOptions::deviation, list_of(number(Range()), "a list of numbers"),
-        "Standard deviation of each channel, likewise."},
+        "Standard deviation of each channel, of values divided by `value_scale`."},
        {"value_scale", &DataOptions::value_scale, if_given(number(above(0))),
         "Largest value of a pixel, by which all are divided; 1 where values are numbers."}},
       check_data};

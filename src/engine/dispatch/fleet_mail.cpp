@@ -64,7 +64,7 @@ FleetMail::SlotTrial FleetMail::read_trial(const Letter& letter) const {
   SlotTrial read{0, {trial, {}}};
   RecordReader reader(letter.content);
   reader(read.slot, *trial, read.assignment.group, read.assignment.attempt, read.assignment.last);
-  require(reader.at_end(), "the record of a trial goes on behind its end");
+  require(reader.at_end(), "the record of a trial has bytes after its end");
   trial::replace_architectures(
       *trial, [&](const space::Architecture& sent) { return build(space_, sent, trial->number); });
   return read;

@@ -31,7 +31,7 @@ WeightsSource make_weights_source(const RunFiles& files, std::shared_ptr<RecentW
 
 /// If only the fronts' weights are kept, removes weights on rank 0: those of search trials that left the
 /// front, when no trial that starts from them is in flight or may be continued, and those of full trainings
-/// whose trial has left both fronts. A replay comes to the same state.
+/// whose trial has left both fronts. A replay ends in the same state.
 class WeightsRemoval final : public run::RunListener {
  public:
   /// `files` must outlive the object.

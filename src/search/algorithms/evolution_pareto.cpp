@@ -125,7 +125,7 @@ Answer EvolutionPareto::ask(std::size_t room) {
 }
 
 void EvolutionPareto::tell(const trial::CommittedTrial& committed) {
-  require(untold_ > 0, "the search was told of a trial that it had not asked for");
+  require(untold_ > 0, "the search got a result of a trial that it had not asked for");
   --untold_;
   breeding_.tell(committed);
 }
