@@ -61,8 +61,8 @@ struct EvaluatorServices {
 
 /// An evaluator that a configuration can name, by its own section. A run has exactly one evaluator.
 struct EvaluatorKind {
-  std::string name;     // of the section, e.g. "synthetic"
-  std::string meaning;  // one sentence, for docs/configuration.md
+  std::string name;     // name of the section, e.g. "synthetic"
+  std::string meaning;  // one sentence for docs/configuration.md
   /// Returns the metrics that are measured for a section and the targets of the data, in the order of
   /// Measurements::values. Called on every rank, which must all be told the same.
   /// @param section  complete; a null node asks for all metrics that any section has, which the JSON schema

@@ -31,7 +31,7 @@ struct SlotPoolOptions {
   std::vector<trial::Metric> metrics = {};  // of Measurements::values
   std::vector<std::string> needed = {};     // those of them that objectives and constraints use
   double stuck_after_s = 60;                // a trial whose time is over for so long does not stop
-  GroupHub* groups = nullptr;               // outlives the pool; nullptr: no trial has several members
+  GroupHub* groups = nullptr;               // must outlive the pool; nullptr if no trial has several members
   std::chrono::steady_clock::time_point run_started = {};  // zero of TrialTiming::started_s
 };
 

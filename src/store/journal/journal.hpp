@@ -25,7 +25,7 @@ struct JournalHeader {
   std::string config_hash;  // SHA-256 of the resolved configuration's canonical text
   std::uint64_t seed = 0;
   std::vector<trial::Metric> metrics;  // of Measurements::values
-  std::string device = {};             // kind of device of its trials: cpu, gpu; empty: none, or not recorded
+  std::string device = {};  // kind of device of its trials: cpu, gpu; empty if none, or not recorded
   bool operator==(const JournalHeader&) const = default;
 };
 
