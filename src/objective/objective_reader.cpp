@@ -52,7 +52,7 @@ ConfigNode without_references(const ConfigNode& objectives) {
   return ConfigNode::make_list(std::move(items), objectives.position());
 }
 
-/// The metrics that objectives and constraints may name.
+/// Returns the metrics that objectives and constraints may name.
 std::vector<std::string> usable(const std::vector<trial::Metric>& measured) {
   std::vector<std::string> names;
   for (const trial::Metric& metric : measured) {

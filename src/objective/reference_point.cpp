@@ -25,8 +25,8 @@ bool is_worse(const Objective& objective, double left, double right) {
   return is_minimized(objective) ? left > right : left < right;
 }
 
-/// The values that are compared: those that the metric can have up to its ideal, within the constraint if
-/// there is one.
+/// Returns the range in which values are compared: all that the metric can have up to its ideal, within the
+/// constraint if there is one.
 trial::MetricRange compared_range(const trial::Metric& metric, const std::vector<Constraint>& constraints) {
   trial::MetricRange range = metric.range;
   if (metric.ideal) (metric.better == trial::Better::kLower ? range.low : range.high) = *metric.ideal;

@@ -16,7 +16,7 @@ namespace skyline::report {
 /// The source of all reports.
 struct ReportInputs {
   const space::SearchSpace& space;
-  const std::vector<trial::Metric>& metrics;  // of Measurements::values
+  const std::vector<trial::Metric>& metrics;  // metrics of Measurements::values
   const run::RunState& state;
 };
 

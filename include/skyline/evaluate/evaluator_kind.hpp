@@ -64,10 +64,10 @@ struct EvaluatorKind {
   std::string name;     // name of the section, e.g. "synthetic"
   std::string meaning;  // one sentence for docs/configuration.md
   /// Returns the metrics that are measured for a section and the targets of the data, in the order of
-  /// Measurements::values. Called on every rank, which must all be told the same.
+  /// Measurements::values. Called on every rank; all ranks must get the same answer.
   /// @param section  complete; a null node asks for all metrics that any section has, which the JSON schema
-  /// names
-  /// @throws UserError if the section describes metrics that cannot be
+  ///                 names
+  /// @throws UserError if the section describes impossible metrics
   std::function<std::vector<trial::Metric>(const ConfigNode& section, store::TargetKind targets)> metrics;
   std::shared_ptr<const KeyTable> keys;
   /// Dotted paths of the keys that messages advise to change; empty if there is none.

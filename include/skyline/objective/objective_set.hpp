@@ -53,7 +53,8 @@ std::string to_text(const trial::MetricRange& range);
 ValueDescription objectives_format(const std::vector<std::string>& measured);
 ValueDescription constraints_format(const std::vector<std::string>& measured);
 
-/// Returns the descriptions of the metrics that are computed from the network; valid for ever.
+/// Returns the descriptions of the metrics that are computed from the network. The reference stays valid; any
+/// thread may use it.
 const std::vector<trial::Metric>& computed_metrics();
 std::vector<std::string> computed_metric_names();
 /// Returns a computed metric of a network. @throws InternalError for a metric that is not computed
@@ -64,8 +65,8 @@ class ObjectiveSet {
  public:
   /// Reads `objectives` (list of {maximize: NAME} or {minimize: NAME}, perhaps with `reference`) and
   /// `constraints` (list of {NAME: [low, high]}; may be null). `measured` are the metrics of the evaluator.
-  /// An objective's reference and ideal are known after this if the configuration, a constraint or the
-  /// metric's description says them.
+  /// Afterwards an objective's reference and ideal are known if the configuration, a constraint or the
+  /// metric's description states them.
   /// @throws UserError, e.g. for an unknown metric ("did you mean"), a final one, no objective, low > high, a
   ///         bound that no value of the metric can have
   static ObjectiveSet parse(const ConfigNode& objectives, const ConfigNode* constraints,

@@ -60,7 +60,7 @@ struct Cost {
 /// A member of Cost with its name.
 struct NamedCost {
   const char* name;
-  const char* unit;  // empty: a number
+  const char* unit;  // empty for a plain number
   std::int64_t Cost::*value;
 };
 /// All members of Cost.

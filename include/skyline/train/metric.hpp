@@ -40,7 +40,7 @@ struct MetricKind {
   std::string meaning;                     // one sentence for the docs
   std::vector<store::TargetKind> targets;  // kinds of targets that it accepts
   Better better = Better::kHigher;
-  trial::MetricRange range;  // of value(); a trial with a value outside has failed
+  trial::MetricRange range;  // range of value(); a trial with a value outside of it has failed
   std::shared_ptr<const KeyTable> keys;
   /// @param section  already checked against `keys`
   std::function<std::unique_ptr<Metric>(const ConfigNode& section, std::size_t outputs)> make;

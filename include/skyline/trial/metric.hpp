@@ -28,26 +28,26 @@ struct Metric {
 
   std::string name;
   Better better = Better::kHigher;
-  MetricRange range = {};            // a trial with a value outside has failed
-  std::string unit = {};             // for people, e.g. "ms"; empty: there is none
-  When when = When::kEveryTrial;     // objectives and constraints name metrics of every trial alone
-  Of of = Of::kNone;                 // the part of the data on which it is measured
-  std::optional<double> ideal = {};  // no value is better; nothing: the better end of the range
-  bool has_course = false;           // the points of a trial's course have it
-  std::string repeats = {};          // the metric of the search that this one repeats on the test set
+  MetricRange range = {};            // a trial with a value outside of it has failed
+  std::string unit = {};             // for people, e.g. "ms"; empty if there is none
+  When when = When::kEveryTrial;     // objectives and constraints can only name metrics of every trial
+  Of of = Of::kNone;                 // part of the data on which it is measured
+  std::optional<double> ideal = {};  // best possible value; if not given, the better end of the range
+  bool has_course = false;           // whether the points of a learning curve have it
+  std::string repeats = {};          // metric of the search that this one repeats on the test set
 
   bool operator==(const Metric&) const = default;
 };
 
-/// Returns the names, in their order.
+/// Returns the names of the metrics in the same order.
 std::vector<std::string> names_of(const std::vector<Metric>& metrics);
 /// Returns the names of the metrics that have a course, in their order.
 std::vector<std::string> course_metrics(const std::vector<Metric>& metrics);
 /// Returns the metric of this name, or nullptr. The pointer is valid as long as `metrics` is.
 const Metric* find_metric(const std::vector<Metric>& metrics, std::string_view name);
-/// Checks what an evaluator declares: each metric has a name of its own, a range that holds something, and an
+/// Checks the metrics that an evaluator declares: each has its own name, a range that is not empty, and an
 /// ideal within the range.
-/// @throws UserError naming the metric
+/// @throws UserError that names the metric
 void check_metrics(const std::vector<Metric>& metrics);
 
 }  // namespace skyline::trial

@@ -29,7 +29,7 @@ struct RunConfig {
   space::DataShape shape;                         // shape of the file's data, or as given
   space::SearchSpace space;
   ChosenEvaluator evaluator;
-  std::vector<trial::Metric> metrics;  // of Measurements::values
+  std::vector<trial::Metric> metrics;  // metrics of Measurements::values
   objective::ObjectiveSet objectives;
   /// The tree with all defaults filled in and with the facts about the data set. The run folder keeps it as
   /// config.yaml.

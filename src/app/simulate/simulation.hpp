@@ -38,7 +38,7 @@ class Simulation {
     TimeLaw law;
     bool with_search = false;
     std::optional<std::size_t> trials = {};  // if not given, as many as the search proposes
-    double think_s = 0;                      // that the search takes for each proposal
+    double think_s = 0;                      // time that the search takes for each proposal
   };
 
   /// The configuration must outlive the simulation. @throws UserError

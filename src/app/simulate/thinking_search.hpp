@@ -13,11 +13,11 @@
 
 namespace skyline::app {
 
-/// A search that thinks about each proposal for a fixed time of the simulation, on a thread of its own. The
-/// time that it really takes does not count: results must be the same on any machine.
+/// A search that thinks about each proposal for a fixed simulated time, as if on its own thread. The time
+/// that it really takes does not count, because results must be the same on any machine.
 class ThinkingSearch final : public search::Searcher {
  public:
-  /// Search and fleet outlive the object.
+  /// Search and fleet must outlive the object.
   ThinkingSearch(search::Searcher& search, engine::SimulatedFleet& fleet, double seconds)
       : search_(search), fleet_(fleet), seconds_(seconds) {}
 
@@ -62,9 +62,9 @@ class ThinkingSearch final : public search::Searcher {
   search::Searcher& search_;
   engine::SimulatedFleet& fleet_;
   const double seconds_;
-  std::optional<search::Answer> thought_;  // given out one by one
-  std::size_t given_ = 0;                  // proposals so far
-  double ready_s_ = 0;                     // when the next one is
+  std::optional<search::Answer> thought_;  // answer whose proposals are returned one by one
+  std::size_t given_ = 0;                  // number of its proposals that were returned
+  double ready_s_ = 0;                     // simulated time of the next proposal
 };
 
 }  // namespace skyline::app

@@ -49,7 +49,7 @@ class SimulatedFleet final : public Dispatcher, public Clock {
   void pause() override;
   void worked() override {}
 
-  /// The next pause lasts until then at most.
+  /// Ends the next pause at this time at the latest.
   void wake_at(double at_s) { wake_s_ = at_s; }
 
   const FleetUse& use() const { return use_; }

@@ -294,8 +294,8 @@ std::shared_ptr<const std::vector<trial::NamedTensor>> SlotPool::State::read_inh
   }
 }
 
-/// A value that its metric cannot have fails the trial, and so does a missing one that the search needs. The
-/// reason of a failure is cut to what a journal takes.
+/// Fails the trial if a value is outside of its metric's range, or a needed value is missing. Cuts the reason
+/// of a failure to the length that a journal allows.
 void SlotPool::State::check(trial::Outcome& outcome) const {
   if (const auto* measured = std::get_if<trial::Measurements>(&outcome)) {
     require(measured->values.size() == options.metrics.size(),

@@ -28,8 +28,8 @@ struct SlotPoolOptions {
   std::size_t slots = 1;
   trial::Place place = {};  // of this rank
   bool binds = false;       // slot i, or member i of a group's trial, is bound to processors[i mod size]
-  std::vector<trial::Metric> metrics = {};  // of Measurements::values
-  std::vector<std::string> needed = {};     // those of them that objectives and constraints use
+  std::vector<trial::Metric> metrics = {};  // metrics of Measurements::values
+  std::vector<std::string> needed = {};     // names of the metrics that objectives and constraints use
   double stuck_after_s = 60;                // a trial whose time is over for so long does not stop
   GroupHub* groups = nullptr;               // must outlive the pool; nullptr if no trial has several members
   std::chrono::steady_clock::time_point run_started = {};  // zero of TrialTiming::started_s

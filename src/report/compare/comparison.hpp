@@ -31,11 +31,11 @@ struct Quantity {
     std::size_t right = 0;
     RankTest result;
   };
-  std::string name;            // "hypervolume", "final hypervolume", "best validation_accuracy"
+  std::string name;            // e.g. "hypervolume", "final hypervolume", "best validation_accuracy"
   std::vector<double> values;  // one per run
   std::vector<Mean> means;     // one per group
   std::vector<Test> tests;     // one per pair of groups
-  trial::Metric metric = {};   // whose values they are; of a volume, a share
+  trial::Metric metric = {};   // metric of the values; a share for a volume
 };
 
 /// Runs side by side, grouped by the differences of their configurations besides the seed.

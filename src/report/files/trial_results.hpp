@@ -16,8 +16,8 @@ namespace skyline::report {
 /// Returns the name of a run, i.e. of its folder.
 std::string run_name(const store::RunPaths& paths);
 
-/// Returns the metric by which full trainings are judged on the test set, or nullptr: the one that repeats
-/// the metric of the first possible objective, else the first metric of the test set.
+/// Returns the metric by which full trainings are judged on the test set: the one that repeats the metric of
+/// the first possible objective, else the first metric of the test set, else nullptr.
 const trial::Metric* test_metric(const objective::ObjectiveSet& objectives,
                                  const std::vector<trial::Metric>& metrics);
 
@@ -27,8 +27,8 @@ std::optional<double> metric_value(const trial::CommittedTrial& committed, std::
                                    const std::vector<trial::Metric>& metrics);
 
 bool is_computed_metric(std::string_view metric);
-/// Returns the description of a metric, computed or measured. A metric that nobody describes has its name
-/// alone.
+/// Returns the description of a metric, computed or measured. If nothing describes the metric, the
+/// description has only its name.
 trial::Metric described(std::string_view metric, const std::vector<trial::Metric>& metrics);
 
 /// Returns the value of a parameter in an architecture, or `unused` if the network does not depend on it.

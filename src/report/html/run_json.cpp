@@ -49,7 +49,7 @@ std::vector<std::string> metric_names(const run::OpenedRun& run) {
   return names;
 }
 
-/// The parts of each metric's description by which the page shows it.
+/// Returns the parts of each metric's description that the page needs to show it.
 Json descriptions_of(const run::OpenedRun& run) {
   Json descriptions = Json::object();
   for (const std::string& name : metric_names(run)) {

@@ -82,7 +82,7 @@ RunStatus RunStatus::parse(const std::string& text, const std::string& file) {
     status.updated = amount_of(json.at("updated"));
     status.ending = ending_of(json);
     status.recent = json.at("recent").get<std::vector<std::string>>();
-    status.remark = json.value("remark", "");  // an earlier version wrote none
+    status.remark = json.value("remark", "");  // files of earlier versions have none
     return status;
   } catch (const Json::exception& problem) {
     throw UserError(file + ": expected the status of a run, got " + problem.what());

@@ -42,7 +42,7 @@ struct RunStatus {
   double updated = 0;               // seconds since 1970
   std::optional<JobEnding> ending;  // end of the last job; nullopt if it runs or was killed
   std::vector<std::string> recent;  // the last commits, oldest first
-  std::string remark;               // what the search last said about itself; empty: nothing
+  std::string remark;               // what the search last said about itself; may be empty
 
   std::string to_json() const;
   /// Parses status.json. @throws UserError with `file` if the text is not a status

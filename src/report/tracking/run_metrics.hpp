@@ -32,7 +32,7 @@ struct TrackedTrial {
 /// the objectives have none, or the front is too large to measure it during the run.
 class RunMetrics {
  public:
-  /// @param metrics  of Measurements::values
+  /// @param metrics  metrics of Measurements::values
   RunMetrics(objective::ObjectiveSet objectives, std::vector<trial::Metric> metrics);
 
   store::MetricRecord record(const TrackedTrial& tracked);

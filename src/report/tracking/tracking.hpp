@@ -19,12 +19,12 @@ namespace skyline::report {
 struct TrackingInputs {
   const store::RunPaths& paths;
   const objective::ObjectiveSet& objectives;
-  const std::vector<trial::Metric>& metrics;  // of Measurements::values
-  std::size_t replayed = 0;                   // trials of earlier jobs
-  const ConfigNode& config;                   // resolved
-  bool events = true;                         // write TensorBoard's event files
-  std::string version;                        // of this program
-  VariableLookup variable = {};               // of the environment
+  const std::vector<trial::Metric>& metrics;  // metrics of Measurements::values
+  std::size_t replayed = 0;                   // number of trials of earlier jobs
+  const ConfigNode& config;                   // the resolved configuration
+  bool events = true;                         // whether to write TensorBoard's event files
+  std::string version;                        // version of this program
+  VariableLookup variable = {};               // looks up environment variables
 };
 
 /// Sends the metrics of a run to TensorBoard's event files and to MLflow, each from its own thread: slowness,

@@ -18,20 +18,21 @@
 
 namespace skyline::store {
 
-/// The first line of a journal, which describes the run by named facts. A later feature adds a fact here, and
-/// its default is what runs without the fact have.
+/// The first line of a journal, which describes the run by named facts. A later feature adds a fact here. Its
+/// default is the value that runs without the fact have.
 struct JournalHeader {
   std::string skyline_version;
   std::string config_hash;  // SHA-256 of the resolved configuration's canonical text
   std::uint64_t seed = 0;
-  std::vector<trial::Metric> metrics;  // of Measurements::values
+  std::vector<trial::Metric> metrics;  // metrics of Measurements::values
   std::string device = {};  // kind of device of its trials: cpu, gpu; empty if none, or not recorded
   bool operator==(const JournalHeader&) const = default;
 };
 
-/// Whether a journal records the metrics that are measured. A journal of version 8 has only their names.
+/// Returns whether a journal records the metrics that are measured. A journal of version 8 has only their
+/// names.
 bool same_metrics(const std::vector<trial::Metric>& recorded, const std::vector<trial::Metric>& measured);
-/// Writes a metric as a header does, in JSON.
+/// Returns a metric as JSON, as in a header.
 std::string to_text(const trial::Metric& metric);
 
 /// A rank without which a run continues. Its line in the journal is for readers and not part of the run's
@@ -56,7 +57,7 @@ struct JournalContents {
 /// @throws UserError "<path>: line 17: checksum does not match (...)"
 JournalContents read_journal(const std::filesystem::path& path, const space::SearchSpace& space);
 
-/// Reads and checks the first line alone. @throws UserError as read_journal
+/// Reads and checks only the first line. @throws UserError like read_journal
 JournalHeader read_journal_header(const std::filesystem::path& path);
 
 /// Counts the trials in a journal that may be written meanwhile: its complete lines without the header and

@@ -23,12 +23,12 @@ using trial::Metric;
 
 constexpr std::string_view kJournalFormat = "skyline-journal";
 constexpr int kJournalVersion = 9;
-constexpr int kNamesOnly = 8;  // a version that had the names of metrics and no descriptions
+constexpr int kNamesOnly = 8;  // version that had names of metrics, but no descriptions
 
 enum class Need { kMay, kMust };
 
-/// The one list of the facts: calls `visit(name, need, facts...)` for each, with the fact of every header
-/// given.
+/// The only list of the facts. Calls `visit(name, need, facts...)` for each, with the fact of every given
+/// header.
 template <typename Visitor, typename... Headers>
 void for_each_fact(Visitor&& visit, Headers&... headers) {
   visit("skyline_version", Need::kMust, headers.skyline_version...);
@@ -38,8 +38,8 @@ void for_each_fact(Visitor&& visit, Headers&... headers) {
   visit("device", Need::kMay, headers.device...);
 }
 
-/// The one list of a description's members: calls `visit(name, members...)` for each, with the member of
-/// every metric given.
+/// The only list of a description's members. Calls `visit(name, members...)` for each, with the member of
+/// every given metric.
 template <typename Visitor, typename... Metrics>
 void for_each_member(Visitor&& visit, Metrics&... metrics) {
   visit("name", metrics.name...);
@@ -81,7 +81,7 @@ Json encode(const std::optional<double>& value) {
 Json encode(std::uint64_t value) {
   return std::to_string(value);
 }
-/// A member with its default is left out, but for `better`.
+/// Members with their default are left out, except `better`.
 Json encode(const Metric& metric) {
   const Metric preset;
   Json json = Json::object();
@@ -127,7 +127,7 @@ void refuse_unknown(const Json& object, const std::vector<std::string_view>& kno
   }
 }
 
-/// A journal of version 8 has the name alone, from which everything was guessed.
+/// A journal of version 8 has only the name, from which everything is guessed.
 Metric described_by_name(const std::string& name) {
   constexpr std::array<std::string_view, 4> kShares{"accuracy", "top_k", "macro_f1", "auc"};
   constexpr std::array<std::string_view, 5> kNotNegative{"loss", "mse", "mae", "latency_ms", "steps"};

@@ -88,7 +88,7 @@ class LineReader {
   bool torn_ = false;
 };
 
-/// Reads and checks the first line. @param text  set to the line, if given. @throws UserError
+/// Reads and checks the first line. @param text  receives the line, unless nullptr. @throws UserError
 JournalHeader read_header(LineReader& lines, Json* text = nullptr) {
   const std::optional<Json> line = lines.next();
   if (!line) throw UserError(lines.path().string() + ": the file is empty, expected a journal");

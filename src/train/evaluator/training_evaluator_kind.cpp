@@ -76,8 +76,8 @@ std::unique_ptr<trial::Evaluator> make(TrainingOptions options, const evaluate::
                                  std::move(device), std::move(memory));
 }
 
-/// A training measures its metrics on the validation set, losses, the latency, its metrics on the test set,
-/// and its steps. A loss of a user's own may be negative.
+/// Returns the metrics of a training: its metrics on the validation set, losses, the latency, its metrics on
+/// the test set, and its steps. A user's own loss may be negative.
 std::vector<trial::Metric> measured_with(const std::vector<std::string>& names) {
   using Metric = trial::Metric;
   using trial::Better;
