@@ -67,7 +67,7 @@ double saved_share(const trial::Trial& trial, const trial::TrainingState* saved)
   const double share = static_cast<double>(saved->step) / step_count(trial);
   if (share >= 0 && share <= 1) return share;
   log::warning("trial " + std::to_string(trial.number) + ": its checkpoint is of step " +
-               std::to_string(saved->step) + ", which it does not have; it starts anew");
+               std::to_string(saved->step) + ", which it does not have; it starts again");
   return 0;
 }
 

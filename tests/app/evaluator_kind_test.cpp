@@ -115,9 +115,9 @@ TEST(EvaluatorKind, DescribesItsMetricsBySection) {
 }
 
 TEST(EvaluatorKind, IsOneOfARun) {
-  EXPECT_THAT(
-      [] { RunConfig::parse(with_evaluator("synthetic: {}\nconstant: {}"), true); },
-      ThrowsMessage<UserError>("a.yaml:3:11: constant: stands beside `synthetic`: a run has one of them"));
+  EXPECT_THAT([] { RunConfig::parse(with_evaluator("synthetic: {}\nconstant: {}"), true); },
+              ThrowsMessage<UserError>(
+                  "a.yaml:3:11: constant: cannot be combined with `synthetic`: a run has one of them"));
 }
 
 TEST(EvaluatorKind, IsNamedToWhoeverMisspellsIt) {

@@ -205,7 +205,7 @@ class Spaces(RunsCase):
 
     def test_the_file_of_a_space_is_looked_for_beside_the_configuration(self):
         for space, text in (("{file: nowhere.yaml}", "space.file: cannot read configs/nowhere.yaml: No such file"),
-                            ("{file: spaces/small.yaml, network: [relu]}", "space.file: stands beside other keys")):
+                            ("{file: spaces/small.yaml, network: [relu]}", "space.file: cannot have keys beside it")):
             done = self.skyline("validate", "configs/small.yaml", "--set", f"space={space}", expect=2)
             self.assertIn(text, done.stderr)
 

@@ -30,7 +30,7 @@ void load_space(ConfigNode& root, const std::filesystem::path& path) {
   const ConfigNode* space = root.is_map() ? root.find("space") : nullptr;
   const ConfigNode* file = space != nullptr && space->is_map() ? space->find("file") : nullptr;
   if (file == nullptr) return;
-  if (space->entries().size() > 1) file->fail("stands beside other keys: the file holds the whole section");
+  if (space->entries().size() > 1) file->fail("cannot have keys beside it: the file holds the whole section");
   ConfigNode section;
   try {
     section = load_written_file(path.parent_path() / file->as_text());

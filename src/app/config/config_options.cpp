@@ -54,7 +54,7 @@ OptionKind<std::string> class_name() {
 
 void check_data(const DataOptions& options, const ConfigNode& section) {
   if (options.file.empty() && !options.stage.empty()) {
-    section.at("stage").fail("stands without `file`: there is nothing to copy");
+    section.at("stage").fail("needs `file`: there is nothing to copy");
   }
 }
 

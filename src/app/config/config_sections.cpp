@@ -110,7 +110,7 @@ Key<ConfigSections> evaluator_section(const std::string& name) {
   OptionKind<ConfigSections> kind{{"a section", std::move(schema), {{"", keys}}}};
   kind.read = [name, keys](const ConfigNode& node, ConfigSections& sections) {
     if (!sections.evaluator.empty()) {
-      node.fail("stands beside `" + sections.evaluator + "`: a run has one of them");
+      node.fail("cannot be combined with `" + sections.evaluator + "`: a run has one of them");
     }
     sections.evaluator = name;
     sections.evaluator_section = keys->complete(node);
