@@ -13,7 +13,7 @@ namespace skyline::comm {
 
 // Agreements among the ranks of a job, at its start and at its end. Each call is collective and blocks: every
 // rank makes the same calls in the same order, from its main thread. All ranks get the same answer, except
-// except from gather(). A value is a plain one, a text, or what core/record.hpp makes a record of.
+// from gather(). A value is a plain value, a text, or a type that core/record.hpp can turn into a record.
 
 inline constexpr std::size_t kMostSharedBytes = std::size_t{64} << 20;   // limit for a shared record
 inline constexpr std::size_t kMostGatheredBytes = std::size_t{1} << 20;  // limit for the record of each rank

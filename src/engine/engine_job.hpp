@@ -32,7 +32,7 @@ struct SearchTask {
   SearcherMaker search;         // used on rank 0
   SearcherMaker full_training;  // of the front, after the search; empty for none
   EngineOptions options;
-  trial::Place place = {};  // of this rank, but for what the evaluator has chosen
+  trial::Place place = {};  // place of this rank, without the evaluator's choices
 };
 
 /// The ways in which a job may end before its run.

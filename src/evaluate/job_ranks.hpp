@@ -10,7 +10,7 @@
 
 namespace skyline::evaluate {
 
-/// The ranks of a job. The environment outlives the object.
+/// The ranks of a job. The environment must outlive the object.
 class JobRanks final : public Ranks {
  public:
   explicit JobRanks(comm::Environment& job) : world_(job.world()) {}
@@ -22,10 +22,11 @@ class JobRanks final : public Ranks {
   comm::Communicator& world_;
 };
 
-/// Where this rank runs.
+/// Returns the place where this rank runs.
 trial::Place place_of(const comm::Environment& job);
 
-/// Collective: every rank's value on every rank, by rank. @param mine  what core/record.hpp makes a record of
+/// Returns the values of all ranks, indexed by rank. Collective. @param mine  a value that core/record.hpp
+/// can turn into a record
 template <typename Value>
 std::vector<Value> exchange(Ranks& ranks, const Value& mine) {
   std::vector<Value> all;

@@ -7,8 +7,8 @@
 
 namespace skyline::objective {
 
-/// Sets the reference and the ideal of an objective as far as its item of the configuration, the constraints
-/// the constraints and the description of its metric.
+/// Sets the reference and the ideal of an objective, as far as its item of the configuration, the constraints
+/// and the description of its metric state them.
 /// @throws UserError for a reference that is no worse than every value
 void read_ends(const ConfigNode& item, const std::vector<Constraint>& constraints,
                const trial::Metric& metric, Objective& objective);

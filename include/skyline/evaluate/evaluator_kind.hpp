@@ -33,14 +33,15 @@ struct EvaluatorNeeds {
   DeviceChoice device = DeviceChoice::kNone;
 };
 
-/// The ranks of a job, which make their evaluators at the same time. Used by the main thread of each.
+/// The ranks of a job, which make their evaluators at the same time. Only the main thread of each rank uses
+/// it.
 class Ranks {
  public:
   virtual ~Ranks() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
-  /// Collective: gives every rank's text to all of them, by rank. A text has at most 1 MiB. Where one rank
-  /// may find that it cannot go on, all exchange their problems, so that all end alike.
+  /// Returns the texts of all ranks, indexed by rank. Collective. A text has at most 1 MiB. If a rank may
+  /// find that it cannot continue, all ranks exchange their problems, so that all end in the same way.
   virtual std::vector<std::string> exchange(const std::string& mine) = 0;
 };
 
@@ -49,13 +50,14 @@ struct EvaluatorServices {
   std::shared_ptr<const store::Dataset> dataset;  // nullptr if the configuration gives only a shape
   store::SplitIndices split;                      // split of its training set; empty without a data set
   Normalization normalization = Normalization::kStandard;
-  std::vector<std::string> wanted = {};  // the metrics that objectives and constraints use
-  Ranks* ranks = nullptr;                // nullptr: this process is in no job, and only predicts costs
-  trial::Place place = {};               // of this rank
-  bool evaluates = true;                 // this rank; else it only predicts costs
-  std::string begun_on = {};  // rank 0: Evaluator::device() when the run began; empty: not known, or now
-  std::optional<std::size_t> slots = {};  // of this rank, if the user says it
-  /// Memory of a node that its ranks may take; nothing: what the machine or its control groups allow.
+  std::vector<std::string> wanted = {};  // metrics that objectives and constraints use
+  Ranks* ranks = nullptr;                // nullptr if this process is not in a job, and only predicts costs
+  trial::Place place = {};               // place of this rank
+  bool evaluates = true;                 // whether this rank evaluates; otherwise it only predicts costs
+  // on rank 0: Evaluator::device() when the run began; empty if unknown, or if it begins now
+  std::string begun_on = {};
+  std::optional<std::size_t> slots = {};  // slots of this rank, if the user has set them
+  /// Memory of a node for its ranks; if not given, what the machine or its control groups allow.
   std::optional<std::uint64_t> memory_bytes = {};
 };
 
@@ -78,8 +80,9 @@ struct EvaluatorKind {
   std::vector<std::string> searchable = {};
   /// Here and below the section is complete: keys->complete(...).
   std::function<EvaluatorNeeds(const ConfigNode& section)> needs;
-  /// Collective over the ranks, if there are any; they are there during the call alone.
-  /// @throws UserError, on one rank or all, if what the section asks for is not there
+  /// Makes the evaluator. Collective over the ranks, if there are any; `services.ranks` is valid only during
+  /// the call.
+  /// @throws UserError, on one rank or all, if something that the section needs is missing
   std::function<std::unique_ptr<trial::Evaluator>(const ConfigNode& section,
                                                   const EvaluatorServices& services)>
       make;

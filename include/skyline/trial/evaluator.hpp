@@ -25,7 +25,7 @@ struct NamedTensor {
   std::vector<float> values;
 };
 
-/// A number with its name, "loss_sum".
+/// A number with its name, e.g. "loss_sum".
 struct NamedNumber {
   std::string name;
   double value = 0;
@@ -44,22 +44,22 @@ struct TrainingState {
   std::vector<Number> numbers;  // counters and sums
 };
 
-/// A point of the course of a trial: what was measured since the point before.
+/// A point of a trial's learning curve: values measured since the previous point.
 struct CoursePoint {
-  std::int64_t step = 0;                 // the last one that it stands for, or what the evaluator counts
-  std::vector<NamedNumber> values = {};  // "train_loss"; a metric of the evaluator has its own name
+  std::int64_t step = 0;                 // last step that the point covers, or another count of the evaluator
+  std::vector<NamedNumber> values = {};  // e.g. "train_loss"; a metric of the evaluator has its own name
 };
 
 /// The requests of the slot to a trial.
 class TrialControl {
  public:
   virtual ~TrialControl() = default;
-  /// The slot should end the trial soon; the evaluator saves its state and returns Failure{kStopped}. Cheap:
-  /// ask after each step. A trial whose time is over is asked as well. One that never asks, and takes a
-  /// minute longer, is named in the log and by `skyline status` (docs/faults.md).
+  /// Returns true if the trial should end soon: the evaluator saves its state and returns Failure{kStopped}.
+  /// It is also true when the trial's time is over. Cheap, so call it after each step. A trial that never
+  /// asks and takes a minute longer is named in the log and by `skyline status` (docs/faults.md).
   virtual bool stop_requested() const = 0;
-  /// Seconds that the trial may still take by `run.trial_timeout`, without waits; below 0 if its time is
-  /// over. Nothing: it has no limit, or is trained by a group and this member does not lead.
+  /// Returns the seconds that the trial may still take by `run.trial_timeout`, without waits; below 0 if its
+  /// time is over. Returns nullopt if it has no limit, or if a group trains it and this member does not lead.
   virtual std::optional<double> left_s() const { return std::nullopt; }
 
  private:
@@ -113,21 +113,22 @@ class EvaluationContext {
   /// Returns the group if trial.members > 1, else nullptr. evaluate() is then called once per member, at the
   /// same time, and only member 0's context saves, inherits and keeps.
   virtual TrialGroup* group() = 0;
-  /// Where this member of the trial runs. Nothing of a result may depend on it.
+  /// Returns the place where this member of the trial runs. Results must not depend on it.
   virtual Place place() const { return {}; }
-  /// The evaluator fills in train_s, validate_s and latency_s, without waits (TrialWait). The rest of its
-  /// time counts as set-up; if it fills in nothing, all of it counts as training.
+  /// Returns the times of the trial. The evaluator fills in train_s, validate_s and latency_s, without waits
+  /// (TrialWait). The rest of its time counts as set-up. If it fills in nothing, all of it counts as
+  /// training.
   virtual TrialTiming& timing() = 0;
-  /// Adds a point to the course of the trial, at any time while it runs, steps ascending. The course is
-  /// written when the trial ends with a result or a failure. Some hundred points are kept: when there are
-  /// more, each two become one. A trial that is stopped, or tried once more, reports its course again.
+  /// Adds a point to the trial's learning curve, at any time while it runs; steps must ascend. The curve is
+  /// written when the trial ends with a result or a failure. Some hundred points are kept: if there are more,
+  /// each two become one. A trial that is stopped, or tried again, reports its curve again.
   virtual void report(CoursePoint /*point*/) {}
 };
 
-/// A wait of a trial: while the object lives, the time does not count for `run.trial_timeout`, and counts as
-/// `part` of the trial's timing. State, weights and group hold the time themselves; an evaluator that waits
-/// for something else, e.g. a device or a licence, makes such an object. Waits may lie within each other.
-/// Used by the thread that evaluates; the context outlives it.
+/// A wait of a trial. While the object exists, the time does not count for `run.trial_timeout`, and counts as
+/// `part` of the trial's timing. State, weights and group do this themselves; an evaluator that waits for
+/// something else, e.g. a device or a licence, makes such an object. Waits may be nested. Only the thread
+/// that evaluates uses it; the context must outlive it.
 class TrialWait {
  public:
   explicit TrialWait(EvaluationContext& context, double TrialTiming::*part = &TrialTiming::wait_device_s);
@@ -138,7 +139,7 @@ class TrialWait {
  private:
   EvaluationContext& context_;
   double TrialTiming::*const part_;
-  const double waited_s_;  // before
+  const double waited_s_;  // value of `part` before the wait
   const std::chrono::steady_clock::time_point start_;
 };
 
@@ -159,15 +160,15 @@ class Evaluator {
   /// Returns the number of slots per rank; 0 for one per free processor. An evaluator whose slots share a
   /// device returns more, and decides itself how many train at a time.
   virtual std::size_t slots() const { return 0; }
-  /// Where trials of this rank run, if the evaluator has chosen more than `rank` says: a device, processors
-  /// near it, the share of memory that a trial has.
+  /// Returns the place where trials of this rank run: `rank`, changed by what the evaluator has chosen, e.g.
+  /// a device, processors near it, or the share of memory of a trial.
   virtual Place place(Place rank) const { return rank; }
   /// Returns the kind of device on which all ranks evaluate, "cpu" or "gpu"; empty if results do not depend
   /// on it. A resumed run keeps the kind with which it began.
   virtual std::string device() const { return {}; }
-  /// Evaluates a trial. Several slot threads call it at once. The result must depend only on the trial, never
-  /// time. Every error of the trial itself is a Failure, not an exception. The trial's time
-  /// (`run.trial_timeout`) begins with the call.
+  /// Evaluates a trial. Several slot threads call it at the same time. The result must depend only on the
+  /// trial, never on rank, slot or time. Every error of the trial itself is a Failure, not an exception. The
+  /// trial's time (`run.trial_timeout`) begins with the call.
   virtual Outcome evaluate(const Trial& trial, EvaluationContext& context) = 0;
   /// Returns why nothing can be evaluated here any more, or nullptr: a FaultError (a device that has failed
   /// for good) or a UserError (data that were overwritten). Called after a Failure, which then does not count

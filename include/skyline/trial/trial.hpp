@@ -191,7 +191,8 @@ struct TrialTiming {
   double wait_files_s = 0;  // waiting for checkpoints and inherited weights to be read or taken over
   double wait_ranks_s = 0;  // waiting for other members of its group, and for weights from another rank
   // Not recorded, since the trial has not begun then:
-  double wait_device_s = 0;   // for a turn on its device, for memory, or for what an evaluator waits for
+  double wait_device_s = 0;   // waiting for its turn on the device, for memory, or for resources of a user's
+                              // evaluator
   double wait_hand_in_s = 0;  // waiting until storage had taken the files of the slot's last trial
   double total_s() const { return setup_s + train_s + validate_s + latency_s + wait_files_s + wait_ranks_s; }
   double waited_s() const { return wait_files_s + wait_ranks_s + wait_device_s; }

@@ -26,12 +26,12 @@ class GroupAborted : public std::exception {
 
 /// The group of members that train one trial together, data-parallel, as one member sees it. Each member
 /// trains its part (shard) of every batch on its own thread; a rank may have several members, a group several
-/// ranks. The number of members belongs to the trial, but their distribution over ranks does not: sums are
-/// made along a fixed tree, so that results have the same bits wherever the members are.
+/// ranks. The number of members belongs to the trial, their distribution over ranks does not: sums are made
+/// along a fixed tree, so results have the same bits wherever the members are.
 ///
 /// All members must call the same operations in the same order, each from its own thread. Every wait sleeps
-/// polls with a bounded pause, and throws GroupAborted when a member has aborted, or a rank has shown no life
-/// for 300 s. A member may be slow: its rank shows life meanwhile.
+/// or polls with a bounded pause. It throws GroupAborted if a member has aborted, or if a rank has shown no
+/// sign of life for 300 s. A member may be slow, because its rank gives signs of life meanwhile.
 class TrialGroup {
  public:
   /// A nonblocking operation. Its values must live until it is complete, or the group is aborted.
@@ -48,7 +48,7 @@ class TrialGroup {
   // this thread's member; member 0 leads: it saves, reports and measures
   virtual std::size_t member() const = 0;
 
-  /// Where a member runs: members know each other's places without a message. Any thread.
+  /// Returns the place where a member runs, without a message. Any thread may call it.
   virtual Place place_of(std::size_t /*member*/) const { return {}; }
 
   /// Gives every member the sum of all members' values. `values` has the same size everywhere.

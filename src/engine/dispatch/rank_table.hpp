@@ -15,9 +15,9 @@
 
 namespace skyline::engine {
 
-/// Returns the slots of this rank: the wanted number, else the evaluator's, else one for each
-/// threads_per_slot of its processors, at least one; none on a rank 0 that only coordinates. Local.
-/// @param processors  of this rank
+/// Returns the number of slots of this rank: the requested one, else the evaluator's, else one per
+/// threads_per_slot of its processors, at least one; 0 on a rank 0 that only coordinates. Local.
+/// @param processors  number of processors of this rank
 /// @throws UserError if no rank would train, or for 0 slots or 0 threads per slot
 std::size_t own_slots(const comm::Communicator& world, std::size_t processors, const EngineOptions& options,
                       const trial::Evaluator& evaluator);
@@ -28,7 +28,7 @@ std::uint64_t fingerprint(const space::SearchSpace& space, const store::JournalH
                           const EngineOptions& options);
 
 /// Exchanges the ranks' facts at the start of a run. Collective.
-/// @param slots, processors  of this rank
+/// @param slots, processors  numbers of this rank
 /// @throws InternalError on rank 0 if a rank's fingerprint differs from rank 0's
 RankTable exchange_ranks(comm::Environment& environment, std::size_t slots, std::size_t processors,
                          std::uint64_t fingerprint);

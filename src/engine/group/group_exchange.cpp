@@ -186,7 +186,7 @@ void GroupExchange::show_life() noexcept {
   for (int others = 1; others < place_.ranks && poll();) ++others;
 }
 
-/// A rank shows life as long as its process does, however long its members compute.
+/// A rank gives signs of life as long as its process runs, however long its members compute.
 void GroupExchange::give_up_if_silent(std::uint64_t number) {
   std::string reason;
   {
@@ -205,7 +205,7 @@ void GroupExchange::give_up_if_silent(std::uint64_t number) {
   if (!reason.empty()) abort({FailureKind::kException, reason}, true);
 }
 
-/// Whether the operation lacks a message of another rank.
+/// Returns whether the operation still needs a message of another rank.
 bool GroupExchange::waits_for(const Operation& operation, std::size_t index) const {
   if (index == rank_index_) return false;
   for (std::size_t piece = 0; piece < operation.pieces.size(); ++piece) {
@@ -213,7 +213,7 @@ bool GroupExchange::waits_for(const Operation& operation, std::size_t index) con
     if (state.scheduled) continue;
     const bool lacks_term = owns(operation.pieces[piece]) && adds(operation.call) && !state.terms[index];
     const bool lacks_result = operation.pieces[piece].owner == index && !state.result &&
-                              operation.call != GroupCall::kReduceScatter;  // its result is the owner's alone
+                              operation.call != GroupCall::kReduceScatter;  // only the owner gets its result
     if (lacks_term || lacks_result) return true;
   }
   return false;

@@ -83,8 +83,8 @@ class GroupExchange {
   /// Returns whether the other ranks have everything that they need from this one, or need nothing any more.
   bool is_settled() const;
 
-  /// Tells the other ranks that this one is there although its members are busy, and takes what they have
-  /// sent. For the rank's main thread.
+  /// Tells the other ranks that this one runs although its members are busy, and takes what they have sent.
+  /// The rank's main thread calls it.
   void show_life() noexcept;
 
   void deliver(const comm::Message& message);
@@ -175,7 +175,7 @@ class GroupExchange {
   /// [ranks] Whether all members of the rank have begun an operation other than a broadcast. Until then
   /// silence is no fault, because the leader may have to wait for others, e.g. for storage.
   std::vector<bool> joined_;
-  std::vector<SilenceTimer> silences_;  // [ranks] since this rank has heard of them
+  std::vector<SilenceTimer> silences_;  // [ranks] time since this rank has heard of them
   std::uint64_t newest_result_ = 0;     // newest operation of which this rank has finished a piece
   std::vector<bool> left_;  // [members of this rank] left by an error: its values are not touched any more
   std::optional<trial::Failure> failure_;

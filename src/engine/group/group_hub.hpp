@@ -21,19 +21,19 @@
 
 namespace skyline::engine {
 
-/// Where the thread of that number on a rank runs: slots, and members of a group, are bound to the rank's
-/// processors in turn, or use all of them.
+/// Returns the place of the thread with that number on a rank. Slots, and members of a group, are bound to
+/// the rank's processors in turn, or use all of them.
 trial::Place place_of_thread(trial::Place rank, bool binds, std::size_t thread);
 
 /// Makes the groups of this rank's members, one after the other. It must outlive the groups. Any thread may
 /// use it.
 class GroupHub {
  public:
-  /// @param mailbox  nullptr: groups stay on this rank
-  /// @param places  of all ranks
-  /// @param binds   the members of a rank are bound to its processors in turn
-  /// @param silence  how long members wait for a rank of which they hear nothing, not even show_life(),
-  ///                 before they give the trial up
+  /// @param mailbox  nullptr if groups stay on this rank
+  /// @param places   places of all ranks
+  /// @param binds    whether the members of a rank are bound to its processors in turn
+  /// @param silence  time without any sign of life of a rank, even show_life(), after which members give up
+  ///                 the trial
   GroupHub(std::unique_ptr<comm::Mailbox> mailbox, std::vector<trial::Place> places, bool binds,
            std::chrono::milliseconds silence);
   /// Makes a hub with a silence of 300 s. Collective.
@@ -53,8 +53,8 @@ class GroupHub {
   /// @throws UserError if it has several ranks and may not
   std::vector<std::unique_ptr<trial::TrialGroup>> join(const GroupPlace& place);
 
-  /// Shows the other ranks of the active group that this one is there, once a second. For the rank's main
-  /// thread, which calls it again and again; never waits.
+  /// Tells the other ranks of the active group once a second that this one runs. The rank's main thread calls
+  /// it again and again; it never waits.
   void show_life();
 
   /// Notes that a rank of the group with this sequence number is lost. Its members here end the trial, now or
@@ -94,7 +94,7 @@ class GroupHub {
   const std::vector<trial::Place> places_;
   const bool binds_;
   std::chrono::milliseconds silence_;
-  std::chrono::steady_clock::time_point shown_;  // when this rank showed life for the last time
+  std::chrono::steady_clock::time_point shown_;  // time of the last sign of life of this rank
 
   std::mutex polling_;
   mutable std::mutex mutex_;      // guards the members below

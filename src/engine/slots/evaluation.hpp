@@ -49,11 +49,11 @@ class MemberContext final : public trial::EvaluationContext {
 /// This rank's members of a group.
 using LocalMembers = std::span<const std::unique_ptr<trial::TrialGroup>>;
 
-/// Trains this rank's members of a group's trial, each on its own thread. All members of all ranks first wait
-/// for each other, and begin if member 0 says so. A member that fails ends the trial for all.
-/// @param first   context of this rank's first member, with its group()
-/// @param begins  used on the rank of member 0; false if it was asked to stop
-/// @param deadline  of the slot; the time of this rank's members runs in it
+/// Trains this rank's members of a group's trial, each on its own thread. First all members of all ranks wait
+/// for each other; they begin if member 0 says so. If a member fails, the trial ends for all.
+/// @param first     context of this rank's first member, with its group()
+/// @param begins    used on the rank of member 0; false if it was asked to stop
+/// @param deadline  deadline of the slot, for the time of this rank's members
 /// @return the outcome of this rank's first member; Failure{kStopped} if the trial did not begin
 /// @throws UserError if the system refuses a thread
 trial::Outcome evaluate_together(trial::Evaluator& evaluator, const trial::Trial& trial, LocalMembers members,

@@ -17,7 +17,7 @@
 
 namespace skyline::engine {
 
-/// Each two points of a course as one: the later one, with what the earlier one alone has.
+/// Joins each two points of a curve into one: the later one, with the values that only the earlier one has.
 inline std::vector<trial::CoursePoint> halved(std::vector<trial::CoursePoint> points) {
   std::vector<trial::CoursePoint> half;
   for (std::size_t i = 1; i < points.size(); i += 2) {
@@ -35,7 +35,7 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
  public:
   using Tensors = std::vector<trial::NamedTensor>;
 
-  /// @param checkpoints  the slot's, for this trial; nullptr for none
+  /// @param checkpoints  checkpoints of the slot for this trial; nullptr if there are none
   SlotContext(trial::Place place, const std::atomic<bool>& stop, SlotCheckpoints* checkpoints,
               bool wants_weights, TrialDeadline& deadline)
       : place_(std::move(place)),

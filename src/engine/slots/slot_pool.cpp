@@ -107,7 +107,8 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   const SlotFiles files;
   std::atomic<bool> stop{false};          // set when running trials must stop
   std::vector<TrialDeadline> deadlines;   // [slots]
-  std::vector<std::atomic<bool>> warned;  // [slots] of its trial, which does not stop
+  std::vector<std::atomic<bool>> warned;  // [slots] whether there was a warning about its trial, which does
+                                          // not stop
   std::mutex mutex;                       // guards all members below
   std::vector<trial::TrialName> at_work;  // [slots] name of the last trial
   bool ended = false;                     // whether no more trials begin
@@ -269,8 +270,8 @@ void SlotPool::State::check_evaluator() const {
   if (const std::exception_ptr fault = evaluator.fault()) std::rethrow_exception(fault);
 }
 
-/// Time that the evaluator did not account for is set-up, also of a trial that threw. If it accounted for
-/// none, all of it is training.
+/// Time that the evaluator did not account for is set-up, even if the trial threw. If it accounted for none,
+/// all of it is training.
 void SlotPool::State::account(trial::TrialTiming& timing, std::size_t slot, Clock::time_point begin) {
   timing.rank = options.rank;
   timing.slot = static_cast<std::int32_t>(slot);

@@ -26,12 +26,12 @@ struct SlotPoolOptions {
   const EngineOptions& engine;  // must outlive the pool
   int rank = 0;
   std::size_t slots = 1;
-  trial::Place place = {};  // of this rank
-  bool binds = false;       // slot i, or member i of a group's trial, is bound to processors[i mod size]
+  trial::Place place = {};  // place of this rank
+  bool binds = false;  // whether slot i, or member i of a group's trial, is bound to processors[i mod size]
   std::vector<trial::Metric> metrics = {};  // metrics of Measurements::values
   std::vector<std::string> needed = {};     // names of the metrics that objectives and constraints use
-  double stuck_after_s = 60;                // a trial whose time is over for so long does not stop
-  GroupHub* groups = nullptr;               // must outlive the pool; nullptr if no trial has several members
+  double stuck_after_s = 60;   // time after the end of a trial's time when it counts as not stopping
+  GroupHub* groups = nullptr;  // must outlive the pool; nullptr if no trial has several members
   std::chrono::steady_clock::time_point run_started = {};  // zero of TrialTiming::started_s
 };
 
@@ -80,13 +80,13 @@ class SlotPool {
   /// Asks running trials to save their state and stop. Trials that have not begun, now or later, return as
   /// Failure{kStopped} at once; trials of groups when their other members know about the stop.
   void request_stop();
-  /// Returns the results since the last call; for a trial with files, when these are written. What this rank
-  /// rank did for a trial that another rank leads comes as Arrival::follower. To be called again and again:
-  /// it also shows the other ranks of a group that this one is there, and warns of a trial that does not
-  /// stop.
+  /// Returns the results since the last call; a trial with files is among them once the files are written.
+  /// This rank's part of a trial that another rank leads comes as Arrival::follower. Call it again and again:
+  /// it also shows the other ranks of a group that this one runs, and warns about a trial that does not stop.
   /// @throws an error of a slot that is no trial's fault
   std::vector<Arrival> take();
-  /// A trial that does not stop although its time is over (SlotPoolOptions::stuck_after_s).
+  /// Returns a trial that does not stop although its time is over (SlotPoolOptions::stuck_after_s), or
+  /// nullopt.
   std::optional<trial::TrialName> stuck() const;
   /// Returns slots that have become free since the last call, before the results of their trials are there.
   std::vector<TrainedPart> take_trained();

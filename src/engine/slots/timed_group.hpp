@@ -9,8 +9,8 @@
 
 namespace skyline::engine {
 
-/// A member's view of its group that holds the trial's time while it waits for the others, which counts as
-/// TrialTiming::wait_ranks_s.
+/// A member's view of its group. While the member waits for others, the trial's time does not run, and the
+/// wait counts as TrialTiming::wait_ranks_s.
 class TimedGroup final : public trial::TrialGroup {
  public:
   /// The referenced objects must outlive this object.

@@ -11,34 +11,34 @@
 
 namespace skyline::engine {
 
-/// The time that the trial of a slot may take. It runs while at least one of the trial's members on this rank
-/// evaluates and does not wait. Any thread.
+/// The time limit for the trial of a slot. The time runs while at least one of the trial's members on this
+/// rank evaluates and does not wait. Any thread may use it.
 class TrialDeadline {
  public:
-  /// A trial begins; its time does not run yet.
-  /// @param most_s  nothing: as long as it likes
-  /// @param anew    the limit is that of each stretch between two waits: another rank's members lead the
-  ///                trial, and end it when its time is over
+  /// Begins a trial; its time does not run yet.
+  /// @param most_s  no value if there is no limit
+  /// @param anew    whether the limit holds for each stretch between two waits: another rank's members lead
+  ///                the trial, and end it when its time is over
   void begin(std::optional<double> most_s, bool anew = false) {
     const std::lock_guard lock(mutex_);
     most_s_ = left_s_ = most_s.value_or(kNever);
     anew_ = anew;
   }
-  /// A member of the trial evaluates from now on.
+  /// From now on a member of the trial evaluates.
   void run() {
     const std::lock_guard lock(mutex_);
     if (running_++ == 0) at_s_ = SteadyClock().now_s() + left_s_;
   }
-  /// The member waits, or has ended.
+  /// From now on the member waits, or has ended.
   void hold() {
     const std::lock_guard lock(mutex_);
     if (--running_ > 0) return;
     const double at_s = at_s_.exchange(kNever);
     left_s_ = anew_ ? most_s_ : at_s - SteadyClock().now_s();
   }
-  /// Whether the time runs, and was over so many seconds ago. Cheap.
+  /// Returns whether the time runs, and was over at least grace_s seconds ago. Cheap.
   bool is_over(double grace_s = 0) const { return SteadyClock().now_s() > at_s_ + grace_s; }
-  /// Seconds left, below 0 if the time is over; nothing: there is no limit.
+  /// Returns the seconds left, below 0 if the time is over, or nullopt if there is no limit.
   std::optional<double> left_s() const {
     const std::lock_guard lock(mutex_);
     if (most_s_ == kNever) return std::nullopt;
@@ -50,12 +50,12 @@ class TrialDeadline {
   std::atomic<double> at_s_ = kNever;
   mutable std::mutex mutex_;  // guards the members below
   double most_s_ = kNever;
-  double left_s_ = kNever;  // when the time began to run for the last time, or was held
+  double left_s_ = kNever;  // seconds left when the time last began to run, or was held
   bool anew_ = false;
-  int running_ = 0;  // members
+  int running_ = 0;  // number of members
 };
 
-/// The time of a trial runs while the object lives, but for the waits of its member.
+/// Lets the time of a trial run while the object exists, except during waits of its member.
 class RunningMember {
  public:
   explicit RunningMember(TrialDeadline& deadline) : deadline_(deadline) { deadline_.run(); }
@@ -67,10 +67,10 @@ class RunningMember {
   TrialDeadline& deadline_;
 };
 
-/// What a slot asks of a member of its trial. Used by the member's thread.
+/// The requests of a slot to a member of its trial. Only the member's thread uses it.
 class MemberControl final : public trial::TrialControl {
  public:
-  /// @param stop  nullptr: the member follows another one, and is not asked to stop
+  /// @param stop  nullptr if the member follows another one, and is not asked to stop
   MemberControl(TrialDeadline& deadline, const std::atomic<bool>* stop) : deadline_(deadline), stop_(stop) {}
 
   bool stop_requested() const override {
@@ -90,7 +90,7 @@ class MemberControl final : public trial::TrialControl {
 
   TrialDeadline& deadline_;
   const std::atomic<bool>* stop_;
-  int waits_ = 0;  // within each other
+  int waits_ = 0;  // number of nested waits
 };
 
 }  // namespace skyline::engine

@@ -22,7 +22,7 @@ const trial::Metric* test_metric(const objective::ObjectiveSet& objectives,
                                  const std::vector<trial::Metric>& metrics);
 
 /// Returns a trial's value of a metric, computed or measured; nullopt if it was not measured.
-/// @param metrics  of Measurements::values
+/// @param metrics  metrics of Measurements::values
 std::optional<double> metric_value(const trial::CommittedTrial& committed, std::string_view metric,
                                    const std::vector<trial::Metric>& metrics);
 

@@ -62,7 +62,7 @@ std::vector<ParameterColumn> columns_of(const space::SearchSpace& space, const T
   return columns;
 }
 
-/// @param names  train_loss, validation_loss, ...: all trainings have the same
+/// @param names  train_loss, validation_loss, ...; the same for all trainings
 Json course_json(const store::TrainingKey& key, const store::Course& course,
                  const std::vector<std::string>& names) {
   Json json{{"trial", to_text(key.trial)}, {"step", course.steps}};

@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The names of all values, in the order in which they come.
+/// Returns the names of all values, in the order of their first use.
 std::vector<std::string> names_of(const std::vector<trial::CoursePoint>& course) {
   std::vector<std::string> names;
   for (const trial::CoursePoint& point : course) {
@@ -54,7 +54,7 @@ std::string course_line(const TrainingKey& training, const std::vector<trial::Co
   return seal_line(line);
 }
 
-/// Older lines name no values: they have those of course_names, or none but the first.
+/// Older lines have no names: their values are those of course_names, or only the first.
 void read_point(const Json& numbers, Course& course) {
   if (!numbers.is_array() || numbers.empty() || numbers.size() > 1 + course.names.size()) {
     fail_expected("points", "a step and a number for each name", numbers);

@@ -22,11 +22,11 @@ struct TrainingKey {
   double started_s = 0;  // the start as in TrialTiming
   auto operator<=>(const TrainingKey&) const = default;
 };
-/// The points of a training, a column for each name.
+/// The points of a training, one column per name.
 struct Course {
-  std::vector<std::string> names = {};  // of the values
+  std::vector<std::string> names = {};  // names of the values
   std::vector<std::int64_t> steps = {};
-  std::vector<double> values = {};  // [steps, names]; NaN: not measured
+  std::vector<double> values = {};  // [steps, names]; NaN if not measured
 
   double value(std::size_t point, std::string_view name) const;
 };
@@ -38,13 +38,13 @@ using Courses = std::map<TrainingKey, Course>;
 void append_course(const RunPaths& paths, int rank, const TrainingKey& training,
                    const std::vector<trial::CoursePoint>& course);
 
-/// The names of a run's courses: of what a training reports, whether it did or not, then of all other values.
-/// Names of columns that tables have anyway are left out.
+/// Returns the names in a run's courses: first those that a training reports, whether it did or not, then all
+/// others. Names of columns that tables have anyway are left out.
 std::vector<std::string> course_names(const std::vector<trial::Metric>& metrics, const Courses& courses = {});
 
 /// Reads the learning curves that all ranks of all jobs have appended. An incomplete or damaged line is left
 /// out.
-/// @param metrics  of the run
+/// @param metrics  metrics of the run
 /// @throws UserError if the folder cannot be read
 Courses read_courses(const RunPaths& paths, const std::vector<trial::Metric>& metrics);
 

@@ -41,9 +41,9 @@ struct SlotAccount {
 /// are number, position, phase, arch_id, one per parameter, status, reason, one per metric and computed cost,
 /// on_front, and the columns that trial::for_each_field and for_each_timing name (inherited_from is -1 if
 /// there is none). Data set "slots" is the account of all jobs: one row per slot of each job, one column per
-/// "course" has the points of committed trials: number, position, phase, step, and one column per name that a
-/// course has.
-/// CoursePoint. Root attributes: format, version, skyline_version, config (YAML text). @throws Problem
+/// member of SlotAccount. Data set "course" has the points of committed trials: number, position, phase,
+/// step, and one column per name of a value. Root attributes: format, version, skyline_version, config (YAML
+/// text). @throws Problem
 /// @param on_front  [committed.size()]
 void write_run_tables(const std::filesystem::path& path, const trial::CommitLog& committed,
                       const std::vector<bool>& on_front, const std::vector<trial::Metric>& metrics,

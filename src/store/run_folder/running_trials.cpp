@@ -30,7 +30,7 @@ namespace {
 constexpr std::string_view kRunningStart = "running.";
 constexpr std::string_view kRunningFormat = "skyline-running";
 constexpr int kRunningVersion = 2;
-constexpr std::string_view kOverdue = "+overdue";  // behind the state of a trial
+constexpr std::string_view kOverdue = "+overdue";  // follows the state of a trial
 constexpr std::size_t kRowBytes = 160;
 constexpr std::size_t kCountBytes = 20;
 constexpr std::size_t kNoSlot = static_cast<std::size_t>(-1);

@@ -50,7 +50,8 @@ class RunningTrials {
   /// Notes that a checkpoint of a running trial is ahead of where the trial began. Any thread may call it.
   /// Returns whether it is the first one.
   bool advances(trial::TrialName trial);
-  /// The trial of the slot takes longer than it may, and does not stop. Nothing happens if it has ended.
+  /// Notes that the trial of the slot takes longer than it may, and does not stop. Does nothing if it has
+  /// ended.
   void is_overdue(std::size_t slot, trial::TrialName trial);
   /// Notes that the job must stop, perhaps because another process of it has died. Except for checkpoints the
   /// lines stay as they are. Touches no file and never waits. Returns whether it is the first call.

@@ -18,10 +18,10 @@ class TrialCourse {
   static constexpr std::size_t kMostPoints = 100;
   using Number = trial::TrainingState::Number;
   struct Point {
-    std::int64_t step = 0;     // the last one that it stands for
-    double train_loss = 0;     // mean over the steps since the point before
-    double learning_rate = 0;  // of the last step
-    Score validation = {};     // since the point before; NaN: not measured
+    std::int64_t step = 0;     // last step that the point covers
+    double train_loss = 0;     // mean over the steps since the previous point
+    double learning_rate = 0;  // learning rate of the last step
+    Score validation = {};     // score since the previous point; NaN if not measured
   };
 
   /// @param metrics  number of metrics in a score

@@ -119,7 +119,7 @@ struct DeviceUse {
   std::shared_ptr<Accelerator> accelerator;  // nullptr for the CPU
   int device = 0;                            // index of the accelerator's device
   bool on_gpus = false;                      // whether all ranks that train use GPUs
-  std::vector<int> processors = {};          // of this rank, near the device; empty: those that it had
+  std::vector<int> processors = {};  // processors of this rank near the device; empty if they did not change
 };
 
 }  // namespace skyline::train

@@ -38,11 +38,11 @@ std::string nccl_text(const std::vector<machine::NcclSetting>& settings,
   return text + before;
 }
 
-/// What a rank tells the others, before all plan alike.
+/// The facts that a rank tells the others, so that all make the same plan.
 struct RankOffer {
   machine::RankView view;
-  std::string unusable;  // why its GPU cannot be used; empty: it can, or there is none
-  std::string begun;     // DeviceWish; rank 0's counts
+  std::string unusable;  // why its GPU cannot be used; empty if it can, or if there is none
+  std::string begun;     // see DeviceWish; rank 0's value counts
 };
 
 template <typename Visitor>

@@ -38,11 +38,12 @@ machine::RankView look_at_devices(const comm::NodePlace& place, const Accelerato
 /// @param gpu  name of this rank's GPU
 std::string describe_nccl(const std::string& gpu, const std::filesystem::path& root);
 
-/// Collective: decides what all ranks train on, binds this thread to processors near its device and prepares
-/// NCCL. Rank 0 logs what was found. Call it before slots start: it changes environment variables.
-/// @param place  of this rank
-/// @param root  root of the file system with the topology; tests use another one than "/"
-/// @throws UserError on all ranks if the job cannot start with these devices
+/// Decides on which devices all ranks train, binds this thread to processors near its device, and prepares
+/// NCCL. Collective. Rank 0 logs the findings. Call it before slots start, because it changes environment
+/// variables.
+/// @param place  place of this rank
+/// @param root  root of the file system that describes the topology; "/" except in tests
+/// @throws UserError on all ranks if the job cannot start with its devices
 DeviceUse choose_device(evaluate::Ranks& ranks, const trial::Place& place, const DeviceWish& wish,
                         const AcceleratorLoader& load, const std::filesystem::path& root = "/");
 

@@ -22,7 +22,7 @@ using trial::FailureKind;
 constexpr double kUsedShare =
     0.9;  // share of a node's memory; the rest is for the system and the forecast's errors
 
-/// What each rank tells the others.
+/// The facts that each rank tells the others.
 struct RankShare {
   int node = 0;
   std::uint64_t slots = 0;
@@ -59,7 +59,8 @@ std::unique_ptr<machine::NodeTokens> open_tokens(evaluate::Ranks& ranks, std::si
   } catch (const UserError& error) {
     problem = error.what();
   }
-  const std::vector<std::string> problems = ranks.exchange(problem);  // now all have opened theirs, or not
+  // after this, all ranks have opened theirs, or none has
+  const std::vector<std::string> problems = ranks.exchange(problem);
   if (opened != nullptr) opened->remove_name();
   for (const std::string& each : problems) {
     if (!each.empty()) throw UserError(each);

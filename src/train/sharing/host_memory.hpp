@@ -37,7 +37,7 @@ class HostMemory {
   HostMemory(const Plan& plan, std::unique_ptr<machine::NodeTokens> tokens);
   ~HostMemory();
 
-  /// Bytes of this node that a slot has.
+  /// Returns the bytes of this node for each slot.
   std::uint64_t share() const;
 
   /// Trains when there is room. Members of a group are not held back, so that no two groups wait for each
@@ -51,10 +51,10 @@ class HostMemory {
   std::unique_ptr<machine::NodeTokens> tokens_;
 };
 
-/// Collective.
-/// @param node, slots  of this rank
-/// @param given  bytes of each node for the run; if not given, 90 % of the smallest node's memory
-/// @throws UserError if that is less than a rank takes without trials
+/// Shares the memory of the nodes among slots. Collective.
+/// @param node, slots  numbers of this rank
+/// @param given  bytes of each node for the run; if not given, 90 % of the memory of the smallest node
+/// @throws UserError if that is less than a rank needs without trials
 std::unique_ptr<HostMemory> share_host_memory(evaluate::Ranks& ranks, int node, std::size_t slots,
                                               std::optional<std::uint64_t> given);
 
