@@ -30,7 +30,7 @@ struct SearchTask {
   const objective::ObjectiveSet& objectives;
   trial::Evaluator& evaluator;
   SearcherMaker search;         // used on rank 0
-  SearcherMaker full_training;  // of the front, after the search; empty for none
+  SearcherMaker full_training;  // for the front, after the search; empty for none
   EngineOptions options;
   trial::Place place = {};  // place of this rank, without the evaluator's choices
 };

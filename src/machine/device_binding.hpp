@@ -67,7 +67,7 @@ void for_each_field(RankView& view, Visitor& visit) {
 std::vector<RankBinding> bind_devices(const std::vector<RankView>& ranks);
 
 /// Binds the ranks of several nodes.
-/// @param ranks  by world rank; so is the result
+/// @param ranks  indexed by world rank, like the result
 std::vector<RankBinding> bind_all_nodes(const std::vector<RankView>& ranks);
 
 /// Returns the world ranks of each node; nodes are ordered by their first rank.

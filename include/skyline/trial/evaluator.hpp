@@ -72,9 +72,9 @@ class TrialControl {
 class TrialState {
  public:
   virtual ~TrialState() = default;
-  /// Returns the state that an earlier job saved of this trial, or that the trial which it continues left.
-  /// nullptr: start from the beginning, which gives the same result. A state that does not fit the trial must
-  /// be ignored with a warning. The context owns it; the first call of due() frees it.
+  /// Returns the state that an earlier job saved for this trial, or that the continued trial left. If it
+  /// returns nullptr, start from the beginning, which gives the same result. A state that does not fit the
+  /// trial must be ignored with a warning. The context owns it; the first call of due() frees it.
   virtual const TrainingState* saved() const { return nullptr; }
   /// Returns whether the state should be saved now, by the run's checkpoint interval. Cheap; call it after
   /// each step.

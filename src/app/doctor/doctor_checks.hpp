@@ -60,7 +60,7 @@ struct FabricFacts {
       {};  // the components with which MPI sends, "pml_ob1", "btl_tcp"; empty if unknown
 };
 
-/// @param node  with its ports and devices
+/// @param node  the node, with its ports and devices
 /// @param root  root of the file system; tests use another one than "/"
 FabricFacts read_fabric_facts(const machine::RankView& node, int node_count,
                               const machine::NodeLimits& limits, const std::filesystem::path& root);

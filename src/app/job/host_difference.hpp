@@ -26,7 +26,7 @@ std::optional<std::string> host_difference(comm::Environment& environment, const
 std::optional<std::string> version_difference(comm::Environment& environment);
 
 /// Describes the first part in which programs differ. Local.
-/// @param programs  of each rank one line per part, the most informative first
+/// @param programs  for each rank one line per part, the most informative first
 /// @param hosts     host of each rank
 std::string program_difference(std::span<const std::string> programs, std::span<const std::string> hosts);
 

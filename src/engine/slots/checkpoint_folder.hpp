@@ -94,7 +94,7 @@ class CheckpointFolder : public run::RunListener, public std::enable_shared_from
   std::atomic<Clock::time_point> patient_until_ = Clock::time_point::max();
   RareWarning warning_;
   mutable std::once_flag looked_;
-  mutable std::set<trial::TrialName> left_;  // by looked_: trials that had checkpoints as the job began
+  mutable std::set<trial::TrialName> left_;  // trials that had checkpoints when the job began, see looked_
   std::set<trial::TrialNumber> kept_;        // on rank 0: trials that may have a kept state
   std::set<trial::TrialName> again_;         // on rank 0: trials that have had several attempts
   std::set<int> lost_;                       // on rank 0: lost ranks
