@@ -3,6 +3,7 @@
 #include "skyline/train/layer_op.hpp"
 
 #include "support/user_error_of.hpp"
+#include "support/yaml_config.hpp"
 #include "train/fixtures/train_fixtures.hpp"
 
 #include <algorithm>
@@ -93,7 +94,10 @@ TEST(TrainingEvaluator, MeasuresWhatItNames) {
   const auto evaluator = make_evaluator(fast_options());
   RecordingContext context;
   EXPECT_EQ(values_of(evaluator->evaluate(make_trial(small_network(), 0.1, 1), context)).size(),
-            training_kind().measured(ConfigNode(), store::TargetKind::kClasses).size());
+            training_kind()
+                .metrics(training_kind().keys->complete(testing::config_from_yaml("{}")),
+                         store::TargetKind::kClasses)
+                .size());
 }
 
 TEST(TrainingEvaluator, RefusesColoursWhereThereIsOneChannel) {
