@@ -66,16 +66,5 @@ TEST_F(DeviceExchangeTest, BringsEveryRanksViewToTheFirst) {
   EXPECT_EQ(views[1].nv_switches, 4);
 }
 
-TEST_F(DeviceExchangeTest, BringsTheBindingsOfAllRanksToEveryRank) {
-  std::vector<machine::RankBinding> all;
-  for (int i = 0; rank() == 0 && i < size(); ++i) all.push_back({i - 1, {i, i + 10}});
-  all = share(world(), all);
-  ASSERT_EQ(all.size(), static_cast<std::size_t>(size()));
-  for (int i = 0; i < size(); ++i) {
-    EXPECT_EQ(all[static_cast<std::size_t>(i)].device, i - 1);
-    EXPECT_THAT(all[static_cast<std::size_t>(i)].processors, ElementsAre(i, i + 10));
-  }
-}
-
 }  // namespace
 }  // namespace skyline::comm

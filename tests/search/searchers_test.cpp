@@ -330,9 +330,9 @@ TEST(ListedSearch, RepeatsEachGenotypeWithoutWaitingForResults) {
   const auto searcher = make_searcher(section, uneven_space(), unconstrained(), 1, {0.5});
   EXPECT_FALSE(searcher->needs_results());
   EXPECT_EQ(searcher->expected_trials(), 4U);
-  std::vector<trial::Proposal> proposals = searcher->ask(3);
+  std::vector<trial::Proposal> proposals = searcher->ask(3).proposals;
   ASSERT_EQ(proposals.size(), 3U);
-  for (trial::Proposal& last : searcher->ask(3)) proposals.push_back(std::move(last));
+  for (trial::Proposal& last : searcher->ask(3).proposals) proposals.push_back(std::move(last));
   ASSERT_EQ(proposals.size(), 4U);
   EXPECT_TRUE(searcher->finished());
   EXPECT_EQ(searcher->finish_reason(), "4 listed trials done");
