@@ -76,8 +76,9 @@ FACES = {
     "run": ["account", "opened_run", "run_state"],
     "engine": ["dispatch/rank_watch", "dispatch/simulated_fleet", "engine_job", "loop/front_training",
                "loop/search_loop", "loop/trial_maker", "work/engine_options"],
-    "report": ["compare/comparison", "html/html_report", "html/result_files", "report", "text/progress", "text/status_file",
-               "text/text_table", "tracking/tracking"],
+    "report": ["compare/comparison", "files/trace_json", "files/trials_json", "html/html_report",
+               "html/result_files", "report", "text/front_table", "text/progress", "text/status_file",
+               "text/status_text", "text/text_table", "tracking/tracking"],
 }
 
 THIRD_PARTY = [

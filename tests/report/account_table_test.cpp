@@ -1,4 +1,5 @@
-#include "report/report.hpp"
+
+#include "report/text/account_table.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
 #include "report/files/trial_results.hpp"
-#include "report/report.hpp"
 #include "report/sample_run.hpp"
 #include "report/text/text_table.hpp"
 

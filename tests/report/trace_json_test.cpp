@@ -1,4 +1,6 @@
-#include "report/report.hpp"
+
+#include "report/files/trace_json.hpp"
+
 #include "report/sample_run.hpp"
 
 #include <gmock/gmock.h>

@@ -1,3 +1,4 @@
+#include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "app/config/run_identity.hpp"
 #include "report/compare/comparison.hpp"

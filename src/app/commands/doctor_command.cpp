@@ -1,6 +1,7 @@
 // `skyline doctor`: tries everything that a search will need on this machine or job, and says what to change.
 #include "skyline/core/error.hpp"
 
+#include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "app/config/config_file.hpp"
 #include "app/config/run_config.hpp"

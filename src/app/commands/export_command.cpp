@@ -1,5 +1,6 @@
 #include "skyline/core/error.hpp"
 
+#include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "app/job/job_stop.hpp"
 #include "app/models/taken_model.hpp"

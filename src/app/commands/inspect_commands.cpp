@@ -2,6 +2,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 
+#include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "app/commands/space_survey.hpp"
 #include "app/commands/time_estimate.hpp"
@@ -14,7 +15,7 @@
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "model_export/model/exported_model.hpp"
-#include "report/report.hpp"
+#include "report/text/front_table.hpp"
 #include "run/opened_run.hpp"
 #include "store/journal/journal.hpp"
 #include "store/publish/publish.hpp"

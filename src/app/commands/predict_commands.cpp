@@ -1,6 +1,7 @@
 // The commands that use a trained network: predict, evaluate.
 #include "skyline/core/error.hpp"
 
+#include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "app/config/evaluator_section.hpp"
 #include "app/models/model_data.hpp"

@@ -2,6 +2,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/store/importer.hpp"
 
+#include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "core/text/foreign_text.hpp"
 #include "store/publish/publish.hpp"

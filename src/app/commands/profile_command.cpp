@@ -1,6 +1,7 @@
 // The command that measures the time and memory of a network's layers in a training step.
 #include "skyline/core/error.hpp"
 
+#include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "app/config/data_section.hpp"
 #include "app/config/evaluator_section.hpp"

@@ -1,6 +1,7 @@
 // The command that writes a page about runs, once or repeatedly.
 #include "skyline/core/error.hpp"
 
+#include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "app/config/run_identity.hpp"
 #include "app/job/job_stop.hpp"

@@ -1,6 +1,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/search/pareto.hpp"
 
+#include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "app/config/run_config.hpp"
 #include "app/config/run_traps.hpp"

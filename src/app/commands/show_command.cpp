@@ -3,6 +3,7 @@
 #include "skyline/core/random.hpp"
 #include "skyline/search/candidate_pool.hpp"
 
+#include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "app/config/config_file.hpp"
 #include "app/config/run_config.hpp"

@@ -1,7 +1,12 @@
+#include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "app/job/run_results.hpp"
+#include "report/files/trials_json.hpp"
 #include "report/report.hpp"
+#include "report/text/front_table.hpp"
+#include "report/text/status_text.hpp"
 #include "run/opened_run.hpp"
+#include "store/publish/publish.hpp"
 #include "store/run_folder/run_folder.hpp"
 
 #include <algorithm>

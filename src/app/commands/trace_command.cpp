@@ -1,8 +1,9 @@
 // The command that writes how the slots of a run spent their time.
 #include "skyline/core/error.hpp"
 
+#include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
-#include "report/report.hpp"
+#include "report/files/trace_json.hpp"
 #include "run/opened_run.hpp"
 #include "store/publish/publish.hpp"
 

@@ -1,6 +1,7 @@
 // `skyline train`: trains models of a run from scratch, for longer, as a separate run.
 #include "skyline/core/error.hpp"
 
+#include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "app/config/run_config.hpp"
 #include "app/models/taken_model.hpp"

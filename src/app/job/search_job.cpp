@@ -11,6 +11,7 @@
 #include "core/system/process.hpp"
 #include "core/text/wording.hpp"
 #include "report/report.hpp"
+#include "report/text/front_table.hpp"
 #include "report/text/progress.hpp"
 #include "report/tracking/tracking.hpp"
 #include "store/publish/publish.hpp"

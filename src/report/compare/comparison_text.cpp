@@ -1,7 +1,7 @@
 #include "core/text/wording.hpp"
 #include "report/compare/comparison.hpp"
 #include "report/files/csv.hpp"
-#include "report/report.hpp"
+#include "report/text/front_table.hpp"
 #include "report/text/text_table.hpp"
 
 #include <algorithm>

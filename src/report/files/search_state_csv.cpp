@@ -1,3 +1,5 @@
+#include "report/files/search_state_csv.hpp"
+
 #include "report/files/csv.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/report.hpp"

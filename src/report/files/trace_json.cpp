@@ -1,4 +1,5 @@
-#include "report/report.hpp"
+
+#include "report/files/trace_json.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,3 +1,5 @@
+#include "report/files/trials_json.hpp"
+
 #include "report/files/seed_groups.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/report.hpp"

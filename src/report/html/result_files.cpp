@@ -1,8 +1,10 @@
 #include "report/html/result_files.hpp"
 
+#include "report/files/search_state_csv.hpp"
+#include "report/files/trials_json.hpp"
 #include "report/report.hpp"
-#include "store/publish/publish.hpp"
 #include "store/journal/run_tables.hpp"
+#include "store/publish/publish.hpp"
 
 namespace skyline::report {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "report/files/trial_results.hpp"
 #include "report/report.hpp"
+#include "report/text/front_table.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>

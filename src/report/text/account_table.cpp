@@ -1,5 +1,6 @@
+#include "report/text/account_table.hpp"
+
 #include "core/text/wording.hpp"
-#include "report/report.hpp"
 #include "report/text/text_table.hpp"
 
 #include <algorithm>

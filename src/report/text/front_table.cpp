@@ -1,3 +1,5 @@
+#include "report/text/front_table.hpp"
+
 #include "skyline/search/pareto.hpp"
 
 #include "report/files/trial_results.hpp"

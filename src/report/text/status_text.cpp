@@ -1,10 +1,11 @@
+#include "report/text/status_text.hpp"
+
 #include "skyline/core/error.hpp"
 
 #include "core/backoff.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "report/files/trial_results.hpp"
-#include "report/report.hpp"
 #include "report/text/progress.hpp"
 #include "report/text/status_file.hpp"
 #include "report/text/text_table.hpp"

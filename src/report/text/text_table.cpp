@@ -3,7 +3,6 @@
 #include "skyline/core/error.hpp"
 
 #include "report/files/trial_results.hpp"
-#include "report/report.hpp"
 
 #include <algorithm>
 #include <array>

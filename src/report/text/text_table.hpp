@@ -8,6 +8,9 @@
 
 namespace skyline::report {
 
+/// Writes a number for people: four significant digits, SI prefixes from 1000 on: `0.9812`, `465.2 M`.
+std::string format_number(double value);
+
 /// A text table with aligned columns. Widths count bytes.
 class TextTable {
  public:

@@ -3,7 +3,7 @@
 #include "report/files/trial_results.hpp"
 #include "report/html/importance.hpp"
 #include "report/html/run_json.hpp"
-#include "report/report.hpp"
+#include "report/text/front_table.hpp"
 
 #include <algorithm>
 #include <map>

@@ -2,6 +2,7 @@
 #include "core/text/wording.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/report.hpp"
+#include "report/text/front_table.hpp"
 #include "report/text/text_table.hpp"
 
 #include <algorithm>

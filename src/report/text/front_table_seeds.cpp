@@ -1,6 +1,7 @@
 #include "report/files/seed_groups.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/report.hpp"
+#include "report/text/front_table.hpp"
 #include "report/text/text_table.hpp"
 
 #include <algorithm>

@@ -1,0 +1,26 @@
+#pragma once
+
+#include "report/report.hpp"
+
+#include <cstddef>
+#include <limits>
+#include <string>
+
+namespace skyline::report {
+
+/// Table of the front of the search, best first objective first, at most `most` rows. If there are full
+/// trainings, it shows the final front with the accuracy on the test set, then the other members of the
+/// search's front and why they are not on the final one. The heading names the budget of each column.
+std::string front_table(const ReportInputs& inputs,
+                        std::size_t most = std::numeric_limits<std::size_t>::max());
+/// Table of the architectures that were trained in full with several seeds: mean and standard deviation of
+/// what was measured, best first objective first, with a line above. Empty if there are none.
+std::string seeds_table(const ReportInputs& inputs);
+/// One line: how large the fronts' hypervolumes are and from where they are measured, or why they have none.
+std::string volume_text(const run::RunState& state);
+/// Returns why the front of the search is empty, as one clause. @pre it is empty
+std::string no_front_reason(const ReportInputs& inputs);
+/// Returns why the final front is empty, as one clause. @pre it is empty, and there are full trainings
+std::string no_final_front_reason(const ReportInputs& inputs);
+
+}  // namespace skyline::report
