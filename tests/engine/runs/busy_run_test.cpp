@@ -28,6 +28,7 @@ class BusyRun : public SharedRunTest {
     if (window) made.search.set("breed", ConfigNode::make_scalar("commit", {}));
     made.options.window = window;
     made.options.virtual_slots = virtual_slots;
+    if (virtual_slots) made.options.commit = CommitBy::kVirtualTime;
     made.options.slots = 2;
     return made;
   }
