@@ -147,6 +147,12 @@ class Export(RunsCase):
         self.assertEqual([row[0] for row in rows[1:]], [str(i) for i in range(len(rows) - 1)])
         return rows[1:]
 
+    def expect_same(self, found, expected):
+        """Rows of predictions are equal but for rounding: some processors add in another order in a batch of another size."""
+        self.assertEqual([row[:-10] for row in found], [row[:-10] for row in expected])
+        values = [numpy.array([row[-10:] for row in rows], float) for rows in (found, expected)]
+        self.assertLess(numpy.abs(values[0] - values[1]).max(), 1e-5)
+
     def test_predictions_are_those_of_onnx_runtime(self):
         number = self.front[0]["trial"]
         self.skyline("export", "run", "--trial", number)
@@ -158,7 +164,7 @@ class Export(RunsCase):
 
     def test_samples_without_targets_are_read_as_prep_reads_them(self):
         numpy.savez(self.folder / "samples.npz", x=self.images[:9].astype(numpy.uint8))
-        self.assertEqual(self.predictions("samples.npz"), self.predictions(self.digits)[:9])
+        self.expect_same(self.predictions("samples.npz"), self.predictions(self.digits)[:9])
         folder = self.folder / "pictures/deep"
         folder.mkdir(parents=True)
         for name in ("1.pgm", "2.pgm"):
@@ -181,14 +187,14 @@ class Export(RunsCase):
             "".join(",".join(map(str, [*row, label])) + "\n" for row, label in zip(rows, self.labels)))
         for name in ("last.npz", "grey.npz", "rows.npz", "rows.csv", "labelled.csv"):
             with self.subTest(name):
-                self.assertEqual(self.predictions(name), self.predictions(self.digits)[:9])
+                self.expect_same(self.predictions(name), self.predictions(self.digits)[:9])
         self.assertIn("no array `y_train`", self.refusal("evaluate", "run", "--trial", 0, "--data", "rows.csv"))
 
     def test_an_array_that_is_not_found_is_named_by_an_option_of_the_command(self):
         numpy.savez(self.folder / "named.npz", pictures=self.images[:9].astype(numpy.uint8))
         self.assertIn("no array `x_test`, there are pictures: name it by --with x-test=NAME",
                       self.refusal("predict", "run", "--trial", 0, "--data", "named.npz"))
-        self.assertEqual(self.predictions("named.npz", "--with", "x-test=pictures"), self.predictions(self.digits)[:9])
+        self.expect_same(self.predictions("named.npz", "--with", "x-test=pictures"), self.predictions(self.digits)[:9])
 
     def test_a_test_set_alone_is_evaluated(self):
         images = self.images.astype(numpy.uint8)
@@ -235,7 +241,7 @@ class Export(RunsCase):
         rows = [row[1:] for row in self.predictions(self.digits)]
         for part, begin, end in (("train", 0, 5), ("validation", 5, 9), ("test", 9, 20)):
             said = self.predictions("parts.npz", "--part", part)
-            self.assertEqual([row[1:] for row in said], rows[begin:end])
+            self.expect_same([row[1:] for row in said], rows[begin:end])
         self.assertEqual(len(self.predictions("parts.npz")), 11)
 
     def test_an_evaluation_repeats_the_test_of_a_full_training(self):

@@ -22,7 +22,7 @@ space::SearchSpace sample_space() {
 }
 
 std::vector<trial::Metric> sample_metrics() {
-  return {validation_accuracy(), latency_ms(), test_accuracy(), {.name = "steps"}};
+  return {validation_accuracy(), latency_ms(), test_accuracy(), {.name = "steps", .range = {.low = 0}}};
 }
 
 objective::ObjectiveSet sample_objectives() {

@@ -152,8 +152,10 @@ TEST_F(OpenedRunTest, MayHaveLayersOfKindsThatThisProgramDoesNotHave) {
   EXPECT_EQ(elsewhere.space.missing_kind(), "unheard_of");
   ASSERT_EQ(elsewhere.state.trials().size(), 3U);
   for (trial::TrialNumber number = 0; number < 3; ++number) {
-    const space::Architecture& known = here.state.search_trial(number)->trial.architecture();
-    const space::Architecture& read = elsewhere.state.search_trial(number)->trial.architecture();
+    const SharedTrial there = elsewhere.state.search_trial(number);
+    const SharedTrial trained = here.state.search_trial(number);
+    const space::Architecture& known = trained->trial.architecture();
+    const space::Architecture& read = there->trial.architecture();
     EXPECT_EQ(read.id, known.id);
     EXPECT_EQ(read.genotype.choices, known.genotype.choices);
     EXPECT_EQ(read.used, known.used);
