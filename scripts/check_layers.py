@@ -77,8 +77,8 @@ FACES = {
     "engine": ["dispatch/rank_watch", "dispatch/simulated_fleet", "engine_job", "loop/front_training",
                "loop/search_loop", "loop/trial_maker", "work/engine_options"],
     "report": ["compare/comparison", "files/trace_json", "files/trials_json", "html/html_report",
-               "html/result_files", "report", "text/front_table", "text/progress", "text/status_file",
-               "text/status_text", "text/text_table", "tracking/tracking"],
+               "html/result_files", "report", "text/account_table", "text/front_table", "text/progress",
+               "text/status_file", "text/status_text", "text/text_table", "tracking/tracking"],
 }
 
 THIRD_PARTY = [

@@ -1,3 +1,5 @@
+#include "report/text/front_table.hpp"
+
 #include "report/sample_run.hpp"
 #include "support/yaml_config.hpp"
 

@@ -1,3 +1,5 @@
+#include "report/text/status_text.hpp"
+
 #include "report/sample_run.hpp"
 #include "report/text/run_status.hpp"
 #include "store/journal/journal.hpp"

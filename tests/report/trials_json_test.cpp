@@ -1,3 +1,5 @@
+#include "report/files/trials_json.hpp"
+
 #include "report/sample_run.hpp"
 #include "support/yaml_config.hpp"
 

@@ -6,6 +6,8 @@
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
 #include "report/html/result_files.hpp"
+#include "report/text/account_table.hpp"
+#include "report/text/front_table.hpp"
 #include "store/publish/publish.hpp"
 #include "store/weights/weights.hpp"
 
