@@ -48,7 +48,7 @@ ROOMS = {
     "cuda": ["streams", "nccl", ""],
     "model_export": ["model", "onnx", "pytorch", ""],
     "engine": ["group", "work", "loop", "slots", "dispatch", "weights", ""],
-    "report": ["", "files", "text", "compare", "html", "tracking"],
+    "report": ["", "files", "text", "compare", "html", "results", "tracking"],
     "app": ["config", "models", "doctor", "job", "commands", "simulate", ""],
 }
 
@@ -77,7 +77,7 @@ FACES = {
     "engine": ["dispatch/rank_watch", "dispatch/simulated_fleet", "engine_job", "loop/front_training",
                "loop/search_loop", "loop/trial_maker", "work/engine_options"],
     "report": ["compare/comparison", "files/trace_json", "files/trials_json", "html/html_report",
-               "html/result_files", "report", "text/account_table", "text/front_table", "text/progress",
+               "report", "results/result_files", "text/account_table", "text/front_table", "text/progress",
                "text/status_file", "text/status_text", "text/text_table", "tracking/tracking"],
 }
 

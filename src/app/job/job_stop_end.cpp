@@ -2,7 +2,7 @@
 
 #include "app/job/job_stop.hpp"
 #include "comm/agreement.hpp"
-#include "report/html/result_files.hpp"
+#include "report/results/result_files.hpp"
 #include "report/text/status_file.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/fresh_folder.hpp"

@@ -5,7 +5,7 @@
 #include "app/job/job_stop.hpp"
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
-#include "report/html/result_files.hpp"
+#include "report/results/result_files.hpp"
 #include "report/text/account_table.hpp"
 #include "report/text/front_table.hpp"
 #include "store/publish/publish.hpp"

@@ -7,7 +7,7 @@
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
-#include "report/html/result_files.hpp"
+#include "report/results/result_files.hpp"
 #include "store/journal/journal.hpp"
 #include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"

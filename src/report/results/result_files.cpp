@@ -1,4 +1,4 @@
-#include "report/html/result_files.hpp"
+#include "report/results/result_files.hpp"
 
 #include "report/files/search_state_csv.hpp"
 #include "report/files/trials_json.hpp"
