@@ -119,14 +119,20 @@ class RecordReader {
       constexpr std::size_t kLeast =
           PlainValues<T> ? sizeof(typename T::value_type) : 1;  // size of an element in bytes
       require(count <= rest_.size() / kLeast, "a record ends too early");
-      value.resize(count);
+      // Large elements may take one byte of a record: memory is then only taken for those that are there.
+      constexpr bool kGrows = !PlainValues<T> && sizeof(typename T::value_type) > sizeof(std::uint64_t);
+      value.resize(kGrows ? 0 : count);
       if constexpr (PlainValues<T>) {
         rest_.remove_prefix(rest_.copy(reinterpret_cast<char*>(value.data()), count * kLeast));
       } else {
         for (std::size_t i = 0; i < count; ++i) {
           typename T::value_type each{};
           read(each);
-          value[i] = std::move(each);
+          if constexpr (kGrows) {
+            value.push_back(std::move(each));
+          } else {
+            value[i] = std::move(each);
+          }
         }
       }
     } else {

@@ -45,6 +45,18 @@ void for_each_field(Sample& sample, Visitor& visit) {
         sample.shared, sample.either);
 }
 
+/// Counts the objects that were made.
+struct Counted {
+  static inline int made = 0;
+  Counted() { ++made; }
+  std::string text;
+};
+
+template <typename Visitor>
+void for_each_field(Counted& counted, Visitor& visit) {
+  visit(counted.text);
+}
+
 TEST(Record, ReadsBackWhatWasWritten) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
   const std::string text("a b\n3 \0", 7);
@@ -104,6 +116,13 @@ TEST(Record, TakesNoMemoryForACountThatItCannotHold) {
   EXPECT_THROW(from_record<std::string>(record), InternalError);
   EXPECT_THROW(from_record<std::vector<std::string>>(record), InternalError);
   EXPECT_THROW(from_record<std::vector<double>>("\3" + std::string(23, 'x')), InternalError);
+}
+
+TEST(Record, MakesNoElementsBeyondTheFirstDamagedOne) {
+  const std::string record = to_record(std::uint64_t{1000}) + std::string(1000, '\xFF');
+  Counted::made = 0;
+  EXPECT_THROW(from_record<std::vector<Counted>>(record), InternalError);
+  EXPECT_EQ(Counted::made, 1);
 }
 
 }  // namespace
