@@ -48,7 +48,7 @@ void for_each_field(NamedTensor& tensor, Visitor& visit) {
   visit(tensor.name, tensor.dims, tensor.values);
 }
 
-/// The fields that CommitLog reads separately come first.
+/// The first fields must stay first: CommitLog reads some records only up to them.
 template <typename Visitor>
 void for_each_field(Trial& trial, Visitor& visit) {
   visit(trial.number, trial.proposal.trains, trial.proposal.architecture);

@@ -32,13 +32,15 @@ struct Answer {
 class Searcher {
  public:
   virtual ~Searcher() = default;
-  /// Returns up to `room` new proposals. While the state is not kAnswered and the room is not filled, it is
-  /// asked again for the rest of the room, and only needs_results() and stop() are called in between. Results
-  /// that arrive meanwhile are told later, each before the ask that would have followed it if every ask had
-  /// been answered at once. A proposal contains what is to be trained, with which budget and from which
-  /// start. It meets the computed constraints and was not made before (CandidatePool ensures both). If trials
-  /// inherit, a proposal that names parents and starts fresh is started from the weights of one of them; its
-  /// origin does not matter for that. An exception ends the run.
+  /// Returns up to `room` new proposals. If there are fewer and the answer's state is not kAnswered, ask() is
+  /// called again for the rest. In between only needs_results() and stop() are called. Results that arrive
+  /// meanwhile are told later, so that every ask follows the same results as if each had been answered at
+  /// once.
+  ///
+  /// A proposal contains what is to be trained, with which budget and from which start. It meets the computed
+  /// constraints and was not made before (CandidatePool ensures both). If trials inherit, a proposal that
+  /// names parents and starts fresh is started from the weights of one of them, whatever its origin is. An
+  /// exception ends the run.
   virtual Answer ask(std::size_t room) = 0;
   /// Takes a result. Results come in the order of commits; failures too.
   virtual void tell(const trial::CommittedTrial& committed) = 0;

@@ -45,7 +45,8 @@ class WatchedTrial final : public trial::EvaluationContext,
   bool stop_requested() const override {
     return steps_ > kFewestSteps && seconds_since(first_step_) > wanted_s_;
   }
-  /// Called after each step.
+  /// Notes after each step how far the training is and how long it took since the first step. Returns false,
+  /// because nothing is saved.
   bool due(double epochs_done) override {
     if (steps_++ == 0) {
       first_step_ = std::chrono::steady_clock::now();

@@ -19,8 +19,8 @@ namespace skyline::app {
 struct TimeLaw {
   double mean_s = 60;           // mean time of a trial
   double forecast_error = 0.3;  // coefficient of variation of the lognormal time / predicted cost
-  /// Coefficient of variation of the times, which are then lognormal, too. Without it the times follow the
-  /// costs of the space's architectures.
+  /// If set, the times are lognormal with this coefficient of variation, whatever is trained. Otherwise they
+  /// follow the predicted costs of the architectures.
   std::optional<double> cv = {};
   /// Seconds per unit of predicted cost of a run's trials, used instead of the mean; empty without a run.
   std::vector<double> measured = {};

@@ -58,8 +58,8 @@ class Scheduler {
   /// submitted again, even while slots of other ranks still work on a group's trial.
   /// @throws FaultError if trials wait and no other rank trains
   void lose(std::size_t rank);
-  /// Gives the ranks of a host no more work, if other hosts' ranks train; their present work continues.
-  /// Returns whether that is so.
+  /// Gives the ranks of a host no more work; their present work continues. Returns false and changes nothing
+  /// if no rank of another host trains.
   bool retire(const std::string& host);
   /// Forgets the trials that have not been sent, and returns them.
   std::vector<trial::TrialName> drop_waiting();
@@ -90,7 +90,8 @@ class Scheduler {
     trial::TrialName trial;
     std::uint32_t members = 1;
     std::size_t ranks = 1;
-    /// Compares in the order of sending.
+    /// Returns whether this trial is sent before the other: more ranks first, then the higher cost, then the
+    /// smaller name.
     bool operator<(const Waiting& other) const {
       return std::tuple(other.ranks, other.cost, trial) < std::tuple(ranks, cost, other.trial);
     }

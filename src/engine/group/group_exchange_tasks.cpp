@@ -176,7 +176,8 @@ bool GroupExchange::has_task() const {
   if (one_has_left()) return false;
   if (!last_tasks_.empty()) return true;
   if (contributions_.empty()) return false;
-  // Unread messages may be results of a later operation, for members that wait for this one first.
+  // Contributions wait while too much is unsent, except to an operation that is older than the newest result:
+  // members may read that result only after they have finished the older operation.
   return contributions_.front().number < newest_result_ ||
          hub_.unsent_bytes() <= unsent_before_ + kMostUnsentPieces;
 }

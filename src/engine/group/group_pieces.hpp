@@ -27,7 +27,7 @@ struct GroupPlace {
     const auto count = static_cast<std::size_t>(ranks);
     return std::bit_ceil((members + count - 1) / count);
   }
-  /// Return the range of members on the rank `first_rank + index`.
+  /// Return the first member on the rank `first_rank + index`, and how many members it has.
   std::size_t first_member(std::size_t index) const { return index * block(); }
   std::size_t members_of(std::size_t index) const {
     const std::size_t first = first_member(index);

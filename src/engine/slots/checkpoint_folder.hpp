@@ -46,8 +46,8 @@ class CheckpointFolder : public run::RunListener, public std::enable_shared_from
   /// Writes a checkpoint; called on the storage thread. Returns whether the file exists.
   /// @param last  true for a trial that stops
   bool write(const store::TrialCheckpoint& checkpoint, std::uint64_t sequence, bool last);
-  /// Notes that a checkpoint is ahead of where the trial began in this job, so that it is no suspect any
-  /// more. Called on the storage thread.
+  /// Notes that a trial has saved a later state than the one with which it began in this job. The trial is
+  /// then no longer suspected of ending jobs. Called on the storage thread.
   void advanced(trial::TrialName trial);
   void warn_of_one_left_out(trial::TrialName trial, const std::string& problem);
   /// Removes the checkpoints of so many attempts of a trial whose result is in a file. Called on the storage

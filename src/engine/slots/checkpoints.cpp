@@ -103,7 +103,7 @@ bool SlotCheckpoints::copying_is_cheap() const {
   return copy_s_ + last_copy_s_ <= folder_->options()->most_overhead * trained_s;
 }
 
-/// An error here, even a lack of memory, is not a failure of the trial.
+/// An error, even a lack of memory, is logged, and does not make the trial fail.
 void SlotCheckpoints::save(const std::function<void(trial::TrainingState&)>& fill) {
   if (!folder_->options()) return;
   const Clock::time_point begin = Clock::now();
@@ -139,7 +139,7 @@ bool SlotCheckpoints::stage(const std::function<void(trial::TrainingState&)>& fi
   return true;
 }
 
-/// Waits for a buffer. An error here is not a failure of the trial.
+/// Waits for a free buffer. An error is logged, and does not make the trial fail.
 void SlotCheckpoints::save_last(const std::function<void(trial::TrainingState&)>& fill) {
   if (kept_provenance_.empty()) return;
   try {

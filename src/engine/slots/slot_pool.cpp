@@ -107,8 +107,7 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   const SlotFiles files;
   std::atomic<bool> stop{false};          // set when running trials must stop
   std::vector<TrialDeadline> deadlines;   // [slots]
-  std::vector<std::atomic<bool>> warned;  // [slots] whether there was a warning about its trial, which does
-                                          // not stop
+  std::vector<std::atomic<bool>> warned;  // [slots] whether the log has said that its trial is stuck
   std::mutex mutex;                       // guards all members below
   std::vector<trial::TrialName> at_work;  // [slots] name of the last trial
   bool ended = false;                     // whether no more trials begin

@@ -28,11 +28,11 @@ struct TrackedTrial {
 
 /// Turns the trials of a run into tracked values: the trial's own (`trial/...`, for a full training
 /// `final/...`) and those of the run after it (`front/size`, `front/hypervolume`, `best/OBJECTIVE`,
-/// `run/failed_trials`). Values that are not finite or were not measured are left out. So is the volume if
-/// the objectives have none, or the front is too large to measure it during the run.
+/// `run/failed_trials`). Values that are not finite or were not measured are left out. The hypervolume
+/// is also left out if the objectives define none, or if the front is too large to measure it during the run.
 class RunMetrics {
  public:
-  /// @param metrics  metrics of Measurements::values
+  /// @param metrics  describe the values in Measurements::values, in the same order
   RunMetrics(objective::ObjectiveSet objectives, std::vector<trial::Metric> metrics);
 
   store::MetricRecord record(const TrackedTrial& tracked);

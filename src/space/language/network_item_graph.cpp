@@ -18,7 +18,7 @@ std::optional<std::int64_t> stride_between(const Shape& from, const Shape& to) {
     return (size - 1) / most_steps + 1;
   };
   const std::int64_t stride = std::max(smallest(from.height, to.height), smallest(from.width, to.width));
-  // A larger stride gives even fewer steps.
+  // If this stride gives too few steps in one direction, a larger one would give even fewer.
   if (steps(from.height, stride) != to.height || steps(from.width, stride) != to.width) return std::nullopt;
   return stride;
 }

@@ -62,7 +62,7 @@ class Original {
       return {"read", count < 0 ? errno : 0};
     });
     if (count == 0) throw UserError(path_.string() + ": became shorter while it was copied");
-    // The node's memory is left for the copy, which will be read again.
+    // Drops the piece from the page cache: the copy will be read again, the original will not.
     ::posix_fadvise(file_.get(), static_cast<off_t>(offset), count, POSIX_FADV_DONTNEED);
     return std::span(piece_).first(static_cast<std::size_t>(count));
   }

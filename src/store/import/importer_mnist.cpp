@@ -37,7 +37,8 @@ std::size_t idx_header_bytes(std::uint32_t magic) {
   return kIdxWordBytes * (1 + (magic & 0xff));
 }
 
-/// @param header  whole IDX headers
+/// Returns the size of an IDX file by the dimensions in its header.
+/// @param header  start of the file, with at least the whole header
 std::size_t idx_bytes(std::string_view header, std::uint32_t magic) {
   std::size_t values = 1;
   for (std::size_t i = 1; i <= (magic & 0xff); ++i)

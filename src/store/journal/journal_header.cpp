@@ -27,8 +27,8 @@ constexpr int kNamesOnly = 8;  // version that had names of metrics, but no desc
 
 enum class Need { kMay, kMust };
 
-/// The only list of the facts. Calls `visit(name, need, facts...)` for each, with the fact of every given
-/// header.
+/// Lists the facts in a journal's header, here and nowhere else. Calls `visit(name, need, facts...)` for each
+/// of them, with the values that the given headers have for it.
 template <typename Visitor, typename... Headers>
 void for_each_fact(Visitor&& visit, Headers&... headers) {
   visit("skyline_version", Need::kMust, headers.skyline_version...);
@@ -38,8 +38,8 @@ void for_each_fact(Visitor&& visit, Headers&... headers) {
   visit("device", Need::kMay, headers.device...);
 }
 
-/// The only list of a description's members. Calls `visit(name, members...)` for each, with the member of
-/// every given metric.
+/// Lists the members in the description of a metric, here and nowhere else. Calls `visit(name, members...)`
+/// for each of them, with the values that the given metrics have for it.
 template <typename Visitor, typename... Metrics>
 void for_each_member(Visitor&& visit, Metrics&... metrics) {
   visit("name", metrics.name...);

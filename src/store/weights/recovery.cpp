@@ -29,7 +29,8 @@ std::size_t remove_all_temporaries(const std::filesystem::path& folder) {
 RecoveredFolder recover_run_folder(const RunPaths& paths, const trial::CommitLog& committed,
                                    const trial::Budget& final_budget) {
   RecoveredFolder recovered;
-  // Other jobs may be trying to claim the folder, which makes temporaries at its top.
+  // Other jobs that are trying to claim the folder may have temporaries at its top, so only abandoned ones
+  // are removed there.
   recovered.temporaries = remove_temporaries(paths.root);
   for (const std::filesystem::path& folder : paths.folders()) {
     recovered.temporaries += remove_all_temporaries(folder);

@@ -36,7 +36,7 @@ class EpochChoice {
   /// Returns the number of epochs since the best one.
   std::int64_t epochs_waited() const { return epochs_waited_; }
 
-  /// Appends the state, which is numbers() numbers.
+  /// Appends the state as numbers() numbers.
   void save(std::vector<Number>& numbers) const {
     numbers.push_back({kName, static_cast<double>(judged_step_)});
     numbers.push_back({kName, static_cast<double>(epochs_waited_)});
@@ -47,7 +47,8 @@ class EpochChoice {
       }
     }
   }
-  /// Restores the state. Returns false and changes nothing if they are something else. @pre numbers() numbers
+  /// Restores the state that save() appended. Returns false and changes nothing if one of the numbers has
+  /// another name. @pre there are numbers() of them
   bool load(std::span<const Number> numbers) {
     for (const Number& number : numbers) {
       if (number.name != kName) return false;

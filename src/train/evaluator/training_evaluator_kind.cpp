@@ -69,7 +69,7 @@ std::unique_ptr<trial::Evaluator> make(TrainingOptions options, const evaluate::
     memory = share_host_memory(*services.ranks, services.place.node, slots, services.memory_bytes);
     device = choose_device(*services.ranks, services.place, wish, load_accelerator);
   }
-  // A rank that only predicts costs needs no device with more abilities.
+  // A rank that only predicts costs may have no GPU, which another precision could need.
   if (services.ranks == nullptr || !services.evaluates) options.precision = Precision::kFp32;
   const bool latency = std::ranges::find(services.wanted, "latency_ms") != services.wanted.end();
   return make_training_evaluator(options, services.normalization, services.dataset, services.split, latency,

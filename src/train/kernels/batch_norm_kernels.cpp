@@ -80,13 +80,14 @@ SKYLINE_MULTI_TARGET void sum_chunks(const Values& input, const float* pivot, co
   });
 }
 
-/// The change of a value, by its channel.
+/// A factor and an offset for each channel: a value becomes value * scale + shift, or 0 if `relu` is set and
+/// that is negative.
 struct Affine {
   const float* scale;
   const float* shift;
   bool relu;
 
-  /// The factors and offsets of some channels.
+  /// Loads the factors and offsets of kBlocks blocks of channels, beginning with `channel`.
   template <typename V, std::size_t kBlocks>
   SKYLINE_INLINE void load_for(std::size_t channel, V* factor, V* offset) const {
     for (std::size_t b = 0; b < kBlocks; ++b) {

@@ -58,7 +58,8 @@ void DeviceEpoch::begin(std::uint64_t epoch, std::span<const std::int64_t> order
   for (std::int64_t i = 0; i < plan_.steps; ++i) {
     const std::int64_t step = static_cast<std::int64_t>(epoch) * plan_.steps + i;
     rates.push_back(rate_.at(step));
-    // Early steps forget faster, because the initial values would otherwise weigh too much for long.
+    // In early steps the average of the weights forgets faster. Otherwise their initial values would weigh
+    // too much for long.
     const auto count = static_cast<double>(step + 1);
     news.push_back(1 - std::min(plan_.average, (1 + count) / (10 + count)));
     for (const std::string& layer : plan_.drawing_layers) {
