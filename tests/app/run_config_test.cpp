@@ -333,6 +333,16 @@ TEST_F(RunConfigTest, TellsTheMistakesOfAllPartsAtOnce) {
       testing::ElementsAre(section, testing::HasSubstr("data.file: there is no nowhere.h5"), objectives));
 }
 
+TEST_F(RunConfigTest, TellsOfAMetricThatIsNotMeasuredBesideAMistakeInTheSpace) {
+  try {
+    (void)with({"space.network=[rellu]", "objectives=[{maximize: validation_auc}]"});
+    FAIL() << "expected both mistakes";
+  } catch (const ConfigErrors& errors) {
+    EXPECT_THAT(errors.lines(), testing::ElementsAre(testing::HasSubstr("unknown layer `rellu`"),
+                                                     testing::HasSubstr("unknown metric `validation_auc`")));
+  }
+}
+
 // Each file of tests/app/invalid is wrong in one way; its first line is `# expect: TEXT OF THE ERROR`.
 class InvalidConfig : public RunConfigTest, public testing::WithParamInterface<std::string> {};
 

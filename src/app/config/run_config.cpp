@@ -46,7 +46,7 @@ class ConfigParser {
   void read_data(DataCheck check);
   void check_evaluator() const;
   void read_space();
-  void read_objectives();
+  void read_objectives(bool knows_metrics);
   void throw_mistakes();
   void resolve();
   bool is_right_so_far() const { return mistakes_.empty() && in_values_.empty(); }
@@ -69,8 +69,9 @@ RunConfig ConfigParser::parse(DataCheck check) {
   mistakes_.attempt([&] { read_sections(); });
   mistakes_.attempt([&] { read_data(check); });
   mistakes_.attempt([&] { check_evaluator(); });
+  const bool knows_metrics = is_right_so_far();
   mistakes_.attempt([&] { read_space(); });
-  mistakes_.attempt([&] { read_objectives(); });
+  mistakes_.attempt([&] { read_objectives(knows_metrics); });
   throw_mistakes();
   resolve();
   return std::move(config_);
@@ -122,12 +123,14 @@ void ConfigParser::read_space() {
   config_.space = space::SearchSpace::parse(*section, config_.shape, searched_.written());
 }
 
-/// If there are other mistakes, all metrics that the evaluator may measure count as known.
-void ConfigParser::read_objectives() {
+/// @param knows_metrics  whether the evaluator's section and the data are right; otherwise all metrics that
+/// the
+///                       evaluator may measure are accepted
+void ConfigParser::read_objectives(bool knows_metrics) {
   const ConfigNode* section = section_in(root_, "objectives");
   const evaluate::EvaluatorKind* kind = named_evaluator(root_);
   if (section == nullptr || kind == nullptr) return;
-  config_.metrics = kind->metrics(is_right_so_far() ? config_.evaluator.section : ConfigNode(),
+  config_.metrics = kind->metrics(knows_metrics ? config_.evaluator.section : ConfigNode(),
                                   data_.targets.value_or(store::TargetKind::kClasses));
   trial::check_metrics(config_.metrics);
   config_.objectives =
