@@ -130,5 +130,14 @@ TEST(VolumeText, NamesTheMetricsThatHaveNoReferencePoint) {
             "objective gives");
 }
 
+TEST(VolumeText, NamesTheMetricsThatHaveNoBestValue) {
+  testing::SampleRun run;
+  run.objectives = objective::ObjectiveSet::parse(
+      testing::config_from_yaml("[{maximize: steps, reference: 2}]"), nullptr, run.metrics);
+  EXPECT_EQ(volume_text(run.state()),
+            "no hypervolume: `steps` has no best possible value, which a constraint, or the metric's range "
+            "or ideal gives");
+}
+
 }  // namespace
 }  // namespace skyline::report

@@ -78,6 +78,12 @@ std::string reason_of(const ReportInputs& inputs, const Trials& trials, std::str
   return fmt::format("no {} meets the constraints{}", noun, constraint_values(inputs, trials));
 }
 
+/// Returns e.g. "`steps` has no reference point".
+std::string lacking(const std::vector<std::string>& metrics, const std::string& end) {
+  return joined(metrics) + (metrics.size() == 1 ? " has no " : " have no ") + end +
+         (metrics.size() == 1 ? "" : "s");
+}
+
 }  // namespace
 
 std::string no_front_reason(const ReportInputs& inputs) {
@@ -90,18 +96,24 @@ std::string no_final_front_reason(const ReportInputs& inputs) {
 
 std::string volume_text(const run::RunState& state) {
   std::vector<std::string> references;
-  std::vector<std::string> without;
+  std::vector<std::string> without;       // metrics without a reference point
+  std::vector<std::string> without_best;  // metrics with a reference point, but without a best value
   for (const objective::Objective& objective : state.objectives().objectives()) {
-    if (!objective.reference || !objective.ideal) {
+    if (!objective.reference) {
       without.push_back("`" + objective.metric + "`");
-      continue;
+    } else if (!objective.ideal) {
+      without_best.push_back("`" + objective.metric + "`");
+    } else {
+      references.push_back(objective.metric + " " + format_number(*objective.reference));
     }
-    references.push_back(objective.metric + " " + format_number(*objective.reference));
   }
   if (!without.empty()) {
-    return "no hypervolume: " + joined(without) +
-           (without.size() == 1 ? " has no reference point" : " have no reference points") +
+    return "no hypervolume: " + lacking(without, "reference point") +
            ", which a constraint or `reference` in the objective gives";
+  }
+  if (!without_best.empty()) {
+    return "no hypervolume: " + lacking(without_best, "best possible value") +
+           ", which a constraint, or the metric's range or ideal gives";
   }
   if (!state.objectives().has_volume())
     return "no hypervolume: no architecture can be better than the reference point";
