@@ -116,7 +116,7 @@ CourseSink make_course_sink(const RunFiles& files, int rank) {
 
 Replay make_replay(const Job& job, std::optional<store::JournalContents>& replay) {
   if (!replay) return {{}, {}, job.suspects.failed};
-  check_same_metrics(replay->header.metrics, job.files.header.metrics);
+  check_same_metrics(replay->header, job.files.header.metrics);
   trial::ResultsByName waiting = job.results->take_over(replay->entries);
   return {std::exchange(replay->entries, {}), std::move(waiting), job.suspects.failed};
 }

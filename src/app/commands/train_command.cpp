@@ -75,6 +75,8 @@ class TakenTrials final : public RunBeginning {
       }
     }
     store::JournalHeader header = source_.run.header;
+    if (store::same_metrics(header, config.metrics)) header.metrics = config.metrics;
+    header.has_names_only = false;
     header.skyline_version = SKYLINE_VERSION;
     header.config_hash = config.identity_hash();
     header.seed = options.seed;

@@ -4,7 +4,6 @@
 
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
-#include "store/journal/journal.hpp"
 #include "trial/trial_fields.hpp"
 
 #include <algorithm>
@@ -34,16 +33,15 @@ bool same_training(const trial::Trial& left, const trial::Trial& right) {
          !trial::first_difference(left, right);
 }
 
-void check_same_metrics(const std::vector<trial::Metric>& recorded,
-                        const std::vector<trial::Metric>& measured) {
+void check_same_metrics(const store::JournalHeader& recorded, const std::vector<trial::Metric>& measured) {
   if (store::same_metrics(recorded, measured)) return;
-  const bool has_names = trial::names_of(recorded) == trial::names_of(measured);
+  const bool has_names = trial::names_of(recorded.metrics) == trial::names_of(measured);
   const auto text = [&](const std::vector<trial::Metric>& metrics) {
     std::vector<std::string> texts;
     for (const trial::Metric& each : metrics) texts.push_back(has_names ? store::to_text(each) : each.name);
     return joined(texts);
   };
-  refuse("journal line 1: metrics are " + text(recorded), "measures " + text(measured));
+  refuse("journal line 1: metrics are " + text(recorded.metrics), "measures " + text(measured));
 }
 
 Replay::Replay(trial::CommitLog journal, trial::ResultsByName waiting,

@@ -4,6 +4,7 @@
 #include "skyline/trial/trial.hpp"
 
 #include "engine/work/dispatcher.hpp"
+#include "store/journal/journal.hpp"
 #include "trial/commit_log.hpp"
 
 #include <cstddef>
@@ -18,8 +19,7 @@ namespace skyline::engine {
 bool same_training(const trial::Trial& left, const trial::Trial& right);
 
 /// Checks that this configuration measures the journal's metrics. @throws UserError
-void check_same_metrics(const std::vector<trial::Metric>& recorded,
-                        const std::vector<trial::Metric>& measured);
+void check_same_metrics(const store::JournalHeader& recorded, const std::vector<trial::Metric>& measured);
 
 /// The results of earlier jobs of the run, which a fresh search gets instead of training again: the lines of
 /// the journal, and results that wait for their commit. Each is returned once. Empty for a new run.

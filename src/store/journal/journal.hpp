@@ -26,12 +26,13 @@ struct JournalHeader {
   std::uint64_t seed = 0;
   std::vector<trial::Metric> metrics;  // metrics of Measurements::values
   std::string device = {};  // kind of device of its trials: cpu, gpu; empty if none, or not recorded
+  // Whether the journal is of version 8, which has only names of metrics; `metrics` is guessed from them.
+  bool has_names_only = false;
   bool operator==(const JournalHeader&) const = default;
 };
 
-/// Returns whether a journal records the metrics that are measured. A journal of version 8 has only their
-/// names.
-bool same_metrics(const std::vector<trial::Metric>& recorded, const std::vector<trial::Metric>& measured);
+/// Returns whether a journal records the metrics that are measured, as far as it describes them.
+bool same_metrics(const JournalHeader& recorded, const std::vector<trial::Metric>& measured);
 /// Returns a metric as JSON, as in a header.
 std::string to_text(const trial::Metric& metric);
 

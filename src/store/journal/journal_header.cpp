@@ -179,10 +179,9 @@ void decode(const Json& line, const char* name, std::vector<Metric>& metrics) {
 
 }  // namespace
 
-bool same_metrics(const std::vector<Metric>& recorded, const std::vector<Metric>& measured) {
-  return std::ranges::equal(recorded, measured, [](const Metric& left, const Metric& right) {
-    return left == right || left == described_by_name(right.name);
-  });
+bool same_metrics(const JournalHeader& recorded, const std::vector<Metric>& measured) {
+  if (!recorded.has_names_only) return recorded.metrics == measured;
+  return trial::names_of(recorded.metrics) == trial::names_of(measured);
 }
 
 std::string to_text(const Metric& metric) {
@@ -215,6 +214,7 @@ JournalHeader decode_header(const Json& line) {
   (void)decode_integer<int>(member(line, "version"), "version");
   refuse_other_version(line);
   JournalHeader header;
+  header.has_names_only = line["version"] == kNamesOnly;
   std::vector<std::string_view> known{"format", "version", "sum"};
   for_each_fact(
       [&](const char* name, Need need, auto& fact) {

@@ -68,7 +68,8 @@ class ResultsReader {
     JournalHeader found = decode_header(parse(line));
     // The file, or the run, may come from a version that did not record the device.
     if (found.device.empty() || header_.device.empty()) found.device = header_.device;
-    if (same_metrics(found.metrics, header_.metrics)) found.metrics = header_.metrics;
+    if (same_metrics(found, header_.metrics)) found.metrics = header_.metrics;
+    found.has_names_only = header_.has_names_only;
     if (found != header_) {
       throw UserError("results of another run (other settings or another version of Skyline)");
     }

@@ -102,12 +102,16 @@ TEST_F(AJournalHeader, RefusesMetricsThatCannotBe) {
 }
 
 TEST_F(AJournalHeader, IsThatOfTheSameMetricsOnlyIfTheirDescriptionsAre) {
-  const std::vector<Metric> metrics = described_header().metrics;
-  EXPECT_TRUE(same_metrics(metrics, metrics));
+  const JournalHeader header = described_header();
+  const std::vector<Metric>& metrics = header.metrics;
+  EXPECT_TRUE(same_metrics(header, metrics));
   std::vector<Metric> wider = metrics;
   wider[1].range.high = 1;
-  EXPECT_FALSE(same_metrics(metrics, wider));
-  EXPECT_FALSE(same_metrics(metrics, {metrics[0], metrics[1]}));
+  EXPECT_FALSE(same_metrics(header, wider));
+  EXPECT_FALSE(same_metrics(header, {metrics[0], metrics[1]}));
+  std::vector<Metric> lower = metrics;
+  lower[0].better = Better::kLower;
+  EXPECT_FALSE(same_metrics(header, lower)) << "a description without any other part is one, too";
 }
 
 /// Runs that earlier versions have made are kept in tests/store/runs, one for each version of the header.
@@ -138,13 +142,16 @@ TEST_P(AKeptJournal, StillOpens) {
 INSTANTIATE_TEST_SUITE_P(OfVersion, AKeptJournal, ::testing::Values("journal_8", "journal_9"));
 
 TEST(AJournalOfVersion8, DescribesItsMetricsByTheirNames) {
-  const std::vector<Metric> metrics = read_kept("journal_8").header.metrics;
+  const JournalHeader header = read_kept("journal_8").header;
+  const std::vector<Metric>& metrics = header.metrics;
   EXPECT_TRUE(metrics[0].has_course);
   EXPECT_FALSE(metrics[1].has_course);
   EXPECT_EQ(metrics[1].range, (trial::MetricRange{.low = 0}));
   EXPECT_EQ(metrics[3].unit, "ms");
-  EXPECT_TRUE(same_metrics(metrics, read_kept("journal_9").header.metrics))
-      << "a run goes on with its program";
+  std::vector<Metric> measured = read_kept("journal_9").header.metrics;
+  EXPECT_TRUE(same_metrics(header, measured)) << "a run goes on with its program";
+  measured.pop_back();
+  EXPECT_FALSE(same_metrics(header, measured));
 }
 
 }  // namespace
