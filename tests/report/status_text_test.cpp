@@ -7,6 +7,10 @@
 #include "store/run_folder/running_trials.hpp"
 #include "support/user_error_of.hpp"
 
+#include <cmath>
+#include <string>
+#include <vector>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -52,6 +56,13 @@ TEST(RunStatus, ReadsBackWhatItWrote) {
   status.eta_s.reset();
   status.ending = JobEnding{"812_3", 2, 76};
   EXPECT_EQ(RunStatus::parse(status.to_json(), "status.json"), status);
+}
+
+TEST(RunStatus, IsReadWithoutABestValueThatIsInfinite) {
+  RunStatus status;
+  status.best = {{"score", INFINITY}, {"flops", 88138}};
+  const std::vector<BestValue> finite{{"flops", 88138}};
+  EXPECT_EQ(RunStatus::parse(status.to_json(), "status.json").best, finite);
 }
 
 TEST(RunStatus, RefusesATextThatIsNoStatusAndNamesTheFile) {

@@ -72,7 +72,9 @@ RunStatus RunStatus::parse(const std::string& text, const std::string& file) {
     status.in_flight = count_of(json.at("in_flight"));
     status.failed = count_of(json.at("failed"));
     status.front = count_of(json.at("front"));
-    for (const auto& [metric, value] : json.at("best").items()) status.best.push_back({metric, value});
+    for (const auto& [metric, value] : json.at("best").items()) {
+      if (!value.is_null()) status.best.push_back({metric, value});  // JSON has no infinity
+    }
     status.replayed = count_of(json.at("replayed"));
     status.slots = count_of(json.at("slots"));
     status.ranks = count_of(json.at("ranks"));
