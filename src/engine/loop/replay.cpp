@@ -36,12 +36,16 @@ bool same_training(const trial::Trial& left, const trial::Trial& right) {
 void check_same_metrics(const store::JournalHeader& recorded, const std::vector<trial::Metric>& measured) {
   if (store::same_metrics(recorded, measured)) return;
   const bool has_names = trial::names_of(recorded.metrics) == trial::names_of(measured);
-  const auto text = [&](const std::vector<trial::Metric>& metrics) {
+  const auto text = [&](const std::vector<trial::Metric>& metrics, const std::vector<trial::Metric>& others) {
     std::vector<std::string> texts;
-    for (const trial::Metric& each : metrics) texts.push_back(has_names ? store::to_text(each) : each.name);
+    for (std::size_t i = 0; i < metrics.size(); ++i) {
+      if (!has_names) texts.push_back(metrics[i].name);
+      if (has_names && metrics[i] != others[i]) texts.push_back(store::to_text(metrics[i]));
+    }
     return joined(texts);
   };
-  refuse("journal line 1: metrics are " + text(recorded.metrics), "measures " + text(measured));
+  refuse("journal line 1: metrics are " + text(recorded.metrics, measured),
+         "measures " + text(measured, recorded.metrics));
 }
 
 Replay::Replay(trial::CommitLog journal, trial::ResultsByName waiting,

@@ -25,7 +25,8 @@ TEST(Replay, RefusesAJournalOfOtherMetrics) {
   const std::string end = "; resume with the configuration and version that the run was started with";
   EXPECT_EQ(metrics_error({{.name = "a"}, {.name = "b"}}, {{.name = "a"}}),
             "journal line 1: metrics are a, b but this configuration measures a" + end);
-  EXPECT_EQ(metrics_error({{.name = "a", .range = {0, 1}}}, {{.name = "a", .range = {0, 2}}}),
+  EXPECT_EQ(metrics_error({{.name = "a", .range = {0, 1}}, {.name = "b"}},
+                          {{.name = "a", .range = {0, 2}}, {.name = "b"}}),
             R"(journal line 1: metrics are {"name":"a","better":"higher","low":0.0,"high":1.0} )"
             R"(but this configuration measures {"name":"a","better":"higher","low":0.0,"high":2.0})" +
                 end);
