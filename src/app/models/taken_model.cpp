@@ -6,11 +6,11 @@
 #include "core/config/config_text.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
+#include "report/files/trial_results.hpp"
 #include "store/journal/provenance.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <string_view>
 #include <variant>
 
@@ -33,14 +33,8 @@ trial::SharedTrial full_training(const ModelSource& source, trial::TrialNumber n
 /// Returns a measured or computed value as text; empty if it was not measured.
 std::string value_text(const ModelSource& source, const trial::CommittedTrial& trained,
                        const std::string& metric) {
-  const std::vector<trial::Metric>& metrics = source.run.header.metrics;
-  const auto place = std::ranges::find(metrics, metric, &trial::Metric::name);
-  if (place == metrics.end()) {
-    return objective::number_text(objective::computed_metric(trained.trial.architecture().cost, metric));
-  }
-  const auto& values = std::get<trial::Measurements>(trained.outcome).values;
-  const double value = values.at(static_cast<std::size_t>(place - metrics.begin()));
-  return std::isnan(value) ? "" : objective::number_text(value);
+  const auto value = report::metric_value(trained, metric, source.run.header.metrics);
+  return value ? objective::number_text(*value) : "";
 }
 
 std::string input_text(const DataOptions& data) {
@@ -148,11 +142,9 @@ std::vector<std::pair<std::string, std::string>> metadata_of(const ModelSource& 
                                                              const TakenModel& model) {
   const trial::Trial& trial = model.trained->trial;
   const DataOptions& data = source.data;
-  std::filesystem::path root = std::filesystem::absolute(source.run.paths.root).lexically_normal();
-  if (!root.has_filename()) root = root.parent_path();
   std::vector<std::pair<std::string, std::string>> metadata{
       {"skyline_version", SKYLINE_VERSION},
-      {"run", printable(root.filename().string())},
+      {"run", printable(report::run_name({std::filesystem::absolute(source.run.paths.root)}))},
       {"trial", std::to_string(trial.number)},
       {"arch_id", space::to_text(trial.architecture().id)},
       {"genotype", source.run.space.describe(trial.architecture().genotype)},
