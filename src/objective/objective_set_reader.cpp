@@ -131,9 +131,8 @@ Constraint read_constraint(const ConfigNode& item, const std::vector<trial::Metr
 
 template <typename Spec>
 void check_new_metric(const std::vector<Spec>& specs, const Spec& spec, const ConfigNode& item) {
-  const bool repeated =
-      std::any_of(specs.begin(), specs.end(), [&](const Spec& other) { return other.metric == spec.metric; });
-  if (repeated) item.fail("`" + spec.metric + "` is listed twice");
+  const bool is_new = std::ranges::find(specs, spec.metric, &Spec::metric) == specs.end();
+  if (!is_new) item.fail("`" + spec.metric + "` is listed twice");
 }
 
 }  // namespace

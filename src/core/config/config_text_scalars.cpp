@@ -63,8 +63,7 @@ std::optional<double> duration_in(std::string_view text) {
   while (!text.empty()) {
     const auto count = parsed<double>(take_while(text, "0123456789.eE+-"));
     const std::string_view name = take_while(text, "dhmins");
-    const auto unit = std::find_if(kTimeUnits.begin(), kTimeUnits.end(),
-                                   [&](const TimeUnit& known) { return known.name == name; });
+    const auto unit = std::ranges::find(kTimeUnits, name, &TimeUnit::name);
     if (!count || *count < 0 || unit == kTimeUnits.end() || unit->seconds >= last_unit) return std::nullopt;
     total += *count * unit->seconds;
     last_unit = unit->seconds;

@@ -131,8 +131,7 @@ void LayerTemplate::check_attributes(Names& names, std::int64_t classes) const {
 }
 
 const LayerTemplate::Attribute* LayerTemplate::find(std::string_view name) const {
-  const auto found = std::find_if(attributes_.begin(), attributes_.end(),
-                                  [&](const Attribute& attribute) { return attribute.name == name; });
+  const auto found = std::ranges::find(attributes_, name, &Attribute::name);
   return found == attributes_.end() ? nullptr : &*found;
 }
 

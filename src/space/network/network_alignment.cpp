@@ -268,8 +268,7 @@ std::vector<Axis> tensor_axes(const Network& network, std::size_t layer, const T
 }
 
 const TensorSpec* find_tensor(const Layer& layer, const std::string& name) {
-  const auto found = std::find_if(layer.tensors.begin(), layer.tensors.end(),
-                                  [&](const TensorSpec& tensor) { return tensor.name == name; });
+  const auto found = std::ranges::find(layer.tensors, name, &TensorSpec::name);
   return found == layer.tensors.end() ? nullptr : &*found;
 }
 

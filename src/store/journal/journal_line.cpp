@@ -126,10 +126,9 @@ space::Genotype EntryDecoder::genotype(const Json& values) const {
   const std::vector<space::Parameter>& parameters = space_.parameters();
   if (!values.is_object()) fail_expected("genotype", "a map", values);
   for (const auto& entry : values.items()) {
-    const bool known =
-        std::any_of(parameters.begin(), parameters.end(),
-                    [&](const space::Parameter& parameter) { return parameter.name == entry.key(); });
-    if (!known) throw UserError("genotype: the space has no parameter `" + entry.key() + "`");
+    const auto known = std::ranges::find(parameters, entry.key(), &space::Parameter::name);
+    if (known == parameters.end())
+      throw UserError("genotype: the space has no parameter `" + entry.key() + "`");
   }
   space::Genotype genotype;
   for (const space::Parameter& parameter : parameters) {

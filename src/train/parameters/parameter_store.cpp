@@ -147,8 +147,7 @@ at::Tensor& StoredLayer::gradient(std::string_view name) {
 }
 
 bool StoredLayer::has(std::string_view name) const {
-  return std::any_of(tensors_.begin(), tensors_.end(),
-                     [&](const StoredTensor& tensor) { return tensor.name == name; });
+  return std::ranges::find(tensors_, name, &StoredTensor::name) != tensors_.end();
 }
 
 ParameterStore::ParameterStore(const space::Network& network, std::uint64_t seed)
