@@ -1,6 +1,5 @@
 #include "app/commands/command_options.hpp"
 
-#include "app/commands/commands.hpp"
 #include "core/config/config_text.hpp"
 #include "core/system/home_path.hpp"
 #include "core/text/wording.hpp"

@@ -2,8 +2,6 @@
 
 #include "report/text/progress.hpp"
 
-#include <string>
-
 namespace skyline::app {
 
 /// Shows the progress of a count that takes longer than 2 s. On a terminal it is one line, which is rewritten

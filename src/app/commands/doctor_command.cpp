@@ -13,7 +13,6 @@
 #include "comm/agreement.hpp"
 #include "comm/environment.hpp"
 #include "core/backoff.hpp"
-#include "core/config/config_text.hpp"
 #include "core/log.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"

@@ -12,7 +12,6 @@
 #include <memory>
 #include <string>
 #include <system_error>
-#include <utility>
 #include <vector>
 
 namespace skyline::app {

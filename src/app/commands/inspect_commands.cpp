@@ -10,7 +10,6 @@
 #include "app/config/config_sections.hpp"
 #include "app/config/run_config.hpp"
 #include "app/config/run_traps.hpp"
-#include "app/job/run_results.hpp"
 #include "core/config/config_text.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"

@@ -13,7 +13,6 @@
 #include "train/evaluator/step_profile.hpp"
 
 #include <array>
-#include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <memory>

@@ -7,7 +7,6 @@
 #include "app/commands/commands.hpp"
 #include "app/config/config_file.hpp"
 #include "app/config/run_config.hpp"
-#include "core/config/config_text.hpp"
 #include "report/text/text_table.hpp"
 
 #include <algorithm>

@@ -13,7 +13,6 @@
 #include "app/config/evaluator_section.hpp"
 #include "engine/work/engine_options.hpp"
 
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>

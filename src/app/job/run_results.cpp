@@ -17,7 +17,6 @@
 #include <string>
 #include <utility>
 #include <variant>
-#include <vector>
 
 namespace skyline::app {
 namespace {

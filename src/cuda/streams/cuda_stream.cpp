@@ -9,7 +9,6 @@
 #include <chrono>
 #include <exception>
 #include <string>
-#include <thread>
 #include <utility>
 
 #include <c10/cuda/CUDACachingAllocator.h>

@@ -6,7 +6,6 @@
 #include "store/publish/patience.hpp"
 #include "store/run_folder/suspects.hpp"
 
-#include <algorithm>
 #include <exception>
 #include <utility>
 

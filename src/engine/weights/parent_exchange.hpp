@@ -17,7 +17,6 @@
 #include <mutex>
 #include <set>
 #include <thread>
-#include <utility>
 
 namespace skyline::engine {
 

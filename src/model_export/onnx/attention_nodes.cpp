@@ -1,7 +1,6 @@
 #include "model_export/onnx/onnx_layers.hpp"
 
 #include <cmath>
-#include <utility>
 
 namespace skyline::model_export {
 namespace {

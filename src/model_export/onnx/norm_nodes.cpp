@@ -1,7 +1,5 @@
 #include "model_export/onnx/onnx_layers.hpp"
 
-#include <utility>
-
 namespace skyline::model_export {
 namespace {
 

@@ -4,7 +4,6 @@
 #include "model_export/model/exported_model.hpp"
 
 #include <algorithm>
-#include <string_view>
 
 namespace skyline::model_export {
 namespace {

@@ -1,8 +1,6 @@
 #include "model_export/model/sliding_window.hpp"
 #include "model_export/pytorch/pytorch_layers.hpp"
 
-#include <utility>
-
 namespace skyline::model_export {
 namespace {
 

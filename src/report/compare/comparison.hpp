@@ -6,7 +6,6 @@
 #include "run/opened_run.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <vector>
 

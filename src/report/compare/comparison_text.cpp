@@ -4,8 +4,6 @@
 #include "report/text/front_table.hpp"
 #include "report/text/text_table.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 namespace skyline::report {

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cstdint>
 #include <string_view>
-#include <utility>
 
 // Bytes of page_files.S: each file ends where the next one begins.
 extern "C" {

@@ -1,6 +1,5 @@
 // Data of the page that depend on the order of the commits: volume, evolution of the front, learning curves.
 #include "report/compare/volume_curve.hpp"
-#include "report/files/trial_results.hpp"
 #include "report/html/importance.hpp"
 #include "report/html/run_json.hpp"
 #include "report/text/front_table.hpp"

@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
-#include <span>
 
 #include <fmt/format.h>
 

@@ -14,7 +14,6 @@
 #include "store/run_folder/running_trials.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>

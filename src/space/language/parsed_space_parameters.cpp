@@ -6,7 +6,6 @@
 #include "space/language/parsed_space.hpp"
 #include "space/language/space_keys.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>

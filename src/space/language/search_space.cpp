@@ -5,7 +5,6 @@
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
 #include "space/language/parsed_space.hpp"
-#include "space/language/searched_section.hpp"
 #include "space/language/space_keys.hpp"
 #include "space/language/space_reader.hpp"
 

@@ -2,10 +2,7 @@
 
 #include "skyline/store/importer.hpp"
 
-#include <filesystem>
 #include <memory>
-#include <span>
-#include <string>
 
 namespace skyline::store {
 

@@ -4,9 +4,7 @@
 #include "skyline/trial/trial.hpp"
 
 #include "store/journal/journal.hpp"
-#include "store/journal/trial_json.hpp"
 
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>

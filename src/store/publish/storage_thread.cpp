@@ -4,14 +4,12 @@
 
 #include "core/log.hpp"
 #include "core/system/may_block.hpp"
-#include "core/text/wording.hpp"
 #include "store/publish/patience.hpp"
 
 #include <condition_variable>
 #include <deque>
 #include <exception>
 #include <mutex>
-#include <string>
 #include <thread>
 
 namespace skyline::store {

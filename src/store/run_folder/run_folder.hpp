@@ -2,7 +2,6 @@
 
 #include "skyline/trial/trial.hpp"
 
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <memory>

@@ -11,9 +11,7 @@
 #include "train/parameters/optimizer.hpp"
 #include "train/sharing/admission_gate.hpp"
 
-#include <chrono>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>

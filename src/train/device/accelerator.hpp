@@ -5,7 +5,6 @@
 #include "train/kernels/values.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>

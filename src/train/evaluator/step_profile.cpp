@@ -9,7 +9,6 @@
 #include <chrono>
 #include <limits>
 #include <map>
-#include <optional>
 #include <utility>
 
 namespace skyline::train {

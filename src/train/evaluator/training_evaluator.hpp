@@ -8,8 +8,6 @@
 #include "train/options/training_options.hpp"
 
 #include <memory>
-#include <string>
-#include <vector>
 
 namespace skyline::train {
 

@@ -5,7 +5,6 @@
 #include "train/kernels/values.hpp"
 
 #include <cstdint>
-#include <memory>
 #include <string_view>
 
 #include <ATen/core/Tensor.h>

@@ -7,7 +7,6 @@
 #include "train/sharing/admission_gate.hpp"
 
 #include <functional>
-#include <string>
 
 namespace skyline::train {
 
