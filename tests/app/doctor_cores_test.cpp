@@ -1,7 +1,6 @@
 #include "app/doctor/doctor_checks.hpp"
 
 #include <numeric>
-#include <string>
 #include <vector>
 
 #include <gmock/gmock.h>

@@ -3,7 +3,6 @@
 #include "bench/gpu_bench.hpp"
 #include "train/fixtures/train_fixtures.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <barrier>
 #include <chrono>

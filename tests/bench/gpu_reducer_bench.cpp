@@ -5,7 +5,6 @@
 #include "train/fixtures/train_fixtures.hpp"
 
 #include <algorithm>
-#include <vector>
 
 namespace skyline::train::bench {
 namespace {

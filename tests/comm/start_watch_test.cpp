@@ -3,7 +3,6 @@
 #include "skyline/core/exit_code.hpp"
 
 #include <chrono>
-#include <iostream>
 #include <thread>
 
 #include <gtest/gtest.h>

@@ -18,7 +18,6 @@ namespace skyline {
 namespace {
 
 using testing::config_from_yaml;
-using ::testing::HasSubstr;
 using testing::user_error_of;
 
 enum class Colour { kRed, kGreen };

@@ -1,8 +1,6 @@
 #include "core/system/process.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <limits>
 #include <thread>
 
 #include <gtest/gtest.h>

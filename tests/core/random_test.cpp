@@ -4,7 +4,6 @@
 
 #include "core/text/hash.hpp"
 
-#include <algorithm>
 #include <array>
 #include <set>
 #include <vector>

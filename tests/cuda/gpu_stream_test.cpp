@@ -8,7 +8,6 @@
 #include <cmath>
 #include <optional>
 #include <thread>
-#include <vector>
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>

@@ -3,9 +3,7 @@
 #include "train/fixtures/group_fixtures.hpp"
 #include "train/fixtures/learner_fixtures.hpp"
 #include "train/fixtures/train_fixtures.hpp"
-#include "train/inherit/transplant.hpp"
 #include "train/loading/load_accelerator.hpp"
-#include "train/parameters/parameter_store.hpp"
 
 #include <algorithm>
 #include <memory>

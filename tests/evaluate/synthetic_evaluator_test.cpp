@@ -3,7 +3,6 @@
 #include "support/user_error_of.hpp"
 #include "support/yaml_config.hpp"
 
-#include <chrono>
 #include <cmath>
 
 #include <gmock/gmock.h>

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

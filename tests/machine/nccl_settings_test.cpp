@@ -11,7 +11,6 @@
 namespace skyline::machine {
 namespace {
 
-using ::testing::ElementsAre;
 using testing::FakeSystem;
 using ::testing::IsEmpty;
 using ::testing::Pair;

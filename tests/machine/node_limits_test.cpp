@@ -1,7 +1,6 @@
 #include "machine/fake_system.hpp"
 #include "machine/node.hpp"
 
-#include <filesystem>
 #include <string>
 
 #include <gmock/gmock.h>

@@ -9,7 +9,6 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::SizeIs;
 
 DeviceView gpu(const std::string& address, int numa_node, const std::string& host_bridge) {
   return {.identity = address,

@@ -3,7 +3,6 @@
 #include "report/sample_run.hpp"
 #include "support/yaml_config.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include <gmock/gmock.h>

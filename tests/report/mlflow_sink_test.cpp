@@ -1,7 +1,6 @@
 #include "report/tracking/mlflow_sink.hpp"
 
 #include "report/sample_run.hpp"
-#include "support/user_error_of.hpp"
 #include "support/yaml_config.hpp"
 
 #include <gmock/gmock.h>
@@ -12,7 +11,6 @@ namespace {
 
 using ::testing::Contains;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 

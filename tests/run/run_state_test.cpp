@@ -5,8 +5,6 @@
 #include "support/sample_metrics.hpp"
 #include "support/yaml_config.hpp"
 
-#include <cmath>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -2,7 +2,6 @@
 
 #include "search/search_run.hpp"
 
-#include <cmath>
 #include <map>
 
 #include <gtest/gtest.h>

@@ -2,7 +2,6 @@
 
 #include "space_from_yaml.hpp"
 
-#include <string>
 #include <thread>
 #include <vector>
 

@@ -7,7 +7,6 @@
 #include "support/nas_bench_201.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 #include <string>
 #include <vector>

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <limits>
-#include <map>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

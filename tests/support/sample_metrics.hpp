@@ -2,8 +2,6 @@
 
 #include "skyline/trial/metric.hpp"
 
-#include <string>
-
 namespace skyline::testing {
 
 /// Metrics as evaluators describe them.

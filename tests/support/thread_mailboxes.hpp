@@ -2,7 +2,6 @@
 
 #include "comm/mailbox.hpp"
 
-#include <cstddef>
 #include <memory>
 #include <vector>
 

@@ -2,8 +2,6 @@
 
 #include <array>
 #include <cstddef>
-#include <span>
-#include <string>
 #include <thread>
 #include <vector>
 

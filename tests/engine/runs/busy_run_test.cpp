@@ -4,7 +4,6 @@
 #include "engine/fixtures/shared_run_test.hpp"
 #include "store/journal/journal.hpp"
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstddef>

@@ -13,7 +13,6 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
-#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,7 +5,6 @@
 #include "store/weights/weights.hpp"
 #include "support/yaml_config.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <map>
@@ -25,7 +24,6 @@ namespace {
 using ::testing::HasSubstr;
 using trial::Failure;
 using trial::FailureKind;
-using trial::Phase;
 using trial::Trial;
 using trial::TrialNumber;
 using Members = std::function<std::uint32_t(const Trial&)>;

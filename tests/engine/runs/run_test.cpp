@@ -28,7 +28,6 @@ namespace {
 
 using trial::Failure;
 using trial::FailureKind;
-using trial::Phase;
 
 using RunTest = BothWaysTest;
 

@@ -2,8 +2,6 @@
 #include "engine/fixtures/shared_run_test.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -16,7 +14,6 @@ namespace {
 using ::testing::IsEmpty;
 using trial::Phase;
 using trial::Trial;
-using trial::TrialNumber;
 
 using StopTest = BothWaysTest;
 

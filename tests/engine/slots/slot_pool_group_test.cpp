@@ -12,7 +12,6 @@
 #include <memory>
 #include <span>
 #include <stdexcept>
-#include <string>
 #include <thread>
 #include <utility>
 #include <variant>

@@ -4,9 +4,7 @@
 #include "store/fixtures/sample_run.hpp"
 #include "store/journal/journal.hpp"
 #include "store/publish/publish.hpp"
-#include "support/user_error_of.hpp"
 
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -18,7 +16,6 @@ namespace {
 
 using skyline::testing::sample_header;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using trial::Better;
 using trial::Metric;
 

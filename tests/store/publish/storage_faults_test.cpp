@@ -31,9 +31,7 @@ using skyline::testing::ShortPatience;
 using skyline::testing::user_error_of;
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
-
 using ::testing::HasSubstr;
-
 using ::testing::StartsWith;
 
 constexpr int kForEver = 1 << 30;

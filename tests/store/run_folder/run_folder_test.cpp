@@ -6,7 +6,6 @@
 #include "store/run_folder/file_claim.hpp"
 #include "support/user_error_of.hpp"
 
-#include <fstream>
 #include <thread>
 #include <vector>
 

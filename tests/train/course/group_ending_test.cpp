@@ -1,14 +1,10 @@
 // How a group ends: stopped, diverged, failed or measured, and always on all its members.
 #include "skyline/train/layer_op.hpp"
 
-#include "train/fixtures/forwarding_context.hpp"
 #include "train/fixtures/trainings.hpp"
 
-#include <chrono>
-#include <limits>
 #include <new>
 #include <stdexcept>
-#include <thread>
 
 #include <ATen/core/Tensor.h>
 #include <c10/util/Exception.h>
@@ -24,7 +20,6 @@ using test::GroupRun;
 using test::kLatency;
 using test::make_trial;
 using test::NetworkBuilder;
-using test::RecordingContext;
 using test::Sharding;
 using test::Statistics;
 using trial::Failure;

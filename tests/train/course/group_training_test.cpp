@@ -3,7 +3,6 @@
 #include "train/fixtures/trainings.hpp"
 
 #include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 

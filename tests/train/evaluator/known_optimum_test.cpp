@@ -10,7 +10,6 @@
 #include "train/fixtures/train_fixtures.hpp"
 #include "train/scoring/metrics.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -27,8 +26,6 @@
 
 namespace skyline::train {
 namespace {
-
-using store::TargetKind;
 
 constexpr int kTrained = 200;
 constexpr int kHeldOut = 80;

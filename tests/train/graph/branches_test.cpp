@@ -15,7 +15,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>

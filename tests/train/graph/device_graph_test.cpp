@@ -9,7 +9,6 @@
 #include "train/graph/layer_graph.hpp"
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -12,7 +12,6 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <ATen/ops/equal.h>

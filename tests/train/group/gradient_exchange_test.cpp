@@ -6,7 +6,6 @@
 #include "train/fixtures/host_step.hpp"
 #include "train/fixtures/train_fixtures.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>

@@ -7,10 +7,8 @@
 #include "train/kernels/gather.hpp"
 
 #include <cmath>
-#include <cstring>
 #include <numbers>
 #include <numeric>
-#include <optional>
 
 #include <ATen/ops/empty.h>
 #include <gtest/gtest.h>

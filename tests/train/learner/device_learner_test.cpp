@@ -30,7 +30,6 @@ using test::kSmallBuckets;
 using test::make_setup;
 using test::make_trial;
 using test::NetworkBuilder;
-using test::options_with;
 using test::same_arrays;
 using test::same_values;
 using test::sgd;

@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,7 +30,6 @@ namespace {
 using skyline::testing::make_layer;
 using space::Layer;
 using space::Network;
-using space::Shape;
 using test::LayerOracle;
 using test::oracles;
 

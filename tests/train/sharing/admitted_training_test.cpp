@@ -11,8 +11,6 @@
 #include <exception>
 #include <limits>
 #include <memory>
-#include <optional>
-#include <string>
 #include <thread>
 #include <vector>
 
