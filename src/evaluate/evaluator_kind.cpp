@@ -1,5 +1,7 @@
 #include "skyline/evaluate/evaluator_kind.hpp"
 
+#include "skyline/core/error.hpp"
+
 #include "core/registry.hpp"
 #include "evaluate/synthetic_evaluator.hpp"
 
@@ -19,6 +21,8 @@ Kinds& registry() {
 
 void register_evaluator(EvaluatorKind kind) {
   const std::string name = kind.name;
+  require(kind.metrics && kind.keys != nullptr && kind.needs && kind.make,
+          "an evaluator must have `metrics`, `keys`, `needs` and `make`");
   registry().add(name, std::move(kind));
 }
 

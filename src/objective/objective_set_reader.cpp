@@ -166,6 +166,11 @@ ObjectiveSet ObjectiveSet::parse(const ConfigNode& objectives, const ConfigNode*
   if (!objectives.is_list() || objectives.items().empty()) {
     objectives.fail_expected("a list of at least one objective, e.g. [{maximize: validation_accuracy}]");
   }
+  for (const std::string& computed : computed_metric_names()) {
+    if (trial::find_metric(measured, computed) == nullptr) continue;
+    throw UserError("metric `" + computed +
+                    "`: is computed from the network, so the evaluator's must have another name");
+  }
   ObjectiveSet set;
   for (const ConfigNode& item : objectives.items()) {
     const Objective objective = read_objective(item, measured);

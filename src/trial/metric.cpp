@@ -2,6 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/text/foreign_text.hpp"
+
 #include <algorithm>
 #include <iterator>
 
@@ -29,9 +31,10 @@ const Metric* find_metric(const std::vector<Metric>& metrics, std::string_view n
 void check_metrics(const std::vector<Metric>& metrics) {
   for (const Metric& metric : metrics) {
     const auto fail = [&](const char* mistake) {
-      throw UserError("metric `" + metric.name + "`: " + mistake);
+      throw UserError("metric " + in_quotes(metric.name) + ": " + mistake);
     };
     if (metric.name.empty()) fail("has no name");
+    if (printable(metric.name) != metric.name) fail("has a name that is not printable UTF-8");
     if (find_metric(metrics, metric.name) != &metric) fail("is described twice");
     if (!(metric.range.low <= metric.range.high)) fail("has a range that holds nothing");
     if (metric.ideal && !metric.range.holds(*metric.ideal)) fail("has an ideal outside its range");

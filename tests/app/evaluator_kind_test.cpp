@@ -134,6 +134,13 @@ TEST(EvaluatorKind, CannotTakeTheNameOfAnotherOne) {
   }
 }
 
+TEST(EvaluatorKind, IsRefusedIfAFunctionIsMissing) {
+  evaluate::EvaluatorKind kind = constant_kind("mute");
+  kind.metrics = nullptr;
+  EXPECT_THAT([&] { evaluate::register_evaluator(kind); },
+              ThrowsMessage<InternalError>("an evaluator must have `metrics`, `keys`, `needs` and `make`"));
+}
+
 TEST(EvaluatorKindDeathTest, CannotTakeTheNameOfAnotherSection) {
   EXPECT_EXIT(  // in a process of its own, which knows the kind ever after
       {

@@ -50,6 +50,12 @@ trial::CommittedTrial trial_with(trial::Outcome outcome) {
   return committed;
 }
 
+TEST(ComputedMetrics, LendTheirNamesToNoMetricOfAnEvaluator) {
+  const ConfigNode objectives = config_from_yaml("[{minimize: flops}]", "run.yaml", "objectives");
+  EXPECT_EQ(user_error_of([&] { ObjectiveSet::parse(objectives, nullptr, {{.name = "flops"}}); }),
+            "metric `flops`: is computed from the network, so the evaluator's must have another name");
+}
+
 TEST(ComputedMetrics, AreTheCostsOfTheNetwork) {
   EXPECT_THAT(computed_metric_names(), ElementsAre("parameters", "flops", "macs", "peak_activation_bytes",
                                                    "training_activation_bytes", "weight_bytes"));

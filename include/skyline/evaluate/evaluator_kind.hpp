@@ -95,7 +95,8 @@ struct EvaluatorKind {
   std::function<std::vector<std::string>(const ConfigNode& section)> describe_device = {};
 };
 
-/// Adds a kind; call it before run_program. @throws InternalError for a second kind of the same name. If
+/// Adds a kind; call it before run_program. @throws InternalError for a second kind of the same name, or if a
+/// function is missing that may not be left out. If
 /// another section has that name, reading a configuration throws InternalError.
 void register_evaluator(EvaluatorKind kind);
 /// Returns the kind of that name, or nullptr if there is none. Any thread may call it.

@@ -52,7 +52,8 @@ Algorithm make_algorithm(const std::string& name, const std::string& meaning,
   return algorithm;
 }
 
-/// Adds an algorithm; call it before run_program. @throws InternalError if the name is taken
+/// Adds an algorithm; call it before run_program. @throws InternalError if the name is taken, or
+/// `keys` or `make` is missing
 void register_algorithm(const Algorithm& algorithm);
 /// Returns all names in alphabetical order.
 std::vector<std::string> algorithm_names();

@@ -45,8 +45,8 @@ std::vector<std::string> names_of(const std::vector<Metric>& metrics);
 std::vector<std::string> course_metrics(const std::vector<Metric>& metrics);
 /// Returns the metric of this name, or nullptr. The pointer is valid as long as `metrics` is.
 const Metric* find_metric(const std::vector<Metric>& metrics, std::string_view name);
-/// Checks the metrics that an evaluator declares: each has its own name, a range that is not empty, and an
-/// ideal within the range.
+/// Checks the metrics that an evaluator declares: each has a printable name of its own, a range that is not
+/// empty, and an ideal within the range.
 /// @throws UserError that names the metric
 void check_metrics(const std::vector<Metric>& metrics);
 

@@ -21,6 +21,7 @@ Algorithms& registry() {
 }  // namespace
 
 void register_algorithm(const Algorithm& algorithm) {
+  require(algorithm.keys != nullptr && algorithm.make, "an algorithm must have `keys` and `make`");
   registry().add(algorithm.name, algorithm);
 }
 

@@ -96,6 +96,8 @@ TEST_F(AJournalHeader, RefusesMetricsThatCannotBe) {
             at_line(1, "metric `rate`: has a range that holds nothing"));
   EXPECT_EQ(error_with([](auto& json) { json["metrics"][1]["ideal"] = 7; }),
             at_line(1, "metric `drift`: has an ideal outside its range"));
+  EXPECT_EQ(error_with([](auto& json) { json["metrics"][0]["name"] = "a\tb"; }),
+            at_line(1, "metric `a\\x09b`: has a name that is not printable UTF-8"));
 }
 
 TEST_F(AJournalHeader, IsThatOfTheSameMetricsOnlyIfTheirDescriptionsAre) {
