@@ -143,7 +143,7 @@ class Export(RunsCase):
     def predictions(self, *arguments):
         rows = list(csv.reader(io.StringIO(self.skyline("predict", "run", "--trial", self.front[0]["trial"], "--data",
                                                         *arguments).stdout)))
-        self.assertEqual(rows[0], ["index", "class", *map(str, range(10))])
+        self.assertEqual(rows[0], ["row", "class", *map(str, range(10))])
         self.assertEqual([row[0] for row in rows[1:]], [str(i) for i in range(len(rows) - 1)])
         return rows[1:]
 
@@ -171,8 +171,7 @@ class Export(RunsCase):
             (folder / name).write_bytes(b"P5\n10 12\n255\n" + bytes(range(120)))
         (folder / "3.pgm").write_bytes(b"P5\n10")
         self.assertIn("pictures: more than 0 files cannot be read as images (--with skip=N allows N), the last of them pictures/"
-                      "deep/3.pgm", self.refusal("predict", "run", "--trial", 0, "--data", "pictures"))
-        (folder / "3.pgm").unlink()
+                      "deep/3.pgm", self.refusal("predict", "run", "--trial", 0, "--data", "pictures", "--with", "skip=0"))
         self.assertIn("pictures: the largest value is 255, that of the run's data 16",
                       self.refusal("predict", "run", "--trial", 0, "--data", "pictures"))
 
@@ -234,6 +233,40 @@ class Export(RunsCase):
         (self.folder / "large.csv").write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
         self.assertIn("large.csv: expected whole numbers from 0 to 16, as the run's data are, got others",
                       self.refusal("predict", "run", "--trial", 0, "--data", "large.csv"))
+
+    def test_the_front_predicts_and_is_evaluated_as_a_whole(self):
+        numpy.savez(self.folder / "few.npz", x=self.images[:3].astype(numpy.uint8))
+        said = list(csv.DictReader(io.StringIO(self.skyline("predict", "run", "--front", "--data", "few.npz").stdout)))
+        members = [str(each["trial"]) for each in self.front]
+        self.assertGreater(len(members), 1)
+        self.assertEqual([(row["row"], row["trial"]) for row in said],
+                         [(str(row), trial) for trial in sorted(members, key=int) for row in range(3)])
+        one = self.predictions("few.npz")
+        self.assertEqual([row["class"] for row in said if row["trial"] == members[0]], [row[1] for row in one])
+        told = self.skyline("evaluate", "run", "--front", "--data", self.digits, "-o", "all.json").stdout
+        measured = {each["trial"]: each["metrics"]["accuracy"] for each in read_json(self.folder / "all.json")}
+        self.assertEqual(measured, {str(each["trial"]): each["final"]["test_accuracy"] for each in self.front})
+        self.assertEqual([line for line in told.splitlines() if line.startswith("trial ")],
+                         [f"trial {trial}" for trial in sorted(members, key=int)])
+
+    def test_the_trials_that_have_weights_are_named(self):
+        without = next(each["trial"] for each in self.trials if each["trial"] not in [one["trial"] for one in self.front])
+        shutil.copytree(self.folder / "run", self.folder / "fewer")
+        for path in (self.folder / "fewer/weights").glob(f"{without}.*"):
+            path.unlink()
+        self.assertRegex(self.refusal("predict", "fewer", "--trial", without, "--data", self.digits),
+                         rf"trial {without} has no weights in fewer/weights: run.keep_weights was \w+, those that have are [\d, ]+\n")
+
+    def test_rows_are_numbered_as_in_the_source_whatever_is_drawn(self):
+        images = self.images[:20].astype(numpy.uint8)
+        numpy.savez(self.folder / "drawn.npz", x_train=images)
+        said = list(csv.reader(io.StringIO(self.skyline(
+            "predict", "run", "--trial", self.front[0]["trial"], "--data", "drawn.npz", "--with", "test=0.5").stdout)))[1:]
+        rows = [int(row[0]) for row in said]
+        self.assertEqual(len(rows), 10)
+        self.assertEqual(rows, sorted(rows))
+        self.assertNotEqual(rows, list(range(10)))
+        self.expect_same([row[1:] for row in said], [self.predictions(self.digits)[row][1:] for row in rows])
 
     def test_predictions_are_of_the_part_that_is_asked_for(self):
         images = self.images.astype(numpy.uint8)

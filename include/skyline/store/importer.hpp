@@ -67,6 +67,18 @@ class DatasetWriter {
 /// Writes a data set that is in memory.
 void write_contents(const DatasetContents& contents, DatasetWriter& writer);
 
+/// The rows of a source, by which predictions are joined to it.
+struct SourceRows {
+  struct Row {
+    Part part = Part::kTrain;
+    std::string name;     // e.g. "photos/7.png", or "7", the number of the row in an array
+    std::string problem;  // reason why there is no sample of this row; empty if there is one
+  };
+  std::string title = "row";  // meaning of the names: "file", "row", or the title of a column
+  bool may_fail = false;      // true if rows without a sample are left out rather than refused
+  std::vector<Row> rows;      // those of a part are in the order of its samples
+};
+
 /// The input of an importer: what `skyline prep KIND SOURCE... -o FILE` names.
 struct ImportSource {
   std::vector<std::filesystem::path> paths;
@@ -78,6 +90,9 @@ struct ImportSource {
   /// Shape of the samples of the run whose models will get these samples, if there is one. Arrays without a
   /// layout are then read so that they have this shape, grey images become RGB, and a test set may be alone.
   std::optional<space::Shape> shape = {};
+  /// If not null, the importer adds the row of each sample, and those of which it makes none. If it adds
+  /// nothing, samples are known by their number in their part.
+  SourceRows* rows = nullptr;
 
   /// Returns the start of an option for messages: "--size=", or for models "--with size=".
   std::string option(std::string_view key) const {

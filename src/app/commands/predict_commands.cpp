@@ -4,11 +4,13 @@
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "app/config/evaluator_section.hpp"
+#include "app/job/job_stop.hpp"
 #include "app/models/model_data.hpp"
 #include "app/models/taken_model.hpp"
 #include "comm/environment.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
+#include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "store/publish/publish.hpp"
 #include "train/evaluator/inference.hpp"
@@ -16,6 +18,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <functional>
 #include <iostream>
 #include <memory>
 #include <utility>
@@ -33,28 +36,40 @@ struct PredictArguments {
   bool force = false;         // overwrite an existing file
 };
 
-/// The one model that the command line names, and its outputs for the data.
-struct UsedModel {
+/// The data on which models of a run are used.
+struct UsedData {
   ModelSource source;
-  TakenModel model;
-  std::shared_ptr<const store::Dataset> data;
-  train::InferenceResult result;
+  store::SourceRows rows;
+  std::shared_ptr<const store::Dataset> samples;
 };
 
-UsedModel use_model(const PredictArguments& arguments, bool has_targets) {
+UsedData open_data(const PredictArguments& arguments, bool has_targets) {
   log::start({.file = "", .prefix = "", .terminal_level = log::Level::kWarning});
-  UsedModel used{.source = ModelSource::open(arguments.choice.run), .model = {}, .data = {}, .result = {}};
-  const auto numbers = chosen_trials(used.source, arguments.choice);
-  if (numbers.size() != 1) throw UserError("--trial: expected one number");
-  used.model = take_model(used.source, numbers.front(), arguments.choice);
-  used.data = open_model_data(used.source, arguments.data, has_targets);
+  UsedData data{.source = ModelSource::open(arguments.choice.run), .rows = {}, .samples = {}};
+  (void)chosen_trials(data.source, arguments.choice);  // a wrong choice is told before the data are read
+  data.samples =
+      open_model_data(data.source, arguments.data, has_targets, has_targets ? nullptr : &data.rows);
+  return data;
+}
+
+/// Uses each model that the command line names. Returns the exit code, after a line for each that is missing.
+int use_models(const PredictArguments& arguments, const UsedData& data,
+               const std::function<void(const TakenModel&, const train::InferenceResult&)>& use) {
   const auto job = comm::make_local_environment();
-  used.result = train::infer(*job, {.section = evaluator_of(used.source.run.config).section,
-                                    .normalization = used.source.data.normalization,
-                                    .architecture = used.model.trained->trial.proposal.architecture,
-                                    .tensors = used.model.weights.tensors,
-                                    .dataset = used.data});
-  return used;
+  const auto missing = take_models(data.source, arguments.choice, [&](const TakenModel& model) {
+    use(model, train::infer(*job, {.section = evaluator_of(data.source.run.config).section,
+                                   .normalization = data.source.data.normalization,
+                                   .architecture = model.trained->trial.proposal.architecture,
+                                   .tensors = model.weights.tensors,
+                                   .dataset = data.samples}));
+  });
+  for (const std::string& line : missing) print_error(line);
+  return missing.empty() ? kExitDone : kExitUserError;
+}
+
+/// Returns whether outputs say which model they are of.
+bool names_models(const ModelChoice& choice) {
+  return choice.front || choice.trials.size() != 1;
 }
 
 /// Quotes a field if RFC 4180 requires it.
@@ -71,24 +86,66 @@ std::string short_number(double value) {
   return text.data();
 }
 
-/// Returns a row per sample: its index, the most likely class for classes, and each output.
-std::string csv_of(const UsedModel& used) {
-  const std::vector<std::string>& names = used.data->class_names();
-  const TargetKind targets = used.data->test().target_kind();
-  const bool classes = targets == TargetKind::kClasses;
-  std::string csv = classes ? "index,class" : "index";
-  for (const std::string& name : names) csv += "," + csv_field(name);
-  csv += "\n";
-  const std::span<const float> outputs(used.result.outputs);
-  for (std::size_t i = 0; i < used.data->test().count; ++i) {
-    const auto answers = train::to_answers(outputs.subspan(i * names.size(), names.size()), targets);
-    const auto best = static_cast<std::size_t>(std::ranges::max_element(answers) - answers.begin());
-    csv += std::to_string(i) + (classes ? "," + csv_field(names[best]) : "");
-    for (const double answer : answers) csv += "," + short_number(answer);
-    csv += "\n";
+/// Writes predictions as CSV: the row of the source, the trial if there are several, the most likely class
+/// for classes, each output, and the reason if the source's row gave no sample.
+class PredictionTable {
+ public:
+  PredictionTable(const UsedData& data, bool names_trials)
+      : rows_(data.rows),
+        outputs_(data.samples->class_names().size()),
+        names_(data.samples->class_names()),
+        targets_(data.samples->test().target_kind()),
+        names_trials_(names_trials) {
+    std::vector<std::string> titles{rows_.title};
+    if (names_trials_) titles.emplace_back("trial");
+    if (targets_ == TargetKind::kClasses) titles.emplace_back("class");
+    if (rows_.may_fail) titles.emplace_back("error");
+    std::vector<std::string> columns = names_;
+    const auto clashes = [&](const std::string& name) {
+      return std::ranges::find(titles, name) != titles.end();
+    };
+    while (std::ranges::any_of(columns, clashes)) {
+      for (std::string& name : columns) name.insert(0, "output_");
+    }
+    titles.insert(titles.end() - (rows_.may_fail ? 1 : 0), columns.begin(), columns.end());
+    add_line(titles);
   }
-  return csv;
-}
+
+  void add(trial::TrialNumber trial, std::span<const float> outputs) {
+    for (const store::SourceRows::Row& row : rows_.rows) {
+      std::vector<std::string> fields{row.name};
+      if (names_trials_) fields.push_back(std::to_string(trial));
+      if (row.problem.empty()) {
+        add_answers(outputs.first(outputs_), fields);
+        outputs = outputs.subspan(outputs_);
+      } else {
+        fields.resize(fields.size() + outputs_ + (targets_ == TargetKind::kClasses ? 1 : 0));
+      }
+      if (rows_.may_fail) fields.push_back(printable(row.problem));
+      add_line(fields);
+    }
+  }
+  const std::string& csv() const { return csv_; }
+
+ private:
+  void add_answers(std::span<const float> outputs, std::vector<std::string>& fields) const {
+    const auto answers = train::to_answers(outputs, targets_);
+    const auto best = static_cast<std::size_t>(std::ranges::max_element(answers) - answers.begin());
+    if (targets_ == TargetKind::kClasses) fields.push_back(names_[best]);
+    for (const double answer : answers) fields.push_back(short_number(answer));
+  }
+  void add_line(const std::vector<std::string>& fields) {
+    for (std::size_t i = 0; i < fields.size(); ++i) csv_ += (i > 0 ? "," : "") + csv_field(fields[i]);
+    csv_ += "\n";
+  }
+
+  const store::SourceRows& rows_;
+  std::size_t outputs_;  // of a sample
+  const std::vector<std::string>& names_;
+  TargetKind targets_;
+  bool names_trials_;
+  std::string csv_;
+};
 
 /// Writes to a file, which must be new unless --force is given, or to standard output.
 void give_out(const PredictArguments& arguments, const std::string& text) {
@@ -102,30 +159,53 @@ void give_out(const PredictArguments& arguments, const std::string& text) {
 }
 
 int run_predict(const PredictArguments& arguments) {
-  give_out(arguments, csv_of(use_model(arguments, false)));
-  return kExitDone;
+  const UsedData data = open_data(arguments, false);
+  PredictionTable table(data, names_models(arguments.choice));
+  bool any = false;
+  const int code =
+      use_models(arguments, data, [&](const TakenModel& model, const train::InferenceResult& result) {
+        table.add(model.trained->trial.number, result.outputs);
+        any = true;
+      });
+  if (any) give_out(arguments, table.csv());
+  return code;
 }
 
-int run_evaluate(const PredictArguments& arguments) {
-  const UsedModel used = use_model(arguments, true);
+/// Prints the metrics of a model, and returns them with its origin.
+ConfigNode evaluation(const PredictArguments& arguments, const UsedData& data, const TakenModel& model,
+                      const train::InferenceResult& result) {
   std::vector<ConfigNode::Entry> metrics;
-  for (const auto& [name, value] : used.result.metrics) {
+  if (names_models(arguments.choice)) std::cout << "trial " << model.trained->trial.number << "\n";
+  for (const auto& [name, value] : result.metrics) {
     std::cout << name << " " << objective::number_text(value) << "\n";
     metrics.push_back({name, ConfigNode::make_number(value), {}});
   }
-  std::cout << "of " << counted(used.data->test().count, "sample") << std::endl;
-  if (arguments.out.empty()) return kExitDone;
   std::vector<ConfigNode::Entry> entries;
-  for (const auto& [name, value] : metadata_of(used.source, used.model)) {
+  for (const auto& [name, value] : metadata_of(data.source, model)) {
     if (name != "run" && name != "trial" && name != "arch_id" && name != "weights") continue;
     entries.push_back({name, ConfigNode::make_scalar(value, {}, true), {}});
   }
   entries.push_back({"data", ConfigNode::make_scalar(arguments.data.sources.front().string(), {}, true), {}});
-  const auto samples = static_cast<std::int64_t>(used.data->test().count);
+  const auto samples = static_cast<std::int64_t>(data.samples->test().count);
   entries.push_back({"samples", ConfigNode::make_integer(samples), {}});
   entries.push_back({"metrics", ConfigNode::make_map(std::move(metrics), {}), {}});
-  give_out(arguments, to_json(ConfigNode::make_map(std::move(entries), {})));
-  return kExitDone;
+  return ConfigNode::make_map(std::move(entries), {});
+}
+
+int run_evaluate(const PredictArguments& arguments) {
+  const UsedData data = open_data(arguments, true);
+  std::vector<ConfigNode> evaluations;
+  const int code =
+      use_models(arguments, data, [&](const TakenModel& model, const train::InferenceResult& result) {
+        evaluations.push_back(evaluation(arguments, data, model, result));
+      });
+  if (evaluations.empty()) return code;
+  std::cout << "of " << counted(data.samples->test().count, "sample") << std::endl;
+  if (arguments.out.empty()) return code;
+  const bool several = names_models(arguments.choice);
+  give_out(arguments,
+           to_json(several ? ConfigNode::make_list(std::move(evaluations), {}) : evaluations.front()));
+  return code;
 }
 
 /// Splits "key=value".

@@ -2,7 +2,6 @@
 
 #include "skyline/core/config_node.hpp"
 #include "skyline/core/error.hpp"
-#include "skyline/store/importer.hpp"
 
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
@@ -80,12 +79,13 @@ bool is_dataset(const std::vector<fs::path>& sources) {
 std::string kind_of(const DataChoice& choice) {
   if (!choice.kind.empty()) return choice.kind;
   const fs::path& source = choice.sources.front();
-  return fs::is_directory(source) || store::is_image(start_of(source)) ? "images" : "arrays";
+  if (fs::is_directory(source)) return "images";
+  const std::string start = start_of(source);
+  return store::is_image(start) || !store::foreign_image_kind(start).empty() ? "images" : "arrays";
 }
 
 /// Returns the importer's options; those that follow from the run are added unless they are given.
-ConfigNode prep_options(const store::Importer& importer, const DataChoice& choice, const DataOptions& run,
-                        bool has_targets) {
+ConfigNode prep_options(const store::Importer& importer, const DataChoice& choice, const DataOptions& run) {
   std::vector<ConfigNode::Entry> entries;
   const auto add = [&](const std::string& key, const std::string& text) {
     ConfigNode value = ConfigNode::make_scalar(text, {});
@@ -104,13 +104,12 @@ ConfigNode prep_options(const store::Importer& importer, const DataChoice& choic
   preset("size", std::to_string(run.shape->height) + "x" + std::to_string(run.shape->width));
   preset("value-scale", objective::number_text(*run.value_scale));
   preset("test", "0");
-  if (!has_targets) preset("skip", "0");  // the rows of predictions must match the samples
   return ConfigNode::make_map(std::move(entries), {});
 }
 
 /// Prepares sources in a temporary file, which is opened and then removed.
 std::shared_ptr<const store::Dataset> prepare(const ModelSource& source, const DataChoice& choice,
-                                              bool has_targets) {
+                                              bool has_targets, store::SourceRows* rows) {
   const std::string kind = kind_of(choice);
   const auto importer = store::find_importer(kind);
   if (importer == nullptr) {
@@ -124,10 +123,11 @@ std::shared_ptr<const store::Dataset> prepare(const ModelSource& source, const D
   const fs::path file = fs::temp_directory_path() / ("skyline-" + to_hex(random_token()) + ".h5");
   store::DatasetWriter writer(file);
   importer->import({.paths = choice.sources,
-                    .options = prep_options(*importer, choice, source.data, has_targets),
+                    .options = prep_options(*importer, choice, source.data),
                     .threads = std::max(std::thread::hardware_concurrency(), 1U),
                     .has_targets = reads_targets,
-                    .shape = source.data.shape},
+                    .shape = source.data.shape,
+                    .rows = rows},
                    writer);
   writer.finish();
   auto dataset = store::Dataset::open(file, false);
@@ -136,11 +136,26 @@ std::shared_ptr<const store::Dataset> prepare(const ModelSource& source, const D
   return dataset;
 }
 
-const SampleView& chosen_part(const store::Dataset& dataset, const DataChoice& choice) {
-  if (choice.part == "train") return dataset.train();
-  if (choice.part == "validation") return dataset.validation();
-  if (choice.part == "test" || dataset.test().count > 0) return dataset.test();
-  return dataset.validation().count > 0 ? dataset.validation() : dataset.train();
+store::Part chosen_part(const store::Dataset& dataset, const DataChoice& choice) {
+  const auto named =
+      std::ranges::find(store::kAllParts, choice.part, [](store::Part part) { return to_text(part); });
+  if (named != store::kAllParts.end()) return *named;
+  if (dataset.test().count > 0) return store::Part::kTest;
+  return dataset.validation().count > 0 ? store::Part::kValidation : store::Part::kTrain;
+}
+
+const SampleView& samples_of(const store::Dataset& dataset, store::Part part) {
+  if (part == store::Part::kTrain) return dataset.train();
+  return part == store::Part::kTest ? dataset.test() : dataset.validation();
+}
+
+/// Leaves the rows of one part. Samples of a source without rows are known by their numbers.
+void choose_rows(store::SourceRows& rows, store::Part part, std::size_t samples) {
+  std::erase_if(rows.rows, [part](const store::SourceRows::Row& row) { return row.part != part; });
+  for (std::size_t i = rows.rows.size(); i < samples; ++i) rows.rows.push_back({part, std::to_string(i), {}});
+  const auto with_sample =
+      std::ranges::count_if(rows.rows, [](const auto& row) { return row.problem.empty(); });
+  require(static_cast<std::size_t>(with_sample) == samples, "the importer names a row for each sample");
 }
 
 void check_samples(const std::string& label, const store::Dataset& dataset, const DataOptions& run) {
@@ -193,15 +208,17 @@ store::Samples no_targets(std::size_t count, const DataOptions& run) {
 }  // namespace
 
 std::shared_ptr<const store::Dataset> open_model_data(const ModelSource& source, const DataChoice& choice,
-                                                      bool has_targets) {
+                                                      bool has_targets, store::SourceRows* rows) {
   const DataOptions& run = source.data;
   const std::string label = choice.sources.front().string();
   auto file = is_dataset(choice.sources) ? store::Dataset::open(choice.sources.front(), true)
-                                         : prepare(source, choice, has_targets);
+                                         : prepare(source, choice, has_targets, rows);
   check_samples(label, *file, run);
-  const SampleView samples = chosen_part(*file, choice);
+  const store::Part part = chosen_part(*file, choice);
+  const SampleView samples = samples_of(*file, part);
   if (samples.count == 0)
     throw UserError(label + ": no samples" + (choice.part.empty() ? "" : " in this part"));
+  if (rows != nullptr) choose_rows(*rows, part, samples.count);
   const auto dataset = std::make_shared<LikeTheRuns>(file, samples, run);
   if (!has_targets) {
     dataset->set_targets(no_targets(samples.count, run));

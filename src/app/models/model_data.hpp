@@ -1,6 +1,7 @@
 #pragma once
 
 #include "skyline/store/dataset.hpp"
+#include "skyline/store/importer.hpp"
 
 #include "app/models/taken_model.hpp"
 
@@ -25,8 +26,9 @@ struct DataChoice {
 /// set in the system's folder for temporary files, which is removed before this returns. Returns a data set
 /// in which every part consists of the chosen samples.
 /// @param has_targets  false: do not read targets, even if the data have some
+/// @param rows  if not null, gets the rows of the source in this part, with those of which there is no sample
 /// @throws UserError, one line, for samples of another shape or type, or a class that the run does not have
 std::shared_ptr<const store::Dataset> open_model_data(const ModelSource& source, const DataChoice& choice,
-                                                      bool has_targets);
+                                                      bool has_targets, store::SourceRows* rows = nullptr);
 
 }  // namespace skyline::app

@@ -11,7 +11,10 @@
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <set>
 #include <string_view>
+#include <system_error>
 #include <variant>
 
 namespace skyline::app {
@@ -19,6 +22,28 @@ namespace {
 
 std::string trial_text(trial::TrialNumber number) {
   return "trial " + std::to_string(number);
+}
+
+/// Returns the trials that have weights: "trials 1, 8 have weights".
+std::string kept_text(const store::RunPaths& paths) {
+  constexpr std::size_t kMostShown = 20;
+  std::set<std::uint64_t> kept;
+  std::error_code ignored;  // without a folder there are none
+  for (const auto& entry : std::filesystem::directory_iterator(paths.weights_folder(), ignored)) {
+    const std::string name = entry.path().filename().string();
+    const std::string number = name.substr(0, name.find('.'));
+    if (const auto trial = integer_in(number);
+        trial && *trial >= 0 && (name == number + ".h5" || name == number + ".final.h5"))
+      kept.insert(static_cast<std::uint64_t>(*trial));
+  }
+  if (kept.empty()) return "no trial has any";
+  std::vector<std::string> numbers;
+  for (const std::uint64_t trial : kept) {
+    if (numbers.size() == kMostShown) break;
+    numbers.push_back(std::to_string(trial));
+  }
+  const std::size_t others = kept.size() - numbers.size();
+  return "those that have are " + joined(numbers) + (others > 0 ? " and " + counted(others, "other") : "");
 }
 
 /// Returns the last full training of a search trial that left weights, or nullptr.
@@ -115,7 +140,8 @@ TakenModel take_model(const ModelSource& source, trial::TrialNumber number, cons
   }
   if (!is_kept(take_full)) {
     throw UserError(trial_text(number) + " has no weights in " + paths.weights_folder().string() +
-                    ": run.keep_weights was " + source.run.config.at("run").at("keep_weights").as_text());
+                    ": run.keep_weights was " + source.run.config.at("run").at("keep_weights").as_text() +
+                    ", " + kept_text(paths));
   }
   model.weights = store::read_weights(model.file);
   check_training(source, model);

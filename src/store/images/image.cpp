@@ -13,28 +13,57 @@ namespace {
 
 using namespace std::literals;
 
+struct Magic {
+  std::string_view bytes;
+  std::size_t place;  // place of these bytes in the file
+};
+
+bool begins(std::string_view start, const Magic& magic) {
+  return start.size() >= magic.place && start.substr(magic.place).starts_with(magic.bytes);
+}
+
 struct ImageFormat {
-  std::string_view magic;
-  std::size_t place;  // place of the magic number
+  Magic magic;
   ReadHeader header;
   Decode decode;
 };
-constexpr std::array kFormats{ImageFormat{"\x89PNG\r\n\x1a\n"sv, 0, png_header, decode_png},
-                              ImageFormat{"\xff\xd8\xff"sv, 0, jpeg_header, decode_jpeg},
-                              ImageFormat{"WEBP"sv, 8, webp_header, decode_webp},
-                              ImageFormat{"P5"sv, 0, pnm_header, decode_pnm},
-                              ImageFormat{"P6"sv, 0, pnm_header, decode_pnm}};
+constexpr std::array kFormats{ImageFormat{{"\x89PNG\r\n\x1a\n"sv, 0}, png_header, decode_png},
+                              ImageFormat{{"\xff\xd8\xff"sv, 0}, jpeg_header, decode_jpeg},
+                              ImageFormat{{"WEBP"sv, 8}, webp_header, decode_webp}};
+
+struct ForeignFormat {
+  std::string_view kind;
+  Magic magic;
+};
+/// Formats that others read.
+constexpr std::array kForeignFormats{ForeignFormat{"GIF", {"GIF8"sv, 0}},
+                                     ForeignFormat{"TIFF", {"II*\0"sv, 0}},
+                                     ForeignFormat{"TIFF", {"MM\0*"sv, 0}},
+                                     ForeignFormat{"TIFF", {"II+\0"sv, 0}},
+                                     ForeignFormat{"TIFF", {"MM\0+"sv, 0}},
+                                     ForeignFormat{"HEIC", {"ftyphei"sv, 4}},
+                                     ForeignFormat{"HEIC", {"ftypmif1"sv, 4}},
+                                     ForeignFormat{"AVIF", {"ftypavi"sv, 4}},
+                                     ForeignFormat{"JPEG 2000", {"\0\0\0\x0cjP  "sv, 0}},
+                                     ForeignFormat{"JPEG 2000", {"\xff\x4f\xff\x51"sv, 0}},
+                                     ForeignFormat{"JPEG XL", {"\0\0\0\x0cJXL "sv, 0}},
+                                     ForeignFormat{"JPEG XL", {"\xff\x0a"sv, 0}},
+                                     ForeignFormat{"ICO", {"\0\0\1\0"sv, 0}},
+                                     ForeignFormat{"PSD", {"8BPS"sv, 0}},
+                                     ForeignFormat{"PAM", {"P7\n"sv, 0}},
+                                     ForeignFormat{"DICOM", {"DICM"sv, 128}}};
 
 const ImageFormat* known_format(std::string_view start) {
-  const auto known = std::ranges::find_if(kFormats, [&](const ImageFormat& format) {
-    return start.size() >= format.place && start.substr(format.place).starts_with(format.magic);
-  });
+  static constexpr ImageFormat kPnm{{}, pnm_header, decode_pnm};
+  if (is_pnm(start)) return &kPnm;
+  const auto known =
+      std::ranges::find_if(kFormats, [&](const ImageFormat& format) { return begins(start, format.magic); });
   return known == kFormats.end() ? nullptr : &*known;
 }
 
 const ImageFormat& format_of(std::string_view start) {
   if (const ImageFormat* const known = known_format(start)) return *known;
-  throw UserError(start.empty() ? "the file is empty" : "not a PNG, JPEG, WebP, PGM or PPM image");
+  throw UserError(start.empty() ? "the file is empty" : "not a PNG, JPEG, WebP, PBM, PGM or PPM image");
 }
 
 std::optional<ImageHeader> checked_header(std::string_view start) {
@@ -76,6 +105,14 @@ void Image::copy_planes(std::uint8_t* planes) const {
 
 bool is_image(std::string_view start) {
   return known_format(start) != nullptr;
+}
+
+std::string_view foreign_image_kind(std::string_view start) {
+  // The letters "BM" alone also begin texts; behind them a BMP file has its size and two numbers that are 0.
+  if (start.starts_with("BM"sv) && begins(start, {"\0\0\0\0"sv, 6})) return "BMP";
+  const auto known = std::ranges::find_if(
+      kForeignFormats, [&](const ForeignFormat& format) { return begins(start, format.magic); });
+  return known == kForeignFormats.end() ? std::string_view() : known->kind;
 }
 
 std::optional<space::Shape> image_shape(std::string_view start) {

@@ -34,9 +34,23 @@ inline constexpr std::size_t kMostImageBytes = std::size_t{1} << 29;  // size of
 
 /// Returns whether the start of a file shows a known format.
 bool is_image(std::string_view start);
+/// Returns the kind of an image of another format, e.g. "BMP", by the start of its file, or an empty text.
+std::string_view foreign_image_kind(std::string_view start);
 
-/// Reads channels, height and width of the image as it is shown, from the beginning of a PNG, JPEG, WebP, PGM
-/// or PPM file. Returns nullopt if they come later in the file.
+/// Returns the ending of a file's name in small letters: ".png", or "without an ending".
+std::string ending_of(const std::filesystem::path& path);
+
+/// What a file is that cannot be read as an image.
+struct OtherKind {
+  std::string name;  // "BMP", or the ending ".txt"
+  bool is_image = false;
+};
+/// Returns nullopt if the file should be an image by its content or its name: then it is damaged. So is one
+/// that cannot be opened.
+std::optional<OtherKind> other_kind(const std::filesystem::path& path);
+
+/// Reads channels, height and width of the image as it is shown, from the beginning of a PNG, JPEG, WebP,
+/// PBM, PGM or PPM file. Returns nullopt if they come later in the file.
 /// @throws UserError, without the file's name, for an unknown format, a damaged or a too large image
 std::optional<space::Shape> image_shape(std::string_view start);
 

@@ -1,9 +1,11 @@
 #include "skyline/core/error.hpp"
 
+#include "core/text/wording.hpp"
 #include "store/images/image.hpp"
 #include "store/publish/file_descriptor.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <unistd.h>
 
@@ -42,6 +44,29 @@ space::Shape read_image_shape(const std::filesystem::path& path) {
     if (const auto shape = image_shape(read_start(path, kMostImageBytes))) return *shape;
   }
   throw UserError("truncated");
+}
+
+std::string ending_of(const std::filesystem::path& path) {
+  const std::string ending = path.extension().string();
+  return ending.empty() ? "without an ending" : lower_case(ending);
+}
+
+std::optional<OtherKind> other_kind(const std::filesystem::path& path) {
+  constexpr std::size_t kMagicBytes = 512;
+  constexpr std::array kEndings{".png",  ".jpg", ".jpeg", ".jpe", ".jfif",
+                                ".webp", ".pbm", ".pgm",  ".ppm", ".pnm"};
+  std::string start;
+  try {
+    start = read_start(path, kMagicBytes);
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+  if (is_image(start)) return std::nullopt;
+  if (const auto foreign = foreign_image_kind(start); !foreign.empty())
+    return OtherKind{std::string(foreign), true};
+  const std::string ending = ending_of(path);
+  if (std::ranges::find(kEndings, ending) != kEndings.end()) return std::nullopt;
+  return OtherKind{ending};
 }
 
 Image read_image(const std::filesystem::path& path) {

@@ -21,7 +21,8 @@ std::optional<ImageHeader> jpeg_header(std::string_view start);
 void decode_jpeg(std::string_view file, Image& image);
 std::optional<ImageHeader> webp_header(std::string_view start);
 void decode_webp(std::string_view file, Image& image);
-/// Binary PGM (P5) and PPM (P6) files with one image.
+/// PBM, PGM and PPM files with one image, binary or as text: P1 to P6.
+bool is_pnm(std::string_view start);
 std::optional<ImageHeader> pnm_header(std::string_view start);
 void decode_pnm(std::string_view file, Image& image);
 

@@ -10,7 +10,7 @@
 namespace skyline::store {
 
 /// The meaning of the dimensions of an array of samples.
-enum class Layout { kByRank, kChw, kHwc, kHw, kChannelsLength, kLengthChannels, kFeatures };
+enum class Layout { kByRank, kChw, kHwc, kHw, kLength, kChannelsLength, kLengthChannels, kFeatures };
 
 /// The options of `skyline prep arrays`.
 struct ArrayOptions {

@@ -21,6 +21,7 @@ class ArrayImport {
       : has_targets_(source.has_targets),
         options_(array_keys().parse(source.options)),
         writer_(writer),
+        rows_(source.rows),
         parts_(find_parts(source, options_)),
         pixels_(are_pixels(parts_)),
         layout_(sample_layout(options_, parts_.front().x, source.shape)) {}
@@ -61,6 +62,7 @@ class ArrayImport {
   bool has_targets_;
   ArrayOptions options_;
   DatasetWriter& writer_;
+  SourceRows* rows_;
   std::vector<PartArrays> parts_;  // parts in their order
   bool pixels_;
   SampleLayout layout_;
@@ -110,6 +112,7 @@ void ArrayImport::add_rows(Part part, const PartArrays& from, const ArrayTargets
     for (std::size_t row = 0; row < rows.size() / row_bytes; ++row) {
       if (!takes(from, first + row, part)) continue;
       taken.push_back(first + row);
+      if (rows_ != nullptr) rows_->rows.push_back({part, std::to_string(first + row), {}});
       const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(row * row_bytes);
       bytes.insert(bytes.end(), begin, begin + static_cast<std::ptrdiff_t>(row_bytes));
     }

@@ -1,6 +1,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
+#include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "store/images/image.hpp"
 #include "store/images/image_folder.hpp"
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <utility>
 
 namespace skyline::store {
@@ -36,6 +38,7 @@ class ImageImport {
       : path_(source.paths.at(0)),
         options_(image_keys().parse(source.options)),
         skip_option_(source.option("skip")),
+        rows_(source.rows),
         threads_(source.threads),
         writer_(writer),
         folder_(source.has_targets ? ImageFolder(path_) : ImageFolder(source.paths)),
@@ -43,7 +46,9 @@ class ImageImport {
         as_grey_(source.shape && source.shape->channels == 1) {}
 
   void run() {
+    for (const std::string& doubt : folder_.doubts()) log::warning(doubt);
     survey();
+    tell_what_is_not_read();
     const bool has_parts = folder_.has_part(Part::kValidation) || folder_.has_part(Part::kTest);
     const PartShares shares{share_of(Part::kTest, options_.test.value_or(has_parts ? 0 : 0.2)),
                             share_of(Part::kValidation, options_.validation), options_.seed};
@@ -52,6 +57,7 @@ class ImageImport {
     describe(shares);
     for (const Part part : kAllParts) add(part);
     check_counts();
+    if (rows_ != nullptr) add_rows();
   }
 
  private:
@@ -61,7 +67,10 @@ class ImageImport {
   void describe(const PartShares& shares);
   void add(Part part);
   void check_counts() const;
+  void tell_what_is_not_read() const;
+  void add_rows() const;
   std::vector<std::uint8_t> planes_of(std::size_t file) const;
+  void leave_out(std::size_t file, const std::string& problem);
   void skip(std::size_t file, const std::string& problem);
 
   /// Reads files on all threads and handles the results in order.
@@ -73,6 +82,7 @@ class ImageImport {
   fs::path path_;
   ImageOptions options_;
   std::string skip_option_;
+  SourceRows* rows_;
   std::size_t threads_;
   DatasetWriter& writer_;
   ImageFolder folder_;
@@ -83,6 +93,9 @@ class ImageImport {
   std::size_t num_grey_ = 0;
   std::size_t num_colour_ = 0;
   std::size_t num_skipped_ = 0;
+  FileKinds foreign_;                            // images that others read
+  FileKinds others_;                             // files that are no images
+  std::map<std::size_t, std::string> problems_;  // of files that are images and give no sample
 };
 
 template <typename T>
@@ -121,11 +134,15 @@ void ImageImport::survey() {
           if (attempt.value) {
             look_at(attempt.file, *attempt.value);
           } else {
-            skip(attempt.file, attempt.problem);
+            leave_out(attempt.file, attempt.problem);
           }
         }
         progress.advance(attempts.size());
       });
+  if (!first_) {
+    const std::string last = problems_.empty() ? "" : ": " + problems_.rbegin()->second;
+    throw UserError(path_.string() + ": no image that can be read" + last);
+  }
   if (num_grey_ > 0 && num_colour_ > 0 && !as_grey_) {
     log::info(std::to_string(num_grey_) + " of " + counted(num_grey_ + num_colour_, "image") +
               " are grey: all become RGB");
@@ -147,6 +164,16 @@ void ImageImport::look_at(std::size_t file, const space::Shape& shape) {
                   ": make them one size by --size");
 }
 
+/// Leaves out a file whose header cannot be read. Files that are no images, and images of other formats, are
+/// counted; others are damaged.
+void ImageImport::leave_out(std::size_t file, const std::string& problem) {
+  const std::optional<OtherKind> kind = other_kind(folder_.path(file));
+  if (!kind) return skip(file, problem);
+  ++(kind->is_image ? foreign_ : others_)[kind->name];
+  if (kind->is_image) problems_[file] = "a " + kind->name + " file, which is not read";
+  folder_.leave_out(file);
+}
+
 void ImageImport::skip(std::size_t file, const std::string& problem) {
   const std::string path = folder_.path(file).string();
   // Errors of the system already name the file.
@@ -156,7 +183,33 @@ void ImageImport::skip(std::size_t file, const std::string& problem) {
                     " cannot be read as images (" + skip_option_ + "N allows N), the last of them " + line);
   }
   log::warning("left out: " + line);
+  problems_[file] = problem;
   folder_.leave_out(file);
+}
+
+void ImageImport::tell_what_is_not_read() const {
+  if (!others_.empty())
+    log::warning(path_.string() + ": files that are no images are not read: " + to_text(others_));
+  if (foreign_.empty()) return;
+  log::warning(path_.string() + ": images of these kinds are left out, since they are not read: " +
+               to_text(foreign_) + "; three lines of Python with Pillow convert them:");
+  log::warning("  import pathlib, PIL.Image");
+  log::warning("  for path in pathlib.Path(\"" + printable(path_.string()) + "\").rglob(\"*.*\"):");
+  log::warning(
+      "      if path.suffix.lower() in (\".bmp\", \".gif\", \".tif\", \".tiff\"): "
+      "PIL.Image.open(path).save(path.with_suffix(\".png\"))");
+}
+
+/// Adds the row of each file that is an image, in order.
+void ImageImport::add_rows() const {
+  rows_->title = "file";
+  rows_->may_fail = true;
+  for (std::size_t file = 0; file < folder_.size(); ++file) {
+    const auto problem = problems_.find(file);
+    if (folder_.is_left_out(file) && problem == problems_.end()) continue;
+    rows_->rows.push_back({folder_.part(file), printable(folder_.path(file).lexically_normal().string()),
+                           problem == problems_.end() ? "" : problem->second});
+  }
 }
 
 double ImageImport::share_of(Part part, double share) const {

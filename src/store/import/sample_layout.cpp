@@ -20,32 +20,50 @@ std::string dims_text(const SourceArray& array) {
   return "[" + joined(dims) + "]";
 }
 
+constexpr std::int64_t kMostChannelsLast = 16;
+constexpr std::int64_t kMostFeatures = 32;  // more numbers of a sample may be a sequence or a flat image
+
+/// Refuses rows of numbers that are not of a table and may have an order.
+void check_features(const SourceArray& x) {
+  if (x.from_text || x.dims.size() != 2 || x.dims[1] <= kMostFeatures) return;
+  const auto side = static_cast<std::int64_t>(std::lround(std::sqrt(x.dims[1])));
+  const std::string square = "1x" + std::to_string(side) + "x" + std::to_string(side);
+  x.fail(dims_text(x) + " may be features or sequences: say --layout nf or nl" +
+         (side * side == x.dims[1] ? ", or --shape " + square + " if they are flat images" : ""));
+}
+
 /// Returns the layout that the number of dimensions suggests.
 /// @param careful  refuse an array that could have another layout
 Layout layout_of(const SourceArray& x, bool careful) {
   const auto could_be_channels = [](std::int64_t dim) { return dim == 1 || dim == 3 || dim == 4; };
   if (x.dims.size() == 4) {
-    if (careful && could_be_channels(x.dims[3]) && !could_be_channels(x.dims[1]))
+    const bool few_last = x.dims[3] < x.dims[1] && x.dims[3] <= kMostChannelsLast;
+    if (careful && !could_be_channels(x.dims[1]) && (could_be_channels(x.dims[3]) || few_last))
       x.fail(dims_text(x) + " may have its channels last: say --layout nhwc or nchw");
     return Layout::kChw;
   }
+  if (careful) check_features(x);
   if (x.dims.size() < 3) return Layout::kFeatures;
-  if (careful && x.type.is_uint8())
-    x.fail(dims_text(x) + " may be grey images or sequences: say --layout nhw or ncl");
+  if (careful && x.dims[1] > 1)
+    x.fail(dims_text(x) + " may be grey images or sequences: say --layout nhw, ncl or nlc");
   return Layout::kChannelsLength;
 }
 
 space::Shape told_shape(const std::string& text, const SourceArray& x) {
-  std::array<std::int64_t, 3> dims{};
+  std::vector<std::int64_t> dims;
   const char* place = text.data();
   const char* const end = place + text.size();
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    const auto read = std::from_chars(place, end, dims[i]);
-    const bool ends_well = i == 2 ? read.ptr == end : read.ptr != end && *read.ptr == 'x';
-    if (read.ec != std::errc() || dims[i] < 1 || dims[i] > 1 << 20 || !ends_well)
-      throw UserError("--shape: expected CHANNELSxHEIGHTxWIDTH, e.g. 1x28x28, got " + text);
-    place = read.ptr + (i == 2 ? 0 : 1);
+  for (bool more = true; more;) {
+    const auto read = std::from_chars(place, end, dims.emplace_back());
+    more = read.ptr != end && *read.ptr == 'x';
+    const bool wrong = read.ec != std::errc() || dims.back() < 1 || dims.back() > 1 << 20 ||
+                       (!more && read.ptr != end) || dims.size() + (more ? 1 : 0) > 3;
+    if (wrong || (!more && dims.size() < 2))
+      throw UserError("--shape: expected CHANNELSxHEIGHTxWIDTH, e.g. 1x28x28, or CHANNELSxLENGTH, got " +
+                      text);
+    place = read.ptr + 1;
   }
+  if (dims.size() == 2) dims.insert(dims.begin() + 1, 1);
   const space::Shape shape{dims[0], dims[1], dims[2]};
   if (shape.elements() == static_cast<std::int64_t>(x.row_elements())) return shape;
   x.fail("expected " + std::to_string(shape.elements()) + " values per sample for --shape " + text +
@@ -54,7 +72,7 @@ space::Shape told_shape(const std::string& text, const SourceArray& x) {
 
 std::size_t rank_of(Layout layout) {
   if (layout == Layout::kChw || layout == Layout::kHwc) return 4;
-  return layout == Layout::kFeatures ? 2 : 3;
+  return layout == Layout::kFeatures || layout == Layout::kLength ? 2 : 3;
 }
 
 /// Returns nullopt if the array has another number of dimensions.
@@ -67,6 +85,8 @@ std::optional<SampleLayout> laid_out(Layout layout, const SourceArray& x) {
       return SampleLayout{{d[3], d[1], d[2]}, true};
     case Layout::kHw:
       return SampleLayout{{1, d[1], d[2]}};
+    case Layout::kLength:
+      return SampleLayout{{1, 1, d[1]}};
     case Layout::kChannelsLength:
       return SampleLayout{{d[1], 1, d[2]}};
     case Layout::kLengthChannels:

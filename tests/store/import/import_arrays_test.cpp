@@ -71,7 +71,7 @@ TEST_F(ImportArrays, ChannelsAreLastOnlyIfToldAndAmbiguousDimensionsAreAskedAbou
               HasSubstr("x_train: [2, 2, 1, 3] may have its channels last: say --layout nhwc or nchw"));
   write_pair(npy("|u1", "2, 2, 3", "abcdefABCDEF"), kTwoLabels);
   EXPECT_THAT(error({"set.npz"}),
-              HasSubstr("[2, 2, 3] may be grey images or sequences: say --layout nhw or ncl"));
+              HasSubstr("[2, 2, 3] may be grey images or sequences: say --layout nhw, ncl or nlc"));
   EXPECT_EQ(read({"set.npz"}, {{"layout", "nhw"}})->shape(), (space::Shape{1, 2, 3}));
   EXPECT_EQ(read({"set.npz"}, {{"layout", "ncl"}})->shape(), (space::Shape{2, 1, 3}));
   const auto lengths_first = read({"set.npz"}, {{"layout", "nlc"}, {"test", "0"}});
@@ -80,6 +80,32 @@ TEST_F(ImportArrays, ChannelsAreLastOnlyIfToldAndAmbiguousDimensionsAreAskedAbou
   EXPECT_EQ(read({"set.npz"}, {{"shape", "1x3x2"}})->shape(), (space::Shape{1, 3, 2}));
   EXPECT_THAT(error({"set.npz"}, {{"shape", "1x3x3"}}),
               HasSubstr("expected 9 values per sample for --shape 1x3x3, got 6"));
+}
+
+TEST_F(ImportArrays, SequencesAreAskedAboutAndNotTakenForManyChannels) {
+  const std::string y = npy("<i8", "1,", raw_bytes<std::int64_t>({5}));
+  const auto write_x = [&](const std::string& shape, std::size_t values) {
+    write_pair(npy("<f4", "1, " + shape, raw_bytes(std::vector<float>(values, 1.5F))), y);
+  };
+  const Options whole{{"test", "0"}};
+  write_x("36", 36);
+  EXPECT_THAT(error({"set.npz"}, whole),
+              HasSubstr("[1, 36] may be features or sequences: say --layout nf or nl, or "
+                        "--shape 1x6x6 if they are flat images"));
+  EXPECT_EQ(read({"set.npz"}, {{"test", "0"}, {"layout", "nf"}})->shape(), (space::Shape{36, 1, 1}));
+  EXPECT_EQ(read({"set.npz"}, {{"test", "0"}, {"layout", "nl"}})->shape(), (space::Shape{1, 1, 36}));
+  EXPECT_EQ(read({"set.npz"}, {{"test", "0"}, {"shape", "2x18"}})->shape(), (space::Shape{2, 1, 18}));
+  for (const char* shape : {"36", "2x", "x18", "2x18x1x1", "2x18x", "2 x 18"})
+    EXPECT_THAT(error({"set.npz"}, {{"shape", shape}}), HasSubstr("--shape: expected CHANNELSxHEIGHTxWIDTH"))
+        << shape;
+  write_x("50, 3", 150);
+  EXPECT_THAT(error({"set.npz"}, whole), HasSubstr("[1, 50, 3] may be grey images or sequences"));
+  write_x("1, 50", 50);
+  EXPECT_EQ(read({"set.npz"}, whole)->shape(), (space::Shape{1, 1, 50}));
+  write_x("32", 32);
+  EXPECT_EQ(read({"set.npz"}, whole)->shape(), (space::Shape{32, 1, 1}));
+  write_x("10, 10, 5", 500);
+  EXPECT_THAT(error({"set.npz"}, whole), HasSubstr("[1, 10, 10, 5] may have its channels last"));
 }
 
 TEST_F(ImportArrays, TargetsAreClassesLabelsOrNumbers) {

@@ -1,6 +1,7 @@
 #include "store/fixtures/image_files.hpp"
 #include "store/fixtures/prepared.hpp"
 #include "store/fixtures/scratch_folder.hpp"
+#include "store/images/image_folder.hpp"
 #include "support/user_error_of.hpp"
 
 #include <gmock/gmock.h>
@@ -87,10 +88,112 @@ TEST_F(ImportImages, ThePartsMayBeFoldersAndClassesMayHaveFoldersInside) {
   EXPECT_THAT(error(), HasSubstr("test/cow: a class that the training set does not have"));
 }
 
-TEST_F(ImportImages, AClassMayBeCalledTrain) {
+TEST_F(ImportImages, PartFoldersAreKnownInAnyCaseAndAsKaggleNamesThem) {
+  struct Names {
+    std::string train;
+    std::string val;
+    std::string test;
+  };
+  for (const Names& names :
+       {Names{"Training", "Valid", "Testing"}, Names{"TRAIN", "Validation", "TEST"},
+        Names{"seg_train/seg_train", "valid_set", "seg_test/seg_test"},
+        Names{"train2017", "val2017", "test2017"}, Names{"TrainingSet", "ValData", "test_images"}}) {
+    write_grey(names.train + "/cat/1.pgm", "ab");
+    write_grey(names.train + "/dog/1.pgm", "cd");
+    write_grey(names.val + "/dog/1.pgm", "ef");
+    write_grey(names.test + "/cat/1.pgm", "gh");
+    write("__MACOSX/train/cat/._1.pgm", "not a picture");
+    const auto set = read();
+    EXPECT_THAT(set->class_names(), ElementsAre("cat", "dog")) << names.train;
+    EXPECT_EQ(text(set->train()) + text(set->validation()) + text(set->test()), "abcdefgh");
+    for (const auto& entry : std::filesystem::directory_iterator(images.path())) remove_all(entry.path());
+  }
+}
+
+TEST_F(ImportImages, WhatIsNotReadOrMayBeMeantOtherwiseIsTold) {
+  write_grey("Train/cat/1.pgm", "ab");
+  write_grey("Train/dog/1.pgm", "cd");
+  write_grey("Train/loose.pgm", "ef");
+  write_grey("Test/1.pgm", "gh");
+  write_grey("plane/1.pgm", "ij");
+  write("LIESMICH.TXT", "text");
+  const auto told = ImageFolder(images.path()).doubts();
+  EXPECT_THAT(told, ElementsAre(images.path().string() +
+                                    ": not read, beside the folders of the parts: `Test`, `plane`, 1 .txt",
+                                (images / "Train").string() +
+                                    ": not read, beside the folders of the classes: 1 .pgm"));
+  write_grey("training/cat/1.pgm", "ab");
+  EXPECT_THAT(error(), HasSubstr("`Train` and `training` are both named like the train set"));
+}
+
+TEST_F(ImportImages, AClassMayBeCalledTrainWithAWord) {
   write_grey("train/1.pgm", "ab");
-  write_grey("plane/1.pgm", "cd");
-  EXPECT_THAT(read()->class_names(), ElementsAre("plane", "train"));
+  write_grey("test tube/1.pgm", "cd");
+  EXPECT_THAT(read()->class_names(), ElementsAre("test tube", "train"));
+  EXPECT_THAT(
+      ImageFolder(images.path()).doubts(),
+      ElementsAre(HasSubstr("train: taken for a class, although it is named like a part of the set")));
+}
+
+TEST_F(ImportImages, AFolderAroundTheClassesIsNamed) {
+  write_grey("photos/cat/1.pgm", "ab");
+  write_grey("photos/dog/1.pgm", "ab");
+  EXPECT_EQ(error(),
+            images.path().string() +
+                ": expected a folder of images for each of at least 2 classes, or the folders train, val "
+                "and test with such, got 1: did you mean " +
+                (images / "photos").string() + "?");
+}
+
+TEST_F(ImportImages, AClassWhoseNameIsNotUtf8IsNamedByItsFolder) {
+  write_grey("caf\xe9/1.pgm", "ab");
+  write_grey("tea/1.pgm", "ab");
+  EXPECT_EQ(error(),
+            (images / "caf\xe9").string() +
+                ": expected a class's name in UTF-8 and without control characters: rename the folder");
+}
+
+TEST_F(ImportImages, OtherFilesAreCountedApartFromDamagedImages) {
+  for (const char* name : {"a/1", "b/1"}) {
+    write(std::string(name) + ".png", png_file(make_image(1, 9, 9, 1)));
+    write(std::string(name) + ".xml", "<annotation/>");
+    write(std::string(name) + "BMP.PNG", std::string("BM\x46\0\0\0\0\0\0\0\x36", 11));
+  }
+  EXPECT_EQ(read({{"test", "0"}, {"skip", "0"}})->train().count, 2U);
+  write("a/text.png", "no image");
+  EXPECT_THAT(error({{"skip", "0"}}), HasSubstr("a/text.png: not a PNG, JPEG"));
+  ::testing::internal::CaptureStderr();
+  read({{"test", "0"}});
+  const std::string told = ::testing::internal::GetCapturedStderr();
+  EXPECT_THAT(told, AllOf(HasSubstr("files that are no images are not read: 2 .xml"),
+                          HasSubstr("left out, since they are not read: 2 BMP; three lines of Python")));
+  EXPECT_THAT(told, HasSubstr("left out: " + (images / "a/text.png").string() + ": not a PNG"));
+}
+
+TEST_F(ImportImages, RowsForPredictionsNameTheirFilesAndKeepWhatCannotBeRead) {
+  write_grey("new/b.pgm", "ab");
+  write("new/a.png", "damaged");
+  write("new/c.txt", "text");
+  write("new/d.gif", "GIF89a");
+  write_grey("one.pgm", "cd");
+  DatasetWriter writer(out / "set.h5");
+  SourceRows rows;
+  find_importer("images")->import({.paths = {images / "new", images / "one.pgm"},
+                                   .options = ConfigNode::make_map({}, {}),
+                                   .has_targets = false,
+                                   .shape = space::Shape{1, 1, 2},
+                                   .rows = &rows},
+                                  writer);
+  writer.finish();
+  EXPECT_EQ(text(Dataset::open(out / "set.h5", true)->train()), "abcd");
+  std::vector<std::string> told;
+  for (const SourceRows::Row& row : rows.rows) told.push_back(row.name + ": " + row.problem);
+  EXPECT_THAT(told,
+              ElementsAre((images / "new/a.png").string() + ": not a PNG, JPEG, WebP, PBM, PGM or PPM image",
+                          (images / "new/b.pgm").string() + ": ",
+                          (images / "new/d.gif").string() + ": a GIF file, which is not read",
+                          (images / "one.pgm").string() + ": "));
+  EXPECT_EQ(rows.title, "file");
 }
 
 TEST_F(ImportImages, FilesOfAllFormatsGiveTheSamePixelsOnAnyNumberOfThreads) {
@@ -184,7 +287,7 @@ TEST_F(ImportImages, JpegFilesThatLieOnTheirSideStandUp) {
 TEST_F(ImportImages, FilesThatAreNoImagesAreLeftOutUpToABound) {
   const std::string png = png_file(make_image(1, 9, 9, 1));
   for (const char* name : {"a/1.png", "a/2.png", "b/1.png", "b/2.png"}) write(name, png);
-  write("a/Thumbs.db", "not an image");
+  write("a/text.png", "not an image");
   write("a/cut.png", png.substr(0, png.size() - 40));
   std::string damaged = png;
   damaged[50] = static_cast<char>(damaged[50] ^ 1);
@@ -225,6 +328,9 @@ TEST_F(ImportImages, AnEmptyClassIsRefused) {
   EXPECT_EQ(error(), (images / "b").string() + ": a class without an image to train on");
   write("b/1.png", png_file(make_image(1, 1, 2, 1)).substr(0, 50));
   EXPECT_EQ(error(), (images / "b").string() + ": a class without an image to train on");
+  write("a/1.pgm", "P5\n2 1\n");
+  write("b/1.png", "no image");
+  EXPECT_THAT(error(), HasSubstr(": no image that can be read: "));
   EXPECT_THAT(user_error_of([&] { prepared("images", {images / "none"}, out / "set.h5"); }),
               HasSubstr("none"));
 }
