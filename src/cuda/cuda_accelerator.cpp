@@ -85,19 +85,13 @@ class CudaAccelerator final : public train::Accelerator {
   /// Releases the cached memory of all devices, because the allocator cannot release it for one.
   void release_cached_memory(int /*device*/) override {
     const auto turn = take_recording_turn();
-    if (!GroupUse::any()) {
-      allocator::emptyCache();
-    }
+    if (!GroupUse::any()) allocator::emptyCache();
   }
 
   std::optional<std::string> fault(int device) override {
-    if (const std::optional<std::string> lost = nccl_.reason()) {
-      return lost;
-    }
+    if (const std::optional<std::string> lost = nccl_.reason()) return lost;
     const std::string problem = problem_of(device);
-    if (problem.empty()) {
-      return std::nullopt;
-    }
+    if (problem.empty()) return std::nullopt;
     return "GPU " + std::to_string(device) + " (" + devices_.at(static_cast<std::size_t>(device)).bus_id +
            ") has failed: " + problem;
   }
@@ -161,9 +155,7 @@ std::shared_ptr<train::Accelerator> make_cuda_accelerator(std::string& reason) {
   }
   try {
     std::vector<train::AcceleratorDevice> devices;
-    for (int index = 0; index < count; ++index) {
-      devices.push_back(describe(index));
-    }
+    for (int index = 0; index < count; ++index) devices.push_back(describe(index));
     return std::make_shared<CudaAccelerator>(std::move(devices));
   } catch (const std::exception& error) {
     const std::string text = error.what();

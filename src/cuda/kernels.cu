@@ -27,9 +27,7 @@ __global__ void gather_kernel(const GatherPlan plan) {
        element += static_cast<std::int32_t>(blockDim.x)) {
     target[element] = gathered_value(plan, found, element);
   }
-  if (blockIdx.y == 0 && threadIdx.x == 0) {
-    write_targets(plan, found, row);
-  }
+  if (blockIdx.y == 0 && threadIdx.x == 0) write_targets(plan, found, row);
 }
 
 /// Each thread handles two elements, which share a random number if the first one's position is even.
@@ -49,9 +47,7 @@ __global__ void dropout_kernel(const DropoutPlan plan) {
 
 cudaError_t launch_gather(const GatherPlan& plan, cudaStream_t stream) {
   const int elements = elements_of_image(plan);
-  if (plan.rows == 0 || elements == 0) {
-    return cudaSuccess;
-  }
+  if (plan.rows == 0 || elements == 0) return cudaSuccess;
   const int threads = std::min(kMostThreads, (elements + kWarp - 1) / kWarp * kWarp);
   const int parts = (elements + kElementsOfBlock - 1) / kElementsOfBlock;
   const dim3 grid(static_cast<unsigned>(plan.rows), static_cast<unsigned>(parts));
@@ -60,9 +56,7 @@ cudaError_t launch_gather(const GatherPlan& plan, cudaStream_t stream) {
 }
 
 cudaError_t launch_dropout(const DropoutPlan& plan, cudaStream_t stream) {
-  if (plan.count == 0) {
-    return cudaSuccess;
-  }
+  if (plan.count == 0) return cudaSuccess;
   constexpr std::size_t kMostBlocks = 4096;
   constexpr std::size_t kOfBlock = std::size_t{2} * kMostThreads;
   const std::size_t blocks = std::min(kMostBlocks, (plan.count + kOfBlock - 1) / kOfBlock);

@@ -47,9 +47,7 @@ TEST_F(GpuDevice, IsDescribed) {
 
 TEST_F(GpuStream, DoesItsWorkInOrder) {
   at::Tensor value = made([&] { return at::zeros({1 << 20}, floats()); });
-  for (int i = 0; i < 100; ++i) {
-    stream().run([&] { value.mul_(0.5).add_(1.0); });
-  }
+  for (int i = 0; i < 100; ++i) stream().run([&] { value.mul_(0.5).add_(1.0); });
   EXPECT_TRUE(at::equal(on_host(value), at::full({1 << 20}, 2.0, at::kFloat)));
 }
 

@@ -22,9 +22,7 @@ constexpr std::chrono::microseconds kShortestPoll{10};  // after this pause most
 constexpr std::chrono::microseconds kLongestPoll{1000};
 
 void check_nccl(ncclResult_t status, const char* call) {
-  if (status != ncclSuccess) {
-    throw FaultError(nccl_error_text(status, call));
-  }
+  if (status != ncclSuccess) throw FaultError(nccl_error_text(status, call));
 }
 
 }  // namespace
@@ -59,9 +57,7 @@ ncclResult_t settle(ncclComm_t communicator, Clock::duration limit, const std::f
 
 CommunicatorHandle connect(trial::TrialGroup& group) {
   ncclUniqueId id{};
-  if (group.member() == 0) {
-    check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
-  }
+  if (group.member() == 0) check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
   group.broadcast(std::as_writable_bytes(std::span(&id, 1)));
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
@@ -69,9 +65,7 @@ CommunicatorHandle connect(trial::TrialGroup& group) {
   ncclResult_t status = ncclCommInitRankConfig(&communicator, static_cast<int>(group.members()), id,
                                                static_cast<int>(group.member()), &config);
   CommunicatorHandle handle(communicator);
-  if (status == ncclInProgress) {
-    status = settle(communicator, kLongestStart, [&] { group.check(); });
-  }
+  if (status == ncclInProgress) status = settle(communicator, kLongestStart, [&] { group.check(); });
   if (status == ncclInProgress) {
     throw FaultError("ncclCommInitRankConfig has not ended for " + std::to_string(kLongestStart.count()) +
                      " s: a member of the group is lost or stuck");
@@ -84,12 +78,8 @@ CommunicatorHandle connect(trial::TrialGroup& group) {
 
 void disconnect(CommunicatorHandle communicator) noexcept {
   ncclResult_t status = ncclCommFinalize(communicator.get());
-  if (status == ncclInProgress) {
-    status = settle(communicator.get(), kLongestEnd, [] {});
-  }
-  if (status == ncclSuccess) {
-    static_cast<void>(ncclCommDestroy(communicator.release()));
-  }
+  if (status == ncclInProgress) status = settle(communicator.get(), kLongestEnd, [] {});
+  if (status == ncclSuccess) static_cast<void>(ncclCommDestroy(communicator.release()));
 }
 
 void check_distinct_devices(trial::TrialGroup& group, const std::string& machine, const std::string& bus_id) {

@@ -81,9 +81,7 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
   }
 
   void join(std::size_t but_last) override {
-    if (!communicator_) {
-      return;
-    }
+    if (!communicator_) return;
     const c10::cuda::CUDAGuard guard(device_);
     branch_.join(c10::cuda::getCurrentCUDAStream(device_), but_last);
   }
@@ -139,9 +137,7 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
   }
 
   void look_after(std::optional<Clock::time_point> waiting_since) {
-    if (!communicator_) {
-      return;
-    }
+    if (!communicator_) return;
     look_at_group();
     ncclResult_t state = ncclSuccess;
     const ncclResult_t status = ncclCommGetAsyncError(communicator_.get(), &state);
@@ -149,9 +145,7 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
       give_up(nccl_error_text(status != ncclSuccess ? status : state, "NCCL", communicator_.get()));
     }
     drop_ended();
-    if (const auto overdue = watch_.overdue(Clock::now(), waiting_since)) {
-      give_up(*overdue);
-    }
+    if (const auto overdue = watch_.overdue(Clock::now(), waiting_since)) give_up(*overdue);
   }
 
   bool group_goes_on() const noexcept {

@@ -10,9 +10,7 @@
 namespace skyline::cuda {
 
 void check_cuda(cudaError_t status, const char* call) {
-  if (status == cudaSuccess) {
-    return;
-  }
+  if (status == cudaSuccess) return;
   const std::string text = std::string(call) + ": " + cudaGetErrorString(status);
   drop_cuda_error(status);
   TORCH_CHECK_WITH(OutOfMemoryError, status != cudaErrorMemoryAllocation, text);
@@ -20,9 +18,7 @@ void check_cuda(cudaError_t status, const char* call) {
 }
 
 void drop_cuda_error(cudaError_t status) noexcept {
-  if (status != cudaSuccess) {
-    static_cast<void>(cudaGetLastError());
-  }
+  if (status != cudaSuccess) static_cast<void>(cudaGetLastError());
 }
 
 bool is_invalidated(cudaStream_t stream) {

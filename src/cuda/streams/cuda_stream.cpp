@@ -57,9 +57,7 @@ class Recording {
     }
   }
   ~Recording() {
-    if (is_open_) {
-      drop_cuda_error(close());
-    }
+    if (is_open_) drop_cuda_error(close());
   }
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
@@ -69,9 +67,7 @@ class Recording {
     try {
       work();
     } catch (const FaultError& error) {
-      if (!is_invalidated(stream_)) {
-        throw;
-      }
+      if (!is_invalidated(stream_)) throw;
       refuse(error.what());
     }
   }
@@ -155,9 +151,7 @@ std::unique_ptr<train::AcceleratorGraph> CudaStream::capture(const std::function
   try {
     return record(work);
   } catch (const c10::OutOfMemoryError&) {
-    if (GroupUse::any()) {
-      throw;
-    }
+    if (GroupUse::any()) throw;
   }
   // While it records, the allocator only takes new memory and releases nothing from its cache.
   c10::cuda::CUDACachingAllocator::emptyCache();
@@ -185,9 +179,7 @@ void CudaStream::wait() {
   const auto since = WaitWatch::Clock::now();
   for (Backoff backoff(kShortestPause, kLongestPause);; backoff.pause()) {
     const cudaError_t status = cudaEventQuery(done_.get());
-    if (status != cudaErrorNotReady) {
-      return check_cuda(status, "cudaEventQuery");
-    }
+    if (status != cudaErrorNotReady) return check_cuda(status, "cudaEventQuery");
     drop_cuda_error(status);
     WaitWatch::call_all(since);
   }

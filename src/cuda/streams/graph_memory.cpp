@@ -43,9 +43,7 @@ void GraphMemory::leave() noexcept {
   } catch (const std::exception&) {
     return;  // the device is lost, and its memory with it
   }
-  if (graphs_ == 0) {
-    give_back();
-  }
+  if (graphs_ == 0) give_back();
 }
 
 void GraphMemory::give_back() noexcept {

@@ -44,9 +44,7 @@ WaitWatch::~WaitWatch() {
 }
 
 void WaitWatch::call_all(Clock::time_point since) {
-  for (WaitWatch* watch : watches) {
-    watch->look(since);
-  }
+  for (WaitWatch* watch : watches) watch->look(since);
 }
 
 }  // namespace skyline::cuda

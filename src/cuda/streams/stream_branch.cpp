@@ -60,9 +60,7 @@ void StreamBranch::note_operation() {
 
 void StreamBranch::join(cudaStream_t into, std::size_t but_last) {
   forget_other_recordings(into);
-  if (ends_.size() <= but_last) {
-    return;
-  }
+  if (ends_.size() <= but_last) return;
   while (ends_.size() > but_last) {
     spare_.push_back(std::move(ends_.front()));
     ends_.pop_front();

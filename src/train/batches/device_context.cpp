@@ -60,9 +60,7 @@ DeviceContext::DeviceContext(DeviceUse use, std::shared_ptr<const store::Dataset
       device_(use_.accelerator->devices().at(static_cast<std::size_t>(use_.device)).target) {}
 
 void DeviceContext::set_precision(Precision precision) {
-  if (!device_.is_cuda()) {
-    return;
-  }
+  if (!device_.is_cuda()) return;
   at::Context& settings = at::globalContext();
   settings.setAllowTF32CuDNN(precision == Precision::kTf32);
   settings.setAllowTF32CuBLAS(precision == Precision::kTf32);
@@ -90,9 +88,7 @@ const at::Tensor& DeviceContext::scaling() {
 std::unique_ptr<AcceleratorStream> DeviceContext::take_stream() {
   const std::lock_guard lock(streams_mutex_);
   const auto own = std::ranges::find(free_streams_, std::this_thread::get_id(), &FreeStream::user);
-  if (own == free_streams_.end()) {
-    return use_.accelerator->make_stream(use_.device);
-  }
+  if (own == free_streams_.end()) return use_.accelerator->make_stream(use_.device);
   auto stream = std::move(own->stream);
   free_streams_.erase(own);
   return stream;

@@ -38,31 +38,19 @@ TrialRun::TrialRun(const TrainingSetup& setup, const trial::Trial& trial, trial:
 trial::Outcome TrialRun::run() {
   start();
   train();
-  if (!failure_ && trial_.may_be_continued()) {
-    save_last();
-  }
+  if (!failure_ && trial_.may_be_continued()) save_last();
   Score validation;
   Score test;
   if (!failure_) {
     validation = score_trained();
     if (!judges_epochs()) course_.add_score(validation);
   }
-  if (!failure_ && trial_.is_final()) {
-    test = score(SampleSet::kTest, setup_.test_indices);
-  }
-  if (!failure_) {
-    check_held_out(validation, test);
-  }
+  if (!failure_ && trial_.is_final()) test = score(SampleSet::kTest, setup_.test_indices);
+  if (!failure_) check_held_out(validation, test);
   double latency_ms = std::numeric_limits<double>::quiet_NaN();
-  if (!failure_ && setup_.measure_latency) {
-    latency_ms = measure_latency_ms();
-  }
-  if (failure_) {
-    return *failure_;
-  }
-  if (leads() && context_.weights().wanted()) {
-    context_.weights().keep(learner_->export_tensors());
-  }
+  if (!failure_ && setup_.measure_latency) latency_ms = measure_latency_ms();
+  if (failure_) return *failure_;
+  if (leads() && context_.weights().wanted()) context_.weights().keep(learner_->export_tensors());
   for (const TrialCourse::Point& point : course_.points()) report(point);
   const double train_loss = recent_loss_sum_ / static_cast<double>(recent_steps_);
   std::vector<double> values = values_of(validation);
@@ -120,9 +108,7 @@ void TrialRun::train_epoch() {
   }
   for (; !failure_ && first < order.size() && steps_done_ < total_steps_ && !stop(); first += batch) {
     train_step(first, std::min(batch, order.size() - first));
-    if (!failure_ && save_due()) {
-      save();
-    }
+    if (!failure_ && save_due()) save();
   }
 }
 
@@ -132,9 +118,7 @@ void TrialRun::train_step(std::size_t first, std::size_t count) {
   ++steps_done_;
   ++steps_ahead_;
   const bool epoch_ends = steps_done_ % steps_per_epoch_ == 0 || steps_done_ == total_steps_;
-  if (steps_ahead_ == learner_->most_steps_ahead() || epoch_ends) {
-    take_losses();
-  }
+  if (steps_ahead_ == learner_->most_steps_ahead() || epoch_ends) take_losses();
 }
 
 /// Takes the losses of the steps since the last call.

@@ -69,9 +69,7 @@ bool TrialRun::may_recalibrate(std::int64_t batch) {
 
 Score TrialRun::score(SampleSet set, std::span<const std::int64_t> indices) {
   const trial::ScopeTimer timer(context_.timing(), &trial::TrialTiming::validate_s);
-  if (indices.empty()) {
-    return {};
-  }
+  if (indices.empty()) return {};
   const std::size_t batch = learner_->evaluation_batch();
   const std::size_t batches = (indices.size() + batch - 1) / batch;
   const std::size_t members = group_ == nullptr ? 1 : group_->members();
@@ -81,9 +79,7 @@ Score TrialRun::score(SampleSet set, std::span<const std::int64_t> indices) {
   const std::size_t numbers = 1 + batch * outputs;  // per batch: its loss, and the outputs of its samples
   Scorer scorer(setup_.options.metrics, part_of(*setup_.dataset, set), outputs);
   for (std::size_t done = 0; done < batches; done += most_at_once) {
-    if (stop()) {
-      return {};
-    }
+    if (stop()) return {};
     let_others_measure();
     // Each batch is scored by one member. The results are used in the order of the batches, so they have the
     // same bits for any number of members.
@@ -156,9 +152,7 @@ double TrialRun::measure_latency_ms() {
     latency_ms = told[0];
     stopped = told[1] > 0;
   }
-  if (stopped) {
-    end_early();
-  }
+  if (stopped) end_early();
   return latency_ms;
 }
 
@@ -181,18 +175,14 @@ double TrialRun::time_inference(bool& stopped) {
     stopped = stopped || context_.control().stop_requested();
     return !stopped;
   };
-  for (int i = 0; i < options.warmup && goes_on(); ++i) {
-    learner_->infer_held();
-  }
+  for (int i = 0; i < options.warmup && goes_on(); ++i) learner_->infer_held();
   std::vector<double> times_ms;
   for (int i = 0; i < options.repeats && goes_on(); ++i) {
     const Clock::time_point start = Clock::now();
     learner_->infer_held();
     times_ms.push_back(1e3 * seconds_since(start));
   }
-  if (stopped) {
-    return std::numeric_limits<double>::quiet_NaN();
-  }
+  if (stopped) return std::numeric_limits<double>::quiet_NaN();
   std::sort(times_ms.begin(), times_ms.end());
   const std::size_t middle = times_ms.size() / 2;
   return times_ms.size() % 2 == 1 ? times_ms[middle] : (times_ms[middle - 1] + times_ms[middle]) / 2;

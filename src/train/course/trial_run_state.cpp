@@ -23,16 +23,12 @@ constexpr const char* kLossSum = "loss_sum";  // sum over the epoch of the last 
 
 void TrialRun::start() {
   const Source source = leads() ? start_alone() : Source::kFresh;
-  if (group_ != nullptr) {
-    start_like_leader(source);
-  }
+  if (group_ != nullptr) start_like_leader(source);
 }
 
 TrialRun::Source TrialRun::start_alone() {
   const trial::TrainingState* state = context_.state().saved();
-  if (state != nullptr && load(*state)) {
-    return Source::kSaved;
-  }
+  if (state != nullptr && load(*state)) return Source::kSaved;
   if (state != nullptr) {
     log::warning("the saved state of trial " + std::to_string(trial_.number) +
                  " does not fit it: the trial starts from the beginning");
@@ -63,9 +59,7 @@ void TrialRun::start_like_leader(Source source) {
   } else if (leaders == Source::kInherited) {
     std::vector<trial::NamedTensor> tensors = learner_->export_tensors();
     broadcast_tensors(*group_, tensors);
-    if (!leads()) {
-      learner_->import_tensors(tensors);
-    }
+    if (!leads()) learner_->import_tensors(tensors);
   }
   agree({}, false);
 }
@@ -100,24 +94,16 @@ bool TrialRun::save_due() {
 /// Saves the state. A diverged trial leaves none, so that it ends in the same way wherever the host first
 /// looks at its losses.
 void TrialRun::save() {
-  if (steps_ahead_ > 0) {
-    take_losses();
-  }
-  if (failure_) {
-    return;
-  }
+  if (steps_ahead_ > 0) take_losses();
+  if (failure_) return;
   learner_->collect_state();
-  if (leads()) {
-    context_.state().save([this](trial::TrainingState& state) { fill(state); });
-  }
+  if (leads()) context_.state().save([this](trial::TrainingState& state) { fill(state); });
 }
 
 /// Saves the last state for trials that continue this one.
 void TrialRun::save_last() {
   learner_->collect_state();
-  if (leads()) {
-    context_.state().save_last([this](trial::TrainingState& state) { fill(state); });
-  }
+  if (leads()) context_.state().save_last([this](trial::TrainingState& state) { fill(state); });
 }
 
 void TrialRun::fill(trial::TrainingState& state) const {
@@ -129,9 +115,7 @@ void TrialRun::fill(trial::TrainingState& state) const {
 
 bool TrialRun::stop() {
   const bool wanted = group_ == nullptr ? context_.control().stop_requested() : agreed_.stop;
-  if (wanted) {
-    end_early();
-  }
+  if (wanted) end_early();
   return wanted;
 }
 

@@ -135,9 +135,7 @@ void scale_image(const std::uint8_t* image, const space::Shape& shape, std::span
   const std::size_t table_size = tables.size() / channels;
   for (std::size_t c = 0; c < channels; ++c) {
     const float* table = tables.data() + c * table_size;
-    for (std::size_t p = 0; p < pixels; ++p) {
-      input[p * channels + c] = table[image[c * pixels + p]];
-    }
+    for (std::size_t p = 0; p < pixels; ++p) input[p * channels + c] = table[image[c * pixels + p]];
   }
 }
 

@@ -41,9 +41,7 @@ class HostReducer final : public DeviceReducer {
   }
 
   void progress() override {
-    for (const Begun& begun : begun_) {
-      begun.operation->test();
-    }
+    for (const Begun& begun : begun_) begun.operation->test();
   }
 
   void join(std::size_t but_last) override {

@@ -49,9 +49,7 @@ Header* fresh_block(std::size_t bytes, std::size_t size_class) {
   const std::size_t alignment = huge ? kHugePage : kBlockAlignment;
   const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
   void* memory = std::aligned_alloc(alignment, rounded);
-  if (memory == nullptr) {
-    throw std::bad_alloc();
-  }
+  if (memory == nullptr) throw std::bad_alloc();
   if (huge) {
     madvise(memory, rounded, MADV_HUGEPAGE);  // it is only advice, so a refusal does no harm
   }
@@ -76,9 +74,7 @@ class FreeLists {
 
   Header* take(std::size_t size_class) {
     std::vector<Header*>& list = lists_[size_class];
-    if (list.empty()) {
-      return nullptr;
-    }
+    if (list.empty()) return nullptr;
     Header* block = list.back();
     list.pop_back();
     bytes_ -= block->bytes;
@@ -94,9 +90,7 @@ class FreeLists {
     for (std::size_t c = kClasses; c-- > 0 && bytes_ > keep;) {
       while (bytes_ > keep) {
         Header* block = take(c);
-        if (block == nullptr) {
-          break;
-        }
+        if (block == nullptr) break;
         std::free(block);
       }
     }
@@ -120,9 +114,7 @@ void count(std::int64_t bytes) {
 }
 
 Header* take_or_make(std::size_t bytes) {
-  if (bytes < kSmallestPooled) {
-    return fresh_block(bytes, kNotPooled);
-  }
+  if (bytes < kSmallestPooled) return fresh_block(bytes, kNotPooled);
   const SizeClass fit = size_class_of(bytes);
   FreeLists* lists = FreeLists::of_this_thread();
   Header* block = lists == nullptr ? nullptr : lists->take(fit.index);
@@ -130,9 +122,7 @@ Header* take_or_make(std::size_t bytes) {
 }
 
 void release(void* data) {
-  if (data == nullptr) {
-    return;
-  }
+  if (data == nullptr) return;
   Header* block = static_cast<Header*>(data) - 1;
   count(-static_cast<std::int64_t>(block->bytes));
   FreeLists* lists = block->size_class == kNotPooled ? nullptr : FreeLists::of_this_thread();
@@ -146,12 +136,8 @@ void release(void* data) {
 class PoolAllocator final : public c10::Allocator {
  public:
   c10::DataPtr allocate(std::size_t bytes) override {
-    if (bytes == 0) {
-      return {nullptr, nullptr, &release, c10::Device(c10::DeviceType::CPU)};
-    }
-    if (bytes > kLargest) {
-      throw std::bad_alloc();
-    }
+    if (bytes == 0) return {nullptr, nullptr, &release, c10::Device(c10::DeviceType::CPU)};
+    if (bytes > kLargest) throw std::bad_alloc();
     Header* block = take_or_make(bytes + sizeof(Header));
     count(static_cast<std::int64_t>(block->bytes));
     void* data = block + 1;
@@ -182,9 +168,7 @@ std::size_t pooled_bytes() {
 }
 
 void trim_memory_pool(std::size_t keep) {
-  if (FreeLists* lists = FreeLists::of_this_thread()) {
-    lists->trim(keep);
-  }
+  if (FreeLists* lists = FreeLists::of_this_thread()) lists->trim(keep);
 }
 
 TensorBytes tensor_bytes() {

@@ -16,9 +16,7 @@ namespace {
 class AutogradOp final : public FusedOp {
  public:
   AutogradOp(std::unique_ptr<LayerOp> op, StoredLayer& tensors) : op_(std::move(op)), tensors_(tensors) {
-    for (StoredTensor& tensor : tensors_.tensors()) {
-      tensor.value.set_requires_grad(tensor.trainable);
-    }
+    for (StoredTensor& tensor : tensors_.tensors()) tensor.value.set_requires_grad(tensor.trainable);
   }
 
   at::Tensor reference(const Activations& inputs, bool training) override {
@@ -31,9 +29,7 @@ class AutogradOp final : public FusedOp {
   at::Tensor forward(const Activations& inputs) override {
     const c10::InferenceMode with_autograd(false);
     inputs_.clear();  // a branch without readers has no backward pass
-    for (const at::Tensor& input : inputs) {
-      inputs_.push_back(input.variable_data().set_requires_grad(true));
-    }
+    for (const at::Tensor& input : inputs) inputs_.push_back(input.variable_data().set_requires_grad(true));
     output_ = op_->reference(inputs_, true);
     return channels_last(output_.variable_data());
   }

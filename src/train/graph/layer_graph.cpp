@@ -13,13 +13,9 @@ namespace skyline::train {
 LayerGraph::LayerGraph(const space::Network& network, ParameterStore& parameters, DevicePlace& place)
     : place_(place), layer_readers_(network.layers.size(), 0) {
   for (const space::Layer& layer : network.layers) {
-    for (const std::size_t input : layer.inputs) {
-      ++layer_readers_[input];
-    }
+    for (const std::size_t input : layer.inputs) ++layer_readers_[input];
   }
-  for (std::size_t i = 0; i < network.layers.size(); ++i) {
-    add_layer(network, i, parameters);
-  }
+  for (std::size_t i = 0; i < network.layers.size(); ++i) add_layer(network, i, parameters);
 }
 
 void LayerGraph::add_layer(const space::Network& network, std::size_t index, ParameterStore& parameters) {
@@ -40,12 +36,8 @@ void LayerGraph::add_layer(const space::Network& network, std::size_t index, Par
   node.fusing = dynamic_cast<FusingOp*>(node.op.get());
   node.takes_bfloat16 = made.takes_bfloat16;
   node.layer = index;
-  for (const std::size_t input : layer.inputs) {
-    node.inputs.push_back(node_of_layer_[input]);
-  }
-  if (node.inputs.empty()) {
-    node.inputs.push_back(kImages);
-  }
+  for (const std::size_t input : layer.inputs) node.inputs.push_back(node_of_layer_[input]);
+  if (node.inputs.empty()) node.inputs.push_back(kImages);
   for (const std::size_t input : node.inputs) {
     if (input != kImages) {
       ++nodes_[input].readers;
@@ -129,9 +121,7 @@ void LayerGraph::backward(at::Tensor gradient, const std::function<void(std::siz
       backward(nodes_[n], std::move(gradients[n]), gradients);
     }
     if (watch_) watch_(StepWork::kBackward, nodes_[n].layer);
-    if (layer_done) {
-      layer_done(nodes_[n].layer);
-    }
+    if (layer_done) layer_done(nodes_[n].layer);
   }
 }
 
@@ -144,18 +134,12 @@ void LayerGraph::clear_gradients(const Node& node) {
 
 /// @param gradients  by the output of each node; this function adds those by this node's inputs
 void LayerGraph::backward(const Node& node, at::Tensor gradient, std::vector<at::Tensor>& gradients) {
-  if (gradient.scalar_type() != node.output_type) {
-    gradient = gradient.to(node.output_type);
-  }
+  if (gradient.scalar_type() != node.output_type) gradient = gradient.to(node.output_type);
   Activations by_input = node.op->backward(std::move(gradient), node.wants_input_gradient);
-  if (!node.wants_input_gradient) {
-    return;
-  }
+  if (!node.wants_input_gradient) return;
   for (std::size_t i = 0; i < by_input.size(); ++i) {
     const std::size_t input = node.inputs[i];
-    if (input == kImages || !by_input[i].defined()) {
-      continue;
-    }
+    if (input == kImages || !by_input[i].defined()) continue;
     if (gradients[input].defined()) {
       gradients[input].add_(by_input[i]);
     } else {

@@ -32,9 +32,7 @@ void register_layer_op(std::string_view kind, LayerOpFactory factory) {
 
 GraphOp make_graph_op(const space::Layer& layer, StoredLayer& tensors, const DevicePlace& place) {
   const OpKind* kind = registry().find(layer.kind);
-  if (kind == nullptr) {
-    throw InternalError("the trainer has no op for layers of kind `" + layer.kind + "`");
-  }
+  if (kind == nullptr) throw InternalError("the trainer has no op for layers of kind `" + layer.kind + "`");
   auto op = kind->make(layer, tensors, place);
   const bool has_passes = dynamic_cast<FusedOp*>(op.get()) != nullptr;
   return {with_passes(std::move(op), tensors), kind->takes_bfloat16 && has_passes};

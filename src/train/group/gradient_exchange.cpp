@@ -39,9 +39,7 @@ void GradientExchange::begin_step(std::size_t samples, std::size_t batch) {
 }
 
 void GradientExchange::layer_done(std::size_t layer) {
-  for (; next_ < buckets_.size() && buckets_[next_].first_layer >= layer; ++next_) {
-    start(buckets_[next_]);
-  }
+  for (; next_ < buckets_.size() && buckets_[next_].first_layer >= layer; ++next_) start(buckets_[next_]);
   membership_.reducer->progress();
 }
 
@@ -67,9 +65,7 @@ void GradientExchange::start(Bucket& bucket) {
     sources.insert(sources.end(), weighted.begin(), weighted.end());
     targets.insert(targets.end(), bucket.buffer_values.begin(), bucket.buffer_values.end());
   }
-  if (!targets.empty()) {
-    at::_foreach_copy_(targets, sources);
-  }
+  if (!targets.empty()) at::_foreach_copy_(targets, sources);
   if (bucket.part.defined()) {
     membership_.reducer->reduce_scatter(bucket.values, bucket.part);
   } else {

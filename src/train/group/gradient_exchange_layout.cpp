@@ -19,9 +19,7 @@ std::size_t part_size(const MemoryRange& range, std::size_t members) {
 }
 
 MemoryRange own_part(const MemoryRange& range, const GroupMembership& membership) {
-  if (!membership.is_sharded()) {
-    return range;
-  }
+  if (!membership.is_sharded()) return range;
   const std::size_t size = part_size(range, membership.members);
   const std::size_t begin = std::min(range.end, range.begin + membership.member * size);
   return {begin, std::min(range.end, begin + size)};
@@ -39,9 +37,7 @@ std::vector<GradientBucket> gradient_buckets(ParameterStore& parameters, const B
   auto end = static_cast<std::size_t>(parameters.block().numel());
   for (std::size_t layer = parameters.layers().size(); layer-- > 0;) {
     const std::vector<StoredTensor>& tensors = parameters.layer(layer).tensors();
-    if (tensors.empty()) {
-      continue;
-    }
+    if (tensors.empty()) continue;
     const std::size_t begin = parameters.offset_of(tensors.front());
     const std::size_t least = buckets.empty() ? sizes.first_bytes : sizes.other_bytes;
     if ((end - begin) * sizeof(float) >= least || begin == 0) {
@@ -54,9 +50,7 @@ std::vector<GradientBucket> gradient_buckets(ParameterStore& parameters, const B
 
 std::vector<MemoryRange> owned_ranges(const std::vector<GradientBucket>& buckets,
                                       const GroupMembership& membership, const ParameterStore& parameters) {
-  if (!membership.is_sharded()) {
-    return {{0, static_cast<std::size_t>(parameters.block().numel())}};
-  }
+  if (!membership.is_sharded()) return {{0, static_cast<std::size_t>(parameters.block().numel())}};
   std::vector<MemoryRange> owned;
   std::ranges::transform(buckets, std::back_inserter(owned),
                          [&](const GradientBucket& bucket) { return own_part(bucket.range, membership); });
@@ -97,9 +91,7 @@ void GradientExchange::make_values() {
   for (std::size_t i = 0; i < buckets_.size(); ++i) {
     const std::size_t part = part_size(buckets_[i].range, membership_.members);
     buckets_[i].values = narrow_to(memory[i % count], 0, part * membership_.members);
-    if (membership_.is_sharded()) {
-      buckets_[i].part = zeros(part);
-    }
+    if (membership_.is_sharded()) buckets_[i].part = zeros(part);
   }
 }
 

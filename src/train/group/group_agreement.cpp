@@ -8,9 +8,7 @@ namespace {
 
 template <typename T>
 void broadcast_values(trial::TrialGroup& group, T* values, std::size_t count) {
-  if (count > 0) {
-    group.broadcast(std::as_writable_bytes(std::span(values, count)));
-  }
+  if (count > 0) group.broadcast(std::as_writable_bytes(std::span(values, count)));
 }
 
 /// Broadcasts a text or a vector. The leader's size counts.
@@ -28,9 +26,7 @@ void broadcast_names(trial::TrialGroup& group, std::vector<Named>& list) {
   std::uint64_t count = list.size();
   broadcast_values(group, &count, 1);
   list.resize(count);
-  for (Named& item : list) {
-    broadcast_sequence(group, item.name);
-  }
+  for (Named& item : list) broadcast_sequence(group, item.name);
 }
 
 }  // namespace
@@ -51,13 +47,9 @@ void broadcast_numbers(trial::TrialGroup& group, std::span<double> numbers) {
 void broadcast_state(trial::TrialGroup& group, trial::TrainingState& state) {
   broadcast_values(group, &state.step, 1);
   broadcast_names(group, state.arrays);
-  for (trial::TrainingState::Array& array : state.arrays) {
-    broadcast_sequence(group, array.values);
-  }
+  for (trial::TrainingState::Array& array : state.arrays) broadcast_sequence(group, array.values);
   broadcast_names(group, state.numbers);
-  for (trial::TrainingState::Number& number : state.numbers) {
-    broadcast_values(group, &number.value, 1);
-  }
+  for (trial::TrainingState::Number& number : state.numbers) broadcast_values(group, &number.value, 1);
 }
 
 void broadcast_tensors(trial::TrialGroup& group, std::vector<trial::NamedTensor>& tensors) {

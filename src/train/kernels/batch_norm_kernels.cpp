@@ -26,9 +26,7 @@ struct StatisticsBody {
     V sums[kChains][kBlocks] = {};
     V squares[kChains][kBlocks] = {};
     V center[kBlocks];
-    for (std::size_t b = 0; b < kBlocks; ++b) {
-      center[b] = load<V>(pivot + channel + b * kLanes);
-    }
+    for (std::size_t b = 0; b < kBlocks; ++b) center[b] = load<V>(pivot + channel + b * kLanes);
     const T* row = input + channel;
     std::size_t r = 0;
     for (; r + kChains <= rows; r += kChains) {
@@ -36,9 +34,7 @@ struct StatisticsBody {
         add_row<V, kBlocks>(row, center, sums[k], squares[k]);
       }
     }
-    for (; r < rows; ++r, row += channels) {
-      add_row<V, kBlocks>(row, center, sums[0], squares[0]);
-    }
+    for (; r < rows; ++r, row += channels) add_row<V, kBlocks>(row, center, sums[0], squares[0]);
     store_sums<V, kBlocks, kChains>(sums, sum + channel);
     store_sums<V, kBlocks, kChains>(squares, square_sum + channel);
   }
@@ -145,15 +141,11 @@ struct PoolBody {
         add_pixel<V, kBlocks>(row, factor, offset, sums[k]);
       }
     }
-    for (; r < pixels; ++r, row += channels) {
-      add_pixel<V, kBlocks>(row, factor, offset, sums[0]);
-    }
+    for (; r < pixels; ++r, row += channels) add_pixel<V, kBlocks>(row, factor, offset, sums[0]);
     const float share = 1.0F / static_cast<float>(pixels);
     for (std::size_t b = 0; b < kBlocks; ++b) {
       V together = sums[0][b];
-      for (std::size_t k = 1; k < kChains; ++k) {
-        together += sums[k][b];
-      }
+      for (std::size_t k = 1; k < kChains; ++k) together += sums[k][b];
       store(output + channel + b * lanes_of<V>(), static_cast<V>(together * share));
     }
   }

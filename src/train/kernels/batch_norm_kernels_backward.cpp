@@ -74,13 +74,9 @@ struct SumsBody {
     };
     std::size_t r = 0;
     for (; r + kChains <= range.rows; r += kChains) {
-      for (std::size_t k = 0; k < kChains; ++k) {
-        add_row(sums[k], centered[k]);
-      }
+      for (std::size_t k = 0; k < kChains; ++k) add_row(sums[k], centered[k]);
     }
-    for (; r < range.rows; ++r) {
-      add_row(sums[0], centered[0]);
-    }
+    for (; r < range.rows; ++r) add_row(sums[0], centered[0]);
     store_sums<V, kBlocks, kChains>(sums, sum + channel);
     store_sums<V, kBlocks, kChains>(centered, centered_sum + channel);
   }

@@ -168,9 +168,7 @@ template <typename V, std::size_t kBlocks, std::size_t kChains>
 SKYLINE_INLINE void store_sums(const V (&partial)[kChains][kBlocks], float* sums) {
   for (std::size_t b = 0; b < kBlocks; ++b) {
     V together = partial[0][b];
-    for (std::size_t k = 1; k < kChains; ++k) {
-      together += partial[k][b];
-    }
+    for (std::size_t k = 1; k < kChains; ++k) together += partial[k][b];
     store(sums + b * lanes_of<V>(), together);
   }
 }
@@ -179,21 +177,11 @@ SKYLINE_INLINE void store_sums(const V (&partial)[kChains][kBlocks], float* sums
 template <typename Body>
 SKYLINE_INLINE void for_channel_pieces(std::size_t channels, const Body& body) {
   std::size_t channel = 0;
-  for (; channel + 64 <= channels; channel += 64) {
-    body.template run<Lanes16, 4>(channel);
-  }
-  for (; channel + 32 <= channels; channel += 32) {
-    body.template run<Lanes16, 2>(channel);
-  }
-  for (; channel + 16 <= channels; channel += 16) {
-    body.template run<Lanes16, 1>(channel);
-  }
-  for (; channel + 8 <= channels; channel += 8) {
-    body.template run<Lanes8, 1>(channel);
-  }
-  for (; channel < channels; ++channel) {
-    body.template run<float, 1>(channel);
-  }
+  for (; channel + 64 <= channels; channel += 64) body.template run<Lanes16, 4>(channel);
+  for (; channel + 32 <= channels; channel += 32) body.template run<Lanes16, 2>(channel);
+  for (; channel + 16 <= channels; channel += 16) body.template run<Lanes16, 1>(channel);
+  for (; channel + 8 <= channels; channel += 8) body.template run<Lanes8, 1>(channel);
+  for (; channel < channels; ++channel) body.template run<float, 1>(channel);
 }
 
 }  // namespace skyline::train::kernels

@@ -52,9 +52,7 @@ Learner::Learner(const TrainingSetup& setup, const trial::Trial& trial, trial::T
                        : steps_to_queue(trial.architecture().network(),
                                         static_cast<double>(batch_) / static_cast<double>(members_),
                                         policy.burst)) {
-  if (group != nullptr) {
-    reducer_ = context_.accelerator().make_reducer(*group, context_.index());
-  }
+  if (group != nullptr) reducer_ = context_.accelerator().make_reducer(*group, context_.index());
   stream_->run([&] { make_parts(buckets); });
   make_work();
 }
@@ -72,9 +70,7 @@ Learner::~Learner() {
 
 void Learner::make_parts(const std::optional<BucketSizes>& buckets) {
   GroupMembership membership;
-  if (reducer_ != nullptr) {
-    membership = {reducer_.get(), members_, member_, setup_.options.group};
-  }
+  if (reducer_ != nullptr) membership = {reducer_.get(), members_, member_, setup_.options.group};
   step_ = std::make_unique<TrainingStep>(trial_.architecture().network(), trial_.seed, setup_.options,
                                          context_.accelerator(), context_.index(), membership, buckets);
   const double average = trial_.is_final() ? setup_.options.full.average : 0;
@@ -121,9 +117,7 @@ void Learner::make_work() {
   }
   if (recorded && bursts) {
     burst_work_ = repeated(true, 0, [this, part] {
-      for (std::int64_t i = 0; i < policy_.burst; ++i) {
-        run_step(part, batch_);
-      }
+      for (std::int64_t i = 0; i < policy_.burst; ++i) run_step(part, batch_);
     });
   }
 }
@@ -136,21 +130,15 @@ void Learner::begin_epoch(std::uint64_t epoch, std::span<const std::int64_t> ord
 
 void Learner::step(std::size_t first, std::size_t count) {
   const BatchPart part = part_of_batch(count, members_, member_);
-  if (next_place_ != first + part.first) {
-    seek(first + part.first);
-  }
+  if (next_place_ != first + part.first) seek(first + part.first);
   *next_place_ += static_cast<std::size_t>(setup_.options.batch);
   ++steps_done_;
   ++next_step_;
   const bool alone = !step_->may_be_recorded();
-  if (alone) {
-    host_seed_ = step_seed(trial_.seed, steps_done_ - 1);
-  }
+  if (alone) host_seed_ = step_seed(trial_.seed, steps_done_ - 1);
   if (static_cast<std::int64_t>(count) == batch_) {
     ++queued_;
-    if (queued_ == policy_.burst || alone) {
-      flush();
-    }
+    if (queued_ == policy_.burst || alone) flush();
   } else {
     flush();
     last_work_->run();
@@ -173,9 +161,7 @@ void Learner::run_step(BatchPart part, std::int64_t batch) {
 void Learner::seek(std::size_t place) {
   flush();
   const std::int64_t step = steps_done_ % steps_per_epoch_;
-  if (step != next_step_) {
-    first_unread_ = next_step_ = step;
-  }
+  if (step != next_step_) first_unread_ = next_step_ = step;
   stream_->run([&] { epoch_->seek(step, static_cast<std::int64_t>(place)); });
   next_place_ = place;
 }
@@ -189,9 +175,7 @@ void Learner::flush() {
       burst_work_.reset();  // the device refused; replaying single steps is the better way
     }
   }
-  for (; queued_ > 0; --queued_) {
-    step_work_->run();
-  }
+  for (; queued_ > 0; --queued_) step_work_->run();
 }
 
 std::span<const double> Learner::losses() {
@@ -271,9 +255,7 @@ bool Learner::recalibrate(const std::function<bool(std::int64_t number)>& goes_o
       if (!goes_on(number)) return at::Tensor();
       const std::int64_t first = number * batch_ + static_cast<std::int64_t>(part.first);
       const at::Tensor position = at::tensor(first).to(context_.device());
-      if (part.count > 0) {
-        gather_on_device(context_, SampleSet::kTrain, places, position, buffers);
-      }
+      if (part.count > 0) gather_on_device(context_, SampleSet::kTrain, places, position, buffers);
       return buffers.images;
     });
   });

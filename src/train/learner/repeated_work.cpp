@@ -18,9 +18,7 @@ RepeatedWork::RepeatedWork(DeviceContext& context, AcceleratorStream& stream, st
       group_(group) {}
 
 void RepeatedWork::run() {
-  if (shall_be_recorded()) {
-    record();
-  }
+  if (shall_be_recorded()) record();
   stream_.run([this] {
     if (graph_ != nullptr) {
       graph_->replay();
@@ -42,9 +40,7 @@ void RepeatedWork::record() {
   if (group_ != nullptr) {
     std::array<double, 1> refusals = {graph_ == nullptr ? 1.0 : 0.0};
     group_->sum(refusals);
-    if (refusals[0] > 0) {
-      graph_.reset();
-    }
+    if (refusals[0] > 0) graph_.reset();
   }
   if (graph_ == nullptr) {
     runs_before_recording_.reset();  // it is tried only once

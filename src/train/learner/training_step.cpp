@@ -75,9 +75,7 @@ TrainingStep::TrainingStep(const space::Network& network, std::uint64_t seed, co
       optimizer_(options.optimizer, parameters_, accelerator.kernels(),
                  owned_ranges(buckets_, group_, parameters_)) {
   find_statistics(network);
-  if (group_.reducer != nullptr) {
-    exchange_.emplace(group_, buckets_, parameters_, optimizer_);
-  }
+  if (group_.reducer != nullptr) exchange_.emplace(group_, buckets_, parameters_, optimizer_);
 }
 
 at::Tensor TrainingStep::run(const at::Tensor& images, const LossTargets& targets, BatchPart part,
@@ -109,9 +107,7 @@ at::Tensor TrainingStep::infer(const at::Tensor& images) {
 }
 
 void TrainingStep::collect_state(const std::function<void()>& wait) {
-  if (group_.is_sharded()) {
-    exchange_->collect_state(collected_, wait);
-  }
+  if (group_.is_sharded()) exchange_->collect_state(collected_, wait);
 }
 
 void TrainingStep::swap_average() {

@@ -39,9 +39,7 @@ class ReluOp final : public FusedOp {
   }
 
   at::Tensor infer(const Activations& inputs) override {
-    if (!is_only_owner(inputs.front())) {
-      return at::relu(inputs.front());
-    }
+    if (!is_only_owner(inputs.front())) return at::relu(inputs.front());
     at::Tensor output = inputs.front();
     return at::relu_(output);
   }

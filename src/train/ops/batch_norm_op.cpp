@@ -76,12 +76,8 @@ class BatchNormOp final : public BatchNormDefinition {
     const bool in_place = is_only_owner(inputs.front());
     const at::Tensor input = channels_last(inputs.front());
     const at::Tensor target = in_place ? input : at::Tensor();
-    if (!folded_) {
-      return apply(input, target);
-    }
-    if (!pool_ && !relu_) {
-      return input;
-    }
+    if (!folded_) return apply(input, target);
+    if (!pool_ && !relu_) return input;
     const std::vector<float> one(channels_, 1.0F);
     const std::vector<float> zero(channels_, 0.0F);
     return apply(input, target, one.data(), zero.data());
@@ -240,9 +236,7 @@ class BatchNormOp final : public BatchNormDefinition {
 
 std::unique_ptr<LayerOp> make_batch_norm_op(const space::Layer& layer, LayerTensors& tensors,
                                             const DevicePlace& place) {
-  if (!place.has_own_kernels()) {
-    return make_aten_batch_norm_op(layer, tensors, place);
-  }
+  if (!place.has_own_kernels()) return make_aten_batch_norm_op(layer, tensors, place);
   return std::make_unique<BatchNormOp>(layer, tensors, place);
 }
 

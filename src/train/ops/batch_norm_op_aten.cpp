@@ -92,9 +92,7 @@ class AtenBatchNormOp final : public BatchNormDefinition {
     mean_ = mean.to(at::kFloat);
     spread_ = squares.div(rows_).sub(mean.square()).clamp_min(0).to(at::kFloat);
     running_mean().mul_(1 - momentum_).add_(mean_, momentum_);
-    if (rows_ > 1) {
-      running_variance().mul_(1 - momentum_).add_(spread_, momentum_ * (rows_ / (rows_ - 1)));
-    }
+    if (rows_ > 1) running_variance().mul_(1 - momentum_).add_(spread_, momentum_ * (rows_ / (rows_ - 1)));
     return at::batch_norm(input_, weight(), bias(), mean_, spread_, false, 0, epsilon_, true);
   }
 

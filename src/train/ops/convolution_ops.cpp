@@ -67,9 +67,7 @@ class Conv2dOp final : public FusingOp {
   }
 
   const at::Tensor* defer_offset() override {
-    if (!has_bias_) {
-      return nullptr;
-    }
+    if (!has_bias_) return nullptr;
     offset_deferred_ = true;
     no_bias_gradient_ = at::zeros_like(tensors_.value("bias"));
     return &tensors_.value("bias");

@@ -38,12 +38,8 @@ class LinearOp final : public FusingOp {
     const at::Tensor slope = as_matrix(gradient);
     const at::Tensor weight = std::exchange(weight_, {});
     tensors_.gradient("weight") = product(slope.t(), std::exchange(input_, {})).to(at::kFloat);
-    if (has_bias_) {
-      tensors_.gradient("bias") = at::sum(slope, 0).to(at::kFloat);
-    }
-    if (!wants_input_gradient) {
-      return {at::Tensor()};
-    }
+    if (has_bias_) tensors_.gradient("bias") = at::sum(slope, 0).to(at::kFloat);
+    if (!wants_input_gradient) return {at::Tensor()};
     return {channels_last(product(slope, weight).view(shape_))};
   }
 

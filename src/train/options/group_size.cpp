@@ -45,9 +45,7 @@ double predicted_efficiency(const space::Network& network, std::int64_t batch, c
 }
 
 std::uint32_t choose_members(const space::Network& network, std::int64_t batch, const GroupOptions& options) {
-  if (options.members) {
-    return *options.members;
-  }
+  if (options.members) return *options.members;
   std::uint32_t members = std::bit_floor(std::max(1U, options.most));
   while (members > 1 &&
          (members > batch || predicted_efficiency(network, batch, options, members) < kLeastEfficiency)) {

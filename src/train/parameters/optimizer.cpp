@@ -37,9 +37,7 @@ Optimizer::Optimizer(const OptimizerOptions& options, ParameterStore& parameters
 
 void Optimizer::step(const at::Tensor& rate) {
   begin_step(rate);
-  for (const Piece& piece : state_.pieces()) {
-    gradients_.push_back(take_gradient(piece));
-  }
+  for (const Piece& piece : state_.pieces()) gradients_.push_back(take_gradient(piece));
   if (options_.clip_norm > 0) {
     std::vector<at::Tensor> defined;
     std::ranges::copy_if(gradients_, std::back_inserter(defined),
@@ -52,14 +50,10 @@ void Optimizer::step(const at::Tensor& rate) {
 
 at::Tensor Optimizer::take_gradient(const Piece& piece) const {
   at::Tensor gradient = std::exchange(piece.tensor->gradient, {});
-  if (!gradient.defined()) {
-    return gradient;
-  }
+  if (!gradient.defined()) return gradient;
   require(static_cast<std::size_t>(gradient.numel()) == size_of(piece.place),
           "a gradient has another size than its parameter");
-  if (kernels_ == Kernels::kAten) {
-    return in_memory_order(gradient);
-  }
+  if (kernels_ == Kernels::kAten) return in_memory_order(gradient);
   order_like_parameter(gradient);
   return gradient;
 }
@@ -136,9 +130,7 @@ void Optimizer::update_on_device(std::size_t first, std::span<const at::Tensor> 
       second_moments.push_back(piece.moments[1]);
     }
   }
-  if (values.empty()) {
-    return;
-  }
+  if (values.empty()) return;
   const double l2 = decays ? options_.weight_decay : 0;
   const std::vector<at::Tensor> steps(values.size(), steps_);
   if (options_.kind == OptimizerOptions::Kind::kAdam) {

@@ -34,9 +34,7 @@ OptimizerState::OptimizerState(const OptimizerOptions& options, ParameterStore& 
       }
     }
   }
-  for (const MemoryRange& range : owned) {
-    own(parameters, range);
-  }
+  for (const MemoryRange& range : owned) own(parameters, range);
 }
 
 void OptimizerState::own(ParameterStore& parameters, const MemoryRange& range) {
@@ -45,9 +43,7 @@ void OptimizerState::own(ParameterStore& parameters, const MemoryRange& range) {
                                block.options()));
   for (const Piece& whole : all_) {
     const MemoryRange place{std::max(whole.place.begin, range.begin), std::min(whole.place.end, range.end)};
-    if (place.begin >= place.end) {
-      continue;
-    }
+    if (place.begin >= place.end) continue;
     Piece& piece = pieces_.emplace_back(
         Piece{whole.tensor, place, whole.position + (place.begin - whole.place.begin), whole.decays});
     piece.value = narrow_to(block, place.begin, size_of(place));

@@ -24,9 +24,7 @@ std::int64_t padded_elements(const space::TensorSpec& spec) {
 std::int64_t total_elements(const space::Network& network) {
   std::int64_t total = 0;
   for (const space::Layer& layer : network.layers) {
-    for (const space::TensorSpec& spec : layer.tensors) {
-      total += padded_elements(spec);
-    }
+    for (const space::TensorSpec& spec : layer.tensors) total += padded_elements(spec);
   }
   return total;
 }
@@ -35,9 +33,7 @@ std::int64_t total_elements(const space::Network& network) {
 /// the others unchanged for autograd.
 at::Tensor view_of(const at::Tensor& memory, std::int64_t offset, const space::TensorSpec& spec) {
   const at::Tensor piece = memory.narrow(0, offset, spec.elements());
-  if (spec.dims.size() != 4) {
-    return piece.view(spec.dims).variable_data();
-  }
+  if (spec.dims.size() != 4) return piece.view(spec.dims).variable_data();
   const auto& d = spec.dims;
   return piece.view({d[0], d[2], d[3], d[1]}).permute({0, 3, 1, 2}).variable_data();
 }
@@ -48,9 +44,7 @@ class UniformFloats {
   UniformFloats(RandomStream& random, float bound) : random_(random), bound_(bound) {}
 
   float next() {
-    if (!has_spare_) {
-      bits_ = random_.next();
-    }
+    if (!has_spare_) bits_ = random_.next();
     const auto draw = static_cast<std::uint32_t>(has_spare_ ? bits_ >> 40 : (bits_ >> 8) & 0xFFFFFFU);
     has_spare_ = !has_spare_;
     return (static_cast<float>(draw) * 0x1.0p-23F - 1.0F) * bound_;
@@ -74,9 +68,7 @@ void fill_uniform(const space::TensorSpec& spec, float bound, RandomStream& rand
   const std::int64_t pixels = spec.dims[2] * spec.dims[3];
   for (std::int64_t out = 0; out < spec.dims[0]; ++out) {
     for (std::int64_t in = 0; in < inputs; ++in) {
-      for (std::int64_t p = 0; p < pixels; ++p) {
-        values[(out * pixels + p) * inputs + in] = draws.next();
-      }
+      for (std::int64_t p = 0; p < pixels; ++p) values[(out * pixels + p) * inputs + in] = draws.next();
     }
   }
 }
@@ -127,9 +119,7 @@ void order_like_parameter(at::Tensor& gradient) {
 
 StoredTensor& StoredLayer::at(std::string_view name) {
   for (StoredTensor& tensor : tensors_) {
-    if (tensor.name == name) {
-      return tensor;
-    }
+    if (tensor.name == name) return tensor;
   }
   throw InternalError("a layer has no tensor `" + std::string(name) + "`");
 }

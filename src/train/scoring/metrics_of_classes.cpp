@@ -24,9 +24,7 @@ class Accuracy final : public Metric {
  public:
   Accuracy(const NoOptions& /*options*/, std::size_t /*outputs*/) {}
   void add(std::span<const float> outputs, const Target& target) override {
-    if (target.values.empty()) {
-      count(best_class(outputs) == static_cast<std::size_t>(target.class_index));
-    }
+    if (target.values.empty()) count(best_class(outputs) == static_cast<std::size_t>(target.class_index));
     for (std::size_t i = 0; i < target.values.size(); ++i) count(says(outputs[i]) == says(target.values[i]));
   }
   double value() const override { return static_cast<double>(hits_) / static_cast<double>(all_); }

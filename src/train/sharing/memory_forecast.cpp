@@ -49,9 +49,7 @@ double bucket_floats(double parameters, double largest_layer) {
 /// @param numbers  numbers that the optimizer keeps per parameter
 double parameter_floats(double parameters, double largest_layer, double numbers,
                         const TrainingOptions& options, std::uint32_t members) {
-  if (members == 1) {
-    return (2 + numbers) * parameters;
-  }
+  if (members == 1) return (2 + numbers) * parameters;
   const double own = (numbers + 1) * parameters / members;  // with sharding
   const double bucket = bucket_floats(parameters, largest_layer);
   switch (options.group.sharding) {

@@ -60,9 +60,7 @@ Image changed(test::ImageChanger& augmentation) {
 std::map<Image, int> outcomes(const AugmentOptions& options, int count) {
   test::ImageChanger augmentation(options, kShape, first_image_seed(1, 0));
   std::map<Image, int> found;
-  for (int i = 0; i < count; ++i) {
-    ++found[changed(augmentation)];
-  }
+  for (int i = 0; i < count; ++i) ++found[changed(augmentation)];
   return found;
 }
 
@@ -127,9 +125,7 @@ TEST(Augmentation, CropsThenFlipsThenCutsOut) {
   }
   const std::map<Image, int> found = outcomes({1, true, 1}, 5000);
   EXPECT_GT(found.size(), 300U);
-  for (const auto& [image, times] : found) {
-    EXPECT_TRUE(possible.contains(image));
-  }
+  for (const auto& [image, times] : found) EXPECT_TRUE(possible.contains(image));
 }
 
 TEST(Augmentation, LeavesNothingOfAnImageThatTheWindowMisses) {

@@ -113,12 +113,8 @@ class FaultyOp final : public FusedOp {
 
  private:
   static void pass() {
-    if (fault == Fault::kNone || --passes_left > 0) {
-      return;
-    }
-    if (fault == Fault::kMemory) {
-      throw std::bad_alloc();
-    }
+    if (fault == Fault::kNone || --passes_left > 0) return;
+    if (fault == Fault::kMemory) throw std::bad_alloc();
     TORCH_CHECK(fault != Fault::kTorch, "a tensor of the wrong shape");
     throw std::runtime_error("a fault of another kind");
   }

@@ -55,9 +55,7 @@ TEST_F(MemoryPool, LeavesSmallTensorsToMalloc) {
 
 TEST_F(MemoryPool, ReturnsMemoryDownToWhatMayBeKept) {
   std::vector<at::Tensor> tensors;
-  for (int i = 0; i < 8; ++i) {
-    tensors.push_back(tensor_of(1'000'000));
-  }
+  for (int i = 0; i < 8; ++i) tensors.push_back(tensor_of(1'000'000));
   tensors.clear();
   EXPECT_GE(pooled_bytes(), 32'000'000U);
   trim_memory_pool(10'000'000);

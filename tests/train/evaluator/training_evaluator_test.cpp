@@ -297,9 +297,7 @@ TEST(TrainingEvaluator, HandsOverWeightsByLayerNameWhenAsked) {
   context.wants = true;
   evaluator->evaluate(make_trial(small_network(), 0.1, 1), context);
   std::vector<std::string> names;
-  for (const auto& tensor : context.kept) {
-    names.push_back(tensor.name);
-  }
+  for (const auto& tensor : context.kept) names.push_back(tensor.name);
   const std::vector<std::string> expected = {"conv2d_0.weight",           "conv2d_0.bias",
                                              "batch_norm_1.weight",       "batch_norm_1.bias",
                                              "batch_norm_1.running_mean", "batch_norm_1.running_var",

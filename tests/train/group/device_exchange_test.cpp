@@ -250,9 +250,7 @@ TEST(DeviceExchange, MakesTheSameOperationsForAMemberWithoutSamplesInASynchroniz
   std::vector<at::Tensor> memories(3);
   test::run_members(3, [&](std::size_t member, TrialGroup& group) {
     Member trained(network, group, logs[member], options);
-    for (int step = 0; step < 3; ++step) {
-      trained.step(member == 2 ? 0 : 2, 4);
-    }
+    for (int step = 0; step < 3; ++step) trained.step(member == 2 ? 0 : 2, 4);
     memories[member] = trained.parameters.block().clone();
   });
   EXPECT_EQ(logs[1], logs[0]);

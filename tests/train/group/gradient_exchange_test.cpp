@@ -46,9 +46,7 @@ at::Tensor images_of(int step, BatchPart part) {
   auto* values = images.mutable_data_ptr<float>();
   for (std::size_t i = 0; i < kBatch * 72; ++i) {
     const auto value = static_cast<float>(random.uniform());
-    if (i / 72 >= part.first && i / 72 < part.first + part.count) {
-      values[i - part.first * 72] = value;
-    }
+    if (i / 72 >= part.first && i / 72 < part.first + part.count) values[i - part.first * 72] = value;
   }
   return images;
 }

@@ -87,9 +87,7 @@ TEST(Gather, EachOptionAloneIsTheCpus) {
   for (const AugmentOptions& options :
        {AugmentOptions{}, AugmentOptions{.crop = 3}, AugmentOptions{.flip = true},
         AugmentOptions{.cutout = 4}, AugmentOptions{.crop = 20, .cutout = 20}}) {
-    for (std::uint64_t seed = 0; seed < 20; ++seed) {
-      expect_equal_batches({1, 8, 8}, options, seed, 0, 40);
-    }
+    for (std::uint64_t seed = 0; seed < 20; ++seed) expect_equal_batches({1, 8, 8}, options, seed, 0, 40);
   }
 }
 

@@ -308,9 +308,7 @@ TEST(DeviceLearner, MeasuresTheHeldBatch) {
   const auto learner = test::make_learner(setup, trial, nullptr, soon());
   for (const int repeats : {5, 3}) {  // the second batch is another one, and is recorded anew
     learner->hold(std::vector<std::int64_t>{1, 2, 3});
-    for (int i = 0; i < repeats; ++i) {
-      learner->infer_held();
-    }
+    for (int i = 0; i < repeats; ++i) learner->infer_held();
   }
   EXPECT_EQ(accelerator->counts.captures, 2);
   EXPECT_EQ(accelerator->counts.replays, 3 + 1);

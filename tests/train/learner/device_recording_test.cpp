@@ -196,9 +196,7 @@ TEST(DeviceRecording, OfAGroupTriesToRecordWhateverItsProcessHasSeen) {
   const auto accelerator = std::make_shared<WatchedAccelerator>(true);
   const TrainingSetup setup = make_setup(adam(), accelerator);
   trial::Trial trial = make_trial(every_layer(), 1, 5);
-  for (int i = 0; i < 3; ++i) {
-    train(*test::make_learner(setup, trial, nullptr, soon()), setup, trial, 0, 8);
-  }
+  for (int i = 0; i < 3; ++i) train(*test::make_learner(setup, trial, nullptr, soon()), setup, trial, 0, 8);
   trial.members = 2;
   test::run_members(2, [&](std::size_t, trial::TrialGroup& group) {
     train(*test::make_learner(setup, trial, &group, soon()), setup, trial, 0, 8);

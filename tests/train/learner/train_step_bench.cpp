@@ -40,9 +40,7 @@ std::vector<double> time_steps(const store::Dataset& data, const space::Network&
     const test::Batch batch = test::gather_batch(data, scaling, std::span(order).subspan(first, kBatch));
     step.step(batch.images, batch.labels);
     const double end = testing::process_cpu_seconds();
-    if (i >= 0) {
-      times_ms.push_back(1e3 * (end - start));
-    }
+    if (i >= 0) times_ms.push_back(1e3 * (end - start));
   }
   std::sort(times_ms.begin(), times_ms.end());
   return times_ms;

@@ -111,9 +111,7 @@ TEST(TrainingStep, DrawsAnotherDropoutForEachStepLayerAndSeed) {
   };
   const auto losses = [](const space::Network& network, std::uint64_t seed) {
     const auto step = test::make_step(network, sgd(1e-30, 0), seed);
-    for (float& value : step->parameters().memory()) {
-      value = 0;
-    }
+    for (float& value : step->parameters().memory()) value = 0;
     step->parameters().layer(3).value("weight").mutable_data_ptr<float>()[0] = 1;
     std::vector<double> kept;
     for (int i = 0; i < 3; ++i) {
@@ -267,9 +265,7 @@ TEST(TrainingStep, DrawsPyTorchsDefaultInitialValues) {
   EXPECT_GE(*std::min_element(weight.begin(), weight.end()), -bound);
   EXPECT_GT(*std::max_element(weight.begin(), weight.end()), 0.99F * bound);
   double square_sum = 0;
-  for (const float value : weight) {
-    square_sum += static_cast<double>(value) * static_cast<double>(value);
-  }
+  for (const float value : weight) square_sum += static_cast<double>(value) * static_cast<double>(value);
   EXPECT_NEAR(square_sum / static_cast<double>(weight.size()), 1.0 / 36 / 3, 0.1 / 36 / 3);
   EXPECT_EQ(tensors[2].name, "batch_norm_1.weight");
   EXPECT_EQ(tensors[2].values, std::vector<float>(64, 1.0F));

@@ -13,9 +13,7 @@ namespace {
 ConfigNode section(const std::vector<std::pair<std::string, std::string>>& values) {
   ConfigNode root = ConfigNode::make_map({}, {"a.yaml", 1, 1});
   ConfigNode training = ConfigNode::make_map({}, {"a.yaml", 2, 1});
-  for (const auto& [path, text] : values) {
-    training.set(path, ConfigNode::make_scalar(text, {"a.yaml", 3, 1}));
-  }
+  for (const auto& [path, text] : values) training.set(path, ConfigNode::make_scalar(text, {"a.yaml", 3, 1}));
   root.set("training", training);
   root.assign_paths();
   return root;

@@ -19,9 +19,7 @@ TEST(LearningRate, IsTheSameInEveryStepUnlessToldOtherwise) {
   TrainingOptions options;
   options.optimizer.learning_rate = 0.1;
   const LearningRate rate(options, 10, 25);
-  for (const std::int64_t step : {0, 1, 10, 24, 100}) {
-    EXPECT_EQ(rate.at(step), 0.1);
-  }
+  for (const std::int64_t step : {0, 1, 10, 24, 100}) EXPECT_EQ(rate.at(step), 0.1);
 }
 
 TEST(LearningRate, RisesStepByStepUntilItIsWarm) {
