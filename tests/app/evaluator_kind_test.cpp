@@ -1,7 +1,7 @@
 #include "skyline/core/error.hpp"
 
+#include "app/config/config_file.hpp"
 #include "app/config/run_config.hpp"
-#include "app/config/run_identity.hpp"
 #include "core/config/config_text.hpp"
 
 #include <cstdio>

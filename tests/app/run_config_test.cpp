@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/search/algorithm.hpp"
 
-#include "app/config/run_identity.hpp"
+#include "app/config/config_file.hpp"
 #include "core/config/config_errors.hpp"
 #include "core/config/config_text.hpp"
 #include "store/import/known_sets.hpp"

@@ -12,4 +12,12 @@ namespace skyline::app {
 /// looked for beside the configuration and read. @throws UserError
 ConfigNode load_config(const std::filesystem::path& path, const std::vector<std::string>& overrides);
 
+/// Returns the part of a resolved configuration that makes its run, without keys that may change. Equal runs
+/// have equal trees. All keys of an algorithm or evaluator that this program lacks are included.
+ConfigNode identity_of(const ConfigNode& resolved);
+
+/// Returns the dotted path of the first setting that would make two resolved configurations different runs,
+/// or "".
+std::string first_identity_difference(const ConfigNode& left, const ConfigNode& right);
+
 }  // namespace skyline::app

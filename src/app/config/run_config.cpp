@@ -3,8 +3,8 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 
+#include "app/config/config_file.hpp"
 #include "app/config/data_section.hpp"
-#include "app/config/run_identity.hpp"
 #include "core/backoff.hpp"
 #include "core/config/config_errors.hpp"
 #include "core/config/config_text.hpp"

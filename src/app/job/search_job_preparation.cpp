@@ -1,7 +1,6 @@
 #include "skyline/core/error.hpp"
 
 #include "app/config/config_file.hpp"
-#include "app/config/run_identity.hpp"
 #include "app/job/job_stop.hpp"
 #include "app/job/search_job.hpp"
 #include "core/config/config_text.hpp"

@@ -4,8 +4,7 @@
 #include "skyline/core/random.hpp"
 
 #include "app/config/run_traps.hpp"
-#include "app/simulate/drawn_search.hpp"
-#include "app/simulate/thinking_search.hpp"
+#include "app/simulate/simulated_searches.hpp"
 #include "engine/loop/search_loop.hpp"
 #include "evaluate/synthetic_evaluator.hpp"
 

@@ -17,8 +17,6 @@ using Json = nlohmann::ordered_json;
 Json short_number(std::optional<double> value);
 
 Json run_json(const ReportedRun& run);
-/// Returns groups, means and tests of several runs, or the reason why there are none; null for one run.
-Json comparison_json(const ReportOptions& options);
 /// Returns the volume over the trials and over time.
 Json volume_json(const ReportedRun& run);
 /// Returns the front after some of the iterations.

@@ -2,7 +2,50 @@
 
 #include "skyline/core/random.hpp"
 
+#include "train/kernels/mix.hpp"
+
+#include <algorithm>
+#include <cmath>
+
 namespace skyline::train {
+namespace {
+
+std::int32_t parts(double factor) {
+  return static_cast<std::int32_t>(std::lround(factor * kernels::kOneFactor));
+}
+
+/// Returns quantiles of the symmetric beta distribution, ascending. The density x^(a-1) (1-x)^(a-1) is
+/// integrated over u = x^min(a, 1), where it has no pole, up to the middle; the other half mirrors it.
+std::vector<double> beta_quantiles(double alpha) {
+  constexpr int kCells = 1 << 14;
+  const double power = std::min(alpha, 1.0);
+  const double end = std::pow(0.5, power);
+  std::vector<double> below(kCells + 1, 0.0);  // share of the distribution below each border
+  const auto x_of = [&](double cell) { return std::pow(end * cell / kCells, 1 / power); };
+  for (int cell = 0; cell < kCells; ++cell) {
+    const auto i = static_cast<std::size_t>(cell);
+    const double x = x_of(cell + 0.5);
+    below[i + 1] = below[i] + std::pow(x, alpha - power) * std::pow(1 - x, alpha - 1);
+  }
+  std::vector<double> quantiles(kernels::kQuantiles);
+  for (std::size_t i = 0; i < quantiles.size() / 2; ++i) {
+    const double share = (static_cast<double>(i) + 0.5) / kernels::kQuantiles;
+    const auto border = std::ranges::lower_bound(below, 2 * share * below.back());
+    const double x = x_of(static_cast<double>(border - below.begin()) - 0.5);
+    quantiles[i] = x;
+    quantiles[quantiles.size() - 1 - i] = 1 - x;
+  }
+  return quantiles;
+}
+
+template <typename Map>
+std::vector<float> map_quantiles(double alpha, Map map) {
+  std::vector<float> table;
+  for (const double quantile : beta_quantiles(alpha)) table.push_back(static_cast<float>(map(quantile)));
+  return table;
+}
+
+}  // namespace
 
 ValueScaling::ValueScaling(const store::Dataset& dataset, Normalization normalization)
     : width_(dataset.train().has_pixels() ? 256 : 2) {
@@ -28,6 +71,36 @@ std::vector<std::int64_t> epoch_order(std::span<const std::int64_t> indices, std
   RandomStream random(derive_seed(trial_seed, "epoch", {epoch}));
   random.shuffle(std::span(order));
   return order;
+}
+
+kernels::AugmentPlan augment_plan(const AugmentOptions& options, const store::Dataset& dataset) {
+  kernels::AugmentPlan plan{.crop = static_cast<std::int32_t>(options.crop),
+                            .cutout = static_cast<std::int32_t>(options.cutout),
+                            .flip = options.flip,
+                            .height = static_cast<std::int32_t>(dataset.shape().height),
+                            .width = static_cast<std::int32_t>(dataset.shape().width),
+                            .brightness = parts(options.brightness),
+                            .contrast = parts(options.contrast),
+                            .saturation = parts(options.saturation),
+                            .brightest = static_cast<std::int32_t>(dataset.value_scale())};
+  if (plan.changes_colours()) {
+    const std::vector<double>& mean = dataset.mean();
+    plan.mean_grey = static_cast<std::int32_t>(
+        std::lround(dataset.value_scale() * (0.299 * mean[0] + 0.587 * mean[1] + 0.114 * mean[2])));
+  }
+  return plan;
+}
+
+std::uint64_t first_image_seed(std::uint64_t trial_seed, std::uint64_t epoch) {
+  return derive_seed(trial_seed, "augment", {epoch});
+}
+
+std::vector<float> mixup_table(double alpha) {
+  return map_quantiles(alpha, [](double share) { return share; });
+}
+
+std::vector<float> cutmix_table(double alpha) {
+  return map_quantiles(alpha, [](double share) { return std::sqrt(1 - share); });
 }
 
 }  // namespace skyline::train

@@ -21,4 +21,7 @@ void scale_image(const std::uint8_t* image, const space::Shape& shape, std::span
                  float* input);
 void scale_image(const float* image, const space::Shape& shape, std::span<const float> tables, float* input);
 
+/// Makes a reducer for the host's memory: by the group itself, along its fixed tree. Its join() waits.
+std::unique_ptr<DeviceReducer> make_host_reducer(trial::TrialGroup& group);
+
 }  // namespace skyline::train

@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 
-#include "train/batches/augmentation.hpp"
+#include "train/batches/batch_source.hpp"
 #include "train/learner/training_step.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
-#include "train/batches/augmentation.hpp"
+#include "train/batches/batch_source.hpp"
 #include "train/graph/autograd_op.hpp"
 #include "train/learner/device_epoch.hpp"
 #include "train/learner/device_evaluation.hpp"

@@ -1,7 +1,12 @@
 #include "train/loading/driver_report.hpp"
 
+#include "train/loading/shared_library.hpp"
+
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdlib>
+#include <filesystem>
 
 namespace skyline::train {
 namespace {
@@ -94,6 +99,89 @@ std::string device_problem(const DriverDevice& device, std::size_t index) {
   return {};
 }
 
+// Values of cuda.h and nvml.h.
+constexpr int kComputeMode = 20;
+constexpr int kCapabilityMajor = 75;
+constexpr int kCapabilityMinor = 76;
+constexpr int kProhibited = 2;
+
+constexpr std::size_t kTextBytes = 96;  // NVML_DEVICE_NAME_V2_BUFFER_SIZE
+
+/// Calls a function of a driver's library. Returns -1 if the library has none of that name.
+/// @param arguments  must have the types in cuda.h or nvml.h, where a device is an int or a void*
+template <typename... Arguments>
+int call(const SharedLibrary& library, const char* name, Arguments... arguments) {
+  const auto function = library.function<int (*)(Arguments...)>(name);
+  return function == nullptr ? -1 : function(arguments...);
+}
+
+/// Calls a function of the CUDA driver. Returns whether that succeeded, and records the first failure.
+template <typename... Arguments>
+bool succeeds(const SharedLibrary& library, DriverReport& report, const char* name, Arguments... arguments) {
+  report.status = call(library, name, arguments...);
+  if (report.status == 0) return true;
+  const char* text = nullptr;
+  if (report.status > 0) call(library, "cuGetErrorString", report.status, &text);
+  report.status_text = std::string(name) + (text == nullptr ? "" : std::string(": ") + text);
+  return false;
+}
+
+bool read_device(const SharedLibrary& library, int index, DriverReport& report) {
+  int device = 0;
+  std::array<char, kTextBytes> name = {};
+  int major = 0;
+  int minor = 0;
+  int mode = 0;
+  const auto attribute = [&](int which, int& value) {
+    return succeeds(library, report, "cuDeviceGetAttribute", &value, which, device);
+  };
+  if (!succeeds(library, report, "cuDeviceGet", &device, index)) return false;
+  call(library, "cuDeviceGetName", name.data(), static_cast<int>(name.size()) - 1, device);
+  if (!attribute(kCapabilityMajor, major) || !attribute(kCapabilityMinor, minor) ||
+      !attribute(kComputeMode, mode)) {
+    return false;
+  }
+  report.devices.push_back({name.data(), 10 * major + minor, mode == kProhibited});
+  return true;
+}
+
+void read_cuda(const SharedLibrary& library, DriverReport& report) {
+  call(library, "cuDriverGetVersion", &report.cuda_version);
+  int devices = 0;
+  if (!succeeds(library, report, "cuInit", 0U)) return;
+  if (!succeeds(library, report, "cuDeviceGetCount", &devices)) return;
+  for (int index = 0; index < devices; ++index) {
+    if (!read_device(library, index, report)) return;
+  }
+}
+
+NodeDevice read_node_device(const SharedLibrary& library, unsigned index) {
+  void* device = nullptr;
+  std::array<char, kTextBytes> name = {};
+  unsigned mig = 0;
+  unsigned pending = 0;
+  if (call(library, "nvmlDeviceGetHandleByIndex_v2", index, &device) != 0) return {};
+  call(library, "nvmlDeviceGetName", device, name.data(), static_cast<unsigned>(name.size()) - 1);
+  // The mode stays 0 on devices that do not know MIG.
+  call(library, "nvmlDeviceGetMigMode", device, &mig, &pending);
+  return {name.data(), mig == 1};
+}
+
+void read_nvml(const SharedLibrary& library, DriverReport& report) {
+  if (call(library, "nvmlInit_v2") != 0) return;
+  std::array<char, kTextBytes> version = {};
+  call(library, "nvmlSystemGetDriverVersion", version.data(), static_cast<unsigned>(version.size()) - 1);
+  report.driver_version = version.data();
+  unsigned devices = 0;
+  if (call(library, "nvmlDeviceGetCount_v2", &devices) == 0) {
+    report.node_devices.emplace();
+    for (unsigned index = 0; index < devices; ++index) {
+      report.node_devices->push_back(read_node_device(library, index));
+    }
+  }
+  call(library, "nvmlShutdown");
+}
+
 }  // namespace
 
 std::string driver_problem(const DriverReport& report) {
@@ -119,6 +207,26 @@ bool has_unusable_gpu(const DriverReport& report) {
   // The driver works and offers no GPU: there is none or it is hidden, unless all are in MIG mode.
   return report.node_devices && !report.node_devices->empty() && !report.visible_devices &&
          std::ranges::all_of(*report.node_devices, &NodeDevice::mig);
+}
+
+DriverReport read_driver(const DriverSources& sources) {
+  DriverReport report;
+  std::error_code ignored;
+  report.kernel_module = std::filesystem::exists(sources.proc_folder + "/version", ignored);
+  if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) report.visible_devices = visible;
+  SharedLibrary cuda(sources.cuda_library);
+  if (!cuda) {
+    report.load_error = cuda.error();
+    return report;
+  }
+  report.loaded = true;
+  read_cuda(cuda, report);
+  cuda.keep();  // the driver has started threads
+  // NVML is only needed for the reason: it takes a moment, and some containers do not have it.
+  if (!driver_problem(report).empty()) {
+    if (SharedLibrary nvml(sources.nvml_library); nvml) read_nvml(nvml, report);
+  }
+  return report;
 }
 
 }  // namespace skyline::train

@@ -1,5 +1,4 @@
-#include "train/batches/augmentation.hpp"
-
+#include "train/batches/batch_source.hpp"
 #include "train/fixtures/gather_batch.hpp"
 #include "train/fixtures/train_fixtures.hpp"
 

@@ -1,9 +1,8 @@
 // Sums of a group in memory of the host.
-#include "train/device/host_reducer.hpp"
-
 #include "skyline/core/error.hpp"
 
 #include "support/local_groups.hpp"
+#include "train/device/host_accelerator.hpp"
 
 #include <thread>
 #include <vector>

@@ -1,6 +1,6 @@
 // Batches of numbers, sequences and rows of targets, changed and mixed: against their definition.
 
-#include "train/batches/augmentation.hpp"
+#include "train/batches/batch_source.hpp"
 #include "train/device/host_accelerator.hpp"
 #include "train/kernels/gather.hpp"
 #include "train/kernels/mix.hpp"

@@ -1,6 +1,6 @@
 #include "train/kernels/mix.hpp"
 
-#include "train/batches/augmentation.hpp"
+#include "train/batches/batch_source.hpp"
 #include "train/device/host_accelerator.hpp"
 #include "train/fixtures/gather_batch.hpp"
 #include "train/fixtures/train_fixtures.hpp"

@@ -44,10 +44,10 @@ class AcceleratorInterface(unittest.TestCase):
             self.assertFalse(self.changed(file), file)
 
     def test_covers_a_header_that_the_library_begins_to_include(self):
-        self.assertFalse(self.changed("src/train/device/host_reducer.hpp"))
+        self.assertFalse(self.changed("src/train/device/memory_pool.hpp"))
         source = self.folder / "src/cuda/library_entry.cpp"
-        source.write_text('#include "train/device/host_reducer.hpp"\n' + source.read_text())
-        self.assertTrue(self.changed("src/train/device/host_reducer.hpp"))
+        source.write_text('#include "train/device/memory_pool.hpp"\n' + source.read_text())
+        self.assertTrue(self.changed("src/train/device/memory_pool.hpp"))
 
     def test_names_all_headers_as_dependencies_and_leaves_an_equal_source_alone(self):
         self.assertIn("/src/train/kernels/gather.hpp", pathlib.Path(f"{self.output}.d").read_text())

@@ -1,17 +1,22 @@
-// The command that writes a page about runs, once or repeatedly.
+// The commands that show what runs have done: a page of them, their comparison, a trace of a run's slots.
 #include "skyline/core/error.hpp"
 
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
-#include "app/config/run_identity.hpp"
+#include "app/config/config_file.hpp"
 #include "app/job/job_stop.hpp"
+#include "report/compare/comparison.hpp"
+#include "report/files/trace_json.hpp"
 #include "report/html/html_report.hpp"
+#include "run/opened_run.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/run_folder.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <iostream>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -95,6 +100,49 @@ int run_report(const ReportArguments& arguments) {
   return kExitDone;
 }
 
+struct CompareArguments {
+  std::vector<std::filesystem::path> runs;
+  bool csv = false;     // print statistics as CSV
+  bool curves = false;  // print hypervolumes by trial as CSV
+};
+
+int run_compare(const CompareArguments& arguments) {
+  std::list<run::OpenedRun> opened;
+  std::vector<report::ComparedRun> runs;
+  for (const std::filesystem::path& folder : arguments.runs) {
+    opened.push_back(run::OpenedRun::open(folder));
+    runs.push_back({&opened.back(), identity_of(opened.back().config), folder.string()});
+  }
+  const report::Comparison comparison = report::compare_runs(std::move(runs));
+  if (arguments.curves) {
+    std::cout << report::curves_csv(comparison);
+  } else {
+    std::cout << (arguments.csv ? report::comparison_csv(comparison) : report::comparison_text(comparison));
+  }
+  return kExitDone;
+}
+
+struct TraceArguments {
+  std::filesystem::path run;
+  std::filesystem::path out;  // if empty: trace.json in the run's folder
+  bool force = false;         // overwrite an existing file that the user named
+};
+
+int run_trace(const TraceArguments& arguments) {
+  const run::OpenedRun opened = run::OpenedRun::open(arguments.run);
+  const bool is_ours = arguments.out.empty();
+  const std::filesystem::path out = is_ours ? opened.paths.trace_json() : arguments.out;
+  const std::string trace = report::trace_json(opened.state, opened.account);
+  if (is_ours || arguments.force) {
+    store::publish_file(out, trace);
+  } else if (!store::publish_new_file(out, trace)) {
+    throw UserError(out.string() + ": exists already (--force overwrites it)");
+  }
+  std::cout << "skyline: wrote " << out.string() << ", for https://ui.perfetto.dev or chrome://tracing"
+            << std::endl;
+  return kExitDone;
+}
+
 }  // namespace
 
 RunCommand report_command(CLI::App& command) {
@@ -107,6 +155,26 @@ RunCommand report_command(CLI::App& command) {
       .add_option("--watch", arguments->watch_s, "write it again every so many seconds until the runs end")
       ->check(CLI::PositiveNumber);
   return [arguments] { return run_report(*arguments); };
+}
+
+RunCommand compare_command(CLI::App& command) {
+  const auto arguments = std::make_shared<CompareArguments>();
+  add_path(command, "runs", arguments->runs, "run folders")->required();
+  CLI::Option* csv = command.add_flag("--csv", arguments->csv, "as CSV");
+  command
+      .add_flag(
+          "--curves", arguments->curves,
+          "the hypervolume by trial of each run, as CSV (of 3 and more objectives: measured some 300 times)")
+      ->excludes(csv);
+  return [arguments] { return run_compare(*arguments); };
+}
+
+RunCommand trace_command(CLI::App& command) {
+  const auto arguments = std::make_shared<TraceArguments>();
+  add_path(command, "run", arguments->run, "run folder")->required();
+  add_path(command, "-o,--out", arguments->out, "file to write (default: RUN/trace.json)");
+  command.add_flag("--force", arguments->force, "overwrite a file of another name or folder");
+  return [arguments] { return run_trace(*arguments); };
 }
 
 }  // namespace skyline::app
