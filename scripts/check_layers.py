@@ -55,7 +55,7 @@ ROOMS = {
 # A module's face: what other modules may include of it besides include/skyline/MODULE, which is installed for users.
 FACES = {
     "core": ["backoff", "clock", "config/config_errors", "config/config_text", "config/option_list", "log",
-             "log_background", "log_note", "lru_cache", "record", "registry", "system/home_path", "system/may_block",
+             "log_background", "log_note", "lru_cache", "record", "registry", "system/may_block",
              "system/process", "system/unique_handle", "text/foreign_text", "text/hash", "text/protobuf_writer",
              "text/running_hash", "text/wording"],
     "machine": ["device_binding", "nccl_settings", "node", "node_tokens"],

@@ -77,10 +77,6 @@ bool is_of_this_node_alone(std::string_view name) {
 
 }  // namespace
 
-std::string FabricPort::name() const {
-  return port == 1 ? device : device + ":" + std::to_string(port);
-}
-
 std::vector<FabricPort> read_fabric_ports(const fs::path& root) {
   std::vector<FabricPort> ports;
   const fs::path folder = root / "sys/class/infiniband";

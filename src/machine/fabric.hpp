@@ -24,7 +24,7 @@ struct FabricPort {
 
   bool usable() const { return active && reachable; }
   /// Returns "mlx5_0", or "mlx5_0:2" for another port than the first.
-  std::string name() const;
+  std::string name() const { return port == 1 ? device : device + ":" + std::to_string(port); }
 };
 
 /// Reads the node's ports from the system's files, ordered by device and number.

@@ -153,8 +153,4 @@ const std::shared_ptr<const FrontPoints>& RunState::points() const {
   return points_;
 }
 
-std::optional<double> RunState::final_volume() const {
-  return volume_of(objectives_, points_of(final_front_));
-}
-
 }  // namespace skyline::run

@@ -89,7 +89,7 @@ class RunState {
   /// are the numbers of the search trials that were trained.
   const search::ParetoArchive& final_front() const { return final_front_; }
   bool on_final_front(trial::TrialNumber number) const { return final_front_.contains(number); }
-  std::optional<double> final_volume() const;
+  std::optional<double> final_volume() const { return volume_of(objectives_, points_of(final_front_)); }
   /// Returns the trials on neither front whose full training the last commit made superfluous.
   const std::vector<trial::TrialNumber>& left_final_front() const { return left_final_front_; }
   /// Returns whether a training is on the front of its phase: the search's front or the final one.

@@ -13,7 +13,6 @@
 #include "support/graph_builder.hpp"
 #include "train/device/host_accelerator.hpp"
 #include "train/fixtures/layer_oracles.hpp"
-#include "train/graph/autograd_op.hpp"
 #include "train/graph/layer_graph.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "app/commands/command_options.hpp"
 
 #include "core/config/config_text.hpp"
-#include "core/system/home_path.hpp"
+#include "core/system/process.hpp"
 #include "core/text/wording.hpp"
 
 namespace skyline::app {

@@ -4,7 +4,7 @@
 #include "skyline/core/random.hpp"
 #include "skyline/store/importer.hpp"
 
-#include "core/system/home_path.hpp"
+#include "core/system/process.hpp"
 
 #include <filesystem>
 #include <system_error>

@@ -34,4 +34,8 @@ std::string process_place();
 /// this id, or only a zombie.
 std::uint64_t process_start_ticks(pid_t process);
 
+/// Returns the path with a `~` at its start replaced by the home folder. A shell does that only where `~`
+/// begins a word, not in `--run=~/a` or in a file. @throws UserError for `~name`, or if HOME is not set
+std::string expand_home(const std::string& path, const VariableLookup& variable = process_variable);
+
 }  // namespace skyline

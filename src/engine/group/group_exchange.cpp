@@ -161,10 +161,6 @@ void GroupExchange::throw_if_aborted(std::unique_lock<std::mutex>& lock) {
   throw trial::GroupAborted(*failure_);
 }
 
-bool GroupExchange::all_joined() const {
-  return std::ranges::find(joined_, false) == joined_.end();
-}
-
 void GroupExchange::pause(std::uint64_t number, std::chrono::microseconds length) {
   std::unique_lock lock(mutex_);
   std::chrono::microseconds longest = kLongestPause;

@@ -118,9 +118,9 @@ class GroupExchange {
   // Functions that need the lock.
   Operation& operation_of(std::uint64_t number, GroupCall call, std::size_t bytes);
   bool is_complete(std::uint64_t number) const { return !operations_.contains(number); }
-  bool all_joined() const;
+  bool all_joined() const { return std::ranges::find(joined_, false) == joined_.end(); }
   bool has_task() const;
-  bool one_has_left() const;
+  bool one_has_left() const { return std::ranges::find(left_, true) != left_.end(); }
   bool owns(const GroupPiece& piece) const;
   bool must_contribute(GroupCall call, const GroupPiece& piece) const;
   bool is_ready(const Operation& operation, std::size_t piece) const;

@@ -168,10 +168,6 @@ bool GroupExchange::poll() {
   }
 }
 
-bool GroupExchange::one_has_left() const {
-  return std::ranges::find(left_, true) != left_.end();
-}
-
 bool GroupExchange::has_task() const {
   if (one_has_left()) return false;
   if (!last_tasks_.empty()) return true;

@@ -83,11 +83,6 @@ VirtualTime CommitsByVirtualTime::end_of(const trial::Trial& trial) {
   return end;
 }
 
-/// Sets the clock, which never goes back: a line of an extended run's journal may come before its turn.
-void CommitsByVirtualTime::committed(VirtualTime end) {
-  now_ = std::max(now_, end);
-}
-
 std::unique_ptr<CommitOrder> make_commit_order(const EngineOptions& options) {
   const std::optional<std::size_t> window = options.window_trials();
   if (options.commit == CommitBy::kNumber) return std::make_unique<CommitsByNumber>(window);

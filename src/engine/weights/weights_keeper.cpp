@@ -112,11 +112,6 @@ void WeightsRemoval::committed(const run::Commit& commit, const run::RunState& s
   if (commit.trial->position + 1 == replayed_) end_replay();
 }
 
-/// Until now a trial that continues this one might have had to begin where it began.
-void WeightsRemoval::released(const trial::Trial& trial) {
-  release_parent(trial);
-}
-
 void WeightsRemoval::release_parent(const trial::Trial& trial) {
   if (!trial.inherits()) return;
   const auto heirs = heirs_.find(trial.inherits()->from);

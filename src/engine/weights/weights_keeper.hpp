@@ -41,7 +41,8 @@ class WeightsRemoval final : public run::RunListener {
   WeightsRemoval(const RunFiles& files, KeepWeights keep, std::size_t replayed, bool resume);
   void asked(const trial::Trial& trial) override;
   void committed(const run::Commit& commit, const run::RunState& state) override;
-  void released(const trial::Trial& trial) override;
+  /// Until now a trial that continues this one might have had to begin where it began.
+  void released(const trial::Trial& trial) override { release_parent(trial); }
 
  private:
   void drop(trial::TrialNumber number);

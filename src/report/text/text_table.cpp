@@ -45,10 +45,6 @@ void TextTable::add_row(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-void TextTable::add_rule() {
-  rows_.emplace_back();
-}
-
 std::vector<std::size_t> TextTable::widths() const {
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < columns_.size(); ++c) {

@@ -20,7 +20,7 @@ class TextTable {
   /// Adds a row. @pre one cell per column
   void add_row(std::vector<std::string> cells);
   /// Draws a line across the table before the next row.
-  void add_rule();
+  void add_rule() { rows_.emplace_back(); }
   /// Returns the table: titles, their notes if there are any, a line, the rows. Columns are two spaces apart,
   /// no line ends with blanks, and each ends with a newline.
   std::string text() const;

@@ -60,10 +60,6 @@ Hdf5Attribute Hdf5Reader::open_attribute(const char* key) const {
   return Hdf5Attribute(check(H5Aopen(file_.get(), key, H5P_DEFAULT)));
 }
 
-bool Hdf5Reader::has_attribute(const char* key) const {
-  return check(H5Aexists(file_.get(), key)) > 0;
-}
-
 std::string Hdf5Reader::text_attribute(const char* key) const {
   const Hdf5Type type(check(H5Tcopy(H5T_C_S1)));
   check(H5Tset_size(type.get(), H5T_VARIABLE));

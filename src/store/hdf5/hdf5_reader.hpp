@@ -25,7 +25,7 @@ class Hdf5Reader {
   Hdf5Reader(std::span<const std::byte> bytes, const std::filesystem::path& path);
 
   /// Read attributes of the root.
-  bool has_attribute(const char* key) const;
+  bool has_attribute(const char* key) const { return check(H5Aexists(file_.get(), key)) > 0; }
   std::string text_attribute(const char* key) const;
   /// Reads a number: std::int64_t, std::uint64_t or double.
   template <typename Number>

@@ -14,15 +14,29 @@
 #include <utility>
 #include <vector>
 
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
 
 namespace skyline::train {
+
+/// Makes the thread's tensor operations skip autograd in a scope, as cheaply as c10::InferenceMode. Unlike
+/// there, ops that autograd differentiates can use the tensors of the scope.
+class WithoutAutograd {
+  at::NoGradGuard no_gradients_;
+  at::AutoDispatchBelowAutograd below_;
+};
 
 /// The op of a layer in a graph.
 struct GraphOp {
   std::unique_ptr<FusedOp> op;
   bool takes_bfloat16 = false;  // if false its inputs are float32, whatever the type of the products
 };
+
+/// Gives passes to a layer that has only a definition: autograd differentiates it, layer by layer. An op that
+/// has passes is returned unchanged.
+/// @param tensors  tensors of the layer; must outlive the op
+std::unique_ptr<FusedOp> with_passes(std::unique_ptr<LayerOp> op, StoredLayer& tensors);
 
 /// Makes the op of a layer for a place, by autograd if it has only a definition. The layer's `tensors` and
 /// `place` must outlive the op. @throws InternalError if the trainer does not know the layer's kind

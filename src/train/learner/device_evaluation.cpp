@@ -1,6 +1,6 @@
 #include "train/learner/device_evaluation.hpp"
 
-#include "train/graph/autograd_op.hpp"
+#include "train/graph/layer_graph.hpp"
 #include "train/scoring/loss.hpp"
 
 #include <ATen/ops/from_blob.h>

@@ -4,7 +4,7 @@
 
 #include "core/log.hpp"
 #include "train/batches/batch_source.hpp"
-#include "train/graph/autograd_op.hpp"
+#include "train/graph/layer_graph.hpp"
 #include "train/learner/device_epoch.hpp"
 #include "train/learner/device_evaluation.hpp"
 #include "train/learner/training_step.hpp"
@@ -210,17 +210,9 @@ ScoredBatch Learner::score(SampleSet set, std::span<const std::int64_t> indices)
   return evaluation_->score(set, indices);
 }
 
-std::size_t Learner::evaluation_batch() const {
-  return static_cast<std::size_t>(evaluation_->batch());
-}
-
 void Learner::hold(std::span<const std::int64_t> indices) {
   require_settled();
   evaluation_->hold(indices);
-}
-
-void Learner::infer_held() {
-  evaluation_->infer_held();
 }
 
 void Learner::swap_average() {

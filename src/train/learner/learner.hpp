@@ -58,11 +58,11 @@ class Learner {
   /// Scores a batch in evaluation mode, with running statistics. Local.
   /// @param indices  at most evaluation_batch() of them
   ScoredBatch score(SampleSet set, std::span<const std::int64_t> indices);
-  std::size_t evaluation_batch() const;
+  std::size_t evaluation_batch() const { return static_cast<std::size_t>(evaluation_->batch()); }
   /// Makes a batch of these training samples, unchanged, for infer_held. Local.
   void hold(std::span<const std::int64_t> indices);
   /// Computes one forward pass of that batch in evaluation mode and waits for the result. Local.
-  void infer_held();
+  void infer_held() { evaluation_->infer_held(); }
 
   // For full trainings; see the functions of these names in TrainingStep.
   void swap_average();

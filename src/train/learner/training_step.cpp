@@ -2,7 +2,7 @@
 
 #include "skyline/space/layer_kind.hpp"
 
-#include "train/graph/autograd_op.hpp"
+#include "train/graph/layer_graph.hpp"
 
 #include <algorithm>
 #include <string>

@@ -128,14 +128,6 @@ at::Tensor in_memory_order(const at::Tensor& tensor) {
   return (tensor.dim() == 4 ? tensor.permute({0, 2, 3, 1}) : tensor).reshape({-1});
 }
 
-at::Tensor& StoredLayer::value(std::string_view name) {
-  return at(name).value;
-}
-
-at::Tensor& StoredLayer::gradient(std::string_view name) {
-  return at(name).gradient;
-}
-
 bool StoredLayer::has(std::string_view name) const {
   return std::ranges::find(tensors_, name, &StoredTensor::name) != tensors_.end();
 }

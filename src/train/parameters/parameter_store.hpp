@@ -31,8 +31,8 @@ at::Tensor in_memory_order(const at::Tensor& tensor);
 
 class StoredLayer final : public LayerTensors {
  public:
-  at::Tensor& value(std::string_view name) override;
-  at::Tensor& gradient(std::string_view name) override;
+  at::Tensor& value(std::string_view name) override { return at(name).value; }
+  at::Tensor& gradient(std::string_view name) override { return at(name).gradient; }
   bool has(std::string_view name) const override;
   std::vector<StoredTensor>& tensors() { return tensors_; }
   const std::vector<StoredTensor>& tensors() const { return tensors_; }

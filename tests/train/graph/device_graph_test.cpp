@@ -5,7 +5,6 @@
 #include "train/fixtures/branches.hpp"
 #include "train/fixtures/group_fixtures.hpp"
 #include "train/fixtures/step_fixtures.hpp"
-#include "train/graph/autograd_op.hpp"
 #include "train/graph/layer_graph.hpp"
 
 #include <memory>

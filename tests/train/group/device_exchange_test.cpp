@@ -1,7 +1,6 @@
 // The exchange of a group's members on their devices in a step, on the CPU behind the seam of accelerators.
 #include "train/device/host_accelerator.hpp"
 #include "train/fixtures/group_fixtures.hpp"
-#include "train/graph/autograd_op.hpp"
 #include "train/graph/layer_graph.hpp"
 #include "train/group/gradient_exchange.hpp"
 

@@ -4,7 +4,7 @@
 
 #include "train/fixtures/step_fixtures.hpp"
 #include "train/fixtures/train_fixtures.hpp"
-#include "train/graph/autograd_op.hpp"
+#include "train/graph/layer_graph.hpp"
 
 #include <algorithm>
 #include <cmath>

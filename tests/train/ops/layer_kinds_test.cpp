@@ -6,7 +6,6 @@
 #include "support/graph_builder.hpp"
 #include "train/device/host_accelerator.hpp"
 #include "train/fixtures/layer_oracles.hpp"
-#include "train/graph/autograd_op.hpp"
 #include "train/graph/layer_graph.hpp"
 #include "train/inherit/transplant.hpp"
 #include "train/ops/fusing_op.hpp"

@@ -1,7 +1,7 @@
 #include "train/scoring/loss.hpp"
 
 #include "support/yaml_config.hpp"
-#include "train/graph/autograd_op.hpp"
+#include "train/graph/layer_graph.hpp"
 
 #include <string>
 #include <vector>
