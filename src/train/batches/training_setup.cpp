@@ -25,8 +25,26 @@ std::int64_t steps_for(double epochs, std::size_t samples, std::int64_t batch) {
   return std::max<std::int64_t>(1, std::llround(epochs * whole));
 }
 
+TrainingSetup setup_for(const DeviceUse& device, const TrainingOptions& options,
+                        const std::shared_ptr<const store::Dataset>& dataset, store::SplitIndices split,
+                        Normalization normalization) {
+  TrainingSetup setup{.options = fit_to_data(options, *dataset, split),
+                      .dataset = dataset,
+                      .split = std::move(split),
+                      .scaling = ValueScaling(*dataset, normalization),
+                      .test_indices = std::vector<std::int64_t>(dataset->test().count),
+                      .device = device,
+                      .on_device = nullptr};
+  std::iota(setup.test_indices.begin(), setup.test_indices.end(), 0);
+  const DeviceUse host{make_host_accelerator(Kernels::kOwn)};
+  setup.on_device =
+      std::make_shared<DeviceContext>(device.accelerator != nullptr ? device : host, dataset, setup.scaling);
+  setup.on_device->set_precision(options.precision);
+  return setup;
+}
+
 TrainingSetup make_setup(comm::Environment& job, TrainingOptions options,
-                         std::shared_ptr<const store::Dataset> dataset, store::SplitIndices split,
+                         const std::shared_ptr<const store::Dataset>& dataset, store::SplitIndices split,
                          Normalization normalization) {
   evaluate::JobRanks ranks(job);
   DeviceUse device =
@@ -36,19 +54,7 @@ TrainingSetup make_setup(comm::Environment& job, TrainingOptions options,
     if (options.precision == Precision::kTf32) options.precision = Precision::kFp32;
   }
   at::set_num_threads(options.threads);
-  std::vector<std::int64_t> test(dataset->test().count);
-  std::iota(test.begin(), test.end(), 0);
-  const ValueScaling scaling(*dataset, normalization);
-  auto context = std::make_shared<DeviceContext>(device, dataset, scaling);
-  context->set_precision(options.precision);
-  return {fit_to_data(options, *dataset, split),
-          std::move(dataset),
-          std::move(split),
-          scaling,
-          false,
-          std::move(test),
-          std::move(device),
-          std::move(context)};
+  return setup_for(device, options, dataset, std::move(split), normalization);
 }
 
 }  // namespace skyline::train

@@ -32,10 +32,15 @@ struct TrainingSetup {
   std::shared_ptr<DeviceContext> on_device;  // the device, or the CPU
 };
 
+/// Makes the setup for a device, or for the CPU if it has no accelerator, without measuring the latency.
+TrainingSetup setup_for(const DeviceUse& device, const TrainingOptions& options,
+                        const std::shared_ptr<const store::Dataset>& dataset, store::SplitIndices split,
+                        Normalization normalization);
+
 /// Makes the setup of a process that is not part of a job, on the device that the options ask for. tf32,
 /// which needs a GPU, becomes fp32 on the CPU. @throws UserError if the device is missing
 TrainingSetup make_setup(comm::Environment& job, TrainingOptions options,
-                         std::shared_ptr<const store::Dataset> dataset, store::SplitIndices split,
+                         const std::shared_ptr<const store::Dataset>& dataset, store::SplitIndices split,
                          Normalization normalization);
 
 /// Returns the validation samples that score the trial; in the search this may be a part.

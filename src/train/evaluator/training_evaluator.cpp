@@ -4,7 +4,6 @@
 
 #include "train/batches/device_context.hpp"
 #include "train/course/trial_run.hpp"
-#include "train/device/host_accelerator.hpp"
 #include "train/device/memory_pool.hpp"
 #include "train/evaluator/trial_failure.hpp"
 #include "train/options/group_size.hpp"
@@ -16,7 +15,6 @@
 #include <chrono>
 #include <exception>
 #include <mutex>
-#include <numeric>
 #include <optional>
 
 #include <ATen/Parallel.h>
@@ -48,22 +46,6 @@ void set_threads(int threads) {
     at::set_num_threads(threads);
     current = threads;
   }
-}
-
-std::shared_ptr<DeviceContext> make_device_context(DeviceUse use, const TrainingOptions& options,
-                                                   std::shared_ptr<const store::Dataset> dataset,
-                                                   const ValueScaling& scaling) {
-  if (use.accelerator == nullptr) {
-    if (options.precision == Precision::kTf32) {
-      throw UserError(
-          "`training.precision` is tf32, which needs a GPU, and networks are trained on the CPU: expected "
-          "fp32 or bf16");
-    }
-    use = {make_host_accelerator(Kernels::kOwn), 0};
-  }
-  auto context = std::make_shared<DeviceContext>(std::move(use), std::move(dataset), scaling);
-  context->set_precision(options.precision);
-  return context;
 }
 
 class TrainingEvaluator final : public trial::Evaluator {
@@ -262,15 +244,15 @@ std::unique_ptr<trial::Evaluator> make_training_evaluator(const TrainingOptions&
   if (const auto objection = find_objection(options, *dataset, split)) {
     throw UserError("`training." + objection->key + "`: " + objection->reason);
   }
+  if (device.accelerator == nullptr && options.precision == Precision::kTf32) {
+    throw UserError(
+        "`training.precision` is tf32, which needs a GPU, and networks are trained on the CPU: expected fp32 "
+        "or bf16");
+  }
   install_memory_pool();
-  const ValueScaling scaling(*dataset, normalization);
-  auto on_device = make_device_context(device, options, dataset, scaling);
-  std::vector<std::int64_t> test_indices(dataset->test().count);
-  std::iota(test_indices.begin(), test_indices.end(), 0);
-  return std::make_unique<TrainingEvaluator>(
-      TrainingSetup{fit_to_data(options, *dataset, split), std::move(dataset), std::move(split), scaling,
-                    measure_latency, std::move(test_indices), std::move(device), std::move(on_device)},
-      std::move(memory));
+  TrainingSetup setup = setup_for(device, options, dataset, std::move(split), normalization);
+  setup.measure_latency = measure_latency;
+  return std::make_unique<TrainingEvaluator>(std::move(setup), std::move(memory));
 }
 
 }  // namespace skyline::train

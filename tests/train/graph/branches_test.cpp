@@ -125,7 +125,9 @@ TEST(Branches, ThatLeadNowhereHaveNoGradient) {
     const bool dead = before[t].name == "conv2d_1.weight" || before[t].name == "batch_norm_2.weight" ||
                       before[t].name == "batch_norm_2.bias";
     const bool buffer = before[t].name.starts_with("batch_norm_2.running");
-    if (!buffer) EXPECT_EQ(after[t].values == before[t].values, dead) << before[t].name;
+    if (!buffer) {
+      EXPECT_EQ(after[t].values == before[t].values, dead) << before[t].name;
+    }
   }
 }
 

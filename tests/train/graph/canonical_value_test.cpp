@@ -106,7 +106,9 @@ void expect_same_value(Network network, RandomStream& random, bool adds_in_one_o
   ASSERT_EQ(got.sizes(), expected.sizes());
   const auto gradients = gradients_of(got, slope, weights);
   EXPECT_LT(got.sub(expected).abs().max().item<double>(), 1e-10);
-  if (adds_in_one_order) EXPECT_TRUE(got.equal(expected));
+  if (adds_in_one_order) {
+    EXPECT_TRUE(got.equal(expected));
+  }
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     const double scale = std::max(1.0, expected_gradients[i].abs().max().item<double>());
     EXPECT_LT(gradients[i].sub(expected_gradients[i]).abs().max().item<double>(), 1e-10 * scale);
