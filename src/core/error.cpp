@@ -3,7 +3,6 @@
 #include "skyline/core/exit_code.hpp"
 
 #include <new>
-#include <string>
 #include <system_error>
 
 namespace skyline {

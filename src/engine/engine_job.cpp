@@ -25,7 +25,6 @@
 
 #include <chrono>
 #include <filesystem>
-#include <memory>
 #include <span>
 #include <utility>
 

@@ -3,7 +3,6 @@
 #include "machine/node.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <map>
 #include <string_view>
 #include <utility>

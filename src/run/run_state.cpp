@@ -3,7 +3,6 @@
 #include "skyline/core/error.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace skyline::run {
 namespace {

@@ -5,9 +5,6 @@
 
 #include "core/text/foreign_text.hpp"
 
-#include <array>
-#include <cstddef>
-
 namespace skyline::trial {
 
 namespace {

@@ -1,7 +1,6 @@
 #include "app/config/config_sections.hpp"
 
 #include "skyline/core/error.hpp"
-#include "skyline/evaluate/evaluator_kind.hpp"
 #include "skyline/objective/objective_set.hpp"
 #include "skyline/search/algorithm.hpp"
 

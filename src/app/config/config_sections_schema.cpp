@@ -1,4 +1,3 @@
-#include "skyline/evaluate/evaluator_kind.hpp"
 #include "skyline/search/algorithm.hpp"
 
 #include "app/config/config_sections.hpp"

@@ -7,7 +7,6 @@
 
 #include <exception>
 #include <memory>
-#include <string>
 
 namespace skyline::app {
 namespace {

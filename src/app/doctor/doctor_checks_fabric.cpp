@@ -1,6 +1,5 @@
 #include "app/doctor/doctor_checks.hpp"
 #include "core/text/wording.hpp"
-#include "machine/node.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>

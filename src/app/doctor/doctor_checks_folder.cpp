@@ -8,8 +8,6 @@
 #include <array>
 #include <chrono>
 #include <cmath>
-#include <string>
-#include <string_view>
 #include <system_error>
 #include <thread>
 

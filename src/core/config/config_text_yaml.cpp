@@ -4,10 +4,8 @@
 #include "core/text/foreign_text.hpp"
 
 #include <cstddef>
-#include <optional>
 #include <set>
 #include <sstream>
-#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -1,7 +1,6 @@
 #include "core/text/foreign_text.hpp"
 
 #include <algorithm>
-#include <cstddef>
 
 namespace skyline {
 namespace {

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <fstream>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace skyline::cuda {

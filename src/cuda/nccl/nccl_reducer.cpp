@@ -10,7 +10,6 @@
 #include <chrono>
 #include <deque>
 #include <exception>
-#include <optional>
 #include <thread>
 #include <utility>
 

@@ -6,7 +6,6 @@
 #include "core/text/wording.hpp"
 #include "engine/group/group_hub.hpp"
 
-#include <algorithm>
 #include <exception>
 #include <thread>
 

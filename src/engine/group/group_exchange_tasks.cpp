@@ -4,11 +4,8 @@
 
 #include "engine/group/group_exchange.hpp"
 #include "engine/group/group_hub.hpp"
-#include "engine/group/group_pieces.hpp"
 
-#include <algorithm>
 #include <exception>
-#include <string>
 
 namespace skyline::engine {
 namespace {

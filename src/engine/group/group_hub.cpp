@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <exception>
 #include <thread>
-#include <utility>
 
 namespace skyline::engine {
 namespace {

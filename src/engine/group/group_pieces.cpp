@@ -1,11 +1,9 @@
 #include "engine/group/group_pieces.hpp"
 
 #include "skyline/core/error.hpp"
-#include "skyline/trial/trial_group.hpp"
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 
 namespace skyline::engine {

@@ -12,8 +12,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <memory>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -3,7 +3,6 @@
 #include "skyline/search/pareto.hpp"
 
 #include <algorithm>
-#include <cstddef>
 
 namespace skyline::report {
 namespace {

@@ -2,7 +2,6 @@
 
 #include "report/files/csv.hpp"
 #include "report/files/trial_results.hpp"
-#include "report/report.hpp"
 #include "store/publish/publish.hpp"
 #include "trial/trial_fields.hpp"
 

@@ -2,7 +2,6 @@
 
 #include "report/files/seed_groups.hpp"
 #include "report/files/trial_results.hpp"
-#include "report/report.hpp"
 #include "store/journal/trial_json.hpp"
 #include "store/publish/publish.hpp"
 
@@ -10,7 +9,6 @@
 #include <cmath>
 #include <cstddef>
 #include <filesystem>
-#include <string>
 #include <utility>
 
 #include <nlohmann/json.hpp>

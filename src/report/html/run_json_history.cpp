@@ -8,7 +8,6 @@
 #include <map>
 #include <numeric>
 #include <string>
-#include <vector>
 
 namespace skyline::report {
 namespace {

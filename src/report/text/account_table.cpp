@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
-#include <string>
 #include <vector>
 
 #include <fmt/format.h>

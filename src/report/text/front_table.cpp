@@ -4,13 +4,11 @@
 
 #include "report/files/seed_groups.hpp"
 #include "report/files/trial_results.hpp"
-#include "report/report.hpp"
 #include "report/text/text_table.hpp"
 
 #include <algorithm>
 #include <functional>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 

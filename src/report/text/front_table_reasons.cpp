@@ -1,7 +1,6 @@
 // Texts about empty fronts, and about the volumes of fronts.
 #include "core/text/wording.hpp"
 #include "report/files/trial_results.hpp"
-#include "report/report.hpp"
 #include "report/text/front_table.hpp"
 #include "report/text/text_table.hpp"
 

@@ -14,8 +14,6 @@
 #include "store/run_folder/running_trials.hpp"
 
 #include <algorithm>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include <fmt/format.h>

@@ -12,8 +12,6 @@
 #include <cmath>
 #include <set>
 #include <span>
-#include <string>
-#include <string_view>
 
 #include <fcntl.h>
 #include <sys/stat.h>

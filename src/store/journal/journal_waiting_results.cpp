@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <string>
 #include <string_view>
 
 namespace skyline::store {

@@ -5,12 +5,10 @@
 #include "store/journal/journal_line.hpp"
 #include "store/publish/block_reader.hpp"
 #include "store/publish/file_descriptor.hpp"
-#include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
 #include <cerrno>
-#include <span>
 #include <string_view>
 #include <utility>
 

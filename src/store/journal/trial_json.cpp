@@ -4,8 +4,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstdint>
-#include <string>
 #include <system_error>
 #include <type_traits>
 #include <utility>

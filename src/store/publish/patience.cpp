@@ -10,10 +10,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <chrono>
-#include <list>
 #include <mutex>
-#include <string>
 #include <thread>
 #include <utility>
 

@@ -3,7 +3,6 @@
 #include "core/config/config_text.hpp"
 #include "core/system/process.hpp"
 #include "store/publish/file_descriptor.hpp"
-#include "store/publish/temporary_file.hpp"
 
 #include <cerrno>
 #include <ctime>

@@ -3,13 +3,11 @@
 #include "skyline/core/error.hpp"
 
 #include "core/system/process.hpp"
-#include "store/publish/patience.hpp"
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
-#include <cstdint>
 #include <utility>
 
 #include <fcntl.h>

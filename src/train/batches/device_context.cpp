@@ -6,7 +6,6 @@
 #include "train/batches/training_setup.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <span>
 #include <utility>
 

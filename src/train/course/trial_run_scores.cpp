@@ -10,11 +10,8 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <optional>
-#include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace skyline::train {
 namespace {

@@ -7,10 +7,8 @@
 #include "train/inherit/transplant.hpp"
 
 #include <array>
-#include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace skyline::train {
 namespace {

@@ -8,8 +8,6 @@
 #include "train/kernels/gather.hpp"
 
 #include <deque>
-#include <memory>
-#include <span>
 #include <utility>
 
 #include <ATen/core/Tensor.h>

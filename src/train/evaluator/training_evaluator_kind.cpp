@@ -1,5 +1,4 @@
 #include "skyline/core/error.hpp"
-#include "skyline/evaluate/evaluator_kind.hpp"
 
 #include "core/log.hpp"
 #include "core/system/process.hpp"

@@ -4,7 +4,6 @@
 #include "skyline/space/layer_kind.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include <ATen/ops/zeros_like.h>
 

@@ -6,7 +6,6 @@
 #include "train/ops/op_list.hpp"
 #include "train/ops/op_tensors.hpp"
 
-#include <string>
 #include <utility>
 
 #include <ATen/ops/zeros_like.h>

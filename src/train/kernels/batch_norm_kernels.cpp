@@ -3,7 +3,6 @@
 #include "train/kernels/chunks.hpp"
 #include "train/kernels/lanes.hpp"
 
-#include <algorithm>
 #include <vector>
 
 namespace skyline::train::kernels {

@@ -4,9 +4,7 @@
 
 #include "core/log.hpp"
 #include "train/batches/batch_source.hpp"
-#include "train/graph/layer_graph.hpp"
 #include "train/learner/device_epoch.hpp"
-#include "train/learner/device_evaluation.hpp"
 #include "train/learner/training_step.hpp"
 
 #include <algorithm>

@@ -2,10 +2,7 @@
 
 #include "skyline/space/layer_kind.hpp"
 
-#include "train/graph/layer_graph.hpp"
-
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include <ATen/ops/empty_like.h>

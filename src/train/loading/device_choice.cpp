@@ -5,7 +5,6 @@
 #include "core/log.hpp"
 #include "core/system/process.hpp"
 #include "evaluate/job_ranks.hpp"
-#include "machine/device_binding.hpp"
 #include "machine/nccl_settings.hpp"
 #include "machine/node.hpp"
 #include "train/loading/device_plan.hpp"

@@ -7,7 +7,6 @@
 #include "train/loading/shared_library.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <vector>
 
-#include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>

@@ -6,10 +6,8 @@
 #include <tuple>
 #include <utility>
 
-#include <ATen/core/Tensor.h>
 #include <ATen/ops/_batch_norm_impl_index.h>
 #include <ATen/ops/_batch_norm_impl_index_backward.h>
-#include <ATen/ops/batch_norm.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/rsqrt.h>
 #include <ATen/ops/var_mean.h>

@@ -4,10 +4,8 @@
 
 #include "core/config/option_list.hpp"
 #include "train/scoring/loss.hpp"
-#include "train/scoring/metrics.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <string>
 
 namespace skyline::train {

@@ -3,7 +3,6 @@
 #include "skyline/core/error.hpp"
 
 #include <algorithm>
-#include <cstdint>
 
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>
