@@ -6,7 +6,6 @@
 #include "support/yaml_config.hpp"
 
 #include <limits>
-#include <string>
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,5 @@
 #include "core/text/foreign_text.hpp"
 
-#include <string>
-#include <string_view>
-
 #include <gtest/gtest.h>
 
 namespace skyline {

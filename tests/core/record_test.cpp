@@ -1,13 +1,6 @@
 #include "core/record.hpp"
 
-#include "skyline/core/error.hpp"
-
-#include <cstdint>
-#include <limits>
-#include <memory>
 #include <optional>
-#include <string>
-#include <variant>
 #include <vector>
 
 #include <gmock/gmock.h>

@@ -5,7 +5,6 @@
 #include "train/kernels/gather.hpp"
 #include "train/options/training_options.hpp"
 
-#include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>

@@ -8,7 +8,6 @@
 #include <optional>
 #include <thread>
 
-#include <ATen/core/Tensor.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>

@@ -1,16 +1,6 @@
 // A trial gives on a GPU what it gives on the CPU, within the rounding of its sums.
 #include "cuda/gpu_fixture.hpp"
-#include "train/fixtures/group_fixtures.hpp"
 #include "train/fixtures/learner_fixtures.hpp"
-#include "train/fixtures/train_fixtures.hpp"
-#include "train/loading/load_accelerator.hpp"
-
-#include <algorithm>
-#include <memory>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
 
 #include <gmock/gmock.h>
 

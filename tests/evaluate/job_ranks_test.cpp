@@ -3,7 +3,6 @@
 #include "support/mpi_test.hpp"
 
 #include <cstdlib>
-#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

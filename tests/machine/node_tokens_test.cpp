@@ -5,8 +5,6 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
-#include <optional>
-#include <string>
 #include <thread>
 
 #include <gtest/gtest.h>

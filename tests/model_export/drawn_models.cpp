@@ -3,7 +3,6 @@
 // Writes NAME.onnx, NAME.py, NAME.safetensors, NAME.inputs and NAME.outputs (float32) for single layers of
 // every kind, and for NETWORKS networks of the space of each configuration, on SAMPLES samples of the data
 // set's test part.
-#include "skyline/core/random.hpp"
 #include "skyline/space/layer_kind.hpp"
 #include "skyline/space/search_space.hpp"
 #include "skyline/store/dataset.hpp"
@@ -20,11 +19,8 @@
 #include <iostream>
 #include <set>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 #include <ATen/Parallel.h>
-#include <ATen/core/Tensor.h>
 #include <ATen/ops/tensor.h>
 #include <yaml-cpp/yaml.h>
 

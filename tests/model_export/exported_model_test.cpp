@@ -1,7 +1,6 @@
 #include "model_export/model/exported_model.hpp"
 
 #include "skyline/core/error.hpp"
-#include "skyline/model_export/layer_export.hpp"
 #include "skyline/space/layer_kind.hpp"
 
 #include "support/graph_builder.hpp"
@@ -9,7 +8,6 @@
 
 #include <cstdint>
 #include <cstring>
-#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

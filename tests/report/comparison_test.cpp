@@ -6,7 +6,6 @@
 #include "support/yaml_config.hpp"
 
 #include <list>
-#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

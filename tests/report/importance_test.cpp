@@ -1,8 +1,6 @@
 #include "report/html/importance.hpp"
 
-#include <cstdint>
 #include <numeric>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

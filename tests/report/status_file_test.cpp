@@ -4,7 +4,6 @@
 #include "report/sample_run.hpp"
 #include "store/publish/publish.hpp"
 
-#include <chrono>
 #include <thread>
 #include <utility>
 

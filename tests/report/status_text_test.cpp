@@ -8,7 +8,6 @@
 #include "support/user_error_of.hpp"
 
 #include <cmath>
-#include <string>
 #include <vector>
 
 #include <gmock/gmock.h>

@@ -4,7 +4,6 @@
 #include "support/yaml_config.hpp"
 
 #include <limits>
-#include <string>
 #include <utility>
 
 #include <gmock/gmock.h>

@@ -10,10 +10,7 @@
 #include "support/sample_metrics.hpp"
 #include "support/user_error_of.hpp"
 
-#include <filesystem>
-#include <fstream>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include <gmock/gmock.h>

@@ -1,9 +1,7 @@
 #include "support/local_groups.hpp"
 
 #include <array>
-#include <cstddef>
 #include <thread>
-#include <vector>
 
 #include <gtest/gtest.h>
 

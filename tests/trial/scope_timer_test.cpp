@@ -1,6 +1,5 @@
 #include "trial/scope_timer.hpp"
 
-#include <chrono>
 #include <thread>
 
 #include <gtest/gtest.h>

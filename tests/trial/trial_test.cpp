@@ -4,10 +4,7 @@
 #include "trial/trial_fields.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <functional>
-#include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 

@@ -9,14 +9,8 @@
 
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <functional>
-#include <memory>
-#include <optional>
-#include <string>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -5,13 +5,7 @@
 #include "engine/fixtures/simulated_run.hpp"
 #include "support/yaml_config.hpp"
 
-#include <algorithm>
 #include <atomic>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,10 +4,8 @@
 #include "skyline/core/random.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <limits>
 #include <string>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,6 @@
 #include "support/user_error_of.hpp"
 
 #include <string>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,11 +1,5 @@
-#include "engine/loop/search_loop.hpp"
-
 #include "engine/fixtures/rungs.hpp"
 #include "engine/fixtures/simulated_run.hpp"
-
-#include <algorithm>
-#include <set>
-#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

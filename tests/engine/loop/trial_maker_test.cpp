@@ -4,9 +4,6 @@
 
 #include "engine/fixtures/simulated_run.hpp"
 
-#include <functional>
-#include <memory>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

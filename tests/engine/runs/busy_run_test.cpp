@@ -5,12 +5,7 @@
 #include "store/journal/journal.hpp"
 
 #include <atomic>
-#include <chrono>
-#include <cstddef>
-#include <memory>
 #include <optional>
-#include <string>
-#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,10 +8,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
-#include <memory>
-#include <set>
 #include <stdexcept>
-#include <string>
 #include <thread>
 
 #include <gmock/gmock.h>

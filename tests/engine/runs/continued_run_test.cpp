@@ -3,11 +3,7 @@
 #include "engine/fixtures/shared_run_test.hpp"
 #include "store/publish/publish.hpp"
 
-#include <fstream>
-#include <map>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

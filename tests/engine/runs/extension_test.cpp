@@ -1,13 +1,7 @@
 #include "comm/environment.hpp"
-#include "engine/fixtures/engine_rig.hpp"
 #include "engine/fixtures/rungs.hpp"
 
 #include <fstream>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 

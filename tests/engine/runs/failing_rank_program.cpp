@@ -1,11 +1,7 @@
 #include "engine/fixtures/engine_rig.hpp"
 
-#include <atomic>
 #include <chrono>
-#include <exception>
-#include <filesystem>
 #include <iostream>
-#include <string>
 #include <thread>
 
 /// The rank that the first argument names cannot write its weights: it ends the others, as the application

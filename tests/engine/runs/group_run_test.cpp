@@ -1,19 +1,9 @@
-#include "skyline/core/random.hpp"
-
-#include "comm/agreement.hpp"
 #include "engine/fixtures/shared_run_test.hpp"
 #include "store/weights/weights.hpp"
 #include "support/yaml_config.hpp"
 
-#include <chrono>
-#include <fstream>
-#include <map>
 #include <set>
-#include <sstream>
 #include <stdexcept>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,12 +10,7 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdint>
-#include <filesystem>
 #include <fstream>
-#include <memory>
-#include <string>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -91,8 +86,8 @@ TEST_F(LocalRun, SeedsATrialByRunArchitectureHorizonAndRepeatAlone) {
 
 TEST_F(LocalRun, SeedsTheRepetitionsOfAListAsTheirFullTrainings) {
   RunSpec spec = evolution_spec();
-  spec.search =
-      testing::config_from_yaml("{algorithm: listed, genotypes: [[0, 0, 0]], seeds: 3}", "run.yaml", "search");
+  spec.search = testing::config_from_yaml("{algorithm: listed, genotypes: [[0, 0, 0]], seeds: 3}", "run.yaml",
+                                          "search");
   spec.final_epochs = 2;
   const RigRun all = run(spec);
   std::vector<std::uint64_t> seeds;

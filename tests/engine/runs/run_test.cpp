@@ -1,7 +1,5 @@
-#include "skyline/core/random.hpp"
 #include "skyline/search/pareto.hpp"
 
-#include "comm/agreement.hpp"
 #include "engine/fixtures/shared_run_test.hpp"
 #include "store/journal/provenance.hpp"
 #include "store/publish/publish.hpp"
@@ -9,16 +7,9 @@
 #include "support/cpu_seconds.hpp"
 #include "support/yaml_config.hpp"
 
-#include <algorithm>
-#include <chrono>
-#include <fstream>
-#include <map>
 #include <new>
 #include <numeric>
 #include <stdexcept>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,4 @@
-#include "comm/agreement.hpp"
 #include "engine/fixtures/shared_run_test.hpp"
-
-#include <algorithm>
-#include <string>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,14 +1,8 @@
-#include "comm/agreement.hpp"
 #include "engine/fixtures/shared_run_test.hpp"
 #include "store/journal/journal.hpp"
 
-#include <algorithm>
-#include <chrono>
 #include <iterator>
 #include <set>
-#include <sstream>
-#include <string>
-#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

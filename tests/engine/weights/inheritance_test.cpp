@@ -7,16 +7,10 @@
 #include "store/weights/weights.hpp"
 #include "support/user_error_of.hpp"
 
-#include <atomic>
 #include <chrono>
-#include <filesystem>
 #include <fstream>
 #include <future>
-#include <map>
-#include <memory>
 #include <set>
-#include <string>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

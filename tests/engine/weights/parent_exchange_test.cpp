@@ -4,11 +4,7 @@
 
 #include "support/thread_mailboxes.hpp"
 
-#include <atomic>
-#include <chrono>
 #include <future>
-#include <memory>
-#include <thread>
 #include <utility>
 #include <vector>
 

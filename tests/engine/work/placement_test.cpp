@@ -2,9 +2,6 @@
 
 #include "skyline/core/error.hpp"
 
-#include <string>
-#include <vector>
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

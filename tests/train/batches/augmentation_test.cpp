@@ -1,9 +1,6 @@
-#include "train/batches/batch_source.hpp"
 #include "train/fixtures/gather_batch.hpp"
 #include "train/fixtures/train_fixtures.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <map>
 #include <numeric>

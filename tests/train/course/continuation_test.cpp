@@ -2,8 +2,6 @@
 #include "train/device/host_accelerator.hpp"
 #include "train/fixtures/trainings.hpp"
 
-#include <string>
-
 #include <gtest/gtest.h>
 
 namespace skyline::train {

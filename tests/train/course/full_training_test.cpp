@@ -1,17 +1,9 @@
 #include "support/user_error_of.hpp"
 #include "support/yaml_config.hpp"
 #include "train/course/epoch_choice.hpp"
-#include "train/evaluator/training_evaluator.hpp"
 #include "train/fixtures/group_fixtures.hpp"
-#include "train/fixtures/host_step.hpp"
 #include "train/fixtures/step_fixtures.hpp"
-#include "train/fixtures/train_fixtures.hpp"
 #include "train/scoring/loss.hpp"
-
-#include <algorithm>
-#include <cmath>
-#include <limits>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

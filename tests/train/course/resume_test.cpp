@@ -1,8 +1,6 @@
 // What a resumed trial promises beside the contract of every training.
 #include "train/fixtures/trainings.hpp"
 
-#include <string>
-
 #include <gtest/gtest.h>
 
 namespace skyline::train {

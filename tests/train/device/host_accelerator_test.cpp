@@ -1,15 +1,10 @@
 // The CPU behind the seam of accelerators does what the CPU's own training does, to the bit.
-#include "train/device/host_accelerator.hpp"
 
 #include "train/fixtures/gather_batch.hpp"
 #include "train/fixtures/train_fixtures.hpp"
 #include "train/kernels/dropout.hpp"
 #include "train/kernels/gather.hpp"
 
-#include <algorithm>
-
-#include <ATen/core/Tensor.h>
-#include <ATen/ops/empty.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,6 +1,5 @@
 #include "train/device/memory_pool.hpp"
 
-#include <cstdint>
 #include <new>
 #include <thread>
 #include <vector>

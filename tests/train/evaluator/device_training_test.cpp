@@ -1,11 +1,8 @@
 // Whole trials on a device, on the CPU behind the seam of accelerators: what only a device does.
-#include "skyline/core/error.hpp"
 #include "skyline/train/layer_op.hpp"
 
 #include "train/fixtures/trainings.hpp"
 #include "train/fixtures/watched_accelerator.hpp"
-
-#include <string>
 
 #include <ATen/core/Tensor.h>
 #include <c10/util/Exception.h>

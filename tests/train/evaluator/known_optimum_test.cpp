@@ -1,17 +1,10 @@
 // Networks of one layer train to the optimum that is known in closed form, on data of every kind.
 
-#include "skyline/core/random.hpp"
-#include "skyline/store/dataset.hpp"
-
 #include "store/fixtures/scratch_folder.hpp"
 #include "support/yaml_config.hpp"
 #include "train/device/host_accelerator.hpp"
-#include "train/evaluator/training_evaluator.hpp"
 #include "train/fixtures/train_fixtures.hpp"
 #include "train/scoring/metrics.hpp"
-
-#include <cmath>
-#include <vector>
 
 #include <ATen/TensorOperators.h>
 #include <ATen/ops/binary_cross_entropy_with_logits.h>

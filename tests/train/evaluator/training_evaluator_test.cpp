@@ -1,13 +1,9 @@
-#include "train/evaluator/training_evaluator.hpp"
-
 #include "skyline/train/layer_op.hpp"
 
 #include "support/user_error_of.hpp"
 #include "support/yaml_config.hpp"
 #include "train/fixtures/train_fixtures.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <thread>
 

@@ -12,13 +12,9 @@
 #include "train/fixtures/step_fixtures.hpp"
 #include "train/inherit/transplant.hpp"
 
-#include <algorithm>
-#include <cstdint>
 #include <string>
 
 #include <ATen/Parallel.h>
-#include <ATen/core/Tensor.h>
-#include <ATen/ops/empty.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -9,10 +9,8 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include <ATen/Context.h>
-#include <ATen/core/Tensor.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/rand.h>
 #include <gtest/gtest.h>

@@ -5,12 +5,9 @@
 #include "train/group/gradient_exchange.hpp"
 
 #include <algorithm>
-#include <cstddef>
-#include <functional>
 #include <memory>
 #include <set>
 #include <string>
-#include <vector>
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/full.h>

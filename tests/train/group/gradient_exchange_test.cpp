@@ -1,16 +1,10 @@
 #include "train/group/gradient_exchange.hpp"
 
-#include "skyline/core/random.hpp"
-
 #include "train/fixtures/group_fixtures.hpp"
 #include "train/fixtures/host_step.hpp"
-#include "train/fixtures/train_fixtures.hpp"
 
 #include <cstring>
-#include <string>
-#include <vector>
 
-#include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <gtest/gtest.h>
 

@@ -5,7 +5,6 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/option_table.hpp"
 #include "skyline/space/search_space.hpp"
-#include "skyline/store/dataset.hpp"
 
 #include "space/network/network_alignment.hpp"
 #include "support/yaml_config.hpp"
@@ -19,12 +18,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
-#include <optional>
 #include <sstream>
-#include <string>
 
 #include <ATen/Parallel.h>
-#include <ATen/core/Tensor.h>
 
 namespace skyline::train {
 namespace {

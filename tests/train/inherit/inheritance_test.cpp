@@ -5,12 +5,6 @@
 #include "train/fixtures/train_fixtures.hpp"
 #include "train/inherit/transplant.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <functional>
-#include <string>
-
-#include <ATen/core/Tensor.h>
 #include <ATen/ops/empty.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,14 +1,10 @@
 #include "train/kernels/gather.hpp"
 
-#include "skyline/core/random.hpp"
-
 #include "train/fixtures/gather_batch.hpp"
 #include "train/fixtures/train_fixtures.hpp"
 
 #include <cstring>
-#include <limits>
 #include <numeric>
-#include <span>
 
 #include <gtest/gtest.h>
 

@@ -1,16 +1,12 @@
 #include "train/kernels/mix.hpp"
 
-#include "train/batches/batch_source.hpp"
-#include "train/device/host_accelerator.hpp"
 #include "train/fixtures/gather_batch.hpp"
 #include "train/fixtures/train_fixtures.hpp"
 #include "train/kernels/gather.hpp"
 
-#include <cmath>
 #include <numbers>
 #include <numeric>
 
-#include <ATen/ops/empty.h>
 #include <gtest/gtest.h>
 
 namespace skyline::train {

@@ -1,13 +1,10 @@
 // Training on a device, on the CPU behind the seam of accelerators, against the host's own training.
 #include "skyline/train/layer_op.hpp"
 
-#include "train/device/host_accelerator.hpp"
 #include "train/fixtures/learner_fixtures.hpp"
 #include "train/fixtures/watched_accelerator.hpp"
-#include "train/learner/learner.hpp"
 #include "train/ops/fusing_op.hpp"
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>

@@ -1,14 +1,9 @@
 // Recorded steps of a device: the same bits as steps that are not, and going on where recording is refused.
-#include "skyline/core/error.hpp"
 
 #include "train/fixtures/learner_fixtures.hpp"
 #include "train/fixtures/watched_accelerator.hpp"
 
 #include <array>
-#include <functional>
-#include <memory>
-#include <utility>
-#include <vector>
 
 #include <c10/util/Exception.h>
 #include <gtest/gtest.h>

@@ -2,20 +2,14 @@
 /// `layers kernel width steps` and answers each with `median_ms min_ms` of the step: gathering the batch,
 /// forward, backward, Adam. One thread.
 #include "skyline/core/error.hpp"
-#include "skyline/core/random.hpp"
-#include "skyline/store/dataset.hpp"
 
 #include "support/cpu_seconds.hpp"
 #include "train/fixtures/gather_batch.hpp"
 #include "train/fixtures/host_step.hpp"
 #include "train/fixtures/train_fixtures.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 #include <iostream>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include <ATen/Parallel.h>
 

@@ -3,15 +3,7 @@
 #include "skyline/train/layer_op.hpp"
 
 #include "train/fixtures/step_fixtures.hpp"
-#include "train/fixtures/train_fixtures.hpp"
-#include "train/graph/layer_graph.hpp"
 
-#include <algorithm>
-#include <cmath>
-#include <memory>
-#include <string>
-
-#include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/amax.h>
 #include <ATen/ops/maximum.h>

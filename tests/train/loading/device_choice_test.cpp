@@ -11,8 +11,6 @@
 #include "support/user_error_of.hpp"
 
 #include <cstdlib>
-#include <string>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

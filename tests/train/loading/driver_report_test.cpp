@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <string>
 
 #include <gmock/gmock.h>
 

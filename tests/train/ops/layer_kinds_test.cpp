@@ -1,5 +1,4 @@
 // Every kind of layer, with random attributes, against an independent definition in float64.
-#include "skyline/core/random.hpp"
 #include "skyline/space/layer_kind.hpp"
 #include "skyline/train/layer_op.hpp"
 
@@ -12,12 +11,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <string>
-#include <vector>
 
 #include <ATen/Parallel.h>
-#include <ATen/core/Tensor.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros_like.h>

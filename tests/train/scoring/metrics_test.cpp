@@ -8,8 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <string>
-#include <vector>
 
 #include <gtest/gtest.h>
 

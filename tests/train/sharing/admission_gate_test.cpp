@@ -4,11 +4,8 @@
 
 #include <atomic>
 #include <chrono>
-#include <functional>
 #include <future>
-#include <memory>
 #include <thread>
-#include <vector>
 
 #include <gtest/gtest.h>
 

@@ -1,18 +1,9 @@
 #include "train/sharing/admitted_training.hpp"
 
-#include "skyline/core/error.hpp"
-
 #include "train/fixtures/fake_device.hpp"
 #include "train/fixtures/group_fixtures.hpp"
-#include "train/fixtures/train_fixtures.hpp"
 
 #include <atomic>
-#include <chrono>
-#include <exception>
-#include <limits>
-#include <memory>
-#include <thread>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -10,10 +10,7 @@
 
 #include <atomic>
 #include <chrono>
-#include <memory>
-#include <string>
 #include <thread>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

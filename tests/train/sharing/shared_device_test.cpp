@@ -3,13 +3,9 @@
 #include "train/fixtures/train_fixtures.hpp"
 #include "train/fixtures/watched_accelerator.hpp"
 
-#include <atomic>
 #include <bit>
 #include <chrono>
-#include <cstdint>
-#include <memory>
 #include <thread>
-#include <vector>
 
 #include <c10/util/Exception.h>
 #include <gmock/gmock.h>
