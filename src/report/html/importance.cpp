@@ -20,14 +20,12 @@ constexpr double kLeastWidth = 0.5 / 1.64;  // width of a kernel, so that 90 % o
 using Counts = std::vector<double>;     // number of trials per step of the grid
 using Densities = std::vector<double>;  // density per step of the grid, with the sum 1
 
-double normal_below(double x) {
-  return 0.5 * std::erfc(-x / std::numbers::sqrt2);
-}
-
 /// Adds a normal distribution over the steps 0 to size - 1. Each step reaches half a step to both sides, and
 /// the distribution is cut at both ends.
 void add_kernel(Densities& density, double weight, double mean, double width) {
-  const auto below = [&](double edge) { return normal_below((edge - mean) / width); };
+  const auto below = [&](double edge) {
+    return 0.5 * std::erfc((mean - edge) / width / std::numbers::sqrt2);
+  };
   const double all = below(static_cast<double>(density.size()) - 0.5) - below(-0.5);
   for (std::size_t i = 0; i < density.size(); ++i) {
     const auto step = static_cast<double>(i);

@@ -29,10 +29,6 @@ void end_line(std::string& text) {
 
 constexpr int kSignificant = 4;
 
-bool is_small_integer(double value) {
-  return std::abs(value) < 1e6 && value == std::floor(value);
-}
-
 }  // namespace
 
 void TextTable::add_column(std::string title, Align align, std::string note) {
@@ -120,7 +116,7 @@ std::string metric_text(const trial::Metric& metric, double value, std::string_v
   if (metric.unit == "B") return si_text(value, separator, "B");
   if (metric.unit == "ms" || metric.unit == "s") return significant_text(value, 3);
   if (is_computed_metric(metric.name)) return si_text(value, separator);
-  if (is_small_integer(value)) return fmt::format("{:.0f}", value);
+  if (std::abs(value) < 1e6 && value == std::floor(value)) return fmt::format("{:.0f}", value);
   return fmt::format("{:.{}g}", value, kSignificant);
 }
 

@@ -24,10 +24,6 @@ struct KnownStatistics {
   std::int64_t channels = 0;
 };
 
-CommonRange leading(std::int64_t parent, std::int64_t child) {
-  return {parent, child, 0, 0, std::min(parent, child)};
-}
-
 CommonRange centred(std::int64_t parent, std::int64_t child) {
   const std::int64_t shift = (parent - 1) / 2 - (child - 1) / 2;
   const std::int64_t first = std::max<std::int64_t>(0, -shift);
@@ -35,8 +31,10 @@ CommonRange centred(std::int64_t parent, std::int64_t child) {
 }
 
 std::vector<CommonRange> common_ranges(const Shape& parent, const Shape& child) {
-  std::vector<CommonRange> ranges{leading(parent.channels, child.channels),
-                                  centred(parent.height, child.height), centred(parent.width, child.width)};
+  std::vector<CommonRange> ranges{
+      {parent.channels, child.channels, 0, 0, std::min(parent.channels, child.channels)},
+      centred(parent.height, child.height),
+      centred(parent.width, child.width)};
   std::erase_if(ranges,
                 [](const CommonRange& range) { return range.parent_extent == 1 && range.child_extent == 1; });
   return ranges;

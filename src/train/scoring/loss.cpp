@@ -15,18 +15,6 @@
 namespace skyline::train {
 namespace {
 
-using Losses = Registry<LossKind>;
-
-Losses& losses() {
-  static Losses registry("loss", [](Losses& built_in) {
-    for (const LossKind& kind :
-         {cross_entropy_loss(), binary_cross_entropy_loss(), mean_squared_loss(), mean_absolute_loss()}) {
-      built_in.add(kind.name, kind);
-    }
-  });
-  return registry;
-}
-
 at::Tensor losses_of(const Loss& loss, const at::Tensor& outputs, const at::Tensor& targets) {
   at::Tensor each = loss.reference(outputs, targets);
   require(each.dim() == 1 && each.size(0) == outputs.size(0), "a loss that is not one number a sample");
@@ -72,6 +60,22 @@ at::Tensor absolute_error(const at::Tensor& outputs, const at::Tensor& targets) 
   return at::l1_loss(outputs, targets, at::Reduction::None);
 }
 
+using Losses = Registry<LossKind>;
+
+Losses& losses() {
+  static Losses registry("loss", [](Losses& built_in) {
+    for (const LossKind& kind :
+         {cross_entropy_loss(),
+          make_loss<MeanLoss<binary_cross_entropy>>(
+              "binary_cross_entropy", "Cross-entropy of each label by itself.", {TargetKind::kLabels}),
+          make_loss<MeanLoss<squared_error>>("mse", "Squared error.", {TargetKind::kNumbers}),
+          make_loss<MeanLoss<absolute_error>>("mae", "Absolute error.", {TargetKind::kNumbers})}) {
+      built_in.add(kind.name, kind);
+    }
+  });
+  return registry;
+}
+
 }  // namespace
 
 PartLoss loss_of_part(const Loss& loss, const at::Tensor& output, const LossTargets& targets,
@@ -113,19 +117,6 @@ std::string_view default_loss(store::TargetKind targets) {
       return "mse";
   }
   throw InternalError("unknown targets");
-}
-
-LossKind binary_cross_entropy_loss() {
-  return make_loss<MeanLoss<binary_cross_entropy>>(
-      "binary_cross_entropy", "Cross-entropy of each label by itself.", {TargetKind::kLabels});
-}
-
-LossKind mean_squared_loss() {
-  return make_loss<MeanLoss<squared_error>>("mse", "Squared error.", {TargetKind::kNumbers});
-}
-
-LossKind mean_absolute_loss() {
-  return make_loss<MeanLoss<absolute_error>>("mae", "Absolute error.", {TargetKind::kNumbers});
 }
 
 }  // namespace skyline::train

@@ -54,10 +54,6 @@ const LossKind* find_loss(std::string_view name);
 /// Returns the loss of a configuration that names none.
 std::string_view default_loss(store::TargetKind targets);
 
-/// The losses of Skyline itself.
 LossKind cross_entropy_loss();
-LossKind binary_cross_entropy_loss();
-LossKind mean_squared_loss();
-LossKind mean_absolute_loss();
 
 }  // namespace skyline::train

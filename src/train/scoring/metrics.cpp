@@ -11,9 +11,8 @@ using Metrics = Registry<MetricKind>;
 
 Metrics& metrics_known() {
   static Metrics registry("metric", [](Metrics& built_in) {
-    for (const MetricKind& kind : {accuracy_metric(), top_k_metric(), macro_f1_metric(), auc_metric(),
-                                   mean_squared_metric(), mean_absolute_metric()}) {
-      built_in.add(kind.name, kind);
+    for (const auto& kinds : {metrics_of_classes(), metrics_of_values()}) {
+      for (const MetricKind& kind : kinds) built_in.add(kind.name, kind);
     }
   });
   return registry;

@@ -54,11 +54,7 @@ class Scorer {
 };
 
 /// The metrics of Skyline itself.
-MetricKind accuracy_metric();
-MetricKind top_k_metric();
-MetricKind macro_f1_metric();
-MetricKind auc_metric();
-MetricKind mean_squared_metric();
-MetricKind mean_absolute_metric();
+std::vector<MetricKind> metrics_of_classes();
+std::vector<MetricKind> metrics_of_values();
 
 }  // namespace skyline::train

@@ -106,19 +106,13 @@ class MacroF1 final : public Metric {
 
 }  // namespace
 
-MetricKind accuracy_metric() {
-  return make_metric<Accuracy>("accuracy", "Share of right answers: classes, or labels.",
-                               {TargetKind::kClasses, TargetKind::kLabels}, Better::kHigher, {0, 1});
-}
-
-MetricKind top_k_metric() {
-  return make_metric<TopK, TopKOptions>("top_k", "Share of samples whose class is among the k best ones.",
-                                        {TargetKind::kClasses}, Better::kHigher, {0, 1});
-}
-
-MetricKind macro_f1_metric() {
-  return make_metric<MacroF1>("macro_f1", "Mean over classes or labels of the F1 score.",
-                              {TargetKind::kClasses, TargetKind::kLabels}, Better::kHigher, {0, 1});
+std::vector<MetricKind> metrics_of_classes() {
+  return {make_metric<Accuracy>("accuracy", "Share of right answers: classes, or labels.",
+                                {TargetKind::kClasses, TargetKind::kLabels}, Better::kHigher, {0, 1}),
+          make_metric<TopK, TopKOptions>("top_k", "Share of samples whose class is among the k best ones.",
+                                         {TargetKind::kClasses}, Better::kHigher, {0, 1}),
+          make_metric<MacroF1>("macro_f1", "Mean over classes or labels of the F1 score.",
+                               {TargetKind::kClasses, TargetKind::kLabels}, Better::kHigher, {0, 1})};
 }
 
 }  // namespace skyline::train

@@ -113,19 +113,13 @@ class MeanError final : public Metric {
 
 }  // namespace
 
-MetricKind auc_metric() {
-  return make_metric<Auc>("auc", "Mean over classes or labels of the area under the ROC curve.",
-                          {TargetKind::kClasses, TargetKind::kLabels}, Better::kHigher, {0, 1});
-}
-
-MetricKind mean_squared_metric() {
-  return make_metric<MeanError<true>>("mse", "Mean squared error.", {TargetKind::kNumbers}, Better::kLower,
-                                      {.low = 0});
-}
-
-MetricKind mean_absolute_metric() {
-  return make_metric<MeanError<false>>("mae", "Mean absolute error.", {TargetKind::kNumbers}, Better::kLower,
-                                       {.low = 0});
+std::vector<MetricKind> metrics_of_values() {
+  return {make_metric<Auc>("auc", "Mean over classes or labels of the area under the ROC curve.",
+                           {TargetKind::kClasses, TargetKind::kLabels}, Better::kHigher, {0, 1}),
+          make_metric<MeanError<true>>("mse", "Mean squared error.", {TargetKind::kNumbers}, Better::kLower,
+                                       {.low = 0}),
+          make_metric<MeanError<false>>("mae", "Mean absolute error.", {TargetKind::kNumbers}, Better::kLower,
+                                        {.low = 0})};
 }
 
 }  // namespace skyline::train

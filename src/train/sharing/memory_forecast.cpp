@@ -28,11 +28,6 @@ double moments(const OptimizerOptions& optimizer) {
   return optimizer.momentum > 0 ? 1 : 0;
 }
 
-/// Returns the same for the CPU, where it is at least one.
-double host_moments(const OptimizerOptions& optimizer) {
-  return std::max(1.0, moments(optimizer));
-}
-
 /// Returns how many more copies of the tensors a full training keeps.
 double full_copies(const FinalTrainingOptions& options) {
   return (options.average > 0 ? 1 : 0) + (options.keep == FinalTrainingOptions::Keep::kBest ? 1 : 0);
@@ -114,7 +109,7 @@ std::uint64_t predict_host_bytes(const space::Network& network, const TrainingOp
   const auto peak = static_cast<double>(network.cost.peak_activation_bytes);
   const double activations = batch * (sizeof(float) * sizes.kept + 2 * peak) + kHostEvaluationBatch * peak;
   // Weights to keep, and a checkpoint that is being written.
-  const double numbers = host_moments(options.optimizer);
+  const double numbers = std::max(1.0, moments(options.optimizer));  // on the CPU at least one
   const double copies = 3 + numbers + 2 * full_copies(options.full);
   const double parameters = parameter_floats(sizes.tensors, sizes.largest_layer, numbers, options, members) +
                             copies * sizes.tensors;
