@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <map>
 #include <string>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -189,19 +190,14 @@ Json weights_of(const run::OpenedRun& run) {
 Json slots_of(const run::RunAccount& account) {
   Json list = Json::array();
   for (const run::SlotAccount& slot : account.slots) {
-    list.push_back({{"job", slot.job},
-                    {"rank", slot.rank},
-                    {"slot", slot.slot},
-                    {"host", slot.host},
-                    {"trials", slot.trials},
-                    {"setup", short_number(slot.setup_s)},
-                    {"train", short_number(slot.train_s)},
-                    {"validate", short_number(slot.validate_s)},
-                    {"latency", short_number(slot.latency_s)},
-                    {"work", short_number(slot.wait_work_s)},
-                    {"device", short_number(slot.wait_device_s)},
-                    {"files", short_number(slot.wait_files_s)},
-                    {"ranks", short_number(slot.wait_ranks_s)}});
+    Json& json = list.emplace_back();
+    store::for_each_cell(slot, [&json]<typename T>(const char* name, const T& value) {
+      if constexpr (std::is_floating_point_v<T>) {
+        json[name] = short_number(value);
+      } else {
+        json[name] = value;
+      }
+    });
   }
   return list;
 }

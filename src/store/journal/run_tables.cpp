@@ -113,24 +113,6 @@ OwnColumns own_columns(const space::SearchSpace& space, const std::vector<std::s
   return own;
 }
 
-/// Visits the cells of an account, for writing and reading.
-template <typename Slot, typename Visitor>
-void for_each_cell(Slot& slot, Visitor&& visit) {
-  visit("job", slot.job);
-  visit("rank", slot.rank);
-  visit("slot", slot.slot);
-  visit("host", slot.host);
-  visit("trials", slot.trials);
-  visit("setup_s", slot.setup_s);
-  visit("train_s", slot.train_s);
-  visit("validate_s", slot.validate_s);
-  visit("latency_s", slot.latency_s);
-  visit("wait_work_s", slot.wait_work_s);
-  visit("wait_device_s", slot.wait_device_s);
-  visit("wait_files_s", slot.wait_files_s);
-  visit("wait_ranks_s", slot.wait_ranks_s);
-}
-
 void write_slots(Hdf5Image& image, const std::vector<SlotAccount>& slots) {
   const auto add = [](Table& rows, const SlotAccount& slot) {
     for_each_cell(slot, rows);

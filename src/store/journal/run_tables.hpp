@@ -35,6 +35,24 @@ struct SlotAccount {
   bool operator==(const SlotAccount&) const = default;
 };
 
+/// Calls visit(name, member) for each member of an account, as files and pages name it.
+template <typename Slot, typename Visitor>
+void for_each_cell(Slot& slot, Visitor&& visit) {
+  visit("job", slot.job);
+  visit("rank", slot.rank);
+  visit("slot", slot.slot);
+  visit("host", slot.host);
+  visit("trials", slot.trials);
+  visit("setup_s", slot.setup_s);
+  visit("train_s", slot.train_s);
+  visit("validate_s", slot.validate_s);
+  visit("latency_s", slot.latency_s);
+  visit("wait_work_s", slot.wait_work_s);
+  visit("wait_device_s", slot.wait_device_s);
+  visit("wait_files_s", slot.wait_files_s);
+  visit("wait_ranks_s", slot.wait_ranks_s);
+}
+
 /// Writes run.h5, the journal as a table; the file is published whole. Data set "trials" is a compound with
 /// one row per trial, which pandas reads as `pandas.DataFrame(h5py.File("run.h5")["trials"][:])`. Its columns
 /// are number, position, phase, arch_id, one per parameter, status, reason, one per metric and computed cost,

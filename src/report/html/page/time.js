@@ -129,16 +129,16 @@ function drawUtilization() {
 
 function showSlots() {
   const run = shown;
-  const seconds = (slot) => slot.train + slot.validate + slot.latency;
-  const parts = ["setup", "train", "validate", "latency", "work", "device", "files", "ranks"];
+  const seconds = (slot) => slot.train_s + slot.validate_s + slot.latency_s;
+  const parts = ["setup_s", "train_s", "validate_s", "latency_s", "wait_work_s", "wait_device_s", "wait_files_s", "wait_ranks_s"];
   const wall = (slot) => parts.reduce((sum, part) => sum + slot[part], 0);
   const all = run.slots.reduce((sum, slot) => ({ busy: sum.busy + seconds(slot), wall: sum.wall + wall(slot) }), { busy: 0, wall: 0 });
   byId("time-text").textContent = all.wall > 0
     ? "Slots computed for " + (100 * all.busy / all.wall).toFixed(1) + " % of their time (training, validation, latency), over all jobs of the run."
     : "The account of time is written with the results, every few minutes and at the end.";
-  const columns = [["job", "job"], ["rank", "rank"], ["slot", "slot"], ["host", "host"], ["trials", "trials"], ["setup", "set-up"],
-    ["train", "training"], ["validate", "validation"], ["latency", "latency"], ["work", "wait: work"], ["device", "wait: device"], ["files", "wait: files"],
-    ["ranks", "wait: MPI"]];
+  const columns = [["job", "job"], ["rank", "rank"], ["slot", "slot"], ["host", "host"], ["trials", "trials"], ["setup_s", "set-up"],
+    ["train_s", "training"], ["validate_s", "validation"], ["latency_s", "latency"], ["wait_work_s", "wait: work"], ["wait_device_s", "wait: device"], ["wait_files_s", "wait: files"],
+    ["wait_ranks_s", "wait: MPI"]];
   const cells = run.slots.slice(0, 200).map((slot) => columns.map(([key]) => (parts.includes(key) ? duration(slot[key]) : String(slot[key]))));
   plainTable("slots", columns.map(([, title]) => title), cells);
 }
