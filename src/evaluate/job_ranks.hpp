@@ -30,9 +30,7 @@ trial::Place place_of(const comm::Environment& job);
 template <typename Value>
 std::vector<Value> exchange(Ranks& ranks, const Value& mine) {
   std::vector<Value> all;
-  for (const std::string& record : ranks.exchange(to_record(mine))) {
-    all.push_back(from_record<Value>(record));
-  }
+  for (const std::string& record : ranks.exchange(to_record(mine))) all.push_back(from_record<Value>(record));
   return all;
 }
 

@@ -131,9 +131,7 @@ std::vector<RankBinding> bind_devices(const std::vector<RankView>& ranks) {
                           : ranks[rank].processors);
   }
   std::vector<std::vector<int>> shares = share_processors(masks);
-  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
-    bindings[rank].processors = std::move(shares[rank]);
-  }
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) bindings[rank].processors = std::move(shares[rank]);
   return bindings;
 }
 

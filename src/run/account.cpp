@@ -39,9 +39,7 @@ RunAccount AccountBook::after(double wall_s) const {
   const bool idle = std::ranges::all_of(
       slots_, [](const SlotAccount& slot) { return slot.trials == 0 && slot.wall_s() == 0; });
   RunAccount account{wall_s, idle ? std::vector<SlotAccount>() : slots_};
-  for (SlotAccount& slot : account.slots) {
-    slot.wait_work_s = std::max(0.0, wall_s - slot.wall_s());
-  }
+  for (SlotAccount& slot : account.slots) slot.wait_work_s = std::max(0.0, wall_s - slot.wall_s());
   return account;
 }
 

@@ -15,9 +15,7 @@ constexpr const char* kGpu = "GPU";
 
 /// Returns the lines that a search would log, as findings.
 std::vector<Finding> judge_plan(const train::DevicePlan& plan, bool needed) {
-  if (!plan.problem.empty()) {
-    return {{needed ? Verdict::kProblem : Verdict::kNote, kGpu, plan.problem, ""}};
-  }
+  if (!plan.problem.empty()) return {{needed ? Verdict::kProblem : Verdict::kNote, kGpu, plan.problem, ""}};
   std::vector<Finding> findings;
   for (const std::string& line : plan.lines) {
     findings.push_back({plan.on_gpus ? Verdict::kGood : Verdict::kNote, kGpu, line, ""});

@@ -42,9 +42,7 @@ std::size_t own_slots(const comm::Communicator& world, std::size_t processors, c
   }
   if (options.slots && *options.slots == 0) throw UserError("slots of a rank: expected at least 1, got 0");
   if (options.coordinator_only) {
-    if (world.size() == 1) {
-      throw UserError("a rank 0 that coordinates only needs at least 2 ranks, got 1");
-    }
+    if (world.size() == 1) throw UserError("a rank 0 that coordinates only needs at least 2 ranks, got 1");
     if (world.rank() == 0) return 0;
   }
   if (options.slots) return *options.slots;

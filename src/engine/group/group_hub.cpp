@@ -88,9 +88,7 @@ class GroupHub::View final : public trial::TrialGroup {
 };
 
 trial::Place place_of_thread(trial::Place rank, bool binds, std::size_t thread) {
-  if (binds && !rank.processors.empty()) {
-    rank.processors = {rank.processors[thread % rank.processors.size()]};
-  }
+  if (binds && !rank.processors.empty()) rank.processors = {rank.processors[thread % rank.processors.size()]};
   return rank;
 }
 

@@ -39,9 +39,7 @@ std::vector<GroupPiece> cut_by_owner(GroupCall call, std::size_t bytes, const Gr
     case GroupCall::kSum:
       break;
   }
-  if (ranks > 1 && bytes <= most_bytes_for_everyone(ranks)) {
-    return {{0, bytes, GroupPiece::kEveryone, 0}};
-  }
+  if (ranks > 1 && bytes <= most_bytes_for_everyone(ranks)) return {{0, bytes, GroupPiece::kEveryone, 0}};
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     pieces.push_back(part_piece(bytes, ranks, rank));
     pieces.back().owner = rank;

@@ -120,9 +120,7 @@ template <typename T>
 std::vector<T> Hdf5Reader::read_array(const std::string& name, hid_t type) const {
   const Hdf5Dataset array = open_array(name);
   std::vector<T> values(element_count(array, name));
-  if (!values.empty()) {
-    check(H5Dread(array.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()));
-  }
+  if (!values.empty()) check(H5Dread(array.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data()));
   return values;
 }
 
