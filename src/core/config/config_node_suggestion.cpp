@@ -4,7 +4,6 @@
 #include "core/text/wording.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace skyline {
 namespace {
@@ -13,40 +12,13 @@ constexpr std::size_t kShortestBeginning = 3;  // letters of a beginning or an e
 constexpr std::size_t kLongestWord = 200;      // Longer words are not compared.
 
 // Names of methods of the field, in small letters and without separators. They are never taken for
-// misspellings of other names, however near they are.
-constexpr auto kMethods = std::to_array<std::string_view>({"adadelta",     "adafactor",
-                                                           "adagrad",      "adam",
-                                                           "adamax",       "adamw",
-                                                           "asgd",         "lamb",
-                                                           "lars",         "lbfgs",
-                                                           "lion",         "nadam",
-                                                           "radam",        "rmsprop",
-                                                           "rprop",        "sgd",
-                                                           "celu",         "elu",
-                                                           "gelu",         "glu",
-                                                           "mish",         "prelu",
-                                                           "relu",         "relu6",
-                                                           "rrelu",        "selu",
-                                                           "silu",         "swish",
-                                                           "leakyrelu",    "hardswish",
-                                                           "avgpool",      "maxpool",
-                                                           "lppool",       "adaptiveavgpool",
-                                                           "conv1d",       "conv2d",
-                                                           "conv3d",       "batchnorm",
-                                                           "groupnorm",    "instancenorm",
-                                                           "layernorm",    "rmsnorm",
-                                                           "dropout",      "droppath",
-                                                           "accuracy",     "precision",
-                                                           "recall",       "f1",
-                                                           "mae",          "mape",
-                                                           "mse",          "msle",
-                                                           "rmse",         "huber",
-                                                           "hinge",        "focal",
-                                                           "crossentropy", "binarycrossentropy",
-                                                           "nsga2",        "nsga3",
-                                                           "moead",        "smsemoa",
-                                                           "tpe",          "bohb",
-                                                           "hyperband",    "asha"});
+// misspellings of other names, however near they are. Each has a blank on both sides.
+constexpr std::string_view kMethods =
+    " adadelta adafactor adagrad adam adamax adamw asgd lamb lars lbfgs lion nadam radam rmsprop rprop "
+    "sgd celu elu gelu glu mish prelu relu relu6 rrelu selu silu swish leakyrelu hardswish avgpool "
+    "maxpool lppool adaptiveavgpool conv1d conv2d conv3d batchnorm groupnorm instancenorm layernorm "
+    "rmsnorm dropout droppath accuracy precision recall f1 mae mape mse msle rmse huber hinge focal "
+    "crossentropy binarycrossentropy nsga2 nsga3 moead smsemoa tpe bohb hyperband asha ";
 
 std::string plain(std::string_view word) {
   std::string letters = lower_case(word);
@@ -64,7 +36,7 @@ bool is_another_method(std::string_view word, const std::string& candidate) {
     other.erase(0, set.size());
     if (letters.starts_with(set)) letters.erase(0, set.size());
   }
-  return letters != other && std::ranges::find(kMethods, letters) != kMethods.end();
+  return letters != other && kMethods.find(" " + letters + " ") != std::string_view::npos;
 }
 
 // Returns the restricted Damerau-Levenshtein distance: insert, delete or replace one letter, swap two
