@@ -74,7 +74,7 @@ FACES = {
     "evaluate": ["job_ranks", "synthetic_evaluator"],
     "model_export": ["model/exported_model"],
     "run": ["account", "opened_run", "run_state"],
-    "engine": ["dispatch/rank_watch", "dispatch/simulated_fleet", "engine_job", "loop/front_training",
+    "engine": ["dispatch/life_signs", "dispatch/rank_watch", "dispatch/simulated_fleet", "engine_job", "loop/front_training",
                "loop/search_loop", "loop/trial_maker", "work/engine_options"],
     "report": ["compare/comparison", "files/trace_json", "files/trial_results", "files/trials_json", "html/html_report",
                "report", "results/result_files", "text/account_table", "text/front_table", "text/progress",

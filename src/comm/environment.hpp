@@ -53,8 +53,8 @@ class Environment {
   /// Makes a mailbox for threads other than the main thread. Returns nullptr if there is no other rank, or if
   /// threads may not communicate. Collective.
   virtual std::unique_ptr<Mailbox> make_mailbox() = 0;
-  /// Makes a link of point-to-point messages for the main thread, with its own channel. Returns nullptr if
-  /// there is no other rank. Collective.
+  /// Makes a link of point-to-point messages with its own channel, for the main thread, or for another one if
+  /// threads may communicate. Returns nullptr if there is no other rank. Collective.
   /// @param most_bytes  largest size of a message; the same on all ranks
   virtual std::unique_ptr<Link> make_link(std::size_t most_bytes) = 0;
   /// Returns how this process was started.

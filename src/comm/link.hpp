@@ -15,8 +15,9 @@ struct LinkMessage {
   std::span<const std::byte> bytes;
 };
 
-/// Small messages between rank 0 and each other rank; other ranks never send to each other. Messages between
-/// two ranks arrive in the order of sending. Only the rank's main thread may use it. Only close() waits.
+/// Small messages between rank 0 and each other rank; a link of Environment::make_link also takes those
+/// between others. Messages between two ranks arrive in the order of sending. One thread uses it. Only
+/// close() waits.
 class Link {
  public:
   virtual ~Link() = default;

@@ -3,6 +3,8 @@
 #include "skyline/core/error.hpp"
 
 #include "comm/agreement.hpp"
+#include "core/backoff.hpp"
+#include "core/log.hpp"
 #include "core/log_background.hpp"
 #include "core/system/may_block.hpp"
 #include "core/text/hash.hpp"
@@ -34,6 +36,8 @@ namespace {
 using Steady = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 using Listeners = std::vector<run::RunListener*>;
+
+constexpr double kMostSaving_s = 20;
 
 /// Returns the time of the run's clock at the start of this job, the same on all ranks. Collective.
 Seconds start_clock(comm::Communicator& world, const std::optional<store::JournalContents>& replay) {
@@ -86,7 +90,31 @@ struct Job {
   Steady::time_point started;
 
   double wall_s() const { return Seconds(Steady::now() - started).count(); }
+  /// Checks for what ends the job. @throws FaultError
+  void check() const {
+    files.storage.rethrow_failure();
+    const std::optional<Hang> hang = end.hang ? end.hang() : std::nullopt;
+    if (hang) throw FaultError(hang->reason);
+  }
 };
+
+/// Has running trials save their state, and waits for a while until all files are written, because a rank
+/// hangs and the job ends. Members of a group whose other members hang save nothing.
+void save_running(SlotPool& slots, ResultKeeper& results, store::StorageThread& storage) {
+  const Steady::time_point began = Steady::now();
+  slots.request_stop();
+  try {
+    for (Backoff backoff;; backoff.pause()) {
+      const bool idle = slots.idle();
+      results.look_after();
+      if (idle && storage.idle()) return;
+      if (seconds_since(began) > kMostSaving_s) return log::warning("running trials did not save in time");
+      slots.take();
+    }
+  } catch (const std::exception& error) {
+    log::warning(error.what());
+  }
+}
 
 /// Returns the processes of all ranks on rank 0, and that of rank 0 elsewhere. Collective.
 std::vector<RankProcess> exchange_processes(comm::Communicator& world) {
@@ -184,7 +212,7 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   SteadyClock clock;
   bool stopping = false;
   const auto must_stop = [&] {
-    storage.rethrow_failure();
+    job.check();
     job.results->look_after();
     const bool wanted = is_hopeless() || dispatcher.stop_wanted();
     return stopping = stopping || wanted || (job.end.stop_requested && job.end.stop_requested());
@@ -195,9 +223,9 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   if (!result.stopped && is_hopeless()) result.finish_reason = hopeless_reason(state.trials().size());
   result.unsaved = loop.unsaved();
   loop.wind_down([&] { return storage.idle(); });
-  storage.rethrow_failure();
+  job.check();
   dispatcher.finish([&] {
-    storage.rethrow_failure();
+    job.check();
     for (run::RunListener* listener : listeners) listener->tick(state);
   });
   others_wait.reset();
@@ -210,9 +238,9 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
 RunResult serve(const Job& job) {
   store::StorageThread& storage = job.files.storage;
   FleetWorker worker(job.mail, job.slots, *job.results, job.end.stop_requested, job.processes.at(0),
-                     job.task.options.lost_after_s, job.ranks);
+                     job.ranks);
   const auto look_after = [&] {
-    storage.rethrow_failure();
+    job.check();
     job.results->look_after();
   };
   std::optional<NeverBlocks> others_wait(std::in_place);
@@ -270,7 +298,8 @@ RunResult run_job(comm::Environment& environment, const SearchTask& task, const 
   if (options.inherit) kept.inherited = make_weights_source(files, recent, parents, options.inherit_key);
   const CrashSignals crashes(*running);
   SlotPool slots(pool, task.evaluator, std::move(kept));
-  const JobEnd noting{noted_stop(end.stop_requested, running, files.storage), end.failed};
+  JobEnd noting = end;
+  noting.stop_requested = noted_stop(end.stop_requested, running, files.storage);
   const std::vector<RankProcess> processes = exchange_processes(world);
   FleetMail mail = make_fleet_mail(environment, options.dispatch, options.window.has_value(), task.space,
                                    pool.metrics.size());
@@ -283,8 +312,10 @@ RunResult run_job(comm::Environment& environment, const SearchTask& task, const 
       groups->close();
       if (parents) parents->close();
     }
+    if (end.has_ended) end.has_ended();
     return result;
   } catch (const std::exception& error) {
+    if (end.hang && end.hang()) save_running(slots, *results, files.storage);
     running->close();
     if (mail.outlives_ranks()) mail.tell_of_failure(world.rank(), world.size());
     if (end.failed) end.failed(error);

@@ -35,6 +35,12 @@ struct SearchTask {
   trial::Place place = {};  // place of this rank, without the evaluator's choices
 };
 
+/// A rank hangs that the job cannot do without.
+struct Hang {
+  std::string reason;  // one line
+  bool stops = false;  // whether the job was told to stop
+};
+
 /// The ways in which a job may end before its run.
 struct JobEnd {
   /// Polled by every rank's main thread; returns true once the run should stop early. One rank's true is
@@ -43,8 +49,13 @@ struct JobEnd {
   /// Called with an error before the slots are waited for, which may be in the middle of a long step; it may
   /// end the process. If it is empty, the error is thrown when the slots have stopped.
   std::function<void(const std::exception&)> failed = {};
+  /// Polled as well; says why the job must end without the rank that hangs. The running trials then save
+  /// their state for a while, and `failed` is called. Empty for never.
+  std::function<std::optional<Hang>()> hang = {};
   /// Called when the start is over; ranks that die later are found by the engine.
   std::function<void()> has_begun = {};
+  /// Called when all ranks have written their files.
+  std::function<void()> has_ended = {};
 };
 
 struct RunResult {

@@ -3,6 +3,9 @@
 The launcher lets the other ranks live. Some ranks beside rank 0 are killed, or suspended, at random moments; nobody
 resumes anything. Then the journal and the weights must be, byte for byte, those of the undisturbed run, and the run
 must say that it is done. A job that loses a rank while it starts may end instead; then the next one must get there.
+
+Under a plain mpirun no rank may live without the others: a job with a suspended rank must end, with the rank's name and
+exit code 76, or 75 if it was told to stop, and no process may stay. Then the next job must get there.
 """
 
 import argparse
@@ -10,6 +13,7 @@ import collections
 import json
 import pathlib
 import random
+import re
 import shutil
 import signal
 import sys
@@ -19,6 +23,9 @@ from fault_runs import Bench, end_tidily, small_search
 
 LIMIT_S = 120  # of a run; the undisturbed one takes seconds
 START_LIMIT = ("--start-timeout", "15s")  # of MPI, which knows of no death yet
+LOST_AFTER_S = 5
+END_LIMIT_S = 60  # from the moment that a rank counts as lost, or that a job is told to stop, to the end of mpirun
+NAMES = re.compile(r"rank (\d+) on \S+ hangs \(silent for|gave up after \d+ s \(--start-timeout\)|MPI does not end")
 
 
 class Lost(AssertionError):
@@ -31,18 +38,18 @@ def synthetic_search(source):
 
 
 class LoseRanks:
-    def __init__(self, program, source, faults, seed, ranks=4, more=(), ulfm=False, synthetic=False):
+    def __init__(self, program, source, faults, seed, ranks=4, more=(), ulfm=False, synthetic=False, plain=False):
         self.bench = Bench(program, faults)
         if ulfm:
             self.bench.mpirun += ["--with-ft", "ulfm"]
-        else:
+        elif not plain:
             self.bench.environment["OMPI_MCA_orte_enable_recovery"] = "1"
             # No file of the system says how messages go: the program has to.
             empty = self.bench.folder / "openmpi.conf"
             empty.touch()
             self.bench.environment["OMPI_MCA_mca_base_param_files"] = str(empty)
         search = synthetic_search(source) if synthetic else small_search(self.bench, source)
-        self.search = ["search", *search, "--set", "run.lost_after=5 s", *more, "--quiet", "--run"]
+        self.search = ["search", *search, "--set", f"run.lost_after={LOST_AFTER_S} s", *more, "--quiet", "--run"]
         self.random = random.Random(seed)
         self.ranks = ranks
         self.counts = collections.Counter()
@@ -117,6 +124,47 @@ class LoseRanks:
         shutil.rmtree(self.bench.folder / name)
         return story
 
+    def hang(self, name, stops=None):
+        """One run under a plain mpirun, of which a rank hangs from a random moment on, in the start and at the end too, and
+        which may be told to stop. Returns what was done to it, in words. @throws Lost"""
+        job = self.bench.job(*self.search, name, *START_LIMIT, ranks=self.ranks)
+        began = time.monotonic()
+        whole_s = self.start_s + self.whole_s
+        rank = self.random.randrange(self.ranks)
+        acts = [(self.random.uniform(0, whole_s), rank, signal.SIGSTOP)]
+        if stops if stops is not None else self.random.random() < 0.5:
+            acts.append((self.random.uniform(self.start_s, whole_s), "mpirun", signal.SIGUSR1))
+        for moment_s, victim, number in sorted(acts):
+            time.sleep(max(0, began + moment_s - time.monotonic()))
+            if number == signal.SIGUSR1 and not (self.bench.folder / name / "journal.jsonl").exists():
+                acts.pop()  # no job is told before it begins
+                continue
+            job.kill(victim, number)
+        story = "; ".join(f"{signal.Signals(number).name} to {victim} after {moment_s:.2f} s"
+                          for moment_s, victim, number in sorted(acts))
+        began = time.monotonic()
+        try:
+            job.wait_until_all_are_gone(LOST_AFTER_S + END_LIMIT_S)
+            code = job.wait()
+            story += f": {code} after {time.monotonic() - began:.1f} s"
+            named = NAMES.search(job.text())
+            if code not in (0, 75, 76) or (code == 75 and len(acts) == 1) or (code == 76 and not named):
+                raise Lost(f"exit code {code}")
+            if named and named[1] not in (None, str(rank)):
+                raise Lost("another rank is named")
+            self.counts["hung jobs"] += named is not None
+            if not self.is_finished(name):
+                job = self.bench.job(*self.search, name, "--resume", ranks=self.random.randint(1, 4))
+                job.wait_until_all_are_gone(LIMIT_S)
+            self.check_end(name, job)
+            self.compare(name)
+        except Exception as error:
+            raise Lost(f"{error}\n  {story}\n{job.text()}") from None
+        finally:
+            job.kill("all")
+        shutil.rmtree(self.bench.folder / name)
+        return story
+
     def is_finished(self, name):
         status = self.bench.folder / name / "status.json"
         return status.exists() and json.loads(status.read_text())["state"] == "finished"
@@ -144,6 +192,8 @@ def parse_arguments():
     parser.add_argument("--synthetic", action="store_true", help="trials that sleep instead of training on the digits")
     parser.add_argument("--suspend", action="store_true", help="SIGSTOP instead of SIGKILL")
     parser.add_argument("--start", action="store_true", help="one rank of each, while its job starts")
+    parser.add_argument("--hang", action="store_true",
+                        help="one rank of each, under a plain mpirun: SIGSTOP at any moment; half of the jobs are told to stop")
     parser.add_argument("--ulfm", action="store_true", help="the mpirun is that of Open MPI 5")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="more for the configuration")
@@ -157,21 +207,24 @@ def main():
     more = [part for setting in arguments.set for part in ("--set", setting)]
     number = signal.SIGSTOP if arguments.suspend else signal.SIGKILL
     runs = LoseRanks(arguments.program, arguments.source, arguments.faults, arguments.seed, arguments.ranks, more,
-                     arguments.ulfm, arguments.synthetic)
+                     arguments.ulfm, arguments.synthetic, plain=arguments.hang)
     print(f"seed {arguments.seed}; undisturbed: {runs.whole_s:.1f} s, {runs.journal.count(chr(10)) - 1} trials",
           flush=True)
     lost = 0
     for index in range(arguments.runs):
         try:
             name = f"run{index}"
-            story = runs.start(name) if arguments.start else runs.run(name, arguments.victims, number)
+            if arguments.hang:
+                story = runs.hang(name)
+            else:
+                story = runs.start(name) if arguments.start else runs.run(name, arguments.victims, number)
             print(f"{index}: {story}", flush=True)
         except Lost as problem:
             lost += 1
             runs.bench.keep()
             print(f"{index}: LOST: {problem}", flush=True)
     print(f"{arguments.runs - lost} runs equal, {lost} lost; {runs.counts['losses in journals']} losses; "
-          f"{runs.counts['second jobs']} second jobs; "
+          f"{runs.counts['second jobs']} second jobs; {runs.counts['hung jobs']} hung jobs; "
           f"{time.monotonic() - started:.0f} s; seed {arguments.seed}; folder {runs.bench.folder}", flush=True)
     return 1 if lost else 0
 

@@ -182,7 +182,7 @@ RunCommand doctor_command(CLI::App& command) {
     try {
       return diagnose(*environment, *arguments);
     } catch (const std::exception& error) {
-      return end_all_ranks(*environment, error, {});
+      return end_all_ranks(*environment, error, exit_code_of(error), {});
     }
   };
 }

@@ -208,6 +208,7 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
   }
   if (shared.exit_code != kExitDone) return shared.exit_code;
   const RunConfig& config = shared.config;
+  guard.set_lost_after(config.sections.run.lost_after_s);
   const bool evaluates = !arguments.coordinator_only || environment.world().rank() != comm::kCoordinator;
   const bool goes_on = prepared && prepared->replay;
   const auto evaluator = make_evaluator(environment, config, engine_options(arguments, config), evaluates,
@@ -238,11 +239,15 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
   const engine::JobEnd end{.stop_requested = [&stop] { return stop.requested(); },
                            .failed =
                                [&](const std::exception& error) {
+                                 const int code = guard.exit_code(error);
                                  tell_end(environment, files.paths,
-                                          prepared ? prepared->claim.get() : nullptr, exit_code_of(error));
-                                 end_all_ranks(environment, error, files.paths.log(), true);
+                                          prepared ? prepared->claim.get() : nullptr, code);
+                                 guard.hold();
+                                 end_all_ranks(environment, error, code, files.paths.log(), true);
                                },
-                           .has_begun = [&guard] { guard.end_start(); }};
+                           .hang = [&guard] { return guard.hang(); },
+                           .has_begun = [&guard] { guard.begin_search(); },
+                           .has_ended = [&guard] { guard.end_search(); }};
   if (prepared) {
     return search_as_coordinator(environment, task, files, end, *prepared, config, arguments.quiet, stop);
   }
@@ -256,26 +261,28 @@ int run_search(const SearchArguments& arguments) {
   const comm::StartOptions start{.timeout_s = arguments.start_timeout_s};
   const auto environment = comm::Environment::start(start);
   JobStop stop;  // made after MPI, which may install its own handlers
-  JobGuard guard(*environment, start);
+  JobGuard guard(*environment, start, stop);
   const store::RunPaths paths{arguments.run};
-  std::optional<PreparedRun> prepared;  // keeps the folder until everything is printed
+  std::optional<PreparedRun> prepared;  // keeps the folder
   const auto claim = [&] { return prepared ? prepared->claim.get() : nullptr; };
   try {
     const int code = search_on_ranks(*environment, arguments, stop, guard, prepared);
-    guard.end_start();
+    guard.end_job(code);
     tell_end(*environment, paths, claim(), code);
     note_exit_code(code);
     log::stop();
+    prepared.reset();
     if (environment->launch().survivors_live) {  // a collective call would wait for lost ranks
-      prepared.reset();
       comm::flush_streams();
       _exit(exit_code_of_rank(*environment, code));
     }
-    return comm::share(environment->world(), code);
+    guard.end_job(comm::share(environment->world(), code));
+    comm::wait(*environment->world().barrier());  // what comes after it has no names for ranks that hang
+    return guard.exit_code();
   } catch (const std::exception& error) {
     tell_end(*environment, paths, claim(), exit_code_of(error));
     prepared.reset();  // returns the folder
-    return end_all_ranks(*environment, error, paths.log());
+    return end_all_ranks(*environment, error, exit_code_of(error), paths.log());
   }
 }
 

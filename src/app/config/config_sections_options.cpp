@@ -267,7 +267,7 @@ const OptionTable<RunOptions>& RunOptions::table() {
         KeyRule::kMayChange},
        {"lost_after", &RunOptions::lost_after_s, duration(at_least(2)),
         "A rank that is silent for so long is lost: others train its trials, where the launcher lets "
-        "ranks outlive a lost one.",
+        "ranks outlive a lost one; else all others save, and the job ends.",
         KeyRule::kMayChange},
        {"trial_timeout", &RunOptions::trial_timeout_s, or_word("none", duration(above(0))),
         "A trial that has trained for so long is stopped and goes to another rank, where it resumes; the "

@@ -112,19 +112,19 @@ void JobStop::limit(std::optional<double> time_limit_s, const comm::Launch& laun
 }
 
 void JobStop::announce() const {
-  if (!end_) return;
-  const std::chrono::duration<double> after = *end_ - started_;
+  if (end_.load() == kNoEnd) return;
+  const std::chrono::duration<double> after = end_.load() - started_;
   log::info("this job stops early on " + local_time(unix_start_s_ + after.count()) + ", " + end_cause_);
 }
 
 std::optional<double> JobStop::seconds_left() const {
-  if (!end_) return std::nullopt;
-  const std::chrono::duration<double> left = *end_ - std::chrono::steady_clock::now();
+  if (end_.load() == kNoEnd) return std::nullopt;
+  const std::chrono::duration<double> left = end_.load() - std::chrono::steady_clock::now();
   return std::max(0.0, left.count());
 }
 
 bool JobStop::time_is_up() const {
-  return end_ && std::chrono::steady_clock::now() >= *end_;
+  return std::chrono::steady_clock::now() >= end_.load();
 }
 
 bool JobStop::requested() const {
@@ -169,9 +169,8 @@ void note_exit_code(int exit_code) {
             "this job ends with exit code " + std::to_string(exit_code));
 }
 
-int end_all_ranks(comm::Environment& environment, const std::exception& error,
+int end_all_ranks(comm::Environment& environment, const std::exception& error, int exit_code,
                   const std::filesystem::path& log_file, bool others_go_on) {
-  const int exit_code = exit_code_of(error);
   std::error_code ignored;
   const bool is_silent = !store::silent_task(store::silence_s()).empty();  // looking at the file would wait
   if (environment.world().rank() != comm::kCoordinator && !is_silent &&

@@ -4,6 +4,7 @@
 #include "store/run_folder/run_folder.hpp"
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <exception>
@@ -59,6 +60,7 @@ class JobStop {
   void announce() const;
   /// Returns the seconds until the time is up, at least 0; nullopt without a limit.
   std::optional<double> seconds_left() const;
+  /// Any thread may call it.
   bool requested() const;
   /// Returns "on SIGUSR1", "at run.time_limit", or "on a signal to another rank".
   std::string cause() const;
@@ -69,7 +71,8 @@ class JobStop {
   StopSignals signals_;
   std::chrono::steady_clock::time_point started_;
   double unix_start_s_;
-  std::optional<std::chrono::steady_clock::time_point> end_;
+  static constexpr auto kNoEnd = std::chrono::steady_clock::time_point::max();
+  std::atomic<std::chrono::steady_clock::time_point> end_ = kNoEnd;
   std::string end_cause_;
 };
 
@@ -100,9 +103,10 @@ void tell_end(comm::Environment& environment, const store::RunPaths& paths, cons
 
 /// Ends the whole job: a single rank that unwinds into MPI_Finalize would hang while others wait for it.
 /// Prints the error, signed if there are several ranks. Returns the exit code for a job without MPI.
+/// @param exit_code  of the whole job
 /// @param log_file  log of the run, which gets the error too, if it exists
 /// @param others_go_on  if the launcher lets them live: they know about it, and only this rank ends
-int end_all_ranks(comm::Environment& environment, const std::exception& error,
+int end_all_ranks(comm::Environment& environment, const std::exception& error, int exit_code,
                   const std::filesystem::path& log_file, bool others_go_on = false);
 /// Returns the exit code of this rank for the job's exit code. If the launcher lets survivors live, only rank
 /// 0's matters: Open MPI 5 ends the job with the first rank whose code is not 0, and rank 0 has more to do.

@@ -144,8 +144,10 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
     }
   });
   end.failed = [&, failed = end.failed](const std::exception& error) {
-    progress.ended(report::RunEnd::kFailed);
-    tracking->ended(report::RunEnd::kFailed);
+    const std::optional<engine::Hang> hang = end.hang();
+    const auto how = hang && hang->stops ? report::RunEnd::kStopped : report::RunEnd::kFailed;
+    progress.ended(how);
+    tracking->ended(how);
     failed(error);
   };
   // A journal without trials is written again. It is removed only now, because a folder without a journal

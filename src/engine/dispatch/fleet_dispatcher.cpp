@@ -30,7 +30,7 @@ FleetDispatcher::FleetDispatcher(FleetMail& mail, FleetOptions options, SlotPool
       results_(results),
       scheduler_(options_.ranks, mail.prefetch_s()) {
   if (!mail_.outlives_ranks()) return;
-  watch_.emplace(options_.processes, options_.engine.lost_after_s, steady_now_s(),
+  watch_.emplace(options_.processes, steady_now_s(),
                  [this](std::size_t rank) { return mail_.has_died(rank); });
   watch_->leave(0);
 }

@@ -102,7 +102,6 @@ class FleetDispatcher final : public Dispatcher {
   std::set<int> gone_;  // ranks that have closed, or are lost
   std::map<std::string, int> losses_of_host_;
   std::optional<RankWatch> watch_;
-  double told_alive_s_ = 0;
 };
 
 /// The other ranks' side: trains the trials that rank 0 sends, until rank 0 ends the run.
@@ -111,11 +110,9 @@ class FleetWorker {
   /// The referenced objects must outlive the worker.
   /// @param stop_requested  returns whether this rank wants the run to stop; empty for never
   /// @param coordinator     process of rank 0
-  /// @param lost_after_s    silence after which rank 0 considers another rank lost
   /// @param ranks           number of ranks of the run
   FleetWorker(FleetMail& mail, SlotPool& own_slots, ResultKeeper& results,
-              std::function<bool()> stop_requested, const RankProcess& coordinator, double lost_after_s,
-              int ranks);
+              std::function<bool()> stop_requested, const RankProcess& coordinator, int ranks);
   /// @param check           called between polls, for the rank's other work
   /// @param all_is_written  returns whether nothing is left to do at the end
   /// @throws FaultError if rank 0 has failed or is lost
@@ -135,7 +132,7 @@ class FleetWorker {
   ResultKeeper& results_;
   const std::function<bool()> stop_requested_;
   const int ranks_;
-  RankWatch watch_;  // watches rank 0
+  RankWatch watch_;  // looks whether rank 0's process has ended
   double told_alive_s_ = 0;
   bool asked_for_stop_ = false;
   bool ended_ = false;

@@ -26,18 +26,15 @@ trial::Failure ended_ranks() {
 
 void FleetDispatcher::look_after_ranks() {
   if (!watch_) return;
-  const double now_s = steady_now_s();
-  if (now_s - told_alive_s_ >= kSignOfLife_s) {
-    tell_all(MailKind::kAlive);
-    told_alive_s_ = now_s;
-  }
-  for (const RankWatch::Loss& loss : watch_->losses(now_s)) lose(loss);
+  const double limit_s = longest_silence_s(options_.engine.lost_after_s, stopping_);
+  for (const RankWatch::Loss& loss : watch_->losses(steady_now_s(), limit_s)) lose(loss);
 }
 
 void FleetDispatcher::lose(const RankWatch::Loss& loss) {
   const int rank = static_cast<int>(loss.rank);
   if (!gone_.insert(rank).second) return;
   lost_ranks_ = true;
+  if (!loss.ends) mail_.send(rank, MailKind::kAbort);  // in case that it comes back
   mail_.lose(rank);
   watch_->leave(loss.rank);
   if (!loss.ends) end_process(rank);  // a failing rank will still say why

@@ -4,27 +4,18 @@
 #include "engine/dispatch/fleet_dispatcher.hpp"
 #include "trial/trial_record.hpp"
 
-#include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace skyline::engine {
-namespace {
-
-/// Rank 0 may be busy with a long ask or replay; if possible its process is watched instead.
-constexpr double kPatienceWithCoordinator_s = 600;
-
-}  // namespace
-
 FleetWorker::FleetWorker(FleetMail& mail, SlotPool& own_slots, ResultKeeper& results,
-                         std::function<bool()> stop_requested, const RankProcess& coordinator,
-                         double lost_after_s, int ranks)
+                         std::function<bool()> stop_requested, const RankProcess& coordinator, int ranks)
     : mail_(mail),
       own_slots_(own_slots),
       results_(results),
       stop_requested_(std::move(stop_requested)),
       ranks_(ranks),
-      watch_({coordinator}, std::max(lost_after_s, kPatienceWithCoordinator_s), steady_now_s(),
-             [this](std::size_t rank) { return mail_.has_died(rank); }) {}
+      watch_({coordinator}, steady_now_s(), [this](std::size_t rank) { return mail_.has_died(rank); }) {}
 
 void FleetWorker::serve(const std::function<void()>& check, const std::function<bool()>& all_is_written) {
   for (Backoff backoff; !ended_ || !all_is_written(); backoff.pause()) {
@@ -50,10 +41,8 @@ void FleetWorker::show_life() {
     mail_.send(comm::kCoordinator, MailKind::kAlive);
     told_alive_s_ = now_s;
   }
-  for (const RankWatch::Loss& loss : watch_.losses(now_s)) {
-    // Not all ranks can see it end. The silence may be on this rank's side, because rank 0 considered it
-    // lost.
-    for (int rank = 1; loss.ends && rank < ranks_; ++rank) mail_.send(rank, MailKind::kAbort);
+  for (const RankWatch::Loss& loss : watch_.losses(now_s, std::numeric_limits<double>::infinity())) {
+    for (int rank = 1; rank < ranks_; ++rank) mail_.send(rank, MailKind::kAbort);  // not all can see it end
     throw FaultError("rank 0 is lost (" + loss.cause + "): resume the run");
   }
 }
@@ -76,8 +65,6 @@ void FleetWorker::ask_for_stop() {
 bool FleetWorker::take_letters() {
   bool any = false;
   while (const auto letter = mail_.receive()) {
-    watch_.heard(0, steady_now_s());
-    if (letter->kind == MailKind::kAlive) continue;
     any = true;
     if (letter->kind == MailKind::kTrial) {
       FleetMail::SlotTrial trial = mail_.read_trial(*letter);
@@ -91,7 +78,7 @@ bool FleetWorker::take_letters() {
     } else if (letter->kind == MailKind::kKill) {
       from_record<RankProcess>(letter->content).kill(RankProcess::own());
     } else if (letter->kind == MailKind::kAbort) {
-      throw FaultError("rank 0 has failed, or is lost");
+      throw FaultError("rank 0 has failed or is lost, or takes this rank for lost");
     } else {
       require(letter->kind == MailKind::kEnd, "a message that only rank 0 expects");
       ended_ = true;

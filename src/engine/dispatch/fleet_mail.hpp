@@ -24,8 +24,8 @@ enum class MailKind : std::uint8_t {
   kGiveUp,      // from rank 0: sequence of a group that has lost a rank
   kKill,        // from rank 0: the RankProcess on your host that has fallen silent: end it
   kEnd,         // from rank 0: there will be no more trials
-  kAbort,       // rank 0 ends by an error, or is lost: all must end
-  kAlive,       // from all ranks, when there is nothing else to say
+  kAbort,       // rank 0 ends by an error or is lost, or takes the receiver for lost, which must end
+  kAlive,       // from others, when there is nothing else to say
   kStop,        // from rank 0: the run stops; from others: they want it to stop
   kTrained,     // from others: a TrainedPart
   kResult,      // from others: an Arrival

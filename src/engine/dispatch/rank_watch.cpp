@@ -4,7 +4,6 @@
 #include "core/system/process.hpp"
 #include "core/text/hash.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <utility>
@@ -35,20 +34,19 @@ bool RankProcess::kill(const RankProcess& observer) const {
   return place == observer.place && !has_ended(observer) && ::kill(number, SIGKILL) == 0;
 }
 
-RankWatch::RankWatch(std::vector<RankProcess> watched, double limit_s, double now_s,
+RankWatch::RankWatch(std::vector<RankProcess> watched, double now_s,
                      std::function<bool(std::size_t)> has_died)
     : watched_(std::move(watched)),
-      limit_s_(limit_s),
       has_died_(std::move(has_died)),
       last_look_s_(now_s),
       heard_s_(watched_.size(), now_s),
       states_(watched_.size(), State::kThere) {}
 
-std::vector<RankWatch::Loss> RankWatch::losses(double now_s) {
+std::vector<RankWatch::Loss> RankWatch::losses(double now_s, double limit_s) {
   const double since_s = now_s - last_look_s_;
   if (since_s < kLook_s) return {};
   last_look_s_ = now_s;
-  if (since_s > kPause_s) std::ranges::fill(heard_s_, now_s);
+  if (since_s > kPause_s) heard_all(now_s);
   std::vector<Loss> lost;
   for (std::size_t rank = 0; rank < watched_.size(); ++rank) {
     State& state = states_[rank];
@@ -57,8 +55,8 @@ std::vector<RankWatch::Loss> RankWatch::losses(double now_s) {
       state = State::kGone;
     } else if (state == State::kThere && (watched_[rank].has_ended(own_) || has_died_(rank))) {
       state = State::kEnded;
-    } else if (state == State::kThere && now_s - heard_s_[rank] > limit_s_) {
-      lost.push_back({rank, "it has been silent for " + std::to_string(std::lround(limit_s_)) + " s"});
+    } else if (state == State::kThere && now_s - heard_s_[rank] > limit_s) {
+      lost.push_back({rank, "it has been silent for " + std::to_string(std::lround(limit_s)) + " s"});
       state = State::kGone;
     }
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,6 +13,12 @@ namespace skyline::engine {
 
 /// Seconds between the signs of life that ranks send when there is nothing else to say.
 inline constexpr double kSignOfLife_s = 1;
+
+/// Returns the longest silence of a rank. While a job stops it is at most 15 s: a stop cannot wait for long.
+/// @param lost_after_s  run.lost_after
+inline double longest_silence_s(double lost_after_s, bool stops) {
+  return stops ? std::min(lost_after_s, 15.0) : lost_after_s;
+}
 
 /// Returns seconds of a clock that never jumps.
 double steady_now_s();
@@ -34,19 +41,20 @@ struct RankProcess {
 class RankWatch {
  public:
   /// @param watched   processes, by rank
-  /// @param limit_s   longest silence
   /// @param has_died  returns whether something else knows that a rank's process has ended
-  RankWatch(std::vector<RankProcess> watched, double limit_s, double now_s,
-            std::function<bool(std::size_t)> has_died);
+  RankWatch(std::vector<RankProcess> watched, double now_s, std::function<bool(std::size_t)> has_died);
 
   void heard(std::size_t rank, double now_s) { heard_s_[rank] = now_s; }
+  /// Counts no silence before now.
+  void heard_all(double now_s) { std::ranges::fill(heard_s_, now_s); }
   struct Loss {
     std::size_t rank = 0;
     std::string cause;  // e.g. "its process has ended"
     bool ends = false;  // it has ended, or ends by itself; false if it may come back
   };
   /// Returns the ranks that were lost since the last call. It is cheap, since it looks only twice per second.
-  std::vector<Loss> losses(double now_s);
+  /// @param limit_s  longest silence
+  std::vector<Loss> losses(double now_s, double limit_s);
   /// Stops watching a rank that has said goodbye.
   void leave(std::size_t rank) { states_[rank] = State::kGone; }
 
@@ -56,7 +64,6 @@ class RankWatch {
 
   const RankProcess own_ = RankProcess::own();
   const std::vector<RankProcess> watched_;
-  const double limit_s_;
   const std::function<bool(std::size_t)> has_died_;
   double last_look_s_;
   std::vector<double> heard_s_;

@@ -112,6 +112,7 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   std::vector<trial::TrialName> at_work;  // [slots] name of the last trial
   bool ended = false;                     // whether no more trials begin
   std::vector<SlotQueue> queues;          // [slots]
+  std::size_t under_way = 0;              // number of submitted trials without a result
   std::vector<Arrival> results;
   std::vector<TrainedPart> parts;  // parts of trials whose results are not there yet
   std::exception_ptr failure;
@@ -379,6 +380,7 @@ void SlotPool::State::trained(const Arrival& arrival) {
 void SlotPool::State::finished(Arrival arrival) {
   const std::lock_guard lock(mutex);
   results.push_back(std::move(arrival));
+  --under_way;
 }
 
 void SlotPool::State::begin(std::size_t slot, const trial::Trial& trial, bool leads) {
@@ -442,6 +444,7 @@ void SlotPool::submit(std::size_t slot, Assignment assignment) {
   {
     const std::lock_guard lock(state_->mutex);
     queue.assignments.push_back(std::move(assignment));
+    ++state_->under_way;
   }
   queue.work_came.notify_one();
 }
@@ -462,6 +465,11 @@ std::vector<Arrival> SlotPool::take() {
   const std::lock_guard lock(state_->mutex);
   if (state_->failure) std::rethrow_exception(state_->failure);
   return std::exchange(state_->results, {});
+}
+
+bool SlotPool::idle() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->under_way == 0;
 }
 
 std::optional<trial::TrialName> SlotPool::stuck() const {

@@ -85,6 +85,8 @@ class SlotPool {
   /// it also shows the other ranks of a group that this one runs, and warns about a trial that does not stop.
   /// @throws an error of a slot that is no trial's fault
   std::vector<Arrival> take();
+  /// Returns whether every submitted trial has come back by take(), or is about to.
+  bool idle() const;
   /// Returns a trial that does not stop although its time is over (SlotPoolOptions::stuck_after_s), or
   /// nullopt.
   std::optional<trial::TrialName> stuck() const;

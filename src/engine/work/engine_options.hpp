@@ -41,7 +41,7 @@ struct EngineOptions {
   /// Slots of the clock for commits by virtual time, which are not possible without it.
   std::optional<std::size_t> virtual_slots;
   DispatchKind dispatch = DispatchKind::kAuto;
-  /// If survivors live: a rank that is silent for so long is lost.
+  /// A rank that is silent for so long is lost.
   double lost_after_s = 30;
   /// A trial that has trained for this long is stopped, and tried once more on another rank.
   std::optional<double> trial_timeout_s;

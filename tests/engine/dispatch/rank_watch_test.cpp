@@ -18,11 +18,12 @@ bool nobody(std::size_t) {
   return false;
 }
 
-/// Looks once a second from `begin_s` to `end_s`; the ranks that are found lost.
+/// Looks once a second from `begin_s` to `end_s`; the ranks that are found lost, by a silence of 10 s or
+/// otherwise.
 std::vector<std::size_t> lost_between(RankWatch& watch, int begin_s, int end_s) {
   std::vector<std::size_t> lost;
   for (int now_s = begin_s; now_s <= end_s; ++now_s) {
-    for (const RankWatch::Loss& loss : watch.losses(now_s)) lost.push_back(loss.rank);
+    for (const RankWatch::Loss& loss : watch.losses(now_s, 10)) lost.push_back(loss.rank);
   }
   return lost;
 }
@@ -46,7 +47,7 @@ RankProcess waiting_child() {
 }
 
 TEST(RankWatch, FindsRanksThatAreSilentTooLongOnce) {
-  RankWatch watch(far_away(3), 10, 0, nobody);
+  RankWatch watch(far_away(3), 0, nobody);
   EXPECT_THAT(lost_between(watch, 0, 9), ::testing::IsEmpty());
   watch.heard(1, 9);
   watch.leave(2);
@@ -55,7 +56,7 @@ TEST(RankWatch, FindsRanksThatAreSilentTooLongOnce) {
 }
 
 TEST(RankWatch, BlamesNobodyForAPauseOfItsOwn) {
-  RankWatch watch(far_away(1), 10, 0, nobody);
+  RankWatch watch(far_away(1), 0, nobody);
   EXPECT_THAT(lost_between(watch, 0, 5), ::testing::IsEmpty());
   EXPECT_THAT(lost_between(watch, 100, 110), ::testing::IsEmpty());
   EXPECT_THAT(lost_between(watch, 111, 111), ::testing::ElementsAre(0));
@@ -63,7 +64,7 @@ TEST(RankWatch, BlamesNobodyForAPauseOfItsOwn) {
 
 TEST(RankWatch, FindsAProcessThatHasEndedUnlessItSaidGoodbye) {
   const std::vector<RankProcess> children{waiting_child(), waiting_child()};
-  RankWatch watch(children, 1000, 0, nobody);
+  RankWatch watch(children, 0, nobody);
   EXPECT_THAT(lost_between(watch, 0, 3), ::testing::IsEmpty());
   for (const RankProcess& child : children) {
     EXPECT_TRUE(child.kill(RankProcess::own()));
@@ -77,7 +78,7 @@ TEST(RankWatch, FindsAProcessThatHasEndedUnlessItSaidGoodbye) {
 
 TEST(RankWatch, TakesTheWordOfOthersForProcessesThatNobodyHereCanSee) {
   std::set<std::size_t> dead;
-  RankWatch watch(far_away(3), 1000, 0, [&](std::size_t rank) { return dead.contains(rank); });
+  RankWatch watch(far_away(3), 0, [&](std::size_t rank) { return dead.contains(rank); });
   EXPECT_THAT(lost_between(watch, 0, 3), ::testing::IsEmpty());
   dead = {1, 2};
   EXPECT_THAT(lost_between(watch, 4, 4), ::testing::IsEmpty()) << "a goodbye may be on its way";

@@ -9,8 +9,13 @@
 #include "support/yaml_config.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <fstream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -174,6 +179,25 @@ TEST_F(LocalRun, RefusesAGroupOfAnEvaluatorThatSaysItFormsNoneAndNamesBothFuncti
   spec.failed = [&said](const std::exception& error) { said = error.what(); };
   EXPECT_THROW(run(spec), InternalError);
   EXPECT_THAT(said, ContainsRegex("members_for.* asks for a group, but .*forms_groups.* forms none"));
+}
+
+TEST_F(LocalRun, SavesItsRunningTrialsBeforeItEndsForARankThatHangs) {
+  std::atomic<bool> is_half_done = false;
+  RunSpec spec = evolution_spec();
+  spec.held = [&](const trial::Trial& trial) {
+    is_half_done = is_half_done || trial.number == 3;
+    return trial.number == 3;
+  };
+  spec.hang = [&] { return is_half_done ? std::optional(Hang{"rank 1 hangs"}) : std::nullopt; };
+  std::string said;
+  spec.failed = [&said](const std::exception& error) { said = error.what(); };
+  EXPECT_THROW(run(spec), FaultError);
+  EXPECT_EQ(said, "rank 1 hangs");
+  spec.held = {};
+  spec.hang = {};
+  const RigRun rest = run(spec, true);
+  EXPECT_EQ(rest.steps.at("3"), spec.steps / 2);
+  EXPECT_FALSE(rest.steps.contains("2"));
 }
 
 TEST_F(LocalRun, RefusesAJournalThatGoesOnAfterTheEndOfTheRun) {

@@ -1,0 +1,65 @@
+"""Under a plain mpirun a rank that hangs ends the job, after the others have saved: a few of the runs of scripts/lose_ranks
+--hang, and jobs whose files are looked at."""
+
+import os
+import random
+import re
+import signal
+import sys
+import time
+import unittest
+
+from fault_runs import Bench, end_tidily, small_search
+from lose_ranks import END_LIMIT_S, LOST_AFTER_S, LoseRanks
+
+PROGRAM, SOURCE, FAULTS = (sys.argv.pop(1) for _ in range(3))
+SEED = int(os.environ.get("SKYLINE_KILL_SEED", random.SystemRandom().randrange(2**31)))
+LONG_TRIALS = ["training.epochs=100000", "checkpoint.interval=1 h", f"run.lost_after={LOST_AFTER_S} s"]
+
+
+class Hang(unittest.TestCase):
+    def test_a_job_whose_rank_hangs_at_any_moment_ends_and_is_resumed_to_the_same_run(self):
+        runs = LoseRanks(PROGRAM, SOURCE, FAULTS, SEED, ranks=3, plain=True)
+        self.addCleanup(runs.remove)
+        for stops in (False, True):
+            with self.subTest(stops=stops, seed=SEED):
+                print(runs.hang(f"stops-{stops}", stops), flush=True)
+
+    def check_saves(self, hung, number=None, settings=(), code=76):
+        """A job of two ranks, both of which train when one hangs: the other one's trial is saved."""
+        bench = Bench(PROGRAM, FAULTS)
+        self.addCleanup(bench.remove)
+        more = [part for setting in [*LONG_TRIALS, *settings] for part in ("--set", setting)]
+        job = bench.job("search", *small_search(bench, SOURCE), *more, "--run", "run", ranks=2)
+        running = [bench.folder / f"run/checkpoints/running.{rank}" for rank in range(2)]
+        deadline = time.monotonic() + END_LIMIT_S
+        while not all(path.exists() and " running " in path.read_text() for path in running):
+            self.assertLess(time.monotonic(), deadline, job.text())
+            time.sleep(0.05)
+        trial = re.search(r" running (\d+) ", running[1 - hung].read_text())[1]
+        time.sleep(1)
+        job.kill(hung, signal.SIGSTOP)
+        if number:
+            job.kill("mpirun", number)
+        job.wait_until_all_are_gone(LOST_AFTER_S + END_LIMIT_S)
+        self.assertEqual(job.wait(), code, job.text())
+        self.assertRegex(job.text(), rf"\[rank {1 - hung} \S+\] rank {hung} on \S+ hangs \(silent for \d+ s\)")
+        self.assertTrue(list((bench.folder / "run/checkpoints").glob(f"{trial}.*.h5")), job.text())
+        return job
+
+    def test_the_trials_of_the_others_are_saved_before_the_job_ends(self):
+        for hung in (1, 0):
+            with self.subTest(hung=hung):
+                self.check_saves(hung)
+
+    def test_a_window_whose_messages_travel_point_to_point_changes_nothing(self):
+        self.check_saves(1, settings=["run.dispatch=point_to_point"])
+
+    def test_a_job_that_is_told_to_stop_does_so_without_the_rank_that_hangs_and_sooner(self):
+        job = self.check_saves(1, signal.SIGUSR1, ["run.lost_after=10 min"], code=75)
+        self.assertIn("hangs (silent for 15 s): the job stops without it", job.text())
+
+
+if __name__ == "__main__":
+    end_tidily(limit_s=570)  # a little before CTest kills it
+    unittest.main()
