@@ -119,12 +119,12 @@ class Hosts:
         done = subprocess.run(["ip", "netns", "pids", self._namespace(host)], capture_output=True, text=True)
         return [int(pid) for pid in done.stdout.split()]
 
-    def kill(self, host, *names):
-        """Processes of these names on a host, at once."""
+    def kill(self, host, *names, number=signal.SIGKILL):
+        """A signal to the processes of these names on a host, at once."""
         for pid in self.processes(host):
             try:
                 if pathlib.Path(f"/proc/{pid}/comm").read_text().strip() in names:
-                    os.kill(pid, signal.SIGKILL)
+                    os.kill(pid, number)
             except (FileNotFoundError, ProcessLookupError):
                 pass
 

@@ -93,10 +93,17 @@ class SearchScript(unittest.TestCase):
         began = time.monotonic()
         done = self.job(TOLD="0", LATE="50")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn("the search has ended, and mpirun is still there after 30 s: ending it", done.stdout)
+        self.assertIn("the search has ended, and mpirun is still there after 10 s: ending it", done.stdout)
         self.assertLess(time.monotonic() - began, 20)
         done = self.job(75, 1, LATE="1")  # without a word it is waited for
         self.assertNotIn("still there", done.stdout)
+
+    def test_a_stop_reaches_a_launcher_that_is_suspended(self):
+        self.program(self.folder / "bin/mpirun", 'trap "exit 75" USR1\n(/bin/sleep 1; kill -USR1 $PPID) &\n'
+                                                 'kill -STOP $$\nwhile :; do /bin/sleep 0.1; done')
+        done = self.job()
+        self.assertIn("SIGUSR1: asking the ranks to save and stop", done.stdout)
+        self.check_requeued(done)
 
     def test_faults_are_requeued_five_times_however_often_the_job_stopped_early_in_between(self):
         for restart in range(10):

@@ -4,6 +4,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -120,6 +121,29 @@ class SlurmJobs(unittest.TestCase):
         self.hosts.kill(3, "skyline")
         self.check_done("lost", job, 0)
         self.assertIn('{"lost":2,"host":"h3",', (self.folder / "lost/journal.jsonl").read_text())
+
+    def test_goes_on_in_a_new_start_when_a_rank_hangs(self):
+        for host in (3, 1):  # host 1 has rank 0
+            with self.subTest(host=host):
+                run = f"hung-{host}"
+                job = self.submit(run, 20, search=["--set", "run.lost_after=5 s"])
+                self.wait_for_trials(run, 3)
+                self.hosts.kill(host, "skyline", number=signal.SIGSTOP)
+                self.check_done(run, job, 1)
+                self.assertIn(f"rank {host - 1} on h{host} hangs (silent for 5 s)", self.log(run, job))
+                self.assertIn("something outside failed: requeued to resume", self.log(run, job))
+
+    def test_stops_within_a_minute_although_a_rank_hangs(self):
+        for host in (3, 1):
+            with self.subTest(host=host):
+                run = f"stopped-{host}"
+                job = self.submit(run, 20, search=["--set", "run.lost_after=10 min"])
+                self.wait_for_trials(run, 3)
+                self.hosts.kill(host, "skyline", number=signal.SIGSTOP)
+                self.slurm.run("scancel", "-b", "-s", "USR1", job)
+                self.slurm.wait_until(lambda: self.slurm.field(job, "Restarts") == "1", 60, "it does not stop")
+                self.check_done(run, job, 1)
+                self.assertIn("stopped early with everything saved: requeued to resume", self.log(run, job))
 
     def test_goes_on_when_a_node_has_lost_power(self):
         job = self.submit("power", 20)
