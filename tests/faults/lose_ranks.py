@@ -144,8 +144,8 @@ class LoseRanks:
                           for moment_s, victim, number in sorted(acts))
         began = time.monotonic()
         try:
-            job.wait_until_all_are_gone(LOST_AFTER_S + END_LIMIT_S)
-            code = job.wait()
+            code = job.wait(LOST_AFTER_S + END_LIMIT_S)
+            job.wait_until_all_are_gone(10)
             story += f": {code} after {time.monotonic() - began:.1f} s"
             named = NAMES.search(job.text())
             if code not in (0, 75, 76) or (code == 75 and len(acts) == 1) or (code == 76 and not named):

@@ -7,7 +7,7 @@ import sys
 import unittest
 
 from fault_runs import end_tidily
-from lose_ranks import LoseRanks
+from lose_ranks import END_LIMIT_S, LOST_AFTER_S, LoseRanks
 
 PROGRAM, SOURCE, FAULTS = (sys.argv.pop(1) for _ in range(3))
 SEED = int(os.environ.get("SKYLINE_KILL_SEED", random.SystemRandom().randrange(2**31)))
@@ -30,6 +30,17 @@ class Lose(unittest.TestCase):
         for index in range(3):
             with self.subTest(index, seed=SEED):
                 print(runs.start(f"start{index}"), flush=True)
+
+    def test_a_search_whose_rank_zero_hangs_ends_and_is_resumed(self):
+        runs = self.lose_ranks()
+        job = runs.bench.job(*runs.search, "zero", ranks=3)
+        runs.wait_for_journal("zero", job)
+        job.kill(0, signal.SIGSTOP)
+        job.wait(LOST_AFTER_S + END_LIMIT_S)
+        job.wait_until_all_are_gone(10)
+        self.assertIn("rank 0 on ", job.text())
+        runs.bench.job(*runs.search, "zero", "--resume", ranks=3).wait_until_all_are_gone()
+        runs.compare("zero")
 
     def test_groups_that_lose_a_member_give_their_trial_back(self):
         with self.subTest(seed=SEED):
