@@ -16,6 +16,7 @@ import random
 import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
 
@@ -144,8 +145,7 @@ class LoseRanks:
                           for moment_s, victim, number in sorted(acts))
         began = time.monotonic()
         try:
-            code = job.wait(LOST_AFTER_S + END_LIMIT_S)
-            job.wait_until_all_are_gone(10)
+            code = self.end_of_hung_job(name, job, rank)
             story += f": {code} after {time.monotonic() - began:.1f} s"
             named = NAMES.search(job.text())
             if code not in (0, 75, 76) or (code == 75 and len(acts) == 1) or (code == 76 and not named):
@@ -164,6 +164,21 @@ class LoseRanks:
             job.kill("all")
         shutil.rmtree(self.bench.folder / name)
         return story
+
+    def end_of_hung_job(self, name, job, rank):
+        """The job's exit code. A rank that is suspended while it exits, after MPI has ended, leaves mpirun waiting: the run is
+        then finished, and the others are gone."""
+        try:
+            code = job.wait(LOST_AFTER_S + END_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            if not self.is_finished(name) or not set(job.processes().values()) <= {None, rank}:
+                raise
+            self.counts["launchers left waiting"] += 1
+            job.kill("all")
+            job.wait()
+            return 0
+        job.wait_until_all_are_gone(10)
+        return code
 
     def is_finished(self, name):
         status = self.bench.folder / name / "status.json"
@@ -225,6 +240,7 @@ def main():
             print(f"{index}: LOST: {problem}", flush=True)
     print(f"{arguments.runs - lost} runs equal, {lost} lost; {runs.counts['losses in journals']} losses; "
           f"{runs.counts['second jobs']} second jobs; {runs.counts['hung jobs']} hung jobs; "
+          f"{runs.counts['launchers left waiting']} launchers left waiting; "
           f"{time.monotonic() - started:.0f} s; seed {arguments.seed}; folder {runs.bench.folder}", flush=True)
     return 1 if lost else 0
 
