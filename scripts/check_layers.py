@@ -63,7 +63,7 @@ FACES = {
     "search": ["algorithms/listed_search", "algorithms/proposal_list"],
     "trial": ["commit_log", "scope_timer", "trial_fields", "trial_record"],
     "comm": ["agreement", "communicator", "environment", "link", "mailbox", "mpi/start_watch"],
-    "store": ["data/staged_dataset", "events/event_file", "images/image", "journal/courses", "journal/journal",
+    "store": ["arrays/preparation", "data/staged_dataset", "events/event_file", "images/image", "journal/courses", "journal/journal",
               "journal/provenance", "journal/run_tables", "journal/trial_json", "publish/folder_check",
               "publish/patience", "publish/publish", "publish/storage_thread", "run_folder/fresh_folder",
               "run_folder/run_folder", "run_folder/running_trials", "run_folder/suspects", "weights/checkpoint",

@@ -68,8 +68,15 @@ class TargetsTest(RunsCase):
         said, metrics = self.searched("words", "words.csv", "maximize: validation_accuracy")
         self.assertRegex(said, r"cold +\d+ +0 +\d+\nwarm +\d+ +0 +\d+\n")
         self.assertGreater(metrics["test_accuracy"], 0.85)
-        self.write_csv("prices", 300 + 50 * self.x[:, 1], "%.3f")
-        self.skyline("prep", "arrays", "prices.csv", "-o", "prices.h5")
+        self.write_csv("scaled", 300 + 50 * self.x[:, 1], "%.3f")
+        self.assertRegex(self.skyline("prep", "arrays", "scaled.csv", "-o", "scaled.h5").stdout,
+                         r"targets: `target` is numbers, stored as \(value - (299|30\d)\S* / 4\d")
+        (self.folder / "scaled.yaml").write_text(CONFIG % ("scaled", "minimize: validation_mse"))
+        self.assertNotIn("bring them", self.skyline("validate", "scaled.yaml").stdout)
+
+    def test_numbers_of_arrays_are_learned_as_they_are(self):
+        numpy.savez(self.folder / "prices.npz", **self.parts(300 + 50 * self.x[:, 1].astype("float32")))
+        self.skyline("prep", "arrays", "prices.npz", "-o", "prices.h5")
         (self.folder / "prices.yaml").write_text(CONFIG % ("prices", "minimize: validation_mae"))
         said = self.skyline("validate", "prices.yaml", "--set", "training.metrics=[mae]").stdout
         self.assertRegex(said, r"# data: the targets of output 0 have mean (299|30\d)\S* and deviation 4\d\S*: bring them to mean 0 and "

@@ -80,11 +80,16 @@ void write(const std::filesystem::path& folder, const std::string& name, const N
   disturb(parameters, random);
   store::WeightsFile weights;
   weights.tensors = parameters.export_tensors();
+  constexpr float kFactor = 3;
+  constexpr float kOffset = -0.5F;
+  const auto outputs = static_cast<std::size_t>(network.layers.back().output.elements());
   const ExportedModel model{network,
                             weights,
                             inputs.offset,
                             inputs.factor,
-                            {{"skyline_version", "test"}, {"genotype", "a \"quoted\"\ntext"}}};
+                            {{"skyline_version", "test"}, {"genotype", "a \"quoted\"\ntext"}},
+                            std::vector<float>(outputs, kFactor),
+                            std::vector<float>(outputs, kOffset)};
   check_weights(model, name);
   const auto publish = [&](const std::string& ending, const std::string& bytes) {
     store::publish_file(folder / (name + ending), bytes);
@@ -93,7 +98,7 @@ void write(const std::filesystem::path& folder, const std::string& name, const N
   publish(".safetensors", safetensors_bytes(model));
   publish(".py", pytorch_source(model, name + ".safetensors"));
   publish(".inputs", bytes_of(inputs.values));
-  publish(".outputs", bytes_of(outputs_of(network, parameters, inputs)));
+  publish(".outputs", bytes_of(outputs_of(network, parameters, inputs).mul(kFactor).add(kOffset)));
 }
 
 Inputs drawn_inputs(const Shape& shape, std::size_t samples, RandomStream& random) {

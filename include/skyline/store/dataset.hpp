@@ -105,6 +105,8 @@ class Dataset {
   virtual const SampleView& validation() const = 0;  // if empty, a share of `train` is held out
   virtual const SampleView& test() const = 0;
   virtual const std::string& content_hash() const = 0;  // SHA-256, equal for equal contents
+  /// Returns how rows of a table became samples, as JSON (docs/internals/files.md); empty for other sources.
+  virtual std::string preparation() const { return {}; }
   /// Checks that the file still has the contents that were opened. Quick, unless somebody touched it. A new
   /// file under its name does not matter. Thread-safe.
   /// @throws UserError if it was overwritten in place

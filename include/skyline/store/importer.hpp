@@ -27,6 +27,7 @@ struct DatasetFacts {
   std::vector<std::string> class_names;  // names of the outputs: of classes, labels or numbers
   std::string source;                    // origin and terms of use, for people
   double value_scale = 255;  // largest pixel value: 255, or 16 for the UCI digits; 1 where values are floats
+  std::string preparation = {};  // how rows of a table became samples (docs/internals/files.md); else empty
 };
 
 /// Writes a data set file while its samples are read: they go to disk at once, and only their targets are
@@ -50,6 +51,11 @@ class DatasetWriter {
   /// Computes means and checksums, and gives the file its name. @throws UserError, FaultError as append()
   void finish();
 
+  /// Adds a line for the person who started this: what was guessed, with the option that changes it. A line
+  /// about something that looks wrong begins with "check: ".
+  void note(const std::string& line);
+  /// Returns these lines.
+  const std::vector<std::string>& notes() const;
   /// Returns the facts that describe() has set.
   const DatasetFacts& facts() const;
   /// Returns the number of samples that a part has so far.
@@ -93,6 +99,8 @@ struct ImportSource {
   /// If not null, the importer adds the row of each sample, and those of which it makes none. If it adds
   /// nothing, samples are known by their number in their part.
   SourceRows* rows = nullptr;
+  /// The preparation of this run's data set, if that is from a table. New rows are prepared alike.
+  std::string preparation = {};
 
   /// Returns the start of an option for messages: "--size=", or for models "--with size=".
   std::string option(std::string_view key) const {

@@ -49,6 +49,10 @@ ExportedModel exported(const ModelSource& source, const TakenModel& taken) {
     model.offset.push_back(static_cast<float>(mean * scale));
     model.factor.push_back(static_cast<float>(1 / (scale * deviation)));
   }
+  for (const store::TargetColumn& target : scaled_targets(source)) {
+    model.output_factor.push_back(static_cast<float>(target.deviation));
+    model.output_offset.push_back(static_cast<float>(target.mean));
+  }
   model_export::check_weights(model, taken.file);
   return model;
 }

@@ -43,6 +43,14 @@ struct UsedData {
   std::shared_ptr<const store::Dataset> samples;
 };
 
+/// Brings outputs to the units of the targets.
+void unscale(std::vector<float>& outputs, const std::vector<store::TargetColumn>& targets) {
+  for (std::size_t i = 0; !targets.empty() && i < outputs.size(); ++i) {
+    const store::TargetColumn& target = targets[i % targets.size()];
+    outputs[i] = static_cast<float>(static_cast<double>(outputs[i]) * target.deviation + target.mean);
+  }
+}
+
 UsedData open_data(const PredictArguments& arguments, bool has_targets) {
   log::start({.file = "", .prefix = "", .terminal_level = log::Level::kWarning});
   UsedData data{.source = ModelSource::open(arguments.choice.run), .rows = {}, .samples = {}};
@@ -57,11 +65,14 @@ int use_models(const PredictArguments& arguments, const UsedData& data,
                const std::function<void(const TakenModel&, const train::InferenceResult&)>& use) {
   const auto job = comm::make_local_environment();
   const auto missing = take_models(data.source, arguments.choice, [&](const TakenModel& model) {
-    use(model, train::infer(*job, {.section = evaluator_of(data.source.run.config).section,
-                                   .normalization = data.source.data.normalization,
-                                   .architecture = model.trained->trial.proposal.architecture,
-                                   .tensors = model.weights.tensors,
-                                   .dataset = data.samples}));
+    train::InferenceResult result =
+        train::infer(*job, {.section = evaluator_of(data.source.run.config).section,
+                            .normalization = data.source.data.normalization,
+                            .architecture = model.trained->trial.proposal.architecture,
+                            .tensors = model.weights.tensors,
+                            .dataset = data.samples});
+    unscale(result.outputs, scaled_targets(data.source));
+    use(model, result);
   });
   for (const std::string& line : missing) print_error(line);
   return missing.empty() ? kExitDone : kExitUserError;

@@ -63,6 +63,8 @@ ConfigNode section_of(const std::vector<std::pair<std::string, std::string>>& op
   return ConfigNode::make_map(std::move(entries), {});
 }
 
+constexpr std::size_t kMostClassesShown = 100;
+
 /// Prints the number of samples of each class in each part.
 void print_classes(const store::DatasetWriter& writer) {
   const std::vector<std::string>& names = writer.facts().class_names;
@@ -77,12 +79,34 @@ void print_classes(const store::DatasetWriter& writer) {
   };
   print_name("class");
   for (const store::Part part : store::kAllParts) std::cout << std::setw(12) << to_text(part);
-  for (std::size_t i = 0; i < names.size(); ++i) {
+  for (std::size_t i = 0; i < std::min(names.size(), kMostClassesShown); ++i) {
     std::cout << '\n';
     print_name(names[i]);
     for (const auto& of_part : counts) std::cout << std::setw(12) << (of_part.empty() ? 0 : of_part[i]);
   }
+  if (names.size() > kMostClassesShown) std::cout << "\nand " << names.size() - kMostClassesShown << " more";
   std::cout << '\n';
+}
+
+/// Prints what was guessed, and what looks wrong.
+void print_notes(const store::DatasetWriter& writer) {
+  for (const std::string& line : writer.notes()) std::cout << printable(line) << '\n';
+  if (writer.count(store::Part::kTest) == 0) std::cout << "check: the test set is empty\n";
+  std::vector<std::size_t> all(writer.facts().class_names.size());
+  std::size_t untrained = 0;
+  const std::vector<std::size_t> train = writer.class_counts(store::Part::kTrain);
+  if (train.empty()) return;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (const store::Part part : store::kAllParts) {
+      const std::vector<std::size_t> counts = writer.class_counts(part);
+      if (!counts.empty()) all[i] += counts[i];
+    }
+    if (train[i] == 0) ++untrained;
+  }
+  const auto single = static_cast<std::size_t>(std::ranges::count(all, 1U));
+  const std::string of = " of " + to_text(writer.target_kind(), all.size());
+  if (single > 0) std::cout << "check: " << single << of << " with one sample\n";
+  if (untrained > 0) std::cout << "check: " << untrained << of << " without training samples\n";
 }
 
 void print_summary(const std::filesystem::path& out, const store::DatasetWriter& writer) {
@@ -94,6 +118,7 @@ void print_summary(const std::filesystem::path& out, const store::DatasetWriter&
   std::cout << " and " << writer.count(store::Part::kTest) << " test samples of "
             << space::to_text(facts.shape) << ", " << to_text(writer.target_kind(), facts.class_names.size())
             << '\n';
+  print_notes(writer);
 }
 
 int run_prep(const PrepArguments& arguments) {

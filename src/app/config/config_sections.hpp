@@ -33,6 +33,7 @@ struct DataOptions {
   std::vector<double> mean;       // [channels], mean of values / value_scale
   std::vector<double> deviation;  // [channels]
   std::optional<double> value_scale;
+  std::string preparation;  // as store::Dataset::preparation()
   static const OptionTable<DataOptions>& table();
 };
 

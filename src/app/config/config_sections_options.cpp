@@ -161,7 +161,10 @@ const OptionTable<DataOptions>& DataOptions::table() {
        {"deviation", &DataOptions::deviation, list_of(number(Range()), "a list of numbers"),
         "Standard deviation of each channel, of values divided by `value_scale`."},
        {"value_scale", &DataOptions::value_scale, if_given(number(above(0))),
-        "Largest value of a pixel, by which all are divided; 1 where values are numbers."}},
+        "Largest value of a pixel, by which all are divided; 1 where values are numbers."},
+       {"preparation", &DataOptions::preparation, text("the preparation of a data set"),
+        "How rows of a table become samples, as JSON: columns by name, what is subtracted, missing values, "
+        "categories, the scale of targets."}},
       check_data};
   return table;
 }

@@ -27,12 +27,16 @@ void describe_data(const ConfigNode& section, const store::Dataset& dataset, Dat
   data.mean = dataset.mean();
   data.deviation = dataset.deviation();
   data.value_scale = dataset.value_scale();
+  data.preparation = dataset.preparation();
   if (!data.validation && dataset.validation().count == 0) data.validation = store::kHeldOutShare;
   const ConfigNode found = DataOptions::table().to_config(data);
-  for (const char* key : {"shape", "targets", "classes", "class_names", "mean", "deviation", "value_scale"}) {
+  for (const char* key :
+       {"shape", "targets", "classes", "class_names", "mean", "deviation", "value_scale", "preparation"}) {
     const ConfigNode* stated = section.find(key);
     const auto entry = [&](const ConfigNode& value) { return ConfigNode::make_map({{key, value, {}}}, {}); };
-    if (stated == nullptr || first_difference(entry(*stated), entry(found.at(key))).empty()) continue;
+    const ConfigNode* fact = found.find(key);
+    if (stated == nullptr || (fact != nullptr && first_difference(entry(*stated), entry(*fact)).empty()))
+      continue;
     stated->fail("is not that of " + data.file + ": leave the key out");
   }
 }

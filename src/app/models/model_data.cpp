@@ -5,6 +5,7 @@
 
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
+#include "store/arrays/preparation.hpp"
 #include "store/images/image.hpp"
 
 #include <algorithm>
@@ -37,8 +38,12 @@ class LikeTheRuns final : public store::Dataset {
         view_(samples) {}
 
   void set_targets(store::Samples targets) {
-    targets_ = std::move(targets);
-    std::visit([this](const auto& values) { view_.targets = std::span(values); }, targets_.targets);
+    own_.targets = std::move(targets.targets);
+    std::visit([this](const auto& values) { view_.targets = std::span(values); }, own_.targets);
+  }
+  void set_values(store::Samples samples) {
+    own_.values = std::move(samples.values);
+    std::visit([this](const auto& values) { view_.values = std::span(values); }, own_.values);
   }
 
   const space::Shape& shape() const override { return shape_; }
@@ -58,7 +63,7 @@ class LikeTheRuns final : public store::Dataset {
   std::vector<double> mean_;
   std::vector<double> deviation_;
   double value_scale_;
-  store::Samples targets_;
+  store::Samples own_;  // what is not as in the file
   SampleView view_;
 };
 
@@ -104,6 +109,7 @@ ConfigNode prep_options(const store::Importer& importer, const DataChoice& choic
   preset("size", std::to_string(run.shape->height) + "x" + std::to_string(run.shape->width));
   preset("value-scale", objective::number_text(*run.value_scale));
   preset("test", "0");
+  if (run.targets) preset("targets", std::string(to_text(*run.targets)));
   return ConfigNode::make_map(std::move(entries), {});
 }
 
@@ -127,7 +133,8 @@ std::shared_ptr<const store::Dataset> prepare(const ModelSource& source, const D
                     .threads = std::max(std::thread::hardware_concurrency(), 1U),
                     .has_targets = reads_targets,
                     .shape = source.data.shape,
-                    .rows = rows},
+                    .rows = rows,
+                    .preparation = source.data.preparation},
                    writer);
   writer.finish();
   auto dataset = store::Dataset::open(file, false);
@@ -205,6 +212,46 @@ store::Samples no_targets(std::size_t count, const DataOptions& run) {
   throw InternalError("unknown targets");
 }
 
+/// Returns for each feature of the run its place in a data set of another table, which was prepared alike.
+std::vector<std::size_t> places_of_features(const std::string& label, const store::Preparation& file,
+                                            const store::Preparation& run) {
+  std::vector<std::size_t> places;
+  for (const store::Feature& feature : run.features) {
+    const auto found = std::ranges::find(file.features, feature);
+    if (found == file.features.end()) {
+      throw UserError(label + ": was not prepared as the run's data: it has no feature `" + feature.name() +
+                      "` that is made alike: give the table itself by --data");
+    }
+    places.push_back(static_cast<std::size_t>(found - file.features.begin()));
+  }
+  return places;
+}
+
+/// Brings the values of a prepared table into the order of the run's features.
+template <typename Value>
+std::vector<Value> in_order(std::span<const Value> values, const std::vector<std::size_t>& places) {
+  std::vector<Value> ordered;
+  ordered.reserve(values.size());
+  for (std::size_t row = 0; row < values.size(); row += places.size()) {
+    for (const std::size_t place : places) ordered.push_back(values[row + place]);
+  }
+  return ordered;
+}
+
+/// Brings numbers of a prepared table to the scale of the run's targets.
+std::vector<float> rescaled(std::span<const float> numbers, const std::vector<store::TargetColumn>& file,
+                            const std::vector<store::TargetColumn>& run) {
+  std::vector<float> scaled(numbers.begin(), numbers.end());
+  for (std::size_t i = 0; i < scaled.size(); ++i) {
+    const store::TargetColumn& from = file[i % file.size()];
+    const store::TargetColumn& to = run[i % run.size()];
+    if (from.mean == to.mean && from.deviation == to.deviation) continue;
+    const double value = static_cast<double>(scaled[i]) * from.deviation + from.mean;
+    scaled[i] = static_cast<float>((value - to.mean) / to.deviation);
+  }
+  return scaled;
+}
+
 }  // namespace
 
 std::shared_ptr<const store::Dataset> open_model_data(const ModelSource& source, const DataChoice& choice,
@@ -220,6 +267,14 @@ std::shared_ptr<const store::Dataset> open_model_data(const ModelSource& source,
     throw UserError(label + ": no samples" + (choice.part.empty() ? "" : " in this part"));
   if (rows != nullptr) choose_rows(*rows, part, samples.count);
   const auto dataset = std::make_shared<LikeTheRuns>(file, samples, run);
+  const std::string prepared = file->preparation();
+  const bool by_name = prepared != run.preparation && !prepared.empty() && !run.preparation.empty();
+  if (by_name) {
+    const auto places = places_of_features(label, store::read_preparation(prepared),
+                                           store::read_preparation(run.preparation));
+    dataset->set_values(std::visit(
+        [&](auto values) { return store::Samples{.values = in_order(values, places)}; }, samples.values));
+  }
   if (!has_targets) {
     dataset->set_targets(no_targets(samples.count, run));
     return dataset;
@@ -233,6 +288,14 @@ std::shared_ptr<const store::Dataset> open_model_data(const ModelSource& source,
   } else if (file->class_names().size() != run.class_names.size()) {
     throw UserError(label + ": has " + to_text(samples.target_kind(), file->class_names().size()) +
                     ", the run " + to_text(samples.target_kind(), run.class_names.size()));
+  } else if (by_name) {
+    if (file->class_names() != run.class_names)
+      throw UserError(label + ": its targets are not those of the run: give the table itself by --data");
+    if (samples.target_kind() == TargetKind::kNumbers) {
+      dataset->set_targets(
+          {.targets = rescaled(std::get<2>(samples.targets), store::read_preparation(prepared).targets,
+                               store::read_preparation(run.preparation).targets)});
+    }
   }
   return dataset;
 }

@@ -164,6 +164,11 @@ std::vector<std::string> take_models(const ModelSource& source, const ModelChoic
   return missing;
 }
 
+std::vector<store::TargetColumn> scaled_targets(const ModelSource& source) {
+  if (source.data.preparation.empty() || source.data.targets != store::TargetKind::kNumbers) return {};
+  return store::read_preparation(source.data.preparation).targets;
+}
+
 std::vector<std::pair<std::string, std::string>> metadata_of(const ModelSource& source,
                                                              const TakenModel& model) {
   const trial::Trial& trial = model.trained->trial;
@@ -179,6 +184,7 @@ std::vector<std::pair<std::string, std::string>> metadata_of(const ModelSource& 
       {"targets", std::string(store::to_text(data.targets.value_or(store::TargetKind::kClasses)))},
       {"class_names", list_text(data.class_names)},
       {"input", input_text(data)}};
+  if (!data.preparation.empty()) metadata.emplace_back("preparation", data.preparation);
   for (const objective::Objective& objective : source.run.state.objectives().objectives()) {
     metadata.emplace_back("objective." + objective.metric,
                           value_text(source, *model.trained, objective.metric));

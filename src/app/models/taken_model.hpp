@@ -5,6 +5,7 @@
 #include "app/config/config_sections.hpp"
 #include "model_export/model/exported_model.hpp"
 #include "run/opened_run.hpp"
+#include "store/arrays/preparation.hpp"
 #include "store/weights/weights.hpp"
 
 #include <filesystem>
@@ -55,6 +56,9 @@ TakenModel take_model(const ModelSource& source, trial::TrialNumber number, cons
 /// @throws UserError if the choice is wrong
 std::vector<std::string> take_models(const ModelSource& source, const ModelChoice& choice,
                                      const std::function<void(const TakenModel&)>& use);
+
+/// Returns the scales of the run's targets, one per output; empty unless they are numbers of a table.
+std::vector<store::TargetColumn> scaled_targets(const ModelSource& source);
 
 /// Returns what an exported model says about itself, as names and values.
 std::vector<std::pair<std::string, std::string>> metadata_of(const ModelSource& source,

@@ -21,6 +21,9 @@ struct ExportedModel {
   std::vector<float> offset;
   std::vector<float> factor;
   std::vector<std::pair<std::string, std::string>> metadata;  // names and values, all as texts
+  /// [outputs]: the model gives output * output_factor + output_offset; both empty if it gives them unchanged.
+  std::vector<float> output_factor = {};
+  std::vector<float> output_offset = {};
 };
 
 enum class Format { kOnnx, kPytorch, kSafetensors };

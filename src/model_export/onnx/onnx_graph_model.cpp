@@ -85,7 +85,12 @@ class ModelBuilder final : public OnnxLayer {
   /// Renames the last layer's output to the model's output.
   void finish() {
     prefix_ = "result";
-    const std::string result = as_matrix(values_.back());
+    std::string result = as_matrix(values_.back());
+    if (!model_.output_factor.empty()) {
+      const std::vector<std::int64_t> dims{std::ssize(model_.output_factor)};
+      result = node("Mul", {result, floats(model_.output_factor, dims)}, {});
+      result = node("Add", {result, floats(model_.output_offset, dims)}, {});
+    }
     if (names_.contains(result)) {
       graph_.rename(result, kOutputName);
     } else {

@@ -120,30 +120,36 @@ class SourceBuilder final : public PytorchLayer {
     return text + "}\n";
   }
 
-  static std::string numbers(const std::vector<float>& values) {
+  /// Returns a line that registers a buffer which is not among the weights.
+  static std::string buffer(const std::string& name, const std::vector<float>& values,
+                            const std::string& reshaped) {
     std::string text;
     for (const float value : values)
       text += (text.empty() ? "" : ", ") + python_text(static_cast<double>(value));
-    return "torch.tensor([" + text + "]).reshape(-1, 1, 1)";
+    return "        self.register_buffer(\"" + name + "\", torch.tensor([" + text + "])" + reshaped +
+           ", persistent=False)\n";
   }
 
   std::string network_class(const std::string& result) const {
     const space::Shape& shape = model_.network.input;
+    const std::string per_channel = ".reshape(-1, 1, 1)";
+    const bool scales = !model_.output_factor.empty();
     return "class Network(nn.Module):\n"
            "    def __init__(self):\n"
-           "        super().__init__()\n"
-           "        self.register_buffer(\"offset\", " +
-           numbers(model_.offset) +
-           ", persistent=False)\n"
-           "        self.register_buffer(\"factor\", " +
-           numbers(model_.factor) + ", persistent=False)\n" + modules_ +
+           "        super().__init__()\n" +
+           buffer("offset", model_.offset, per_channel) + buffer("factor", model_.factor, per_channel) +
+           (scales ? buffer("output_factor", model_.output_factor, "") +
+                         buffer("output_offset", model_.output_offset, "")
+                   : "") +
+           modules_ +
            "\n    def forward(self, values):\n"
            "        \"\"\"@param values  as the data set has them, float32 [batch, " +
            std::to_string(shape.channels) + ", " + std::to_string(shape.height) + ", " +
            std::to_string(shape.width) +
            "]\"\"\"\n"
            "        x = (values - self.offset) * self.factor\n" +
-           forward_ + "        return " + result + "\n";
+           forward_ + "        return " +
+           (scales ? result + " * self.output_factor + self.output_offset" : result) + "\n";
   }
 
   const ExportedModel& model_;

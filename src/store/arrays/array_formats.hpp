@@ -43,7 +43,7 @@ void check_dims(const std::vector<std::int64_t>& dims);
 
 std::vector<SourceArray> list_npz(const std::filesystem::path& file);
 std::vector<SourceArray> list_hdf5(const std::filesystem::path& file);
-/// Returns the arrays "x" and "y", or only "x" if no column has labels.
-std::vector<SourceArray> list_csv(const std::filesystem::path& file, const CsvOptions& options);
+/// Returns the arrays "x" and "y" of a table, or only "x" if no column has targets.
+std::vector<SourceArray> list_csv(const std::filesystem::path& file, const TableOptions& options);
 
 }  // namespace skyline::store

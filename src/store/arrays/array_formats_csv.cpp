@@ -1,15 +1,17 @@
-#include "skyline/core/config_node.hpp"
 #include "skyline/core/error.hpp"
+#include "skyline/objective/objective_set.hpp"
 
 #include "core/log.hpp"
+#include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "store/arrays/array_formats.hpp"
+#include "store/arrays/table_columns.hpp"
+#include "store/arrays/table_survey.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstring>
-#include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <unordered_map>
@@ -18,233 +20,306 @@
 namespace skyline::store {
 namespace {
 
-constexpr std::size_t kMostLineBytes = std::size_t{1} << 24;
-constexpr std::size_t kMostColumns = std::size_t{1} << 20;
 constexpr std::size_t kMostWordBytes = 255;
 constexpr std::size_t kMostClasses = std::size_t{1} << 16;
 constexpr std::size_t kMostRows = std::size_t{1} << 28;  // a packed file of some megabytes may have more
+constexpr std::size_t kMostKept = std::size_t{1} << 23;  // numbers that are kept of all columns together
 
-std::optional<double> number_in(std::string_view text) {
-  if (text.starts_with('+')) text.remove_prefix(1);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-/// Reads a CSV file row by row. Empty lines do not count.
-class CsvReader {
- public:
-  explicit CsvReader(const std::filesystem::path& path) : path_(path), stream_(path) {}
-
-  /// Reads the next row. Returns false at the end of the file.
-  bool read_row() {
-    do {
-      if (!read_line()) return false;
-    } while (line_.find_first_not_of(" \t") == std::string::npos);
-    if (separator_ == '\0') separator_ = separator_of(line_);
-    split();
-    return true;
-  }
-  const std::vector<std::string>& fields() const { return fields_; }
-  /// Returns e.g. "set.csv:12: ".
-  std::string place() const { return path_.string() + ":" + std::to_string(number_) + ": "; }
-  [[noreturn]] void fail(const std::string& message) const { throw UserError(place() + message); }
-
- private:
-  bool read_line() {
-    std::size_t end = 0;
-    while ((end = text_.find('\n', begin_)) == std::string::npos) {
-      text_.erase(0, begin_);
-      begin_ = 0;
-      if (text_.size() > kMostLineBytes)
-        throw UserError(path_.string() + ":" + std::to_string(number_ + 1) + ": a line of more than " +
-                        std::to_string(kMostLineBytes) + " bytes");
-      const std::string more = stream_.read_some(std::size_t{1} << 18);
-      if (more.empty() && text_.empty()) return false;
-      text_ += more.empty() ? "\n" : more;
-    }
-    line_ = text_.substr(begin_, end - begin_);
-    if (line_.ends_with('\r')) line_.pop_back();
-    begin_ = end + 1;
-    if (++number_ == 1 && line_.starts_with("\xef\xbb\xbf")) line_.erase(0, 3);  // skips a byte-order mark
-    return true;
-  }
-  static char separator_of(const std::string& line) {
-    for (const char separator : {',', '\t', ';'}) {
-      if (line.find(separator) != std::string::npos) return separator;
-    }
-    return ' ';
-  }
-  void split() {
-    fields_.assign(1, {});
-    bool quoted = false;
-    for (std::size_t i = 0; i < line_.size(); ++i) {
-      const char letter = line_[i];
-      if (quoted && line_.compare(i, 2, "\"\"") == 0) {  // two quotes mean one
-        fields_.back() += line_[i++];
-      } else if (letter == '"') {
-        quoted = !quoted;
-      } else if (letter == separator_ && !quoted) {
-        if (separator_ == ' ' && fields_.back().empty()) continue;
-        if (fields_.size() == kMostColumns) fail("more than " + std::to_string(kMostColumns) + " columns");
-        fields_.emplace_back();
-      } else {
-        fields_.back() += letter;
-      }
-    }
-    if (separator_ == ' ' && fields_.size() > 1 && fields_.back().empty()) fields_.pop_back();
-    for (std::string& field : fields_) {
-      const std::size_t first = std::min(field.find_first_not_of(' '), field.size());
-      field = field.substr(first, field.find_last_not_of(' ') + 1 - first);
-    }
-  }
-
-  std::filesystem::path path_;
-  PlainOrGzipStream stream_;
-  std::string text_;  // bytes that are not yet split into lines
-  std::size_t begin_ = 0;
-  std::string line_;
-  std::size_t number_ = 0;  // number of the line, from 1
-  char separator_ = '\0';
-  std::vector<std::string> fields_;
-};
-
-struct CsvLabels {
-  bool are_words = false;             // some of them are not numbers
+/// The targets of all rows.
+struct CsvTargets {
+  bool are_words = false;             // some of them are not numbers; there is one per row
   bool whole = true;                  // all of them are whole numbers
-  std::vector<double> numbers;        // number in each row
+  bool flags = true;                  // all of them are 0 or 1
+  std::vector<double> numbers;        // [rows, columns]
   std::vector<std::string> words;     // the different words
   std::vector<std::uint32_t> places;  // index into the words for each row
   std::unordered_map<std::string, std::uint32_t> known = {};
 };
 
-/// The result of the first reading of the file.
-struct CsvLayout {
-  bool has_names = false;       // the first row has names
-  bool counts_columns = false;  // the names are numbers
-  std::size_t columns = 0;
-  std::size_t label = 0;  // the column with labels; equal to `columns` if there is none
-  std::size_t rows = 0;
-  bool bytes = true;  // all features are whole numbers from 0 to 255
+/// Reads features from the fields of a row.
+class FeatureReader {
+ public:
+  /// @param places  column of each feature
+  FeatureReader(std::vector<Feature> features, std::vector<std::size_t> places)
+      : features_(std::move(features)), places_(std::move(places)) {}
+  std::size_t size() const { return features_.size(); }
+  const std::vector<Feature>& features() const { return features_; }
+  /// @throws UserError for a field that is no number where one is needed
+  double value(std::size_t i, const CsvReader& reader, const TableColumns& columns) const;
+  /// Returns whether all features are numbers as they are written.
+  bool are_plain() const {
+    return std::ranges::all_of(features_,
+                               [](const Feature& each) { return each == Feature{.column = each.column}; });
+  }
 
-  bool has_label() const { return label < columns; }
+ private:
+  std::vector<Feature> features_;
+  std::vector<std::size_t> places_;
 };
 
-/// Returns whether a first row numbers its columns, as pandas does without names: 0, 1, 2, ..., and perhaps
-/// the name of the labels. With two columns it could also be a sample.
-bool counts_columns(const std::vector<std::string>& fields) {
-  std::size_t numbers = 0;
-  for (const std::string& field : fields) {
-    if (!number_in(field)) continue;
-    if (field != std::to_string(numbers++)) return false;
+double FeatureReader::value(std::size_t i, const CsvReader& reader, const TableColumns& columns) const {
+  const Feature& feature = features_[i];
+  const std::string& field = reader.fields()[places_[i]];
+  if (feature.is) return field == *feature.is ? 1 : 0;
+  if (feature.is_word()) return std::ranges::find(feature.is_not, field) == feature.is_not.end() ? 1 : 0;
+  const std::optional<double> value = feature_in(reader, field);
+  if (feature.is_missing) return value ? 0 : 1;
+  if (!value && !(feature.missing && is_missing_word(field))) {
+    reader.fail(columns.label(places_[i]) + ": expected a number, got `" + printable(field.substr(0, 40)) +
+                "`" + (is_missing_word(field) ? ": a missing value, where the training data have none" : ""));
   }
-  return fields.size() > 2 && fields.size() - numbers <= 1;
+  const double number = value.value_or(feature.missing.value_or(0)) - feature.subtract;
+  if (!std::isfinite(static_cast<float>(number)))
+    reader.fail(columns.label(places_[i]) + ": too large for float32: " + field.substr(0, 40));
+  return number;
 }
 
-std::size_t label_column(const std::vector<std::string>& first_row, bool has_names, const CsvOptions& options,
-                         const CsvReader& reader) {
-  if (options.label.empty()) return first_row.size() - (first_row.size() == options.num_features ? 0 : 1);
-  const auto named = std::ranges::find(first_row, options.label);
-  if (has_names && named != first_row.end()) return static_cast<std::size_t>(named - first_row.begin());
-  const double number = number_in(options.label).value_or(0);
-  if (number >= 1 && number <= static_cast<double>(first_row.size()))
-    return static_cast<std::size_t>(number) - 1;
-  reader.fail("no column `" + options.label + "`, " +
-              (has_names ? suggestion(options.label, first_row)
-                         : "expected a number from 1 to " + std::to_string(first_row.size())));
+/// A table, which is read once for its facts and targets, and again for its features.
+class CsvTable {
+ public:
+  CsvTable(const std::filesystem::path& file, const TableOptions& options)
+      : file_(file), options_(options), columns_(find_columns(file, options)) {
+    for (const std::size_t column : columns_.targets) target_columns_.push_back({columns_.names[column]});
+  }
+  void read();
+  std::vector<SourceArray> arrays();
+
+ private:
+  /// Returns whether a preparation is made from the rows, rather than given.
+  bool learns() const { return !options_.known && !options_.for_model; }
+  void begin_features();
+  CsvReader& open(std::optional<CsvReader>& reader) const;
+  void read_row(const CsvReader& reader);
+  void add_features(const CsvReader& reader);
+  void add_targets(const CsvReader& reader);
+  void add_target(const CsvReader& reader, std::size_t column);
+  void add_word(const CsvReader& reader);
+  void turn_into_words(const CsvReader& reader);
+  void learn();
+  void tell_unknown_words() const;
+  bool are_numbers() const;
+  SourceArray targets();
+  void scale_targets();
+
+  const std::filesystem::path& file_;
+  const TableOptions& options_;
+  TableColumns columns_;
+  std::vector<TargetColumn> target_columns_;
+  std::size_t rows_ = 0;
+  std::vector<ColumnSurvey> surveys_;  // if it learns
+  std::optional<FeatureReader> features_;
+  bool bytes_ = true;  // all features are whole numbers from 0 to 255
+  CsvTargets targets_;
+  std::map<std::size_t, std::set<std::string>> words_;  // words that have features, by column
+  std::map<std::size_t, std::size_t> unknown_words_;    // rows with other words, by column
+  std::vector<std::string> ids_;
+};
+
+/// Opens the table at its first row with values.
+CsvReader& CsvTable::open(std::optional<CsvReader>& reader) const {
+  reader.emplace(file_);
+  if (columns_.has_names) reader->read_row();
+  return *reader;
 }
 
-double feature_of(const CsvReader& reader, std::size_t column) {
+void CsvTable::read() {
+  begin_features();
+  std::optional<CsvReader> reader;
+  open(reader);
+  while (reader->read_row()) read_row(*reader);
+  if (rows_ == 0) throw UserError(file_.string() + ": no rows after the names of the columns");
+  if (learns()) learn();
+  if (are_numbers()) scale_targets();
+  tell_unknown_words();
+}
+
+/// Prepares the first reading of the features: to learn from them, or to check them.
+void CsvTable::begin_features() {
+  if (learns()) {
+    const auto categories = columns_in(options_.categories, "categories", columns_, file_, options_);
+    for (const std::size_t column : columns_.features) {
+      const bool is_category = std::ranges::find(categories, column) != categories.end();
+      surveys_.emplace_back(column, is_category, kMostKept / columns_.features.size());
+    }
+    return;
+  }
+  std::vector<Feature> features;
+  if (options_.known) {
+    features = options_.known->features;
+    for (std::size_t i = 0; i < target_columns_.size(); ++i) target_columns_[i] = options_.known->targets[i];
+  } else {
+    for (const std::size_t column : columns_.features) features.push_back({.column = columns_.names[column]});
+  }
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    if (features[i].is) words_[columns_.features[i]].insert(*features[i].is);
+  }
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    if (!features[i].is_not.empty()) words_.erase(columns_.features[i]);
+  }
+  features_.emplace(std::move(features), columns_.features);
+}
+
+void CsvTable::read_row(const CsvReader& reader) {
+  if (reader.fields().size() != columns_.names.size()) {
+    reader.fail("expected " + counted(columns_.names.size(), "column") + ", got " +
+                std::to_string(reader.fields().size()));
+  }
+  if (++rows_ > kMostRows) reader.fail("more than " + std::to_string(kMostRows) + " rows");
+  add_features(reader);
+  if (!columns_.targets.empty()) add_targets(reader);
+  if (columns_.id && options_.for_model) ids_.push_back(reader.fields()[*columns_.id]);
+}
+
+void CsvTable::add_features(const CsvReader& reader) {
+  for (ColumnSurvey& survey : surveys_) survey.add(reader);
+  if (!features_) return;
+  for (std::size_t i = 0; i < features_->size(); ++i) {
+    const double value = features_->value(i, reader, columns_);
+    bytes_ = bytes_ && value >= 0 && value <= 255 && value == std::floor(value);
+  }
+  for (const auto& [column, words] : words_) {
+    if (!words.contains(reader.fields()[column])) ++unknown_words_[column];
+  }
+}
+
+void CsvTable::add_targets(const CsvReader& reader) {
+  if (targets_.are_words) return add_word(reader);
+  for (const std::size_t column : columns_.targets) add_target(reader, column);
+}
+
+void CsvTable::add_target(const CsvReader& reader, std::size_t column) {
   const std::string& field = reader.fields()[column];
-  const std::optional<double> value = number_in(field);
+  const bool single = columns_.targets.size() == 1;
+  const std::optional<double> value = single ? reader.number(field) : feature_in(reader, field);
+  if (field.empty() || field == "?" || (value && std::isnan(*value)) ||
+      (!value && rows_ > 1 && is_missing_word(field)))
+    reader.fail(columns_.label(column) + ": the label is missing");
   if (!value || !std::isfinite(*value)) {
-    reader.fail("column " + std::to_string(column + 1) + ": expected a number, got `" + field.substr(0, 40) +
-                "`");
+    if (!single)
+      reader.fail(columns_.label(column) + ": expected a number, as one of several targets, got " +
+                  in_quotes(field));
+    return turn_into_words(reader);
   }
-  return *value;
+  targets_.whole = targets_.whole && *value == std::floor(*value) && std::abs(*value) < 1e15;
+  targets_.flags = targets_.flags && (*value == 0 || *value == 1);
+  targets_.numbers.push_back(*value);
 }
 
-void add_word(const CsvReader& reader, const std::string& word, CsvLabels& labels) {
+void CsvTable::add_word(const CsvReader& reader) {
+  const std::string& word = reader.fields()[columns_.targets.front()];
+  if (word.empty() || word == "?" || std::isnan(reader.number(word).value_or(0)))
+    reader.fail(columns_.label(columns_.targets.front()) + ": the label is missing");
   if (word.size() > kMostWordBytes)
     reader.fail("a label of more than " + std::to_string(kMostWordBytes) + " bytes");
   const auto [place, is_new] =
-      labels.known.try_emplace(word, static_cast<std::uint32_t>(labels.words.size()));
-  if (is_new) labels.words.push_back(word);
-  if (labels.words.size() > kMostClasses)
+      targets_.known.try_emplace(word, static_cast<std::uint32_t>(targets_.words.size()));
+  if (is_new) targets_.words.push_back(word);
+  if (targets_.words.size() > kMostClasses)
     reader.fail("more than " + std::to_string(kMostClasses) + " different labels that are words");
-  labels.places.push_back(place->second);
+  targets_.places.push_back(place->second);
 }
 
-/// Returns false at the first label that is not a number.
-bool add_label(const CsvReader& reader, const CsvLayout& layout, CsvLabels& labels) {
-  const std::string& label = reader.fields()[layout.label];
-  if (label.empty()) reader.fail("column " + std::to_string(layout.label + 1) + ": the label is missing");
-  if (labels.are_words) {
-    add_word(reader, label, labels);
-    return true;
+/// Reads the labels again up to this row, the first whose label is no number. Words take more memory.
+void CsvTable::turn_into_words(const CsvReader& reader) {
+  if (rows_ > 1) {
+    log::warning(reader.place() + in_quotes(reader.fields()[columns_.targets.front()]) +
+                 " is no number: all labels are words");
   }
-  const std::optional<double> value = number_in(label);
-  if (!value || !std::isfinite(*value)) {
-    if (layout.rows > 1) log::warning(reader.place() + "`" + label + "` is no number: all labels are words");
-    return false;
-  }
-  labels.whole = labels.whole && *value == std::floor(*value) && std::abs(*value) < 1e15;
-  labels.numbers.push_back(*value);
-  return true;
+  targets_ = {};
+  targets_.are_words = true;
+  std::optional<CsvReader> again;
+  open(again);
+  for (std::size_t row = 0; row < rows_ && again->read_row(); ++row) add_word(*again);
 }
 
-/// Returns false as add_label does.
-bool read_csv_row(const CsvReader& reader, CsvLayout& layout, CsvLabels& labels) {
-  if (reader.fields().size() != layout.columns) {
-    reader.fail("expected " + counted(layout.columns, "column") + ", got " +
-                std::to_string(reader.fields().size()));
+void CsvTable::learn() {
+  std::vector<Feature> features;
+  std::vector<std::size_t> places;
+  std::vector<std::string> problems;
+  std::vector<std::string> bad;
+  std::vector<std::string> constant;
+  for (const ColumnSurvey& survey : surveys_) {
+    const auto problem = survey.describe(columns_, options_, rows_, features);
+    places.resize(features.size(), survey.column());
+    if (problem) {
+      problems.push_back(*problem);
+      bad.push_back(columns_.names[survey.column()]);
+    } else if (survey.is_constant(rows_) && rows_ > 1) {
+      constant.push_back(columns_.label(survey.column()));
+    }
+    bytes_ = bytes_ && survey.are_bytes();
   }
-  if (++layout.rows > kMostRows) reader.fail("more than " + std::to_string(kMostRows) + " rows");
-  for (std::size_t column = 0; column < layout.columns; ++column) {
-    if (column == layout.label) continue;
-    const double value = feature_of(reader, column);
-    layout.bytes = layout.bytes && value >= 0 && value <= 255 && value == std::floor(value);
+  if (!problems.empty()) {
+    throw UserError(file_.string() + ": " + joined(problems, "; ") + " (" + options_.option("drop") + " " +
+                    joined(bad, ",") + " leaves " + (bad.size() == 1 ? "it" : "them") + " out)");
   }
-  return !layout.has_label() || add_label(reader, layout, labels);
+  if (features.empty()) throw UserError(file_.string() + ": no column is left for features");
+  if (!constant.empty()) {
+    columns_.notes.push_back(
+        "check: " + counted(constant.size(), "column") + " always the same: " +
+        joined(std::vector(constant.begin(),
+                           constant.begin() + std::min<std::ptrdiff_t>(std::ssize(constant), 5))) +
+        (constant.size() > 5 ? ", ..." : "") + " (" + options_.option("drop") + ")");
+  }
+  features_.emplace(std::move(features), std::move(places));
+  bytes_ = bytes_ && features_->are_plain();
 }
 
-/// Returns nullopt at the first label that is not a number.
-std::optional<CsvLayout> read_csv_layout(const std::filesystem::path& file, const CsvOptions& options,
-                                         CsvLabels& labels) {
-  CsvReader reader(file);
-  CsvLayout layout;
-  if (!reader.read_row()) throw UserError(file.string() + ": the file is empty");
-  layout.columns = reader.fields().size();
-  if (layout.columns < 2 && options.num_features != 1) reader.fail("expected at least 2 columns, got 1");
-  layout.counts_columns = counts_columns(reader.fields());
-  layout.has_names = layout.counts_columns || std::ranges::none_of(reader.fields(), [](auto& field) {
-                       return number_in(field).has_value();
-                     });
-  layout.label = label_column(reader.fields(), layout.has_names, options, reader);
-  if (!layout.has_names && !read_csv_row(reader, layout, labels)) return std::nullopt;
-  while (reader.read_row()) {
-    if (!read_csv_row(reader, layout, labels)) return std::nullopt;
+void CsvTable::tell_unknown_words() const {
+  for (const auto& [column, rows] : unknown_words_) {
+    log::warning(file_.string() + ": " + columns_.label(column) + ": " + counted(rows, "row") +
+                 " with words that the training data do not have: none of its features applies");
   }
-  if (layout.rows == 0) throw UserError(file.string() + ": no rows after the names of the columns");
-  return layout;
+}
+
+/// Returns whether the targets are numbers, rather than classes or labels.
+bool CsvTable::are_numbers() const {
+  if (columns_.targets.empty() || targets_.are_words) return false;
+  if (options_.targets) return *options_.targets == TargetKind::kNumbers;
+  return columns_.targets.size() == 1 ? !targets_.whole : !targets_.flags;
+}
+
+/// Brings each column of targets to mean 0 and deviation 1, or to the known scale.
+void CsvTable::scale_targets() {
+  const std::size_t columns = target_columns_.size();
+  for (std::size_t column = 0; column < columns; ++column) {
+    TargetColumn& target = target_columns_[column];
+    if (learns()) {
+      const auto rows = static_cast<double>(rows_);
+      double sum = 0;
+      double squares = 0;
+      const double first = targets_.numbers[column];
+      for (std::size_t i = column; i < targets_.numbers.size(); i += columns) {
+        sum += targets_.numbers[i] - first;
+        squares += (targets_.numbers[i] - first) * (targets_.numbers[i] - first);
+      }
+      const double variance = squares / rows - (sum / rows) * (sum / rows);
+      target.mean = first + sum / rows;
+      target.deviation = variance > 0 ? std::sqrt(variance) : 1;
+      columns_.notes.push_back(
+          "targets: " + columns_.label(columns_.targets[column]) + " is numbers, stored as (" + "value - " +
+          objective::number_text(target.mean) + ") / " + objective::number_text(target.deviation) +
+          "; predict and exports give its own units (" + options_.option("targets") + ")");
+    }
+    for (std::size_t i = column; i < targets_.numbers.size(); i += columns)
+      targets_.numbers[i] = (targets_.numbers[i] - target.mean) / target.deviation;
+  }
 }
 
 /// The features, which are read a second time.
 class CsvFeatures final : public ArrayStream {
  public:
-  CsvFeatures(const std::filesystem::path& file, CsvLayout layout)
-      : reader_(file), layout_(std::move(layout)) {
-    if (layout_.has_names) reader_.read_row();
+  CsvFeatures(const std::filesystem::path& file, TableColumns columns, FeatureReader features, bool bytes)
+      : reader_(file), columns_(std::move(columns)), features_(std::move(features)), bytes_(bytes) {
+    if (columns_.has_names) reader_.read_row();
   }
   void read(std::span<std::byte> bytes) override {
     for (std::size_t place = 0; place < bytes.size();) {
-      if (!reader_.read_row() || reader_.fields().size() != layout_.columns)
+      if (!reader_.read_row() || reader_.fields().size() != columns_.names.size())
         reader_.fail("the file changed while it was read");
-      for (std::size_t column = 0; column < layout_.columns; ++column) {
-        if (column == layout_.label) continue;
-        const double value = feature_of(reader_, column);
-        if (layout_.bytes) {
+      for (std::size_t i = 0; i < features_.size(); ++i) {
+        const double value = features_.value(i, reader_, columns_);
+        if (bytes_) {
           bytes[place++] = static_cast<std::byte>(value);
         } else {
           const auto number = static_cast<float>(value);
@@ -257,7 +332,9 @@ class CsvFeatures final : public ArrayStream {
 
  private:
   CsvReader reader_;
-  CsvLayout layout_;
+  TableColumns columns_;
+  FeatureReader features_;
+  bool bytes_;
 };
 
 /// An array in memory.
@@ -284,9 +361,53 @@ void open_from_memory(SourceArray& array, ElementType::Kind kind, std::vector<Va
   array.open = [shared] { return std::make_unique<MemoryStream<Value>>(shared); };
 }
 
-/// Returns the part that the file's name states: "digits_test.csv", "testing.csv", "MnistTest.csv",
-/// "val.csv".
-std::string part_in(const std::filesystem::path& file) {
+SourceArray CsvTable::targets() {
+  using Kind = ElementType::Kind;
+  SourceArray y{"y", file_, {}, {static_cast<std::int64_t>(rows_)}, {}};
+  if (targets_.are_words) {
+    y.words = std::move(targets_.words);
+    open_from_memory(y, Kind::kUnsigned, std::move(targets_.places));
+    return y;
+  }
+  if (target_columns_.size() > 1) y.dims.push_back(static_cast<std::int64_t>(target_columns_.size()));
+  for (const TargetColumn& target : target_columns_) y.names.push_back(target.column);
+  if (are_numbers() || !targets_.whole) {
+    open_from_memory(y, Kind::kFloat, std::move(targets_.numbers));
+  } else {
+    open_from_memory(y, Kind::kSigned,
+                     std::vector<std::int64_t>(targets_.numbers.begin(), targets_.numbers.end()));
+  }
+  return y;
+}
+
+std::vector<SourceArray> CsvTable::arrays() {
+  const std::string part = part_in_name(file_);
+  log::info(file_.string() + ": taken for " + (part == "val" ? "validation" : part) + " samples");
+  SourceArray x{"x_" + part, file_, {}, {static_cast<std::int64_t>(rows_)}, {}};
+  x.dims.push_back(static_cast<std::int64_t>(features_->size()));
+  if (!bytes_) x.type = {ElementType::Kind::kFloat, sizeof(float)};
+  x.open = [file = file_, columns = columns_, features = *features_, bytes = bytes_] {
+    return std::make_unique<CsvFeatures>(file, columns, features, bytes);
+  };
+  auto facts = std::make_shared<TableFacts>();
+  facts->preparation = {.has_names = columns_.has_names,
+                        .features = features_->features(),
+                        .targets = target_columns_,
+                        .left_out = columns_.left_out,
+                        .id = columns_.id ? columns_.names[*columns_.id] : ""};
+  facts->ids = std::move(ids_);
+  facts->notes = columns_.notes;
+  x.from_text = true;
+  x.table = std::move(facts);
+  if (columns_.targets.empty()) return {x};
+  SourceArray y = targets();
+  y.name = "y_" + part;
+  return {x, y};
+}
+
+}  // namespace
+
+std::string part_in_name(const std::filesystem::path& file) {
   static const std::set<std::string, std::less<>> kOthers{"contest", "fastest", "greatest", "latest"};
   const std::string name = lower_case(file.filename().string());
   const auto is_letter = [](char letter) { return letter >= 'a' && letter <= 'z'; };
@@ -303,38 +424,10 @@ std::string part_in(const std::filesystem::path& file) {
   return parts.size() == 1 ? *parts.begin() : "train";
 }
 
-}  // namespace
-
-std::vector<SourceArray> list_csv(const std::filesystem::path& file, const CsvOptions& options) {
-  CsvLabels labels;
-  std::optional<CsvLayout> layout = read_csv_layout(file, options, labels);
-  if (!layout) {  // reads again as text, which takes more memory than numbers
-    labels = {};
-    labels.are_words = true;
-    layout = read_csv_layout(file, options, labels).value();
-  }
-  using Kind = ElementType::Kind;
-  const auto rows = static_cast<std::int64_t>(layout->rows);
-  const auto features = static_cast<std::int64_t>(layout->columns) - (layout->has_label() ? 1 : 0);
-  const std::string part = part_in(file);
-  log::info(file.string() + ": taken for " + (part == "val" ? "validation" : part) + " samples" +
-            (layout->counts_columns ? "; its first row counts the columns, and is left out" : ""));
-  SourceArray x{"x_" + part, file, {}, {rows, features}, {}};
-  x.from_text = true;
-  if (!layout->bytes) x.type = {Kind::kFloat, sizeof(float)};
-  x.open = [file, layout = *layout] { return std::make_unique<CsvFeatures>(file, layout); };
-  if (!layout->has_label()) return {x};
-  SourceArray y{"y_" + part, file, {}, {rows}, {}};
-  if (labels.are_words) {
-    y.words = std::move(labels.words);
-    open_from_memory(y, Kind::kUnsigned, std::move(labels.places));
-  } else if (labels.whole) {
-    open_from_memory(y, Kind::kSigned,
-                     std::vector<std::int64_t>(labels.numbers.begin(), labels.numbers.end()));
-  } else {
-    open_from_memory(y, Kind::kFloat, std::move(labels.numbers));
-  }
-  return {x, y};
+std::vector<SourceArray> list_csv(const std::filesystem::path& file, const TableOptions& options) {
+  CsvTable table(file, options);
+  table.read();
+  return table.arrays();
 }
 
 }  // namespace skyline::store

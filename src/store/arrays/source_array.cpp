@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "store/arrays/array_formats.hpp"
+#include "store/arrays/csv_reader.hpp"
 #include "store/publish/file_descriptor.hpp"
 
 #include <algorithm>
@@ -33,6 +34,7 @@ struct Half {
     }
     return (bits & 0x8000) != 0 ? -value : value;
   }
+  explicit operator double() const { return static_cast<double>(static_cast<float>(*this)); }
 };
 
 template <typename T, typename Value>
@@ -63,6 +65,14 @@ void convert_integers(const ElementType& type, std::span<const std::byte> bytes,
       return is_signed ? convert<std::int64_t>(swapped, bytes, values)
                        : convert<std::uint64_t>(swapped, bytes, values);
   }
+}
+
+template <typename Value>
+void convert_any(const ElementType& type, std::span<const std::byte> bytes, std::span<Value> values) {
+  if (type.kind != Kind::kFloat) return convert_integers(type, bytes, values);
+  if (type.bytes == 2) return convert<Half>(type.big_endian, bytes, values);
+  if (type.bytes == 4) return convert<float>(type.big_endian, bytes, values);
+  convert<double>(type.big_endian, bytes, values);
 }
 
 /// Returns the name of an array in a file without names: "x_train" for "x_train.npy.gz".
@@ -104,10 +114,11 @@ std::string to_text(const ElementType& type) {
 }
 
 void to_floats(const ElementType& type, std::span<const std::byte> bytes, std::span<float> values) {
-  if (type.kind != Kind::kFloat) return convert_integers(type, bytes, values);
-  if (type.bytes == 2) return convert<Half>(type.big_endian, bytes, values);
-  if (type.bytes == 4) return convert<float>(type.big_endian, bytes, values);
-  convert<double>(type.big_endian, bytes, values);
+  convert_any(type, bytes, values);
+}
+
+void to_doubles(const ElementType& type, std::span<const std::byte> bytes, std::span<double> values) {
+  convert_any(type, bytes, values);
 }
 
 void to_integers(const ElementType& type, std::span<const std::byte> bytes, std::span<std::int64_t> values) {
@@ -123,6 +134,10 @@ std::size_t SourceArray::row_elements() const {
   std::size_t count = 1;
   for (std::size_t i = 1; i < dims.size(); ++i) count *= static_cast<std::size_t>(dims[i]);
   return count;
+}
+
+std::string SourceArray::row_name(std::size_t row) const {
+  return table != nullptr && !table->ids.empty() ? table->ids[row] : std::to_string(row);
 }
 
 std::string SourceArray::label() const {
@@ -180,7 +195,7 @@ void PlainOrGzipStream::read(std::span<std::byte> bytes) {
   }
 }
 
-std::vector<SourceArray> list_arrays(const std::filesystem::path& file, const CsvOptions& csv) {
+std::vector<SourceArray> list_arrays(const std::filesystem::path& file, const TableOptions& tables) {
   using namespace std::literals;
   const std::string start = PlainOrGzipStream(file).read_some(4096);
   if (start.empty()) throw UserError(file.string() + ": the file is empty");
@@ -190,7 +205,7 @@ std::vector<SourceArray> list_arrays(const std::filesystem::path& file, const Cs
   for (std::size_t place = 0; place < start.size(); place = place == 0 ? 512 : 2 * place) {
     if (std::string_view(start).substr(place).starts_with("\x89HDF\r\n\x1a\n"sv)) return list_hdf5(file);
   }
-  if (is_text(start)) return list_csv(file, csv);
+  if (is_text(start) || is_utf16(start)) return list_csv(file, tables);
   throw UserError(file.string() + ": expected an npz, npy, IDX, HDF5 or CSV file");
 }
 

@@ -49,6 +49,7 @@ class MappedDataset final : public Dataset {
   const SampleView& validation() const override { return validation_.view; }
   const SampleView& test() const override { return test_.view; }
   const std::string& content_hash() const override { return content_hash_; }
+  std::string preparation() const override { return preparation_; }
   void check_unchanged() const override;
 
  private:
@@ -82,6 +83,7 @@ class MappedDataset final : public Dataset {
   Part test_;
   std::vector<std::shared_ptr<const void>> copies_;  // copies of arrays that are not aligned in the file
   std::string content_hash_;
+  std::string preparation_;
   mutable std::mutex mutex_;
 };
 
@@ -112,6 +114,7 @@ void MappedDataset::read() {
   class_names_ = reader.texts("class_names");
   if (class_names_.empty()) fail_on_file(path_, "class_names: expected at least one, got none");
   value_scale_ = reader.number_attribute<double>("value_scale");
+  if (sealed_ && reader.has("preparation")) preparation_ = joined(reader.texts("preparation"));
   map_part(reader, "train", train_);
   if (sealed_ || reader.has("validation")) map_part(reader, "validation", validation_);
   if (sealed_ || reader.has("test")) map_part(reader, "test", test_);

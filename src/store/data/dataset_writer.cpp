@@ -87,6 +87,7 @@ struct DatasetWriter::State {
   std::optional<SampleView> first;  // has the types; its spans are no longer valid
   std::optional<ChannelMoments> moments;
   std::array<Written, kAllParts.size()> written;
+  std::vector<std::string> notes;
   Part part = Part::kTrain;
 };
 
@@ -171,6 +172,7 @@ void DatasetWriter::State::describe_image(Hdf5Image& image) const {
   image.write_attribute("/", "source", facts->source);
   image.write_attribute("/", "value_scale", facts->value_scale);
   image.write_texts("class_names", facts->class_names);
+  if (!facts->preparation.empty()) image.write_texts("preparation", {facts->preparation});
   const hsize_t channels[] = {static_cast<hsize_t>(facts->shape.channels)};
   const auto write = [&](const char* name, const std::vector<double>& numbers) {
     std::string bytes(reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(double));
@@ -232,6 +234,14 @@ void DatasetWriter::finish() {
   state.bear(state.file.write({std::as_bytes(std::span(seal))}, 0));
   state.bear(state.file.sync());
   state.bear(state.file.replace_target());
+}
+
+void DatasetWriter::note(const std::string& line) {
+  state_->notes.push_back(line);
+}
+
+const std::vector<std::string>& DatasetWriter::notes() const {
+  return state_->notes;
 }
 
 const DatasetFacts& DatasetWriter::facts() const {

@@ -1,9 +1,25 @@
 #include "store/import/array_options.hpp"
 
+#include "core/config/config_text.hpp"
+
 namespace skyline::store {
+namespace {
+
+OptionKind<std::string> fill_in() {
+  OptionKind<std::string> kind = text("`median`, `refuse` or a number");
+  kind.read = [read = kind.read](const ConfigNode& node, std::string& value) {
+    return read(node, value) && (value == "median" || value == "refuse" || number_in(value));
+  };
+  return kind;
+}
+
+}  // namespace
 
 const OptionTable<ArrayOptions>& array_keys() {
   const auto name = [] { return text("the name of an array, or its file's"); };
+  const auto columns = [] {
+    return text("names of columns, or their numbers from 1, with commas between them");
+  };
   static const OptionTable<ArrayOptions> table{
       {"x-train", &ArrayOptions::x_train, name(), "Array of the training samples (default: x_train)."},
       {"y-train", &ArrayOptions::y_train, name(), "Array of their targets (default: y_train)."},
@@ -13,8 +29,18 @@ const OptionTable<ArrayOptions>& array_keys() {
       {"x-test", &ArrayOptions::x_test, name(),
        "Array of the test samples (default: x_test, if there is one)."},
       {"y-test", &ArrayOptions::y_test, name(), "Array of their targets."},
-      {"label", &ArrayOptions::label, text("the name of a column, or its number from 1"),
-       "The column of a CSV file that has the targets (default: the last one)."},
+      {"label", &ArrayOptions::label, columns(),
+       "The columns of a table that have the targets (default: the one called label, class, target or y, "
+       "else "
+       "the last one)."},
+      {"drop", &ArrayOptions::drop, columns(), "Columns of a table to leave out."},
+      {"id", &ArrayOptions::id, text("a column"), "The column of a table that names its samples."},
+      {"categories", &ArrayOptions::categories, columns(),
+       "Columns of a table whose numbers are categories."},
+      {"most-categories", &ArrayOptions::most_categories, whole<std::size_t>(at_least(1).at_most(10'000)),
+       "Most categories of a column that get a feature each; one more stands for all others."},
+      {"missing", &ArrayOptions::missing, fill_in(),
+       "What stands for missing numbers of a table; one more feature says where they were missing."},
       {"layout", &ArrayOptions::layout,
        choice<Layout>({{"nchw", Layout::kChw},
                        {"nhwc", Layout::kHwc},

@@ -3,6 +3,7 @@
 #include "skyline/core/option_table.hpp"
 #include "skyline/store/dataset.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -21,6 +22,11 @@ struct ArrayOptions {
   std::string x_test;
   std::string y_test;
   std::string label;
+  std::string drop;
+  std::string id;
+  std::string categories;
+  std::size_t most_categories = 32;
+  std::string missing = "median";
   Layout layout = Layout::kByRank;
   std::string shape;
   std::optional<TargetKind> targets;

@@ -5,6 +5,7 @@
 #include "core/text/wording.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace skyline::store {
@@ -16,9 +17,18 @@ const std::vector<std::string> kValidationTargets{"y_val", "y_valid", "y_validat
 /// The arrays of all files, looked up by name.
 class ArrayCatalogue {
  public:
-  ArrayCatalogue(const ImportSource& source, const CsvOptions& csv) : source_(source) {
-    for (const auto& path : source.paths) {
-      for (SourceArray& array : list_arrays(path, csv)) arrays_.push_back(std::move(array));
+  /// Tables for training come first, since the others are read as they are.
+  ArrayCatalogue(const ImportSource& source, TableOptions tables) : source_(source) {
+    std::vector<std::filesystem::path> paths = source.paths;
+    std::ranges::stable_partition(paths, [](const auto& path) { return part_in_name(path) == "train"; });
+    for (const auto& path : paths) {
+      for (SourceArray& array : list_arrays(path, tables)) {
+        if (array.table != nullptr && !source.shape) tables.known = array.table->preparation;
+        if (tables.known && !tables.targets && array.name.starts_with('y') &&
+            array.type.kind == ElementType::Kind::kFloat)
+          tables.targets = TargetKind::kNumbers;
+        arrays_.push_back(std::move(array));
+      }
     }
   }
   /// Finds an array by name.
@@ -100,9 +110,24 @@ std::vector<PartArrays> samples_alone(const ArrayCatalogue& catalogue, const Arr
 
 }  // namespace
 
+std::optional<Preparation> known_preparation(const ImportSource& source) {
+  if (source.preparation.empty()) return std::nullopt;
+  return read_preparation(source.preparation);
+}
+
 std::vector<PartArrays> find_parts(const ImportSource& source, const ArrayOptions& options) {
   const auto num_features = static_cast<std::size_t>(source.shape ? source.shape->elements() : 0);
-  const ArrayCatalogue catalogue(source, {options.label, num_features});
+  const ArrayCatalogue catalogue(source, {.label = options.label,
+                                          .drop = options.drop,
+                                          .id = options.id,
+                                          .categories = options.categories,
+                                          .most_categories = options.most_categories,
+                                          .missing = options.missing,
+                                          .targets = options.targets,
+                                          .known = known_preparation(source),
+                                          .num_features = num_features,
+                                          .needs_targets = source.has_targets,
+                                          .for_model = source.shape.has_value()});
   std::vector<PartArrays> parts = source.has_targets
                                       ? named_parts(catalogue, options, source.shape.has_value())
                                       : samples_alone(catalogue, options);

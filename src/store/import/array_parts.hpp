@@ -5,6 +5,7 @@
 #include "store/arrays/source_array.hpp"
 #include "store/import/array_options.hpp"
 
+#include <optional>
 #include <vector>
 
 namespace skyline::store {
@@ -18,6 +19,9 @@ struct PartArrays {
 /// Finds the arrays of each part in the files of the source by name; the training set comes first.
 /// @throws UserError if an array is missing or exists twice, or if two of them do not fit together
 std::vector<PartArrays> find_parts(const ImportSource& source, const ArrayOptions& options);
+
+/// Returns the preparation of the run that will get the samples, if it has one.
+std::optional<Preparation> known_preparation(const ImportSource& source);
 
 /// Returns whether the samples of all parts are bytes, i.e. pixels.
 bool are_pixels(const std::vector<PartArrays>& parts);

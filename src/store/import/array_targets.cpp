@@ -2,8 +2,6 @@
 
 #include "skyline/core/error.hpp"
 
-#include "core/log.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -81,9 +79,11 @@ ArrayTargets numbered(const std::vector<std::int64_t>& values, const std::vector
   return {std::move(labels), 1};
 }
 
-std::vector<std::string> numbers_as_names(std::size_t count) {
+/// Returns the names of the elements of a row, else their numbers.
+std::vector<std::string> names_of_elements(const SourceArray& array) {
+  if (!array.names.empty()) return array.names;
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < count; ++i) names.push_back(std::to_string(i));
+  for (std::size_t i = 0; i < array.row_elements(); ++i) names.push_back(std::to_string(i));
   return names;
 }
 
@@ -120,13 +120,15 @@ TargetSet read_classes(std::span<const SourceArray> arrays) {
     if (classes.empty()) classes = different_values(values, array);
     set.targets.push_back(numbered(values, classes, array));
   }
-  for (const std::int64_t value : classes) set.names.push_back(std::to_string(value));
+  const std::vector<std::string> columns = names_of_elements(arrays.front());
+  for (const std::int64_t value : classes)
+    set.names.push_back(one_hot ? columns[static_cast<std::size_t>(value)] : std::to_string(value));
   return set;
 }
 
 TargetSet read_labels(std::span<const SourceArray> arrays) {
   const std::size_t each = arrays.front().row_elements();
-  TargetSet set{numbers_as_names(each), {}};
+  TargetSet set{names_of_elements(arrays.front()), {}};
   std::size_t ones = 0;
   std::size_t rows = 0;
   for (const SourceArray& array : arrays) {
@@ -143,14 +145,36 @@ TargetSet read_labels(std::span<const SourceArray> arrays) {
     set.targets.push_back({std::move(labels), each});
   }
   if (ones == rows)
-    log::info("one label per sample on average: if they exclude each other, say --targets classes");
+    set.notes.emplace_back(
+        "check: one label per sample on average: if they exclude each other, say --targets classes");
   return set;
 }
 
-TargetSet read_numbers(std::span<const SourceArray> arrays) {
+bool are_one_hot(const std::vector<float>& values, std::size_t each) {
+  if (each == 1) return false;
+  for (auto row = values.begin(); row != values.end(); row += static_cast<std::ptrdiff_t>(each)) {
+    const auto end = row + static_cast<std::ptrdiff_t>(each);
+    if (std::count(row, end, 1.0F) != 1 ||
+        std::count(row, end, 0.0F) != static_cast<std::ptrdiff_t>(each) - 1)
+      return false;
+  }
+  return true;
+}
+
+TargetSet read_numbers(std::span<const SourceArray> arrays, std::optional<TargetKind> kind) {
   const std::size_t each = arrays.front().row_elements();
-  TargetSet set{numbers_as_names(each), {}};
+  TargetSet set{names_of_elements(arrays.front()), {}};
   for (const SourceArray& array : arrays) set.targets.push_back({read_floats(array), each});
+  const auto& first = std::get<2>(set.targets.front().values);
+  const bool whole = std::ranges::all_of(first, [](float value) { return value == std::floor(value); });
+  if (!kind && are_one_hot(first, each)) {
+    set.notes.emplace_back(
+        "check: each row of the targets has a single 1: if they are classes, say --targets classes");
+  } else if (!kind && whole) {
+    set.notes.emplace_back(
+        "check: all targets are whole numbers: if they are " +
+        std::string(each == 1 ? "classes, say --targets classes" : "labels, say --targets labels"));
+  }
   return set;
 }
 
@@ -213,7 +237,7 @@ TargetSet read_targets(std::span<const SourceArray> arrays, std::optional<Target
     case TargetKind::kLabels:
       return read_labels(arrays);
     case TargetKind::kNumbers:
-      return read_numbers(arrays);
+      return read_numbers(arrays, kind);
   }
   throw InternalError("unknown kind of targets");
 }

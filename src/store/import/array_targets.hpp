@@ -26,8 +26,9 @@ struct ArrayTargets {
 };
 
 struct TargetSet {
-  std::vector<std::string> names;     // names of the outputs
-  std::vector<ArrayTargets> targets;  // targets of each array
+  std::vector<std::string> names;       // names of the outputs
+  std::vector<ArrayTargets> targets;    // targets of each array
+  std::vector<std::string> notes = {};  // what else the targets may be
 };
 
 /// Reads arrays of targets. Whole numbers, [N], and words are classes: the different values of the first

@@ -1,7 +1,9 @@
 #include "skyline/core/error.hpp"
 
-#include "core/log.hpp"
+#include "core/text/foreign_text.hpp"
+#include "core/text/wording.hpp"
 #include "store/data/part_shares.hpp"
+#include "store/import/array_centring.hpp"
 #include "store/import/array_parts.hpp"
 #include "store/import/array_targets.hpp"
 #include "store/import/built_in.hpp"
@@ -9,6 +11,8 @@
 #include "store/import/sample_layout.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <utility>
 
 namespace skyline::store {
@@ -19,28 +23,34 @@ class ArrayImport {
  public:
   ArrayImport(const ImportSource& source, DatasetWriter& writer)
       : has_targets_(source.has_targets),
+        for_model_(source.shape.has_value()),
         options_(array_keys().parse(source.options)),
         writer_(writer),
         rows_(source.rows),
         parts_(find_parts(source, options_)),
+        preparation_(prepare(source)),
         pixels_(are_pixels(parts_)),
         layout_(sample_layout(options_, parts_.front().x, source.shape)) {}
 
   void run() {
     TargetSet set = target_set();
+    for (const std::string& line : set.notes) writer_.note(line);
     targets_ = std::move(set.targets);
     draw();
+    check_meaning(set);
     std::string source = "arrays of " + parts_.front().x.file.filename().string();
     if (const std::string drawn = draw_text(shares_); !drawn.empty()) {
       source += "; " + drawn;
-      log::info(drawn);
+      writer_.note(drawn + " (--test, --validation, --seed)");
     }
-    writer_.describe({layout_.shape, std::move(set.names), source, pixels_ ? options_.value_scale : 1});
+    writer_.describe({layout_.shape, std::move(set.names), source, pixels_ ? options_.value_scale : 1,
+                      preparation_ ? to_json(*preparation_) : ""});
     check_room();
     for (const Part part : kAllParts) add(part);
   }
 
  private:
+  std::optional<Preparation> prepare(const ImportSource& source);
   TargetSet target_set() const {
     if (!has_targets_) {
       TargetSet set{{"unknown"}, {}};
@@ -52,6 +62,7 @@ class ArrayImport {
     return read_targets(arrays, options_.targets);
   }
   void draw();
+  void check_meaning(const TargetSet& set) const;
   void check_room() const;
   void add(Part part);
   void add_rows(Part part, const PartArrays& from, const ArrayTargets& targets);
@@ -60,16 +71,34 @@ class ArrayImport {
   }
 
   bool has_targets_;
+  bool for_model_;
   ArrayOptions options_;
   DatasetWriter& writer_;
   SourceRows* rows_;
   std::vector<PartArrays> parts_;  // parts in their order
+  std::optional<Preparation> preparation_;
   bool pixels_;
   SampleLayout layout_;
   std::vector<ArrayTargets> targets_;  // targets for each of parts_
   PartShares shares_;
   std::vector<Part> drawn_;  // part of each row of the training array
 };
+
+/// Returns how samples are made of rows, and tells what was guessed about them.
+std::optional<Preparation> ArrayImport::prepare(const ImportSource& source) {
+  std::vector<std::string> notes;
+  std::optional<Preparation> centred;
+  const bool are_features = options_.layout == Layout::kByRank || options_.layout == Layout::kFeatures;
+  if (are_features && options_.shape.empty())
+    centred = centre_columns(parts_, known_preparation(source), notes);
+  for (const PartArrays& part : parts_) {
+    if (part.x.table != nullptr) std::ranges::copy(part.x.table->notes, std::back_inserter(notes));
+  }
+  for (const std::string& line : notes) writer_.note(line);
+  const auto& table = parts_.front().x.table;
+  if (rows_ != nullptr && table != nullptr && !table->ids.empty()) rows_->title = table->preparation.id;
+  return table != nullptr ? table->preparation : std::move(centred);
+}
 
 void ArrayImport::draw() {
   shares_ = {options_.test.value_or(parts_.size() > 1 ? 0 : 0.2), options_.validation, options_.seed};
@@ -80,6 +109,27 @@ void ArrayImport::draw() {
                       to_text(part.part));
   }
   drawn_ = draw_parts(targets_.front().labels(), shares_);
+}
+
+/// Asks what numbers mean that were taken for classes and can hardly be classes. @throws UserError
+void ArrayImport::check_meaning(const TargetSet& set) const {
+  constexpr std::size_t kFewSamples = 20;  // of which nothing can be said
+  const SourceArray& y = parts_.front().y;
+  const auto* const classes = std::get_if<std::vector<std::int32_t>>(&targets_.front().values);
+  const bool guessed = has_targets_ && !for_model_ && !options_.targets && y.words.empty();
+  if (classes == nullptr || !guessed || classes->size() < kFewSamples) return;
+  std::vector<std::size_t> counts(set.names.size());
+  for (const std::int32_t label : *classes) ++counts[static_cast<std::size_t>(label)];
+  const auto single = std::ranges::count(counts, 1U);
+  const bool no_test = shares_.test > 0 && std::ranges::find(drawn_, Part::kTest) == drawn_.end();
+  if (3 * counts.size() <= classes->size() && single == 0 && !no_test) return;
+  std::string found =
+      std::to_string(counts.size()) + " different whole numbers in " + counted(classes->size(), "sample");
+  if (single > 0) found += ", " + std::to_string(single) + " of them once";
+  if (no_test) found += "; as classes they leave the test set empty";
+  y.fail((y.names.empty() ? "" : in_quotes(y.names.front()) + ": ") + found +
+         ": say --targets numbers or --targets classes" +
+         (y.names.empty() ? "" : ", or name the label by --label"));
 }
 
 void ArrayImport::check_room() const {
@@ -112,7 +162,7 @@ void ArrayImport::add_rows(Part part, const PartArrays& from, const ArrayTargets
     for (std::size_t row = 0; row < rows.size() / row_bytes; ++row) {
       if (!takes(from, first + row, part)) continue;
       taken.push_back(first + row);
-      if (rows_ != nullptr) rows_->rows.push_back({part, std::to_string(first + row), {}});
+      if (rows_ != nullptr) rows_->rows.push_back({part, from.x.row_name(first + row), {}});
       const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(row * row_bytes);
       bytes.insert(bytes.end(), begin, begin + static_cast<std::ptrdiff_t>(row_bytes));
     }

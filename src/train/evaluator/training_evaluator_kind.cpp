@@ -132,7 +132,7 @@ evaluate::EvaluatorKind training_kind() {
             const TrainingOptions options = read(written);
             const auto objection = find_objection(options, dataset, split);
             if (objection) fail_at(written, objection->key, objection->reason);
-            for (const std::string& doubt : find_doubts(options, split, allowed_processors().size()))
+            for (const std::string& doubt : find_doubts(options, dataset, split, allowed_processors().size()))
               warn_once(doubt);
           },
       .describe_device =

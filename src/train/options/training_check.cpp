@@ -110,7 +110,8 @@ std::optional<Objection> find_objection(const TrainingOptions& given, const stor
   return std::nullopt;
 }
 
-std::vector<std::string> find_doubts(const TrainingOptions& options, const store::SplitIndices& split,
+std::vector<std::string> find_doubts(const TrainingOptions& options, const store::Dataset& dataset,
+                                     const store::SplitIndices& split,
                                      std::size_t processors) {
   std::vector<std::string> doubts;
   if (options.batch > static_cast<std::int64_t>(split.train.size())) {
@@ -126,6 +127,12 @@ std::vector<std::string> find_doubts(const TrainingOptions& options, const store
   if (static_cast<std::size_t>(options.threads) > processors) {
     doubts.push_back("training.threads is " + std::to_string(options.threads) +
                      ", and this process may use " + counted(processors, "core"));
+  }
+  const LossProblem problem = fit_to_data(options, dataset, split).problem;
+  const auto untrained = std::ranges::count(problem.counts, 0);
+  if (problem.targets == store::TargetKind::kClasses && untrained > 0) {
+    doubts.push_back(std::to_string(untrained) + " of " + to_text(problem.targets, problem.outputs) +
+                     " have no sample to train on: data.validation leaves them none, or the data set has none");
   }
   return doubts;
 }

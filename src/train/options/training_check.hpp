@@ -23,8 +23,8 @@ std::optional<Objection> find_objection(const TrainingOptions& options, const st
 
 /// Returns options that are valid but rarely intended, one line each.
 /// @param processors  number that this process may use
-std::vector<std::string> find_doubts(const TrainingOptions& options, const store::SplitIndices& split,
-                                     std::size_t processors);
+std::vector<std::string> find_doubts(const TrainingOptions& options, const store::Dataset& dataset,
+                                     const store::SplitIndices& split, std::size_t processors);
 
 /// Returns the options with the loss and metrics that the data set implies, and with the facts about the data
 /// set that they need.

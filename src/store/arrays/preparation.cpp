@@ -1,0 +1,73 @@
+#include "store/arrays/preparation.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace skyline::store {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json to_node(const Feature& feature) {
+  Json node{{"column", feature.column}};
+  if (feature.subtract != 0) node["subtract"] = feature.subtract;
+  if (feature.missing) node["missing"] = *feature.missing;
+  if (feature.is_missing) node["is_missing"] = true;
+  if (feature.is) node["is"] = *feature.is;
+  if (!feature.is_not.empty()) node["is_not"] = feature.is_not;
+  return node;
+}
+
+Feature read_feature(const Json& node) {
+  Feature feature{.column = node.at("column").get<std::string>(), .subtract = node.value("subtract", 0.0)};
+  if (node.contains("missing")) feature.missing = node.at("missing").get<double>();
+  feature.is_missing = node.value("is_missing", false);
+  if (node.contains("is")) feature.is = node.at("is").get<std::string>();
+  if (node.contains("is_not")) feature.is_not = node.at("is_not").get<std::vector<std::string>>();
+  return feature;
+}
+
+}  // namespace
+
+std::string Feature::name() const {
+  if (is_missing) return column + " is missing";
+  if (is) return column + " = " + *is;
+  return is_word() ? column + " = other" : column;
+}
+
+std::string to_json(const Preparation& preparation) {
+  Json root{{"has_names", preparation.has_names}};
+  for (const Feature& feature : preparation.features) root["features"].push_back(to_node(feature));
+  for (const TargetColumn& target : preparation.targets) {
+    Json node{{"column", target.column}};
+    if (target.mean != 0 || target.deviation != 1) {
+      node["mean"] = target.mean;
+      node["deviation"] = target.deviation;
+    }
+    root["targets"].push_back(std::move(node));
+  }
+  if (!preparation.left_out.empty()) root["left_out"] = preparation.left_out;
+  if (!preparation.id.empty()) root["id"] = preparation.id;
+  return root.dump();
+}
+
+Preparation read_preparation(const std::string& json) {
+  try {
+    const Json root = Json::parse(json);
+    Preparation preparation;
+    preparation.has_names = root.at("has_names").get<bool>();
+    for (const Json& node : root.at("features")) preparation.features.push_back(read_feature(node));
+    for (const Json& node : root.value("targets", Json::array())) {
+      preparation.targets.push_back(
+          {node.at("column").get<std::string>(), node.value("mean", 0.0), node.value("deviation", 1.0)});
+    }
+    preparation.left_out = root.value("left_out", std::vector<std::string>{});
+    preparation.id = root.value("id", "");
+    return preparation;
+  } catch (const Json::exception&) {
+    throw UserError("expected a preparation as `skyline prep` writes it, got " + json.substr(0, 60));
+  }
+}
+
+}  // namespace skyline::store

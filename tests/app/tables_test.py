@@ -1,0 +1,132 @@
+"""Tables are taken by the names of their columns, from `prep` to predictions and exported models."""
+
+import csv
+import io
+import json
+import unittest
+
+import numpy
+
+from skyline_runs import SOURCE, RunsCase, read_json
+
+CONFIG = """
+data: {file: %s.h5, validation: 0.2}
+space:
+  parameters: {width: {choice: [8, 16]}}
+  network: [{linear: {features: $width}}, relu, {linear: {features: $classes}}]
+training: {epochs: %d, batch: 16, optimizer: {adam: {learning_rate: 1.0e-2}}}
+objectives: [{%s}, {minimize: parameters}]
+search: {algorithm: exhaustive}
+final: {epochs: %d}
+run: {seed: 1, events: false}
+"""
+
+
+def table(columns):
+    """@param columns  texts by name"""
+    rows = [",".join(columns)] + [",".join(row) for row in zip(*columns.values())]
+    return "\n".join(rows) + "\n"
+
+
+def texts(values, layout="%.3f"):
+    return [layout % value for value in values]
+
+
+class TablesTest(RunsCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.random = numpy.random.default_rng(1)
+
+    def write(self, name, columns):
+        (self.folder / name).write_text(table(columns))
+
+    def searched(self, name, objective="maximize: validation_accuracy", epochs=5, final=10, prep=()):
+        """@return  the test metrics of a trial on the front, and its number"""
+        self.skyline("prep", "arrays", f"{name}.csv", "-o", f"{name}.h5", *prep)
+        (self.folder / f"{name}.yaml").write_text(CONFIG % (name, epochs, objective, final))
+        self.skyline("search", f"{name}.yaml", "--run", name, "--quiet")
+        trial = next(trial for trial in read_json(self.folder / name / "models.json")["trials"] if "final" in trial)
+        return trial["final"], trial["trial"]
+
+    def predicted(self, run, trial, data, *options):
+        return self.skyline("predict", run, "--trial", trial, "--data", data, *options).stdout
+
+    def test_the_index_of_rows_tells_nothing_about_noise(self):
+        columns = {"": [str(i) for i in range(600)]}
+        for name in "abcde":
+            columns[name] = texts(self.random.normal(size=600))
+        columns["label"] = [word for word in "xyz" for _ in range(200)]
+        self.write("noise.csv", columns)
+        metrics, _ = self.searched("noise", epochs=20, final=20)
+        self.assertLess(metrics["test_accuracy"], 0.5)
+
+    def test_columns_in_another_order_and_an_index_change_no_prediction(self):
+        x = self.random.normal(size=(300, 4))
+        columns = {name: texts(x[:, i]) for i, name in enumerate(["a", "b", "c d", "e"])}
+        columns["kind"] = numpy.where(x[:, 0] > x[:, 1], "left", "right").tolist()
+        train = {name: values[:240] for name, values in columns.items()}
+        test = {name: values[240:] for name, values in columns.items()}
+        self.write("flowers.csv", train)
+        metrics, trial = self.searched("flowers")
+        self.assertGreater(metrics["test_accuracy"], 0.8)
+        features = {name: test[name] for name in ["a", "b", "c d", "e"]}
+        self.write("new.csv", features)
+        self.write("reversed.csv", dict(reversed(features.items())))
+        self.write("index.csv", {"": [str(i) for i in range(60)], **dict(reversed(features.items()))})
+        self.write("labelled.csv", {"kind": test["kind"], **features})
+        self.write("test.csv", test)
+        expected = self.predicted("flowers", trial, "new.csv")
+        for other in ("reversed.csv", "index.csv", "labelled.csv"):
+            self.assertEqual(self.predicted("flowers", trial, other), expected, other)
+        scores = self.skyline("evaluate", "flowers", "--trial", trial, "--data", "test.csv").stdout
+        self.assertEqual(self.skyline("evaluate", "flowers", "--trial", trial, "--data", "labelled.csv").stdout, scores)
+        self.skyline("prep", "arrays", "labelled.csv", "-o", "labelled.h5", "--test", "0", "--label", "kind")
+        self.assertEqual(self.predicted("flowers", trial, "labelled.h5"), expected)
+        refusal = self.skyline("evaluate", "flowers", "--trial", trial, "--data", "new.csv", expect=2).stderr
+        self.assertIn("new.csv:1: the columns are not those of the training data: missing `kind`", refusal)
+        self.write("other.csv", {"a": test["a"], "b": test["b"], "c": test["e"], "e": test["e"]})
+        refusal = self.skyline("predict", "flowers", "--trial", trial, "--data", "other.csv", expect=2).stderr
+        self.assertIn("missing `c d`; unknown `c` (--with drop= leaves columns out)", refusal)
+        self.write("named.csv", {"who": [f"p{i}" for i in range(60)], **features})
+        named = list(csv.reader(io.StringIO(self.predicted("flowers", trial, "named.csv", "--with", "id=who"))))
+        self.assertEqual([row[0] for row in named], ["who", *(f"p{i}" for i in range(60))])
+        self.assertEqual([row[1:] for row in named], [row[1:] for row in csv.reader(io.StringIO(expected))])
+        self.write("more.csv", {"z": test["e"], **features})
+        self.assertEqual(self.predicted("flowers", trial, "more.csv", "--with", "drop=z"), expected)
+
+    def test_rows_are_prepared_as_the_training_set_and_numbers_have_their_own_units(self):
+        n = 300
+        size = self.random.normal(size=n)
+        near = self.random.choice(["bay", "inland", "sea"], n)
+        stamp = 1.6e9 + self.random.uniform(-1, 1, n)
+        price = 3e5 + 5e4 * size + 4e4 * (near == "sea") + 3e4 * (stamp - 1.6e9)
+        columns = {"size": ["" if i % 10 == 3 else text for i, text in enumerate(texts(size))], "near": near.tolist(),
+                   "stamp": texts(stamp, "%.4f"), "price": texts(price, "%.1f")}
+        self.write("houses.csv", columns)
+        metrics, trial = self.searched("houses", "minimize: validation_mse", epochs=10, final=60)
+        self.assertLess(metrics["test_mse"], 0.5)
+        rows = list(csv.DictReader(io.StringIO(self.predicted("houses", trial, "houses.csv"))))
+        said = numpy.array([float(row["price"]) for row in rows])
+        self.assertLess(numpy.mean((said - price) ** 2), 0.5 * price.var())
+        scored = self.skyline("evaluate", "houses", "--trial", trial, "--data", "houses.csv").stdout
+        mse = float(scored.split("mse ")[1].split()[0])
+        self.assertAlmostEqual(mse, numpy.mean((said - price) ** 2) / price.var(), delta=0.02 * mse)
+        # The function of docs/models.md makes the samples that are in the data set.
+        scope = {}
+        code = (SOURCE / "docs/models.md").read_text().split("```python\nimport csv, json, numpy\n", 1)[1].split("```", 1)[0]
+        exec("import numpy\n" + code, scope)
+        self.skyline("export", "houses", "--trial", trial, "--format", "safetensors")
+        file = (self.folder / f"houses/exports/{trial}.safetensors").read_bytes()
+        header = json.loads(file[8:8 + int.from_bytes(file[:8], "little")])
+        rows = [dict(zip(columns, row)) for row in zip(*columns.values())]
+        samples = scope["samples_of"](rows, json.loads(header["__metadata__"]["preparation"]))
+        self.skyline("prep", "arrays", "houses.csv", "-o", "all.h5", "--test", "0")
+        import h5py
+        with h5py.File(self.folder / "all.h5") as data:
+            numpy.testing.assert_array_equal(samples, data["train/values"][:].reshape(n, -1))
+        self.assertEqual(samples.shape, (n, 6))
+
+
+if __name__ == "__main__":
+    unittest.main()
