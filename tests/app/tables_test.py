@@ -95,6 +95,26 @@ class TablesTest(RunsCase):
         self.write("more.csv", {"z": test["e"], **features})
         self.assertEqual(self.predicted("flowers", trial, "more.csv", "--with", "drop=z"), expected)
 
+    def test_classes_of_one_sample_and_those_that_are_never_trained_are_told(self):
+        columns = {"a": texts(self.random.normal(size=42)), "label": [f"w{i}" for i in range(12)] + 30 * ["many"]}
+        self.write("rare.csv", columns)
+        said = self.skyline("prep", "arrays", "rare.csv", "-o", "rare.h5").stdout
+        self.assertIn("check: 12 of 13 classes with one sample\n", said)
+        self.write("few.csv", {"a": columns["a"][:12], "label": columns["label"][:12]})
+        self.assertIn("check: the test set is empty\n", self.skyline("prep", "arrays", "few.csv", "-o", "few.h5").stdout)
+        (self.folder / "rare.yaml").write_text(CONFIG % ("rare", 1, "maximize: validation_accuracy", 1))
+        told = self.skyline("validate", "rare.yaml")
+        self.assertIn("2 of 13 classes have no sample to train on", told.stdout + told.stderr)
+
+    def test_pixels_of_a_table_stay_with_their_names(self):
+        x = self.random.integers(0, 256, size=(200, 6))
+        columns = {f"p{i}": texts(x[:, i], "%d") for i in range(6)}
+        self.write("pixels.csv", {"label": texts(x[:, 0] > x[:, 1], "%d"), **columns})
+        _, trial = self.searched("pixels")
+        self.write("right.csv", columns)
+        self.write("wrong.csv", {"": texts(range(200), "%d"), **dict(reversed(columns.items()))})
+        self.assertEqual(self.predicted("pixels", trial, "wrong.csv"), self.predicted("pixels", trial, "right.csv"))
+
     def test_rows_are_prepared_as_the_training_set_and_numbers_have_their_own_units(self):
         n = 300
         size = self.random.normal(size=n)
