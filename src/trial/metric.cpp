@@ -31,7 +31,7 @@ const Metric* find_metric(const std::vector<Metric>& metrics, std::string_view n
 void check_metrics(const std::vector<Metric>& metrics) {
   for (const Metric& metric : metrics) {
     const auto fail = [&](const char* mistake) {
-      throw UserError("metric " + in_quotes(metric.name) + ": " + mistake);
+      throw UserError("metric " + in_quotes(printable(metric.name)) + ": " + mistake);
     };
     if (metric.name.empty()) fail("has no name");
     if (printable(metric.name) != metric.name) fail("has a name that is not printable UTF-8");
