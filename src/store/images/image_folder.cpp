@@ -71,7 +71,7 @@ std::optional<Part> part_of_word(std::string_view word) {
 
 /// Returns the part that the name of a folder states: "Training", "val", "seg_test", "TestSet", "train2017".
 /// A name with another word in it is that of a class: "test tube".
-std::optional<Part> part_in(const fs::path& folder) {
+std::optional<Part> stated_part(const fs::path& folder) {
   const std::string name = lower_case(folder.filename().string());
   const auto is_letter = [](char letter) { return std::isalpha(static_cast<unsigned char>(letter)) != 0; };
   std::optional<Part> part;
@@ -92,7 +92,8 @@ std::optional<Part> part_in(const fs::path& folder) {
 fs::path unwrapped(fs::path folder) {
   for (;;) {
     const std::vector<fs::path> entries = sorted_entries(folder);
-    if (entries.size() != 1 || !is_folder(entries.front()) || part_in(entries.front()) != part_in(folder))
+    if (entries.size() != 1 || !is_folder(entries.front()) ||
+        stated_part(entries.front()) != stated_part(folder))
       return folder;
     folder = entries.front();
   }
@@ -105,7 +106,7 @@ using PartFolders = std::array<fs::path, kAllParts.size()>;
 PartFolders part_folders(const fs::path& folder) {
   PartFolders found;
   for (const fs::path& path : folders_in(folder)) {
-    const std::optional<Part> part = part_in(path);
+    const std::optional<Part> part = stated_part(path);
     if (!part || folders_in(unwrapped(path)).empty()) continue;
     fs::path& known = found.at(static_cast<std::size_t>(*part));
     if (!known.empty())
@@ -189,7 +190,7 @@ void ImageFolder::find_classes(const fs::path& folder, bool in_parts) {
     if (printable(name) != name)
       throw UserError(path.string() +
                       ": expected a class's name in UTF-8 and without control characters: rename the folder");
-    if (!in_parts && part_in(path))
+    if (!in_parts && stated_part(path))
       doubts_.push_back(path.string() + ": taken for a class, although it is named like a part of the set: " +
                         "parts are `train`, `val` and `test`, each with a folder for each class");
     class_names_.push_back(name);
