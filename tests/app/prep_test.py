@@ -132,6 +132,85 @@ class PrepTest(RunsCase):
                 file[name] = empty
         self.assertIn("mine.h5: the training set is empty", self.skyline(*validate, expect=2).stderr)
 
+    def test_hdf5_files_of_others_are_read_or_named_by_array_and_way_out(self):
+        images, labels = self.parts["train"][0][:40], self.parts["train"][1][:40]
+        words = numpy.array(["even", "odd"])[labels % 2]
+        with h5py.File(self.folder / "theirs.h5", "w") as file:
+            file["x"] = images
+            file["links/x_train"] = h5py.SoftLink("/x")
+            file["links/again"] = h5py.SoftLink("/")
+            file["nowhere"] = h5py.SoftLink("/missing")
+            file["outside"] = h5py.ExternalLink("others.h5", "/x")
+            file.create_dataset("lzf", data=images, compression="lzf", chunks=True)
+            file["variable"] = list(words)
+            file["bytes"] = words.astype("S")
+            file.create_dataset("fixed", data=words.astype("S"), dtype=h5py.string_dtype("utf-8", 9))
+            matlab = file.create_dataset("matlab", data=images.transpose())
+            matlab.attrs["MATLAB_class"] = numpy.bytes_("uint8")
+            column = file.create_dataset("column", data=labels.reshape(1, 40))
+            column.attrs["MATLAB_class"] = numpy.bytes_("double")
+        for targets in ("variable", "bytes", "fixed"):
+            with self.subTest(targets):
+                told, parts = self.prepared("arrays", "theirs.h5", "--x-train", "links/x_train", "--y-train", targets, "--test", 0)
+                self.assertTrue(numpy.array_equal(parts["train"][0], images))
+                self.assertTrue(numpy.array_equal(parts["train"][1], labels % 2))
+                self.assertIn("40 training and 0 test samples of 1x8x8, 2 classes", told)
+        told, parts = self.prepared("arrays", "theirs.h5", "--x-train", "matlab", "--y-train", "column", "--test", 0)
+        self.assertTrue(numpy.array_equal(parts["train"][0], images))
+        self.assertTrue(numpy.array_equal(parts["train"][1], labels))
+        self.assertIn("theirs.h5: matlab: written by MATLAB, its dimensions are read in reverse", told)
+        for name, message in (("nowhere", "a link that leads nowhere"), ("outside", "a link to another file: copy the array into this"),
+                              ("lzf", "packed by the filter lzf (32000), which the HDF5 library here does not have: save it with "
+                               'compression="gzip", or name the folder of the filter')):
+            self.assertIn(f"theirs.h5: {name}: {message}",
+                          self.refused("arrays", "theirs.h5", "--x-train", name, "--y-train", "variable"))
+
+    def test_a_file_of_ones_own_may_have_texts_of_every_kind(self):
+        names = [f"digit {i}" for i in range(10)]
+        kinds = {"variable": (names, h5py.string_dtype()), "ascii": (names, h5py.string_dtype("ascii")),
+                 "bytes": (numpy.array(names, "S20"), None), "fixed": (names, h5py.string_dtype("utf-8", 20))}
+        for name, (texts, kind) in kinds.items():
+            with self.subTest(name):
+                with h5py.File(self.folder / "texts.h5", "w") as file:
+                    file.attrs.update(format=numpy.bytes_("skyline-dataset") if name == "bytes" else "skyline-dataset",
+                                      version=2, value_scale=16.0)
+                    file.create_dataset("class_names", data=texts, dtype=kind)
+                    for part, (values, targets) in self.parts.items():
+                        file[part + "/values"], file[part + "/targets"] = values, targets
+                self.assertIn("1442 training", self.skyline("validate", SOURCE / "configs/digits.yaml", "--set",
+                                                            "data.file=texts.h5").stdout)
+        with h5py.File(self.folder / "texts.h5", "a") as file:
+            targets = file["train/targets"][:].astype("int64")
+            del file["train/targets"]
+            file["train/targets"] = targets
+        (self.folder / "texts.h5.seal").unlink(missing_ok=True)
+        validate = ("validate", SOURCE / "configs/digits.yaml", "--set", "data.file=texts.h5")
+        self.assertIn("texts.h5: train/targets: expected int32 for classes, uint8 for labels or float32 for numbers",
+                      self.skyline(*validate, expect=2).stderr)
+        with h5py.File(self.folder / "texts.h5", "a") as file:
+            del file["class_names"]
+            file["class_names"] = numpy.arange(10)
+        self.assertIn("texts.h5: array `class_names`: expected texts", self.skyline(*validate, expect=2).stderr)
+
+    def test_a_window_that_is_larger_than_its_input_is_told_by_validate(self):
+        numpy.savez(self.folder / "signals.npz", x_train=numpy.random.default_rng(1).normal(size=(40, 50)).astype("float32"),
+                    y_train=numpy.arange(40) % 2)
+        (self.folder / "signals.yaml").write_text(
+            "data: {file: signals.h5}\nspace:\n  parameters: {width: {choice: [4, 8]}}\n  network:\n"
+            "    - conv1d: {channels: $width, kernel: 15}\n    - global_average_pool\n    - linear: {features: $classes}\n"
+            "objectives: [maximize: validation_accuracy]\nsearch: {algorithm: random, trials: 3}\n")
+        doubt = r"# space: in \d+ of \d+ random architectures? a window is larger than its input, .*: conv1d_0 has a window of 15 over 1x1"
+        for layout, expected in (("nf", self.assertRegex), ("nl", self.assertNotRegex)):
+            self.prepared("arrays", "signals.npz", "--layout", layout, name="signals.h5")
+            expected(self.skyline("validate", "signals.yaml").stdout, doubt)
+
+    def test_tables_as_pandas_hands_them_over_are_read(self):
+        values = self.parts["train"][0][:40].reshape(40, 64)[:, 20:30].astype("float64")
+        numpy.savez(self.folder / "frame.npz", x_train=numpy.asfortranarray(values), y_train=numpy.array(["b", "a"] * 20))
+        told, parts = self.prepared("arrays", "frame.npz", "--test", 0)
+        self.assertTrue(numpy.array_equal(parts["train"][0].reshape(40, 10), values))
+        self.assertTrue(numpy.array_equal(parts["train"][1], [1, 0] * 20))
+
     def refused(self, *arguments):
         done = self.skyline("prep", *arguments, "--out", "refused.h5", expect=2)
         self.assertEqual(len(done.stderr.strip().splitlines()), 1, done.stderr)

@@ -63,6 +63,15 @@ class TargetsTest(RunsCase):
         rows = [",".join([*(f"{value:.6f}" for value in row), layout % target]) for row, target in zip(self.x, column)]
         (self.folder / f"{name}.csv").write_text("a,b,c,d,e,target\n" + "\n".join(rows) + "\n")
 
+    def test_classes_that_are_called_like_other_columns_of_predictions_are_told_apart(self):
+        words = numpy.array(["class", "row"])[(self.x[:, 0] > 0).astype(int)]
+        numpy.savez(self.folder / "clash.npz", x_train=self.x.astype("float32"), y_train=words)
+        self.searched("clash", "clash.npz", "maximize: validation_accuracy")
+        trial = next(each["trial"] for each in read_json(self.folder / "clash-1/models.json")["trials"] if "final" in each)
+        said = self.skyline("predict", "clash-1", "--trial", trial, "--data", "clash.h5").stdout
+        self.assertEqual(said.splitlines()[0], "row,class,output_class,output_row")
+        self.assertEqual({line.split(",")[1] for line in said.splitlines()[1:]}, {"class", "row"})
+
     def test_words_of_a_csv_file_are_classes_and_its_numbers_are_numbers(self):
         self.write_csv("words", numpy.where(self.x[:, 0] > 0, "warm", "cold"), "%s")
         said, metrics = self.searched("words", "words.csv", "maximize: validation_accuracy")

@@ -20,13 +20,16 @@
 #include "store/publish/publish.hpp"
 #include "store/run_folder/run_folder.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
+#include <variant>
 
 namespace skyline::app {
 namespace {
@@ -136,6 +139,38 @@ void print_exports(const RunConfig& config) {
   }
 }
 
+/// Returns "conv1d_0 has a window of 15 over 1x1" for the first layer whose window is larger than its input.
+std::optional<std::string> large_window(const space::Network& network) {
+  for (const space::Layer& layer : network.layers) {
+    const space::Value* const kernel = layer.attributes.find("kernel");
+    const auto* const size = kernel == nullptr ? nullptr : std::get_if<std::int64_t>(kernel);
+    if (size == nullptr) continue;
+    const std::int64_t window = (*size - 1) * space::attribute_integer_or(layer, "dilation", 1) + 1;
+    const space::Shape& input = layer.input();
+    const bool slides_down = layer.kind.find("1d") == std::string::npos;
+    if (window <= (slides_down ? std::min(input.height, input.width) : input.width)) continue;
+    return layer.name + " has a window of " + std::to_string(window) + " over " +
+           std::to_string(input.height) + "x" + std::to_string(input.width);
+  }
+  return std::nullopt;
+}
+
+/// Prints how many architectures have windows that are larger than what they slide over.
+void print_windows(const RunConfig& config) {
+  constexpr std::size_t kSampled = 100;
+  const auto drawn = config.draw_valid(kSampled);
+  std::size_t count = 0;
+  std::string first;
+  for (const auto& architecture : drawn) {
+    const auto found = large_window(architecture->network());
+    if (found && count++ == 0) first = *found;
+  }
+  if (count == 0) return;
+  std::cout << "# space: in " << count << " of " << counted(drawn.size(), "random architecture")
+            << " a window is larger than its input, so that some weights meet padding alone: " << first
+            << "; samples are " << space::to_text(config.dataset->shape()) << "\n";
+}
+
 int run_validate(const ValidateArguments& arguments) {
   const RunConfig config = RunConfig::parse(load_config(arguments.config, arguments.overrides), true);
   const auto searcher = config.make_searcher();
@@ -146,6 +181,7 @@ int run_validate(const ValidateArguments& arguments) {
   print_device(config);
   print_groups(config);
   print_exports(config);
+  if (config.dataset != nullptr) print_windows(config);
   for (const std::string& trap : run_traps(config, *searcher, nullptr, {.slots = arguments.slots})) {
     std::cout << "# " << trap << "\n";
   }

@@ -1,10 +1,12 @@
 #include "skyline/core/error.hpp"
 
+#include "core/log.hpp"
 #include "store/arrays/array_formats.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace skyline::store {
 namespace {
@@ -14,16 +16,6 @@ constexpr std::size_t kMostChunkBytes = std::size_t{1} << 30;
 template <typename T>
 T check_read(T result, const std::filesystem::path& path) {
   return check_hdf5(result, "read", path);
-}
-
-std::vector<std::string> dataset_names(const Hdf5File& file, const std::filesystem::path& path) {
-  std::vector<std::string> names;
-  const auto add = [](hid_t /*root*/, const char* name, const H5O_info_t* info, void* list) -> herr_t {
-    if (info->type == H5O_TYPE_DATASET) static_cast<std::vector<std::string>*>(list)->emplace_back(name);
-    return 0;
-  };
-  check_read(H5Ovisit(file.get(), H5_INDEX_NAME, H5_ITER_INC, add, &names), path);
-  return names;
 }
 
 /// Returns the elements' type in memory, in this machine's byte order, or nullopt if they are not numbers.
@@ -61,13 +53,43 @@ std::vector<hsize_t> dims_of(const Hdf5Dataset& array) {
   return dims;
 }
 
+struct ChunkCache {
+  std::size_t slots = H5D_CHUNK_CACHE_NSLOTS_DEFAULT;
+  std::size_t bytes = std::size_t{1} << 26;
+};
+
+/// Returns a cache that holds all chunks of a row, since rows are read a few at a time: a chunk that does not
+/// fit would be unpacked again for each of them.
+ChunkCache chunk_cache(const std::filesystem::path& path, const std::string& name) {
+  const Hdf5File file = open_hdf5_file(path);
+  const Hdf5Dataset array(check_read(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), path));
+  const Hdf5PropertyList creation(check_read(H5Dget_create_plist(array.get()), path));
+  ChunkCache cache;
+  if (H5Pget_layout(creation.get()) != H5D_CHUNKED) return cache;
+  const std::vector<hsize_t> dims = dims_of(array);
+  std::array<hsize_t, H5S_MAX_RANK> chunk{};
+  check_read(H5Pget_chunk(creation.get(), H5S_MAX_RANK, chunk.data()), path);
+  const Hdf5Type type(check_read(H5Dget_type(array.get()), path));
+  std::size_t bytes = H5Tget_size(type.get());
+  std::size_t chunks = 1;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const std::size_t across = i == 0 ? 1 : (dims[i] + chunk.at(i) - 1) / chunk.at(i);
+    chunks *= across;
+    bytes *= across * chunk.at(i);
+  }
+  cache.bytes = std::clamp(bytes, cache.bytes, kMostChunkBytes);
+  constexpr std::size_t kMostSlots = 1'000'003;
+  cache.slots = std::clamp(10 * chunks + 1, cache.slots, kMostSlots);
+  return cache;
+}
+
 class Hdf5ArrayStream final : public ArrayStream {
  public:
   Hdf5ArrayStream(const std::filesystem::path& path, const std::string& name, const ElementType& type)
       : path_(path), file_(open_hdf5_file(path)) {
     const Hdf5PropertyList access(check_read(H5Pcreate(H5P_DATASET_ACCESS), path));
-    constexpr std::size_t kCacheBytes = std::size_t{1} << 26;  // rows of one chunk are read in several calls
-    H5Pset_chunk_cache(access.get(), H5D_CHUNK_CACHE_NSLOTS_DEFAULT, kCacheBytes, 1);
+    const ChunkCache cache = chunk_cache(path, name);
+    H5Pset_chunk_cache(access.get(), cache.slots, cache.bytes, 1);
     array_ = Hdf5Dataset(check_read(H5Dopen2(file_.get(), name.c_str(), access.get()), path));
     own_type_ = Hdf5Type(check_read(H5Dget_type(array_.get()), path));
     memory_type_ = memory_type(type, own_type_.get());
@@ -103,6 +125,32 @@ class Hdf5ArrayStream final : public ArrayStream {
   hsize_t next_ = 0;
 };
 
+/// Checks that the library can unpack the values. @throws UserError, without the file's name
+void check_filters(const Hdf5PropertyList& creation, const std::filesystem::path& path) {
+  const int filters = check_read(H5Pget_nfilters(creation.get()), path);
+  for (int i = 0; i < filters; ++i) {
+    std::array<char, 64> name{};
+    std::size_t values = 0;
+    const H5Z_filter_t filter = H5Pget_filter2(creation.get(), static_cast<unsigned>(i), nullptr, &values,
+                                               nullptr, name.size() - 1, name.data(), nullptr);
+    if (filter < 0 || H5Zfilter_avail(filter) > 0) continue;
+    constexpr std::array<std::pair<H5Z_filter_t, const char*>, 8> kNames{{{4, "szip"},
+                                                                          {307, "bzip2"},
+                                                                          {32000, "lzf"},
+                                                                          {32001, "blosc"},
+                                                                          {32004, "lz4"},
+                                                                          {32008, "bitshuffle"},
+                                                                          {32015, "zstd"},
+                                                                          {32026, "blosc2"}}};
+    const auto* const known = std::ranges::find(kNames, filter, &std::pair<H5Z_filter_t, const char*>::first);
+    const std::string text = known != kNames.end() ? known->second : name.data();
+    throw UserError(
+        "packed by the filter " + text + " (" + std::to_string(filter) +
+        "), which the HDF5 library here does not have: save it with compression=\"gzip\", or name the "
+        "folder of the filter's plugin by HDF5_PLUGIN_PATH");
+  }
+}
+
 /// Checks the storage, since a chunk is held in memory as a whole. @throws UserError, without the file's name
 void check_storage(const Hdf5Dataset& array, const std::filesystem::path& path) {
   const Hdf5PropertyList creation(check_read(H5Dget_create_plist(array.get()), path));
@@ -110,6 +158,7 @@ void check_storage(const Hdf5Dataset& array, const std::filesystem::path& path) 
   if (layout == H5D_VIRTUAL || H5Pget_external_count(creation.get()) > 0)
     throw UserError("its values lie in other files: copy them into this one");
   if (layout != H5D_CHUNKED) return;
+  check_filters(creation, path);
   std::array<hsize_t, H5S_MAX_RANK> dims{};
   const int rank = check_read(H5Pget_chunk(creation.get(), H5S_MAX_RANK, dims.data()), path);
   const Hdf5Type type(check_read(H5Dget_type(array.get()), path));
@@ -118,33 +167,116 @@ void check_storage(const Hdf5Dataset& array, const std::filesystem::path& path) 
   if (room == 0) throw UserError("chunks of more than " + std::to_string(kMostChunkBytes) + " bytes");
 }
 
-SourceArray array_named(const Hdf5File& file, const std::string& name, const std::filesystem::path& path) {
-  SourceArray listed{name, path, {}, {1}, {}};
-  const Hdf5Dataset array(check_read(H5Dopen2(file.get(), name.c_str(), H5P_DEFAULT), path));
-  const std::optional<ElementType> type = element_type(array);
-  try {
-    std::vector<std::int64_t> dims;
-    for (const hsize_t dim : dims_of(array)) dims.push_back(static_cast<std::int64_t>(dim));
-    check_dims(dims);
-    listed.dims = dims;
-    if (!type) throw UserError("expected whole numbers or floats");
-    check_storage(array, path);
-  } catch (const UserError& error) {
-    listed.problem = error.what();
-    return listed;
-  }
-  listed.type = *type;
-  listed.open = [path, name, type = *type] { return std::make_unique<Hdf5ArrayStream>(path, name, type); };
-  return listed;
+/// Returns whether MATLAB wrote the array: it writes the dimensions in reverse.
+bool is_of_matlab(const Hdf5Dataset& array) {
+  return H5Aexists(array.get(), "MATLAB_class") > 0;
 }
+
+/// Reads what is known of an array before its values. @throws UserError, without the file's name
+void read_facts(SourceArray& listed, const Hdf5Dataset& array) {
+  const std::filesystem::path& path = listed.file;
+  std::vector<std::int64_t> dims;
+  for (const hsize_t dim : dims_of(array)) dims.push_back(static_cast<std::int64_t>(dim));
+  check_dims(dims);
+  listed.dims = dims;
+  const Hdf5Type stored(check_read(H5Dget_type(array.get()), path));
+  if (is_text_type(stored)) {
+    if (listed.row_elements() != 1) throw UserError("texts in several columns, expected one word per sample");
+    constexpr std::size_t kMostTexts = std::size_t{1} << 28;
+    if (listed.rows() > kMostTexts / H5Tget_size(stored.get()))
+      throw UserError("more texts than can be read");
+    check_storage(array, path);
+    return take_words(listed, read_hdf5_texts(array, listed.rows(), path));
+  }
+  const std::optional<ElementType> type = element_type(array);
+  if (!type) throw UserError("expected whole numbers, floats or texts");
+  check_storage(array, path);
+  listed.type = *type;
+  listed.open = [path, name = listed.name, type = *type]() -> std::unique_ptr<ArrayStream> {
+    return std::make_unique<Hdf5ArrayStream>(path, name, type);
+  };
+  if (!is_of_matlab(array) || dims.size() < 2) return;
+  std::ranges::reverse(dims);
+  log::info(listed.label() + ": written by MATLAB, its dimensions are read in reverse");
+  take_header(listed, {.type = *type, .dims = dims, .by_columns = true});
+}
+
+/// Lists the arrays of a file, and follows links within it.
+class Hdf5Listing {
+ public:
+  explicit Hdf5Listing(const std::filesystem::path& path) : path_(path), file_(open_hdf5_file(path)) {
+    add_group("", 0, false);
+  }
+  std::vector<SourceArray> arrays;
+
+ private:
+  struct Link {
+    std::string name;
+    H5L_type_t type;
+  };
+  std::vector<Link> links_in(const std::string& group) const {
+    std::vector<Link> links;
+    const auto add = [](hid_t /*group*/, const char* name, const H5L_info_t* info, void* list) -> herr_t {
+      static_cast<std::vector<Link>*>(list)->push_back({name, info->type});
+      return 0;
+    };
+    const Hdf5Group opened(check_read(H5Gopen2(file_.get(), ("/" + group).c_str(), H5P_DEFAULT), path_));
+    check_read(H5Literate(opened.get(), H5_INDEX_NAME, H5_ITER_INC, nullptr, add, &links), path_);
+    return links;
+  }
+  /// @param linked  the group lies behind a soft link; links to groups are followed once, since they may lead
+  /// back
+  void add_group(const std::string& group, std::size_t depth, bool linked) {
+    constexpr std::size_t kMostDepth = 32;
+    constexpr std::size_t kMostObjects = 10'000;
+    if (depth > kMostDepth)
+      throw UserError(path_.string() + ": groups within groups, more than " + std::to_string(kMostDepth) +
+                      " deep");
+    for (const Link& link : links_in(group)) {
+      if (++objects_ > kMostObjects)
+        throw UserError(path_.string() + ": more than " + std::to_string(kMostObjects) +
+                        " arrays and groups");
+      add_link(link, group.empty() ? link.name : group + "/" + link.name, depth, linked);
+    }
+  }
+  void add_link(const Link& link, const std::string& name, std::size_t depth, bool linked) {
+    const auto add_problem = [&](const std::string& problem) {
+      SourceArray& array = arrays.emplace_back(SourceArray{name, path_, {}, {1}, {}});
+      array.problem = problem;
+    };
+    if (link.type != H5L_TYPE_HARD && link.type != H5L_TYPE_SOFT)
+      return add_problem("a link to another file: copy the array into this one");
+    const Hdf5Object object(H5Oopen(file_.get(), name.c_str(), H5P_DEFAULT));
+    if (!object) return add_problem("a link that leads nowhere");
+    if (!is_in_file(object)) return add_problem("a link to another file: copy the array into this one");
+    const H5I_type_t type = H5Iget_type(object.get());
+    const bool soft = link.type == H5L_TYPE_SOFT;
+    if (type == H5I_GROUP && !(soft && linked)) add_group(name, depth + 1, linked || soft);
+    if (type != H5I_DATASET) return;
+    SourceArray& array = arrays.emplace_back(SourceArray{name, path_, {}, {1}, {}});
+    try {
+      read_facts(array, Hdf5Dataset(check_read(H5Dopen2(file_.get(), name.c_str(), H5P_DEFAULT), path_)));
+    } catch (const UserError& error) {
+      array.problem = error.what();
+    }
+  }
+  bool is_in_file(const Hdf5Object& object) const {
+    const ssize_t length = H5Fget_name(object.get(), nullptr, 0);
+    std::string name(static_cast<std::size_t>(std::max<ssize_t>(length, 0)) + 1, '\0');
+    H5Fget_name(object.get(), name.data(), name.size());
+    name.pop_back();
+    return name == path_.string();
+  }
+
+  std::filesystem::path path_;
+  Hdf5File file_;
+  std::size_t objects_ = 0;
+};
 
 }  // namespace
 
 std::vector<SourceArray> list_hdf5(const std::filesystem::path& path) {
-  const Hdf5File file = open_hdf5_file(path);
-  std::vector<SourceArray> arrays;
-  for (const std::string& name : dataset_names(file, path)) arrays.push_back(array_named(file, name, path));
-  return arrays;
+  return std::move(Hdf5Listing(path).arrays);
 }
 
 }  // namespace skyline::store

@@ -10,6 +10,7 @@ namespace skyline::store {
 namespace {
 
 constexpr std::size_t kMostHeaderBytes = std::size_t{1} << 16;
+constexpr std::size_t kMostLetters = 4096;  // of a word
 
 std::string read_text(ArrayStream& stream, std::size_t bytes) {
   std::string text(bytes, '\0');
@@ -43,11 +44,11 @@ class NpyDictionary {
 
   void read_value(const std::string& key) {
     if (key == "descr" && !has_type_) {
-      header_.type = type_in(quoted());
+      take_type(quoted());
       has_type_ = true;
     } else if (key == "fortran_order" && !has_order_) {
-      if (accept("True")) throw UserError("in Fortran's order: save it as numpy.ascontiguousarray(...)");
-      expect("False");
+      header_.by_columns = accept("True");
+      if (!header_.by_columns) expect("False");
       has_order_ = true;
     } else if (key == "shape" && header_.dims.empty()) {
       read_shape();
@@ -65,6 +66,7 @@ class NpyDictionary {
       if (error != std::errc() || header_.dims.size() > 8) fail();
       rest_.remove_prefix(static_cast<std::size_t>(end - rest_.data()));
       header_.dims.push_back(dim);
+      accept("L");  // NumPy under Python 2 writes 100L
       if (!accept(",")) {
         expect(")");
         break;
@@ -73,7 +75,23 @@ class NpyDictionary {
     check_dims(header_.dims);
   }
 
+  void take_type(const std::string& code) {
+    const std::string kind = code.substr(0, 2);
+    std::size_t letters = 0;
+    const char* const end = code.data() + code.size();
+    const bool sized = code.size() > 2 && std::from_chars(code.data() + 2, end, letters).ptr == end;
+    if (sized && (kind == "|S" || kind == "<U" || kind == ">U") && letters >= 1 && letters <= kMostLetters) {
+      header_.words = WordType{letters, kind == "|S" ? std::size_t{1} : std::size_t{4}, kind == ">U"};
+    } else {
+      header_.type = type_in(code);
+    }
+  }
+
   static ElementType type_in(const std::string& code) {
+    if (code == "|O")
+      throw UserError(
+          "Python objects: save words as y.astype(str), and samples of several lengths cut or filled to one "
+          "length");
     constexpr std::string_view kKinds = "uif";
     if (code == "|b1" || code == "?") return {};
     const std::size_t kind = code.size() == 3 ? kKinds.find(code[1]) : std::string_view::npos;

@@ -45,6 +45,21 @@ class ZipFile {
     }
     return entry().bytes;
   }
+  /// Checks that an entry is stored as NumPy stores its own. @throws UserError
+  void check_packing(const std::string& name) const {
+    constexpr uLong kStored = 0;
+    constexpr uLong kDeflated = 8;
+    unz_file_info64 info{};
+    if (unzLocateFile(file_, name.c_str(), 1) != UNZ_OK ||
+        unzGetCurrentFileInfo64(file_, &info, nullptr, 0, nullptr, 0, nullptr, 0) != UNZ_OK)
+      fail("damaged zip file");
+    if (info.compression_method == kStored || info.compression_method == kDeflated) return;
+    const std::string method = info.compression_method == 12 ? "bzip2"
+                               : info.compression_method == 14
+                                   ? "lzma"
+                                   : "method " + std::to_string(info.compression_method);
+    throw UserError("packed by " + method + ": save it by numpy.savez or numpy.savez_compressed");
+  }
   void read(std::span<std::byte> bytes) const {
     while (!bytes.empty()) {
       const auto most = static_cast<unsigned>(std::min<std::size_t>(bytes.size(), 1 << 30));
@@ -79,7 +94,7 @@ class ZipFile {
 class ZipStream final : public ArrayStream {
  public:
   ZipStream(const std::filesystem::path& path, const std::string& entry)
-      : file_(path), left_(file_.go_to(entry)) {}
+      : file_(path), left_((file_.check_packing(entry), file_.go_to(entry))) {}
   void read(std::span<std::byte> bytes) override {
     if (bytes.size() > left_) file_.fail("truncated: an entry ends before its array does");
     file_.read(bytes);
@@ -95,21 +110,21 @@ class ZipStream final : public ArrayStream {
 
 SourceArray array_of(const std::filesystem::path& file, const std::string& entry) {
   SourceArray array{entry.substr(0, entry.size() - std::string_view(".npy").size()), file, {}, {1}, {}};
-  try {
-    ZipStream stream(file, entry);
-    const ArrayHeader header = read_npy_header(stream);
-    array.type = header.type;
-    array.dims = header.dims;
-    if (stream.left() != array.rows() * array.row_bytes())
-      throw UserError("its size is not what its header says");
-  } catch (const UserError& error) {
-    array.problem = error.what();
-  }
   array.open = [file, entry]() -> std::unique_ptr<ArrayStream> {
     auto stream = std::make_unique<ZipStream>(file, entry);
     read_npy_header(*stream);
     return stream;
   };
+  try {
+    ZipStream stream(file, entry);
+    const ArrayHeader header = read_npy_header(stream);
+    array.dims = header.dims;
+    if (stream.left() != array.rows() * array.row_elements() * header.element_bytes())
+      throw UserError("its size is not what its header says");
+    take_header(array, header);
+  } catch (const UserError& error) {
+    array.problem = error.what();
+  }
   return array;
 }
 

@@ -87,18 +87,17 @@ using ReadHeader = ArrayHeader (*)(ArrayStream& stream);
 std::vector<SourceArray> list_single(const std::filesystem::path& file, ReadHeader read_header) {
   PlainOrGzipStream stream(file);
   SourceArray array{name_of(file), file, {}, {}, {}};
-  try {
-    const ArrayHeader header = read_header(stream);
-    array.type = header.type;
-    array.dims = header.dims;
-  } catch (const UserError& error) {
-    throw UserError(file.string() + ": " + error.what());
-  }
   array.open = [file, read_header]() -> std::unique_ptr<ArrayStream> {
     auto opened = std::make_unique<PlainOrGzipStream>(file);
     read_header(*opened);
     return opened;
   };
+  try {
+    take_header(array, read_header(stream));
+  } catch (const UserError& error) {
+    const std::string message = error.what();
+    throw UserError(message.starts_with(file.string()) ? message : file.string() + ": " + message);
+  }
   return {array};
 }
 
@@ -205,6 +204,8 @@ std::vector<SourceArray> list_arrays(const std::filesystem::path& file, const Ta
   for (std::size_t place = 0; place < start.size(); place = place == 0 ? 512 : 2 * place) {
     if (std::string_view(start).substr(place).starts_with("\x89HDF\r\n\x1a\n"sv)) return list_hdf5(file);
   }
+  if (start.starts_with("MATLAB 5.0 MAT-file"sv))
+    throw UserError(file.string() + ": a MATLAB file of version 5: save it by save(..., '-v7.3')");
   if (is_text(start) || is_utf16(start)) return list_csv(file, tables);
   throw UserError(file.string() + ": expected an npz, npy, IDX, HDF5 or CSV file");
 }

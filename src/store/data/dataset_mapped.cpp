@@ -227,6 +227,9 @@ void MappedDataset::map_targets(const Hdf5Reader& reader, const std::string& par
   const auto count = static_cast<std::int64_t>(mapped.view.count);
   const auto outputs = static_cast<std::int64_t>(class_names_.size());
   const bool classes = reader.has_type("train/targets", H5T_STD_I32LE);
+  if (!classes && !reader.has_type("train/targets", H5T_STD_U8LE) &&
+      !reader.has_type("train/targets", H5T_IEEE_F32LE))
+    fail_on_file(path_, "train/targets: expected int32 for classes, uint8 for labels or float32 for numbers");
   if (dims != (classes ? std::vector{count} : std::vector{count, outputs})) {
     fail_on_file(path_, name + ": expected " + std::to_string(count) + " classes, or as many rows of " +
                             std::to_string(outputs) + " labels or numbers");

@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 
+#include <algorithm>
 #include <map>
 
 namespace skyline::store {
@@ -10,6 +11,15 @@ namespace {
 
 std::size_t share_of(std::size_t count, double share) {
   return static_cast<std::size_t>(static_cast<double>(count) * share + 1e-9);
+}
+
+std::vector<Part> last_parts(std::size_t count, const PartShares& shares) {
+  const std::size_t test = share_of(count, shares.test);
+  const std::size_t held_out = test + share_of(count, shares.validation);
+  std::vector<Part> parts(count, Part::kTrain);
+  std::fill(parts.end() - static_cast<std::ptrdiff_t>(held_out), parts.end(), Part::kValidation);
+  std::fill(parts.end() - static_cast<std::ptrdiff_t>(test), parts.end(), Part::kTest);
+  return parts;
 }
 
 std::string percent_text(double share) {
@@ -25,6 +35,7 @@ std::string percent_text(double share) {
 std::vector<Part> draw_parts(std::span<const std::int32_t> labels, const PartShares& shares) {
   if (shares.test + shares.validation >= 1)
     throw UserError("--test and --validation: together they leave nothing to train on");
+  if (shares.split == Split::kLast) return last_parts(labels.size(), shares);
   std::map<std::int32_t, std::vector<std::size_t>> by_label;
   for (std::size_t i = 0; i < labels.size(); ++i) by_label[labels[i]].push_back(i);
   std::vector<Part> parts(labels.size(), Part::kTrain);
@@ -40,6 +51,12 @@ std::vector<Part> draw_parts(std::span<const std::int32_t> labels, const PartSha
 
 std::string draw_text(const PartShares& shares) {
   if (shares.test + shares.validation <= 0) return {};
+  if (shares.split == Split::kLast) {
+    const std::string test = "the last " + percent_text(shares.test) + " are the test set";
+    if (shares.validation <= 0) return test;
+    if (shares.test <= 0) return "the last " + percent_text(shares.validation) + " are the validation set";
+    return test + ", the " + percent_text(shares.validation) + " before them the validation set";
+  }
   std::string text;
   if (shares.test > 0) text += percent_text(shares.test) + " of every class are the test set, ";
   if (shares.validation > 0) text += percent_text(shares.validation) + " the validation set, ";

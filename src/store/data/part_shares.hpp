@@ -8,18 +8,26 @@
 
 namespace skyline::store {
 
-/// Shares of every class that are drawn from a training set for other parts, with a seed.
+/// The way in which samples of a training set are chosen for other parts.
+enum class Split : std::uint8_t {
+  kDrawn,  // a share of every class, with a seed
+  kLast,   // the last samples, whatever their classes: for series in time
+};
+
+/// Shares of a training set that become other parts.
 struct PartShares {
   double test = 0;
   double validation = 0;
   std::uint64_t seed = 1;
+  Split split = Split::kDrawn;
 };
 
-/// Draws a part for each sample of a training set. Of each class the shares are taken, rounded down.
+/// Chooses a part for each sample of a training set. The shares are rounded down: of each class, or of all
+/// samples if the last ones are taken; then the validation set lies before the test set.
 /// @throws UserError if the shares leave nothing to train on
 std::vector<Part> draw_parts(std::span<const std::int32_t> labels, const PartShares& shares);
 
-/// Describes the draw for people; empty if nothing is drawn.
+/// Describes the choice for people; empty if nothing is taken.
 std::string draw_text(const PartShares& shares);
 
 }  // namespace skyline::store

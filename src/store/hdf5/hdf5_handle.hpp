@@ -23,6 +23,7 @@ struct Hdf5Traits {
 using Hdf5File = UniqueHandle<Hdf5Traits<&H5Fclose>>;
 using Hdf5Group = UniqueHandle<Hdf5Traits<&H5Gclose>>;
 using Hdf5Dataset = UniqueHandle<Hdf5Traits<&H5Dclose>>;
+using Hdf5Object = UniqueHandle<Hdf5Traits<&H5Oclose>>;
 using Hdf5Attribute = UniqueHandle<Hdf5Traits<&H5Aclose>>;
 using Hdf5Space = UniqueHandle<Hdf5Traits<&H5Sclose>>;
 using Hdf5Type = UniqueHandle<Hdf5Traits<&H5Tclose>>;

@@ -13,7 +13,50 @@ namespace {
 
 constexpr std::size_t kIncrement = std::size_t{1} << 16;
 
+/// Returns the type in which texts are read: the library converts neither lengths nor character sets.
+Hdf5Type text_in_memory(const Hdf5Type& stored, const std::filesystem::path& path) {
+  const auto check = [&path](auto result) { return check_hdf5(result, "read", path); };
+  Hdf5Type type(check(H5Tcopy(H5T_C_S1)));
+  const bool variable = check(H5Tis_variable_str(stored.get())) > 0;
+  check(H5Tset_size(type.get(), variable ? H5T_VARIABLE : H5Tget_size(stored.get())));
+  if (!variable) check(H5Tset_strpad(type.get(), H5T_STR_NULLPAD));
+  check(H5Tset_cset(type.get(), H5Tget_cset(stored.get())));
+  return type;
+}
+
+std::string without_zeros(std::string_view padded) {
+  return std::string(padded.substr(0, padded.find('\0')));
+}
+
 }  // namespace
+
+bool is_text_type(const Hdf5Type& stored) {
+  return H5Tget_class(stored.get()) == H5T_STRING;
+}
+
+std::vector<std::string> read_hdf5_texts(const Hdf5Dataset& array, std::size_t count,
+                                         const std::filesystem::path& path) {
+  const auto check = [&path](auto result) { return check_hdf5(result, "read", path); };
+  const Hdf5Type stored(check(H5Dget_type(array.get())));
+  const Hdf5Type type = text_in_memory(stored, path);
+  std::vector<std::string> texts(count);
+  if (count == 0) return texts;
+  if (check(H5Tis_variable_str(type.get())) > 0) {
+    std::vector<char*> pointers(count);
+    check(H5Dread(array.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers.data()));
+    for (std::size_t i = 0; i < count; ++i) {
+      if (pointers[i] != nullptr) texts[i] = pointers[i];
+      H5free_memory(pointers[i]);
+    }
+    return texts;
+  }
+  const std::size_t length = H5Tget_size(type.get());
+  std::string block(length * count, '\0');
+  check(H5Dread(array.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, block.data()));
+  for (std::size_t i = 0; i < count; ++i)
+    texts[i] = without_zeros(std::string_view(block).substr(i * length, length));
+  return texts;
+}
 
 Hdf5File open_hdf5_file(const std::filesystem::path& path) {
   silence_hdf5();
@@ -61,9 +104,18 @@ Hdf5Attribute Hdf5Reader::open_attribute(const char* key) const {
 }
 
 std::string Hdf5Reader::text_attribute(const char* key) const {
-  const Hdf5Type type(check(H5Tcopy(H5T_C_S1)));
-  check(H5Tset_size(type.get(), H5T_VARIABLE));
-  check(H5Tset_cset(type.get(), H5T_CSET_UTF8));
+  const Hdf5Attribute attribute = open_attribute(key);
+  const Hdf5Type stored(check(H5Aget_type(attribute.get())));
+  if (!is_text_type(stored)) fail(std::string("attribute `") + key + "`: expected text");
+  const Hdf5Type type = text_in_memory(stored, path_);
+  if (check(H5Tis_variable_str(type.get())) == 0) {
+    const Hdf5Space space(check(H5Aget_space(attribute.get())));
+    if (check(H5Sget_simple_extent_npoints(space.get())) != 1)
+      fail(std::string("attribute `") + key + "`: expected one value");
+    std::string padded(H5Tget_size(type.get()), '\0');
+    check(H5Aread(attribute.get(), type.get(), padded.data()));
+    return without_zeros(padded);
+  }
   char* text = scalar_attribute<char*>(key, type.get());
   if (text == nullptr) return {};
   std::string value(text);
@@ -133,9 +185,9 @@ std::vector<float> Hdf5Reader::floats(const std::string& name) const {
 }
 
 std::vector<std::string> Hdf5Reader::texts(const std::string& name) const {
-  const Hdf5Type stored(check(H5Dget_type(open_array(name).get())));
-  const std::size_t length = H5Tget_size(stored.get());
-  return read_texts(name, make_text_type(length, path_).get(), length);
+  const Hdf5Dataset array = open_array(name);
+  if (!is_text_type(Hdf5Type(check(H5Dget_type(array.get()))))) fail("array `" + name + "`: expected texts");
+  return read_hdf5_texts(array, element_count(array, name), path_);
 }
 
 Hdf5Type Hdf5Reader::column_type(const std::string& table, const std::string& column) const {
@@ -168,8 +220,7 @@ std::vector<std::string> Hdf5Reader::read_texts(const std::string& name, hid_t t
   std::string block(length * texts.size(), '\0');
   if (!texts.empty()) check(H5Dread(array.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, block.data()));
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    const std::string padded = block.substr(i * length, length);
-    texts[i] = padded.substr(0, padded.find('\0'));
+    texts[i] = without_zeros(std::string_view(block).substr(i * length, length));
   }
   return texts;
 }

@@ -14,6 +14,12 @@ namespace skyline::store {
 /// Opens a file read-only and without file locks, which some file systems do not have. @throws UserError
 Hdf5File open_hdf5_file(const std::filesystem::path& path);
 
+/// Returns whether a type is text, of fixed or variable length.
+bool is_text_type(const Hdf5Type& stored);
+/// Reads all texts of an array, of fixed or variable length, in ASCII or UTF-8. @pre is_text_type
+std::vector<std::string> read_hdf5_texts(const Hdf5Dataset& array, std::size_t count,
+                                         const std::filesystem::path& path);
+
 /// Reads from an HDF5 file. Every error names the path. @throws UserError
 class Hdf5Reader {
  public:

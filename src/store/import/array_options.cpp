@@ -64,7 +64,9 @@ const OptionTable<ArrayOptions>& array_keys() {
        "Share of every class that becomes the test set (default: 0.2, or 0 with a test or validation set)."},
       {"validation", &ArrayOptions::validation, number(at_least(0).below(1)),
        "Share of every class that is stored as the validation set."},
-      {"seed", &ArrayOptions::seed, whole<std::uint64_t>(at_least(0)), "Of the draw of these shares."}};
+      {"seed", &ArrayOptions::seed, whole<std::uint64_t>(at_least(0)), "Of the draw of these shares."},
+      {"split", &ArrayOptions::split, choice<Split>({{"drawn", Split::kDrawn}, {"last", Split::kLast}}),
+       "How these shares are taken: `drawn` from every class, or the `last` samples, for series in time."}};
   return table;
 }
 

@@ -3,6 +3,8 @@
 #include "skyline/core/option_table.hpp"
 #include "skyline/store/dataset.hpp"
 
+#include "store/data/part_shares.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -34,6 +36,7 @@ struct ArrayOptions {
   std::optional<double> test;
   double validation = 0;
   std::uint64_t seed = 1;
+  Split split = Split::kDrawn;
 };
 
 const OptionTable<ArrayOptions>& array_keys();

@@ -137,6 +137,7 @@ std::vector<PartArrays> find_parts(const ImportSource& source, const ArrayOption
     first.fail("expected samples of at most " + std::to_string(kMostSampleValues) + " values, got " +
                std::to_string(first.row_elements()));
   for (const PartArrays& part : parts) {
+    if (!part.x.words.empty()) part.x.fail("expected numbers, got words");
     if (part.x.rows() != part.y.rows())
       part.y.fail("expected " + std::to_string(part.x.rows()) + " targets, one for each sample, got " +
                   std::to_string(part.y.rows()));

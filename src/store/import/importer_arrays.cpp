@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace skyline::store {
@@ -63,6 +64,7 @@ class ArrayImport {
   }
   void draw();
   void check_meaning(const TargetSet& set) const;
+  void check_classes(const std::vector<std::int32_t>& labels) const;
   void check_room() const;
   void add(Part part);
   void add_rows(Part part, const PartArrays& from, const ArrayTargets& targets);
@@ -101,14 +103,30 @@ std::optional<Preparation> ArrayImport::prepare(const ImportSource& source) {
 }
 
 void ArrayImport::draw() {
-  shares_ = {options_.test.value_or(parts_.size() > 1 ? 0 : 0.2), options_.validation, options_.seed};
+  shares_ = {options_.test.value_or(parts_.size() > 1 ? 0 : 0.2), options_.validation, options_.seed,
+             options_.split};
   for (const PartArrays& part : parts_) {
     const double share = part.part == Part::kTest ? shares_.test : shares_.validation;
     if (part.part != Part::kTrain && share > 0)
       throw UserError(part.x.label() + " is the " + to_text(part.part) + " set, so leave out --" +
                       to_text(part.part));
   }
-  drawn_ = draw_parts(targets_.front().labels(), shares_);
+  const std::vector<std::int32_t> labels = targets_.front().labels();
+  drawn_ = draw_parts(labels, shares_);
+  check_classes(labels);
+}
+
+/// Refuses a choice of the last samples that leaves no sample of a class to train on.
+void ArrayImport::check_classes(const std::vector<std::int32_t>& labels) const {
+  if (options_.split != Split::kLast) return;
+  std::set<std::int32_t> missing(labels.begin(), labels.end());
+  for (std::size_t row = 0; row < labels.size(); ++row) {
+    if (drawn_[row] == Part::kTrain) missing.erase(labels[row]);
+  }
+  if (!missing.empty())
+    parts_.front().y.fail(std::to_string(missing.size()) +
+                          " of the classes without a sample to train on, since " + draw_text(shares_) +
+                          ": put the samples in the order of time, or leave out --split last");
 }
 
 /// Asks what numbers mean that were taken for classes and can hardly be classes. @throws UserError

@@ -20,6 +20,8 @@ constexpr std::size_t kCifarPixels = std::size_t{3} * 32 * 32;
 struct CifarVersion {
   std::string name;
   std::string folder;              // folder in its archive
+  std::string python_folder;       // folder in the archive of the version for Python
+  std::string python_file;         // a file of that version
   std::vector<std::string> train;  // files
   std::string test;
   std::string names;  // file of the class names
@@ -63,6 +65,12 @@ DatasetContents import_cifar(const fs::path& folder, const CifarVersion& version
   fs::path place = folder;
   if (!fs::exists(folder / version.train.front(), error)) place /= version.folder;
   if (!fs::exists(place / version.train.front(), error)) {
+    for (const fs::path& found :
+         {folder / version.python_file, folder / version.python_folder / version.python_file}) {
+      if (fs::is_regular_file(found, error))
+        throw UserError(found.parent_path().string() + ": the Python version of " + version.name +
+                        ", expected the binary version, which is offered beside it");
+    }
     throw UserError(folder.string() + ": expected " + version.train.front() + " here or in " +
                     version.folder + " (the binary version of " + version.name + ")");
   }
@@ -83,6 +91,8 @@ DatasetContents import_cifar10(const fs::path& folder) {
   const CifarVersion version{
       "CIFAR-10",
       "cifar-10-batches-bin",
+      "cifar-10-batches-py",
+      "data_batch_1",
       {"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"},
       "test_batch.bin",
       "batches.meta.txt",
@@ -94,9 +104,17 @@ DatasetContents import_cifar10(const fs::path& folder) {
 }
 
 DatasetContents import_cifar100(const fs::path& folder) {
-  return import_cifar(
-      folder, {"CIFAR-100", "cifar-100-binary", {"train.bin"}, "test.bin", "fine_label_names.txt", 100, 2},
-      {});
+  return import_cifar(folder,
+                      {"CIFAR-100",
+                       "cifar-100-binary",
+                       "cifar-100-python",
+                       "train",
+                       {"train.bin"},
+                       "test.bin",
+                       "fine_label_names.txt",
+                       100,
+                       2},
+                      {});
 }
 
 }  // namespace skyline::store

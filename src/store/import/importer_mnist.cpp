@@ -116,8 +116,20 @@ Samples import_part(const std::filesystem::path& folder, const std::string& part
   return set;
 }
 
-DatasetContents import_idx_set(const std::filesystem::path& folder, const std::string& source) {
-  check_folder(folder);
+/// Returns the folder with the files: torchvision keeps them in `MNIST/raw`.
+/// @param name  folder of the set
+std::filesystem::path idx_folder(const std::filesystem::path& folder, const char* name) {
+  for (const std::filesystem::path& place : {folder, folder / "raw", folder / name / "raw", folder / name}) {
+    if (!look_for_plain_or_gzip(place, {"train-images-idx3-ubyte", "train-images.idx3-ubyte"}).empty())
+      return place;
+  }
+  return folder;
+}
+
+DatasetContents import_idx_set(const std::filesystem::path& given, const char* name,
+                               const std::string& source) {
+  check_folder(given);
+  const std::filesystem::path folder = idx_folder(given, name);
   DatasetContents contents;
   contents.source = source;
   contents.train = import_part(folder, "train", contents.shape);
@@ -133,15 +145,15 @@ DatasetContents import_idx_set(const std::filesystem::path& folder, const std::s
 }  // namespace
 
 DatasetContents import_mnist(const std::filesystem::path& folder) {
-  DatasetContents contents =
-      import_idx_set(folder, "MNIST handwritten digits (Y. LeCun, C. Cortes, C. J. C. Burges), IDX files");
+  DatasetContents contents = import_idx_set(
+      folder, "MNIST", "MNIST handwritten digits (Y. LeCun, C. Cortes, C. J. C. Burges), IDX files");
   for (int i = 0; i < kMnistClasses; ++i) contents.class_names.push_back(std::to_string(i));
   return contents;
 }
 
 DatasetContents import_fashion_mnist(const std::filesystem::path& folder) {
-  DatasetContents contents =
-      import_idx_set(folder, "Fashion-MNIST (H. Xiao, K. Rasul, R. Vollgraf, 2017), MIT licence, IDX files");
+  DatasetContents contents = import_idx_set(
+      folder, "FashionMNIST", "Fashion-MNIST (H. Xiao, K. Rasul, R. Vollgraf, 2017), MIT licence, IDX files");
   contents.class_names = {"T-shirt/top", "trouser", "pullover", "dress", "coat",
                           "sandal",      "shirt",   "sneaker",  "bag",   "ankle boot"};
   return contents;

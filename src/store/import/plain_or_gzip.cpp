@@ -81,15 +81,25 @@ void check_folder(const std::filesystem::path& folder) {
     throw UserError(folder.string() + ": there is no such folder");
 }
 
-std::filesystem::path find_plain_or_gzip(const std::filesystem::path& folder,
-                                         const std::vector<std::string>& names) {
+std::filesystem::path look_for_plain_or_gzip(const std::filesystem::path& folder,
+                                             const std::vector<std::string>& names) {
   std::error_code error;
   for (const std::string& name : names) {
     for (const char* ending : {"", ".gz"}) {
-      std::filesystem::path path = folder / (name + ending);
-      if (std::filesystem::exists(path, error)) return path;
+      const std::filesystem::path path = folder / (name + ending);
+      // Kaggle packs each file into a folder of its name.
+      for (const std::filesystem::path& place : {path, path / (name + ending)}) {
+        if (std::filesystem::is_regular_file(place, error)) return place;
+      }
     }
   }
+  return {};
+}
+
+std::filesystem::path find_plain_or_gzip(const std::filesystem::path& folder,
+                                         const std::vector<std::string>& names) {
+  const std::filesystem::path found = look_for_plain_or_gzip(folder, names);
+  if (!found.empty()) return found;
   throw UserError(folder.string() + ": expected " + names.front() + " or " + names.front() +
                   ".gz, found neither");
 }

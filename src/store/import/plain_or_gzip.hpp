@@ -16,7 +16,11 @@ using MostBytes = std::function<std::size_t(std::string_view start)>;
 /// allows. @throws UserError if it is unreadable, truncated or damaged
 std::string read_plain_or_gzip(const std::filesystem::path& path, const MostBytes& most_bytes);
 
-/// Returns the first of `names` that exists in `folder`, plain or with .gz.
+/// Returns the first of `names` that is a file in `folder`, or in a folder of the same name there, plain or
+/// with .gz, or an empty path.
+std::filesystem::path look_for_plain_or_gzip(const std::filesystem::path& folder,
+                                             const std::vector<std::string>& names);
+/// Returns the same file.
 /// @throws UserError "<folder>: expected train-images-idx3-ubyte or train-images-idx3-ubyte.gz, found
 ///         neither"
 std::filesystem::path find_plain_or_gzip(const std::filesystem::path& folder,

@@ -72,9 +72,8 @@ TEST_F(ImportArrays, HeadersOfNpyFilesAreReadStrictly) {
     return error({"set.npz"});
   };
   const std::string order = "'fortran_order': False, ";
-  EXPECT_THAT(refusal("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 2), }"),
-              HasSubstr("in Fortran's order"));
-  EXPECT_THAT(refusal("{'descr': '|O', " + order + "'shape': (2, 2), }"), HasSubstr("elements of type '|O'"));
+  EXPECT_THAT(refusal("{'descr': '|O', " + order + "'shape': (2, 2), }"),
+              HasSubstr("Python objects: save words"));
   EXPECT_THAT(refusal("{'descr': '<c8', " + order + "'shape': (2, 2), }"),
               HasSubstr("elements of type '<c8'"));
   EXPECT_THAT(refusal("{'descr': '|u1', " + order + "'shape': (99999999999999999, 2), }"),

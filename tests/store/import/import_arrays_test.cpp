@@ -2,7 +2,9 @@
 #include "store/fixtures/gzip_text.hpp"
 
 #include <array>
+#include <atomic>
 #include <bit>
+#include <fstream>
 
 #include <gmock/gmock.h>
 #include <hdf5.h>
@@ -141,6 +143,23 @@ TEST_F(ImportArrays, ATestSetIsDrawnFromEveryClassIfThereIsNone) {
   for (const SampleView* part : {&set->train(), &set->validation(), &set->test()}) {
     for (std::size_t i = 0; i < part->count; ++i) EXPECT_EQ(part->pixels()[i] % 2, part->classes()[i]);
   }
+}
+
+TEST_F(ImportArrays, TheLastSamplesMayBeTheTestSet) {
+  write_pair(npy("|u1", "10, 1", "abcdefghij"), npy("|u1", "10,", std::string("\0\1\0\1\0\1\0\1\1\1", 10)));
+  const auto text = [](const SampleView& samples) {
+    return std::string(samples.pixels().begin(), samples.pixels().end());
+  };
+  const auto set = read({"set.npz"}, {{"split", "last"}, {"validation", "0.3"}});
+  EXPECT_EQ(text(set->train()) + "|" + text(set->validation()) + "|" + text(set->test()), "abcde|fgh|ij");
+  EXPECT_EQ(text(read({"set.npz"}, {{"split", "last"}})->test()), "ij");
+  EXPECT_EQ(read({"set.npz"}, {{"split", "last"}, {"test", "0"}})->train().count, 10U);
+  EXPECT_THAT(error({"set.npz"}, {{"split", "first"}}), HasSubstr("`drawn` or `last`"));
+  write_pair(npy("|u1", "10, 1", "abcdefghij"), npy("|u1", "10,", std::string("\0\0\0\0\0\0\0\0\1\1", 10)));
+  EXPECT_THAT(
+      error({"set.npz"}, {{"split", "last"}}),
+      HasSubstr(
+          "y_train: 1 of the classes without a sample to train on, since the last 20 % are the test set"));
 }
 
 TEST_F(ImportArrays, IdxFilesOfAnyNameAreToldByName) {
@@ -289,6 +308,115 @@ TEST_F(ImportArrays, Hdf5FilesAreReadWhateverTheirLayout) {
   EXPECT_THAT(set->train().pixels(), ::testing::ElementsAreArray(pixels));
   EXPECT_THAT(set->train().classes(), ElementsAre(1, 0));
   EXPECT_THAT(set->class_names(), ElementsAre("8", "9"));
+}
+
+TEST_F(ImportArrays, ArraysInFortransOrderAreTheSame) {
+  const std::string y = npy("<i8", "2,", raw_bytes<std::int64_t>({5, 3}));
+  const auto fortran = [](const std::string& shape, const std::string& content) {
+    return npy_with_header("{'descr': '|u1', 'fortran_order': True, 'shape': (" + shape + "), }", content);
+  };
+  // numpy.asfortranarray(numpy.frombuffer(b"abcdefABCDEF", "u1").reshape(2, 1, 2, 3)).tobytes("A")
+  const std::string turned = "aAdDbBeEcCfF";
+  write_pair(fortran("2, 1, 2, 3", turned), y);
+  write("x_train.npy", fortran("2, 1, 2, 3", turned));
+  write("y_train.npy", y);
+  for (const std::vector<std::string>& files :
+       {std::vector<std::string>{"set.npz"}, {"x_train.npy", "y_train.npy"}}) {
+    const auto pixels = read(files, {{"test", "0"}})->train().pixels();
+    EXPECT_EQ(std::string(pixels.begin(), pixels.end()), "abcdefABCDEF");
+  }
+  write_pair(fortran("2, 1, 2, 3", "abc"), y);
+  EXPECT_THAT(error({"set.npz"}), HasSubstr("its size is not what its header says"));
+}
+
+TEST_F(ImportArrays, HeadersOfPython2AreRead) {
+  write_pair(npy_with_header("{'descr': '|u1', 'fortran_order': False, 'shape': (2L, 3L), }", "abcdef"),
+             npy_with_header("{'descr': '<i8', 'fortran_order': False, 'shape': (2L,), }",
+                             raw_bytes<std::int64_t>({5, 3})));
+  EXPECT_EQ(read({"set.npz"}, {{"test", "0"}})->shape(), (space::Shape{3, 1, 1}));
+}
+
+TEST_F(ImportArrays, WordsAreClassesAndObjectsAreRefusedWithAdvice) {
+  const std::string x = npy("|u1", "3, 1", "abc");
+  const std::string wide("d\0\0\0\xf6\0\0\0g\0\0\0c\0\0\0a\0\0\0t\0\0\0d\0\0\0\xf6\0\0\0g\0\0\0", 36);
+  std::string swapped = wide;
+  for (std::size_t i = 0; i < swapped.size(); i += 4) std::swap(swapped[i], swapped[i + 3]);
+  for (const auto& [type, content] : {std::pair("<U3", wide), std::pair(">U3", swapped)}) {
+    write_pair(x, npy(type, "3,", content));
+    const auto set = read({"set.npz"}, {{"test", "0"}});
+    EXPECT_THAT(set->class_names(), ElementsAre("cat", "d\xc3\xb6g")) << type;
+    EXPECT_THAT(set->train().classes(), ElementsAre(1, 0, 1));
+  }
+  write_pair(x, npy("|S5", "3, 1", std::string("cat\0\0horsecat\0\0", 15)));
+  EXPECT_THAT(read({"set.npz"}, {{"test", "0"}})->class_names(), ElementsAre("cat", "horse"));
+  EXPECT_THAT(error({"set.npz"}, {{"targets", "numbers"}}),
+              HasSubstr("y_train: expected numbers, got words"));
+  EXPECT_THAT(error({"set.npz"}, {{"x-train", "y_train"}}),
+              HasSubstr("y_train: expected numbers, got words"));
+  write_pair(x, npy("|S1", "3,", "\xe9\xe9\xe9"));
+  EXPECT_THAT(error({"set.npz"}), HasSubstr("set.npz: y_train: expected words in UTF-8 and without control"));
+  write_pair(x, npy("|O", "3,", "pickle"));
+  EXPECT_THAT(error({"set.npz"}), HasSubstr("y_train: Python objects: save words as y.astype(str)"));
+  write_pair(x, npy("<U9999", "3,", "x"));
+  EXPECT_THAT(error({"set.npz"}), HasSubstr("elements of type '<U9999'"));
+}
+
+TEST_F(ImportArrays, ZipFilesThatNumPyDoesNotWriteAreNamedByTheirPacking) {
+  write_npz(folder / "set.npz", {{"x_train", kTwoImages}, {"y_train", kTwoLabels}}, 0);
+  std::ifstream file(folder / "set.npz", std::ios::binary);
+  std::string content{std::istreambuf_iterator<char>(file), {}};
+  for (const auto& [start, place] : {std::pair("PK\x03\x04", 8), std::pair("PK\x01\x02", 10)}) {
+    for (std::size_t at = content.find(start); at != std::string::npos; at = content.find(start, at + 1))
+      content[at + static_cast<std::size_t>(place)] = 12;
+  }
+  write("set.npz", content);
+  EXPECT_THAT(error({"set.npz"}), HasSubstr("x_train: packed by bzip2: save it by numpy.savez"));
+}
+
+/// Counts how often chunks are unpacked.
+std::atomic<int> unpacked_chunks{0};
+std::size_t count_chunks(unsigned flags, std::size_t /*num*/, const unsigned* /*values*/, std::size_t bytes,
+                         std::size_t* /*room*/, void** /*buffer*/) {
+  if ((flags & H5Z_FLAG_REVERSE) != 0) ++unpacked_chunks;
+  return bytes;
+}
+
+TEST_F(ImportArrays, AChunkOfAnHdf5FileIsUnpackedOnceHoweverLargeItIs) {
+  constexpr H5Z_filter_t kFilter = 400;
+  const H5Z_class2_t counting{H5Z_CLASS_T_VERS, kFilter, 1, 1, "counting", nullptr, nullptr, count_chunks};
+  ASSERT_GE(H5Zregister(&counting), 0);
+  const std::filesystem::path path = folder / "set.h5";
+  const hsize_t dims[] = {72, 1 << 20};  // a chunk of 72 MiB, which is read in blocks of 4 MiB
+  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+  H5Pset_chunk(creation, 2, dims);
+  H5Pset_filter(creation, kFilter, H5Z_FLAG_MANDATORY, 0, nullptr);
+  const hid_t space = H5Screate_simple(2, dims, nullptr);
+  const hid_t array =
+      H5Dcreate2(file, "x_train", H5T_NATIVE_UINT8, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+  const std::vector<std::uint8_t> pixels(dims[0] * dims[1], 7);
+  H5Dwrite(array, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, pixels.data());
+  H5Dclose(array);
+  H5Sclose(space);
+  H5Pclose(creation);
+  H5Fclose(file);
+  write("y_train.npy", npy("|u1", "72,", std::string(72, '\1')));
+  unpacked_chunks = 0;
+  EXPECT_EQ(read({"set.h5", "y_train.npy"}, {{"test", "0"}, {"layout", "nl"}})->train().count, 72U);
+  EXPECT_EQ(unpacked_chunks, 1);
+  H5Zunregister(kFilter);
+}
+
+TEST_F(ImportArrays, DeepGroupsOfHdf5FilesAreBounded) {
+  const std::filesystem::path path = folder / "set.h5";
+  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  std::string name;
+  for (int i = 0; i < 40; ++i) {
+    name += "/g";
+    H5Gclose(H5Gcreate2(file, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+  }
+  H5Fclose(file);
+  EXPECT_EQ(error({"set.h5"}), path.string() + ": groups within groups, more than 32 deep");
 }
 
 class NoiseImporter final : public Importer {

@@ -60,6 +60,17 @@ TEST_F(ImportCifar, NamesTruncatedFilesAndLabelsOutOfRange) {
   EXPECT_EQ(error(), (folder / "data_batch_3.bin").string() + ": label number 1: expected 0 to 9, got 12");
 }
 
+TEST_F(ImportCifar, NamesThePythonVersion) {
+  std::filesystem::create_directory(folder / "cifar-10-batches-py");
+  overwrite(folder / "cifar-10-batches-py/data_batch_1", "\x80\x02}q\x01");
+  EXPECT_EQ(error(),
+            (folder / "cifar-10-batches-py").string() +
+                ": the Python version of CIFAR-10, expected the binary version, which is offered beside it");
+  overwrite(folder / "train", "\x80\x02}q\x01");
+  EXPECT_THAT(user_error_of([&] { import_cifar100(folder.path()); }),
+              ::testing::HasSubstr("the Python version of CIFAR-100"));
+}
+
 TEST_F(ImportCifar, NamesWhatIsMissing) {
   EXPECT_EQ(
       error(),

@@ -69,6 +69,25 @@ TEST_F(ImportMnist, ReadsGzipFilesAndNamesWithADot) {
   EXPECT_EQ(import_mnist(folder.path()).train.pixels().size(), 60u);
 }
 
+TEST_F(ImportMnist, FindsFilesInFoldersOfTheirNamesAndWhereTorchvisionKeepsThem) {
+  const std::string name = "train-images-idx3-ubyte";
+  std::filesystem::remove(folder / name);
+  std::filesystem::create_directories(folder / name);
+  EXPECT_THAT(user_error_of([&] { import_mnist(folder.path()); }), ::testing::HasSubstr("expected " + name));
+  write("train-images.idx3-ubyte", train_images);
+  EXPECT_EQ(import_mnist(folder.path()).train.pixels().size(), 60U) << "beside a folder of that name";
+  std::filesystem::rename(folder / "train-images.idx3-ubyte", folder / name / name);
+  EXPECT_EQ(import_mnist(folder.path()).train.pixels().size(), 60U) << "in a folder of that name";
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) files.push_back(entry.path());
+  std::filesystem::create_directories(folder / "MNIST/raw");
+  for (const auto& file : files) std::filesystem::rename(file, folder / "MNIST/raw" / file.filename());
+  EXPECT_EQ(import_mnist(folder.path()).train.pixels().size(), 60U);
+  EXPECT_EQ(import_mnist(folder / "MNIST").train.pixels().size(), 60U);
+  EXPECT_THAT(user_error_of([&] { import_fashion_mnist(folder.path()); }),
+              ::testing::HasSubstr("expected " + name));
+}
+
 TEST_F(ImportMnist, NamesAWrongMagic) {
   std::filesystem::remove(folder / "t10k-images-idx3-ubyte");
   EXPECT_EQ(error_with("t10k-images-idx3-ubyte.gz", gzip_text(idx(0x801, {2}, "ab"))),
