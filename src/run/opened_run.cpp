@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "space/language/searched_section.hpp"
+#include "store/journal/journal_end.hpp"
 #include "store/publish/publish.hpp"
 
 #include <utility>
@@ -26,11 +27,13 @@ OpenedRun OpenedRun::open(const std::filesystem::path& folder) {
   if (!store::exists(opened.paths.journal())) {
     throw UserError(folder.string() + ": not a run folder (no journal.jsonl)");
   }
+  const store::JournalEnd end(opened.paths);
   opened.config = store::load_yaml_file(opened.paths.config());
   const ConfigNode& config = opened.config;
   opened.space = space::SearchSpace::read(config.at("space"), read_shape(config.at("data")),
                                           space::searched_scalars(config));
   store::JournalContents journal = store::read_journal(opened.paths.journal(), opened.space);
+  end.check(journal.entries.size(), journal.torn_tail);
   opened.header = std::move(journal.header);
   auto objectives = objective::ObjectiveSet::parse(config.at("objectives"), config.find("constraints"),
                                                    opened.header.metrics);

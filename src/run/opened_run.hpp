@@ -22,8 +22,9 @@ struct OpenedRun {
   RunState state;      // objectives, trials and fronts, from the journal as it is now
   RunAccount account;  // all jobs, as results were last written; empty before that
 
-  /// Reads the folder and changes nothing.
-  /// @throws UserError if there is no run in the folder, or one of its files is damaged
+  /// Reads the folder and changes nothing. Warns of a damaged last line of the journal, which is left out.
+  /// @throws UserError if there is no run in the folder, one of its files is damaged, or the journal has
+  ///         fewer trials than the last job had when it ended
   static OpenedRun open(const std::filesystem::path& folder);
 };
 

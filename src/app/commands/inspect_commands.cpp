@@ -17,6 +17,7 @@
 #include "report/text/front_table.hpp"
 #include "run/opened_run.hpp"
 #include "store/journal/journal.hpp"
+#include "store/journal/journal_end.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/run_folder.hpp"
 
@@ -222,8 +223,10 @@ RunCommand journal_command(CLI::App& command) {
   add_path(command, "run", run->root, "run folder")->required();
   command.add_flag("--canonical", *canonical, "without times and hosts: equal for equal runs");
   return [run, canonical] {
-    const std::string text = store::canonical_journal(run->journal());  // this checks every line
-    std::cout << (*canonical ? text : store::read_file(run->journal()));
+    const store::JournalEnd end(*run);
+    const store::JournalText text = store::check_journal(run->journal());
+    end.check(text.trials, text.torn_tail);
+    std::cout << (*canonical ? text.canonical : store::read_file(run->journal()).substr(0, text.valid_bytes));
     return kExitDone;
   };
 }

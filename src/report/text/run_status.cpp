@@ -86,8 +86,8 @@ RunStatus RunStatus::parse(const std::string& text, const std::string& file) {
     status.recent = json.at("recent").get<std::vector<std::string>>();
     status.remark = json.value("remark", "");  // files of earlier versions have none
     return status;
-  } catch (const Json::exception& problem) {
-    throw UserError(file + ": expected the status of a run, got " + problem.what());
+  } catch (const Json::exception&) {
+    throw UserError(file + ": expected the status of a run, got another text");
   } catch (const std::out_of_range& problem) {
     throw UserError(file + ": expected the status of a run, got " + problem.what());
   }

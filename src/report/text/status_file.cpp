@@ -22,17 +22,8 @@ std::string state_after(int exit_code) {
   return exit_code == kExitDone || exit_code == kExitNoFront ? "finished" : "failed";
 }
 
-/// Returns an empty status if there is none, or a damaged one.
-RunStatus last_status(const store::RunPaths& paths) {
-  try {
-    return read_status(paths).value_or(RunStatus());
-  } catch (const UserError&) {
-    return {};
-  }
-}
-
 void write_end(const store::RunPaths& paths, const JobEnding& ending) {
-  RunStatus status = last_status(paths);
+  RunStatus status = read_status(paths).value_or(RunStatus());
   status.state = state_after(ending.exit_code);
   status.in_flight = 0;
   status.eta_s.reset();
@@ -44,8 +35,13 @@ void write_end(const store::RunPaths& paths, const JobEnding& ending) {
 }  // namespace
 
 std::optional<RunStatus> read_status(const store::RunPaths& paths) {
-  if (!store::exists(paths.status_json())) return std::nullopt;
-  return RunStatus::parse(store::read_file(paths.status_json()), paths.status_json().string());
+  try {
+    if (!store::exists(paths.status_json())) return std::nullopt;
+    return RunStatus::parse(store::read_file(paths.status_json()), paths.status_json().string());
+  } catch (const UserError& problem) {
+    log::warning(fmt::format("{}; it is left out", problem.what()));
+    return std::nullopt;
+  }
 }
 
 StatusFile::StatusFile(std::filesystem::path path) : path_(std::move(path)), thread_(2) {}

@@ -12,7 +12,7 @@
 
 namespace skyline::report {
 
-/// Reads the status of a run; nullopt if no job has written one. @throws UserError if it cannot be read
+/// Reads the status of a run; nullopt if no job has written one, or it cannot be read, which the log says.
 std::optional<RunStatus> read_status(const store::RunPaths& paths);
 
 /// Publishes status.json on another thread, so that a slow file system never holds up the run. A status that

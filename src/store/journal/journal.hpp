@@ -70,9 +70,18 @@ std::size_t count_trials(const std::filesystem::path& path);
 /// open file. The holder of the claim calls it before it uses the contents. @throws UserError
 void settle_journal(const std::filesystem::path& path, const JournalContents& contents);
 
-/// Returns the journal as text without times, host, rank and checksums: equal, byte for byte, for equal runs.
-/// Needs no space; checks the checksums. @throws UserError as read_journal
-std::string canonical_journal(const std::filesystem::path& path);
+/// A journal as text, whose lines were checked.
+struct JournalText {
+  std::string canonical;  // without times, host, rank and checksums: equal, byte for byte, for equal runs
+  std::size_t trials = 0;
+  bool torn_tail = false;         // as in JournalContents
+  std::uint64_t valid_bytes = 0;  // length of the part of the file that was read
+};
+/// Checks the checksums and positions of a journal; needs no space. @throws UserError as read_journal
+JournalText check_journal(const std::filesystem::path& path);
+inline std::string canonical_journal(const std::filesystem::path& path) {
+  return check_journal(path).canonical;
+}
 
 /// Publishes a new journal with its first lines; fails if it exists. @throws UserError
 void publish_journal(const std::filesystem::path& path, const JournalHeader& header,

@@ -141,24 +141,25 @@ std::size_t count_trials(const std::filesystem::path& path) {
   return trials;
 }
 
-std::string canonical_journal(const std::filesystem::path& path) {
+JournalText check_journal(const std::filesystem::path& path) {
   LineReader lines(path);
   Json header;
   (void)read_header(lines, &header);
-  std::string text;
+  JournalText text;
   const auto append = [&text](Json& line) {
     line.erase("where");
     line.erase("sum");
-    text += line.dump() + "\n";
+    text.canonical += line.dump() + "\n";
   };
   append(header);
-  std::size_t position = 0;
   while (std::optional<Json> line = lines.next()) {
     if (is_loss(*line)) continue;
-    at_line(path, lines.number(), [&] { check_position(*line, position); });
+    at_line(path, lines.number(), [&] { check_position(*line, text.trials); });
     append(*line);
-    ++position;
+    ++text.trials;
   }
+  text.torn_tail = lines.torn();
+  text.valid_bytes = lines.valid_bytes();
   return text;
 }
 
