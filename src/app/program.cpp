@@ -16,11 +16,19 @@
 namespace skyline::app {
 namespace {
 
+using StartFunction = void (*)(int argc, char** argv, char** environment);
+
+/// The first code of the process: the loader calls it before the constructors of all libraries, which take
+/// seconds. A request to stop that comes meanwhile is noted.
+[[gnu::section(".preinit_array"), gnu::used]] const StartFunction first_code =
+    [](int /*argc*/, char** /*argv*/, char** /*environment*/) { note_early_signals(); };
+
 /// A command of the program, in the order of --help.
 struct CommandEntry {
   const char* name;
   const char* meaning;
   RunCommand (*define)(CLI::App& command);
+  bool is_job = false;  // a signal asks it to stop
 };
 
 constexpr auto kCommands = std::to_array<CommandEntry>(
@@ -34,12 +42,12 @@ constexpr auto kCommands = std::to_array<CommandEntry>(
      {"compare", "compare runs by seeds and algorithms: hypervolumes with intervals, and a test",
       compare_command},
      {"journal", "print a run's journal after checking every line", journal_command},
-     {"search", "run a search; start it by mpirun or srun for several ranks", search_command},
+     {"search", "run a search; start it by mpirun or srun for several ranks", search_command, true},
      {"doctor",
       "try what a search needs here: launcher, cores, GPU, run folder; start it as the search will be",
       doctor_command},
      {"export", "write trained networks as ONNX, PyTorch source or safetensors", export_command},
-     {"train", "train models of a run from scratch, in full, as a run of their own", train_command},
+     {"train", "train models of a run from scratch, in full, as a run of their own", train_command, true},
      {"predict", "tell what a trained network says of samples, as CSV", predict_command},
      {"evaluate", "measure a trained network on samples with targets", evaluate_command},
      {"profile", "measure what each layer of a network takes in a training step", profile_command},
@@ -99,7 +107,10 @@ int run_program(int argc, char** argv) {
   app.set_version_flag("--version", std::string(SKYLINE_VERSION));
   for (const CommandEntry& entry : kCommands) {
     CLI::App& command = *app.add_subcommand(entry.name, entry.meaning);
-    command.callback([&exit_code, run = entry.define(command)] { exit_code = run(); });
+    command.callback([&exit_code, run = entry.define(command), is_job = entry.is_job] {
+      if (!is_job) release_early_signals();
+      exit_code = run();
+    });
   }
   try {
     app.parse(argc, argv);

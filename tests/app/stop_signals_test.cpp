@@ -52,6 +52,27 @@ TEST(StopSignals, EndTheProcessAtTheSecondInterrupt) {
       ::testing::ExitedWithCode(130), "");
 }
 
+TEST(StopSignals, KnowWhatCameBeforeThem) {
+  note_early_signals();
+  std::raise(SIGUSR1);
+  {
+    const StopSignals signals;
+    EXPECT_EQ(signals.signal(), SIGUSR1);
+  }
+  release_early_signals();
+}
+
+TEST(StopSignals, OfACommandThatCannotStopEndItWhereverTheyCame) {
+  const auto command = [](bool early) {
+    note_early_signals();
+    if (early) std::raise(SIGTERM);
+    release_early_signals();
+    std::raise(SIGTERM);
+  };
+  EXPECT_EXIT(command(true), ::testing::KilledBySignal(SIGTERM), "");
+  EXPECT_EXIT(command(false), ::testing::KilledBySignal(SIGTERM), "");
+}
+
 TEST(StopSignals, TakeRepeatedTerminationsAsOneRequest) {
   const StopSignals signals;
   std::raise(SIGTERM);

@@ -240,7 +240,9 @@ class AsTheServiceRunsIt(unittest.TestCase):
     def test_a_program_that_ends_while_it_is_told_to_stop_keeps_its_exit_code(self):
         """The signal's handler outlasts the program: what it calls comes back when that is gone."""
         slow_kill = '() { builtin kill "$@" || return; while [[ $1 == -USR1 ]] && builtin kill -0 "$2"; do sleep 0.05; done; }'
-        work, job = self.run_fake("trap 'exit 75' USR1; touch ready; while true; do sleep 0.05; done",
+        program = ("import pathlib, signal, sys; signal.signal(signal.SIGUSR1, lambda *_: sys.exit(75)); "
+                   "pathlib.Path('ready').touch(); [signal.pause() for _ in iter(int, 1)]")
+        work, job = self.run_fake(f'exec python3 -c "{program}"',
                                   **{"BASH_FUNC_kill%%": slow_kill})
         while not (work / "ready").exists():
             self.assertIsNone(job.poll())

@@ -6,6 +6,7 @@
    SKYLINE_FAULT_RANK   only in this rank of an Open MPI job (optional)
    SKYLINE_FAULT        OP:ACTION:N[:COUNT]: what happens at the N-th such call, from 1, and at those after it
                         until there were COUNT (default 1; 0: for ever)
+   SKYLINE_FAULT_SIGNAL a signal that the process gets before it runs code of its own libraries (optional)
    SKYLINE_FAULT_LOG    a file outside the folder that gets a line "<process> <number> <op> <path>" a call
    (optional)
 
@@ -102,6 +103,8 @@ __attribute__((constructor)) static void start(void) {
   const char* rank = getenv("OMPI_COMM_WORLD_RANK");
   if (root == NULL) return;
   if (wanted_rank != NULL && (rank == NULL || strcmp(rank, wanted_rank) != 0)) return;
+  const char* early = getenv("SKYLINE_FAULT_SIGNAL");
+  if (early != NULL) raise(atoi(early));
   if (root[0] != '/' || strlen(root) >= sizeof plan.root)
     refuse("SKYLINE_FAULT_ROOT is not an absolute path");
   strcpy(plan.root, root);

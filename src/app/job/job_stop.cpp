@@ -64,26 +64,56 @@ extern "C" void note_signal(int signal) {
   }
 }
 
-}  // namespace
+constexpr std::array kSignals{SIGUSR1, SIGTERM, SIGHUP, SIGINT};
 
-StopSignals::StopSignals() {
-  seen_signal.store(0);
+struct sigaction noting_action() noexcept {
   struct sigaction action {};
   action.sa_handler = note_signal;
   action.sa_flags = SA_RESTART;  // interrupted system calls of all threads continue
   sigemptyset(&action.sa_mask);
   for (const int signal : kSignals) sigaddset(&action.sa_mask, signal);
+  return action;
+}
+
+/// Returns whether a signal stays ignored: a hang-up, under nohup.
+bool stays_ignored(int signal, const struct sigaction& earlier) noexcept {
+  return signal == SIGHUP && earlier.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
+void note_early_signals() noexcept {
+  const struct sigaction action = noting_action();
+  for (const int signal : kSignals) {
+    struct sigaction earlier {};
+    ::sigaction(signal, &action, &earlier);
+    if (stays_ignored(signal, earlier)) ::sigaction(signal, &earlier, nullptr);
+  }
+}
+
+void release_early_signals() {
+  for (const int signal : kSignals) {
+    struct sigaction now {};
+    ::sigaction(signal, nullptr, &now);
+    if (now.sa_handler == note_signal) std::signal(signal, SIG_DFL);
+  }
+  if (const int signal = seen_signal.exchange(0)) std::raise(signal);
+}
+
+StopSignals::StopSignals() {
+  static_assert(std::tuple_size_v<decltype(earlier_)> == kSignals.size());
+  const struct sigaction action = noting_action();
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     if (sigaction(kSignals[i], &action, &earlier_[i]) != 0) {
       throw InternalError("cannot handle a signal: " + system_error_text(errno));
     }
-    const bool ignored = kSignals[i] == SIGHUP && earlier_[i].sa_handler == SIG_IGN;
-    if (ignored) sigaction(SIGHUP, &earlier_[i], nullptr);
+    if (stays_ignored(kSignals[i], earlier_[i])) sigaction(kSignals[i], &earlier_[i], nullptr);
   }
 }
 
 StopSignals::~StopSignals() {
   for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &earlier_[i], nullptr);
+  seen_signal.store(0);
 }
 
 int StopSignals::signal() const {

@@ -27,14 +27,22 @@ struct StopTime {
 std::optional<StopTime> find_stop_time(std::optional<double> time_limit_s, const comm::Launch& launch,
                                        double unix_start_s);
 
+/// Notes SIGUSR1, SIGTERM, SIGHUP and SIGINT from the first code of the process on, for the StopSignals that
+/// a job makes after MPI and its libraries have started. Async-signal-safe.
+void note_early_signals() noexcept;
+/// Gives these signals their usual effect, for commands that cannot be asked to stop. One that was noted
+/// takes effect now.
+void release_early_signals();
+
 /// While it lives, SIGUSR1, SIGTERM, SIGHUP and SIGINT ask the run to stop instead of ending the process. A
 /// SIGHUP that is ignored (nohup) stays ignored. A second SIGINT ends the process at once, with exit code 130
 /// and without any clean-up; published files are whole. One at a time, made by the main thread first.
 class StopSignals {
  public:
-  /// Forgets signals of an earlier object. @throws InternalError if the system refuses a handler
+  /// Knows the signals that note_early_signals has noted. @throws InternalError if the system refuses a
+  /// handler
   StopSignals();
-  /// Restores the earlier handlers.
+  /// Restores the earlier handlers, and forgets the signals.
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
@@ -45,8 +53,7 @@ class StopSignals {
   int signal() const;
 
  private:
-  static constexpr std::array kSignals{SIGUSR1, SIGTERM, SIGHUP, SIGINT};
-  std::array<struct sigaction, kSignals.size()> earlier_{};
+  std::array<struct sigaction, 4> earlier_{};
 };
 
 /// Says why and when this rank's job should stop early: a signal, or its time. Used by the main thread.
