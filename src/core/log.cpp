@@ -7,6 +7,7 @@
 #include "core/log_sink.hpp"
 #include "core/log_writer.hpp"
 #include "core/system/may_block.hpp"
+#include "core/system/open_file.hpp"
 #include "core/text/foreign_text.hpp"
 
 #include <array>
@@ -20,7 +21,6 @@
 
 #include <fcntl.h>
 #include <spdlog/logger.h>
-#include <sys/types.h>
 #include <unistd.h>
 
 namespace skyline::log {
@@ -118,9 +118,8 @@ std::function<void(const std::string&)> tell_once(const std::string& file) {
   };
 }
 
-Logger open_file(const std::string& file) {
-  constexpr mode_t kMode = 0666;
-  FileDescriptor descriptor(::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, kMode));
+Logger make_file_logger(const std::string& file) {
+  FileDescriptor descriptor = open_own_file(file, O_WRONLY | O_CREAT | O_APPEND, 0666);
   if (!descriptor) {
     throw UserError(file + ": cannot open the log file for writing: " + system_error_text(errno));
   }
@@ -156,7 +155,7 @@ void draw(std::string_view bytes) {
 }
 
 void start(const Options& options) {
-  Logger file = options.file.empty() ? nullptr : open_file(options.file);
+  Logger file = options.file.empty() ? nullptr : make_file_logger(options.file);
   State& log = state();
   const std::lock_guard lock(log.mutex);
   log.prefix = options.prefix;

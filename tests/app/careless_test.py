@@ -62,6 +62,9 @@ CARELESS = [
     (["search", SYNTHETIC, "--run", "."], 2, ".: holds files that are no run's ("),
     (["search", "mine/config.yaml", "--run", "mine"], 2, "mine: holds files that are no run's (config.yaml): name a new folder"),
     (["search", SYNTHETIC, "--run", "mine", "--resume"], 2, "mine: holds files that are no run's (config.yaml): name a new folder"),
+    (["search", SYNTHETIC, "--run", "plain"], 2, "plain: holds files that are no run's (config.yaml): name a new folder"),
+    (["search", SYNTHETIC, "--run", "edited"], 2, "edited: holds files that are no run's (config.yaml): name a new folder"),
+    (["search", SYNTHETIC, "--run", "told"], 2, "told: holds files that are no run's (mlflow.json, owner.json, status.json): name a new folder"),
     (["search", SYNTHETIC, "--run", "lost", "--resume"], 2,
      "lost: holds checkpoints, weights of a run, whose journal.jsonl is gone: restore it, or name another folder"),
     (["search", SYNTHETIC, "--run", "new", "--resume=must"], 2, "--resume=must: there is no run in new (no journal.jsonl)"),
@@ -79,6 +82,9 @@ class Careless(RunsCase):
         files = {"tabs.yaml": "data:\n\tfile: x\n", "two.yaml": "data:\n  file: x\n---\nsearch: {}\n", "list.yaml": "- data\n",
                  "large.yaml": "#" * (5 << 20), "empty.yaml": "", "notes.txt": "remember the milk\n",
                  "mine/config.yaml": (SOURCE / "configs/synthetic.yaml").read_text(),
+                 "plain/config.yaml": "experiment: mine\n",
+                 "edited/config.yaml": "# written by skyline for this run, sum 0123\nexperiment: mine\n",
+                 "told/status.json": '{"state": "mine"}', "told/owner.json": '{"name": "me"}', "told/mlflow.json": "[]",
                  "lost/weights/3.h5": "x", "lost/checkpoints/mine.ckpt": "x"}
         for name, text in files.items():
             (cls.folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -3,12 +3,18 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log_background.hpp"
+#include "core/log_sink.hpp"
+#include "core/log_writer.hpp"
 #include "core/system/may_block.hpp"
+#include "store/fixtures/file_size_limit.hpp"
 #include "store/fixtures/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -24,6 +30,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 class Log : public ::testing::Test {
  protected:
@@ -89,15 +96,28 @@ TEST_F(Log, AppendsToAFileThatIsThere) {
 }
 
 TEST_F(Log, AFullDiskIsToldOnceInOurWords) {
+  std::ofstream(file()) << std::string(1000, '\n');
   ::testing::internal::CaptureStderr();
-  log::start({"/dev/full", "", log::Level::kError});
-  log::info("first");
-  log::info("second");
+  log::start({file(), "", log::Level::kError});
+  {
+    const testing::FileSizeLimit full(1000);
+    log::info("first");
+    log::info("second");
+  }
   log::stop();
   const std::string text = ::testing::internal::GetCapturedStderr();
-  EXPECT_THAT(text,
-              MatchesRegex("[0-9:]{8} warning: /dev/full: lines of the log are lost: .*No space left on "
-                           "device\n"));
+  EXPECT_THAT(
+      text, MatchesRegex("[0-9:]{8} warning: " + file() + ": lines of the log are lost: .*File too large\n"));
+}
+
+TEST_F(Log, IsNotWrittenWhereALinkOrAPipeLeads) {
+  const auto error = [this] { return testing::user_error_of([this] { log::start({file(), "", {}}); }); };
+  const std::string expected = file() + ": expected a file with this name alone, found ";
+  ASSERT_EQ(::mkfifo(file().c_str(), 0600), 0);
+  EXPECT_THAT(error(), StartsWith(expected + "a pipe or a device"));
+  std::filesystem::remove(file());
+  std::filesystem::create_symlink("/dev/null", file());
+  EXPECT_THAT(error(), StartsWith(expected + "a symbolic link"));
 }
 
 TEST_F(Log, LinesOfSeveralThreadsStayWhole) {
@@ -131,27 +151,27 @@ TEST_F(Log, WritesEverythingInOrderFromTheBackground) {
   for (std::size_t i = 0; i < all.size(); ++i) EXPECT_TRUE(all[i].ends_with("line " + std::to_string(i)));
 }
 
-TEST_F(Log, FromTheBackgroundNobodyWaitsForAFileThatTakesNoMore) {
-  ASSERT_EQ(::mkfifo(file().c_str(), 0600), 0);
-  const int reader = ::open(file().c_str(), O_RDONLY | O_NONBLOCK);
-  ASSERT_GE(reader, 0);
-  log::start({file(), "", log::Level::kError});
+TEST(LineWriter, HasNobodyWaitForAFileThatTakesNoMore) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ASSERT_EQ(::fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
   std::string text;
   {
-    const log::Background background;
-    for (int i = 0; i < 20'000; ++i) log::info("information");
-    log::warning("it matters");
+    log::LineWriter writer([&](const log::Line& line) { (void)log::write_whole(ends[1], line.text + "\n"); });
+    for (int i = 0; i < 20'000; ++i) writer.add({.text = "information"});
+    writer.add({log::Level::kWarning, "it matters"});
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (text.find("it matters") == std::string::npos && std::chrono::steady_clock::now() < end) {
       std::string block(1 << 16, '\0');
-      const ssize_t count = ::read(reader, block.data(), block.size());
+      const ssize_t count = ::read(ends[0], block.data(), block.size());
       text.append(block, 0, static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
     }
+    EXPECT_TRUE(writer.finish(std::chrono::seconds(30)));
   }
-  log::stop();
-  ::close(reader);
+  ::close(ends[0]);
+  ::close(ends[1]);
   EXPECT_THAT(text, HasSubstr(" lines are left out here: they came faster than they could be written\n"));
-  EXPECT_THAT(text, HasSubstr("warning it matters\n"));
+  EXPECT_THAT(text, HasSubstr("it matters\n"));
 }
 
 TEST_F(Log, IsNotWrittenByAThreadThatMustNeverWait) {

@@ -129,10 +129,11 @@ class StorageFaults(unittest.TestCase):
         self.check_whole("stall")
 
     def test_storage_that_stands_still_for_good_ends_the_run_with_one_line(self):
-        for rank, file in ((0, "journal.jsonl"), (1, "weights/")):
+        for rank, file, call in ((0, "journal.jsonl", "fsync:stall={}:2"), (1, "weights/", "fsync:stall={}:2"),
+                                 (1, "courses/", "open:stall={}:1"), (0, "owner.json", "unlink:stall={}:1")):
             with self.subTest(file=file):
                 run = f"run{next(self.numbers)}"
-                job = self.job(run, rank=rank, match=f"/{file}", fault=f"fsync:stall={TIMEOUT_S}:2:{FOR_EVER}")
+                job = self.job(run, rank=rank, match=f"/{file}", fault=f"{call.format(TIMEOUT_S)}:{FOR_EVER}")
                 self.end(job, FAULT)
                 self.assertRegex(self.last_words(job), f"cannot write {run}/{file}.*: no answer for 20 s .*--resume")
                 self.check_resumed(run)
@@ -169,6 +170,15 @@ class StorageFaults(unittest.TestCase):
         self.assertIn(len(lines), (1, 2), job.text())  # both ranks may meet it
         for line in lines:
             self.assertRegex(line, "vanished.*No such file or directory|vanished.*there is no folder")
+
+    def test_a_signal_before_the_first_library_has_started_stops_a_job_and_ends_other_commands(self):
+        job = self.bench.job(*self.search, "early", root="early", signal=int(signal.SIGUSR1))
+        self.end(job, 75)
+        self.assertIn("stopped on SIGUSR1 before the search began", job.text())
+        self.check_resumed("early")
+        for number in (signal.SIGUSR1, signal.SIGTERM):
+            job = self.bench.job("schema", root="early", signal=int(number))
+            self.assertEqual(job.wait(), -number)
 
     def test_a_failed_run_says_so_in_its_status(self):
         job = self.job("failed", rank=0, match="/journal.jsonl", fault=f"fsync:EIO:4:{FOR_EVER}")

@@ -67,7 +67,9 @@ std::vector<ExportedFile> files_of(const ExportedModel& model, trial::TrialNumbe
           {folder / (module + ".py"), pytorch_source(model, module + ".safetensors")}};
 }
 
-void make_folder(const std::filesystem::path& folder) {
+/// @param is_ours  whether it is the run's own folder, where others may have put a link
+void make_folder(const std::filesystem::path& folder, bool is_ours) {
+  if (is_ours) return store::make_own_folder(folder);
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
   if (failure) throw UserError("cannot make " + folder.string() + ": " + failure.message());
@@ -75,7 +77,7 @@ void make_folder(const std::filesystem::path& folder) {
 
 int run_export(const ExportArguments& arguments) {
   const ModelSource source = ModelSource::open(arguments.choice.run);
-  const std::filesystem::path own = source.run.paths.root / "exports";
+  const std::filesystem::path own = source.run.paths.exports();
   const std::filesystem::path& folder = arguments.out.empty() ? own : arguments.out;
   const auto missing = take_models(source, arguments.choice, [&](const TakenModel& model) {
     const bool overwrites = arguments.force || arguments.out.empty();
@@ -93,7 +95,7 @@ std::vector<std::filesystem::path> export_model(const ModelSource& source, const
                                                 model_export::Format format,
                                                 const std::filesystem::path& folder, bool overwrites) {
   const ExportedModel model = exported(source, taken);
-  make_folder(folder);
+  make_folder(folder, folder == source.run.paths.exports());
   std::vector<std::filesystem::path> written;
   for (const ExportedFile& file : files_of(model, taken.trained->trial.number, format, folder)) {
     if (overwrites) {

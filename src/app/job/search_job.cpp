@@ -15,6 +15,7 @@
 #include "report/text/progress.hpp"
 #include "report/tracking/tracking.hpp"
 #include "store/publish/publish.hpp"
+#include "store/run_folder/fresh_folder.hpp"
 
 #include <iostream>
 #include <string>
@@ -53,7 +54,7 @@ class ConfigChange final : public run::RunListener {
   void committed(const run::Commit& commit, const run::RunState& state) override {
     if (!commit.replayed || state.replayed() != replayed_) return;
     files_.storage.post(
-        [path = files_.paths.config(), text = to_yaml(config_)] { store::publish_file(path, text); });
+        [paths = files_.paths, text = to_yaml(config_)] { store::publish_config(paths, text); });
   }
 
  private:
@@ -104,12 +105,12 @@ void export_front(const store::RunPaths& paths, const std::vector<model_export::
     const auto missing = take_models(source, choice, [&](const TakenModel& model) {
       any = true;
       for (const model_export::Format format : formats) {
-        export_model(source, model, format, paths.root / "exports", true);
+        export_model(source, model, format, paths.exports(), true);
       }
     });
     for (const std::string& line : missing) log::warning("not exported: " + line);
     if (!any) return;
-    std::cout << "skyline: the front is exported to " << (paths.root / "exports").string() << std::endl;
+    std::cout << "skyline: the front is exported to " << paths.exports().string() << std::endl;
   } catch (const Problem& problem) {
     log::warning(std::string("the front is not exported: ") + problem.what());
   }

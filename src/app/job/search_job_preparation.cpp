@@ -8,6 +8,7 @@
 #include "core/text/wording.hpp"
 #include "report/results/result_files.hpp"
 #include "store/journal/journal.hpp"
+#include "store/journal/journal_end.hpp"
 #include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/fresh_folder.hpp"
@@ -22,6 +23,13 @@
 
 namespace skyline::app {
 namespace {
+
+void start_log(const store::RunPaths& paths, const std::string& signature, bool quiet) {
+  const store::Attempt attempt("open", paths.log());
+  log::start({.file = paths.log().string(),
+              .prefix = signature,
+              .terminal_level = quiet ? log::Level::kWarning : log::Level::kInfo});
+}
 
 /// Returns the configuration that the user names, or else that of the run.
 std::filesystem::path config_file(const store::RunPaths& paths, const SearchArguments& arguments) {
@@ -92,6 +100,7 @@ void check_same_run(const store::RunPaths& paths, const RunConfig& config, const
 }
 
 store::JournalContents read_own_journal(const store::RunPaths& paths, const RunConfig& config) {
+  const store::JournalEnd end(paths);
   store::JournalContents contents = store::read_journal(paths.journal(), config.space);
   if (contents.header.config_hash != config.identity_hash()) {
     throw UserError(paths.journal().string() + ": was not written with " + paths.config().string() +
@@ -102,6 +111,8 @@ store::JournalContents read_own_journal(const store::RunPaths& paths, const RunC
                  ", this is " + SKYLINE_VERSION);
   }
   if (contents.torn_tail) log::warning(paths.journal().string() + ": dropped a torn last line");
+  const std::string lost = end.loss(contents.entries.size(), contents.torn_tail);
+  if (!lost.empty()) log::warning(lost + "; what is lost is trained again");
   log::info("resuming: " + counted(contents.entries.size(), "trial") + " in the journal");
   return contents;
 }
@@ -147,11 +158,9 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
   prepared.claim = claim_folder(paths, arguments.wait_s, stop);
   if (prepared.claim == nullptr) return std::nullopt;
   check_may_begin(paths, arguments);  // another job may have come and gone meanwhile
-  log::start({.file = paths.log().string(),
-              .prefix = signature,
-              .terminal_level = arguments.quiet ? log::Level::kWarning : log::Level::kInfo});
+  start_log(paths, signature, arguments.quiet);
   if (arguments.beginning != nullptr && !store::exists(paths.journal())) {
-    store::publish_file(paths.config(), to_yaml(config.resolved));
+    store::publish_config(paths, to_yaml(config.resolved));
     arguments.beginning->write_journal(paths, config);
   }
   if (store::exists(paths.journal())) {
@@ -171,7 +180,7 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
   }
   // The trials in the journal must be reproduced before the run may change.
   if (!prepared.replay || prepared.replay->entries.empty())
-    store::publish_file(paths.config(), to_yaml(config.resolved));
+    store::publish_config(paths, to_yaml(config.resolved));
   return prepared;
 }
 

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include <sched.h>
+#include <signal.h>
 #include <unistd.h>
 
 namespace skyline {
@@ -96,17 +97,29 @@ std::string process_place() {
   return host_name() + " " + boot + " " + (length > 0 ? space.data() : "");
 }
 
-std::uint64_t process_start_ticks(pid_t process) {
+namespace {
+
+/// Returns the fields of a process after its name, which may itself contain spaces and parentheses; empty if
+/// /proc does not show the process.
+std::string process_fields(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string text;
   std::getline(file, text);
-  // The program's name is in parentheses, and may itself contain spaces and parentheses.
   const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return 0;
-  std::istringstream fields(text.substr(name_end + 1));
+  return name_end == std::string::npos ? "" : text.substr(name_end + 1);
+}
+
+bool has_ended(const std::string& state) {
+  return state == "Z" || state == "X";
+}
+
+}  // namespace
+
+std::uint64_t process_start_ticks(pid_t process) {
+  std::istringstream fields(process_fields(process));
   std::string state;
   fields >> state;
-  if (state == "Z" || state == "X") return 0;
+  if (has_ended(state)) return 0;
   constexpr int kFieldsToStartTime = 18;  // fields 4 to 21; the start time is field 22
   std::string skipped;
   for (int i = 0; i < kFieldsToStartTime; ++i) fields >> skipped;
@@ -122,6 +135,12 @@ std::string expand_home(const std::string& path, const VariableLookup& variable)
   const std::optional<std::string> home = variable("HOME");
   if (!home || home->empty()) throw UserError(path + ": HOME is not set, so that ~ means nothing");
   return *home + path.substr(1);
+}
+
+bool process_exists(pid_t process) {
+  std::string state;
+  if (std::istringstream(process_fields(process)) >> state) return !has_ended(state);
+  return ::kill(process, 0) == 0 || errno == EPERM;
 }
 
 }  // namespace skyline

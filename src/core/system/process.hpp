@@ -38,4 +38,8 @@ std::uint64_t process_start_ticks(pid_t process);
 /// begins a word, not in `--run=~/a` or in a file. @throws UserError for `~name`, or if HOME is not set
 std::string expand_home(const std::string& path, const VariableLookup& variable = process_variable);
 
+/// Returns whether there is a process with this id, zombies aside. One that /proc hides from this user
+/// counts.
+bool process_exists(pid_t process);
+
 }  // namespace skyline

@@ -94,7 +94,8 @@ void EventFile::add(std::span<const MetricRecord> records) {
   if (length_ == 0) {
     publish_file(path_, bytes, Effort::kOnce);
   } else {
-    FileDescriptor file = open_file(path_, O_WRONLY);
+    const Attempt attempt("write", path_);
+    FileDescriptor file = open_own_file(path_, O_WRONLY);
     if (!file) fail_system("write", path_, "open", errno);
     if (const int error = write_at(file, std::as_bytes(std::span(bytes)), length_))
       fail_system("write", path_, "write", error);

@@ -100,7 +100,8 @@ std::vector<std::string> course_names(const std::vector<trial::Metric>& metrics,
 void append_course(const RunPaths& paths, int rank, const TrainingKey& training,
                    const std::vector<trial::CoursePoint>& course) {
   const std::filesystem::path path = paths.courses() / (std::to_string(rank) + ".jsonl");
-  FileDescriptor file = open_file(path, O_WRONLY | O_CREAT, 0666);
+  const Attempt attempt("write", path);
+  FileDescriptor file = open_own_file(path, O_WRONLY | O_CREAT, 0666);
   struct stat status {};
   if (!file || fstat(file.get(), &status) != 0) fail_system("write", path, "open", errno);
   // An earlier job may have left an incomplete line.

@@ -30,7 +30,7 @@ struct Place {
 
 /// Opens the file, because that makes an NFS client ask the server.
 Fault look_at(const std::filesystem::path& path, Place& place) {
-  place.file = open_file(path, O_RDWR);
+  place.file = open_file(path, O_RDWR | O_NOFOLLOW);
   if (!place.file) return {"", errno};
   struct stat status {};
   if (::fstat(place.file.get(), &status) != 0) return {"fstat", errno};

@@ -3,14 +3,13 @@
 #include "skyline/core/error.hpp"
 
 #include "core/system/may_block.hpp"
+#include "store/publish/patience.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <string>
 #include <system_error>
-#include <thread>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -18,8 +17,8 @@
 namespace skyline::store {
 namespace {
 
+constexpr std::string_view kListTask = "read the folder";
 constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
-constexpr int kStaleRetries = 5;
 
 std::string_view advice(int error_number) {
   switch (error_number) {
@@ -46,19 +45,6 @@ constexpr std::array kUsersErrors{ENOENT, ENOTDIR,      EISDIR, EEXIST, EACCES, 
                                   EROFS,  ENAMETOOLONG, ELOOP,  EINVAL, ENOTSUP, EFBIG};
 
 }  // namespace
-
-FileDescriptor open_file(const std::filesystem::path& path, int flags, unsigned mode) {
-  may_block("wait for a file");
-  for (int stale = 0;;) {
-    const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC, mode);
-    if (descriptor >= 0) return FileDescriptor(descriptor);
-    if (errno == EINTR) continue;
-    // An NFS client may still use a name whose file another host has just replaced; opening again looks it
-    // up.
-    if (errno != ESTALE || ++stale > kStaleRetries) return FileDescriptor();
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-}
 
 FileDescriptor open_regular_file(const std::filesystem::path& path, struct stat& status) {
   FileDescriptor file = open_file(path, O_RDONLY | O_NONBLOCK);
@@ -120,13 +106,14 @@ void fail_system(std::string_view task, const std::filesystem::path& path, std::
 
 std::vector<std::filesystem::path> list_folder(const std::filesystem::path& folder) {
   may_block("wait for a file");
+  const Attempt attempt(kListTask, folder);
   std::vector<std::filesystem::path> paths;
   std::error_code error;
   std::filesystem::directory_iterator entry(folder, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     paths.push_back(entry->path());
   }
-  if (error) fail_system("read the folder", folder, "", error.value());
+  if (error) fail_system(kListTask, folder, "", error.value());
   return paths;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/system/open_file.hpp"
 #include "core/system/unique_handle.hpp"
 
 #include <cstddef>
@@ -12,10 +13,6 @@
 #include <sys/stat.h>
 
 namespace skyline::store {
-
-/// Opens a file, close-on-exec. Tries again after an interruption or a stale NFS handle. Returns null and
-/// sets errno if it fails.
-FileDescriptor open_file(const std::filesystem::path& path, int flags, unsigned mode = 0);
 
 /// Opens a regular file for reading and gets its status. It never waits, as opening a pipe would. Returns
 /// null and sets errno if it fails. @throws UserError if it is a pipe or a device

@@ -1,5 +1,7 @@
 #include "store/publish/publish.hpp"
 
+#include "skyline/core/error.hpp"
+
 #include "core/config/config_text.hpp"
 #include "core/system/process.hpp"
 #include "store/publish/file_descriptor.hpp"
@@ -24,7 +26,7 @@ constexpr std::time_t kForeignAge_s = 60;
 bool is_abandoned(const std::filesystem::path& path) {
   TemporaryName name;
   if (!parse_temporary_name(path.filename().string(), name)) return false;
-  if (name.host == host_name()) return process_start_ticks(name.process) == 0;
+  if (name.host == host_name()) return !process_exists(name.process);
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && std::time(nullptr) - status.st_mtime > kForeignAge_s;
 }
@@ -86,6 +88,19 @@ bool publish_new_file(const std::filesystem::path& path, std::string_view text) 
   return !taken;
 }
 
+void make_own_folder(const std::filesystem::path& folder) {
+  constexpr std::string_view kTask = "make the folder";
+  const Attempt attempt(kTask, folder);
+  std::error_code error;
+  if (std::filesystem::symlink_status(folder, error).type() == std::filesystem::file_type::symlink) {
+    throw UserError(folder.string() +
+                    ": expected a folder, found a symbolic link (files would be written and removed where it "
+                    "leads: put a folder in its place)");
+  }
+  std::filesystem::create_directories(folder, error);
+  if (error) fail_system(kTask, folder, "", error.value());
+}
+
 void remove_file(const std::filesystem::path& path) {
   patiently("remove", path, [&]() -> Fault {
     return {"unlink", ::unlink(path.c_str()) == 0 || errno == ENOENT ? 0 : errno};
@@ -93,10 +108,12 @@ void remove_file(const std::filesystem::path& path) {
 }
 
 std::size_t remove_temporaries(const std::filesystem::path& folder) {
+  Attempt attempt("remove unfinished files in", folder);
   std::size_t removed = 0;
   std::error_code error;
   std::filesystem::directory_iterator entry(folder, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    attempt.begin();
     if (is_abandoned(entry->path()) && ::unlink(entry->path().c_str()) == 0) ++removed;
   }
   return removed;
@@ -111,9 +128,11 @@ void remove_temporaries_of(const std::filesystem::path& file) {
 }
 
 bool exists(const std::filesystem::path& path) {
+  constexpr std::string_view kTask = "look at";
+  const Attempt attempt(kTask, path);
   std::error_code failure;
   const bool there = std::filesystem::exists(path, failure);
-  if (failure) fail_system("look at", path, "", failure.value());
+  if (failure) fail_system(kTask, path, "", failure.value());
   return there;
 }
 

@@ -31,6 +31,11 @@ void publish_text(const std::filesystem::path& path,
 /// whether it was published. @throws as publish_file
 bool publish_new_file(const std::filesystem::path& path, std::string_view text);
 
+/// Makes a folder, with those above it, whose files this program publishes and removes.
+/// @throws Problem if it cannot be made; UserError if the path is a symbolic link, which others may have put
+///         there
+void make_own_folder(const std::filesystem::path& folder);
+
 /// Removes a file; does nothing if there is none of that name. @throws as publish_file
 void remove_file(const std::filesystem::path& path);
 

@@ -43,8 +43,11 @@ double ClaimRecord::age_s(const timespec& now) const {
 
 bool ClaimRecord::is_stale(const timespec& now) const {
   const bool can_look = process != 0 && place == process_place();
-  if (can_look) return process_start_ticks(process) != started_ticks;
-  return has_old_heartbeat(now);
+  if (!can_look) return has_old_heartbeat(now);
+  const std::uint64_t ticks = process_start_ticks(process);
+  if (ticks != 0) return ticks != started_ticks;
+  // A process that /proc hides may be that of the claim, or a later one with its number.
+  return !process_exists(process) || has_old_heartbeat(now);
 }
 
 bool ClaimRecord::has_old_heartbeat(const timespec& now) const {

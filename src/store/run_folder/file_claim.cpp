@@ -5,6 +5,7 @@
 #include "core/log.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/patience.hpp"
+#include "store/publish/publish.hpp"
 #include "store/publish/temporary_file.hpp"
 
 #include <cerrno>
@@ -13,9 +14,9 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -29,10 +30,16 @@ constexpr std::chrono::milliseconds kSettle{100};
 constexpr int kTries = 5;
 constexpr std::string_view kClaimTask = "write";
 
-void make_folder(const std::filesystem::path& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) fail_system("make the folder", folder, "", error.value());
+/// Warns if another user owns a folder of the run: that user can replace the files in it.
+void warn_of_owners(const RunPaths& paths) {
+  std::vector<std::filesystem::path> folders = paths.folders();
+  folders.push_back(paths.root);
+  for (const std::filesystem::path& folder : folders) {
+    struct stat status {};
+    if (::stat(folder.c_str(), &status) != 0 || status.st_uid == ::geteuid()) continue;
+    log::warning(folder.string() + ": belongs to another user, who may replace files of this run");
+    return;
+  }
 }
 
 std::string describe(const ClaimRecord& record, const timespec& now) {
@@ -53,6 +60,7 @@ FileClaim::FileClaim(RunPaths paths, ClaimRecord record, double interval_s)
 
 FileClaim::~FileClaim() {
   try {
+    const Attempt attempt("remove", paths_.owner());
     const std::optional<ClaimRecord> owner = read_claim_record(paths_.owner());
     if (owner && owner->token == record_.token) ::unlink(paths_.owner().c_str());
   } catch (const Problem& error) {
@@ -63,6 +71,7 @@ FileClaim::~FileClaim() {
 /// Never waits: after a fault that may pass, the next heartbeat tries again.
 void FileClaim::renew() {
   const Clock::time_point now = Clock::now();
+  const Attempt attempt(kClaimTask, paths_.owner());
   const Fault fault = try_to_renew();
   if (!fault) {
     renewed_ = now;
@@ -86,7 +95,8 @@ Fault FileClaim::try_to_renew() {
   }
   record_.heartbeat = owner->heartbeat;
   // No time is given, so that a file server uses its own clock, with which other hosts compare.
-  return {"utimensat", ::utimensat(AT_FDCWD, paths_.owner().c_str(), nullptr, 0) == 0 ? 0 : errno};
+  return {"utimensat",
+          ::utimensat(AT_FDCWD, paths_.owner().c_str(), nullptr, AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno};
 }
 
 /// Handles a missing owner.json. While the heartbeat was young no other job could take the folder: a person
@@ -106,8 +116,9 @@ Fault FileClaim::restore() const {
 }
 
 std::unique_ptr<FileClaim> take_file_claim(const RunPaths& paths, double interval_s) {
-  make_folder(paths.root);
-  for (const std::filesystem::path& folder : paths.folders()) make_folder(folder);
+  if (!store::exists(paths.root)) make_own_folder(paths.root);  // the user may have chosen a link
+  for (const std::filesystem::path& folder : paths.folders()) make_own_folder(folder);
+  warn_of_owners(paths);
   ClaimRecord record = make_claim_record();
   const std::string text = to_json(record);
   for (int i = 0; i < kTries; ++i) {

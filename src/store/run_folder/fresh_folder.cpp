@@ -2,7 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
-#include "core/config/config_text.hpp"
+#include "core/text/foreign_text.hpp"
+#include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
@@ -11,9 +12,12 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <string>
 #include <system_error>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 namespace skyline::store {
 namespace {
@@ -38,16 +42,36 @@ bool is_empty_folder(const fs::path& path) {
          std::ranges::all_of(list_folder(path), is_without_state);
 }
 
-/// Returns whether a job wrote the configuration. A user's own one differs by its comments and line breaks.
-bool is_written_by_a_job(const fs::path& file, const fs::path& given) {
-  std::error_code ignored;  // there is no configuration of the user
-  if (fs::equivalent(file, given, ignored)) return false;
+std::string mark_of(std::string_view yaml) {
+  return "# written by skyline for this run, sum " + checksum(yaml) + "\n";
+}
+
+/// Returns whether a job wrote the configuration, and nobody has changed it.
+bool is_written_by_a_job(std::string_view text) {
+  const std::string_view yaml = text.substr(std::min(text.find('\n'), text.size() - 1) + 1);
+  return text == mark_of(yaml) + std::string(yaml);
+}
+
+/// Returns whether a text is a JSON object with these members.
+bool has_members(const std::string& text, std::initializer_list<const char*> members) {
+  const auto json = nlohmann::ordered_json::parse(shallow_json(text), nullptr, false);
+  return std::ranges::all_of(members, [&](const char* member) { return json.contains(member); });
+}
+
+/// Returns whether a file that is replaced without asking was written by a job, by its contents: a person may
+/// have a file of the same name.
+bool is_ours(const fs::path& path, const RunPaths& paths) {
+  std::string text;
   try {
-    const std::string text = read_file(file);
-    return to_yaml(load_yaml_text(text, file.string())) == text;
+    if (read_once(path, text)) return !store::exists(path);  // another job may have removed it
   } catch (const UserError&) {
     return false;
   }
+  if (text.empty()) return true;  // there is nothing to lose
+  if (path == paths.config()) return is_written_by_a_job(text);
+  if (path == paths.owner()) return has_members(text, {"token", "started_ticks", "place"});
+  if (path == paths.status_json()) return has_members(text, {"format", "state", "committed", "in_flight"});
+  return path == paths.mlflow_json() && has_members(text, {"address", "run_id", "next_step"});
 }
 
 /// Returns whether a file comes from the scheduler, from `skyline doctor`, from a file system, or from a job
@@ -57,20 +81,24 @@ bool is_harmless(const fs::path& path, const RunPaths& paths, const fs::path& gi
   for (const char* start : {"slurm-", ".skyline-doctor.", ".nfs", "lost+found"}) {
     if (name.starts_with(start)) return true;
   }
-  if (path == paths.config()) return is_written_by_a_job(path, given);
-  const std::array known{paths.log().parent_path(), paths.events(), paths.owner(), paths.status_json(),
-                         paths.mlflow_json()};
-  return std::ranges::find(known, path) != known.end() || is_temporary(path) || is_empty_folder(path);
+  std::error_code ignored;  // the user may have named no configuration
+  if (fs::equivalent(path, given, ignored)) return false;
+  return path == paths.log().parent_path() || path == paths.events() || is_temporary(path) ||
+         is_empty_folder(path) || is_ours(path, paths);
 }
 
 /// Returns whether only a run with trials has such a file.
 bool is_of_a_run(const fs::path& path, const RunPaths& paths, std::span<const fs::path> results) {
   const std::array known{paths.weights_folder(), paths.checkpoints(), paths.courses(), paths.trace_json(),
-                         paths.root / "exports"};
+                         paths.exports()};
   return std::ranges::find(known, path) != known.end() || std::ranges::find(results, path) != results.end();
 }
 
 }  // namespace
+
+void publish_config(const RunPaths& paths, std::string_view yaml) {
+  publish_file(paths.config(), mark_of(yaml) + std::string(yaml));
+}
 
 void check_fresh_folder(const RunPaths& paths, const fs::path& config, std::span<const fs::path> results) {
   std::error_code failure;

@@ -4,8 +4,13 @@
 
 #include <filesystem>
 #include <span>
+#include <string_view>
 
 namespace skyline::store {
+
+/// Publishes config.yaml, with a first line that marks it as written by a job: it holds the checksum of the
+/// rest, so a file that a person has changed, or written, is not taken for ours. @throws as publish_file
+void publish_config(const RunPaths& paths, std::string_view yaml);
 
 /// Checks that a run may begin in a folder without a journal. It must be missing, empty, or contain only logs
 /// and the files of a job that ended before its first trial. Nothing else may be overwritten or removed.

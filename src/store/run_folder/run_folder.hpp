@@ -25,6 +25,7 @@ struct RunPaths {
   std::filesystem::path weights_folder() const { return root / "weights"; }
   std::filesystem::path checkpoints() const { return root / "checkpoints"; }
   std::filesystem::path events() const { return root / "events"; }
+  std::filesystem::path exports() const { return root / "exports"; }
   std::filesystem::path courses() const { return root / "courses"; }
   /// Returns the folders below the root.
   std::vector<std::filesystem::path> folders() const {

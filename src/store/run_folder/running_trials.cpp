@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <fstream>
 #include <span>
 #include <sstream>
 #include <string_view>
@@ -46,7 +45,13 @@ std::string padded_to(std::string text, std::size_t bytes) {
 constexpr std::string_view kOwnKillsAlone = "memory.oom_control";
 
 std::optional<std::uint64_t> count_in(const std::filesystem::path& file) {
-  std::ifstream lines(file);
+  std::string text;
+  try {
+    if (read_once(file, text)) return std::nullopt;
+  } catch (const UserError&) {  // something else has the counter's name
+    return std::nullopt;
+  }
+  std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
     std::string key;
@@ -54,6 +59,12 @@ std::optional<std::uint64_t> count_in(const std::filesystem::path& file) {
     if (words >> key >> count && key == "oom_kill") return count;
   }
   return std::nullopt;
+}
+
+/// Returns whether a name that another process wrote can be that of a counter. Nothing else is opened.
+bool is_counter(const std::filesystem::path& file, const std::filesystem::path& root) {
+  const std::filesystem::path plain = file.lexically_normal();
+  return plain == root / "proc/vmstat" || plain.string().starts_with((root / "sys/fs/cgroup/").string());
 }
 
 /// Returns the kills in a group, with those in the groups below.
@@ -132,8 +143,8 @@ LeftTrials parse_running(std::istream& text) {
 
 }  // namespace
 
-bool OomCount::has_risen() const {
-  return place == process_place() && count_oom_kills(file).value_or(0) > kills;
+bool OomCount::has_risen(const std::filesystem::path& root) const {
+  return place == process_place() && is_counter(file, root) && count_oom_kills(file).value_or(0) > kills;
 }
 
 RunningTrials::RunningTrials(const RunPaths& paths, int rank, std::size_t slots, const std::string& job,
@@ -148,7 +159,8 @@ RunningTrials::RunningTrials(const RunPaths& paths, int rank, std::size_t slots,
   text += count + " " + oom_.file + "\n";
   rows_place_ = text.size();
   const Attempt attempt("write", path_);
-  file_ = open_file(path_, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+  file_ = open_own_file(path_, O_WRONLY | O_CREAT, 0666);
+  if (file_ && ::ftruncate(file_.get(), 0) != 0) file_.reset();
   if (!file_) return;
   write_at(file_, std::as_bytes(std::span(text)), 0);
   for (std::size_t slot = 0; slot < slots; ++slot) write(slot);
@@ -181,6 +193,7 @@ void RunningTrials::count_again() {
   if (!kills || *kills == oom_.kills) return;
   oom_.kills = *kills;
   const std::string text = padded_to(std::to_string(oom_.kills), kCountBytes);
+  const Attempt attempt("write", path_);
   if (file_) write_at(file_, std::as_bytes(std::span(text)), oom_place_ - kCountBytes - 1);
 }
 
@@ -213,6 +226,7 @@ void RunningTrials::is_overdue(std::size_t slot, trial::TrialName trial) {
 
 void RunningTrials::count_last() {
   const std::string text = std::to_string(count_oom_kills(oom_.file).value_or(0));
+  const Attempt attempt("write", path_);
   if (file_) write_at(file_, std::as_bytes(std::span(text)), oom_place_);
 }
 
@@ -231,6 +245,7 @@ void RunningTrials::crashed(int signal) const noexcept {
 
 void RunningTrials::remove() {
   close();
+  const Attempt attempt("remove", path_);
   ::unlink(path_.c_str());
 }
 

@@ -23,7 +23,8 @@ struct OomCount {
   std::string file;   // file of the counter, with a line "oom_kill 3"; empty if there is none
   std::uint64_t kills = 0;
   /// Returns whether this process is in the same place, and the counter is higher now.
-  bool has_risen() const;
+  /// @param root  folder with the system's `proc` and `sys`
+  bool has_risen(const std::filesystem::path& root = "/") const;
 };
 template <typename Visitor>
 void for_each_field(OomCount& count, Visitor&& visit) {

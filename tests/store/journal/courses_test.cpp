@@ -2,17 +2,23 @@
 
 #include "store/fixtures/scratch_folder.hpp"
 #include "store/journal/journal_line.hpp"
+#include "store/publish/publish.hpp"
+#include "support/user_error_of.hpp"
 
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
+#include <sys/stat.h>
 
 namespace skyline::store {
 namespace {
 
+using skyline::testing::overwrite;
 using skyline::testing::ScratchFolder;
+using skyline::testing::user_error_of;
+using ::testing::StartsWith;
 
 class CoursesTest : public ::testing::Test {
  protected:
@@ -42,6 +48,23 @@ TEST_F(CoursesTest, ComeBackFromTheFilesOfAllRanks) {
   EXPECT_TRUE(std::isnan(both.value(1, "validation_loss")));
   EXPECT_EQ(courses.at({{3, true}, 7}).value(0, "validation_accuracy"), 0.9);
   EXPECT_TRUE(courses.at({{4}, 2}).steps.empty());
+}
+
+TEST_F(CoursesTest, AreNotWrittenWhereSomebodyElsePutALinkOrAPipe) {
+  const std::filesystem::path precious = folder / "precious";
+  const std::filesystem::path file = paths.courses() / "0.jsonl";
+  const auto error = [&] { return user_error_of([&] { append_course(paths, 0, {{3}, 1.5}, course); }); };
+  const std::string expected = file.string() + ": expected a file with this name alone, found ";
+  overwrite(precious, "mine");
+  std::filesystem::create_symlink(precious, file);
+  EXPECT_THAT(error(), StartsWith(expected + "a symbolic link"));
+  std::filesystem::remove(file);
+  std::filesystem::create_hard_link(precious, file);
+  EXPECT_THAT(error(), StartsWith(expected + "a hard link"));
+  std::filesystem::remove(file);
+  ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+  EXPECT_THAT(error(), StartsWith(expected + "a pipe or a device"));
+  EXPECT_EQ(read_file(precious), "mine");
 }
 
 TEST_F(CoursesTest, HaveTheNamesOfTrainingsFirstAndThenAllOthers) {

@@ -12,6 +12,8 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -232,6 +234,59 @@ TEST_F(Claim, IsNotMadeAgainIfAnotherJobMayHaveComeAndGone) {
           ": owner.json is gone, and this job stood still for so long that another one may have taken the "
           "run over and ended; this one ends (resume with --resume)");
   EXPECT_FALSE(std::filesystem::exists(paths.owner()));
+}
+
+TEST_F(Claim, RefusesAFolderOfTheRunThatLeadsElsewhere) {
+  std::filesystem::create_directories(folder / "elsewhere");
+  overwrite(folder / "elsewhere/3.h5.tmp.x.1.0", "keep");
+  for (const std::filesystem::path& part : paths.folders()) {
+    std::filesystem::create_directories(paths.root);
+    std::filesystem::create_symlink(folder / "elsewhere", part);
+    EXPECT_THAT(take_error(), StartsWith(part.string() + ": expected a folder, found a symbolic link"));
+    std::filesystem::remove(part);
+  }
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder / "elsewhere"), {}), 1);
+}
+
+TEST_F(Claim, TakesARunFolderThatTheUserReachesByALink) {
+  std::filesystem::create_directories(folder / "scratch");
+  std::filesystem::create_directories(folder / "runs");
+  std::filesystem::create_symlink(folder / "scratch", paths.root);
+  const auto claim = RunClaim::take(paths);
+  EXPECT_TRUE(std::filesystem::exists(folder / "scratch/owner.json"));
+}
+
+TEST_F(Claim, WarnsOfAFolderOfAnotherUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give a folder away";
+  std::filesystem::create_directories(paths.courses());
+  ASSERT_EQ(::chown(paths.courses().c_str(), 65534, 65534), 0);
+  ::testing::internal::CaptureStderr();
+  const auto claim = take_file_claim(paths, 0);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr(paths.courses().string() + ": belongs to another user"));
+}
+
+/// Another user where /proc shows only one's own processes, as on many clusters.
+TEST_F(Claim, OfALiveProcessThatProcHidesIsRespected) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can mount /proc again";
+  const auto claim = take_file_claim(paths, 0);
+  std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
+  const auto hidden = [&] {
+    return ::unshare(CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+           ::mount("proc", "/proc", "proc", 0, "hidepid=2,gid=65533") == 0;
+  };
+  const pid_t child = start_child([&] {
+    if (!hidden()) ::_exit(2);
+    const std::string error = skyline::testing::text_of_unprivileged_child([&] {
+      const std::optional<RunOwner> owner = read_owner(paths);
+      const bool seen = std::filesystem::exists("/proc/" + std::to_string(::getppid()));
+      return std::string(seen ? "seen " : "hidden ") + (owner && owner->active ? "active" : "gone");
+    });
+    ::_exit(error == "hidden active" ? 0 : 1);
+  });
+  const int code = WEXITSTATUS(wait_for_child(child));
+  if (code == 2) GTEST_SKIP() << "no mount is allowed here";
+  EXPECT_EQ(code, 0);
 }
 
 TEST_F(Claim, IsShownToThoseWhoOnlyLook) {

@@ -1,8 +1,11 @@
 #include "store/run_folder/running_trials.hpp"
 
 #include "core/backoff.hpp"
+#include "core/system/process.hpp"
 #include "store/fixtures/scratch_folder.hpp"
+#include "store/publish/publish.hpp"
 #include "store/run_folder/suspects.hpp"
+#include "support/user_error_of.hpp"
 
 #include <csignal>
 #include <filesystem>
@@ -10,13 +13,16 @@
 #include <thread>
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 namespace skyline::store {
 namespace {
 
 using skyline::testing::overwrite;
 using skyline::testing::ScratchFolder;
+using skyline::testing::user_error_of;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
@@ -47,7 +53,14 @@ class Running : public ::testing::Test {
 
   ScratchFolder folder;
   RunPaths paths = made(folder / "run");
-  std::filesystem::path counter = folder / "memory.events";
+  std::filesystem::path made_counter() const {
+    std::filesystem::create_directories(folder / "sys/fs/cgroup");
+    return folder / "sys/fs/cgroup/memory.events";
+  }
+  /// Whether the counter that the dead job noted has risen.
+  bool has_risen() { return left().oom.has_risen(folder.path()); }
+
+  std::filesystem::path counter = made_counter();
   RunningTrials running{paths, 3, 3, "a1b2", count_oom_kills(0)};
 };
 
@@ -135,46 +148,68 @@ TEST_F(Running, KeepNoCrashOfTheMainThreadOrOfAJobThatEndsOtherwise) {
 }
 
 TEST_F(Running, SayWhetherTheOomKillerCameWhileTheJobRanOrLater) {
-  EXPECT_FALSE(left().oom.has_risen());
+  EXPECT_FALSE(has_risen());
   count_oom_kills(1);
-  EXPECT_TRUE(left().oom.has_risen());
+  EXPECT_TRUE(has_risen());
   EXPECT_FALSE(left().saw_oom_kill);
   EXPECT_TRUE(running.stops());
   running.count_last();
   EXPECT_TRUE(left().saw_oom_kill);
   std::filesystem::remove(counter);
-  EXPECT_FALSE(left().oom.has_risen()) << "a counter that is gone says nothing";
+  EXPECT_FALSE(has_risen()) << "a counter that is gone says nothing";
   OomCount elsewhere = left().oom;
   count_oom_kills(1);
   elsewhere.place = "another node";
-  EXPECT_FALSE(elsewhere.has_risen());
+  EXPECT_FALSE(elsewhere.has_risen(folder.path()));
 }
 
 TEST_F(Running, SayThatTheOomKillerCameToANeighbourBelowTheSameLimit) {
   const auto tell = [this](const std::string& group, int kills) {
-    const std::filesystem::path file = folder / "step" / group / "memory.oom_control";
+    const std::filesystem::path file = folder / "sys/fs/cgroup/step" / group / "memory.oom_control";
     std::filesystem::create_directories(file.parent_path());
     overwrite(file, "oom_kill_disable 0\nunder_oom 0\noom_kill " + std::to_string(kills) + "\n");
   };
   for (const char* group : {"", "task_0", "task_1"}) tell(group, 1);
   running.remove();
-  const RunningTrials in_step(paths, 3, 1, "a1b2", folder / "step/memory.oom_control");
-  EXPECT_FALSE(left().oom.has_risen());
+  const RunningTrials in_step(paths, 3, 1, "a1b2", folder / "sys/fs/cgroup/step/memory.oom_control");
+  EXPECT_FALSE(has_risen());
   tell("task_1", 2);
-  EXPECT_TRUE(left().oom.has_risen());
+  EXPECT_TRUE(has_risen());
+}
+
+TEST_F(Running, OpenNothingButACounterWhateverTheirFileNames) {
+  const std::filesystem::path pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  overwrite(folder / "elsewhere", "oom_kill 5\n");
+  for (const std::filesystem::path& file :
+       {pipe, folder / "elsewhere", folder / "sys/fs/cgroup/../../../elsewhere"}) {
+    EXPECT_FALSE((OomCount{.place = process_place(), .file = file}).has_risen(folder.path())) << file;
+  }
+  ASSERT_EQ(::mkfifo((folder / "sys/fs/cgroup/pipe").c_str(), 0600), 0);
+  EXPECT_FALSE(
+      (OomCount{.place = process_place(), .file = folder / "sys/fs/cgroup/pipe"}).has_risen(folder.path()));
+}
+
+TEST_F(Running, AreNotWrittenThroughALink) {
+  running.remove();
+  overwrite(folder / "precious", "mine");
+  std::filesystem::create_symlink(folder / "precious", paths.checkpoints() / "running.3");
+  EXPECT_THAT(user_error_of([&] { RunningTrials(paths, 3, 1, "a1b2", counter); }),
+              HasSubstr("running.3: expected a file with this name alone, found a symbolic link"));
+  EXPECT_EQ(read_file(folder / "precious"), "mine");
 }
 
 TEST_F(Running, DoNotCountWhatTheOomKillerDidBeforeTheyBegan) {
   running.begins(0, {3});
   count_oom_kills(1);
-  EXPECT_TRUE(left().oom.has_risen());
+  EXPECT_TRUE(has_risen());
   running.begins(1, {4});
-  EXPECT_FALSE(left().oom.has_risen());
+  EXPECT_FALSE(has_risen());
   EXPECT_TRUE(running.stops());
   running.count_last();
   EXPECT_FALSE(left().saw_oom_kill);
   count_oom_kills(2);
-  EXPECT_TRUE(left().oom.has_risen());
+  EXPECT_TRUE(has_risen());
 }
 
 TEST_F(Running, LeaveNothingWhenTheJobEndsInAnOrderlyWay) {
