@@ -8,6 +8,7 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <thread>
 
@@ -30,7 +31,7 @@ class ResultsWriterTest : public ::testing::Test {
   /// A run whose results take a while to write.
   void run_for(milliseconds time, milliseconds writing, ResultsWriter::Seconds interval) {
     ResultsWriter writer(
-        [&](const run::RunState& state, const run::RunAccount&) {
+        [&](const run::RunState& state, const run::RunAccount&, const std::stop_token&) {
           ++writings_;
           written_ = state.trials().size();
           std::this_thread::sleep_for(writing);

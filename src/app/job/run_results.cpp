@@ -25,9 +25,13 @@ constexpr double kLongestShare = 0.01;  // share of the time that is spent on wr
 
 }  // namespace
 
-void write_results(run::OpenedRun opened, const std::string& state) {
+bool write_results(run::OpenedRun opened, const std::string& state, const std::function<bool()>& ends) {
   const report::ReportedRun run = report::reported_run(std::move(opened), state);
-  for (const report::ResultFile& file : report::kResultFiles) file.write(run);
+  return std::ranges::all_of(report::kResultFiles, [&](const report::ResultFile& file) {
+    if (ends()) return false;
+    file.write(run);
+    return true;
+  });
 }
 
 std::string results_text(const report::ReportInputs& inputs, const run::RunAccount& account) {
@@ -106,7 +110,7 @@ void ResultsWriter::work(const std::stop_token& end) {
     lock.unlock();
     const Clock::time_point began = Clock::now();
     try {
-      write_(state_, account_);
+      write_(state_, account_, end);
     } catch (const std::exception& problem) {
       log::warning(std::string(problem.what()) + "; the run goes on, its results are out of date");
     }

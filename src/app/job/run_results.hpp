@@ -11,14 +11,17 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <stop_token>
 #include <string>
 #include <thread>
 
 namespace skyline::app {
 
-/// Publishes report::kResultFiles for the trials so far. @throws UserError, FaultError
+/// Publishes report::kResultFiles for the trials so far. Returns false if it ended before all were written.
+/// @throws UserError, FaultError
 /// @param state  state of the run, for its report
-void write_results(run::OpenedRun opened, const std::string& state);
+/// @param ends  whether to write no further file
+bool write_results(run::OpenedRun opened, const std::string& state, const std::function<bool()>& ends);
 
 /// Returns the fronts with their volumes, and the account of time if there is one.
 std::string results_text(const report::ReportInputs& inputs, const run::RunAccount& account);
@@ -37,8 +40,9 @@ class ResultsWriter final : public run::RunListener {
  public:
   using Clock = std::chrono::steady_clock;
   using Seconds = std::chrono::duration<double>;
-  /// Writes everything that follows from the commits of a state.
-  using Write = std::function<void(const run::RunState& state, const run::RunAccount& account)>;
+  /// Writes everything that follows from the commits of a state, until `end` asks it to end.
+  using Write = std::function<void(const run::RunState& state, const run::RunAccount& account,
+                                   const std::stop_token& end)>;
 
   /// @param interval  least time between two writings
   explicit ResultsWriter(Write write, Seconds interval = std::chrono::minutes(2));
@@ -48,7 +52,7 @@ class ResultsWriter final : public run::RunListener {
   void started(const run::RunState& state) override;
   void committed(const run::Commit& /*commit*/, const run::RunState& /*state*/) override { news_ = true; }
   void tick(const run::RunState& state) override;
-  /// Waits until the current writing ends; nothing is written after that.
+  /// Asks the current writing to end, and waits for that; nothing is written after that.
   void finish();
 
  private:

@@ -66,7 +66,7 @@ class ConfigChange final : public run::RunListener {
 /// Writes results when a job stops. If they cannot be written now, the job still ends normally.
 void try_to_write_results(const run::OpenedRun& run) {
   try {
-    write_results(run, "stopped");
+    write_results(run, "stopped", [] { return false; });
   } catch (const Problem& problem) {
     log::warning(std::string(problem.what()) + "; the results in " + run.paths.root.string() +
                  " are out of date");
@@ -139,11 +139,12 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
     return run::OpenedRun{files.paths,  config.resolved, config.space,
                           files.header, state,           run::with_job(prepared.earlier, account.slots)};
   };
-  ResultsWriter writer([&](const run::RunState& state, const run::RunAccount& account) {
-    if (state.replayed() == replayed) {  // otherwise the results on disk are newer
-      write_results(opened(state, account), "running");
-    }
-  });
+  ResultsWriter writer(
+      [&](const run::RunState& state, const run::RunAccount& account, const std::stop_token& ends) {
+        if (state.replayed() == replayed) {  // otherwise the results on disk are newer
+          write_results(opened(state, account), "running", [&] { return ends.stop_requested(); });
+        }
+      });
   end.failed = [&, failed = end.failed](const std::exception& error) {
     const std::optional<engine::Hang> hang = end.hang();
     const auto how = hang && hang->stops ? report::RunEnd::kStopped : report::RunEnd::kFailed;
@@ -156,6 +157,7 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
   if (!prepared.replay) store::remove_file(files.paths.journal());
   const engine::RunResult result = engine::run_job(environment, task, files, end, std::move(prepared.replay),
                                                    {&progress, tracking.get(), &claim, &change, &writer});
+  log::info("writing results");
   writer.finish();
   const report::ReportInputs outputs{config.space, metrics, result.state};
   if (result.stopped) {
@@ -165,7 +167,13 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
     tracking->ended(report::RunEnd::kStopped);
     return kExitStopped;
   }
-  write_results(opened(result.state, result.account), "finished");
+  if (!write_results(opened(result.state, result.account), "finished", [&] { return stop.requested(); })) {
+    progress.ended(report::RunEnd::kStopped);
+    print_end("stopped " + stop.cause() +
+              " while the results were written: all trials are saved, run again with --resume");
+    tracking->ended(report::RunEnd::kStopped);
+    return kExitStopped;
+  }
   progress.ended(report::RunEnd::kFinished);  // tells `skyline status` that the results are on disk
   warn_of_lost_weights(files.paths, config, result.state);
   print_results(files.paths, outputs, result);

@@ -1,10 +1,17 @@
 #include "report/results/result_files.hpp"
 
+#include "skyline/core/error.hpp"
+
+#include "core/log.hpp"
 #include "report/files/search_state_csv.hpp"
 #include "report/files/trials_json.hpp"
 #include "report/report.hpp"
 #include "store/journal/run_tables.hpp"
 #include "store/publish/publish.hpp"
+
+#include <string>
+
+#include <fmt/format.h>
 
 namespace skyline::report {
 namespace {
@@ -38,7 +45,13 @@ void write_pareto(const ReportedRun& run) {
 }
 
 void write_page(const ReportedRun& run) {
-  store::publish_file(run.opened.paths.report_html(), report_page({&run, 1}));
+  const std::string page = report_page({&run, 1});
+  try {
+    store::publish_file(run.opened.paths.report_html(), page, store::Effort::kOnce);
+  } catch (const Problem& problem) {
+    log::warning(fmt::format("{}; skyline report {} makes the page again", problem.what(),
+                             run.opened.paths.root.string()));
+  }
 }
 
 std::vector<std::filesystem::path> result_paths(const store::RunPaths& paths) {

@@ -13,6 +13,7 @@ void write_tables(const ReportedRun& run);
 void write_models(const ReportedRun& run);
 void write_search_state(const ReportedRun& run);
 void write_pareto(const ReportedRun& run);
+/// Warns if the page cannot be written, because `skyline report` can make it again.
 void write_page(const ReportedRun& run);
 
 /// A file that is made from a run's journal, and published whole every few minutes and when a job ends.

@@ -1,0 +1,121 @@
+"""Run folders that others may write to, and files that are damaged: nothing is answered wrong without a word."""
+
+import json
+import os
+import shutil
+import unittest
+
+from skyline_runs import SOURCE, RunsCase, checksum, read_json
+
+SEARCH = ["search", SOURCE / "configs/synthetic.yaml", "--quiet", "--set", "synthetic.seconds_per_gflop=0", "--set", "search.iterations=2",
+          "--run"]
+READING = (["journal", "RUN"], ["journal", "RUN", "--canonical"], ["status", "RUN"], ["status", "RUN", "--json"], ["compare", "RUN", "RUN"],
+           ["report", "RUN", "--out", "page.html", "--force"], ["trace", "RUN"], ["export", "RUN", "--front"])
+USER_ERROR = 2
+
+
+class Hostile(RunsCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls().skyline(*SEARCH, "whole")
+        cls.journal = (cls.folder / "whole/journal.jsonl").read_bytes()
+
+    def copy(self, run):
+        shutil.copytree(self.folder / "whole", self.folder / run)
+        return self.folder / run / "journal.jsonl"
+
+    def test_a_finished_run_that_lost_its_end_is_refused_by_all_that_read_it_and_mended_by_a_resume(self):
+        flipped = bytearray(self.journal)
+        flipped[-100] ^= 1
+        lines = self.journal.splitlines(keepends=True)
+        for name, damaged, words in (("flipped", bytes(flipped), "its last line is damaged"), ("torn", self.journal[:-1], "its last line is damaged"),
+                                     ("cut", b"".join(lines[:-1]), "lines are missing at its end")):
+            journal = self.copy(name)
+            journal.write_bytes(damaged)
+            for command in READING:
+                with self.subTest(damage=name, command=command[0]):
+                    arguments = [name if word == "RUN" else word for word in command]
+                    done = self.skyline(*arguments, expect=USER_ERROR)
+                    self.assertIn(f"{name}/journal.jsonl: {words}: expected {len(lines) - 1} trials, as status.json says, got {len(lines) - 2} "
+                                  f"(restore the file, or train again what is lost, with skyline search --run {name} --resume)", done.stderr)
+            resumed = self.skyline(*SEARCH, name, "--resume")
+            self.assertIn(f"{name}/journal.jsonl: {words}: expected {len(lines) - 1} trials", resumed.stderr)
+            self.assertIn("what is lost is trained again", resumed.stderr)
+            self.assertEqual(self.canonical(name), self.canonical("whole"))
+
+    def test_a_torn_line_of_a_run_that_was_killed_is_left_out_with_a_warning(self):
+        journal = self.copy("killed")
+        status = journal.parent / "status.json"
+        status.write_text(json.dumps({**read_json(status), "state": "running", "exit_code": None}))
+        journal.write_bytes(self.journal[:-50])
+        whole = self.canonical("whole").splitlines(keepends=True)
+        for command in (command for command in READING if command[0] not in ("compare", "export")):
+            with self.subTest(command[0]):
+                done = self.skyline(*["killed" if word == "RUN" else word for word in command])
+                self.assertIn("killed/journal.jsonl: left out a damaged last line", done.stderr)
+        self.assertEqual(self.skyline("journal", "killed", "--canonical").stdout, "".join(whole[:-1]))
+        self.assertEqual(self.skyline("journal", "killed").stdout.encode(), b"".join(self.journal.splitlines(keepends=True)[:-1]))
+
+    def test_a_damaged_status_is_left_out_with_a_warning(self):
+        self.copy("status")
+        (self.folder / "status/status.json").write_text("{")
+        for command in (["status", "status"], ["report", "status"]):
+            self.assertIn("status/status.json: expected the status of a run, got another text; it is left out", self.skyline(*command).stderr)
+
+    def test_nobody_makes_a_job_write_elsewhere_by_a_link(self):
+        home = self.folder / "home"
+        home.mkdir()
+        for name, part in (("log", "logs/skyline.log"), ("weights", "weights"), ("checkpoints", "checkpoints"), ("courses", "courses"),
+                           ("logs", "logs"), ("events", "events")):
+            with self.subTest(name):
+                precious = home / name
+                self.copy(name)
+                planted = self.folder / name / part
+                if planted.is_dir():
+                    shutil.rmtree(planted)
+                    precious.mkdir()
+                    (precious / "3.h5.tmp.elsewhere.1.0").write_text("mine")
+                    os.utime(precious / "3.h5.tmp.elsewhere.1.0", (0, 0))
+                else:
+                    planted.unlink()
+                    precious.write_text("mine")
+                planted.symlink_to(precious)
+                before = sorted((path, path.is_file() and path.read_bytes()) for path in home.rglob("*"))
+                done = self.skyline(*SEARCH, name, "--resume", "--set", "search.iterations=3", expect=USER_ERROR)
+                self.assertRegex(done.stderr, f"{part}: expected a .*, found a symbolic link")
+                self.assertEqual(sorted((path, path.is_file() and path.read_bytes()) for path in home.rglob("*")), before)
+
+    def test_exports_do_not_follow_a_link_in_the_run_folder(self):
+        self.copy("exports")
+        (self.folder / "mine").mkdir()
+        (self.folder / "exports/exports").symlink_to(self.folder / "mine")
+        self.skyline("export", "exports", "--front", expect=USER_ERROR)
+        self.assertEqual(list((self.folder / "mine").iterdir()), [])
+
+    def test_a_pipe_in_the_place_of_the_log_is_refused_at_once(self):
+        self.copy("pipe")
+        (self.folder / "pipe/logs/skyline.log").unlink()
+        os.mkfifo(self.folder / "pipe/logs/skyline.log")
+        done = self.skyline(*SEARCH, "pipe", "--resume", expect=USER_ERROR)
+        self.assertIn("pipe/logs/skyline.log: expected a file with this name alone, found a pipe or a device", done.stderr)
+
+    def test_a_page_that_cannot_be_written_is_a_warning_and_the_search_is_done(self):
+        self.copy("page")
+        (self.folder / "page/report.html").unlink()
+        (self.folder / "page/report.html").mkdir()
+        done = self.skyline(*SEARCH, "page", "--resume", "--set", "search.iterations=3")
+        self.assertIn("skyline report page makes the page again", done.stderr)
+        self.assertIn("finished", self.skyline("status", "page").stdout)
+
+    def test_the_configuration_of_a_job_carries_a_mark_and_can_be_used_again(self):
+        mark, _, rest = (self.folder / "whole/config.yaml").read_text().partition("\n")
+        self.assertEqual(mark, f"# written by skyline for this run, sum {checksum(rest)}")
+        self.skyline("validate", "whole/config.yaml")
+
+    def test_the_log_says_that_results_are_written(self):
+        self.assertIn(" info writing results\n", (self.folder / "whole/logs/skyline.log").read_text())
+
+
+if __name__ == "__main__":
+    unittest.main()
