@@ -56,8 +56,8 @@ ROOMS = {
 FACES = {
     "core": ["backoff", "clock", "config/config_errors", "config/config_text", "config/option_list", "log",
              "log_background", "log_note", "lru_cache", "record", "registry", "system/may_block", "system/open_file",
-             "system/process", "system/unique_handle", "text/foreign_text", "text/hash", "text/protobuf_writer",
-             "text/running_hash", "text/wording"],
+             "system/process", "system/standard_output", "system/unique_handle", "text/foreign_text", "text/hash",
+             "text/protobuf_writer", "text/running_hash", "text/wording"],
     "machine": ["device_binding", "nccl_settings", "node", "node_tokens"],
     "space": ["language/searched_section", "language/space_keys", "network/network_alignment"],
     "search": ["algorithms/listed_search", "algorithms/proposal_list"],
@@ -108,7 +108,7 @@ THIRD_PARTY = [
 HIDDEN = {"torch", "cuda", "nccl"}
 
 # Headers of the C++ library have no slash and no ending; those of C and POSIX that we use are named.
-SYSTEM = re.compile(r"^([a-z_0-9]+|(sys/[a-z_]+|fcntl|unistd|sched|time|signal|errno|pthread|omp|immintrin|dlfcn|elf|"
+SYSTEM = re.compile(r"^([a-z_0-9]+|(sys/[a-z_]+|fcntl|unistd|sched|time|signal|errno|poll|pthread|omp|immintrin|dlfcn|elf|"
                     r"link)\.h)$")
 INCLUDE = re.compile(r'#\s*include\s*([<"])([^<>"]+)[>"]')
 DIRECTIVE = re.compile(r"(#|%:)\s*(include|include_next|import)\b")

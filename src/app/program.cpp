@@ -1,17 +1,23 @@
 #include "skyline/app/program.hpp"
 
+#include "skyline/core/error.hpp"
+
 #include "app/commands/commands.hpp"
 #include "app/job/job_stop.hpp"
+#include "core/system/standard_output.hpp"
 #include "core/text/wording.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <exception>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <unistd.h>
 
 namespace skyline::app {
 namespace {
@@ -98,9 +104,32 @@ std::string usage_error_text(const CLI::App& app, const CLI::ParseError& error,
   return path + ": " + text + " (see skyline " + path + " --help)";
 }
 
-}  // namespace
+/// Ends the process where nobody catches an error. Missing memory and refused threads are no bugs.
+[[noreturn]] void end_uncaught() {
+  try {
+    if (std::current_exception() != nullptr) throw;
+  } catch (const std::bad_alloc&) {  // there may be no memory for a message
+    (void)write_whole(STDERR_FILENO,
+                      "skyline: the system has no more memory for this process: see ulimit -v, h_vmem\n");
+    _exit(kExitFault);
+  } catch (const std::exception& error) {
+    print_error(error);
+    if (exit_code_of(error) == kExitFault) _exit(kExitFault);
+  } catch (...) {
+    print_error("an unknown error");
+  }
+  std::abort();
+}
 
-int run_program(int argc, char** argv) {
+/// Runs before the initializers of libraries: LibTorch's take memory, too.
+void prepare_for_libraries(int /*argc*/, char** /*argv*/, char** /*variables*/) {
+  std::set_terminate(end_uncaught);
+}
+
+[[gnu::section(".preinit_array"), gnu::used]] auto* const kBeforeLibraries = &prepare_for_libraries;
+
+/// Parses the command line and runs its command. Returns the exit code.
+int run_command_line(int argc, char** argv) {
   CLI::App app{"Skyline: Pareto search for neural network architectures over MPI ranks"};
   int exit_code = kExitDone;
   app.require_subcommand(1);
@@ -122,6 +151,21 @@ int run_program(int argc, char** argv) {
   } catch (const std::exception& error) {
     print_error(error);
     return exit_code_of(error);
+  }
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv) {
+  outlive_standard_streams();
+  StandardOutput output;
+  const int exit_code = run_command_line(argc, argv);
+  try {
+    output.finish();
+    return exit_code;
+  } catch (const FaultError& error) {
+    print_error(error);
+    return exit_code == kExitDone ? kExitFault : exit_code;
   }
 }
 

@@ -2,8 +2,12 @@
 
 #include "skyline/core/exit_code.hpp"
 
+#include <cerrno>
+#include <initializer_list>
 #include <new>
 #include <system_error>
+
+#include <sys/resource.h>
 
 namespace skyline {
 namespace {
@@ -13,6 +17,29 @@ bool is_a(const std::exception& error) {
   return dynamic_cast<const Error*>(&error) != nullptr;
 }
 
+/// A limit of a process, as people set it.
+struct Limit {
+  decltype(RLIMIT_NOFILE) resource;
+  const char* name;
+};
+
+/// Names the limits of this process that may be the cause, e.g. " (limits of this process: 64 open files,
+/// ulimit -n)"; empty if there are none.
+std::string limits_text(std::initializer_list<Limit> limits) {
+  std::string text;
+  for (const Limit& each : limits) {
+    struct rlimit limit {};
+    if (::getrlimit(each.resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) continue;
+    text += (text.empty() ? "" : "; ") + std::to_string(limit.rlim_cur) + " " + each.name;
+  }
+  return text.empty() ? text : " (limits of this process: " + text + ")";
+}
+
+constexpr Limit kAddresses{RLIMIT_AS, "bytes of addresses, ulimit -v or h_vmem"};
+constexpr Limit kThreads{RLIMIT_NPROC, "threads and processes of its user, ulimit -u"};
+constexpr Limit kFileSize{RLIMIT_FSIZE, "bytes of a file, ulimit -f"};
+constexpr Limit kOpenFiles{RLIMIT_NOFILE, "open files, ulimit -n"};
+
 }  // namespace
 
 void require(bool condition, const char* message) {
@@ -20,7 +47,10 @@ void require(bool condition, const char* message) {
 }
 
 std::string system_error_text(int error_number) {
-  return std::generic_category().message(error_number);
+  const std::string text = std::generic_category().message(error_number);
+  if (error_number == EFBIG) return text + limits_text({kFileSize});
+  if (error_number == EMFILE) return text + limits_text({kOpenFiles});
+  return text;
 }
 
 int exit_code_of(const std::exception& error) {
@@ -31,7 +61,13 @@ int exit_code_of(const std::exception& error) {
 }
 
 std::string error_text(const std::exception& error) {
-  if (is_a<std::bad_alloc>(error)) return "the system has no more memory for this process";
+  if (is_a<std::bad_alloc>(error)) {
+    return "the system has no more memory for this process" + limits_text({kAddresses});
+  }
+  const auto* refused = dynamic_cast<const std::system_error*>(&error);
+  if (refused != nullptr && refused->code() == std::errc::resource_unavailable_try_again) {
+    return "the system refused a thread" + limits_text({kThreads, kAddresses});
+  }
   return exit_code_of(error) == kExitBug ? std::string("internal error: ") + error.what() : error.what();
 }
 

@@ -8,6 +8,7 @@
 #include "core/log_writer.hpp"
 #include "core/system/may_block.hpp"
 #include "core/system/open_file.hpp"
+#include "core/system/standard_output.hpp"
 #include "core/text/foreign_text.hpp"
 
 #include <array>

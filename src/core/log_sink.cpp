@@ -1,7 +1,7 @@
 #include "core/log_sink.hpp"
 
-#include <cerrno>
-#include <cstddef>
+#include "core/system/standard_output.hpp"
+
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -21,18 +21,6 @@ std::string_view colour_of(spdlog::level::level_enum level) {
 }
 
 }  // namespace
-
-int write_whole(int descriptor, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(descriptor, bytes.data(), bytes.size());
-    if (written > 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno != EINTR) {
-      return errno;
-    }
-  }
-  return 0;
-}
 
 DescriptorSink::DescriptorSink(FileDescriptor file) : file_(std::move(file)) {}
 

@@ -3,15 +3,11 @@
 #include "core/system/unique_handle.hpp"
 
 #include <memory>
-#include <string_view>
 
 #include <spdlog/details/null_mutex.h>
 #include <spdlog/sinks/base_sink.h>
 
 namespace skyline::log {
-
-/// Writes all bytes. Returns the system's error number, or 0.
-int write_whole(int descriptor, std::string_view bytes);
 
 /// Writes lines to a descriptor. It does not use stdio: a thread that is stuck in a write would hold the
 /// stream's lock, and exit() waits for that lock. Faults go to the logger's error handler.

@@ -21,6 +21,7 @@ struct NodeLimits {
   std::optional<std::uint64_t> shared_memory_bytes = {};  // size of /dev/shm
   std::optional<std::uint64_t> locked_memory_bytes = {};
   std::optional<std::uint64_t> open_files = {};
+  std::optional<std::uint64_t> free_address_bytes = {};  // what this process may still map (ulimit -v)
 };
 
 /// Reads the system's files and this process' limits.

@@ -10,6 +10,7 @@
 
 #include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 namespace skyline::machine {
 namespace {
@@ -136,6 +137,16 @@ std::optional<std::uint64_t> process_limit(decltype(RLIMIT_NOFILE) resource) {
   return std::uint64_t{limit.rlim_cur};
 }
 
+/// Returns what is left of the limit of addresses, which counts libraries, stacks and caches, too.
+std::optional<std::uint64_t> free_addresses(const fs::path& root) {
+  const std::optional<std::uint64_t> limit = process_limit(RLIMIT_AS);
+  if (!limit) return std::nullopt;
+  const std::string line = read_system_line(root / "proc/self/statm");
+  const double pages = number_in(line.substr(0, line.find(' '))).value_or(0);
+  const auto used = static_cast<std::uint64_t>(pages * static_cast<double>(::sysconf(_SC_PAGESIZE)));
+  return *limit - std::min(*limit, used);
+}
+
 }  // namespace
 
 NodeLimits read_node_limits(const fs::path& root) {
@@ -146,7 +157,8 @@ NodeLimits read_node_limits(const fs::path& root) {
           .memory_free_bytes = free_memory(root),
           .shared_memory_bytes = shared_memory(root),
           .locked_memory_bytes = process_limit(RLIMIT_MEMLOCK),
-          .open_files = process_limit(RLIMIT_NOFILE)};
+          .open_files = process_limit(RLIMIT_NOFILE),
+          .free_address_bytes = free_addresses(root)};
 }
 
 fs::path oom_kills_file(const fs::path& root) {

@@ -34,13 +34,28 @@ NodeTokens::Hold::~Hold() {
   tokens_->files_.push_back(std::move(file_));
 }
 
-NodeTokens::NodeTokens(const std::string& name, std::size_t tokens, std::size_t holders)
-    : path_("/dev/shm/" + name), tokens_(tokens) {
-  for (std::size_t i = 0; i < holders; ++i) {
+NodeTokens::NodeTokens(const std::string& name, std::size_t tokens, std::size_t holders) : tokens_(tokens) {
+  std::string problem;
+  for (const char* folder : {"/dev/shm/", "/tmp/"}) {
+    path_ = folder + name;
+    if (open_files(holders)) return;
+    problem += (problem.empty() ? "" : "; ") + path_ + ": " + system_error_text(errno);
+  }
+  throw UserError("cannot make the empty file by which processes share a node's memory: " + problem);
+}
+
+bool NodeTokens::open_files(std::size_t count) {
+  while (files_.size() < count) {
     FileDescriptor file(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!file) throw UserError("cannot write " + path_ + ": " + system_error_text(errno));
+    if (!file) break;
     files_.push_back(std::move(file));
   }
+  if (files_.size() == count) return true;
+  const int error_number = errno;
+  files_.clear();
+  remove_name();
+  errno = error_number;
+  return false;
 }
 
 void NodeTokens::remove_name() {

@@ -33,7 +33,7 @@ class NodeTokens {
   /// @param name     a name that the processes of the node have agreed on and that no other job uses
   /// @param tokens   number for the node, the same in all its processes
   /// @param holders  most holds of this process at a time
-  /// @throws UserError if the empty file for them cannot be made in /dev/shm
+  /// @throws UserError if the empty file for them can be made neither in /dev/shm nor in /tmp
   NodeTokens(const std::string& name, std::size_t tokens, std::size_t holders);
   /// Removes the file's name. Call it when all processes of the node have made their objects.
   void remove_name();
@@ -45,6 +45,8 @@ class NodeTokens {
   std::size_t tokens() const { return tokens_; }
 
  private:
+  /// Opens the file as often as there are holders. Returns false and sets errno if that fails.
+  bool open_files(std::size_t count);
   FileDescriptor free_file();
 
   std::string path_;

@@ -1,5 +1,7 @@
 #include "skyline/core/error.hpp"
 
+#include "support/process_limit.hpp"
+
 #include <cerrno>
 
 #include <gtest/gtest.h>
@@ -19,6 +21,16 @@ TEST(Error, RequireThrowsOnlyWhenTheConditionFails) {
 
 TEST(Error, NamesSystemErrors) {
   EXPECT_EQ(system_error_text(ENOSPC), "No space left on device");
+}
+
+TEST(Error, NamesTheLimitOfThisProcessThatMayBeTheCause) {
+  const testing::ProcessLimit files(RLIMIT_NOFILE, 64);
+  EXPECT_EQ(system_error_text(EMFILE),
+            "Too many open files (limits of this process: 64 open files, ulimit -n)");
+  EXPECT_EQ(system_error_text(EFBIG), "File too large");
+  const testing::ProcessLimit size(RLIMIT_FSIZE, 102400);
+  EXPECT_EQ(system_error_text(EFBIG),
+            "File too large (limits of this process: 102400 bytes of a file, ulimit -f)");
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
+#include "support/process_limit.hpp"
+
 #include <csignal>
 #include <filesystem>
 #include <new>
@@ -27,6 +29,18 @@ TEST(ExitCode, TakesNoMemoryAndRefusedSystemCallsForNoBugOfOurs) {
       exit_code_of(std::filesystem::filesystem_error("status", std::make_error_code(std::errc::io_error))),
       76);
   EXPECT_EQ(error_text(std::bad_alloc()), "the system has no more memory for this process");
+}
+
+TEST(ErrorText, NamesTheLimitsThatMemoryAndThreadsMet) {
+  const testing::ProcessLimit addresses(RLIMIT_AS, rlim_t{1} << 40);
+  const testing::ProcessLimit threads(RLIMIT_NPROC, 9000);
+  const std::string limit = "1099511627776 bytes of addresses, ulimit -v or h_vmem)";
+  EXPECT_EQ(error_text(std::bad_alloc()),
+            "the system has no more memory for this process (limits of this process: " + limit);
+  EXPECT_EQ(error_text(std::system_error(std::make_error_code(std::errc::resource_unavailable_try_again))),
+            "the system refused a thread (limits of this process: 9000 threads and processes of its user, "
+            "ulimit -u; " +
+                limit);
 }
 
 TEST(ExitCode, OfASignalIsThatOfShells) {

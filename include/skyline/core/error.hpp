@@ -35,7 +35,8 @@ class InternalError : public std::logic_error {
 /// Throws InternalError with `message` if `condition` does not hold.
 void require(bool condition, const char* message);
 
-/// Returns the system's text for an errno value, e.g. "No space left on device".
+/// Returns the system's text for an errno value, e.g. "No space left on device". It names the limit of this
+/// process that may be the cause.
 std::string system_error_text(int error_number);
 
 }  // namespace skyline

@@ -125,7 +125,7 @@ int run_status(const StatusArguments& arguments) {
   const store::RunPaths paths{arguments.run};
   StatusScreen screen(arguments);
   screen.show();
-  while (arguments.watch && is_running(paths)) {
+  while (arguments.watch && std::cout && is_running(paths)) {  // nobody watches where output fails
     std::this_thread::sleep_for(kWatchEvery);
     screen.show();
   }

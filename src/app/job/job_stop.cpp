@@ -8,6 +8,7 @@
 #include "core/log.hpp"
 #include "core/log_background.hpp"
 #include "core/log_note.hpp"
+#include "core/system/standard_output.hpp"
 #include "core/text/foreign_text.hpp"
 #include "store/publish/patience.hpp"
 
@@ -187,9 +188,13 @@ void print_error(const std::exception& error, const std::string& signature) {
   }
 }
 
-void print_end(const std::string& text) {
+void tell(const std::string& text) {
   log::settle();
-  std::cout << "skyline: " << text << std::endl;
+  (void)write_whole(STDOUT_FILENO, text);
+}
+
+void print_end(const std::string& text) {
+  tell("skyline: " + text + "\n");
   log::note(log::Level::kInfo, text);
 }
 

@@ -95,6 +95,9 @@ void print_error(std::string_view text);
 /// @param signature  beginning of each line; may be empty
 void print_error(const std::exception& error, const std::string& signature = "");
 
+/// Writes text of a job to standard output. A job goes on if that takes no more, because its results are in
+/// its run folder.
+void tell(const std::string& text);
 /// Prints the last line of a job that did not fail, "skyline: done: ...".
 void print_end(const std::string& text);
 /// Notes in the log file with which exit code the job ends.

@@ -13,7 +13,6 @@
 
 #include <algorithm>
 #include <exception>
-#include <iostream>
 #include <string>
 #include <utility>
 #include <variant>
@@ -46,8 +45,7 @@ std::string results_text(const report::ReportInputs& inputs, const run::RunAccou
 
 void print_results(const store::RunPaths& paths, const report::ReportInputs& inputs,
                    const engine::RunResult& result) {
-  std::cout << "\n"
-            << results_text(inputs, result.account) << "\nsearch ended: " << result.finish_reason << "\n";
+  tell("\n" + results_text(inputs, result.account) + "\nsearch ended: " + result.finish_reason + "\n");
   print_end("done: " + counted(inputs.state.trials().size(), "trial") + " (" +
             std::to_string(inputs.state.failed()) + " failed), results in " + paths.root.string());
 }

@@ -17,7 +17,6 @@
 #include "store/publish/publish.hpp"
 #include "store/run_folder/fresh_folder.hpp"
 
-#include <iostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -110,7 +109,7 @@ void export_front(const store::RunPaths& paths, const std::vector<model_export::
     });
     for (const std::string& line : missing) log::warning("not exported: " + line);
     if (!any) return;
-    std::cout << "skyline: the front is exported to " << paths.exports().string() << std::endl;
+    tell("skyline: the front is exported to " + paths.exports().string() + "\n");
   } catch (const Problem& problem) {
     log::warning(std::string("the front is not exported: ") + problem.what());
   }

@@ -1,6 +1,7 @@
 #include "engine/slots/member_threads.hpp"
 
 #include "skyline/core/error.hpp"
+#include "skyline/core/exit_code.hpp"
 
 #include "core/system/process.hpp"
 #include "engine/slots/crash_signals.hpp"
@@ -39,8 +40,8 @@ void MemberThreads::start() {
   try {
     threads_.emplace_back([this, index, seen = runs_] { serve(index, seen); });
   } catch (const std::system_error& error) {
-    throw UserError("cannot train a group's trial: the system refused a thread for member " +
-                    std::to_string(index) + " of this rank (" + error.what() + "); start more ranks");
+    throw UserError("cannot train a group's trial: for member " + std::to_string(index) + " of this rank " +
+                    error_text(error) + "; start more ranks");
   }
 }
 

@@ -1,6 +1,7 @@
 #include "engine/slots/slot_pool.hpp"
 
 #include "skyline/core/error.hpp"
+#include "skyline/core/exit_code.hpp"
 #include "skyline/objective/objective_set.hpp"
 
 #include "core/backoff.hpp"
@@ -425,9 +426,8 @@ SlotPool::SlotPool(const SlotPoolOptions& options, trial::Evaluator& evaluator, 
   } catch (const std::system_error& error) {
     const std::size_t started = state_->threads.size();
     state_->end();
-    throw UserError("cannot start " + std::to_string(options.slots) +
-                    " slots: the system refused a thread after " + std::to_string(started) + " (" +
-                    error.what() + "); ask for fewer with --slots");
+    throw UserError("cannot start " + std::to_string(options.slots) + " slots: after " +
+                    std::to_string(started) + " " + error_text(error) + "; ask for fewer with --slots");
   }
 }
 

@@ -1,5 +1,7 @@
 #include "report/tracking/tracking.hpp"
 
+#include "skyline/core/exit_code.hpp"
+
 #include "core/backoff.hpp"
 #include "core/log.hpp"
 #include "report/tracking/metric_thread.hpp"
@@ -59,7 +61,7 @@ void try_to_start(const char* what, const std::function<void()>& start) {
   try {
     start();
   } catch (const std::exception& problem) {
-    log::warning(fmt::format("{}; the run goes on without {}", problem.what(), what));
+    log::warning(fmt::format("{}; the run goes on without {}", error_text(problem), what));
   }
 }
 

@@ -41,8 +41,8 @@ std::string_view advice(int error_number) {
 }
 
 /// Errors that last until a person changes a name, a permission or a configuration.
-constexpr std::array kUsersErrors{ENOENT, ENOTDIR,      EISDIR, EEXIST, EACCES,  EPERM,
-                                  EROFS,  ENAMETOOLONG, ELOOP,  EINVAL, ENOTSUP, EFBIG};
+constexpr std::array kUsersErrors{ENOENT, ENOTDIR,      EISDIR, EEXIST, EACCES, EPERM,
+                                  EROFS,  ENAMETOOLONG, ELOOP,  EINVAL, ENOTSUP};
 
 }  // namespace
 

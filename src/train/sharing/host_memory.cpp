@@ -9,6 +9,8 @@
 #include "train/sharing/memory_forecast.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,7 +28,8 @@ constexpr double kUsedShare =
 struct RankShare {
   int node = 0;
   std::uint64_t slots = 0;
-  std::uint64_t bytes = 0;  // memory of the node
+  std::uint64_t bytes = 0;      // memory of the node
+  std::uint64_t addresses = 0;  // what this process may map for trials
 };
 
 std::string mebibytes(std::uint64_t bytes) {
@@ -37,6 +40,21 @@ std::uint64_t bytes_of_machine() {
   const auto pages = static_cast<std::uint64_t>(::sysconf(_SC_PHYS_PAGES));
   const std::uint64_t all = pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
   return std::min(all, machine::read_node_limits("/").memory_bytes.value_or(all));
+}
+
+/// Returns what this process may map for trials, rounded down so that equal jobs have equal limits.
+/// @throws FaultError if that is less than its slots take without trials
+std::uint64_t addresses_for_trials(std::size_t slots) {
+  constexpr std::uint64_t kStep = std::uint64_t{64} << 20;
+  constexpr std::uint64_t kOfSlot = std::uint64_t{16} << 20;  // stacks, and caches of the allocator
+  const std::optional<std::uint64_t> free = machine::read_node_limits("/").free_address_bytes;
+  if (!free) return std::numeric_limits<std::uint64_t>::max();
+  const std::uint64_t resting = kRestingBytes + slots * kOfSlot;
+  if (*free <= resting) {
+    throw FaultError("this process may map " + mebibytes(*free) + " more (ulimit -v, h_vmem), and needs " +
+                     mebibytes(resting) + " before the first trial: ask for more, or take fewer --slots");
+  }
+  return std::max(kStep, (*free - resting) / kStep * kStep);
 }
 
 /// Returns the failure. Its reason is part of the result, so it is the same for any number of ranks.
@@ -97,12 +115,15 @@ trial::Outcome HostMemory::train(const trial::Trial& trial, const TrainingOption
 
 std::unique_ptr<HostMemory> share_host_memory(evaluate::Ranks& ranks, int node, std::size_t slots,
                                               std::optional<std::uint64_t> given) {
-  const std::vector<RankShare> all = evaluate::exchange(ranks, RankShare{node, slots, bytes_of_machine()});
+  const std::vector<RankShare> all =
+      evaluate::exchange(ranks, RankShare{node, slots, bytes_of_machine(), addresses_for_trials(slots)});
   std::uint64_t least = all.front().bytes;
+  std::uint64_t addresses = all.front().addresses;
   std::uint64_t node_slots = 0;
   std::uint64_t node_ranks = 0;
   for (const RankShare& rank : all) {
     least = std::min(least, rank.bytes);
+    addresses = std::min(addresses, rank.addresses);
     if (rank.node != node) continue;
     node_slots += rank.slots;
     ++node_ranks;
@@ -113,7 +134,9 @@ std::unique_ptr<HostMemory> share_host_memory(evaluate::Ranks& ranks, int node, 
     throw UserError("`run.memory` is " + mebibytes(bytes) + ": expected more than the " +
                     mebibytes(kRestingBytes) + " that a rank takes without trials");
   }
-  const HostMemory::Plan plan{bytes - kRestingBytes, bytes - std::min(bytes, node_ranks * kRestingBytes)};
+  const std::uint64_t of_node = bytes - std::min(bytes, node_ranks * kRestingBytes);
+  const std::uint64_t of_ranks = addresses > of_node ? of_node : node_ranks * addresses;  // no overflow
+  const HostMemory::Plan plan{std::min(bytes - kRestingBytes, addresses), std::min(of_node, of_ranks)};
   return std::make_unique<HostMemory>(plan,
                                       open_tokens(ranks, std::max<std::uint64_t>(1, node_slots), slots));
 }

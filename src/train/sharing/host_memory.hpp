@@ -54,7 +54,8 @@ class HostMemory {
 /// Shares the memory of the nodes among slots. Collective.
 /// @param node, slots  numbers of this rank
 /// @param given  bytes of each node for the run; if not given, 90 % of the memory of the smallest node
-/// @throws UserError if that is less than a rank needs without trials
+/// @throws UserError if that is less than a rank needs without trials, FaultError if this process may not map
+/// so much
 std::unique_ptr<HostMemory> share_host_memory(evaluate::Ranks& ranks, int node, std::size_t slots,
                                               std::optional<std::uint64_t> given);
 

@@ -7,6 +7,7 @@
 #include "support/user_error_of.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -209,10 +210,10 @@ TEST_F(Journal, AFullDiskLosesNothingAndTheWriterCanGoOn) {
   const std::string before = read_file(path);
   {
     const FileSizeLimit limit(before.size() + 50);
-    EXPECT_EQ(user_error_of([&] {
+    EXPECT_EQ(fault_error_of([&] {
                 writer->append(testing::shared({trials[2], trials[3]}), space);
               }),
-              "cannot write " + path.string() + ": write: File too large");
+              "cannot write " + path.string() + ": write: " + system_error_text(EFBIG));
   }
   EXPECT_EQ(read_file(path), before);
   writer->append(testing::shared({trials.begin() + 2, trials.end()}), space);

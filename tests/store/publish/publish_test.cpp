@@ -6,6 +6,7 @@
 #include "support/user_error_of.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <thread>
 #include <vector>
@@ -19,6 +20,7 @@
 namespace skyline::store {
 namespace {
 
+using skyline::testing::fault_error_of;
 using skyline::testing::FileSizeLimit;
 using skyline::testing::overwrite;
 using skyline::testing::ScratchFolder;
@@ -76,8 +78,8 @@ TEST(Publish, AFullDiskIsAnErrorThatLeavesTheOldFileAndNoTemporary) {
   const ScratchFolder folder;
   publish_file(folder / "a", "old");
   const FileSizeLimit limit(1000);
-  EXPECT_EQ(user_error_of([&] { publish_file(folder / "a", std::string(5000, 'n')); }),
-            "cannot write " + (folder / "a").string() + ": write: File too large");
+  EXPECT_EQ(fault_error_of([&] { publish_file(folder / "a", std::string(5000, 'n')); }),
+            "cannot write " + (folder / "a").string() + ": write: " + system_error_text(EFBIG));
   EXPECT_EQ(read_file(folder / "a"), "old");
   EXPECT_EQ(folder.num_entries(), 1u);
 }

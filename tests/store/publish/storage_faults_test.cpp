@@ -87,12 +87,16 @@ TEST(StorageFaults, ThatLastEndWithOneClearErrorAndTheOldFile) {
 
 TEST(StorageFaults, ThatWillNotPassEndAtOnce) {
   const ScratchFolder folder;
-  for (const int error : {EROFS, EACCES, ENOENT, EFBIG}) {
+  for (const int error : {EROFS, EACCES, ENOENT}) {
     const FaultyCall faulty("pwrite", error, kForEver);
     EXPECT_THAT(user_error_of([&] { publish_file(folder / "a", "new"); }),
                 HasSubstr(": write: " + system_error_text(error)));
     EXPECT_EQ(faulty.calls(), 1);
   }
+  const FaultyCall too_large("pwrite", EFBIG, kForEver);
+  EXPECT_THAT(fault_error_of([&] { publish_file(folder / "a", "new"); }),
+              HasSubstr(": write: File too large"));
+  EXPECT_EQ(too_large.calls(), 1);
   EXPECT_EQ(folder.num_entries(), 0u);
 }
 

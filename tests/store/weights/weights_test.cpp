@@ -10,11 +10,14 @@
 #include "store/publish/publish.hpp"
 #include "support/user_error_of.hpp"
 
+#include <cerrno>
+
 #include <gmock/gmock.h>
 
 namespace skyline::store {
 namespace {
 
+using skyline::testing::fault_error_of;
 using skyline::testing::overwrite;
 using skyline::testing::same_weights;
 using skyline::testing::sample_weights;
@@ -123,8 +126,8 @@ TEST_F(Weights, OnAFullDiskKeepTheOldFile) {
   WeightsFile large = sample_weights();
   large.tensors.push_back({"big_0.weight", {100000}, std::vector<float>(100000)});
   const skyline::testing::FileSizeLimit limit(20000);
-  EXPECT_EQ(user_error_of([&] { write_weights(path, large); }),
-            "cannot write " + path.string() + ": write: File too large");
+  EXPECT_EQ(fault_error_of([&] { write_weights(path, large); }),
+            "cannot write " + path.string() + ": write: " + system_error_text(EFBIG));
   EXPECT_TRUE(same_weights(read_weights(path), sample_weights()));
 }
 
