@@ -41,6 +41,7 @@ class LineReader {
     std::optional<Json> line;
     if (end != std::string::npos) {
       const std::string_view text = std::string_view(text_).substr(start_, end - start_);
+      if (text.ends_with('\r')) fail_line_ends();
       line = at_line(path_, number_, [&] { return parse_line(text); });
     }
     if (line) {
@@ -72,11 +73,17 @@ class LineReader {
     return end;
   }
 
+  [[noreturn]] void fail_line_ends() const {
+    throw UserError(path_.string() + ": line " + std::to_string(number_) +
+                    ": its end is CR LF, as Windows writes it: change that back in the whole file, e.g. with "
+                    "`sed -i 's/\\r$//'`, and nothing is lost");
+  }
+
   [[noreturn]] void fail_damaged() const {
     throw UserError(
         path_.string() + ": line " + std::to_string(number_) +
-        ": checksum does not match (the journal is damaged before its end: restore the file, or cut it off "
-        "before this line to lose this trial and all later ones)");
+        ": checksum does not match (the journal is damaged before its end: restore the file" +
+        (number_ == 1 ? ")" : ", or cut it off before this line to lose this trial and all later ones)"));
   }
 
   std::filesystem::path path_;

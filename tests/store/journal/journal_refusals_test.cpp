@@ -34,6 +34,18 @@ TEST_F(Journal, RefusesDamageBeforeTheEndAndNamesTheLine) {
   EXPECT_EQ(user_error_of([&] { canonical_journal(path); }), expected);
 }
 
+TEST_F(Journal, NamesLineEndsOfWindowsAndAdvisesNoCut) {
+  write(sample_trials(space, 3));
+  std::string text;
+  for (const char letter : read_file(path))
+    text += letter == '\n' ? std::string("\r\n") : std::string(1, letter);
+  overwrite(path, text);
+  EXPECT_EQ(read_error(),
+            path.string() +
+                ": line 1: its end is CR LF, as Windows writes it: change that back in the whole "
+                "file, e.g. with `sed -i 's/\\r$//'`, and nothing is lost");
+}
+
 TEST_F(Journal, RefusesADamagedHeaderEvenIfItIsTheLastLine) {
   overwrite(path, "{\"format\":\"skyline-journal\"");
   EXPECT_THAT(read_error(), HasSubstr("line 1: checksum does not match"));
