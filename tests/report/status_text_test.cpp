@@ -1,5 +1,6 @@
 #include "report/text/status_text.hpp"
 
+#include "core/log.hpp"
 #include "report/sample_run.hpp"
 #include "report/text/run_status.hpp"
 #include "store/journal/journal.hpp"
@@ -234,6 +235,7 @@ TEST(StatusText, LeavesADamagedStatusOutAndSaysSo) {
   folder.write(folder.paths().journal(), "header\n");
   const std::string without = status_text(folder.paths());
   folder.write(folder.paths().status_json(), "not json");
+  log::start({});  // shows warnings
   ::testing::internal::CaptureStderr();
   EXPECT_EQ(status_text(folder.paths()), without);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),

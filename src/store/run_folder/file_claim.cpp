@@ -122,6 +122,7 @@ std::unique_ptr<FileClaim> take_file_claim(const RunPaths& paths, double interva
   ClaimRecord record = make_claim_record();
   const std::string text = to_json(record);
   for (int i = 0; i < kTries; ++i) {
+    const Attempt attempt(kClaimTask, paths.owner());
     std::optional<TemporaryFile> file;
     patiently(kClaimTask, paths.owner(), [&] {
       file.emplace(paths.owner());
