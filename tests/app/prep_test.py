@@ -142,9 +142,9 @@ class PrepTest(RunsCase):
             file["nowhere"] = h5py.SoftLink("/missing")
             file["outside"] = h5py.ExternalLink("others.h5", "/x")
             file.create_dataset("lzf", data=images, compression="lzf", chunks=True)
-            file["variable"] = list(words)
+            file["variable"] = words.tolist()
             file["bytes"] = words.astype("S")
-            file.create_dataset("fixed", data=words.astype("S"), dtype=h5py.string_dtype("utf-8", 9))
+            file.create_dataset("fixed", data=words.tolist(), dtype=h5py.string_dtype("utf-8", 9))
             matlab = file.create_dataset("matlab", data=images.transpose())
             matlab.attrs["MATLAB_class"] = numpy.bytes_("uint8")
             column = file.create_dataset("column", data=labels.reshape(1, 40))
@@ -163,7 +163,8 @@ class PrepTest(RunsCase):
                               ("lzf", "packed by the filter lzf (32000), which the HDF5 library here does not have: save it with "
                                'compression="gzip", or name the folder of the filter')):
             self.assertIn(f"theirs.h5: {name}: {message}",
-                          self.refused("arrays", "theirs.h5", "--x-train", name, "--y-train", "variable"))
+                          self.skyline("prep", "arrays", "theirs.h5", "--x-train", name, "--y-train", "variable", "-o",
+                                       "refused.h5", expect=2).stderr)
 
     def test_a_file_of_ones_own_may_have_texts_of_every_kind(self):
         names = [f"digit {i}" for i in range(10)]
@@ -198,7 +199,7 @@ class PrepTest(RunsCase):
         (self.folder / "signals.yaml").write_text(
             "data: {file: signals.h5}\nspace:\n  parameters: {width: {choice: [4, 8]}}\n  network:\n"
             "    - conv1d: {channels: $width, kernel: 15}\n    - global_average_pool\n    - linear: {features: $classes}\n"
-            "objectives: [maximize: validation_accuracy]\nsearch: {algorithm: random, trials: 3}\n")
+            "training: {epochs: 1}\nobjectives: [maximize: validation_accuracy]\nsearch: {algorithm: random, trials: 3}\n")
         doubt = r"# space: in \d+ of \d+ random architectures? a window is larger than its input, .*: conv1d_0 has a window of 15 over 1x1"
         for layout, expected in (("nf", self.assertRegex), ("nl", self.assertNotRegex)):
             self.prepared("arrays", "signals.npz", "--layout", layout, name="signals.h5")

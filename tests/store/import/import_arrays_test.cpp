@@ -322,7 +322,8 @@ TEST_F(ImportArrays, ArraysInFortransOrderAreTheSame) {
   write("y_train.npy", y);
   for (const std::vector<std::string>& files :
        {std::vector<std::string>{"set.npz"}, {"x_train.npy", "y_train.npy"}}) {
-    const auto pixels = read(files, {{"test", "0"}})->train().pixels();
+    const auto set = read(files, {{"test", "0"}});
+    const auto pixels = set->train().pixels();
     EXPECT_EQ(std::string(pixels.begin(), pixels.end()), "abcdefABCDEF");
   }
   write_pair(fortran("2, 1, 2, 3", "abc"), y);
