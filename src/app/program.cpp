@@ -22,13 +22,6 @@
 namespace skyline::app {
 namespace {
 
-using StartFunction = void (*)(int argc, char** argv, char** environment);
-
-/// The first code of the process: the loader calls it before the constructors of all libraries, which take
-/// seconds. A request to stop that comes meanwhile is noted.
-[[gnu::section(".preinit_array"), gnu::used]] const StartFunction first_code =
-    [](int /*argc*/, char** /*argv*/, char** /*environment*/) { note_early_signals(); };
-
 /// A command of the program, in the order of --help.
 struct CommandEntry {
   const char* name;
@@ -121,12 +114,14 @@ std::string usage_error_text(const CLI::App& app, const CLI::ParseError& error,
   std::abort();
 }
 
-/// Runs before the initializers of libraries: LibTorch's take memory, too.
-void prepare_for_libraries(int /*argc*/, char** /*argv*/, char** /*variables*/) {
+/// The first code of the process: the loader calls it before the constructors of all libraries. LibTorch's
+/// take seconds, in which a request to stop is noted, and memory, which may be missing.
+void first_code(int /*argc*/, char** /*argv*/, char** /*variables*/) {
+  note_early_signals();
   std::set_terminate(end_uncaught);
 }
 
-[[gnu::section(".preinit_array"), gnu::used]] auto* const kBeforeLibraries = &prepare_for_libraries;
+[[gnu::section(".preinit_array"), gnu::used]] auto* const kFirstCode = &first_code;
 
 /// Parses the command line and runs its command. Returns the exit code.
 int run_command_line(int argc, char** argv) {
