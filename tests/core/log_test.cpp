@@ -157,7 +157,7 @@ TEST(LineWriter, HasNobodyWaitForAFileThatTakesNoMore) {
   ASSERT_EQ(::fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
   std::string text;
   {
-    log::LineWriter writer([&](const log::Line& line) { (void)log::write_whole(ends[1], line.text + "\n"); });
+    log::LineWriter writer([&](const log::Line& line) { (void)write_whole(ends[1], line.text + "\n"); });
     for (int i = 0; i < 20'000; ++i) writer.add({.text = "information"});
     writer.add({log::Level::kWarning, "it matters"});
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
