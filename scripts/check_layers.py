@@ -39,7 +39,7 @@ TABLE = {
 # lower ones. A module without an entry has no topic folders.
 ROOMS = {
     "core": ["system", "text", "config", ""],
-    "space": ["expressions", "network", "layers", "language"],
+    "space": ["expressions", "network", "layers", "where", "language"],
     "search": ["pareto", "algorithms", ""],
     "comm": ["", "mpi"],
     "store": ["publish", "hdf5", "arrays", "data", "events", "images", "import", "run_folder", "journal", "weights"],

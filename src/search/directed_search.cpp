@@ -69,14 +69,14 @@ bool DirectedSearch::is_open(const Place& place, std::size_t parameter) const {
 }
 
 /// Gives a parameter the best of some values. Returns whether the excess has become smaller.
-bool DirectedSearch::improve(Place& place, std::size_t parameter) {
+bool DirectedSearch::improve(Place& place, std::size_t parameter, RandomStream& random) {
   const std::size_t values = space_.parameters()[parameter].values.size();
   Place best = place;
   for (const std::uint32_t choice : choices_about(place.genotype.choices[parameter], values)) {
     if (is_over()) break;
-    space::Genotype genotype = place.genotype;
-    genotype.choices[parameter] = choice;
-    Place other = look(std::move(genotype));
+    auto genotype = space_.with_choice(place.genotype, parameter, choice, random);
+    if (!genotype) continue;
+    Place other = look(*std::move(genotype));
     if (other.excess < best.excess) best = std::move(other);
   }
   const bool is_better = best.excess < place.excess;
@@ -91,7 +91,8 @@ void DirectedSearch::descend(Place& place, RandomStream& random) {
     is_better = false;
     random.shuffle(std::span<std::size_t>(order));
     for (const std::size_t parameter : order) {
-      if (place.excess > 0 && is_open(place, parameter) && improve(place, parameter)) is_better = true;
+      if (place.excess > 0 && is_open(place, parameter) && improve(place, parameter, random))
+        is_better = true;
     }
   }
 }
@@ -102,13 +103,11 @@ DirectedSearch::Place DirectedSearch::neighbour(const Place& place, RandomStream
   for (std::size_t i = 0; i < space_.parameters().size(); ++i) {
     if (is_open(place, i)) open.push_back(i);
   }
-  space::Genotype genotype = place.genotype;
-  if (!open.empty()) {
-    const std::size_t parameter = open[random.below(open.size())];
-    const std::size_t values = space_.parameters()[parameter].values.size();
-    genotype.choices[parameter] = static_cast<std::uint32_t>(random.below(values));
-  }
-  return look(std::move(genotype));
+  if (open.empty()) return look(place.genotype);
+  const std::size_t parameter = open[random.below(open.size())];
+  const std::size_t values = space_.parameters()[parameter].values.size();
+  const auto choice = static_cast<std::uint32_t>(random.below(values));
+  return look(space_.with_choice(place.genotype, parameter, choice, random).value_or(place.genotype));
 }
 
 }  // namespace skyline::search

@@ -39,7 +39,7 @@ class DirectedSearch {
   Place look(space::Genotype genotype);
   double excess_of(const space::Cost& cost) const;
   bool is_open(const Place& place, std::size_t parameter) const;
-  bool improve(Place& place, std::size_t parameter);
+  bool improve(Place& place, std::size_t parameter, RandomStream& random);
   void descend(Place& place, RandomStream& random);
   Place neighbour(const Place& place, RandomStream& random);
 

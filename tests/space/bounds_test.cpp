@@ -158,16 +158,17 @@ TEST(SpaceBounds, AWordOfAMegabyteIsComparedWithNoOtherOne) {
 }
 
 TEST(SpaceBounds, DeepNetworksThatDoNotBuildAreTriedForSeconds) {
-  EXPECT_THAT(bounded_error("parameters: {a: {range: [1, 1000]}}\nnetwork:\n"
-                            "  - flatten\n  - {repeat: 9990, body: [tanh]}\n"
-                            "  - linear: {features: $a + 10}\n"),
-              ::testing::MatchesRegex("a.yaml:3:3: space.network: none of the first [0-9]+ combinations.*"));
+  // Others than those that were tried may build, so the space is not refused.
+  EXPECT_EQ(bounded_error("parameters: {a: {range: [1, 1000]}}\nnetwork:\n"
+                          "  - flatten\n  - {repeat: 9990, body: [tanh]}\n"
+                          "  - linear: {features: $a + 10}\n"),
+            "(nothing was thrown)");
   // A condition that is long is as much work as many layers.
-  EXPECT_THAT(
+  EXPECT_EQ(
       bounded_error("parameters: {a: {range: [1, 1000]}}\nnetwork:\n"
                     "  - repeat: 10000\n    body:\n" +
                     repeated("      - {relu: , when: $a" + repeated(" + 1", 400) + " == 0}\n", 20) + kLinear),
-      HasSubstr("the network takes more than 1000000 steps to build"));
+      "(nothing was thrown)");
 }
 
 TEST(SpaceBounds, TheStrideOfAProjectionIsFoundAtOnce) {

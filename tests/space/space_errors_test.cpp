@@ -198,10 +198,11 @@ TEST(SpaceErrors, ASpaceWithoutAnyNetworkThatBuilds) {
       "a.yaml:3:3: space.network: none of the 2 combinations of parameters builds a network; the first "
       "problem: a.yaml:3:13: space.network[0].conv2d: layer conv2d_0: kernel 31 is larger than its input "
       "1x28x28");
-  EXPECT_THAT(
+  EXPECT_EQ(
       error_of("parameters: {k: {range: [30, 2000]}}\nnetwork:\n"
                "  - conv2d: {channels: 1, kernel: $k, padding: 0}\n  - flatten\n  - linear: {features: 10}"),
-      HasSubstr("none of 1000 random combinations of parameters builds a network"));
+      "(nothing was thrown)")
+      << "some that was not tried may build";
 }
 
 }  // namespace

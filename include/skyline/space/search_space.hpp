@@ -5,6 +5,7 @@
 #include "skyline/space/genotype.hpp"
 #include "skyline/space/network.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -27,6 +28,7 @@ struct TrainingValue {
 };
 
 struct ParsedSpace;
+struct BuildAttempt;
 
 /// The network that a genotype builds, and its training values. A built network takes some hundred times the
 /// memory of the rest, so it is built at the first call that needs it, and stays as long as the object and
@@ -96,6 +98,9 @@ class SearchSpace {
   const std::vector<std::string>& registered_kinds() const;
   /// Returns the first of them that this program does not have, or nullopt if it can build all networks.
   std::optional<std::string> missing_kind() const;
+  /// Returns one line, with its place, for each thing that is right but may surprise, e.g. a range whose step
+  /// misses its end.
+  const std::vector<std::string>& remarks() const;
   const std::vector<Parameter>& parameters() const;
   const DataShape& data() const;
   /// Returns the number of genotypes (not architectures): the product of the numbers of values, below 2^63.
@@ -103,17 +108,34 @@ class SearchSpace {
   /// Returns the genotype with this number in lexicographic order of choices. @pre number < genotype_count()
   Genotype genotype_at(std::int64_t number) const;
 
-  /// Draws a genotype by the weights of the values. Its network may be invalid: build() says so.
+  /// Returns the number of genotypes that keep `where`, all of them without it. It is exact up to 2^53.
+  /// Returns nullopt if the conditions are too entangled to be counted; docs/spaces.md says when.
+  std::optional<long double> count_kept() const;
+
+  /// Draws a genotype by the weights of the values, among those that keep `where`. If these cannot be counted
+  /// and are rare, they come from a bounded search, which is not uniform and may find none. The network may
+  /// be invalid, too: build() says so.
   Genotype sample(RandomStream& random) const;
+  /// Draws like sample(), but without the weights. If the genotypes that keep `where` cannot be counted, it
+  /// draws from all, so that shares of valid ones can be estimated.
+  Genotype sample_evenly(RandomStream& random) const;
+  /// Returns the genotype with another value of one parameter. If `where` forbids it, others are drawn again,
+  /// the fewest first; nullopt if no genotype with this value was found.
+  std::optional<Genotype> with_choice(const Genotype& genotype, std::size_t parameter, std::uint32_t choice,
+                                      RandomStream& random) const;
   /// Returns a genotype that builds another architecture: each used parameter is drawn again with this
-  /// probability, and at least one changes. Returns nullopt if no other architecture can be reached this way.
+  /// probability, and at least one changes. Where `where` forbids the result, other parameters are drawn
+  /// again, too. Returns nullopt if no other architecture can be reached this way.
   std::optional<Genotype> mutate(const Genotype& parent, double probability, RandomStream& random) const;
-  /// Returns a uniform crossover. The child differs from both parents as an architecture; nullopt if none was
-  /// found in a bounded number of tries.
+  /// Returns a uniform crossover, among the children that keep `where`. The child differs from both parents
+  /// as an architecture; nullopt if none was found in a bounded number of tries.
   std::optional<Genotype> cross(const Genotype& first, const Genotype& second, RandomStream& random) const;
   /// Builds the architecture of a genotype.
-  /// @throws UserError if the network cannot be built (shapes that do not fit): such genotypes are invalid
+  /// @throws UserError if the network cannot be built (shapes that do not fit), or if the genotype breaks
+  ///         `where`: such genotypes are invalid
   Architecture build(const Genotype& genotype) const;
+  /// Builds like build(), and returns why that is impossible instead of throwing it.
+  BuildAttempt try_build(const Genotype& genotype) const;
 
   /// Returns e.g. "depth=3 kernel=5 width=16", in declaration order.
   std::string describe(const Genotype& genotype) const;
@@ -126,6 +148,40 @@ class SearchSpace {
                            const std::vector<ConfigNode>& training, bool admits_missing_kinds);
   void check_some_network_builds() const;
   std::shared_ptr<const ParsedSpace> state_;
+};
+
+/// The result of building a genotype. It is the same for all genotypes that agree in the parameters of
+/// `reads`.
+struct BuildAttempt {
+  std::optional<Architecture> architecture;  // nullopt if the genotype is invalid
+  std::string problem;                       // why it is invalid
+  std::vector<bool> reads;                   // reads[p]: the result depends on parameter p
+  std::size_t steps = 0;                     // work done on the network, until it failed or was complete
+};
+
+/// Goes through the genotypes of a space in lexicographic order of choices, without those that differ from an
+/// earlier one only in parameters on which its result did not depend. So it meets every architecture, and
+/// every reason why there is none. Not thread-safe.
+class GenotypeWalk {
+ public:
+  /// Begins at genotype 0.
+  explicit GenotypeWalk(const SearchSpace& space);
+  /// Returns the present genotype. @pre !finished()
+  const Genotype& current() const { return genotype_; }
+  /// Goes to the next genotype.
+  /// @param reads  the parameters on which the result of the present one depends (BuildAttempt)
+  void advance(const std::vector<bool>& reads);
+  bool finished() const { return finished_; }
+  /// Returns the parameters on which a result depended since the parameters before had their present values.
+  const std::vector<bool>& touched() const { return touched_; }
+  /// Returns the share of all genotypes that lies before the present one, 1 at the end.
+  double share() const;
+
+ private:
+  std::vector<std::size_t> values_;  // number of values of each parameter
+  Genotype genotype_;
+  std::vector<bool> touched_;
+  bool finished_ = false;
 };
 
 }  // namespace skyline::space

@@ -67,7 +67,7 @@ bool lacks_window(const RunConfig& config, const search::Searcher& searcher) {
 
 std::vector<std::string> run_traps(const RunConfig& config, const search::Searcher& searcher,
                                    const trial::Evaluator* evaluator, const JobSize& size) {
-  std::vector<std::string> traps;
+  std::vector<std::string> traps = config.space.remarks();
   const auto add = [&](std::optional<std::string> trap) {
     if (trap) traps.push_back(*std::move(trap));
   };

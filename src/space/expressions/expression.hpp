@@ -71,6 +71,8 @@ class Names {
   virtual std::vector<std::string> known() const = 0;
   /// Returns the parameters to which meanings may refer.
   virtual const std::vector<Parameter>& parameters() const = 0;
+  /// Returns whether a name may have the place of a parameter behind it: `$width.0`.
+  virtual bool have_places() const { return false; }
   /// Counts the work on the expression. The reader of a whole space overrides this to bound the work.
   virtual void count_steps(std::size_t /*steps*/) {}
 };

@@ -130,7 +130,8 @@ class ExpressionParser {
   }
 
   ExpressionPart name() {
-    const std::string word = take_word();
+    std::string word = take_word();
+    if (names_.have_places()) word += take_place();
     if (word == "classes") return make(Operation::kClasses, {});
     const auto meaning = names_.find(word);
     if (!meaning) fail_unknown(word);
@@ -263,6 +264,19 @@ class ExpressionParser {
     const std::size_t length = parameter_name_length(std::string_view(text_).substr(at_));
     at_ += length;
     return text_.substr(at_ - length, length);
+  }
+  /// Takes the place in the name of a parameter, e.g. ".stage_0.2".
+  std::string take_place() {
+    const std::size_t start = at_;
+    const auto is_letter = [&](std::size_t at) {
+      return at < text_.size() &&
+             (std::isalnum(static_cast<unsigned char>(text_[at])) != 0 || text_[at] == '_');
+    };
+    while (at_ < text_.size() && text_[at_] == '.' && is_letter(at_ + 1)) {
+      ++at_;
+      while (is_letter(at_)) ++at_;
+    }
+    return text_.substr(start, at_ - start);
   }
   std::string rest() { return at_end() ? "the end" : in_quotes(std::string_view(text_).substr(at_)); }
   [[noreturn]] void fail(const std::string& problem) const {

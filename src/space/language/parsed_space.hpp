@@ -5,7 +5,9 @@
 
 #include "space/expressions/expression.hpp"
 #include "space/language/network_item.hpp"
+#include "space/where/where.hpp"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +19,7 @@ struct DeclaredParameter {
   bool each = false;  // has its own value at every place
   ConfigNode source;
   std::string problem;  // what is wrong with it, or empty
+  std::string remark;   // what is right but may surprise, or empty
 };
 
 /// Reads `parameters: {name: {choice: [...], weights: [...]}, name: {range: [first, last, step]}}`. Mistakes,
@@ -30,6 +33,7 @@ std::string too_many_values();
 /// Returns `values` weights: the listed ones, or equal ones if the node is null. @throws UserError
 std::vector<double> read_weights(const ConfigNode& list, std::size_t values);
 
+/// A space as it was read. It stays where it was made, because its `where` refers to its parameters.
 struct ParsedSpace {
   std::vector<Parameter> parameters;
   DataShape data;
@@ -37,10 +41,14 @@ struct ParsedSpace {
   ItemPointer network;
   std::vector<Expression> training;  // expressions of the evaluator's section
   std::vector<std::string> registered_kinds;
+  std::vector<std::string> remarks;
+  std::optional<Where> where;  // always set once the space is read
 
-  /// Builds the parts of a genotype.
-  /// @param used  is set to what becomes Architecture::used
-  /// @throws UserError if the network cannot be built
+  /// @throws InternalError if the genotype is one of another space
+  void check(const Genotype& genotype) const;
+  /// Builds the parts of a genotype of this space.
+  /// @param used  is set to what becomes Architecture::used, also if the network cannot be built
+  /// @throws UserError if the network cannot be built; `where` is not looked at
   Architecture::Parts build(const Genotype& genotype, std::vector<bool>& used, NetworkBuilder& builder) const;
 };
 

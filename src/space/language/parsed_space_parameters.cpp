@@ -6,10 +6,13 @@
 #include "space/language/parsed_space.hpp"
 #include "space/language/space_keys.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
+#include <numeric>
 #include <set>
 #include <string>
 
@@ -71,19 +74,32 @@ RangeEnds read_ends(const ParameterForm& form) {
   return ends;
 }
 
+/// Returns a message about a place of the configuration, as errors have it.
+std::string remark_at(const ConfigNode& node, const std::string& message) {
+  try {
+    node.fail(message);
+  } catch (const UserError& placed) {
+    return placed.what();
+  }
+}
+
 double to_digits(double value, int digits) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.*g", digits, value);
   return std::strtod(text.data(), nullptr);
 }
 
-/// Rounds fractions to 12 digits, so that 0.1 + 2 * 0.1 is 0.3. Whole numbers stay whole.
-Value rounded(double value, bool whole) {
-  if (whole) return static_cast<std::int64_t>(std::llround(value));
-  return to_digits(value, 12);
+/// Rounds a number of a range to few digits, because people read and type them: to as many as it takes to be
+/// right within a hundredth of the distance to its neighbours. Whole numbers stay whole and exact. No number
+/// leaves the range.
+Value rounded(double value, const RangeEnds& ends, double distance, int digits) {
+  if (ends.whole) return static_cast<std::int64_t>(std::llround(value));
+  constexpr int kAllDigits = 17;
+  while (digits < kAllDigits && !(std::abs(to_digits(value, digits) - value) <= distance / 100)) ++digits;
+  return std::clamp(to_digits(value, digits), ends.first, ends.last);
 }
 
-std::vector<Value> stepped(const ConfigNode& list, RangeEnds ends) {
+std::vector<Value> stepped(const ConfigNode& list, RangeEnds ends, std::string& remark) {
   const double step = ends.step == nullptr ? 1 : ends.step->as_number();
   if (!(step > 0) || !std::isfinite(step)) ends.step->fail_expected("a step above 0");
   if (ends.step == nullptr && !ends.whole) list.fail("a range of fractions needs a `step` or a `count`");
@@ -92,9 +108,14 @@ std::vector<Value> stepped(const ConfigNode& list, RangeEnds ends) {
   if (!(steps < kMostValues)) {
     list.fail("the range has more than " + std::to_string(kMostValues) + " values");
   }
+  constexpr int kDigits = 12;  // 0.1 + 2 * 0.1 is 0.3
   std::vector<Value> values;
   for (int i = 0; i <= static_cast<int>(steps); ++i) {
-    values.push_back(rounded(ends.first + i * step, ends.whole));
+    values.push_back(rounded(ends.first + i * step, ends, step, kDigits));
+  }
+  if (ends.last - ends.first - steps * step > 1e-9 * step) {
+    remark = remark_at(list, "the values end at " + to_text(values.back()) + ", because a step of " +
+                                 ends.step->describe() + " does not reach " + list.items()[1].describe());
   }
   return values;
 }
@@ -107,26 +128,30 @@ std::vector<Value> counted(const ConfigNode& list, const ParameterForm& form, co
   if (form.log && !(ends.first > 0)) list.items()[0].fail_expected("a number above 0 for a log range");
   std::vector<Value> values;
   for (std::int64_t i = 0; i < count; ++i) {
-    const double share = static_cast<double>(i) / static_cast<double>(count - 1);
+    const double steps = static_cast<double>(count - 1);
+    const double share = static_cast<double>(i) / steps;
     const double value = form.log ? ends.first * std::pow(ends.last / ends.first, share)
                                   : ends.first + share * (ends.last - ends.first);
-    // Inner values have few digits, because people read and type them. The ends stay as they were given.
+    const double distance = form.log ? value * (1 - std::pow(ends.first / ends.last, 1 / steps))
+                                     : (ends.last - ends.first) / steps;
+    constexpr int kDigits = 4;
+    constexpr int kDigitsOfAnEnd = 12;
     const bool is_end = i == 0 || i == count - 1;
-    const double exact = i == 0 ? ends.first : is_end ? ends.last : to_digits(value, 4);
-    Value next = rounded(exact, ends.whole);
+    const double exact = i == 0 ? ends.first : is_end ? ends.last : value;
+    Value next = rounded(exact, ends, distance, is_end ? kDigitsOfAnEnd : kDigits);
     if (values.empty() || values.back() != next) values.push_back(std::move(next));
   }
   return values;
 }
 
-std::vector<Value> read_range(const ParameterForm& form) {
+std::vector<Value> read_range(const ParameterForm& form, std::string& remark) {
   const RangeEnds ends = read_ends(form);
   if (!form.count.is_null()) return counted(form.range, form, ends);
   if (form.log) form.range.fail("a log range needs a `count`, the number of its values");
-  return stepped(form.range, ends);
+  return stepped(form.range, ends, remark);
 }
 
-Parameter read_parameter(const std::string& name, const ConfigNode& node, bool& each) {
+Parameter read_parameter(const std::string& name, const ConfigNode& node, DeclaredParameter& declared) {
   check_name(name, "a parameter", node);
   if (!node.is_map()) node.fail_expected("{choice: [...]} or {range: [first, last]}");
   const ParameterForm form = parameter_keys().parse(node);
@@ -135,9 +160,9 @@ Parameter read_parameter(const std::string& name, const ConfigNode& node, bool& 
   if (chosen && !form.step.is_null()) form.step.fail("a step goes with `range` only");
   if (chosen && !form.count.is_null()) form.count.fail("a count goes with `range` only");
   if (chosen && form.log) node.fail("`log` goes with `range` only");
-  Parameter parameter{name, chosen ? read_choice(form.choice) : read_range(form), {}};
+  Parameter parameter{name, chosen ? read_choice(form.choice) : read_range(form, declared.remark), {}};
   parameter.weights = read_weights(form.weights, parameter.values.size());
-  each = form.each;
+  declared.each = form.each;
   return parameter;
 }
 
@@ -154,6 +179,11 @@ std::vector<double> read_weights(const ConfigNode& list, std::size_t values) {
     if (!(weight > 0) || !std::isfinite(weight)) item.fail_expected("a weight above 0");
     weights.push_back(weight);
   }
+  // Only the ratios count. Weights whose sum is a number stay as they are, so that draws stay as they were.
+  const double largest = *std::ranges::max_element(weights);
+  if (!std::isfinite(std::accumulate(weights.begin(), weights.end(), 0.0))) {
+    for (double& weight : weights) weight = std::max(weight / largest, std::numeric_limits<double>::min());
+  }
   return weights;
 }
 
@@ -161,9 +191,9 @@ std::vector<DeclaredParameter> read_parameters(const ConfigNode& section) {
   std::vector<DeclaredParameter> parameters;
   std::size_t values = 0;
   for (const ConfigNode::Entry& entry : section.entries()) {
-    DeclaredParameter declared{{entry.key, {}, {}}, false, entry.value, ""};
+    DeclaredParameter declared{{entry.key, {}, {}}, false, entry.value, "", ""};
     try {
-      declared.parameter = read_parameter(entry.key, entry.value, declared.each);
+      declared.parameter = read_parameter(entry.key, entry.value, declared);
     } catch (const UserError& problem) {
       declared.problem = problem.what();
     }

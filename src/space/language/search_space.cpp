@@ -64,9 +64,15 @@ SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data,
                     &ConfigNode::path);  // ids list training values in one order, however they are written
   state->training = reader.read_outside(scalars);
   state->network = reader.read();
+  const std::vector<Expression> conditions = reader.read_where();
   state->parameters = reader.take_parameters();
+  state->remarks = reader.remarks();
+  state->where.emplace(conditions, state->parameters, data.classes);
   state->registered_kinds.assign(reader.registered_kinds().begin(), reader.registered_kinds().end());
   SearchSpace space;
+  if (state->where->count() == 0) {
+    form.where.fail("no combination of parameters keeps all conditions");
+  }
   space.state_ = std::move(state);
   if (!space.missing_kind()) space.check_some_network_builds();
   return space;
@@ -83,34 +89,35 @@ std::optional<std::string> SearchSpace::missing_kind() const {
   return std::nullopt;
 }
 
-// Tries architectures until one builds, so this costs next to nothing for a sound space.
+// Tries architectures until one builds, so this costs next to nothing for a sound space. A space is refused
+// only if no genotype of it is left to try: in a large one, those that can be built may be rare.
 void SearchSpace::check_some_network_builds() const {
-  const std::int64_t count = genotype_count();
   RandomStream random(0);
+  std::size_t steps = 0;
   std::set<std::string> problems;
+  const auto builds = [&](const Genotype& genotype, BuildAttempt& attempt) {
+    attempt = try_build(genotype);
+    steps += attempt.steps;
+    if (!attempt.architecture) problems.insert(attempt.problem);
+    return attempt.architecture.has_value();
+  };
+  BuildAttempt attempt;
+  if (genotype_count() > kMostGenotypesTried && builds(sample(random), attempt)) return;
   std::string first_problem;
   std::int64_t tried = 0;
-  for (std::size_t steps = 0; tried < std::min(count, kMostGenotypesTried) && steps < kMostStepsTried;
-       ++tried) {
-    NetworkBuilder builder(state_->data);
-    try {
-      std::vector<bool> used;
-      state_->build(count <= kMostGenotypesTried ? genotype_at(tried) : sample(random), used, builder);
-      return;
-    } catch (const UserError& problem) {
-      steps += builder.steps();
-      if (problems.empty()) first_problem = problem.what();
-      problems.insert(problem.what());
-    }
+  for (GenotypeWalk walk(*this); !walk.finished(); walk.advance(attempt.reads)) {
+    if (tried++ == kMostGenotypesTried || steps > kMostStepsTried) return;
+    if (builds(walk.current(), attempt)) return;
+    if (tried == 1) first_problem = attempt.problem;
   }
   if (problems.size() == 1) throw UserError(first_problem);
-  const std::string number = std::to_string(tried);
-  const std::string what = tried == count                 ? "the " + number
-                           : count <= kMostGenotypesTried ? "the first " + number
-                                                          : number + " random";
   state_->network_source.fail(
-      "none of " + what +
+      "none of the " + std::to_string(genotype_count()) +
       " combinations of parameters builds a network; the first problem: " + first_problem);
+}
+
+const std::vector<std::string>& SearchSpace::remarks() const {
+  return state_->remarks;
 }
 
 const std::vector<Parameter>& SearchSpace::parameters() const {
@@ -142,7 +149,16 @@ Genotype SearchSpace::genotype_at(std::int64_t number) const {
   return genotype;
 }
 
+std::optional<long double> SearchSpace::count_kept() const {
+  return state_->where->count();
+}
+
+Genotype SearchSpace::sample_evenly(RandomStream& random) const {
+  return state_->where->sample_evenly(random);
+}
+
 Genotype SearchSpace::sample(RandomStream& random) const {
+  if (!state_->where->empty()) return state_->where->sample(random);
   Genotype genotype;
   for (const Parameter& parameter : state_->parameters) {
     genotype.choices.push_back(static_cast<std::uint32_t>(random.weighted(parameter.weights)));
@@ -151,11 +167,31 @@ Genotype SearchSpace::sample(RandomStream& random) const {
 }
 
 Architecture SearchSpace::build(const Genotype& genotype) const {
+  BuildAttempt attempt = try_build(genotype);
+  if (!attempt.architecture) throw UserError(attempt.problem);
+  return *std::move(attempt.architecture);
+}
+
+BuildAttempt SearchSpace::try_build(const Genotype& genotype) const {
+  BuildAttempt attempt;
+  state_->check(genotype);
+  attempt.reads.resize(state_->parameters.size());
+  attempt.problem = state_->where->problem(genotype, attempt.reads);
+  if (!attempt.problem.empty()) return attempt;
   NetworkBuilder builder(state_->data);
   std::vector<bool> used;
-  Architecture::Parts parts = state_->build(genotype, used, builder);
-  const ArchId id = id_of(parts);
-  return {id, genotype, std::move(used), std::move(parts), state_};
+  try {
+    Architecture::Parts parts = state_->build(genotype, used, builder);
+    const ArchId id = id_of(parts);
+    attempt.architecture.emplace(id, genotype, used, std::move(parts), state_);
+  } catch (const UserError& problem) {
+    attempt.problem = problem.what();
+  }
+  attempt.steps = builder.steps();
+  for (std::size_t p = 0; p < used.size(); ++p) {
+    if (used[p]) attempt.reads[p] = true;
+  }
+  return attempt;
 }
 
 std::string SearchSpace::describe(const Genotype& genotype) const {

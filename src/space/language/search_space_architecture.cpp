@@ -48,12 +48,15 @@ Architecture Architecture::sibling(Architecture other) const {
   return other;
 }
 
-Architecture::Parts ParsedSpace::build(const Genotype& genotype, std::vector<bool>& used,
-                                       NetworkBuilder& builder) const {
+void ParsedSpace::check(const Genotype& genotype) const {
   require(genotype.choices.size() == parameters.size(), "build: a genotype of another space");
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     require(genotype.choices[i] < parameters[i].values.size(), "build: a genotype of another space");
   }
+}
+
+Architecture::Parts ParsedSpace::build(const Genotype& genotype, std::vector<bool>& used,
+                                       NetworkBuilder& builder) const {
   used.assign(parameters.size(), false);
   const Bindings bindings{parameters, genotype, data.classes, used};
   network->build(builder, bindings);

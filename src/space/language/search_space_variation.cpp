@@ -3,7 +3,9 @@
 
 #include "space/language/parsed_space.hpp"
 
+#include <cstdint>
 #include <span>
+#include <vector>
 
 namespace skyline::space {
 namespace {
@@ -12,11 +14,9 @@ constexpr int kMostTries = 32;
 
 // Returns the id of the genotype's architecture, or nullopt if its network cannot be built.
 std::optional<ArchId> id_of(const SearchSpace& space, const Genotype& genotype) {
-  try {
-    return space.build(genotype).id;
-  } catch (const UserError&) {
-    return std::nullopt;
-  }
+  const BuildAttempt attempt = space.try_build(genotype);
+  if (!attempt.architecture) return std::nullopt;
+  return attempt.architecture->id;
 }
 
 // Draws another value of the parameter.
@@ -49,15 +49,53 @@ std::optional<Genotype> any_single_change(const SearchSpace& space, const Archit
   }
   random.shuffle(std::span<Change>(changes));
   for (const Change& change : changes) {
-    Genotype child = parent.genotype;
-    child.choices[change.parameter] = change.choice;
-    const auto id = id_of(space, child);
+    const auto child = space.with_choice(parent.genotype, change.parameter, change.choice, random);
+    if (!child) continue;
+    const auto id = id_of(space, *child);
     if (id && *id != parent.id) return child;
   }
   return std::nullopt;
 }
 
+/// Returns, for each parameter that a child has changed, all its values but the parent's.
+Domains other_choices(const std::vector<Parameter>& parameters, const Genotype& parent,
+                      const Genotype& child) {
+  Domains choices(parameters.size());
+  for (std::size_t p = 0; p < parameters.size(); ++p) {
+    for (std::uint32_t choice = 0; choice < parameters[p].values.size(); ++choice) {
+      const bool is_other = choice != parent.choices[p] && child.choices[p] != parent.choices[p];
+      if (is_other) choices[p].push_back(choice);
+    }
+  }
+  return choices;
+}
+
+/// Returns the choices of both parents.
+Domains choices_of(const Genotype& first, const Genotype& second) {
+  Domains choices(first.choices.size());
+  for (std::size_t p = 0; p < choices.size(); ++p) {
+    choices[p] = {first.choices[p]};
+    if (second.choices[p] != first.choices[p]) choices[p].push_back(second.choices[p]);
+  }
+  return choices;
+}
+
+std::vector<bool> inverse(std::vector<bool> marks) {
+  marks.flip();
+  return marks;
+}
+
 }  // namespace
+
+std::optional<Genotype> SearchSpace::with_choice(const Genotype& genotype, std::size_t parameter,
+                                                 std::uint32_t choice, RandomStream& random) const {
+  Genotype changed = genotype;
+  changed.choices[parameter] = choice;
+  if (state_->where->empty() || !state_->where->names(parameter)) return changed;
+  Domains choices(genotype.choices.size());
+  choices[parameter] = {choice};
+  return state_->where->draw_near(genotype, choices, {}, random);
+}
 
 std::optional<Genotype> SearchSpace::mutate(const Genotype& parent, double probability,
                                             RandomStream& random) const {
@@ -74,6 +112,12 @@ std::optional<Genotype> SearchSpace::mutate(const Genotype& parent, double proba
       const std::size_t index = open[static_cast<std::size_t>(random.below(open.size()))];
       child.choices[index] = other_choice(state_->parameters[index], parent.choices[index], random);
     }
+    if (!state_->where->empty()) {
+      const Domains choices = other_choices(state_->parameters, parent, child);
+      const auto kept = state_->where->draw_near(parent, choices, inverse(built.used), random);
+      if (!kept) continue;
+      child = *kept;
+    }
     const auto id = id_of(*this, child);
     if (id && *id != built.id) return child;
   }
@@ -86,8 +130,14 @@ std::optional<Genotype> SearchSpace::cross(const Genotype& first, const Genotype
   const ArchId second_id = build(second).id;
   for (int i = 0; i < kMostTries; ++i) {
     Genotype child = first;
-    for (std::size_t index = 0; index < child.choices.size(); ++index) {
-      if (random.below(2) == 1) child.choices[index] = second.choices[index];
+    if (!state_->where->empty()) {
+      const auto kept = state_->where->draw_within(choices_of(first, second), random);
+      if (!kept) continue;
+      child = *kept;
+    } else {
+      for (std::size_t index = 0; index < child.choices.size(); ++index) {
+        if (random.below(2) == 1) child.choices[index] = second.choices[index];
+      }
     }
     if (child == first || child == second) continue;
     const auto id = id_of(*this, child);

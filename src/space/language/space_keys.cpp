@@ -289,7 +289,11 @@ OptionTable<SpaceForm> space_keys() {
           {"blocks", &SpaceForm::blocks, named_blocks(),
            "Named lists of items, which stand in the network as layers do."},
           {"network", &SpaceForm::network, network_items(),
-           "The items, in order: layers, blocks, repetitions, ...; an expression may stand for any value."}};
+           "The items, in order: layers, blocks, repetitions, ...; an expression may stand for any value."},
+          {"where", &SpaceForm::where,
+           tree("a condition, or a list of conditions",
+                schema_of("{anyOf: [{type: string}, {type: array, items: {type: string}}]}")),
+           "Conditions between parameters that every genotype keeps, e.g. `$w2 >= $w1`."}};
 }
 
 }  // namespace skyline::space

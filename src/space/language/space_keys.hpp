@@ -13,6 +13,7 @@ struct SpaceForm {
   ConfigNode parameters;
   ConfigNode blocks;
   ConfigNode network;
+  ConfigNode where;
 };
 /// The keys of the section, with those of all layer kinds that are registered by now.
 OptionTable<SpaceForm> space_keys();

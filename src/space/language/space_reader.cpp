@@ -54,6 +54,48 @@ ItemPointer SpaceReader::read() {
   return network;
 }
 
+std::vector<Expression> SpaceReader::read_where() {
+  std::vector<Expression> conditions;
+  if (form_.where.is_null()) return conditions;
+  const auto read_one = [&](const ConfigNode& scalar) {
+    reading_ = place_of(scalar);
+    if (!scalar.is_scalar()) scalar.fail_expected("a condition, for example $w2 >= $w1");
+    count_steps(scalar.as_text().size());
+    ParameterNames names(*this);
+    conditions.push_back(Expression::parse(scalar, names));
+  };
+  try {
+    if (!form_.where.is_list()) problems_.attempt([&] { read_one(form_.where); });
+    for (const ConfigNode& scalar : form_.where.is_list() ? form_.where.items() : std::vector<ConfigNode>()) {
+      problems_.attempt([&] { read_one(scalar); });
+    }
+  } catch (const SpaceTooLarge& problem) {
+    problems_.add(problem.what());
+  }
+  problems_.throw_if_any();
+  return conditions;
+}
+
+std::optional<Names::Meaning> SpaceReader::ParameterNames::find(const std::string& name) {
+  const auto found = reader_.parameter_index_.find(name);
+  if (found == reader_.parameter_index_.end()) return std::nullopt;
+  return Meaning{parameter_part(found->second)};
+}
+
+std::vector<std::string> SpaceReader::ParameterNames::known() const {
+  std::vector<std::string> known;
+  for (const Parameter& parameter : reader_.parameters_) known.push_back(parameter.name);
+  return known;
+}
+
+std::vector<std::string> SpaceReader::remarks() const {
+  std::vector<std::string> remarks;
+  for (const DeclaredParameter& declared : declared_) {
+    if (!declared.remark.empty()) remarks.push_back(declared.remark);
+  }
+  return remarks;
+}
+
 void SpaceReader::count_steps(std::size_t steps) {
   steps_ += steps;
   if (steps_ <= kMostSteps) return;

@@ -47,8 +47,13 @@ class SpaceReader {
   /// Reads the network.
   /// @throws UserError with one line for each mistake that can be found before parameters have values
   ItemPointer read();
+  /// Reads the conditions between parameters. Call it after read(), because they may name a parameter at a
+  /// place. @throws UserError with one line for each mistake
+  std::vector<Expression> read_where();
   /// Returns the shared parameters in the order of declaration, then the others in the order of their use.
   std::vector<Parameter> take_parameters() { return std::move(parameters_); }
+  /// Returns one line for each parameter that is right but may surprise.
+  std::vector<std::string> remarks() const;
   /// Returns the kinds of layers that only some programs have.
   const std::set<std::string>& registered_kinds() const { return registered_kinds_; }
 
@@ -65,6 +70,20 @@ class SpaceReader {
    private:
     SpaceReader& reader_;
     const Place& place_;
+  };
+
+  /// The names that a condition of `where` may use: those of parameters, also at places.
+  class ParameterNames final : public Names {
+   public:
+    explicit ParameterNames(SpaceReader& reader) : reader_(reader) {}
+    std::optional<Meaning> find(const std::string& name) override;
+    std::vector<std::string> known() const override;
+    const std::vector<Parameter>& parameters() const override { return reader_.parameters_; }
+    void count_steps(std::size_t steps) override { reader_.count_steps(steps); }
+    bool have_places() const override { return true; }
+
+   private:
+    SpaceReader& reader_;
   };
 
   /// Bounds the work for any input. @throws SpaceTooLarge

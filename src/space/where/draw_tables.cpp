@@ -1,0 +1,205 @@
+#include "space/where/draw_tables.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <limits>
+#include <set>
+#include <utility>
+
+namespace skyline::space {
+namespace {
+
+constexpr double kMostComparisons = 5e7;  // for all tables together, a fraction of a second
+constexpr double kMostCells = 4e6;
+
+/// Multiplies weights. A product of tiny ones does not become 0, so that what is possible stays so.
+double times(double left, double right) {
+  const double product = left * right;
+  if (product > 0 || left == 0 || right == 0) return product;
+  return std::numeric_limits<double>::min();
+}
+
+}  // namespace
+
+DrawTables::DrawTables(const ConditionedSpace& space, Domains domains, bool weighted)
+    : space_(space), domains_(std::move(domains)), weights_(domains_.size()) {
+  for (std::size_t p = 0; p < domains_.size(); ++p) {
+    weights_[p].assign(domains_[p].size(), 1);
+    if (!weighted || domains_[p].empty()) continue;
+    const std::vector<double>& weights = space_.parameters[p].weights;
+    const double largest = *std::ranges::max_element(weights);
+    for (std::size_t place = 0; place < domains_[p].size(); ++place) {
+      weights_[p][place] =
+          std::max(weights[domains_[p][place]] / largest, std::numeric_limits<double>::min());
+    }
+  }
+  choose_conditions();
+  Scratch scratch = this->scratch();
+  for (Step& step : steps_) fill(step, scratch);
+}
+
+/// Takes all conditions if their tables are small enough, otherwise one after the other while they are.
+void DrawTables::choose_conditions() {
+  std::vector<std::size_t> chosen(space_.conditions.size());
+  for (std::size_t i = 0; i < chosen.size(); ++i) chosen[i] = i;
+  if (auto steps = plan(chosen)) {
+    steps_ = *std::move(steps);
+    return;
+  }
+  is_complete_ = false;
+  chosen.clear();
+  steps_ = *plan(chosen);
+  for (std::size_t i = 0; i < space_.conditions.size(); ++i) {
+    chosen.push_back(i);
+    if (auto steps = plan(chosen)) {
+      steps_ = *std::move(steps);
+    } else {
+      chosen.pop_back();
+    }
+  }
+}
+
+/// Returns the steps without their tables, or nullopt if these would be too large. The next parameter is
+/// always the one whose table is the cheapest.
+std::optional<std::vector<DrawTables::Step>> DrawTables::plan(
+    const std::vector<std::size_t>& conditions) const {
+  std::vector<std::set<std::size_t>> neighbours(domains_.size());
+  std::vector<std::vector<std::size_t>> conditions_of(domains_.size());
+  for (const std::size_t condition : conditions) {
+    const std::vector<std::size_t>& named = space_.conditions[condition].parameters();
+    for (const std::size_t p : named) {
+      conditions_of[p].push_back(condition);
+      neighbours[p].insert(named.begin(), named.end());
+    }
+  }
+  const auto combinations = [&](std::size_t p) {
+    double product = static_cast<double>(domains_[p].size());
+    for (const std::size_t other : neighbours[p]) {
+      if (other != p) product *= static_cast<double>(domains_[other].size());
+    }
+    return product;
+  };
+  std::set<std::pair<double, std::size_t>> open;
+  for (std::size_t p = 0; p < domains_.size(); ++p) {
+    if (!domains_[p].empty()) open.insert({combinations(p), p});
+  }
+  std::vector<Step> steps;
+  std::vector<bool> placed(space_.conditions.size());
+  std::vector<std::vector<std::size_t>> tables_of(domains_.size());  // steps whose tables depend on it
+  double comparisons = 0;
+  double cells = 0;
+  while (!open.empty()) {
+    const auto [size, parameter] = *open.begin();
+    open.erase(open.begin());
+    Step step;
+    step.parameter = parameter;
+    neighbours[parameter].erase(parameter);
+    step.others.assign(neighbours[parameter].begin(), neighbours[parameter].end());
+    step.inner = tables_of[parameter];
+    double cost = 1 + static_cast<double>(step.inner.size());
+    for (const std::size_t condition : conditions_of[parameter]) {
+      if (placed[condition]) continue;
+      placed[condition] = true;
+      step.conditions.push_back(condition);
+      cost += space_.conditions[condition].cost();
+    }
+    comparisons += size * cost;
+    cells += size / static_cast<double>(domains_[parameter].size());
+    if (comparisons > kMostComparisons || cells > kMostCells) return std::nullopt;
+    for (const std::size_t other : step.others) {
+      open.erase({combinations(other), other});
+      neighbours[other].erase(parameter);
+      neighbours[other].insert(step.others.begin(), step.others.end());
+      open.insert({combinations(other), other});
+      std::erase_if(tables_of[other], [&](std::size_t earlier) {
+        return std::ranges::find(step.inner, earlier) != step.inner.end();
+      });
+      tables_of[other].push_back(steps.size());
+    }
+    steps.push_back(std::move(step));
+  }
+  return steps;
+}
+
+DrawTables::Scratch DrawTables::scratch() const {
+  Scratch scratch{{std::vector<std::uint32_t>(domains_.size())},
+                  std::vector<std::size_t>(domains_.size()),
+                  std::vector<bool>(domains_.size())};
+  return scratch;
+}
+
+std::size_t DrawTables::place_in_table(const Step& step, const Scratch& scratch) const {
+  std::size_t place = 0;
+  for (const std::size_t other : step.others) place = place * domains_[other].size() + scratch.places[other];
+  return place;
+}
+
+/// Returns what a choice of the step's parameter weighs, for the present choices of the others.
+double DrawTables::mass(const Step& step, std::size_t place, Scratch& scratch) const {
+  scratch.places[step.parameter] = place;
+  scratch.genotype.choices[step.parameter] = domains_[step.parameter][place];
+  const Bindings bindings{space_.parameters, scratch.genotype, space_.classes, scratch.used};
+  double mass = weights_[step.parameter][place];
+  for (const std::size_t condition : step.conditions) {
+    if (!space_.conditions[condition].holds(bindings, space_.numbers)) return 0;
+  }
+  for (const std::size_t inner : step.inner) {
+    mass = times(mass, steps_[inner].table[place_in_table(steps_[inner], scratch)]);
+  }
+  return mass;
+}
+
+void DrawTables::fill(Step& step, Scratch& scratch) const {
+  std::size_t cells = 1;
+  for (const std::size_t other : step.others) cells *= domains_[other].size();
+  step.table.reserve(cells);
+  for (std::size_t cell = 0; cell < cells; ++cell) {
+    std::size_t rest = cell;
+    for (std::size_t i = step.others.size(); i-- > 0;) {
+      const std::size_t other = step.others[i];
+      scratch.places[other] = rest % domains_[other].size();
+      scratch.genotype.choices[other] = domains_[other][scratch.places[other]];
+      rest /= domains_[other].size();
+    }
+    double sum = 0;
+    for (std::size_t place = 0; place < domains_[step.parameter].size(); ++place) {
+      sum += mass(step, place, scratch);
+    }
+    step.table.push_back(sum);
+  }
+  // Keeps products of many tables within the range of doubles. A power of two loses no digits.
+  const double largest = *std::ranges::max_element(step.table);
+  constexpr int kFar = 100;
+  if (largest == 0 || std::abs(std::ilogb(largest)) < kFar) return;
+  step.exponent = std::ilogb(largest);
+  for (double& cell : step.table) {
+    if (cell > 0) cell = std::max(std::ldexp(cell, -step.exponent), std::numeric_limits<double>::min());
+  }
+}
+
+long double DrawTables::weight() const {
+  long double weight = 1;
+  int exponent = 0;
+  for (const Step& step : steps_) {
+    if (step.others.empty()) weight *= step.table.front();
+    exponent += step.exponent;
+  }
+  return std::ldexp(weight, exponent);
+}
+
+void DrawTables::draw(RandomStream& random, Genotype& genotype) const {
+  Scratch scratch = this->scratch();
+  for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
+    std::vector<double> masses;
+    for (std::size_t place = 0; place < domains_[step->parameter].size(); ++place) {
+      masses.push_back(mass(*step, place, scratch));
+    }
+    const std::size_t drawn = random.weighted(masses);
+    scratch.places[step->parameter] = drawn;
+    scratch.genotype.choices[step->parameter] = domains_[step->parameter][drawn];
+    genotype.choices[step->parameter] = scratch.genotype.choices[step->parameter];
+  }
+}
+
+}  // namespace skyline::space

@@ -1,0 +1,244 @@
+#include "space/where/where.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/text/foreign_text.hpp"
+#include "core/text/wording.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace skyline::space {
+namespace {
+
+constexpr std::size_t kMostConditions = 1'000;
+constexpr int kMostDraws = 1'000;    // draws in a row that may break conditions without a table
+constexpr int kMostDrawsNear = 100;  // the same for draws near a genotype
+constexpr int kDescents = 3;         // descents from different starts
+constexpr int kStepsOfADescent = 1'000;
+constexpr std::size_t kMostTried = 64;  // values of a parameter that a step of a descent tries
+constexpr double kNoise = 0.1;          // share of steps that take a random value
+
+}  // namespace
+
+Where::Where(const std::vector<Expression>& written, const std::vector<Parameter>& parameters,
+             std::int64_t classes)
+    : parameters_(parameters),
+      classes_(classes),
+      numbers_(written.empty() ? ParameterNumbers() : numbers_of(parameters)),
+      named_(parameters.size()) {
+  for (const Expression& expression : written) {
+    for (Expression& condition : split_conditions(expression)) {
+      conditions_.emplace_back(std::move(condition), parameters_, numbers_);
+      for (const std::size_t p : conditions_.back().parameters()) named_[p] = true;
+      if (conditions_.size() > kMostConditions) {
+        expression.source().fail("the space has more than " + std::to_string(kMostConditions) +
+                                 " conditions");
+      }
+    }
+  }
+}
+
+std::string Where::problem(const Genotype& genotype, std::vector<bool>& reads) const {
+  const Bindings bindings{parameters_, genotype, classes_, reads};
+  for (const Condition& condition : conditions_) {
+    const ConfigNode& source = condition.expression().source();
+    try {
+      if (condition.expression().holds(bindings)) continue;
+      std::string values;
+      for (const std::size_t p : condition.parameters()) {
+        values += (values.empty() ? ", for " : " ") + shortened(parameters_[p].name) + '=' +
+                  shortened(to_text(parameters_[p].values[genotype.choices[p]]));
+      }
+      source.fail(in_quotes(source.as_text()) + " does not hold" + values);
+    } catch (const UserError& problem) {
+      return problem.what();
+    }
+  }
+  return "";
+}
+
+bool Where::is_kept(const Genotype& genotype, const std::vector<bool>& marked) const {
+  std::vector<bool> used(parameters_.size());
+  const Bindings bindings{parameters_, genotype, classes_, used};
+  return std::ranges::all_of(conditions_, [&](const Condition& condition) {
+    const auto is_marked = [&](std::size_t p) { return marked[p]; };
+    return !std::ranges::all_of(condition.parameters(), is_marked) || condition.holds(bindings, numbers_);
+  });
+}
+
+bool Where::holds_all(const Genotype& genotype) const {
+  return is_kept(genotype, std::vector<bool>(parameters_.size(), true));
+}
+
+Domains Where::all_choices() const {
+  Domains choices(parameters_.size());
+  for (std::size_t p = 0; p < parameters_.size(); ++p) {
+    if (!named_[p]) continue;
+    choices[p].resize(parameters_[p].values.size());
+    for (std::uint32_t choice = 0; choice < choices[p].size(); ++choice) choices[p][choice] = choice;
+  }
+  return choices;
+}
+
+const DrawTables& Where::tables(bool weighted) const {
+  std::optional<DrawTables>& tables = weighted ? weighted_ : even_;
+  std::call_once(weighted ? once_weighted_ : once_even_,
+                 [&] { tables.emplace(conditioned(), all_choices(), weighted); });
+  return *tables;
+}
+
+std::optional<long double> Where::count() const {
+  const DrawTables& even = tables(false);
+  if (!even.is_possible()) return 0;
+  if (!even.is_complete()) return std::nullopt;
+  long double count = even.weight();
+  for (std::size_t p = 0; p < parameters_.size(); ++p) {
+    if (!named_[p]) count *= static_cast<long double>(parameters_[p].values.size());
+  }
+  return count;
+}
+
+void Where::draw_unnamed(RandomStream& random, Genotype& genotype, bool weighted) const {
+  genotype.choices.resize(parameters_.size());
+  for (std::size_t p = 0; p < parameters_.size(); ++p) {
+    if (named_[p]) continue;
+    const std::size_t choice =
+        weighted ? random.weighted(parameters_[p].weights) : random.below(parameters_[p].values.size());
+    genotype.choices[p] = static_cast<std::uint32_t>(choice);
+  }
+}
+
+Genotype Where::sample(RandomStream& random) const {
+  const DrawTables& weighted = tables(true);
+  Genotype genotype;
+  draw_unnamed(random, genotype, true);
+  if (!weighted.is_possible()) return genotype;
+  for (int i = 0; i < kMostDraws; ++i) {
+    weighted.draw(random, genotype);
+    if (weighted.is_complete() || holds_all(genotype)) return genotype;
+  }
+  for (int i = 0; i < kDescents && !holds_all(genotype); ++i) {
+    weighted.draw(random, genotype);
+    descend(random, genotype);
+  }
+  return genotype;
+}
+
+Genotype Where::sample_evenly(RandomStream& random) const {
+  const DrawTables& even = tables(false);
+  Genotype genotype;
+  draw_unnamed(random, genotype, false);
+  const bool is_exact = even.is_complete() && even.is_possible();
+  if (is_exact) {
+    even.draw(random, genotype);
+    return genotype;
+  }
+  for (std::size_t p = 0; p < parameters_.size(); ++p) {
+    if (named_[p])
+      genotype.choices[p] = static_cast<std::uint32_t>(random.below(parameters_[p].values.size()));
+  }
+  return genotype;
+}
+
+double Where::violation_about(std::size_t parameter, const Genotype& genotype) const {
+  std::vector<bool> used(parameters_.size());
+  const Bindings bindings{parameters_, genotype, classes_, used};
+  double violation = 0;
+  for (const Condition& condition : conditions_) {
+    if (std::ranges::binary_search(condition.parameters(), parameter))
+      violation += condition.violation(bindings);
+  }
+  return violation;
+}
+
+/// Gives parameters of broken conditions random ones of the values that make the violation smaller, and now
+/// and then any value.
+void Where::descend(RandomStream& random, Genotype& genotype) const {
+  std::vector<bool> used(parameters_.size());
+  for (int step = 0; step < kStepsOfADescent; ++step) {
+    std::vector<const Condition*> broken;
+    for (const Condition& condition : conditions_) {
+      const bool can_change = !condition.parameters().empty();
+      if (can_change && !condition.holds({parameters_, genotype, classes_, used}, numbers_)) {
+        broken.push_back(&condition);
+      }
+    }
+    if (broken.empty()) return;
+    const std::vector<std::size_t>& named = broken[random.below(broken.size())]->parameters();
+    const std::size_t parameter = named[random.below(named.size())];
+    const std::size_t values = parameters_[parameter].values.size();
+    const auto some_choice = [&] { return static_cast<std::uint32_t>(random.below(values)); };
+    if (random.uniform() < kNoise) {
+      genotype.choices[parameter] = some_choice();
+      continue;
+    }
+    const std::uint32_t present = genotype.choices[parameter];
+    const double before = violation_about(parameter, genotype);
+    std::vector<std::uint32_t> better;
+    std::vector<std::uint32_t> as_good{present};  // steps to another value that is as good cross plains
+    for (std::size_t i = 0; i < std::min(values, kMostTried); ++i) {
+      const std::uint32_t choice = values <= kMostTried ? static_cast<std::uint32_t>(i) : some_choice();
+      genotype.choices[parameter] = choice;
+      const double violation = violation_about(parameter, genotype);
+      if (violation < before) better.push_back(choice);
+      if (violation == before) as_good.push_back(choice);
+    }
+    const std::vector<std::uint32_t>& open = better.empty() ? as_good : better;
+    genotype.choices[parameter] = open[random.below(open.size())];
+  }
+}
+
+std::optional<Genotype> Where::draw_within(const Domains& choices, RandomStream& random) const {
+  Genotype genotype;
+  Domains named(choices.size());
+  for (std::size_t p = 0; p < choices.size(); ++p) {
+    genotype.choices.push_back(choices[p][named_[p] ? 0 : random.below(choices[p].size())]);
+    if (named_[p]) named[p] = choices[p];
+  }
+  const DrawTables tables(conditioned(), std::move(named), false);
+  if (!tables.is_possible()) return std::nullopt;
+  for (int i = 0; i < kMostDrawsNear; ++i) {
+    tables.draw(random, genotype);
+    if (tables.is_complete() || holds_all(genotype)) return genotype;
+  }
+  return std::nullopt;
+}
+
+std::optional<Genotype> Where::draw_near(const Genotype& genotype, const Domains& choices,
+                                         const std::vector<bool>& idle, RandomStream& random) const {
+  Domains domains = choices;
+  std::vector<bool> is_free(parameters_.size());
+  for (std::size_t p = 0; p < domains.size(); ++p) {
+    is_free[p] = !domains[p].empty();
+    if (!is_free[p]) domains[p] = {genotype.choices[p]};
+  }
+  const Domains all = all_choices();
+  const auto free = [&](std::size_t p) {
+    if (is_free[p] || !named_[p]) return false;
+    is_free[p] = true;
+    domains[p] = all[p];
+    return true;
+  };
+  bool grows = true;
+  for (bool is_first = true; grows; is_first = false) {
+    if (auto drawn = draw_within(domains, random)) return drawn;
+    grows = false;
+    for (std::size_t p = 0; is_first && p < idle.size(); ++p) {
+      if (idle[p]) grows = free(p) || grows;
+    }
+    if (grows) continue;
+    std::set<std::size_t> next;
+    for (const Condition& condition : conditions_) {
+      const std::vector<std::size_t>& named = condition.parameters();
+      if (std::ranges::any_of(named, [&](std::size_t p) { return is_free[p]; })) {
+        next.insert(named.begin(), named.end());
+      }
+    }
+    for (const std::size_t p : next) grows = free(p) || grows;
+  }
+  return std::nullopt;
+}
+
+}  // namespace skyline::space
