@@ -6,6 +6,7 @@
 #include "core/log_sink.hpp"
 #include "core/log_writer.hpp"
 #include "core/system/may_block.hpp"
+#include "core/system/standard_output.hpp"
 #include "store/fixtures/file_size_limit.hpp"
 #include "store/fixtures/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
