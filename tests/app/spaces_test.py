@@ -129,6 +129,15 @@ class Spaces(RunsCase):
         self.assertEqual(lines[0], "18 genotypes, 12 (67 %) valid, 6 different architectures")
         self.assertIn("6 (33 %) break the constraint `parameters: [0, 60]`", lines)
 
+    def test_genotypes_that_keep_conditions_between_parameters_are_counted(self):
+        (self.folder / "configs/spaces/nested.yaml").write_text(NESTED)
+        lines = self.lines("configs/small.yaml", "--set", "space={file: spaces/nested.yaml}", "--set", "constraints=[]",
+                           "--set", "space.where=$depth < $kernel")
+        self.assertEqual(lines[0], "18 genotypes, 14 (78 %) valid, 10 different architectures")
+        self.assertEqual(lines[1], "14 keep `where`")
+        self.assertTrue(any(line.startswith("4 (22 %) cannot be built, e.g. ") and "`$depth < $kernel` does not hold" in line
+                            for line in lines), lines)
+
     def test_counting_takes_as_long_as_it_takes_if_asked_for(self):
         space = ["--set", "space.parameters.depth={range: [1, 150]}", "--set", "constraints=[]"]
         done = self.skyline("validate", SOURCE / "configs/synthetic.yaml", *space, "--count")

@@ -41,9 +41,11 @@ TEST(Documentation, EveryExampleSpaceIsReadAndAllItsGenotypesBuild) {
       EXPECT_FALSE(training.written().empty());
       space = SearchSpace::parse(root.at("space"), kMnist, training.written());
     }
+    long double built = 0;
     for (std::int64_t i = 0; i < space.genotype_count(); ++i) {
-      EXPECT_NO_THROW(space.build(space.genotype_at(i))) << block;
+      if (space.try_build(space.genotype_at(i)).architecture) ++built;
     }
+    EXPECT_EQ(built, space.count_kept()) << block;
   }
 }
 

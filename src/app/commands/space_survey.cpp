@@ -1,6 +1,5 @@
 #include "app/commands/space_survey.hpp"
 
-#include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 
 #include "app/commands/count_progress.hpp"
@@ -52,6 +51,7 @@ class Surveyor {
   Surveyor(const space::SearchSpace& space, const objective::ObjectiveSet& objectives)
       : space_(space), objectives_(objectives), parameters_(space.parameters()) {
     survey_.genotypes = space.genotype_count();
+    survey_.kept = space.count_kept();
     for (const space::Parameter& parameter : parameters_) {
       survey_.log10_genotypes += std::log10(static_cast<double>(parameter.values.size()));
     }
@@ -119,26 +119,26 @@ void Surveyor::note_valid(const space::Architecture& architecture) {
 std::vector<bool> Surveyor::look(const space::Genotype& genotype, GenotypeTally& tally) {
   tally.seen = 1;
   tally.networks = 1;
-  try {
-    const space::Architecture architecture = space_.build(genotype);
-    for (std::size_t i = 0; i < parameters_.size(); ++i) {
-      if (!architecture.used[i]) tally.networks /= static_cast<long double>(parameters_[i].values.size());
-    }
-    for (const objective::Constraint& constraint : objectives_.constraints()) {
-      if (!constraint.computed) continue;
-      const double value = objective::computed_metric(architecture.cost, constraint.metric);
-      if (value < constraint.low || value > constraint.high) tally.broken[to_text(constraint)] = 1;
-    }
-    if (tally.broken.empty()) {
-      tally.valid = 1;
-      tally.valid_networks = tally.networks;
-      note_valid(architecture);
-    }
-    return architecture.used;
-  } catch (const UserError& problem) {  // a network that cannot be built is not the user's mistake
-    tally.unbuildable[place_of(problem.what())] = {1, problem.what()};
-    return std::vector<bool>(parameters_.size(), true);
+  const space::BuildAttempt attempt = space_.try_build(genotype);
+  if (!attempt.architecture) {  // which is not the user's mistake
+    tally.unbuildable[place_of(attempt.problem)] = {1, attempt.problem};
+    return attempt.reads;
   }
+  const space::Architecture& architecture = *attempt.architecture;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    if (!architecture.used[i]) tally.networks /= static_cast<long double>(parameters_[i].values.size());
+  }
+  for (const objective::Constraint& constraint : objectives_.constraints()) {
+    if (!constraint.computed) continue;
+    const double value = objective::computed_metric(architecture.cost, constraint.metric);
+    if (value < constraint.low || value > constraint.high) tally.broken[to_text(constraint)] = 1;
+  }
+  if (tally.broken.empty()) {
+    tally.valid = 1;
+    tally.valid_networks = tally.networks;
+    note_valid(architecture);
+  }
+  return attempt.reads;
 }
 
 GenotypeTally Surveyor::look(const space::Genotype& genotype) {
@@ -232,6 +232,9 @@ std::string to_text(const SpaceSurvey& survey) {
   const std::string front = "# space: ";
   const GenotypeTally& tally = survey.tally;
   std::string text = front + size_text(survey) + "\n";
+  if (survey.kept && *survey.kept < static_cast<long double>(survey.genotypes)) {
+    text += front + about_text(static_cast<double>(std::log10(*survey.kept))) + " keep `where`\n";
+  }
   for (const auto& [constraint, count] : tally.broken) {
     text += front + share_text(count, tally.seen) + " break the constraint `" + constraint + "`\n";
   }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -38,6 +39,7 @@ struct SpaceSurvey {
   };
   std::int64_t genotypes = 0;  // below 2^63
   double log10_genotypes = 0;
+  std::optional<long double> kept = {};  // genotypes that keep `where`; nullopt if they cannot be counted
   bool all = false;  // true if every genotype was counted
   GenotypeTally tally;
   std::set<space::ArchId> architectures;   // ids of the valid ones
