@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/log.hpp"
 #include "train/batches/batch_source.hpp"
 #include "trial/scope_timer.hpp"
 
@@ -49,10 +50,14 @@ trial::Outcome TrialRun::run() {
   if (!failure_) check_held_out(validation, test);
   double latency_ms = std::numeric_limits<double>::quiet_NaN();
   if (!failure_ && setup_.measure_latency) latency_ms = measure_latency_ms();
+  if (!failure_ || failure_->kind == FailureKind::kDiverged) {
+    for (const TrialCourse::Point& point : course_.points()) report(point);
+  }
   if (failure_) return *failure_;
   if (leads() && context_.weights().wanted()) context_.weights().keep(learner_->export_tensors());
-  for (const TrialCourse::Point& point : course_.points()) report(point);
-  const double train_loss = recent_loss_sum_ / static_cast<double>(recent_steps_);
+  // No step of this epoch counts if its first one diverged.
+  const double train_loss = recent_steps_ > 0 ? recent_loss_sum_ / static_cast<double>(recent_steps_)
+                                              : course_.points().back().train_loss;
   std::vector<double> values = values_of(validation);
   for (const double value : {validation.loss, train_loss, latency_ms}) values.push_back(value);
   for (const double value : values_of(test)) values.push_back(value);
@@ -73,7 +78,7 @@ void TrialRun::report(const TrialCourse::Point& point) {
 }
 
 void TrialRun::train() {
-  while (!failure_ && !has_trained()) {
+  while (!failure_ && !diverged_ && !has_trained()) {
     if (epoch_waits_for_judgement()) {
       judge_epoch();
     } else {
@@ -106,9 +111,10 @@ void TrialRun::train_epoch() {
     recent_loss_sum_ = 0;
     recent_steps_ = 0;
   }
-  for (; !failure_ && first < order.size() && steps_done_ < total_steps_ && !stop(); first += batch) {
+  const auto goes_on = [&] { return !failure_ && !diverged_; };
+  for (; goes_on() && first < order.size() && steps_done_ < total_steps_ && !stop(); first += batch) {
     train_step(first, std::min(batch, order.size() - first));
-    if (!failure_ && save_due()) save();
+    if (goes_on() && save_due()) save();
   }
 }
 
@@ -119,6 +125,18 @@ void TrialRun::train_step(std::size_t first, std::size_t count) {
   ++steps_ahead_;
   const bool epoch_ends = steps_done_ % steps_per_epoch_ == 0 || steps_done_ == total_steps_;
   if (steps_ahead_ == learner_->most_steps_ahead() || epoch_ends) take_losses();
+}
+
+/// Ends the training in the step whose loss is not finite. If its best epoch is kept, this is its result, as
+/// if the training had ended there.
+void TrialRun::diverge(std::int64_t step, const std::string& reason) {
+  if (!keeps_best() || choice_.judged_step() == 0) {
+    failure_ = {FailureKind::kDiverged, reason};
+    return;
+  }
+  diverged_ = true;
+  steps_done_ = step;  // steps that were begun after it do not count
+  if (leads()) log::warning("trial " + to_text(trial_.name()) + ": " + reason + "; its best epoch is kept");
 }
 
 /// Takes the losses of the steps since the last call.
@@ -135,9 +153,7 @@ void TrialRun::take_losses() {
     ++step;
     if (!std::isfinite(loss)) {
       const char* what = std::isnan(loss) ? "NaN" : "infinite";
-      failure_ = {FailureKind::kDiverged,
-                  std::string("loss became ") + what + " in step " + std::to_string(step)};
-      return;
+      return diverge(step, std::string("loss became ") + what + " in step " + std::to_string(step));
     }
     recent_loss_sum_ += loss;
     ++recent_steps_;

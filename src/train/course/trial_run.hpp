@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace skyline::train {
@@ -35,7 +36,11 @@ class TrialRun {
   void train_epoch();
   void train_step(std::size_t first, std::size_t count);
   void take_losses();
+  void diverge(std::int64_t step, const std::string& reason);
   bool judges_epochs() const { return trial_.is_final() && setup_.options.full.judges_epochs(); }
+  bool keeps_best() const {
+    return trial_.is_final() && setup_.options.full.keep == FinalTrainingOptions::Keep::kBest;
+  }
   bool epoch_waits_for_judgement() const;
   bool has_trained() const;
   void judge_epoch();
@@ -92,6 +97,7 @@ class TrialRun {
   std::vector<double> batch_losses_;  // losses from the last call of take_losses in a group
   double recent_loss_sum_ = 0;        // sum over the current epoch
   std::int64_t recent_steps_ = 0;
+  bool diverged_ = false;  // the training has ended early, and its best epoch is its result
   std::optional<trial::Failure> failure_;
 };
 

@@ -31,7 +31,7 @@ void TrialRun::judge_epoch() {
   if (!failure_) {
     course_.add_score(validation);
     const bool best = choice_.judge(steps_done_, validation);
-    if (best && setup_.options.full.keep == FinalTrainingOptions::Keep::kBest) learner_->keep_best();
+    if (best && keeps_best()) learner_->keep_best();
   }
   learner_->swap_average();
 }
@@ -40,7 +40,7 @@ void TrialRun::judge_epoch() {
 Score TrialRun::score_trained() {
   learner_->swap_average();
   if (!judges_epochs()) return score_validation();
-  if (setup_.options.full.keep == FinalTrainingOptions::Keep::kLast) return choice_.last();
+  if (!keeps_best()) return choice_.last();
   learner_->restore_best();
   return choice_.best();
 }

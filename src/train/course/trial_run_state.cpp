@@ -93,7 +93,7 @@ bool TrialRun::save_due() {
 /// looks at its losses.
 void TrialRun::save() {
   if (steps_ahead_ > 0) take_losses();
-  if (failure_) return;
+  if (failure_ || diverged_) return;
   learner_->collect_state();
   if (leads()) context_.state().save([this](trial::TrainingState& state) { fill(state); });
 }

@@ -5,6 +5,9 @@
 #include "train/fixtures/step_fixtures.hpp"
 #include "train/scoring/loss.hpp"
 
+#include <cmath>
+#include <variant>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -116,6 +119,19 @@ TEST(FullTraining, KeepsTheWeightsOfItsBestEpoch) {
   options.full.keep = Keep::kLast;
   EXPECT_TRUE(same_weights(best, train_fully(options, epoch)));
   EXPECT_LT(train_fully(options, 6).accuracy, best.accuracy);
+}
+
+TEST(FullTraining, KeepsItsBestEpochIfItDivergesLater) {
+  TrainingOptions options = quick_options();
+  options.schedule = {.decay = ScheduleOptions::Decay::kStep, .every = 1, .factor = 1e37};
+  options.full.keep = Keep::kBest;
+  const FullResult diverged = train_fully(options, 4);
+  EXPECT_GT(diverged.steps, kStepsOfEpoch);
+  EXPECT_LT(diverged.steps, 2 * kStepsOfEpoch);
+  EXPECT_TRUE(std::isfinite(diverged.train_loss));
+  EXPECT_TRUE(same_weights(diverged, train_fully(quick_options(), 1)));
+  options.full.keep = Keep::kLast;
+  EXPECT_THROW(train_fully(options, 4), std::bad_variant_access) << "its last epoch is nothing to keep";
 }
 
 TEST(FullTraining, EndsWhenNoEpochIsBetterForLong) {

@@ -158,6 +158,7 @@ TEST(TrainingEvaluator, SaysInWhichStepTheLossDiverged) {
   ASSERT_NE(failure, nullptr);
   EXPECT_EQ(failure->kind, FailureKind::kDiverged);
   EXPECT_EQ(failure->reason, "loss became NaN in step 2");
+  EXPECT_FALSE(context.course.empty()) << "the curve up to there is what one looks for";
 }
 
 TEST(TrainingEvaluator, TurnsAnExceptionIntoAFailureWithItsReason) {
