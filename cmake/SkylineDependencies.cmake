@@ -37,15 +37,4 @@ if(SKYLINE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
   set(CMAKE_CXX_COMPILER_LAUNCHER  # what precompiled headers need of it
     ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros ${SKYLINE_CCACHE})
 endif()
-find_program(SKYLINE_MOLD mold)
-if(SKYLINE_MOLD)
-  include(CheckLinkerFlag)
-  check_linker_flag(CXX -fuse-ld=mold SKYLINE_COMPILER_KNOWS_MOLD)
-  if(SKYLINE_COMPILER_KNOWS_MOLD)
-    # No RELRO: where zeros of threads come first in it, mold 1.10 may begin it in a page that is not mapped. Such a
-    # program does not start ("cannot apply additional memory protection"); it depends on the size of its code.
-    add_link_options(-fuse-ld=mold -Wl,-z,norelro)
-  endif()
-endif()
-
 include(SkylineCuda)

@@ -181,7 +181,8 @@ class Errors(RunsCase):
         done = subprocess.run(["bash", "-c", 'ulimit -v 700000; exec "$@"', "bash", *self.command("validate", "large.yaml")],
                               capture_output=True, text=True, cwd=self.folder, timeout=60)
         self.assertEqual((done.returncode, done.stderr),
-                         (FAULT, "skyline: the system has no more memory for this process\n"))
+                         (FAULT, "skyline: the system has no more memory for this process (limits of this process: 716800000 "
+                                 "bytes of addresses, ulimit -v or h_vmem)\n"))
 
     def test_status_of_something_else_says_so(self):
         self.assertIn("not a run folder", self.refused("status", "."))
