@@ -1,8 +1,6 @@
 """The main thread of rank 0 waits for nobody: whatever stands still, a job that is told to stop hears it at once."""
 
-import fcntl
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -72,13 +70,7 @@ class Deaf(unittest.TestCase):
         self.assertEqual(lines, json.loads((self.bench.folder / "stall/status.json").read_text())["committed"])
         self.assertGreater(lines, 300, "more than the queue of the storage thread takes")
 
-    def test_a_log_and_a_terminal_that_take_no_more_stop_nobody(self):
-        logs = self.bench.folder / "pipe/logs"
-        logs.mkdir(parents=True)
-        os.mkfifo(logs / "skyline.log")
-        unread = os.open(logs / "skyline.log", os.O_RDONLY | os.O_NONBLOCK)
-        self.addCleanup(os.close, unread)
-        fcntl.fcntl(unread, fcntl.F_SETPIPE_SZ, 4096)
+    def test_a_terminal_that_takes_no_more_stops_nobody(self):
         arguments = [str(part) for part in self.arguments("pipe")[:-1]]  # not --quiet
         process = subprocess.Popen([self.bench.program, *arguments], cwd=self.bench.folder, env=self.bench.environment,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
