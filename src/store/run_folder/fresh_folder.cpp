@@ -61,6 +61,8 @@ bool has_members(const std::string& text, std::initializer_list<const char*> mem
 /// Returns whether a file that is replaced without asking was written by a job, by its contents: a person may
 /// have a file of the same name.
 bool is_ours(const fs::path& path, const RunPaths& paths) {
+  const std::array replaced{paths.config(), paths.owner(), paths.status_json(), paths.mlflow_json()};
+  if (std::ranges::find(replaced, path) == replaced.end()) return false;
   std::string text;
   try {
     if (read_once(path, text)) return !store::exists(path);  // another job may have removed it
@@ -71,7 +73,7 @@ bool is_ours(const fs::path& path, const RunPaths& paths) {
   if (path == paths.config()) return is_written_by_a_job(text);
   if (path == paths.owner()) return has_members(text, {"token", "started_ticks", "place"});
   if (path == paths.status_json()) return has_members(text, {"format", "state", "committed", "in_flight"});
-  return path == paths.mlflow_json() && has_members(text, {"address", "run_id", "next_step"});
+  return has_members(text, {"address", "run_id", "next_step"});
 }
 
 /// Returns whether a file comes from the scheduler, from `skyline doctor`, from a file system, or from a job
