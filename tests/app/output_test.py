@@ -7,7 +7,7 @@ import signal
 import subprocess
 import unittest
 
-from skyline_runs import PROGRAM, SOURCE, TIMEOUT_S, RunsCase, read_json, small_digits
+from skyline_runs import SOURCE, TIMEOUT_S, RunsCase, read_json, small_digits
 
 FAULT = 76
 SYNTHETIC = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=2", "--set", "search.iterations=2",
