@@ -30,12 +30,13 @@ struct LeftNode {
 };
 
 /// Completes what rank 0 has read with the present counters of the nodes. Collective.
-void ask_nodes(comm::Communicator& world, std::vector<store::LeftTrials>& left) {
+void ask_nodes(comm::Communicator& world, std::vector<store::LeftTrials>& left,
+               const std::filesystem::path& root) {
   std::vector<store::OomCount> counts;
   for (const store::LeftTrials& rank : left) counts.push_back(rank.oom);
   counts = comm::share(world, std::move(counts));
   std::string risen;  // one character for each count
-  for (const store::OomCount& count : counts) risen += count.has_risen() ? 'y' : 'n';
+  for (const store::OomCount& count : counts) risen += count.has_risen(root) ? 'y' : 'n';
   for (const std::string& answer : comm::gather(world, risen)) {
     for (std::size_t i = 0; i < left.size(); ++i) left[i].saw_oom_kill |= answer[i] == 'y';
   }
@@ -101,7 +102,8 @@ trial::Failure failure_of(const store::Suspect& suspect) {
 
 }  // namespace
 
-SuspectTrials find_suspects(comm::Communicator& world, const store::RunPaths& paths, bool resume) {
+SuspectTrials find_suspects(comm::Communicator& world, const store::RunPaths& paths, bool resume,
+                            const std::filesystem::path& root) {
   const bool coordinates = world.rank() == 0;
   store::Suspects suspects;
   std::vector<store::LeftTrials> left;
@@ -109,7 +111,7 @@ SuspectTrials find_suspects(comm::Communicator& world, const store::RunPaths& pa
     suspects = store::read_suspects(paths);
     left = store::read_running_trials(paths);
   }
-  if (resume) ask_nodes(world, left);
+  if (resume) ask_nodes(world, left, root);
   if (!coordinates) return {};
   SuspectTrials found;
   if (resume) {

@@ -5,6 +5,7 @@
 #include "comm/communicator.hpp"
 #include "store/run_folder/run_folder.hpp"
 
+#include <filesystem>
 #include <map>
 #include <set>
 
@@ -21,8 +22,10 @@ struct SuspectTrials {
 /// killer has ended a process there; nodes that are not in this job remain unknown. The suspects stay in
 /// files until one of their checkpoints advances, or the run ends. Collective, before any rank trains.
 /// @param resume  false: remove what earlier runs left in the folder
+/// @param root  folder with the system's `proc` and `sys`
 /// @return  on rank 0; empty on other ranks
-SuspectTrials find_suspects(comm::Communicator& world, const store::RunPaths& paths, bool resume);
+SuspectTrials find_suspects(comm::Communicator& world, const store::RunPaths& paths, bool resume,
+                            const std::filesystem::path& root = "/");
 
 /// Ends all suspicions; rank 0 calls it at the end of the run.
 void forget_suspects(const store::RunPaths& paths, const SuspectTrials& suspects);

@@ -33,6 +33,7 @@ class SuspectsTest : public ::testing::Test {
  protected:
   SuspectsTest() {
     std::filesystem::create_directories(paths.checkpoints());
+    std::filesystem::create_directories(counter.parent_path());
     count_oom_kills(0);
   }
   void count_oom_kills(int kills) { std::ofstream(counter, std::ios::trunc) << "oom_kill " << kills << "\n"; }
@@ -50,11 +51,13 @@ class SuspectsTest : public ::testing::Test {
     }
     return running;
   }
-  SuspectTrials found(bool resume = true) { return find_suspects(environment->world(), paths, resume); }
+  SuspectTrials found(bool resume = true) {
+    return find_suspects(environment->world(), paths, resume, folder.path());
+  }
 
   ScratchFolder folder;
   store::RunPaths paths{folder.path() / "run"};
-  std::filesystem::path counter = folder.path() / "memory.events";
+  std::filesystem::path counter = folder.path() / "sys/fs/cgroup/memory.events";
   std::unique_ptr<comm::Environment> environment = comm::make_local_environment();
 
  private:

@@ -27,7 +27,8 @@ TEST(FolderCheck, NamesTheCallThatIsRefused) {
   const FolderCheck check = try_folder(folder.path());
   ASSERT_EQ(check.refused.size(), 1U);
   EXPECT_EQ(check.refused.front().call, "write");
-  EXPECT_EQ(check.refused.front().reason, "File too large");
+  EXPECT_EQ(check.refused.front().reason,
+            "File too large (limits of this process: 1048576 bytes of a file, ulimit -f)");
   EXPECT_GT(check.publish_s, 0);
   EXPECT_EQ(folder.num_entries(), 0U);
 }

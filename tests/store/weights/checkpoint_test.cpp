@@ -16,6 +16,7 @@
 namespace skyline::store {
 namespace {
 
+using skyline::testing::fault_error_of;
 using skyline::testing::overwrite;
 using skyline::testing::same_checkpoint;
 using skyline::testing::sample_checkpoint;
@@ -24,7 +25,6 @@ using skyline::testing::sample_space;
 using skyline::testing::sample_trial;
 using skyline::testing::sample_trials;
 using skyline::testing::ScratchFolder;
-using skyline::testing::user_error_of;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -158,8 +158,9 @@ TEST_F(Checkpoint, OnAFullDiskLeavesTheOneBefore) {
   large.state.arrays[0].values.resize(100000);
   {
     const skyline::testing::FileSizeLimit limit(20000);
-    EXPECT_EQ(user_error_of([&] { write_checkpoint(paths, large, 1); }),
-              "cannot write " + file("17.1.h5").string() + ": write: File too large");
+    EXPECT_EQ(fault_error_of([&] { write_checkpoint(paths, large, 1); }),
+              "cannot write " + file("17.1.h5").string() +
+                  ": write: File too large (limits of this process: 20000 bytes of a file, ulimit -f)");
   }
   EXPECT_EQ(find()->checkpoint.state.step, 100);
 }
