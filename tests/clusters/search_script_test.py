@@ -99,8 +99,9 @@ class SearchScript(unittest.TestCase):
         self.assertNotIn("still there", done.stdout)
 
     def test_a_stop_reaches_a_launcher_that_is_suspended(self):
-        self.program(self.folder / "bin/mpirun", 'trap "exit 75" USR1\n(/bin/sleep 1; kill -USR1 $PPID) &\n'
-                                                 'kill -STOP $$\nwhile :; do /bin/sleep 0.1; done')
+        launcher = ("import os, signal, time; signal.signal(signal.SIGUSR1, lambda *_: os._exit(75)); "
+                    "os.kill(os.getpid(), signal.SIGSTOP); time.sleep(60)")  # a shell cannot trap what it began to ignore
+        self.program(self.folder / "bin/mpirun", f"(/bin/sleep 1; kill -USR1 $PPID) &\nexec {sys.executable} -c '{launcher}'")
         done = self.job()
         self.assertIn("SIGUSR1: asking the ranks to save and stop", done.stdout)
         self.check_requeued(done)
