@@ -1,7 +1,13 @@
 #include "engine/slots/evaluation.hpp"
 
+#include "skyline/core/error.hpp"
+#include "skyline/objective/objective_set.hpp"
+
+#include <algorithm>
+#include <cmath>
 #include <exception>
 #include <new>
+#include <optional>
 
 namespace skyline::engine {
 namespace {
@@ -39,7 +45,34 @@ Outcome evaluate_member(trial::Evaluator& evaluator, const trial::Trial& trial,
   return outcome;
 }
 
+std::optional<std::string> find_wrong_value(const std::vector<double>& values,
+                                            const std::vector<trial::Metric>& metrics,
+                                            const std::vector<std::string>& needed) {
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    const trial::Metric& metric = metrics[i];
+    const bool missing = std::isnan(values[i]);
+    const bool is_right =
+        missing ? std::ranges::find(needed, metric.name) == needed.end() : metric.range.holds(values[i]);
+    if (is_right) continue;
+    return "`" + metric.name + "` is " + (missing ? "NaN" : objective::number_text(values[i])) +
+           ": expected " + objective::to_text(metric.range);
+  }
+  return std::nullopt;
+}
+
 }  // namespace
+
+void check_outcome(Outcome& outcome, const std::vector<trial::Metric>& metrics,
+                   const std::vector<std::string>& needed) {
+  if (const auto* measured = std::get_if<trial::Measurements>(&outcome)) {
+    require(measured->values.size() == metrics.size(),
+            "the evaluator returned another number of values than it has metrics");
+    if (const auto reason = find_wrong_value(measured->values, metrics, needed)) {
+      outcome = Failure{FailureKind::kException, *reason};
+    }
+  }
+  if (auto* failed = std::get_if<Failure>(&outcome)) failed->reason = fit_reason(failed->reason);
+}
 
 std::string fit_reason(std::string_view text) {
   text = text.substr(0, text.find_first_of("\r\n"));

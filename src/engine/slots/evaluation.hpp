@@ -1,6 +1,7 @@
 #pragma once
 
 #include "skyline/trial/evaluator.hpp"
+#include "skyline/trial/metric.hpp"
 
 #include "engine/slots/member_threads.hpp"
 #include "engine/slots/timed_group.hpp"
@@ -11,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace skyline::engine {
 
@@ -20,6 +22,12 @@ constexpr std::size_t kReasonBytes = 240;
 
 /// Returns the first line of the text, cut to kReasonBytes between two UTF-8 characters.
 std::string fit_reason(std::string_view text);
+
+/// Fails a trial if a value is outside of its metric's range, or a needed value is missing. Cuts the reason
+/// of a failure to the length that a journal allows.
+/// @param needed  names of the metrics whose values may not be missing
+void check_outcome(trial::Outcome& outcome, const std::vector<trial::Metric>& metrics,
+                   const std::vector<std::string>& needed);
 
 /// Evaluates a trial; an exception of the evaluator becomes the trial's failure.
 trial::Outcome evaluate_safely(trial::Evaluator& evaluator, const trial::Trial& trial,

@@ -2,7 +2,6 @@
 
 #include "skyline/core/error.hpp"
 #include "skyline/core/exit_code.hpp"
-#include "skyline/objective/objective_set.hpp"
 
 #include "core/backoff.hpp"
 #include "core/log.hpp"
@@ -14,7 +13,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -60,9 +58,7 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
       : options(the_options),
         evaluator(the_evaluator),
         files(std::move(the_files)),
-        deadlines(options.slots),
-        warned(options.slots),
-        at_work(options.slots),
+        deadlines(options.slots, options.stuck_after_s),
         queues(options.slots),
         handing_in_s(options.slots, 0) {}
 
@@ -92,28 +88,22 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   void account(trial::TrialTiming& timing, std::size_t slot, Clock::time_point begin);
   std::shared_ptr<const std::vector<trial::NamedTensor>> read_inherited(
       const trial::Trial& trial, trial::TrialTiming& timing, std::exception_ptr& failure_to_keep) const;
-  void check(trial::Outcome& outcome) const;
-  std::optional<std::string> find_wrong_value(const trial::Measurements& measured) const;
   void hand_in(const trial::Trial& trial, Arrival arrival, SlotContext& context,
                const SlotCheckpoints* checkpoints);
   void keep(const trial::CommittedTrial& result, std::uint32_t attempt, bool at_once, bool has_files) const;
   void trained(const Arrival& arrival);
   void finished(Arrival arrival);
-  void begin(std::size_t slot, const trial::Trial& trial, bool leads);
-  bool is_stuck(std::size_t slot) const { return deadlines[slot].is_over(options.stuck_after_s); }
   void warn_of_stuck_trials();
 
   const SlotPoolOptions options;
   trial::Evaluator& evaluator;
   const SlotFiles files;
-  std::atomic<bool> stop{false};          // set when running trials must stop
-  std::vector<TrialDeadline> deadlines;   // [slots]
-  std::vector<std::atomic<bool>> warned;  // [slots] whether the log has said that its trial is stuck
-  std::mutex mutex;                       // guards all members below
-  std::vector<trial::TrialName> at_work;  // [slots] name of the last trial
-  bool ended = false;                     // whether no more trials begin
-  std::vector<SlotQueue> queues;          // [slots]
-  std::size_t under_way = 0;              // number of submitted trials without a result
+  std::atomic<bool> stop{false};  // set when running trials must stop
+  SlotDeadlines deadlines;
+  std::mutex mutex;               // guards all members below
+  bool ended = false;             // whether no more trials begin
+  std::vector<SlotQueue> queues;  // [slots]
+  std::size_t under_way = 0;      // number of submitted trials without a result
   std::vector<Arrival> results;
   std::vector<TrainedPart> parts;  // parts of trials whose results are not there yet
   std::exception_ptr failure;
@@ -177,7 +167,7 @@ void SlotPool::State::train(std::size_t slot, const Assignment& assignment, Slot
                             NotedTrial& noted, const Evaluation& evaluate) {
   const trial::Trial& trial = *assignment.trial;
   const Clock::time_point started = Clock::now();
-  begin(slot, trial, true);
+  deadlines.begin(slot, trial.name(), options.engine.trial_timeout_s, false);
   SlotContext context(place_of_thread(options.place, options.binds, slot), stop, checkpoints,
                       static_cast<bool>(files.weights), deadlines[slot]);
   trial::TrialTiming& timing = context.timing();
@@ -199,7 +189,7 @@ void SlotPool::State::train(std::size_t slot, const Assignment& assignment, Slot
     return finished(std::move(arrival));
   }
   arrival.again = is_tried_again(assignment, overran, arrival.outcome);
-  check(arrival.outcome);
+  check_outcome(arrival.outcome, options.metrics, options.needed);
   const Clock::time_point done = Clock::now();
   hand_in(trial, std::move(arrival), context, checkpoints);
   handing_in_s[slot] = seconds_since(done);
@@ -228,7 +218,7 @@ void SlotPool::State::follow(std::size_t slot, const Assignment& assignment, Loc
                              MemberThreads& member_threads, NotedTrial& noted) {
   const trial::Trial& trial = *assignment.trial;
   const Clock::time_point started = Clock::now();
-  begin(slot, trial, false);
+  deadlines.begin(slot, trial.name(), options.engine.trial_timeout_s, true);
   MemberContext context(*members.front(), deadlines[slot]);
   evaluate_together(evaluator, trial, members, context, true, deadlines[slot], member_threads);
   check_groups();
@@ -296,34 +286,6 @@ std::shared_ptr<const std::vector<trial::NamedTensor>> SlotPool::State::read_inh
   }
 }
 
-/// Fails the trial if a value is outside of its metric's range, or a needed value is missing. Cuts the reason
-/// of a failure to the length that a journal allows.
-void SlotPool::State::check(trial::Outcome& outcome) const {
-  if (const auto* measured = std::get_if<trial::Measurements>(&outcome)) {
-    require(measured->values.size() == options.metrics.size(),
-            "the evaluator returned another number of values than it has metrics");
-    if (const auto reason = find_wrong_value(*measured)) {
-      outcome = trial::Failure{trial::FailureKind::kException, *reason};
-    }
-  }
-  if (auto* failed = std::get_if<trial::Failure>(&outcome)) failed->reason = fit_reason(failed->reason);
-}
-
-std::optional<std::string> SlotPool::State::find_wrong_value(const trial::Measurements& measured) const {
-  for (std::size_t i = 0; i < options.metrics.size(); ++i) {
-    const trial::Metric& metric = options.metrics[i];
-    const double value = measured.values[i];
-    const bool missing = std::isnan(value);
-    if (missing ? std::ranges::find(options.needed, metric.name) == options.needed.end()
-                : metric.range.holds(value)) {
-      continue;
-    }
-    return "`" + metric.name + "` is " + (missing ? "NaN" : objective::number_text(value)) + ": expected " +
-           objective::to_text(metric.range);
-  }
-  return std::nullopt;
-}
-
 /// Hands the result in after the trial's files are written: its journal line must find the weights and the
 /// kept state, and rank 0 may then remove its checkpoints.
 void SlotPool::State::hand_in(const trial::Trial& trial, Arrival arrival, SlotContext& context,
@@ -384,26 +346,13 @@ void SlotPool::State::finished(Arrival arrival) {
   --under_way;
 }
 
-void SlotPool::State::begin(std::size_t slot, const trial::Trial& trial, bool leads) {
-  {
-    const std::lock_guard lock(mutex);
-    at_work[slot] = trial.name();
-  }
-  warned[slot] = false;
-  deadlines[slot].begin(options.engine.trial_timeout_s, !leads);
-}
-
 void SlotPool::State::warn_of_stuck_trials() {
-  for (std::size_t slot = 0; slot < options.slots; ++slot) {
-    if (!is_stuck(slot) || warned[slot].exchange(true)) continue;
-    const std::lock_guard lock(mutex);
-    log::warning("trial " + to_text(at_work[slot]) + " in slot " + std::to_string(slot) +
+  for (const SlotDeadlines::Stuck& stuck : deadlines.take_stuck()) {
+    log::warning("trial " + to_text(stuck.trial) + " in slot " + std::to_string(stuck.slot) +
                  " takes longer than run.trial_timeout and does not stop");
     if (!files.running || !files.checkpoints) continue;
-    const auto note = [running = files.running, slot, trial = at_work[slot]] {
-      running->is_overdue(slot, trial);
-    };
-    files.checkpoints->storage().post(note);
+    files.checkpoints->storage().post(
+        [running = files.running, stuck] { running->is_overdue(stuck.slot, stuck.trial); });
   }
 }
 
@@ -473,12 +422,9 @@ bool SlotPool::idle() const {
 }
 
 std::optional<trial::TrialName> SlotPool::stuck() const {
-  for (std::size_t slot = 0; slot < slots(); ++slot) {
-    if (!state_->is_stuck(slot)) continue;
-    const std::lock_guard lock(state_->mutex);
-    return state_->at_work[slot];
-  }
-  return std::nullopt;
+  const std::vector<SlotDeadlines::Stuck> stuck = state_->deadlines.stuck();
+  if (stuck.empty()) return std::nullopt;
+  return stuck.front().trial;
 }
 
 std::vector<TrainedPart> SlotPool::take_trained() {

@@ -1,13 +1,16 @@
 #pragma once
 
 #include "skyline/trial/evaluator.hpp"
+#include "skyline/trial/trial.hpp"
 
 #include "core/clock.hpp"
 
 #include <atomic>
+#include <cstddef>
 #include <limits>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 namespace skyline::engine {
 
@@ -53,6 +56,54 @@ class TrialDeadline {
   double left_s_ = kNever;  // seconds left when the time last began to run, or was held
   bool anew_ = false;
   int running_ = 0;  // number of members
+};
+
+/// The deadlines of a rank's slots, and the trials that do not stop although their time is over. Any thread
+/// may use it.
+class SlotDeadlines {
+ public:
+  struct Stuck {
+    std::size_t slot;
+    trial::TrialName trial;
+  };
+
+  /// @param grace_s  seconds that a trial has for stopping when its time is over
+  SlotDeadlines(std::size_t slots, double grace_s)
+      : grace_s_(grace_s), deadlines_(slots), trials_(slots), told_(slots) {}
+  TrialDeadline& operator[](std::size_t slot) { return deadlines_[slot]; }
+  /// Begins a trial (TrialDeadline::begin).
+  void begin(std::size_t slot, trial::TrialName trial, std::optional<double> most_s, bool anew) {
+    const std::lock_guard lock(mutex_);
+    trials_[slot] = trial;
+    told_[slot] = false;
+    deadlines_[slot].begin(most_s, anew);
+  }
+  std::vector<Stuck> stuck() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<Stuck> stuck;
+    for (std::size_t slot = 0; slot < deadlines_.size(); ++slot) {
+      if (deadlines_[slot].is_over(grace_s_)) stuck.push_back({slot, trials_[slot]});
+    }
+    return stuck;
+  }
+  /// Returns those that were not returned before.
+  std::vector<Stuck> take_stuck() {
+    std::vector<Stuck> all = stuck();
+    const std::lock_guard lock(mutex_);
+    std::erase_if(all, [&](const Stuck& trial) {
+      const bool told = told_[trial.slot];
+      told_[trial.slot] = true;
+      return told;
+    });
+    return all;
+  }
+
+ private:
+  const double grace_s_;
+  std::vector<TrialDeadline> deadlines_;  // [slots]
+  mutable std::mutex mutex_;              // guards the members below
+  std::vector<trial::TrialName> trials_;  // [slots] the last one
+  std::vector<bool> told_;                // [slots] whether take_stuck() has returned it
 };
 
 /// Lets the time of a trial run while the object exists, except during waits of its member.
