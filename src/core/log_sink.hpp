@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/system/unique_handle.hpp"
+#include "core/system/open_file.hpp"
 
 #include <memory>
 

@@ -1,6 +1,6 @@
 #include "core/system/standard_output.hpp"
 
-#include "core/system/unique_handle.hpp"
+#include "core/system/open_file.hpp"
 #include "support/process_limit.hpp"
 #include "support/user_error_of.hpp"
 

@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "comm/mpi/mpi_communicator.hpp"
-#include "core/system/unique_handle.hpp"
+#include "core/system/open_file.hpp"
 #include "core/text/hash.hpp"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 #include "comm/environment.hpp"
 #include "comm/launcher.hpp"
-#include "core/system/unique_handle.hpp"
+#include "core/system/open_file.hpp"
 
 #include <chrono>
 #include <condition_variable>

@@ -4,7 +4,16 @@
 
 #include <filesystem>
 
+#include <unistd.h>
+
 namespace skyline {
+
+struct FileDescriptorTraits {
+  using Type = int;
+  static constexpr Type kNull = -1;
+  static void close(Type descriptor) noexcept { ::close(descriptor); }
+};
+using FileDescriptor = UniqueHandle<FileDescriptorTraits>;
 
 /// Opens a file, close-on-exec. Tries again after an interruption or a stale NFS handle. Returns null and
 /// sets errno if it fails.

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include <unistd.h>
-
 namespace skyline {
 
 /// Owns one C handle. `Traits` names the type, the null value and how to close:
@@ -36,12 +34,5 @@ class UniqueHandle {
  private:
   Type handle_ = Traits::kNull;
 };
-
-struct FileDescriptorTraits {
-  using Type = int;
-  static constexpr Type kNull = -1;
-  static void close(Type descriptor) noexcept { ::close(descriptor); }
-};
-using FileDescriptor = UniqueHandle<FileDescriptorTraits>;
 
 }  // namespace skyline

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "core/system/open_file.hpp"
-#include "core/system/unique_handle.hpp"
 
 #include <cstddef>
 #include <cstdint>
