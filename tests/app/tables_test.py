@@ -146,6 +146,12 @@ class TablesTest(RunsCase):
         with h5py.File(self.folder / "all.h5") as data:
             numpy.testing.assert_array_equal(samples, data["train/values"][:].reshape(n, -1))
         self.assertEqual(samples.shape, (n, 6))
+        # Samples that were made otherwise are none of the run's.
+        numpy.savez(self.folder / "plain.npz", x_train=samples.astype("float32"), y_train=price.astype("float32"))
+        self.skyline("prep", "arrays", "plain.npz", "-o", "plain.h5", "--test", "0")
+        for command in ("predict", "evaluate"):
+            refusal = self.skyline(command, "houses", "--trial", trial, "--data", "plain.h5", expect=2).stderr
+            self.assertIn("was not prepared as the run's data: give the table or the arrays by --data", refusal)
 
 
 if __name__ == "__main__":

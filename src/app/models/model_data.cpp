@@ -212,6 +212,24 @@ store::Samples no_targets(std::size_t count, const DataOptions& run) {
   throw InternalError("unknown targets");
 }
 
+/// Returns whether samples that were prepared so have the values of their table or arrays.
+bool leaves_values(const store::Preparation& preparation) {
+  return std::ranges::all_of(preparation.features, [](const store::Feature& feature) {
+    return feature == store::Feature{.column = feature.column, .missing = feature.missing};
+  });
+}
+
+/// Reads a preparation of these samples; others may have written it. Without one it is empty.
+store::Preparation preparation_in(const std::string& label, const std::string& json,
+                                  const store::Dataset& dataset) {
+  if (json.empty()) return {};
+  store::Preparation preparation = store::read_preparation(json);
+  if (std::ssize(preparation.features) != dataset.shape().elements())
+    throw UserError(label + ": expected a preparation of " + std::to_string(dataset.shape().elements()) +
+                    " values, got one of " + std::to_string(preparation.features.size()));
+  return preparation;
+}
+
 /// Returns for each feature of the run its place in a data set of another table, which was prepared alike.
 std::vector<std::size_t> places_of_features(const std::string& label, const store::Preparation& file,
                                             const store::Preparation& run) {
@@ -242,9 +260,10 @@ std::vector<Value> in_order(std::span<const Value> values, const std::vector<std
 std::vector<float> rescaled(std::span<const float> numbers, const std::vector<store::TargetColumn>& file,
                             const std::vector<store::TargetColumn>& run) {
   std::vector<float> scaled(numbers.begin(), numbers.end());
+  const store::TargetColumn unscaled;
   for (std::size_t i = 0; i < scaled.size(); ++i) {
-    const store::TargetColumn& from = file[i % file.size()];
-    const store::TargetColumn& to = run[i % run.size()];
+    const store::TargetColumn& from = file.empty() ? unscaled : file[i % file.size()];
+    const store::TargetColumn& to = run.empty() ? unscaled : run[i % run.size()];
     if (from.mean == to.mean && from.deviation == to.deviation) continue;
     const double value = static_cast<double>(scaled[i]) * from.deviation + from.mean;
     scaled[i] = static_cast<float>((value - to.mean) / to.deviation);
@@ -267,11 +286,14 @@ std::shared_ptr<const store::Dataset> open_model_data(const ModelSource& source,
     throw UserError(label + ": no samples" + (choice.part.empty() ? "" : " in this part"));
   if (rows != nullptr) choose_rows(*rows, part, samples.count);
   const auto dataset = std::make_shared<LikeTheRuns>(file, samples, run);
-  const std::string prepared = file->preparation();
-  const bool by_name = prepared != run.preparation && !prepared.empty() && !run.preparation.empty();
+  const bool differ = file->preparation() != run.preparation;
+  const store::Preparation of_file = preparation_in(label, file->preparation(), *file);
+  const store::Preparation of_run = preparation_in(label, run.preparation, *file);
+  const bool by_name = differ && !of_file.features.empty() && !of_run.features.empty();
+  if (differ && !by_name && !(leaves_values(of_file) && leaves_values(of_run)))
+    throw UserError(label + ": was not prepared as the run's data: give the table or the arrays by --data");
   if (by_name) {
-    const auto places = places_of_features(label, store::read_preparation(prepared),
-                                           store::read_preparation(run.preparation));
+    const auto places = places_of_features(label, of_file, of_run);
     dataset->set_values(std::visit(
         [&](auto values) { return store::Samples{.values = in_order(values, places)}; }, samples.values));
   }
@@ -288,13 +310,12 @@ std::shared_ptr<const store::Dataset> open_model_data(const ModelSource& source,
   } else if (file->class_names().size() != run.class_names.size()) {
     throw UserError(label + ": has " + to_text(samples.target_kind(), file->class_names().size()) +
                     ", the run " + to_text(samples.target_kind(), run.class_names.size()));
-  } else if (by_name) {
-    if (file->class_names() != run.class_names)
+  } else if (differ) {
+    if (by_name && file->class_names() != run.class_names)
       throw UserError(label + ": its targets are not those of the run: give the table itself by --data");
     if (samples.target_kind() == TargetKind::kNumbers) {
       dataset->set_targets(
-          {.targets = rescaled(std::get<2>(samples.targets), store::read_preparation(prepared).targets,
-                               store::read_preparation(run.preparation).targets)});
+          {.targets = rescaled(std::get<2>(samples.targets), of_file.targets, of_run.targets)});
     }
   }
   return dataset;

@@ -1,6 +1,12 @@
 #include "store/arrays/preparation.hpp"
 
 #include "skyline/core/error.hpp"
+#include "skyline/objective/objective_set.hpp"
+
+#include "core/text/foreign_text.hpp"
+
+#include <algorithm>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -28,6 +34,15 @@ Feature read_feature(const Json& node) {
   return feature;
 }
 
+/// Returns how many different floats numbers become.
+std::size_t count_floats(const std::vector<double>& values, double subtract) {
+  std::vector<double> floats;
+  floats.reserve(values.size());
+  for (const double value : values)
+    floats.push_back(static_cast<double>(static_cast<float>(value - subtract)));
+  return count_different(std::move(floats));
+}
+
 }  // namespace
 
 std::string Feature::name() const {
@@ -53,9 +68,12 @@ std::string to_json(const Preparation& preparation) {
 }
 
 Preparation read_preparation(const std::string& json) {
+  const auto fail = [&] {
+    throw UserError("expected a preparation as `skyline prep` writes it, got " + shortened(printable(json)));
+  };
+  Preparation preparation;
   try {
-    const Json root = Json::parse(json);
-    Preparation preparation;
+    const Json root = Json::parse(shallow_json(json));
     preparation.has_names = root.at("has_names").get<bool>();
     for (const Json& node : root.at("features")) preparation.features.push_back(read_feature(node));
     for (const Json& node : root.value("targets", Json::array())) {
@@ -64,10 +82,40 @@ Preparation read_preparation(const std::string& json) {
     }
     preparation.left_out = root.value("left_out", std::vector<std::string>{});
     preparation.id = root.value("id", "");
-    return preparation;
   } catch (const Json::exception&) {
-    throw UserError("expected a preparation as `skyline prep` writes it, got " + json.substr(0, 60));
+    fail();
   }
+  const auto has_spread = [](const TargetColumn& target) { return target.deviation > 0; };
+  if (!std::ranges::all_of(preparation.targets, has_spread)) fail();
+  return preparation;
+}
+
+std::size_t count_different(std::vector<double> values) {
+  std::ranges::sort(values);
+  return static_cast<std::size_t>(std::ranges::unique(values).begin() - values.begin());
+}
+
+double find_centre(const std::vector<double>& values, const std::string& label, const std::string& drop,
+                   std::vector<std::string>& notes) {
+  const auto is_float = [](double value) { return static_cast<double>(static_cast<float>(value)) == value; };
+  if (std::ranges::all_of(values, is_float)) return 0;
+  const std::size_t different = count_different(values);
+  const std::size_t plain = count_floats(values, 0);
+  if (plain == different) return 0;
+  const double offset = values.front();
+  const std::size_t centred = count_floats(values, offset);
+  const std::string facts = "its " + std::to_string(different) + " different values ";
+  if (centred > plain) {
+    notes.push_back(label + ": " + objective::number_text(offset) + " is subtracted: " + facts + "would be " +
+                    std::to_string(plain) + " in float32" +
+                    (centred < different ? ", and are " + std::to_string(centred) : ""));
+    return offset;
+  }
+  if (100 * plain < 99 * different) {
+    notes.push_back("check: " + label + ": " + facts + "are " + std::to_string(plain) +
+                    " in float32 (split it into two columns, or " + drop + ")");
+  }
+  return 0;
 }
 
 }  // namespace skyline::store

@@ -5,7 +5,7 @@
 
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
-#include "store/arrays/float_rounding.hpp"
+#include "store/arrays/preparation.hpp"
 
 #include <algorithm>
 #include <array>

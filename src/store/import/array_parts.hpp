@@ -2,10 +2,12 @@
 
 #include "skyline/store/importer.hpp"
 
+#include "store/arrays/preparation.hpp"
 #include "store/arrays/source_array.hpp"
 #include "store/import/array_options.hpp"
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace skyline::store {
@@ -22,6 +24,14 @@ std::vector<PartArrays> find_parts(const ImportSource& source, const ArrayOption
 
 /// Returns the preparation of the run that will get the samples, if it has one.
 std::optional<Preparation> known_preparation(const ImportSource& source);
+
+/// Subtracts a number from columns of samples [N, F] that float32 would merge, as for tables. Arrays of
+/// float32 and of small whole numbers stay as they are.
+/// @param known  preparation of the run that will get the samples
+/// @return  the preparation, if a column is centred
+std::optional<Preparation> centre_columns(std::vector<PartArrays>& parts,
+                                          const std::optional<Preparation>& known,
+                                          std::vector<std::string>& notes);
 
 /// Returns whether the samples of all parts are bytes, i.e. pixels.
 bool are_pixels(const std::vector<PartArrays>& parts);

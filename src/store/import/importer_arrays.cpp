@@ -3,7 +3,6 @@
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "store/data/part_shares.hpp"
-#include "store/import/array_centring.hpp"
 #include "store/import/array_parts.hpp"
 #include "store/import/array_targets.hpp"
 #include "store/import/built_in.hpp"

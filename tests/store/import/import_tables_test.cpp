@@ -333,7 +333,11 @@ TEST_F(ImportTables, PreparationsAreReadAsTheyAreWritten) {
   const Preparation read = read_preparation(to_json(written));
   EXPECT_EQ(read.features, written.features);
   EXPECT_EQ(to_json(read), to_json(written));
-  for (const char* wrong : {"", "[]", "{}", "{\"has_names\":1,\"features\":[]}"})
+  const std::string no_spread =
+      R"({"has_names":true,"features":[],"targets":[{"column":"p","mean":1,"deviation":0}]})";
+  const std::string deep = R"({"has_names":true,"features":)" + std::string(100'000, '[');
+  for (const std::string& wrong : {std::string(), std::string("[]"), std::string("{}"),
+                                   std::string("{\"has_names\":1,\"features\":[]}"), no_spread, deep})
     EXPECT_THAT(skyline::testing::user_error_of([&] { read_preparation(wrong); }),
                 HasSubstr("expected a preparation"));
 }
