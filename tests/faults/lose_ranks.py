@@ -10,6 +10,7 @@ exit code 76, or 75 if it was told to stop, and no process may stay. Then the ne
 
 import argparse
 import collections
+import contextlib
 import json
 import pathlib
 import random
@@ -78,6 +79,29 @@ class LoseRanks:
         if status["state"] != "finished":
             raise Lost(f"{name} is {status['state']}: {job.text()}")
 
+    @contextlib.contextmanager
+    def telling(self, name, job, story):
+        """Adds to an error what was done to the run. In the end its jobs, of which the list may grow, and its folder go."""
+        jobs = [job]
+        try:
+            yield jobs
+        except Exception as error:
+            raise Lost(f"{error}\n  {'; '.join(story)}\n{jobs[-1].text()}") from None
+        finally:
+            for each in jobs:
+                each.kill("all")
+        shutil.rmtree(self.bench.folder / name)
+
+    def complete(self, name, jobs, story, ranks):
+        """Ends the run by a second job if the first has not, and compares it with the undisturbed one."""
+        if not self.is_finished(name):
+            story.append("a second job")
+            self.counts["second jobs"] += 1
+            jobs.append(self.bench.job(*self.search, name, "--resume", ranks=ranks))
+            jobs[-1].wait_until_all_are_gone(LIMIT_S)
+        self.check_end(name, jobs[-1])
+        self.compare(name)
+
     def run(self, name, victims=1, number=signal.SIGKILL):
         """One run, which loses so many ranks by that signal. Returns what was done to it, in words. @throws Lost"""
         job = self.bench.job(*self.search, name, ranks=self.ranks)
@@ -88,18 +112,13 @@ class LoseRanks:
             time.sleep(max(0, began + moment_s - time.monotonic()))
             job.kill(rank, number)
             story.append(f"rank {rank} after {moment_s:.2f} s")
-        try:
+        with self.telling(name, job, story):
             job.wait_until_all_are_gone(LIMIT_S)
             self.check_end(name, job)
             self.compare(name)
-        except Exception as error:
-            raise Lost(f"{error}\n  {'; '.join(story)}\n{job.text()}") from None
-        finally:
-            job.kill("all")
-        lines = (self.bench.folder / name / "journal.jsonl").read_text().splitlines()
+            lines = (self.bench.folder / name / "journal.jsonl").read_text().splitlines()
         losses = sum(line.startswith('{"lost":') for line in lines)
         self.counts["losses in journals"] += losses
-        shutil.rmtree(self.bench.folder / name)
         return "; ".join([*story, f"{losses} losses", f"{time.monotonic() - began:.1f} s"])
 
     def start(self, name):
@@ -108,22 +127,11 @@ class LoseRanks:
         moment_s, rank = self.random.uniform(0, 1.2 * self.start_s), self.random.randrange(1, self.ranks)
         time.sleep(moment_s)
         job.kill(rank)
-        story = f"rank {rank} after {moment_s:.2f} s"
-        try:
+        story = [f"rank {rank} after {moment_s:.2f} s"]
+        with self.telling(name, job, story) as jobs:
             job.wait_until_all_are_gone(LIMIT_S)
-            if not self.is_finished(name):
-                story += ", a second job"
-                self.counts["second jobs"] += 1
-                job = self.bench.job(*self.search, name, "--resume", ranks=self.ranks)
-                job.wait_until_all_are_gone(LIMIT_S)
-            self.check_end(name, job)
-            self.compare(name)
-        except Exception as error:
-            raise Lost(f"{error}\n  {story}\n{job.text()}") from None
-        finally:
-            job.kill("all")
-        shutil.rmtree(self.bench.folder / name)
-        return story
+            self.complete(name, jobs, story, self.ranks)
+        return "; ".join(story)
 
     def hang(self, name, stops=None):
         """One run under a plain mpirun, of which a rank hangs from a random moment on, in the start and at the end too, and
@@ -135,35 +143,27 @@ class LoseRanks:
         acts = [(self.random.uniform(0, whole_s), rank, signal.SIGSTOP)]
         if stops if stops is not None else self.random.random() < 0.5:
             acts.append((self.random.uniform(self.start_s, whole_s), "mpirun", signal.SIGUSR1))
+        story = []
+        told = False
         for moment_s, victim, number in sorted(acts):
             time.sleep(max(0, began + moment_s - time.monotonic()))
             if number == signal.SIGUSR1 and not (self.bench.folder / name / "journal.jsonl").exists():
-                acts.pop()  # no job is told before it begins
-                continue
+                continue  # no job is told before it begins
+            told |= number == signal.SIGUSR1
             job.kill(victim, number)
-        story = "; ".join(f"{signal.Signals(number).name} to {victim} after {moment_s:.2f} s"
-                          for moment_s, victim, number in sorted(acts))
+            story.append(f"{signal.Signals(number).name} to {victim} after {moment_s:.2f} s")
         began = time.monotonic()
-        try:
+        with self.telling(name, job, story) as jobs:
             code = self.end_of_hung_job(name, job, rank)
-            story += f": {code} after {time.monotonic() - began:.1f} s"
+            story.append(f"{code} after {time.monotonic() - began:.1f} s")
             named = NAMES.search(job.text())
-            if code not in (0, 75, 76) or (code == 75 and len(acts) == 1) or (code == 76 and not named):
+            if code not in (0, 75, 76) or (code == 75 and not told) or (code == 76 and not named):
                 raise Lost(f"exit code {code}")
             if named and named[1] not in (None, str(rank)):
                 raise Lost("another rank is named")
             self.counts["hung jobs"] += named is not None
-            if not self.is_finished(name):
-                job = self.bench.job(*self.search, name, "--resume", ranks=self.random.randint(1, 4))
-                job.wait_until_all_are_gone(LIMIT_S)
-            self.check_end(name, job)
-            self.compare(name)
-        except Exception as error:
-            raise Lost(f"{error}\n  {story}\n{job.text()}") from None
-        finally:
-            job.kill("all")
-        shutil.rmtree(self.bench.folder / name)
-        return story
+            self.complete(name, jobs, story, self.random.randint(1, 4))
+        return "; ".join(story)
 
     def end_of_hung_job(self, name, job, rank):
         """The job's exit code. A rank that is suspended while it exits, after MPI has ended, leaves mpirun waiting: the run is
