@@ -40,7 +40,7 @@ struct SpaceSurvey {
   std::int64_t genotypes = 0;  // below 2^63
   double log10_genotypes = 0;
   std::optional<long double> kept = {};  // genotypes that keep `where`; nullopt if they cannot be counted
-  bool all = false;  // true if every genotype was counted
+  bool all = false;                      // true if every genotype was counted
   GenotypeTally tally;
   std::set<space::ArchId> architectures;   // ids of the valid ones
   std::map<std::string, CostRange> costs;  // ranges of the valid ones, by computed metric
