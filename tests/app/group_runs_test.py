@@ -1,8 +1,6 @@
 """The digits search with trials that groups train: for any number of ranks, through a stop and a kill."""
 
-import os
 import signal
-import subprocess
 import unittest
 
 from skyline_runs import RunsCase, read_json, small_digits
@@ -32,12 +30,14 @@ class GroupRuns(RunsCase):
     def test_a_stopped_and_a_killed_run_go_on_with_another_number_of_ranks(self):
         config = [*self.config, "--set", "training.epochs=4", "--set", "final.epochs=6"]
         self.skyline("search", *config, "--run", "undisturbed", ranks=2)
-        for name, number, code in (("stopped", signal.SIGUSR1, 75), ("killed", signal.SIGKILL, -signal.SIGKILL)):
-            process = subprocess.Popen(self.command("search", *config, "--run", name, ranks=2), cwd=self.folder,
-                                       start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for name, stopped in (("stopped", True), ("killed", False)):
+            job = self.start("search", *config, "--run", name, ranks=2)
             self.wait_for_lines(name, 2)
-            os.killpg(process.pid, number) if number == signal.SIGKILL else process.send_signal(number)
-            self.assertEqual(process.wait(), code, name)
+            if stopped:
+                job.send_signal(signal.SIGUSR1)
+                self.assertEqual(job.wait(), 75)
+            else:
+                self.kill(job)
             self.assertLess(self.canonical(name).count("\n"), self.canonical("undisturbed").count("\n"), "too late")
             self.skyline("search", *config, "--run", name, "--resume", ranks=3)
             self.assertEqual(self.canonical(name), self.canonical("undisturbed"), name)

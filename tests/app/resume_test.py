@@ -7,7 +7,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 import unittest
 from unittest import mock
 
@@ -29,14 +28,6 @@ class Resume(RunsCase):
         super().setUpClass()
         cls().skyline("search", *CONFIG, "--run", "whole")
 
-    def start(self, run, ranks, *more):
-        return subprocess.Popen(self.command("search", *CONFIG, "--run", run, *more, ranks=ranks), cwd=self.folder,
-                                start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-    def kill(self, process):
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-
     def copy_of_whole(self, name):
         shutil.copytree(self.folder / "whole", self.folder / name)
         return self.folder / name / "journal.jsonl"
@@ -45,9 +36,9 @@ class Resume(RunsCase):
         whole = self.canonical("whole")
         for number, (first, second) in enumerate(((2, 1), (1, 3), (3, 2))):
             run = f"killed{number}"
-            process = self.start(run, first)
+            job = self.start("search", *CONFIG, "--run", run, ranks=first)
             self.wait_for_lines(run, random.randint(1, 12))
-            self.kill(process)
+            self.kill(job)
             self.assertLess(self.canonical(run).count("\n"), whole.count("\n"), "killed too late to show anything")
             self.skyline("search", *CONFIG, "--run", run, "--resume", ranks=second)
             self.assertEqual(self.canonical(run), whole)
@@ -148,26 +139,17 @@ class Resume(RunsCase):
         self.skyline("search", *CONFIG, "--set", "search={algorithm: random, trials: 60}", "--run", "random", ranks=2)
         self.assertEqual(self.canonical("random").count('"phase":"search"'), 60)
 
-    def wait_for_end(self, run):
-        """A rank outlives a killed mpirun by some 0.1 s."""
-        for _ in range(TIMEOUT_S * 20):
-            if "--resume" in self.skyline("status", run).stdout:
-                return
-            time.sleep(0.05)
-        self.fail(f"{run}: its job has not ended within {TIMEOUT_S} s")
-
     def test_a_second_job_in_the_folder_is_refused_while_the_first_lives(self):
-        process = self.start("busy", 0)
+        job = self.start("search", *CONFIG, "--run", "busy")
         try:
             self.wait_for_lines("busy", 0)
-            os.killpg(process.pid, signal.SIGSTOP)  # or it may have ended before we look
+            job.send_signal(signal.SIGSTOP)  # or it may have ended before we look
             done = self.skyline("search", *CONFIG, "--run", "busy", "--resume", expect=2)
             self.assertRegex(done.stderr, r"busy.* in use by process \d+")
             running = self.skyline("status", "busy").stdout
             self.assertIn("running", running)
         finally:
-            self.kill(process)
-        self.wait_for_end("busy")
+            self.kill(job)
         self.skyline("search", *CONFIG, "--run", "busy", "--resume", ranks=2)
         self.assertEqual(self.canonical("busy"), self.canonical("whole"))
 

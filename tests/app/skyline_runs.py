@@ -1,9 +1,11 @@
 """Starts the program, alone and under mpirun, for the whole-program tests."""
 
+import contextlib
 import json
 import os
 import pathlib
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,6 +25,19 @@ def checksum(text):
 
 def mpirun(ranks):
     return [MPIEXEC, "--oversubscribe", "-np", str(ranks)] if ranks else []
+
+
+def processes_of_session(leader):
+    """The live processes of the session that `leader` leads."""
+    found = []
+    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        try:
+            state, _, _, its_session = path.read_text().rpartition(")")[2].split()[:4]
+        except OSError:  # it has just ended
+            continue
+        if int(its_session) == leader and state not in "ZX":
+            found.append(int(path.parent.name))
+    return found
 
 
 class RunsCase(unittest.TestCase):
@@ -47,6 +62,24 @@ class RunsCase(unittest.TestCase):
                               timeout=TIMEOUT_S, env={**os.environ, **(environment or {})})
         self.assertEqual(done.returncode, expect, f"{arguments}\n{done.stdout}\n{done.stderr}")
         return done
+
+    def start(self, *arguments, ranks=0):
+        """The program in the background, in a session of its own."""
+        return subprocess.Popen(self.command(*arguments, ranks=ranks), cwd=self.folder, start_new_session=True,
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def kill(self, job):
+        """SIGKILL to every process of the session of a started job, until none is left: mpirun gives each rank a process group
+        of its own, and a rank may outlive mpirun by seconds on a busy machine."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while processes := processes_of_session(job.pid):
+            for process in processes:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+            job.poll()
+            self.assertLess(time.monotonic(), deadline, f"still there: {processes}")
+            time.sleep(0.02)
+        self.assertEqual(job.wait(), -signal.SIGKILL)
 
     def canonical(self, run):
         return self.skyline("journal", run, "--canonical").stdout

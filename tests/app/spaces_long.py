@@ -1,10 +1,7 @@
 """The long form of the worked spaces, by hand: PROGRAM SOURCE. Each is searched with inherited weights, on two ranks; a second
 run is killed in the middle and goes on with three ranks. Both have one journal."""
 
-import os
 import random
-import signal
-import subprocess
 import unittest
 
 from skyline_runs import RunsCase
@@ -17,11 +14,9 @@ LONG = ["--set", "training.epochs=1", "--set", "training.inherit=true", "--set",
 class Long(RunsCase):
     def killed_and_resumed(self, run, config):
         """@return the number of journal lines when it was killed"""
-        process = subprocess.Popen(self.command("search", *config, "--run", run, ranks=2), cwd=self.folder, start_new_session=True,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        job = self.start("search", *config, "--run", run, ranks=2)
         self.wait_for_lines(run, random.randint(4, 16))
-        os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        self.kill(job)
         lines = self.canonical(run).count("\n")
         self.skyline("search", *config, "--run", run, "--resume", ranks=3)
         return lines

@@ -36,7 +36,7 @@ class Stop(RunsCase):
         cls().skyline("search", *CONFIG, "--run", "whole", ranks=2)
         cls.whole = cls().canonical("whole")
 
-    def start(self, run, ranks, *more):
+    def start_search(self, run, ranks, *more):
         return subprocess.Popen(self.command("search", *CONFIG, "--run", run, *more, ranks=ranks), cwd=self.folder,
                                 start_new_session=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -76,7 +76,7 @@ class Stop(RunsCase):
         self.assertEqual(list((self.folder / run / "checkpoints").iterdir()), [])
 
     def stop_and_go_on(self, run, ranks, sent, target, expect=(STOPPED,), then=2):
-        job = self.start(run, ranks)
+        job = self.start_search(run, ranks)
         self.wait_for_lines(run, 2)
         os.kill(job.pid if target is None else rank_process(job, target), sent)
         out = self.end_of(job, expect)
@@ -108,13 +108,13 @@ class Stop(RunsCase):
         self.assertRegex(log, r" info stopped on SIGHUP after .*\n\S+ \S+ info this job ends with exit code 75\n")
 
     def test_a_run_can_be_stopped_again_and_again(self):
-        job = self.start("again", 2)
+        job = self.start_search("again", 2)
         for lines in (1, 3):
             self.wait_for_lines("again", lines)
             os.kill(rank_process(job, 1), signal.SIGUSR1)
             self.end_of(job, (STOPPED,))
             self.check_stopped("again")
-            job = self.start("again", 3, "--resume")
+            job = self.start_search("again", 3, "--resume")
         self.end_of(job, (0,))
         self.assertEqual(self.canonical("again"), self.whole)
 
@@ -139,12 +139,12 @@ class Stop(RunsCase):
         self.assertEqual(self.canonical("no_time"), self.whole)
 
     def test_a_job_that_waits_for_the_folder_can_be_stopped(self):
-        holder = self.start("taken", 0, "--set", "synthetic.seconds_per_gflop=100")
+        holder = self.start_search("taken", 0, "--set", "synthetic.seconds_per_gflop=100")
         try:
             self.wait_for_file(self.folder / "taken/owner.json")
             waits = ["--resume", "--wait", "3m", "--set"]
             for ranks, target in ((2, 0), (3, None)):
-                job = self.start("taken", ranks, *waits, "synthetic.seconds_per_gflop=100")
+                job = self.start_search("taken", ranks, *waits, "synthetic.seconds_per_gflop=100")
                 self.assertIn("waiting up to 180 s", job.stderr.readline())
                 os.kill(job.pid if target is None else rank_process(job, target), signal.SIGUSR1)
                 self.assertIn("stopped on SIGUSR1 before the search began", self.end_of(job, (STOPPED,)))

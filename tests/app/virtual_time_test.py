@@ -1,9 +1,6 @@
 """Commits by virtual time, whole runs of them, and the simulation that tells what they are good for."""
 
-import os
 import re
-import signal
-import subprocess
 import unittest
 
 from skyline_runs import SOURCE, RunsCase
@@ -32,11 +29,9 @@ class VirtualTime(RunsCase):
         whole = self.canonical("whole")
         for number, (first, second) in enumerate(((2, 3), (3, 1))):
             run = f"killed{number}"
-            job = subprocess.Popen(self.command("search", *CONFIG, "--run", run, ranks=first), cwd=self.folder,
-                                   start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            job = self.start("search", *CONFIG, "--run", run, ranks=first)
             self.wait_for_lines(run, 7 + 8 * number)
-            os.killpg(job.pid, signal.SIGKILL)
-            job.wait()
+            self.kill(job)
             self.assertLess(self.canonical(run).count("\n"), whole.count("\n"), "killed too late to show anything")
             self.skyline("search", *CONFIG, "--run", run, "--resume", ranks=second)
             self.assertEqual(self.canonical(run), whole)
