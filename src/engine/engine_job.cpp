@@ -163,6 +163,7 @@ bool search(const SearchTask& task, SearchLoop& loop, const run::RunState& state
   if (done && task.full_training) done = loop.run(*task.full_training(state), trial::Phase::kFinal);
   if (done) loop.end_replay();
   result.finish_reason = done ? searcher->finish_reason() : "stopped on request";
+  result.gave_up = done && searcher->gave_up();
   return done;
 }
 

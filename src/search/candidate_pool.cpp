@@ -22,6 +22,10 @@ double sampling_probability(const space::SearchSpace& space, const space::Genoty
   return std::max(probability, std::numeric_limits<double>::min());
 }
 
+ArchitecturePointer pointer_to(space::BuildAttempt attempt) {
+  return std::make_shared<const space::Architecture>(*std::move(attempt.architecture));
+}
+
 /// Counts the reasons why genotypes are invalid, for the message about a space without a valid architecture.
 class RejectionTally {
  public:
@@ -98,14 +102,20 @@ CandidatePool::CandidatePool(space::SearchSpace space, objective::ObjectiveSet o
   release(known_->id);
 }
 
-/// Returns nullptr if the network cannot be built.
-ArchitecturePointer CandidatePool::build(const space::Genotype& genotype) const {
+space::BuildAttempt CandidatePool::look(const space::Genotype& genotype) const {
   ++looks_;
-  try {
-    return std::make_shared<const space::Architecture>(space_.build(genotype));
-  } catch (const UserError&) {
-    return nullptr;
-  }
+  return space_.try_build(genotype);
+}
+
+bool CandidatePool::is_candidate(const space::BuildAttempt& attempt) const {
+  return attempt.architecture && !taken_.contains(attempt.architecture->id) &&
+         objectives_.feasible(attempt.architecture->cost);
+}
+
+std::size_t CandidatePool::most_candidates() const {
+  const auto genotypes = static_cast<std::size_t>(space_.genotype_count());
+  const std::optional<long double> kept = space_.count_kept();
+  return kept && *kept < static_cast<long double>(genotypes) ? static_cast<std::size_t>(*kept) : genotypes;
 }
 
 trial::Proposal CandidatePool::propose(ArchitecturePointer architecture, trial::Origin origin,
@@ -116,14 +126,15 @@ trial::Proposal CandidatePool::propose(ArchitecturePointer architecture, trial::
   return proposal;
 }
 
-ArchitecturePointer CandidatePool::candidate(const space::Genotype& genotype) const {
-  ArchitecturePointer architecture = build(genotype);
-  if (architecture == nullptr || taken_.contains(architecture->id)) return nullptr;
-  if (!objectives_.feasible(architecture->cost)) return nullptr;
-  return architecture;
+ArchitecturePointer CandidatePool::candidate(const space::Genotype& genotype,
+                                             std::vector<bool>* reads) const {
+  space::BuildAttempt attempt = look(genotype);
+  if (reads != nullptr) *reads = attempt.reads;
+  return is_candidate(attempt) ? pointer_to(std::move(attempt)) : nullptr;
 }
 
 ArchitecturePointer CandidatePool::draw(RandomStream& random) {
+  const std::size_t looks_before = looks_;
   ArchitecturePointer drawn;
   if (!feasible_) {
     drawn = draw_by_sampling(random);
@@ -136,6 +147,9 @@ ArchitecturePointer CandidatePool::draw(RandomStream& random) {
   }
   if (feasible_) drawn = draw_from_enumeration(random);
   if (drawn == nullptr && known_ != nullptr && !taken_.contains(known_->id)) drawn = known_;
+  // A space without a known candidate is refused sooner.
+  if (drawn == nullptr && known_ != nullptr && !feasible_) drawn = draw_by_walk();
+  looks_since_new_ = looks_ - looks_before;
   if (drawn != nullptr) take(drawn->id);
   return drawn;
 }
@@ -146,17 +160,17 @@ ArchitecturePointer CandidatePool::draw_by_sampling(RandomStream& random) {
     if (i >= kTriesBeforeEnumeration && (is_directed_ || can_enumerate())) break;
     if (sampled_layers_ - layers_before > kSampledLayers) break;
     ++sampled_;
-    ArchitecturePointer found = build(space_.sample(random));
-    if (found == nullptr) continue;
-    sampled_layers_ += found->network().layers.size();
-    if (!taken_.contains(found->id) && objectives_.feasible(found->cost)) return found;
+    space::BuildAttempt attempt = look(space_.sample(random));
+    if (!attempt.architecture) continue;
+    sampled_layers_ += attempt.architecture->network().layers.size();
+    if (is_candidate(attempt)) return pointer_to(std::move(attempt));
   }
   return nullptr;
 }
 
 ArchitecturePointer CandidatePool::draw_by_directed_search(RandomStream& random) const {
-  const auto look = [this](const space::Genotype& genotype) { return build(genotype); };
-  return DirectedSearch(space_, objectives_, look).run(random, [this](const space::Architecture& found) {
+  const auto look_at = [this](const space::Genotype& genotype) { return look(genotype); };
+  return DirectedSearch(space_, objectives_, look_at).run(random, [this](const space::Architecture& found) {
     return !taken_.contains(found.id);
   });
 }
@@ -172,10 +186,28 @@ void CandidatePool::enumerate() {
   feasible_.emplace();
   for (std::int64_t number = 0; number < space_.genotype_count(); ++number) {
     const space::Genotype genotype = space_.genotype_at(number);
-    const ArchitecturePointer architecture = build(genotype);
-    if (architecture == nullptr || !objectives_.feasible(architecture->cost)) continue;
-    feasible_->push_back({number, architecture->id, sampling_probability(space_, genotype)});
+    const space::BuildAttempt attempt = look(genotype);
+    if (!attempt.architecture || !objectives_.feasible(attempt.architecture->cost)) continue;
+    feasible_->push_back({number, attempt.architecture->id, sampling_probability(space_, genotype)});
   }
+}
+
+/// Goes on through the genotypes in their order. Returns the first candidate that it meets or has met.
+ArchitecturePointer CandidatePool::draw_by_walk() {
+  for (const WalkedGenotype& met : walked_) {
+    if (!taken_.contains(met.id)) return candidate(met.genotype);
+  }
+  if (!walk_) walk_.emplace(space_);
+  const std::size_t end = looks_ + static_cast<std::size_t>(kEnumeratedGenotypes);
+  for (double steps = 0; !walk_->finished() && looks_ < end && steps < kEnumeratedLayers;) {
+    space::BuildAttempt attempt = look(walk_->current());
+    steps += static_cast<double>(attempt.steps);
+    const bool is_valid = attempt.architecture && objectives_.feasible(attempt.architecture->cost);
+    if (is_valid) walked_.push_back({walk_->current(), attempt.architecture->id});
+    walk_->advance(attempt.reads);
+    if (is_valid && is_candidate(attempt)) return pointer_to(std::move(attempt));
+  }
+  return nullptr;
 }
 
 ArchitecturePointer CandidatePool::draw_from_enumeration(RandomStream& random) const {
@@ -187,13 +219,21 @@ ArchitecturePointer CandidatePool::draw_from_enumeration(RandomStream& random) c
     probabilities.push_back(genotype.probability);
   }
   if (numbers.empty()) return nullptr;
-  return build(space_.genotype_at(numbers[random.weighted(probabilities)]));
+  return pointer_to(look(space_.genotype_at(numbers[random.weighted(probabilities)])));
 }
 
 std::string CandidatePool::exhaustion_reason() const {
-  if (!feasible_) return "no new valid architecture was found by sampling and a directed search";
+  if (!is_exhausted()) {
+    return "no new valid architecture was found among the last " + std::to_string(looks_since_new_) + " of " +
+           std::to_string(looks_) +
+           " genotypes that were looked at, by random samples, a directed search and in their order; " +
+           counted(taken_.size(), "architecture") + " had been found, and the space may have more";
+  }
   std::unordered_set<space::ArchId> ids;
-  for (const FeasibleGenotype& genotype : *feasible_) ids.insert(genotype.id);
+  if (feasible_) {
+    for (const FeasibleGenotype& genotype : *feasible_) ids.insert(genotype.id);
+  }
+  for (const WalkedGenotype& genotype : walked_) ids.insert(genotype.id);
   return all_evaluated_text(ids.size());
 }
 
@@ -202,23 +242,21 @@ std::string CandidatePool::exhaustion_reason() const {
 ArchitecturePointer CandidatePool::look_once_more() const {
   RejectionTally tally(objectives_);
   const auto count = [&](const space::Genotype& genotype) {
-    try {
-      tally.add(space_.build(genotype).cost);
-    } catch (const UserError& error) {
-      tally.add_invalid(error.what());
+    space::BuildAttempt attempt = look(genotype);
+    if (attempt.architecture) {
+      tally.add(attempt.architecture->cost);
+    } else {
+      tally.add_invalid(attempt.problem);
     }
+    return attempt;
   };
   if (feasible_) {
     for (std::int64_t number = 0; number < space_.genotype_count(); ++number)
-      count(space_.genotype_at(number));
+      (void)count(space_.genotype_at(number));
     throw UserError("no valid architecture: of " + tally.text());
   }
-  const auto look = [&](const space::Genotype& genotype) {
-    count(genotype);
-    return build(genotype);
-  };
   RandomStream random(derive_seed(0, "search.candidate_pool"));
-  if (auto found = DirectedSearch(space_, objectives_, look).run(random, [](const auto&) { return true; }))
+  if (auto found = DirectedSearch(space_, objectives_, count).run(random, [](const auto&) { return true; }))
     return found;
   throw UserError("no valid architecture found by a directed search: of " + tally.text());
 }

@@ -3,7 +3,9 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
@@ -12,7 +14,8 @@
 namespace skyline::search {
 namespace {
 
-constexpr int kSteps = 50;  // steps among valid architectures, from each that was found
+constexpr double kExcessOfUnbuilt = 1e6;  // larger than that of any network
+constexpr int kSteps = 50;                // steps among valid architectures, from each that was found
 
 /// Returns the choices that a descent tries: neighbours, half the way to either end, a quarter, and so on.
 std::set<std::uint32_t> choices_about(std::uint32_t current, std::size_t values) {
@@ -40,14 +43,17 @@ ArchitecturePointer DirectedSearch::run(RandomStream& random,
 }
 
 DirectedSearch::Place DirectedSearch::look(space::Genotype genotype) {
-  ArchitecturePointer architecture = look_(genotype);
+  space::BuildAttempt attempt = look_(genotype);
   ++networks_;
-  double excess = std::numeric_limits<double>::infinity();
-  if (architecture != nullptr) {
-    layers_ += architecture->network().layers.size();
-    excess = excess_of(architecture->cost);
+  if (!attempt.architecture) {
+    layers_ += attempt.steps;
+    const double excess = kExcessOfUnbuilt * (1 + 1 / (1 + static_cast<double>(attempt.steps)));
+    return {std::move(genotype), nullptr, std::move(attempt.reads), excess};
   }
-  return {std::move(genotype), std::move(architecture), excess};
+  const double excess = excess_of(attempt.architecture->cost);
+  layers_ += attempt.architecture->network().layers.size();
+  return {std::move(genotype), std::make_shared<const space::Architecture>(*std::move(attempt.architecture)),
+          std::move(attempt.reads), excess};
 }
 
 /// Measures excess as ratios, so that constraints on different costs can be compared.
@@ -64,7 +70,8 @@ double DirectedSearch::excess_of(const space::Cost& cost) const {
 }
 
 bool DirectedSearch::is_open(const Place& place, std::size_t parameter) const {
-  const bool used = place.architecture == nullptr || place.architecture->used[parameter];
+  const bool used =
+      place.architecture == nullptr ? place.reads[parameter] : place.architecture->used[parameter];
   return used && space_.parameters()[parameter].values.size() > 1;
 }
 

@@ -6,20 +6,22 @@
 
 #include <cstddef>
 #include <functional>
+#include <vector>
 
 namespace skyline::search {
 
 /// Searches for architectures that meet constraints which few of the space meet. It starts from random ones
 /// and goes downhill in their excess over the bounds, one parameter at a time, and then walks among those
-/// within the bounds. Deterministic: it is bounded by the work done, not by time.
+/// within the bounds. A network that cannot be built is the farther from the bounds the sooner its building
+/// fails. Deterministic: it is bounded by the work done, not by time.
 class DirectedSearch {
  public:
   /// Limits for the networks that it looks at, and for their layers.
   static constexpr std::size_t kMostNetworks = 18'000;
   static constexpr std::size_t kMostLayers = 2'000'000;
 
-  using Look = std::function<ArchitecturePointer(const space::Genotype& genotype)>;
-  /// @param look  builds an architecture; returns nullptr if that is impossible
+  using Look = std::function<space::BuildAttempt(const space::Genotype& genotype)>;
+  /// @param look  tries to build an architecture
   DirectedSearch(const space::SearchSpace& space, const objective::ObjectiveSet& objectives, Look look)
       : space_(space), objectives_(objectives), look_(std::move(look)) {}
 
@@ -32,6 +34,7 @@ class DirectedSearch {
   struct Place {
     space::Genotype genotype;
     ArchitecturePointer architecture;  // nullptr if it cannot be built
+    std::vector<bool> reads;           // parameters on which that depends
     double excess = 0;                 // excess over the bounds; 0 if it meets the constraints
   };
 

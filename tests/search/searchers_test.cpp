@@ -113,8 +113,77 @@ TEST(RandomSearch, CountsEqualNetworksOnceWhenTheSpaceIsExhausted) {
   EXPECT_EQ(searcher->finish_reason(), "all 5 valid architectures were evaluated");
 }
 
-TEST(RandomSearch, GivesUpInALargeSpaceAfterBoundedSamplingAndSaysSo) {
-  // 10^6 genotypes, all of one architecture: `blocks` is 0 almost always, so nothing else counts.
+/// A space of widths, one for each layer, whose networks can be built only if no width shrinks.
+space::SearchSpace growing_widths(int layers, int values) {
+  std::string text = "parameters:\n";
+  for (int i = 0; i < layers; ++i) {
+    text += "  w" + std::to_string(i) + ": {range: [1, " + std::to_string(values) + "]}\n";
+  }
+  text += "network:\n  - global_average_pool\n  - linear: {features: $w0}\n";
+  for (int i = 1; i < layers; ++i) {
+    const std::string name = "$w" + std::to_string(i);
+    text +=
+        "  - linear: {features: \"if(" + name + " >= $w" + std::to_string(i - 1) + ", " + name + ", 0)\"}\n";
+  }
+  text += "  - linear: {features: $classes}\n";
+  return space::SearchSpace::parse(config_from_yaml(text, "space.yaml", "space"), {{1, 2, 2}, 3});
+}
+
+TEST(RandomSearch, FindsTwoThousandNetworksWhereAlmostNoneCanBeBuilt) {
+  // About one of 110,000 genotypes: 92,378 of 10^10.
+  const auto searcher = make_searcher(options_of("random", 2000), growing_widths(10, 10), unconstrained(), 1);
+  const std::vector<space::ArchId> ids = ids_of(run_search(*searcher));
+  EXPECT_EQ(std::set<space::ArchId>(ids.begin(), ids.end()).size(), 2000U);
+  EXPECT_EQ(searcher->finish_reason(), "2000 trials done");
+  EXPECT_FALSE(searcher->gave_up());
+}
+
+TEST(ExhaustiveSearch, PassesOverWhatCannotBeBuiltForTheSameReason) {
+  // 286 of 1,048,576 genotypes.
+  const auto searcher = make_searcher(options_of("exhaustive"), growing_widths(10, 4), unconstrained(), 1);
+  EXPECT_EQ(run_search(*searcher).size(), 286U);
+  EXPECT_EQ(searcher->finish_reason(), "all 286 valid architectures were evaluated");
+  EXPECT_EQ(searcher->remark(), "looked at 1048576 of 1048576 genotypes");
+}
+
+TEST(ExhaustiveSearch, RefusesASpaceThatTakesLongToLookThrough) {
+  const std::string widths = "{range: [1, 64]}";
+  const space::SearchSpace space = space::SearchSpace::parse(
+      config_from_yaml(
+          "parameters: {a: " + widths + ", b: " + widths + ", c: " + widths + ", d: " + widths +
+              ", e: " + widths +
+              "}\nnetwork:\n  - global_average_pool\n  - linear: {features: $a}\n  - linear: "
+              "{features: $b}\n  - linear: {features: $c}\n  - linear: {features: $d}\n  - linear: "
+              "{features: $e}\n  - linear: {features: $classes}\n",
+          "space.yaml", "space"),
+      {{1, 2, 2}, 3});
+  EXPECT_EQ(user_error_of([&] { make_searcher(options_of("exhaustive", 5), space, unconstrained(), 1); }),
+            "search.algorithm: exhaustive would look at about 1.1e+09 genotypes one by one, which takes too "
+            "long; `random` draws different ones of any space");
+}
+
+TEST(RandomSearch, GivesUpInASpaceTooLargeToBeSureAndSaysWhatItLookedAt) {
+  // Three of 10^9 genotypes build another network than the others, and every network depends on all
+  // parameters.
+  const space::SearchSpace space = space::SearchSpace::parse(config_from_yaml(R"yaml(
+parameters: {a: {range: [1, 1000]}, b: {range: [1, 1000]}, c: {range: [1, 1000]}}
+network:
+  - global_average_pool
+  - linear: {features: "if($a + $b + $c == 2999, 5, 4)"}
+  - linear: {features: $classes}
+)yaml",
+                                                                              "space.yaml", "space"),
+                                                             {{1, 2, 2}, 3});
+  const auto searcher = make_searcher(options_of("random"), space, unconstrained(), 1);
+  EXPECT_EQ(run_search(*searcher).size(), 1U);
+  EXPECT_TRUE(searcher->gave_up());
+  EXPECT_THAT(searcher->finish_reason(), HasSubstr("no new valid architecture was found among the last "));
+  EXPECT_THAT(searcher->finish_reason(),
+              HasSubstr("1 architecture had been found, and the space may have more"));
+}
+
+TEST(RandomSearch, KnowsThatALargeSpaceOfFewNetworksIsExhausted) {
+  // 10^6 genotypes, all of one architecture: `blocks` is 0, so nothing else counts.
   const space::SearchSpace space = space::SearchSpace::parse(config_from_yaml(R"(
 parameters:
   blocks: {choice: [0]}
@@ -131,8 +200,8 @@ network:
                                                              {{1, 2, 2}, 3});
   const auto searcher = make_searcher(options_of("random"), space, unconstrained(), 1);
   EXPECT_EQ(run_search(*searcher).size(), 1U);
-  EXPECT_EQ(searcher->finish_reason(),
-            "no new valid architecture was found by sampling and a directed search");
+  EXPECT_EQ(searcher->finish_reason(), "the only valid architecture was evaluated");
+  EXPECT_FALSE(searcher->gave_up());
 }
 
 TEST(Searchers, ProposeTheSameWhateverTheRoom) {

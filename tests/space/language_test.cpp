@@ -232,5 +232,71 @@ TEST(Language, SpacesThatExplodeAreRefusedBeforeTheyTakeMemory) {
       HasSubstr("the space has more than 20000"));
 }
 
+/// The values of a parameter, which is written like `{range: [1, 3]}`.
+std::vector<Value> range_values(const std::string& parameter) {
+  return space_from_yaml(
+             "parameters: {p: " + parameter +
+             "}\nnetwork: [global_average_pool, dropout: {probability: \"if($p > 0, 0.5, 0.5)\"}, "
+             "linear: {features: $classes}]\n")
+      .parameters()[0]
+      .values;
+}
+
+TEST(RangesOfParameters, KeepAllDigitsOfWholeNumbers) {
+  EXPECT_EQ(
+      range_values("{range: [1024, 65536], log: true, count: 7}"),
+      (std::vector<Value>{std::int64_t{1024}, std::int64_t{2048}, std::int64_t{4096}, std::int64_t{8192},
+                          std::int64_t{16384}, std::int64_t{32768}, std::int64_t{65536}}));
+  EXPECT_EQ(range_values("{range: [123451, 123459], count: 3}"),
+            (std::vector<Value>{std::int64_t{123451}, std::int64_t{123455}, std::int64_t{123459}}));
+  EXPECT_EQ(range_values("{range: [16384, 65536], count: 4}"),
+            (std::vector<Value>{std::int64_t{16384}, std::int64_t{32768}, std::int64_t{49152},
+                                std::int64_t{65536}}));
+}
+
+TEST(RangesOfParameters, StayInOrderWithinTheirEnds) {
+  for (const char* range : {"{range: [0.123451, 0.123459], count: 3}", "{range: [1000.5, 1001.5], count: 5}",
+                            "{range: [0.99999, 1.00001], log: true, count: 9}",
+                            "{range: [0.1234567890123, 0.1234567890129], step: 0.0000000000002}",
+                            "{range: [-2.000049, -2.000041], count: 4}"}) {
+    const std::vector<Value> values = range_values(range);
+    EXPECT_GT(values.size(), 2U) << range;
+    for (std::size_t i = 1; i < values.size(); ++i) {
+      EXPECT_LT(as_number(values[i - 1]), as_number(values[i])) << range;
+    }
+  }
+  const std::vector<Value> fractions = range_values("{range: [0.123451, 0.123459], count: 3}");
+  EXPECT_EQ(fractions, (std::vector<Value>{0.123451, 0.123455, 0.123459}));
+  EXPECT_EQ(range_values("{range: [1.0e-4, 1.0e-2], log: true, count: 5}"),
+            (std::vector<Value>{1e-4, 0.0003162, 0.001, 0.003162, 0.01}))
+      << "four digits where they are enough";
+}
+
+TEST(RangesOfParameters, SayWhereAStepMissesTheEnd) {
+  const auto remarks_of = [](const std::string& range) {
+    return space_from_yaml("parameters:\n  w: " + range +
+                           "\nnetwork: [global_average_pool, linear: {features: $w}, linear: {features: "
+                           "$classes}]\n")
+        .remarks();
+  };
+  EXPECT_EQ(
+      remarks_of("{range: [16, 100], step: 16}"),
+      (std::vector<std::string>{"a.yaml:2:14: space.parameters.w.range: the values end at 96, because a "
+                                "step of 16 does not reach 100"}));
+  EXPECT_EQ(remarks_of("{range: [1, 10, 4]}").size(), 1U);
+  EXPECT_TRUE(remarks_of("{range: [16, 96], step: 16}").empty());
+  EXPECT_TRUE(remarks_of("{range: [1, 9]}").empty());
+}
+
+TEST(WeightsOfParameters, MayBeAsLargeAsNumbersAre) {
+  const SearchSpace space = space_from_yaml(
+      "parameters: {w: {choice: [1, 2, 3], weights: [1e308, 1e308, 1e308]}}\n"
+      "network: [global_average_pool, linear: {features: $w}, linear: {features: $classes}]\n");
+  RandomStream random(1);
+  std::vector<int> counts(3);
+  for (int i = 0; i < 300; ++i) ++counts.at(space.sample(random).choices[0]);
+  for (const int count : counts) EXPECT_GT(count, 60);
+}
+
 }  // namespace
 }  // namespace skyline::space

@@ -9,7 +9,7 @@ namespace skyline {
 // kExitStopped, with kExitFault, or by a signal.
 constexpr int kExitDone = 0;
 constexpr int kExitUserError = 2;
-constexpr int kExitNoFront = 3;   // every trial failed, or none meets the constraints
+constexpr int kExitNoFront = 3;   // no front (all trials failed or break constraints), or the search gave up
 constexpr int kExitBug = 70;      // EX_SOFTWARE; 1 is left to launchers
 constexpr int kExitStopped = 75;  // EX_TEMPFAIL: stopped early, with everything saved
 constexpr int kExitFault = 76;    // something outside failed

@@ -51,15 +51,23 @@ class CandidatePool {
   std::size_t looks() const { return looks_; }
 
   /// Returns the architecture of a genotype, or nullptr if it is not a candidate.
-  ArchitecturePointer candidate(const space::Genotype& genotype) const;
+  /// @param reads  gets the parameters on which that depends (space::BuildAttempt); may be null
+  ArchitecturePointer candidate(const space::Genotype& genotype, std::vector<bool>* reads = nullptr) const;
   /// Marks an architecture as taken, so that it is no candidate any more. Every proposal must be taken.
   void take(space::ArchId id) { taken_.insert(id); }
   /// Makes an architecture a candidate again, because it was taken and then not proposed.
   void release(space::ArchId id) { taken_.erase(id); }
 
-  /// Draws a random candidate, distributed like the space's samples, and takes it. Returns nullptr if none
-  /// was found.
+  /// Returns an upper bound of the number of candidates: that of the genotypes that keep `where`.
+  std::size_t most_candidates() const;
+
+  /// Draws a random candidate, distributed like the space's samples, and takes it. If these find none, a
+  /// directed search does, and at last a look at one genotype after the other. Returns nullptr if all found
+  /// none.
   ArchitecturePointer draw(RandomStream& random);
+  /// Returns whether it is certain that no candidate is left, once `draw` found nothing. Otherwise the space
+  /// is too large to be sure.
+  bool is_exhausted() const { return feasible_ || (walk_ && walk_->finished()); }
   /// Says why `draw` found nothing, as one clause for a log.
   std::string exhaustion_reason() const;
 
@@ -70,12 +78,19 @@ class CandidatePool {
     double probability = 0;  // probability of being sampled
   };
 
-  ArchitecturePointer build(const space::Genotype& genotype) const;
+  struct WalkedGenotype {
+    space::Genotype genotype;
+    space::ArchId id{};
+  };
+
+  space::BuildAttempt look(const space::Genotype& genotype) const;
+  bool is_candidate(const space::BuildAttempt& attempt) const;
   bool can_enumerate() const;
   void enumerate();
   ArchitecturePointer draw_by_sampling(RandomStream& random);
   ArchitecturePointer draw_by_directed_search(RandomStream& random) const;
   ArchitecturePointer draw_from_enumeration(RandomStream& random) const;
+  ArchitecturePointer draw_by_walk();
   ArchitecturePointer look_once_more() const;
 
   space::SearchSpace space_;
@@ -89,6 +104,9 @@ class CandidatePool {
   bool is_directed_ = false;  // samples have failed so often that only few more are tried
   std::optional<std::vector<FeasibleGenotype>> feasible_;  // all valid genotypes, once the space was
                                                            // enumerated
+  std::optional<space::GenotypeWalk> walk_;                // begun once draws find nothing in a large space
+  std::vector<WalkedGenotype> walked_;                     // valid genotypes that it met
+  std::size_t looks_since_new_ = 0;                        // looks of the last draw
 };
 
 /// Returns the finish reason of a search that proposed every valid architecture of its space.

@@ -62,6 +62,9 @@ class Searcher {
   /// Returns the reason for finishing as one clause for the log ("5 iterations done", "all 151 valid
   /// architectures were evaluated").
   virtual std::string finish_reason() const = 0;
+  /// Returns whether it finished because it found nothing more to propose, although there may be more. Such a
+  /// run does not end as done: its exit code is 3.
+  virtual bool gave_up() const { return false; }
   /// Returns an upper bound of the number of trials, for progress and ETA.
   virtual std::size_t expected_trials() const = 0;
   /// Returns one line about its progress for status and report, e.g. how good a model is; empty for none.

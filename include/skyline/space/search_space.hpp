@@ -176,6 +176,8 @@ class GenotypeWalk {
   const std::vector<bool>& touched() const { return touched_; }
   /// Returns the share of all genotypes that lies before the present one, 1 at the end.
   double share() const;
+  /// Returns how many genotypes lie before the present one, at the end all; below 2^63.
+  std::int64_t number() const;
 
  private:
   std::vector<std::size_t> values_;  // number of values of each parameter

@@ -30,15 +30,6 @@ constexpr std::int64_t kTooMany = std::numeric_limits<std::int64_t>::max();  // 
 
 using Clock = std::chrono::steady_clock;
 
-/// Draws without the weights of the space, so that shares are those of all genotypes.
-space::Genotype draw(const space::SearchSpace& space, RandomStream& random) {
-  space::Genotype genotype;
-  for (const space::Parameter& parameter : space.parameters()) {
-    genotype.choices.push_back(static_cast<std::uint32_t>(random.below(parameter.values.size())));
-  }
-  return genotype;
-}
-
 /// Returns "a.yaml:12:5: space.network[3]" for a message that begins so.
 std::string place_of(const std::string& message) {
   const std::size_t first = message.find(": ");
@@ -62,10 +53,11 @@ class Surveyor {
     const auto is_over = [&] { return seconds_since(start) > kLongest_s; };
     RandomStream random(derive_seed(0, "app.space_survey"));
     GenotypeTally& tally = survey_.tally;
-    const auto add_random = [&] { tally.add(look(draw(space_, random)), 1); };
+    const auto add_random = [&] { tally.add(look(space_.sample_evenly(random)), 1); };
     while (tally.seen == 0 || (tally.seen < kTimed && !is_over())) add_random();
     const auto each_s = seconds_since(start) / static_cast<double>(tally.seen);
-    const auto genotypes = static_cast<double>(survey_.genotypes);
+    const auto genotypes =
+        static_cast<double>(survey_.kept.value_or(static_cast<long double>(survey_.genotypes)));
     const double networks = static_cast<double>(tally.networks) / static_cast<double>(tally.seen) * genotypes;
     const bool is_short = each_s * networks < kLongest_s;
     if (survey_.genotypes < kTooMany && (is_short || count)) {
@@ -126,7 +118,7 @@ std::vector<bool> Surveyor::look(const space::Genotype& genotype, GenotypeTally&
   }
   const space::Architecture& architecture = *attempt.architecture;
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    if (!architecture.used[i]) tally.networks /= static_cast<long double>(parameters_[i].values.size());
+    if (!attempt.reads[i]) tally.networks /= static_cast<long double>(parameters_[i].values.size());
   }
   for (const objective::Constraint& constraint : objectives_.constraints()) {
     if (!constraint.computed) continue;
@@ -192,6 +184,11 @@ std::string about_text(double log10) {
   return report::significant_text(std::pow(10, log10), 2);
 }
 
+/// Returns whether `where` leaves some genotypes out, of which it is known how many.
+bool keeps_few(const SpaceSurvey& survey) {
+  return survey.kept && *survey.kept < static_cast<long double>(survey.genotypes);
+}
+
 std::string size_text(const SpaceSurvey& survey) {
   const GenotypeTally& tally = survey.tally;
   std::string text = survey.log10_genotypes < 15
@@ -201,12 +198,15 @@ std::string size_text(const SpaceSurvey& survey) {
   if (survey.all) {
     return text + ", " + valid + " valid, " + counted(survey.architectures.size(), "different architecture");
   }
+  const bool is_conditioned = keeps_few(survey);
   text += ", too many to count in a second; an estimate: of " + std::to_string(tally.seen) + " random ones " +
-          valid + " are valid";
+          (is_conditioned ? "that keep `where` " : "") + valid + " are valid";
   if (tally.valid == 0) return text;
   const long double share = tally.valid_networks / static_cast<long double>(tally.seen);
   return text + ", at most about " +
-         about_text(survey.log10_genotypes + static_cast<double>(std::log10(share))) +
+         about_text(
+             (is_conditioned ? static_cast<double>(std::log10(*survey.kept)) : survey.log10_genotypes) +
+             static_cast<double>(std::log10(share))) +
          " different architectures";
 }
 
@@ -232,7 +232,7 @@ std::string to_text(const SpaceSurvey& survey) {
   const std::string front = "# space: ";
   const GenotypeTally& tally = survey.tally;
   std::string text = front + size_text(survey) + "\n";
-  if (survey.kept && *survey.kept < static_cast<long double>(survey.genotypes)) {
+  if (keeps_few(survey)) {
     text += front + about_text(static_cast<double>(std::log10(*survey.kept))) + " keep `where`\n";
   }
   for (const auto& [constraint, count] : tally.broken) {

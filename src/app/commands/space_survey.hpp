@@ -46,7 +46,8 @@ struct SpaceSurvey {
   std::map<std::string, CostRange> costs;  // ranges of the valid ones, by computed metric
 };
 
-/// Examines a space. Random genotypes are drawn uniformly, without the weights of the space.
+/// Examines a space. Random genotypes are drawn uniformly, without the weights of the space, among those that
+/// keep its `where` if these can be counted.
 /// @param count  count everything, however long it takes, with progress on standard error; otherwise a count
 ///               of more than about a second is replaced by an estimate
 SpaceSurvey survey(const space::SearchSpace& space, const objective::ObjectiveSet& objectives, bool count);

@@ -179,8 +179,8 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
   if (config.sections.final_training) export_front(files.paths, config.sections.final_training->exports);
   tracking->ended(report::RunEnd::kFinished);
   const std::string missing = missing_front(outputs);
-  if (missing.empty()) return kExitDone;
-  print_error(missing);
+  if (missing.empty() && !result.gave_up) return kExitDone;
+  print_error(missing.empty() ? "the search gave up: " + result.finish_reason : missing);
   return kExitNoFront;
 }
 

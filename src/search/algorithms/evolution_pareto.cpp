@@ -50,6 +50,7 @@ class EvolutionPareto final : public Searcher {
   Answer ask(std::size_t room) override;
   void tell(const trial::CommittedTrial& committed) override;
   bool finished() const override;
+  bool gave_up() const override { return exhausted_ && !pool_.is_exhausted(); }
   std::string finish_reason() const override;
   std::size_t expected_trials() const override;
   std::optional<std::size_t> generation() const override;
@@ -147,7 +148,7 @@ std::size_t EvolutionPareto::expected_trials() const {
   const std::size_t drafted = parts_.empty() ? 0 : iteration_ == 0 ? options_.initial : options_.max_unseen;
   const std::size_t bound = asked_ + generation_.size() - handed_out_ + drafted + to_breed_ +
                             later_generations * options_.max_unseen;
-  return std::min(bound, static_cast<std::size_t>(pool_.space().genotype_count()));
+  return std::min(bound, pool_.most_candidates());
 }
 
 RandomStream EvolutionPareto::stream(std::string_view purpose) const {

@@ -1,11 +1,16 @@
+#include "skyline/core/error.hpp"
+#include "skyline/core/random.hpp"
 #include "skyline/search/candidate_pool.hpp"
 
 #include "core/text/wording.hpp"
 #include "search/algorithms/algorithms.hpp"
 
 #include <algorithm>
+#include <iomanip>
 #include <limits>
 #include <optional>
+#include <sstream>
+#include <vector>
 
 namespace skyline::search {
 namespace {
@@ -14,21 +19,58 @@ struct ExhaustiveOptions {
   std::optional<std::size_t> trials;
 };
 
+/// Refuses a space that would take long to look through. The looks that it takes are estimated from random
+/// genotypes: one stands for all that differ in nothing on which its network depends. @throws UserError
+void check_size(const space::SearchSpace& space) {
+  constexpr long double kMostLooks = 1e7;
+  constexpr long double kMostSteps = 1e9;  // steps of building networks, some quarter of an hour
+  constexpr int kSampled = 500;
+  constexpr std::int64_t kFew = 100'000;
+  if (space.genotype_count() <= kFew) return;
+  long double genotypes = 1;
+  for (const space::Parameter& parameter : space.parameters()) {
+    genotypes *= static_cast<long double>(parameter.values.size());
+  }
+  RandomStream random(derive_seed(0, "search.exhaustive"));
+  long double share = 0;
+  long double steps = 0;
+  for (int i = 0; i < kSampled; ++i) {
+    const space::BuildAttempt attempt = space.try_build(space.sample_evenly(random));
+    long double each = 1.0L / kSampled;
+    for (std::size_t p = 0; p < attempt.reads.size(); ++p) {
+      if (!attempt.reads[p]) each /= static_cast<long double>(space.parameters()[p].values.size());
+    }
+    share += each;
+    steps += each * static_cast<long double>(attempt.steps);
+  }
+  genotypes = space.count_kept().value_or(genotypes);
+  if (genotypes * share <= kMostLooks && genotypes * steps <= kMostSteps) return;
+  std::ostringstream looks;
+  looks << std::setprecision(2) << genotypes * share;
+  throw UserError("search.algorithm: exhaustive would look at about " + looks.str() +
+                  " genotypes one by one, which takes too long; `random` draws different ones of any space");
+}
+
 /// Proposes every valid architecture once, in the order of genotypes, or the first so many of them. It needs
-/// no results and no seed.
+/// no results and no seed. A resumed search looks at all genotypes again, so a space that takes long to look
+/// through is refused.
 class ExhaustiveSearch final : public Searcher {
  public:
   ExhaustiveSearch(const ExhaustiveOptions& options, const SearchProblem& problem)
       : pool_(problem.space, problem.objectives, problem.budget),
-        trials_(options.trials.value_or(std::numeric_limits<std::size_t>::max())) {}
+        walk_(pool_.space()),
+        trials_(options.trials.value_or(std::numeric_limits<std::size_t>::max())) {
+    check_size(pool_.space());
+  }
 
   Answer ask(std::size_t room) override {
     const std::size_t wanted = std::min({room, CandidatePool::kLargestAsk, trials_ - asked_});
     std::vector<trial::Proposal> proposals;
     const std::size_t end = pool_.looks() + CandidatePool::kLooksOfAnAsk;
-    while (proposals.size() < wanted && next_genotype_ < pool_.space().genotype_count() &&
-           pool_.looks() < end) {
-      ArchitecturePointer found = pool_.candidate(pool_.space().genotype_at(next_genotype_++));
+    while (proposals.size() < wanted && !walk_.finished() && pool_.looks() < end) {
+      std::vector<bool> reads;
+      ArchitecturePointer found = pool_.candidate(walk_.current(), &reads);
+      walk_.advance(reads);
       if (found == nullptr) continue;
       pool_.take(found->id);
       proposals.push_back(pool_.propose(std::move(found), trial::Origin::kEnumerated));
@@ -41,9 +83,7 @@ class ExhaustiveSearch final : public Searcher {
   void tell(const trial::CommittedTrial&) override {}
   bool needs_results() const override { return false; }
 
-  bool finished() const override {
-    return asked_ == trials_ || next_genotype_ == pool_.space().genotype_count();
-  }
+  bool finished() const override { return asked_ == trials_ || walk_.finished(); }
 
   std::string finish_reason() const override {
     if (asked_ == trials_) return counted(asked_, "trial") + " done";
@@ -51,15 +91,20 @@ class ExhaustiveSearch final : public Searcher {
   }
 
   std::size_t expected_trials() const override {
-    const auto unseen = static_cast<std::size_t>(pool_.space().genotype_count() - next_genotype_);
-    return std::min(trials_, asked_ + unseen);
+    const auto unseen = static_cast<std::size_t>(pool_.space().genotype_count() - walk_.number());
+    return std::min({trials_, asked_ + unseen, pool_.most_candidates()});
+  }
+
+  std::string remark() const override {
+    return "looked at " + std::to_string(walk_.number()) + " of " +
+           counted(static_cast<std::size_t>(pool_.space().genotype_count()), "genotype");
   }
 
  private:
   CandidatePool pool_;
+  space::GenotypeWalk walk_;
   std::size_t trials_;
   std::size_t asked_ = 0;
-  std::int64_t next_genotype_ = 0;
 };
 
 }  // namespace

@@ -40,6 +40,7 @@ class RandomSearch final : public Searcher {
   void tell(const trial::CommittedTrial&) override {}
   bool needs_results() const override { return false; }
   bool finished() const override { return exhausted_ || asked_ == trials_; }
+  bool gave_up() const override { return exhausted_ && !pool_.is_exhausted(); }
 
   std::string finish_reason() const override {
     return exhausted_ ? pool_.exhaustion_reason() : counted(trials_, "trial") + " done";
@@ -47,7 +48,7 @@ class RandomSearch final : public Searcher {
 
   std::size_t expected_trials() const override {
     if (exhausted_) return asked_;
-    return std::min(trials_, static_cast<std::size_t>(pool_.space().genotype_count()));
+    return std::min(trials_, pool_.most_candidates());
   }
 
  private:

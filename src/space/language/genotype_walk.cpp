@@ -1,7 +1,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/space/search_space.hpp"
 
-#include <algorithm>
+#include <limits>
 
 namespace skyline::space {
 
@@ -19,6 +19,17 @@ void GenotypeWalk::advance(const std::vector<bool>& reads) {
     touched_[p] = false;
   }
   finished_ = true;
+}
+
+std::int64_t GenotypeWalk::number() const {
+  std::int64_t number = finished_ ? 1 : 0;
+  for (std::size_t p = 0; p < values_.size(); ++p) {
+    const bool is_too_large =
+        __builtin_mul_overflow(number, static_cast<std::int64_t>(values_[p]), &number) ||
+        __builtin_add_overflow(number, static_cast<std::int64_t>(genotype_.choices[p]), &number);
+    if (is_too_large) return std::numeric_limits<std::int64_t>::max();
+  }
+  return number;
 }
 
 double GenotypeWalk::share() const {

@@ -40,6 +40,7 @@ class HillClimb final : public search::Searcher {
   }
 
   bool finished() const override { return exhausted_ || asked_ == trials_; }
+  bool gave_up() const override { return exhausted_ && !pool_.is_exhausted(); }
   std::string finish_reason() const override {
     return exhausted_ ? pool_.exhaustion_reason() : "the climb is over";
   }
