@@ -73,6 +73,66 @@ TEST(TrainingValues, ArePartOfTheIdOfAnArchitecture) {
   EXPECT_EQ(networks.size(), 2U);
 }
 
+const std::string kChosen = R"(space:
+  parameters:
+    opt: {choice: [adam, sgd]}
+    small: {choice: [0.001, 0.01]}
+    large: {choice: [0.1, 1, 2]}
+  network:
+    - global_average_pool
+    - linear: {features: $classes}
+)";
+
+/// Builds all genotypes of a space with a searched optimizer. @param optimizer  e.g. `{$opt: {}}`
+std::vector<Architecture> chosen_by(const std::string& optimizer) {
+  const ConfigNode root =
+      skyline::testing::config_from_yaml(kChosen + "training: {optimizer: " + optimizer + "}", "a.yaml");
+  const SearchedSection section(root.at("training"), root.at("space"), {"optimizer"}, {"optimizer"});
+  section.check([](const ConfigNode& tried) { EXPECT_TRUE(tried.at("optimizer").is_map()); });
+  const SearchSpace space = SearchSpace::parse(root.at("space"), kMnist, section.written());
+  std::vector<Architecture> built;
+  for (std::int64_t i = 0; i < space.genotype_count(); ++i)
+    built.push_back(space.build(space.genotype_at(i)));
+  return built;
+}
+
+TEST(TrainingValues, MayChooseTheWordOfASectionAndGiveEachWordKeysOfItsOwn) {
+  for (const char* optimizer : {"{$opt: {learning_rate: \"if($opt == adam, $small, $large)\"}}",
+                                "{$opt: {adam: {learning_rate: $small}, sgd: {learning_rate: $large}}}"}) {
+    const std::vector<Architecture> built = chosen_by(optimizer);
+    ASSERT_EQ(built.size(), 12U);
+    std::set<ArchId> ids;
+    for (const Architecture& architecture : built) ids.insert(architecture.id);
+    EXPECT_EQ(ids.size(), 2U + 3U) << "the rate of the other optimizer does not count: " << optimizer;
+    EXPECT_THAT(built.front().used, ElementsAre(true, true, false));
+    EXPECT_THAT(built.back().used, ElementsAre(true, false, true));
+    ASSERT_EQ(built.back().training().size(), 1U);
+    EXPECT_EQ(built.back().training()[0].key, "optimizer");
+    const ConfigNode chosen = node_of(built.back().training()[0].value, {});
+    EXPECT_EQ(chosen.at("sgd").at("learning_rate").as_number(), 2);
+  }
+}
+
+TEST(TrainingValues, KeepOtherKeysOfASectionWhoseWordIsChosen) {
+  const std::vector<Architecture> built = chosen_by(
+      "{$opt: {adam: {learning_rate: $small, beta1: 0.8}, sgd: {learning_rate: $large, nesterov: true}}}");
+  const auto text = [](const Architecture& architecture) {
+    return to_text(architecture.training()[0].value);
+  };
+  EXPECT_EQ(text(built.front()), "{adam: {learning_rate: 0.001, beta1: 0.8}}");
+  EXPECT_EQ(text(built.back()), "{sgd: {learning_rate: 2, nesterov: true}}");
+}
+
+TEST(TrainingValues, RefuseMistakesInASectionWhoseWordIsChosen) {
+  const auto error_of = [](const std::string& optimizer) {
+    return user_error_of([&] { chosen_by(optimizer); });
+  };
+  EXPECT_THAT(error_of("{$optt: {learning_rate: $small}}"), HasSubstr("unknown parameter `$optt`"));
+  EXPECT_THAT(error_of("{$opt: {adam: {learning_rate: $small}, adamw: {learning_rate: $large}}}"),
+              HasSubstr("`$opt` is never adamw"));
+  EXPECT_THAT(error_of("{$opt: {learning_rate: [$small]}}"), HasSubstr("a value of a list"));
+}
+
 TEST(TrainingValues, ArePartOfTheIdInOneOrderHoweverTheyAreWritten) {
   const SearchSpace plain = space_with(kTraining);
   const SearchSpace other =

@@ -24,8 +24,10 @@ struct Parameter {
 /// A value of the evaluator's section that a genotype gives to its trial.
 struct TrainingValue {
   std::string key;  // dotted path below the section: "optimizer.adam.learning_rate"
-  Value value;
+  Value value;      // a section whose word is searched is its text: "{adam: {learning_rate: 0.01}}"
 };
+/// Returns the scalar or the section that such a value stands for. Errors about it name `position`.
+ConfigNode node_of(const Value& value, const SourcePosition& position);
 
 struct ParsedSpace;
 struct BuildAttempt;
@@ -82,8 +84,9 @@ struct DataShape {
 class SearchSpace {
  public:
   /// Reads the `space` section: {parameters: {...}, network: [...]}; see docs/spaces.md for the language.
-  /// @param training  scalars of the evaluator's section whose values come from parameters of the space, e.g.
-  ///                  `$lr`
+  /// @param training  values of the evaluator's section that come from parameters of the space, e.g. `$lr`,
+  /// or
+  ///                  a section whose word does: `{$optimizer: {learning_rate: $lr}}`
   /// @throws UserError with source positions, e.g. for an empty choice, an unknown layer or a misspelt key
   static SearchSpace parse(const ConfigNode& section, const DataShape& data,
                            const std::vector<ConfigNode>& training = {});

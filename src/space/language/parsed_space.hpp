@@ -5,6 +5,7 @@
 
 #include "space/expressions/expression.hpp"
 #include "space/language/network_item.hpp"
+#include "space/language/searched_value.hpp"
 #include "space/where/where.hpp"
 
 #include <optional>
@@ -39,7 +40,7 @@ struct ParsedSpace {
   DataShape data;
   ConfigNode network_source;
   ItemPointer network;
-  std::vector<Expression> training;  // expressions of the evaluator's section
+  std::vector<SearchedValue> training;  // values of the evaluator's section
   std::vector<std::string> registered_kinds;
   std::vector<std::string> remarks;
   std::optional<Where> where;  // always set once the space is read

@@ -62,8 +62,8 @@ Architecture::Parts ParsedSpace::build(const Genotype& genotype, std::vector<boo
   network->build(builder, bindings);
   Architecture::Parts parts;
   parts.network = builder.finish(network_source);
-  for (const Expression& expression : training) {
-    parts.training.push_back({key_in_section(expression.source()), expression.evaluate(bindings)});
+  for (const SearchedValue& value : training) {
+    parts.training.push_back({key_in_section(value.source()), value.evaluate(bindings)});
   }
   return parts;
 }

@@ -16,24 +16,21 @@ namespace {
 constexpr std::size_t kMostValuesChecked = 10'000;       // for one scalar
 constexpr std::size_t kMostCombinationsChecked = 1'000;  // for all scalars together
 
-/// Collects the scalars with a `$`.
+/// Collects the scalars with a `$`, and the sections whose word a parameter chooses.
 void collect(const ConfigNode& node, std::vector<ConfigNode>& found) {
   if (node.is_scalar() && node.as_text().find('$') != std::string::npos) found.push_back(node);
   if (node.is_list()) {
     for (const ConfigNode& item : node.items()) collect(item, found);
   }
-  if (node.is_map()) {
+  if (SearchedValue::is_section(node)) {
+    found.push_back(node);
+  } else if (node.is_map()) {
     for (const ConfigNode::Entry& entry : node.entries()) collect(entry.value, found);
   }
 }
 
 bool is_at_or_below(const std::string& key, const std::string& path) {
   return key == path || (key.starts_with(path) && key[path.size()] == '.');
-}
-
-bool names_classes(const ExpressionNode& node) {
-  return node.operation == Operation::kClasses ||
-         std::ranges::any_of(node.operands, [](const ExpressionPart& part) { return names_classes(*part); });
 }
 
 /// Returns e.g. ", for lr=0.1 batch=16".
@@ -80,12 +77,8 @@ std::vector<ConfigNode> searched_scalars(const ConfigNode& root) {
   return found;
 }
 
-std::string key_in_section(const ConfigNode& scalar) {
-  return scalar.path().substr(scalar.path().find('.') + 1);
-}
-
-ConfigNode scalar_of(const Value& value, const SourcePosition& position) {
-  return ConfigNode::make_scalar(to_text(value), position);
+std::string key_in_section(const ConfigNode& value) {
+  return value.path().substr(value.path().find('.') + 1);
 }
 
 SearchedSection::SearchedSection(const ConfigNode& section, const ConfigNode& space,
@@ -103,9 +96,9 @@ SearchedSection::SearchedSection(const ConfigNode& section, const ConfigNode& sp
       if (std::ranges::find(known, outer) == known.end()) continue;
       mistakes_.attempt([&] {
         check_searchable(scalar, searchable);
-        Expression read = reader.read_outside(scalar);
-        if (names_classes(*read.root())) scalar.fail("`$classes` can be used in the network only");
-        expressions_.push_back(std::move(read));
+        SearchedValue read = reader.read_outside(scalar);
+        if (read.names_classes()) scalar.fail("`$classes` can be used in the network only");
+        values_.push_back(std::move(read));
       });
     }
     parameters_ = reader.take_parameters();
@@ -114,7 +107,9 @@ SearchedSection::SearchedSection(const ConfigNode& section, const ConfigNode& sp
 
 bool SearchedSection::is_named_in(const std::string& message) const {
   return std::ranges::any_of(written_, [&](const ConfigNode& scalar) {
-    return message.find(": " + scalar.path() + ": ") != std::string::npos;
+    const std::string place = ": " + scalar.path();
+    return message.find(place + ": ") != std::string::npos ||
+           (!scalar.is_scalar() && message.find(place + ".") != std::string::npos);
   });
 }
 
@@ -127,9 +122,9 @@ ConfigNode SearchedSection::with_first_values() const {
 ConfigNode SearchedSection::with_values(const Genotype& genotype) const {
   ConfigNode section = section_;
   std::vector<bool> used(parameters_.size());
-  for (const Expression& expression : expressions_) {
-    const Value value = expression.evaluate({parameters_, genotype, 0, used});
-    section.set(key_in_section(expression.source()), scalar_of(value, expression.source().position()));
+  for (const SearchedValue& searched : values_) {
+    const Value value = searched.evaluate({parameters_, genotype, 0, used});
+    section.set(key_in_section(searched.source()), node_of(value, searched.source().position()));
   }
   section.assign_paths(section_.path());
   return section;
@@ -144,15 +139,16 @@ void SearchedSection::check(const std::function<void(const ConfigNode& section)>
     if (!is_named_in(problem.what())) throw;  // the mistake has nothing to do with parameters
   }
   std::vector<std::size_t> all;
-  for (const Expression& expression : expressions_) {
-    check_values(expression.parameters(), visit);
-    std::ranges::copy(expression.parameters(), std::back_inserter(all));
+  for (const SearchedValue& searched : values_) {
+    const std::vector<std::size_t> named = searched.parameters();
+    check_values(named, visit);
+    all.insert(all.end(), named.begin(), named.end());
   }
   std::ranges::sort(all);
   all.erase(std::unique(all.begin(), all.end()), all.end());
   double combinations = 1;
   for (const std::size_t index : all) combinations *= static_cast<double>(parameters_[index].values.size());
-  if (expressions_.size() > 1 && combinations <= kMostCombinationsChecked) check_values(all, visit);
+  if (values_.size() > 1 && combinations <= kMostCombinationsChecked) check_values(all, visit);
 }
 
 void SearchedSection::check_values(const std::vector<std::size_t>& varied,

@@ -3,7 +3,7 @@
 #include "skyline/core/config_node.hpp"
 
 #include "core/config/config_errors.hpp"
-#include "space/expressions/expression.hpp"
+#include "space/language/searched_value.hpp"
 
 #include <functional>
 #include <string>
@@ -11,8 +11,9 @@
 
 namespace skyline::space {
 
-/// A section besides `space` in which parameters of the space give values: `learning_rate: $lr`. Reading it
-/// needs no data, so it can be read before there are any.
+/// A section besides `space` in which parameters of the space give values: `learning_rate: $lr`, or
+/// `{$optimizer: {learning_rate: $lr}}` (SearchedValue). Reading it needs no data, so it can be read before
+/// there are any.
 class SearchedSection {
  public:
   /// Makes a section without values from parameters.
@@ -24,7 +25,7 @@ class SearchedSection {
   SearchedSection(const ConfigNode& section, const ConfigNode& space,
                   const std::vector<std::string>& searchable, const std::vector<std::string>& known);
 
-  /// Returns the scalars as they are written, in the order of the section.
+  /// Returns the values as they are written, in the order of the section.
   const std::vector<ConfigNode>& written() const { return written_; }
   /// Returns the section with the values that the first genotype gives, as far as they can be read.
   ConfigNode with_first_values() const;
@@ -43,16 +44,14 @@ class SearchedSection {
   ConfigNode section_;
   std::vector<ConfigNode> written_;
   Mistakes mistakes_;
-  std::vector<Expression> expressions_;  // expressions of the scalars without a mistake
-  std::vector<Parameter> parameters_;    // shared parameters of the space
+  std::vector<SearchedValue> values_;  // those without a mistake
+  std::vector<Parameter> parameters_;  // shared parameters of the space
 };
 
-/// Returns the scalars of all sections of a configuration that get values from parameters; for readers that
-/// need not know the evaluator.
+/// Returns the values of all sections of a configuration that parameters give; for readers that need not know
+/// the evaluator.
 std::vector<ConfigNode> searched_scalars(const ConfigNode& root);
-/// Returns the path of a scalar below its top-level section.
-std::string key_in_section(const ConfigNode& scalar);
-/// Returns a value as a scalar that replaces an expression.
-ConfigNode scalar_of(const Value& value, const SourcePosition& position);
+/// Returns the path of a value below its top-level section.
+std::string key_in_section(const ConfigNode& value);
 
 }  // namespace skyline::space

@@ -23,19 +23,20 @@ SpaceReader::SpaceReader(const SpaceForm& form, const DataShape& data, bool admi
   declare_parameters();
 }
 
-Expression SpaceReader::read_outside(const ConfigNode& scalar) {
+SearchedValue SpaceReader::read_outside(const ConfigNode& value) {
   const std::size_t shared = parameters_.size();
-  reading_ = place_of(scalar);
-  Expression read = expression(scalar, Place{});
+  reading_ = place_of(value);
+  SearchedValue read(value, parameters_,
+                     [this](const ConfigNode& scalar) { return expression(scalar, Place{}); });
   if (parameters_.size() == shared) return read;
-  scalar.fail(in_quotes('$' + parameters_.back().name) +
-              " has no single value: its parameter says `each: true`, and has one at every place");
+  value.fail(in_quotes('$' + parameters_.back().name) +
+             " has no single value: its parameter says `each: true`, and has one at every place");
 }
 
-std::vector<Expression> SpaceReader::read_outside(const std::vector<ConfigNode>& scalars) {
-  std::vector<Expression> read;
-  for (const ConfigNode& scalar : scalars) {
-    problems_.attempt([&] { read.push_back(read_outside(scalar)); });
+std::vector<SearchedValue> SpaceReader::read_outside(const std::vector<ConfigNode>& values) {
+  std::vector<SearchedValue> read;
+  for (const ConfigNode& value : values) {
+    problems_.attempt([&] { read.push_back(read_outside(value)); });
   }
   return read;
 }

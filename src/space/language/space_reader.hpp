@@ -6,6 +6,7 @@
 #include "space/language/network_item.hpp"
 #include "space/language/parsed_space.hpp"
 #include "space/language/problems.hpp"
+#include "space/language/searched_value.hpp"
 #include "space/language/space_keys.hpp"
 
 #include <cstddef>
@@ -39,11 +40,11 @@ class SpaceReader {
   /// @param admits_missing_kinds  accept layers of kinds that this program does not have
   SpaceReader(const SpaceForm& form, const DataShape& data, bool admits_missing_kinds = false);
 
-  /// Reads a scalar outside of the space that may name its parameters. Call it before read().
+  /// Reads a value outside of the space that may name its parameters. Call it before read().
   /// @throws UserError for wrong syntax, an unknown name, and one that has a value for each place
-  Expression read_outside(const ConfigNode& scalar);
-  /// Reads several such scalars; read() throws their mistakes.
-  std::vector<Expression> read_outside(const std::vector<ConfigNode>& scalars);
+  SearchedValue read_outside(const ConfigNode& value);
+  /// Reads several such values; read() throws their mistakes.
+  std::vector<SearchedValue> read_outside(const std::vector<ConfigNode>& values);
   /// Reads the network.
   /// @throws UserError with one line for each mistake that can be found before parameters have values
   ItemPointer read();

@@ -253,7 +253,7 @@ TrainingOptions with_values(const TrainingOptions& options, const std::vector<sp
   if (values.empty()) return options;
   ConfigNode section = TrainingOptions::table().to_config(options);
   for (const space::TrainingValue& own : values) {
-    section.set(own.key, ConfigNode::make_scalar(space::to_text(own.value), {}));
+    section.set(own.key, space::node_of(own.value, {}));
   }
   section.assign_paths("training");
   TrainingOptions result = TrainingOptions::table().parse(section);
