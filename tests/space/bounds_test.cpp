@@ -185,5 +185,25 @@ TEST(SpaceBounds, TheStrideOfAProjectionIsFoundAtOnce) {
       HasSubstr("no stride takes the input 1x28x28 to the body's output 1x34x34"));
 }
 
+TEST(SpaceBounds, NamesAreRefusedThatAreTooLongForTheColumnsOfAFile) {
+  const auto text = [](std::size_t parameters, std::size_t letters) {
+    std::string declared = "parameters:\n";
+    std::string network = "network:\n  - global_average_pool\n";
+    for (std::size_t i = 0; i < parameters; ++i) {
+      std::string name = "p" + std::to_string(i);
+      name.resize(letters, 'x');
+      declared += "  " + name + ": {range: [1, 2]}\n";
+      network += "  - linear: {features: $" + name + "}\n";
+    }
+    return declared + network + "  - linear: {features: $classes}\n";
+  };
+  EXPECT_EQ(space_from_yaml(text(500, 60)).parameters().size(), 500U);
+  EXPECT_EQ(
+      bounded_error(text(500, 100)),
+      "a.yaml:2:3: space.parameters: the names of the space's 500 parameters have 50000 letters in all, "
+      "with their places, which is too long for run.h5; expected 30000 at most");
+  EXPECT_EQ(space_from_yaml(text(3, 1000)).parameters().size(), 3U);
+}
+
 }  // namespace
 }  // namespace skyline::space

@@ -114,7 +114,8 @@ class Formats(unittest.TestCase):
         frame = table(self.folder / "taken_names.h5")
         self.assertLessEqual(set(frame.parameter_rank), {2.0, 4.5})
         self.assertLessEqual(set(frame.parameter_flops), {3, 4})
-        self.assertLessEqual(set(frame.parameter_latency_ms), {1, 3})
+        self.assertLessEqual(set(frame.parameter_parameter_latency_ms), {1, 3})
+        self.assertLessEqual(set(frame.parameter_latency_ms), {7, 8})
         self.assertLessEqual(set(frame["rank"]), {0, 1, 2})
 
     def test_dataset(self):

@@ -23,10 +23,12 @@ space::SearchSpace space_of_taken_names() {
       "  rank: {choice: [2, 4.5]}\n"
       "  flops: {choice: [3, 4]}\n"
       "  latency_ms: {choice: [1, 3]}\n"
+      "  parameter_latency_ms: {choice: [7, 8]}\n"
       "network:\n"
       "  - conv2d: {channels: $flops, kernel: $latency_ms, padding: same}\n"
       "  - batch_norm: {epsilon: $rank}\n"
       "  - global_average_pool\n"
+      "  - linear: {features: $parameter_latency_ms}\n"
       "  - linear: {features: $classes}\n";
   return space::SearchSpace::parse(skyline::testing::config_from_yaml(text, "space.yaml", "space"),
                                    {{1, 8, 8}, 10});

@@ -2,6 +2,7 @@
 
 #include "report/files/csv.hpp"
 #include "report/files/trial_results.hpp"
+#include "store/journal/run_tables.hpp"
 #include "store/publish/publish.hpp"
 #include "trial/trial_fields.hpp"
 
@@ -46,15 +47,6 @@ std::vector<std::string> metric_columns(const objective::ObjectiveSet& objective
   for (std::string& name : constraint_only_metrics(objectives)) names.push_back(std::move(name));
   for (std::string& name : other_computed_metrics(objectives)) names.push_back(std::move(name));
   return names;
-}
-
-/// Returns the column of a parameter; `parameter_NAME` if another column has its name.
-std::string parameter_column(const std::string& name, const std::vector<std::string>& metrics) {
-  const auto has = [&name](const auto& columns) {
-    return std::ranges::find(columns, name) != std::ranges::end(columns);
-  };
-  const bool taken = has(kFirstColumns) || has(kLastColumns) || has(columns_of_fields()) || has(metrics);
-  return taken ? "parameter_" + name : name;
 }
 
 /// Returns for each iteration the hours from the start of the run until it had all its results.
@@ -102,12 +94,13 @@ std::string value_text(const trial::NamedValue& field) {
 
 std::vector<std::string> header_fields(const ReportInputs& inputs, const std::vector<std::string>& metrics) {
   std::vector<std::string> fields(kFirstColumns.begin(), kFirstColumns.end());
-  for (const auto& parameter : inputs.space.parameters()) {
-    fields.push_back(parameter_column(parameter.name, metrics));
-  }
-  fields.insert(fields.end(), metrics.begin(), metrics.end());
-  std::ranges::move(columns_of_fields(), std::back_inserter(fields));
-  fields.insert(fields.end(), kLastColumns.begin(), kLastColumns.end());
+  std::vector<std::string> after = metrics;
+  std::ranges::move(columns_of_fields(), std::back_inserter(after));
+  after.insert(after.end(), kLastColumns.begin(), kLastColumns.end());
+  std::vector<std::string> others = fields;
+  others.insert(others.end(), after.begin(), after.end());
+  std::ranges::move(store::parameter_columns(inputs.space, others), std::back_inserter(fields));
+  std::ranges::move(after, std::back_inserter(fields));
   return fields;
 }
 

@@ -12,7 +12,9 @@ namespace skyline::space {
 namespace {
 
 constexpr std::size_t kMostParameters = 500;  // more parameters would make the records of trials too large
-constexpr std::size_t kMostPlaces = 20'000;   // reading ends after this many parameters
+constexpr std::size_t kMostLetters = 60'000;  // letters of all names and kLettersOfAParameter for each
+constexpr std::size_t kLettersOfAParameter = 60;  // bytes that describe a column besides its name
+constexpr std::size_t kMostPlaces = 20'000;       // reading ends after this many parameters
 constexpr std::size_t kMostCombinations = 10'000;
 constexpr std::size_t kMostSteps = 50'000'000;  // steps of reading, about a second
 
@@ -234,6 +236,17 @@ void SpaceReader::check_parameters() const {
     const std::string name = shortened(declared_[i].parameter.name);
     declared_[i].source.fail("nothing uses this parameter; write $" + name +
                              " in the network or in `training`, or leave the parameter out");
+  }
+  // They are the names of the columns of run.h5, whose description HDF5 limits to 64 KB.
+  std::size_t letters = 0;
+  for (const Parameter& parameter : parameters_) letters += parameter.name.size();
+  if (parameters_.size() <= kMostParameters &&
+      letters + kLettersOfAParameter * parameters_.size() > kMostLetters) {
+    form_.parameters.fail("the names of the space's " + std::to_string(parameters_.size()) +
+                          " parameters have " + std::to_string(letters) +
+                          " letters in all, with their places, which is too long for run.h5; expected " +
+                          std::to_string(kMostLetters - kLettersOfAParameter * parameters_.size()) +
+                          " at most");
   }
   if (parameters_.size() <= kMostParameters) return;
   form_.network.fail("the space has " + std::to_string(parameters_.size()) +

@@ -14,6 +14,7 @@
 #include <iterator>
 #include <limits>
 #include <map>
+#include <set>
 #include <type_traits>
 #include <utility>
 
@@ -103,12 +104,15 @@ OwnColumns own_columns(const space::SearchSpace& space, const std::vector<std::s
     return std::ranges::find(names, name) != names.end();
   };
   OwnColumns own;
-  for (const space::Parameter& parameter : space.parameters()) {
-    const bool taken = holds(every_run, parameter.name) || holds(metrics, parameter.name);
-    own.parameters.push_back({(taken ? "parameter_" : "") + parameter.name, type_of(parameter), parameter});
-  }
   for (const std::string& metric : metrics) {
     own.metrics.push_back((holds(every_run, metric) ? "metric_" : "") + metric);
+  }
+  std::vector<std::string> others = every_run;
+  others.insert(others.end(), metrics.begin(), metrics.end());
+  others.insert(others.end(), own.metrics.begin(), own.metrics.end());
+  std::vector<std::string> columns = parameter_columns(space, others);
+  for (std::size_t p = 0; p < columns.size(); ++p) {
+    own.parameters.push_back({std::move(columns[p]), type_of(space.parameters()[p]), space.parameters()[p]});
   }
   return own;
 }
@@ -152,6 +156,20 @@ void write_courses(Hdf5Image& image, const trial::CommitLog& committed, const Co
 }
 
 }  // namespace
+
+std::vector<std::string> parameter_columns(const space::SearchSpace& space,
+                                           const std::vector<std::string>& others) {
+  std::set<std::string> taken(others.begin(), others.end());
+  std::vector<std::string> columns;
+  for (const space::Parameter& parameter : space.parameters()) columns.push_back(parameter.name);
+  const std::set<std::string> names(columns.begin(), columns.end());
+  for (std::string& column : columns) {
+    if (!taken.contains(column)) continue;
+    while (taken.contains(column) || names.contains(column)) column.insert(0, "parameter_");
+    taken.insert(column);
+  }
+  return columns;
+}
 
 void write_run_tables(const std::filesystem::path& path, const trial::CommitLog& committed,
                       const std::vector<bool>& on_front, const std::vector<trial::Metric>& metrics,

@@ -53,6 +53,11 @@ void for_each_cell(Slot& slot, Visitor&& visit) {
   visit("wait_ranks_s", slot.wait_ranks_s);
 }
 
+/// Returns the name of each parameter's column: the parameter's name, with `parameter_` in front as often as
+/// it takes to differ from the other columns and from other parameters.
+std::vector<std::string> parameter_columns(const space::SearchSpace& space,
+                                           const std::vector<std::string>& others);
+
 /// Writes run.h5, the journal as a table; the file is published whole. Data set "trials" is a compound with
 /// one row per trial, which pandas reads as `pandas.DataFrame(h5py.File("run.h5")["trials"][:])`. Its columns
 /// are number, position, phase, arch_id, one per parameter, status, reason, one per metric and computed cost,
