@@ -60,6 +60,9 @@ TEST(FrontTable, TellsHowManyRowsItLeavesOut) {
   const std::string first = front_table(run.inputs(), 1);
   EXPECT_THAT(first, ::testing::EndsWith("\nand 1 more\n"));
   EXPECT_THAT(all, ::testing::StartsWith(first.substr(0, first.find("and 1 more"))));
+  EXPECT_THAT(front_table(run.inputs(), 1, "`x` shows all"),
+              ::testing::EndsWith("\nand 1 more: `x` shows all\n"));
+  EXPECT_EQ(front_table(run.inputs(), 2, "`x` shows all"), all);
 }
 
 TEST(FrontTable, SortsAMinimizedFirstObjectiveAscending) {

@@ -26,6 +26,7 @@ namespace {
 
 constexpr int kExitRunning = 10;  // printed by `skyline status --exit-code` while the run goes on
 constexpr std::chrono::seconds kWatchEvery{2};
+constexpr std::size_t kMostRows = 20;  // of the front on a terminal
 
 struct StatusArguments {
   std::filesystem::path run;
@@ -121,6 +122,12 @@ int exit_code_of_run(const store::RunPaths& paths) {
   return report::last_exit_code(paths).value_or(kExitFault);  // the job ended without writing one
 }
 
+/// Returns the best of the front for a terminal, or all of it for a file or another program.
+std::string front_text(const report::ReportInputs& inputs) {
+  if (::isatty(STDOUT_FILENO) != 1) return report::front_table(inputs);
+  return report::front_table(inputs, kMostRows, "`skyline status RUN | less -S` shows all");
+}
+
 int run_status(const StatusArguments& arguments) {
   const store::RunPaths paths{arguments.run};
   StatusScreen screen(arguments);
@@ -133,7 +140,8 @@ int run_status(const StatusArguments& arguments) {
   if (arguments.json) return exit_code;
   const run::OpenedRun opened = run::OpenedRun::open(arguments.run);
   if (opened.state.trials().empty()) return exit_code;
-  std::cout << "\n" << results_text({opened.space, opened.header.metrics, opened.state}, opened.account);
+  const report::ReportInputs inputs{opened.space, opened.header.metrics, opened.state};
+  std::cout << "\n" << results_text(inputs, opened.account, front_text(inputs));
   return exit_code;
 }
 

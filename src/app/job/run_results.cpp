@@ -33,19 +33,21 @@ bool write_results(run::OpenedRun opened, const std::string& state, const std::f
   });
 }
 
-std::string results_text(const report::ReportInputs& inputs, const run::RunAccount& account) {
-  std::string front = inputs.state.final_budget()
-                          ? "The final front, then the other members of the search's front:\n"
-                          : "The front of the search:\n";
-  front += report::front_table(inputs);
-  if (inputs.state.front().size() > 0) front += report::volume_text(inputs.state) + "\n";
-  front += report::seeds_table(inputs);
-  return account.slots.empty() ? front : front + "\nAccount of time:\n" + report::account_table(account);
+std::string results_text(const report::ReportInputs& inputs, const run::RunAccount& account,
+                         const std::string& front) {
+  std::string text = inputs.state.final_budget()
+                         ? "The final front, then the other members of the search's front:\n"
+                         : "The front of the search:\n";
+  text += front;
+  if (inputs.state.front().size() > 0) text += report::volume_text(inputs.state) + "\n";
+  text += report::seeds_table(inputs);
+  return account.slots.empty() ? text : text + "\nAccount of time:\n" + report::account_table(account);
 }
 
 void print_results(const store::RunPaths& paths, const report::ReportInputs& inputs,
                    const engine::RunResult& result) {
-  tell("\n" + results_text(inputs, result.account) + "\nsearch ended: " + result.finish_reason + "\n");
+  tell("\n" + results_text(inputs, result.account, report::front_table(inputs)) +
+       "\nsearch ended: " + result.finish_reason + "\n");
   print_end("done: " + counted(inputs.state.trials().size(), "trial") + " (" +
             std::to_string(inputs.state.failed()) + " failed), results in " + paths.root.string());
 }

@@ -24,7 +24,9 @@ namespace skyline::app {
 bool write_results(run::OpenedRun opened, const std::string& state, const std::function<bool()>& ends);
 
 /// Returns the fronts with their volumes, and the account of time if there is one.
-std::string results_text(const report::ReportInputs& inputs, const run::RunAccount& account);
+/// @param front  report::front_table of the run
+std::string results_text(const report::ReportInputs& inputs, const run::RunAccount& account,
+                         const std::string& front);
 
 /// Prints the results and a last line about the run to standard output.
 void print_results(const store::RunPaths& paths, const report::ReportInputs& inputs,

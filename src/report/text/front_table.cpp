@@ -163,7 +163,7 @@ std::string trials_text(const SeedGroup& group) {
 
 }  // namespace
 
-std::string front_table(const ReportInputs& inputs, std::size_t most) {
+std::string front_table(const ReportInputs& inputs, std::size_t most, const std::string& all_with) {
   const run::RunState& state = inputs.state;
   std::vector<Row> rows;
   const auto add = [&](trial::TrialNumber number) {
@@ -177,8 +177,9 @@ std::string front_table(const ReportInputs& inputs, std::size_t most) {
   if (rows.empty()) return "the front is empty: " + no_front_reason(inputs) + "\n";
   const std::size_t more = rows.size() - std::min(rows.size(), most);
   rows.resize(rows.size() - more);
-  const std::string rest = more == 0 ? "" : "and " + std::to_string(more) + " more\n";
-  return FrontTable(inputs, std::move(rows)).text(final_members) + rest;
+  const std::string table = FrontTable(inputs, std::move(rows)).text(final_members);
+  if (more == 0) return table;
+  return table + "and " + std::to_string(more) + " more" + (all_with.empty() ? "" : ": " + all_with) + "\n";
 }
 
 std::string seeds_table(const ReportInputs& inputs) {

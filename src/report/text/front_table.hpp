@@ -8,11 +8,14 @@
 
 namespace skyline::report {
 
-/// Table of the front of the search, best first objective first, at most `most` rows. If there are full
-/// trainings, it shows the final front with the accuracy on the test set, then the other members of the
-/// search's front and why they are not on the final one. The heading names the budget of each column.
+/// Table of the front of the search, best first objective first, at most `most` rows, then a count of the
+/// rest. If there are full trainings, it shows the final front with the accuracy on the test set, then the
+/// other members of the search's front and why they are not on the final one. The heading names the budget
+/// of each column.
+/// @param all_with  how the user sees all rows, which the count adds; e.g. a command
 std::string front_table(const ReportInputs& inputs,
-                        std::size_t most = std::numeric_limits<std::size_t>::max());
+                        std::size_t most = std::numeric_limits<std::size_t>::max(),
+                        const std::string& all_with = "");
 /// Table of the architectures that were trained in full with several seeds: mean and standard deviation of
 /// what was measured, best first objective first, with a line above. Empty if there are none.
 std::string seeds_table(const ReportInputs& inputs);
