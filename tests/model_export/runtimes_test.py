@@ -45,6 +45,15 @@ class Runtimes(unittest.TestCase):
         inputs = numpy.fromfile(path.with_suffix(".inputs"), numpy.float32).reshape(-1, *dims)
         return inputs, numpy.fromfile(path.with_suffix(".outputs"), numpy.float32).reshape(len(inputs), -1)
 
+    def source_of(self, path):
+        """The module of a network, its inputs as a tensor, and the outputs that Skyline computes."""
+        spec = importlib.util.spec_from_file_location(path.stem, path.with_suffix(".py"))
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        dims = onnx.load(path).graph.input[0].type.tensor_type.shape.dim[1:]
+        inputs, outputs = self.values(path, [dim.dim_value for dim in dims])
+        return module, torch.from_numpy(inputs), outputs
+
     def assert_near(self, got, expected):
         self.assertEqual(got.shape, expected.shape)
         self.assertLessEqual(numpy.abs(got - expected).max(), 1e-4 * max(numpy.abs(expected).max(), 1e-3))
@@ -77,14 +86,29 @@ class Runtimes(unittest.TestCase):
         torch.set_num_threads(1)
         for path in self.models:
             with self.subTest(path.stem), torch.inference_mode():
-                spec = importlib.util.spec_from_file_location(path.stem, path.with_suffix(".py"))
-                module = importlib.util.module_from_spec(spec)
-                spec.loader.exec_module(module)
-                network = module.load()
-                dims = onnx.load(path).graph.input[0].type.tensor_type.shape.dim[1:]
-                inputs, outputs = self.values(path, [dim.dim_value for dim in dims])
-                self.assert_near(network(torch.from_numpy(inputs)).numpy(), outputs)
+                module, inputs, outputs = self.source_of(path)
+                self.assert_near(module.load()(inputs).numpy(), outputs)
                 self.assertEqual(module.METADATA["genotype"], 'a "quoted"\ntext')
+
+    @unittest.skipIf(torch is None, "no PyTorch for this Python")
+    def test_tools_of_pytorch_take_the_source_and_keep_its_batch_free(self):
+        torch.set_num_threads(1)
+        free = {0: torch.export.Dim("batch")}
+        tools = {"trace": lambda network, example: torch.jit.trace(network, example),
+                 "script": lambda network, example: torch.jit.script(network),
+                 "fx": lambda network, example: torch.fx.symbolic_trace(network),
+                 "export": lambda network, example: torch.export.export(
+                     network, (example,), dynamic_shapes=(free,)).module()}
+        for path in self.models:
+            module, inputs, outputs = self.source_of(path)
+            for tool, taken_by in tools.items():
+                with self.subTest(path.stem, tool=tool), torch.no_grad():
+                    taken = taken_by(module.load(), inputs[:2])
+                    self.assert_near(taken(inputs[:3]).numpy(), outputs[:3])
+                    self.assert_near(taken(inputs[:1]).numpy(), outputs[:1])
+            with self.subTest(path.stem, tool="script in training"):
+                trained = torch.jit.script(module.load().train())(inputs[:3])
+                self.assertEqual(trained.shape, outputs[:3].shape)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,8 @@ void add_pytorch_modules(PytorchFunctions& functions);
 
 // Write values as Python does.
 inline std::string python_text(double value) {
-  return ConfigNode::make_number(value).as_text();
+  const std::string text = ConfigNode::make_number(value).as_text();
+  return text.find_first_of(".e") == std::string::npos ? text + ".0" : text;  // `1` would be an integer
 }
 inline std::string python_text(bool value) {
   return value ? "True" : "False";

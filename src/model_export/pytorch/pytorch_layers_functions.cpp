@@ -4,38 +4,38 @@
 namespace skyline::model_export {
 namespace {
 
+// torch.jit.script takes these functions: what is no tensor has a type.
+
 constexpr const char* kLayerNorm = R"(
-def layer_norm(x, parameters, epsilon):
+def layer_norm(x, epsilon: float, weight, bias):
     """Over the channels of each place."""
     centred = x - x.mean(1, keepdim=True)
     normed = centred * (centred.square().mean(1, keepdim=True) + epsilon).rsqrt()
-    return normed * parameters.weight[:, None, None] + parameters.bias[:, None, None]
+    return normed * weight[:, None, None] + bias[:, None, None]
 )";
 
-constexpr const char* kSelfAttention = R"(
-def self_attention(x, parameters, heads):
-    """Of a sequence [batch, channels, 1, tokens]."""
-    def part(name):
-        bias = getattr(parameters, name + "bias", None)
-        made = F.linear(tokens, getattr(parameters, name + "weight"), bias)
-        return made.unflatten(2, (heads, -1)).transpose(1, 2)
-    tokens = x.squeeze(2).transpose(1, 2)
-    mixed = F.scaled_dot_product_attention(part("query_"), part("key_"), part("value_"))
-    joined = mixed.transpose(1, 2).flatten(2)
-    made = F.linear(joined, parameters.weight, getattr(parameters, "bias", None))
-    return made.transpose(1, 2).unsqueeze(2)
+constexpr const char* kAttention = R"(
+def of_heads(x, heads: int):
+    return x.unflatten(2, (heads, -1)).transpose(1, 2)
+
+
+def attention(query, key, value, heads: int):
+    """Each is [batch, tokens, channels]."""
+    mixed = F.scaled_dot_product_attention(of_heads(query, heads), of_heads(key, heads), of_heads(value, heads))
+    return mixed.transpose(1, 2).flatten(2)
 )";
 
 constexpr const char* kSqueezeExcitation = R"(
-def squeeze_excitation(x, parameters, gate):
-    squeezed = F.relu(F.linear(x.mean((2, 3)), parameters.reduce_weight, parameters.reduce_bias))
-    return x * gate(F.linear(squeezed, parameters.expand_weight, parameters.expand_bias))[:, :, None, None]
+def squeeze_excitation(x, hard: bool, reduce_weight, reduce_bias, expand_weight, expand_bias):
+    squeezed = F.relu(F.linear(x.mean((2, 3)), reduce_weight, reduce_bias))
+    expanded = F.linear(squeezed, expand_weight, expand_bias)
+    return x * (F.hardsigmoid(expanded) if hard else torch.sigmoid(expanded))[:, :, None, None]
 )";
 
 constexpr const char* kStochasticDepth = R"(
-def stochastic_depth(x, probability, training):
+def stochastic_depth(x, probability: float, training: bool):
     """Leaves whole samples out in training."""
-    kept = torch.ones((len(x),) + (1,) * (x.dim() - 1), dtype=x.dtype, device=x.device)
+    kept = x.new_ones([x.shape[0]] + [1] * (x.dim() - 1))
     return x * F.dropout(kept, probability, training)
 )";
 
@@ -90,23 +90,41 @@ auto join(const std::string& before, const std::string& between, const std::stri
   };
 }
 
+/// Returns the layer's tensors as arguments of a function that has parameters of their names.
+std::string tensor_arguments(PytorchLayer& layer) {
+  const std::string tensors = layer.parameters();
+  std::string text;
+  for (const space::TensorSpec& spec : layer.layer().tensors) {
+    text += ", " + spec.name + "=" + tensors + "." + spec.name;
+  }
+  return text;
+}
+
 ExportedValue layer_norm_call(PytorchLayer& layer) {
   layer.define(kLayerNorm);
-  return {"layer_norm(" + layer.image() + ", " + layer.parameters() + ", " +
-          python_text(space::attribute_number(layer.layer(), "epsilon")) + ")"};
+  return {"layer_norm(" + layer.image() + ", " +
+          python_text(space::attribute_number(layer.layer(), "epsilon")) + tensor_arguments(layer) + ")"};
 }
 
 ExportedValue self_attention_call(PytorchLayer& layer) {
-  layer.define(kSelfAttention);
-  return {"self_attention(" + layer.image() + ", " + layer.parameters() + ", " +
-          std::to_string(space::attribute_integer(layer.layer(), "heads")) + ")"};
+  layer.define(kAttention);
+  const bool has_bias = space::attribute_flag(layer.layer(), "bias");
+  const std::string tensors = layer.parameters();
+  const auto product = [&](const std::string& input, const std::string& part) {
+    return "F.linear(" + input + ", " + tensors + "." + part + "weight" +
+           (has_bias ? ", " + tensors + "." + part + "bias)" : ")");
+  };
+  const std::string tokens = layer.image() + ".squeeze(2).transpose(1, 2)";
+  const std::string mixed = "attention(" + product(tokens, "query_") + ", " + product(tokens, "key_") + ", " +
+                            product(tokens, "value_") + ", " +
+                            std::to_string(space::attribute_integer(layer.layer(), "heads")) + ")";
+  return {product(mixed, "") + ".transpose(1, 2).unsqueeze(2)"};
 }
 
 ExportedValue squeeze_excitation_call(PytorchLayer& layer) {
   layer.define(kSqueezeExcitation);
-  const bool hard = space::attribute_flag(layer.layer(), "hard");
-  return {"squeeze_excitation(" + layer.image() + ", " + layer.parameters() + ", " +
-          (hard ? "F.hardsigmoid" : "torch.sigmoid") + ")"};
+  return {"squeeze_excitation(" + layer.image() + ", " +
+          python_text(space::attribute_flag(layer.layer(), "hard")) + tensor_arguments(layer) + ")"};
 }
 
 ExportedValue patch_embedding_call(PytorchLayer& layer) {
@@ -134,7 +152,7 @@ ExportedValue separable_call(PytorchLayer& layer) {
 ExportedValue zero_call(PytorchLayer& layer) {
   const space::Shape& output = layer.layer().output;
   const std::string image = layer.image();
-  return {image + ".new_zeros((len(" + image + "), " + std::to_string(output.channels) + ", " +
+  return {image + ".new_zeros((" + image + ".shape[0], " + std::to_string(output.channels) + ", " +
           std::to_string(output.height) + ", " + std::to_string(output.width) + "))"};
 }
 
