@@ -52,6 +52,14 @@ TEST(DoctorMemory, WarnsOfAContainersSharedMemoryForSeveralRanks) {
   EXPECT_EQ(judge_shared_memory(2, limits)->text, "there is no /dev/shm");
 }
 
+TEST(DoctorMemory, WarnsOfLittleRoomForTheFilesOfTheLauncher) {
+  EXPECT_FALSE(judge_temporary_folder("/tmp", kGigabyte));
+  ASSERT_TRUE(judge_temporary_folder("/scratch", 8'000'000));
+  EXPECT_EQ(judge_temporary_folder("/scratch", 8'000'000)->text, "/scratch: 8 MB are free");
+  EXPECT_THAT(judge_temporary_folder("/scratch", 8'000'000)->advice, HasSubstr("set TMPDIR"));
+  EXPECT_EQ(judge_temporary_folder("/none", std::nullopt)->text, "/none: no folder that can be used");
+}
+
 TEST(DoctorMemory, WarnsOfTooFewOpenFilesForManyRanks) {
   machine::NodeLimits limits;
   limits.open_files = 1024;

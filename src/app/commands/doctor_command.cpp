@@ -14,6 +14,7 @@
 #include "comm/environment.hpp"
 #include "core/backoff.hpp"
 #include "core/log.hpp"
+#include "core/system/process.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "machine/node.hpp"
@@ -58,6 +59,13 @@ std::optional<RunConfig> read_config(const DoctorArguments& arguments, bool veri
   }
 }
 
+std::optional<Finding> check_temporary_folder() {
+  const std::filesystem::path folder = process_variable("TMPDIR").value_or("/tmp");
+  std::error_code failure;
+  const std::filesystem::space_info space = std::filesystem::space(folder, failure);
+  return judge_temporary_folder(folder, failure ? std::nullopt : std::optional(space.available));
+}
+
 /// Checks what the node offers its ranks. The first rank of a node calls this.
 void check_node(comm::Environment& environment, const machine::NodeLimits& limits,
                 std::vector<Finding>& findings) {
@@ -65,7 +73,7 @@ void check_node(comm::Environment& environment, const machine::NodeLimits& limit
   const std::vector<Finding> cores = judge_node_cores(place, limits, environment.launch().launcher);
   findings.insert(findings.end(), cores.begin(), cores.end());
   findings.push_back(judge_memory(place.local_size, limits));
-  for (auto& finding : {judge_shared_memory(place.local_size, limits),
+  for (auto& finding : {judge_shared_memory(place.local_size, limits), check_temporary_folder(),
                         judge_open_files(environment.world().size(), limits)}) {
     if (finding) findings.push_back(*finding);
   }

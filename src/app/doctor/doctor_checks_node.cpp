@@ -86,6 +86,7 @@ constexpr double kLeastMemoryOfRank = 1.0e9;  // LibTorch alone takes some 300 M
 // MPI has a segment of each rank there, NCCL has buffers per pair of GPUs. Containers have 64 MB by default.
 constexpr double kLeastShared = 256e6;
 constexpr double kSharedOfRank = 16e6;
+constexpr double kLeastTemporary = 64e6;
 constexpr std::uint64_t kFilesOfRank = 2;   // TCP connections from and to another rank
 constexpr std::uint64_t kOtherFiles = 200;  // libraries, the run folder, storage
 
@@ -188,6 +189,18 @@ std::optional<Finding> judge_shared_memory(int ranks_of_node, const machine::Nod
                  "/dev/shm has " + with_unit(size / kMegabyte, "MB") + " for " +
                      counted(static_cast<std::size_t>(ranks_of_node), "rank"),
                  advice};
+}
+
+std::optional<Finding> judge_temporary_folder(const std::filesystem::path& folder,
+                                              std::optional<std::uint64_t> free_bytes) {
+  if (free_bytes && static_cast<double>(*free_bytes) >= kLeastTemporary) return std::nullopt;
+  return Finding{
+      Verdict::kWarning, "temporary files",
+      folder.string() +
+          (free_bytes ? ": " + with_unit(static_cast<double>(*free_bytes) / kMegabyte, "MB") + " are free"
+                      : ": no folder that can be used"),
+      "MPI keeps files there, and mpirun may hang without room: free some space, or set TMPDIR to "
+      "another folder of the node"};
 }
 
 std::optional<Finding> judge_open_files(int ranks, const machine::NodeLimits& limits) {
