@@ -54,5 +54,32 @@ TEST(NearestWord, TakesTheNearestAndTheFirstOfEquals) {
   EXPECT_EQ(nearest_word("epoch", {"epocha", "epochs"}), "epocha");
 }
 
+TEST(Suggestion, AnswersWordsOfOtherProgramsWithTheKeyOrTheSentenceThatHelps) {
+  const std::vector<std::string> training{"epochs", "batch", "optimizer", "loss"};
+  const std::string in_optimizer = "the optimizer has it, as in `optimizer: {adam: {learning_rate: 0.001}}`";
+  for (const std::string word : {"lr", "learning_rate", "weight_decay"}) {
+    EXPECT_EQ(suggestion(word, training), in_optimizer) << word;
+  }
+  EXPECT_EQ(suggestion("batch_size", training), "did you mean `batch`?");
+  EXPECT_EQ(suggestion("lr", {"learning_rate", "momentum"}), "did you mean `learning_rate`?");
+  EXPECT_EQ(suggestion("rotation", {"crop", "flip", "saturation"}),
+            "images are not rotated; `crop` and `flip` move them");
+  for (const std::string word : {"upsample", "transposed_conv", "ConvTranspose2d", "deconv2d"}) {
+    EXPECT_EQ(
+        suggestion(word, kKinds),
+        "a network has one input and one output, of classes, labels or numbers; there are no layers for "
+        "segmentation")
+        << word;
+  }
+  EXPECT_EQ(suggestion("outputs", {"branch", "merge", "name", "from", "when"}),
+            "a network has one input and one output");
+}
+
+TEST(Suggestion, GivesNoHintWhereItsWordMeansSomethingElse) {
+  EXPECT_EQ(suggestion("outputs", {"cell", "operations", "output"}), "did you mean `output`?");
+  EXPECT_EQ(suggestion("up_sample", {"conv2d", "upsample"}), "did you mean `upsample`?");
+  EXPECT_EQ(suggestion("lr", {"crop", "mixup"}), "known here: crop, mixup");
+}
+
 }  // namespace
 }  // namespace skyline
