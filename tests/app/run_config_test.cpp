@@ -194,6 +194,8 @@ TEST_F(RunConfigTest, TheOrderOfParametersIsPartOfARun) {
       with({"space.parameters={width: {choice: [8, 16, 32]}, kernel: {choice: [1, 3, 5]}, "
             "depth: {range: [1, 6]}}"});
   EXPECT_NE(plain.identity_hash(), other.identity_hash());
+  EXPECT_EQ(first_identity_difference(plain.resolved, other.resolved),
+            "space.parameters (the order of its keys)");
 }
 
 TEST_F(RunConfigTest, TheOrderOfACellsNodesIsPartOfARun) {
@@ -248,6 +250,15 @@ TEST_F(RunConfigTest, WithInheritanceTheWeightsThatAreKeptArePartOfTheRun) {
   EXPECT_TRUE(with({"training.inherit=true"}).engine_options().inherit);
   EXPECT_NE(with({"training.inherit=true"}).identity_hash(),
             with({"training.inherit=true", "run.keep_weights=all"}).identity_hash());
+}
+
+TEST_F(RunConfigTest, NamesInheritanceAndNotTheKeptWeightsWhereItWasChanged) {
+  const ConfigNode without = with({}).resolved;
+  const ConfigNode inherits = with({"training.inherit=true"}).resolved;
+  const ConfigNode keeps_all = with({"training.inherit=true", "run.keep_weights=all"}).resolved;
+  EXPECT_EQ(first_identity_difference(without, inherits), "training.inherit");
+  EXPECT_EQ(first_identity_difference(keeps_all, without), "training.inherit");
+  EXPECT_EQ(first_identity_difference(inherits, keeps_all), "run.keep_weights");
 }
 
 TEST_F(RunConfigTest, StorageIsGivenAMinuteUnlessToldOtherwise) {

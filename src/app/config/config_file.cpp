@@ -92,6 +92,26 @@ ConfigNode canonical(const ConfigNode& node, bool has_places) {
   return ConfigNode::make_map(std::move(entries), {});
 }
 
+/// Returns the path of the first map whose keys have another order, or "". Apart from that, the trees are
+/// equal.
+std::string first_other_order(const ConfigNode& left, const ConfigNode& right) {
+  std::string found;
+  if (left.is_list()) {
+    for (std::size_t i = 0; i < left.items().size() && found.empty(); ++i) {
+      found = first_other_order(left.items()[i], right.items()[i]);
+    }
+  }
+  if (!left.is_map()) return found;
+  if (!std::ranges::equal(left.entries(), right.entries(), {}, &ConfigNode::Entry::key,
+                          &ConfigNode::Entry::key)) {
+    return left.path();
+  }
+  for (std::size_t i = 0; i < left.entries().size() && found.empty(); ++i) {
+    found = first_other_order(left.entries()[i].value, right.entries()[i].value);
+  }
+  return found;
+}
+
 }  // namespace
 
 ConfigNode load_config(const std::filesystem::path& path, const std::vector<std::string>& overrides) {
@@ -120,7 +140,18 @@ ConfigNode identity_of(const ConfigNode& resolved) {
 }
 
 std::string first_identity_difference(const ConfigNode& left, const ConfigNode& right) {
-  return first_difference(identity_of(left), identity_of(right));
+  ConfigNode before = identity_of(left);
+  const ConfigNode after = identity_of(right);
+  const std::string different = first_difference(before, after);
+  if (different.empty()) {
+    before.assign_paths();
+    const std::string reordered = first_other_order(before, after);
+    return reordered.empty() ? "" : reordered + " (the order of its keys)";
+  }
+  // Whether the kept weights count follows from other keys, which are named first.
+  const auto sections = all_sections();
+  const std::string stated = first_difference(sections.identity(left), sections.identity(right));
+  return stated.empty() ? different : stated;
 }
 
 }  // namespace skyline::app
