@@ -8,6 +8,7 @@ find_package(PNG REQUIRED)
 find_package(JPEG REQUIRED)
 include(SkylineLibraries)
 find_path(SKYLINE_XXHASH_INCLUDE xxhash.h REQUIRED)  # only the header is used
+find_package(Eigen3 3.4 REQUIRED NO_MODULE)  # headers alone
 find_package(CURL 7.87 REQUIRED)  # CURLOPT_QUICK_EXIT
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)

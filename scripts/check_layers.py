@@ -22,7 +22,7 @@ TABLE = {
     "space": (["core"], []),
     "trial": (["core", "space"], []),
     "objective": (["core", "space", "trial"], []),
-    "search": (TRIALS, []),
+    "search": (TRIALS, ["eigen"]),
     "comm": (["core", "machine"], ["mpi"]),
     "store": (TRIALS, ["hdf5", "json", "zlib", "png", "jpeg", "webp", "minizip"]),
     "train": (["core", "machine", "space", "trial", "comm", "store", "evaluate"], ["torch"]),
@@ -40,7 +40,7 @@ TABLE = {
 ROOMS = {
     "core": ["system", "text", "config", ""],
     "space": ["expressions", "network", "layers", "where", "language"],
-    "search": ["pareto", "algorithms", ""],
+    "search": ["pareto", "surrogate", "algorithms", ""],
     "comm": ["", "mpi"],
     "store": ["publish", "hdf5", "arrays", "data", "events", "images", "import", "run_folder", "journal", "weights"],
     "train": ["kernels", "inherit", "scoring", "options", "parameters", "device", "ops", "loading", "graph", "group",

@@ -1,0 +1,86 @@
+#include "search/surrogate/hyper_choice.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <Eigen/Cholesky>
+
+namespace skyline::search {
+
+namespace {
+
+constexpr std::array kWeights = {0.9, 0.7, 0.5};
+constexpr std::array kParameterLengths = {0.2, 0.4, 0.8};
+constexpr std::array kFeatureLengths = {0.25, 0.5, 1.0, 2.0};
+constexpr std::array kNoises = {0.003, 0.03, 0.2};
+
+/// Returns the logarithm of the likelihood, up to a constant, with the kernel's variance at its most likely
+/// value.
+/// @param covariance  of the targets, for a variance of 1; overwritten by its factor
+double profile_likelihood(Eigen::MatrixXd& covariance, Eigen::VectorXd targets) {
+  const Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>> factor(covariance);
+  factor.matrixL().solveInPlace(targets);
+  const auto count = static_cast<double>(targets.size());
+  const double variance = (targets.squaredNorm() + 1) / (count + 1);
+  return -0.5 * count * std::log(variance) - covariance.diagonal().array().log().sum();
+}
+
+/// A part of the kernel at one of its lengths.
+struct KernelPart {
+  double length;
+  Eigen::ArrayXXd values;
+};
+
+}  // namespace
+
+Hyper best_hyper(const Kernel& kernel, const Eigen::MatrixXd& points, const Eigen::VectorXd& targets) {
+  const Eigen::Index count = points.cols();
+  require(count > 0 && count == targets.size(), "hyper-parameters are chosen by one target for each point");
+  Eigen::ArrayXXd parameters(count, count);
+  Eigen::ArrayXXd features(count, count);
+  for (Eigen::Index right = 0; right < count; ++right) {
+    for (Eigen::Index left = 0; left <= right; ++left) {
+      const Distances distances = kernel.distances(points.col(left).data(), points.col(right).data());
+      parameters(left, right) = parameters(right, left) = distances.parameters;
+      features(left, right) = features(right, left) = distances.features;
+    }
+  }
+  std::vector<KernelPart> parameter_parts;
+  for (const double length : kParameterLengths) {
+    parameter_parts.push_back({length, kernel.parameter_part(length, parameters)});
+    if (kernel.parameters() == 0) break;
+  }
+  std::vector<KernelPart> feature_parts;
+  for (const double length : kFeatureLengths) {
+    feature_parts.push_back({length, kernel.feature_part(length, features)});
+    if (kernel.features() == 0) break;
+  }
+  std::vector<double> weights(kWeights.begin(), kWeights.end());
+  if (kernel.parameters() == 0) weights = {1};
+  if (kernel.features() == 0) weights = {0};
+
+  Hyper best;
+  double most = -std::numeric_limits<double>::infinity();
+  Eigen::MatrixXd covariance(count, count);
+  for (const KernelPart& parameter_part : parameter_parts) {
+    for (const KernelPart& feature_part : feature_parts) {
+      for (const double weight : weights) {
+        for (const double noise : kNoises) {
+          covariance = ((1 - weight) * parameter_part.values + weight * feature_part.values).matrix();
+          covariance.diagonal().array() += noise + kLeastNoise;
+          const double likelihood = profile_likelihood(covariance, targets);
+          if (likelihood <= most) continue;
+          most = likelihood;
+          best = {weight, parameter_part.length, feature_part.length, noise};
+        }
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace skyline::search

@@ -1,0 +1,116 @@
+#include "search/surrogate/kernel.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "search/surrogate/lanes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace skyline::search {
+
+namespace {
+
+double median_or_one(std::vector<double> values) {
+  if (values.empty()) return 1;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle > 0 ? *middle : 1;
+}
+
+double parameter_rate(const PointSpace& space, double length) {
+  return -1 / (length * space.parameter_scale);
+}
+
+double feature_rate(const PointSpace& space, double length) {
+  return -1 / (2 * length * length * space.feature_scale);
+}
+
+}  // namespace
+
+Kernel::Kernel(const PointSpace& space)
+    : space_(space),
+      parameter_rows_(whole_lanes(parameters())),
+      rows_(parameter_rows_ + whole_lanes(features())) {}
+
+/// A parameter that isn't used gets a value at a distance of at least 1 from all others, so that one formula,
+/// the smaller of 1 and the difference, is right for all kinds.
+Eigen::MatrixXd Kernel::encode(const Points& points) const {
+  const Eigen::Index count = points.parameters.cols();
+  require(points.parameters.rows() == parameters() && points.features.rows() == features() &&
+              points.features.cols() == count,
+          "points have other parameters or features than their space");
+  Eigen::MatrixXd encoded = Eigen::MatrixXd::Zero(rows_, count);
+  for (Eigen::Index row = 0; row < parameters(); ++row) {
+    const double unused = space_.ordinal[static_cast<std::size_t>(row)] ? 2 : -1;
+    for (Eigen::Index point = 0; point < count; ++point) {
+      const double place = points.parameters(row, point);
+      encoded(row, point) = std::isnan(place) ? unused : place;
+    }
+  }
+  encoded.middleRows(parameter_rows_, features()) = points.features;
+  require(encoded.allFinite(), "a feature of a point is not finite");
+  return encoded;
+}
+
+Distances Kernel::distances(const double* left, const double* right) const {
+  Lane parameters = Lane::Zero();
+  Lane features = Lane::Zero();
+  for (Eigen::Index row = 0; row < parameter_rows_; row += kLane) {
+    parameters += (ConstLane(left + row) - ConstLane(right + row)).abs().min(1.0);
+  }
+  for (Eigen::Index row = parameter_rows_; row < rows_; row += kLane) {
+    features += (ConstLane(left + row) - ConstLane(right + row)).square();
+  }
+  return {parameters.sum(), features.sum()};
+}
+
+void Kernel::values(const Hyper& hyper, const double* point, const Eigen::MatrixXd& points, Eigen::Index from,
+                    Eigen::Index to, double* values) const {
+  const double parameter_rate = search::parameter_rate(space_, hyper.parameter_length);
+  const double feature_rate = search::feature_rate(space_, hyper.feature_length);
+  Lane parameters = Lane::Zero();
+  Lane features = Lane::Zero();
+  for (Eigen::Index first = from; first < to; first += kLane) {
+    const Eigen::Index count = std::min(kLane, to - first);
+    for (Eigen::Index place = 0; place < count; ++place) {
+      const Distances distance = distances(point, points.col(first + place).data());
+      parameters[place] = distance.parameters;
+      features[place] = distance.features;
+    }
+    // Whole lanes: Eigen's own exponential then serves all values, never the C library's, whose last bits
+    // differ.
+    const Lane lane = (1 - hyper.weight) * (parameters * parameter_rate).exp() +
+                      hyper.weight * (features * feature_rate).exp();
+    std::copy_n(lane.data(), count, values + first);
+  }
+}
+
+Eigen::ArrayXXd Kernel::parameter_part(double length, const Eigen::ArrayXXd& distances) const {
+  return (distances * parameter_rate(space_, length)).exp();
+}
+
+Eigen::ArrayXXd Kernel::feature_part(double length, const Eigen::ArrayXXd& squared_distances) const {
+  return (squared_distances * feature_rate(space_, length)).exp();
+}
+
+PointSpace measured_space(std::vector<bool> ordinal, const Points& sample) {
+  PointSpace space{std::move(ordinal), sample.features.rows()};
+  const Kernel kernel(space);
+  const Eigen::MatrixXd points = kernel.encode(sample);
+  std::vector<double> parameters;
+  std::vector<double> features;
+  for (Eigen::Index right = 1; right < points.cols(); ++right) {
+    for (Eigen::Index left = 0; left < right; ++left) {
+      const Distances distances = kernel.distances(points.col(left).data(), points.col(right).data());
+      parameters.push_back(distances.parameters);
+      features.push_back(distances.features);
+    }
+  }
+  space.parameter_scale = median_or_one(std::move(parameters));
+  space.feature_scale = median_or_one(std::move(features));
+  return space;
+}
+
+}  // namespace skyline::search

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "search/surrogate/points.hpp"
+
+#include <iterator>
+
+namespace skyline::search {
+
+/// The free numbers of a model: the kernel is
+/// (1 - weight) exp(-D / (parameter_length parameter_scale)) + weight exp(-d2 / (2 feature_length^2
+/// feature_scale)).
+struct Hyper {
+  double weight = 0.7;  ///< share of the features' kernel; what is left is the parameters'
+  double parameter_length = 0.4;
+  double feature_length = 1;
+  double noise = 0.03;  ///< variance of the noise of targets, as a share of the kernel's variance
+
+  bool operator==(const Hyper&) const = default;
+};
+
+/// This is added to the noise, so that equal points make no singular matrix.
+constexpr double kLeastNoise = 1e-6;
+
+struct Distances {
+  double parameters = 0;  ///< D: the sum over parameters, each in [0, 1]
+  double features = 0;    ///< d2: the squared Euclidean distance
+};
+
+/// The kernel of a space, between points that it encoded. A value is made by the same operations in the same
+/// order whatever points are computed along with it, and by none of the C library's functions. Thread-safe.
+class Kernel {
+ public:
+  explicit Kernel(const PointSpace& space);
+
+  /// Returns the number of parameters and of features of a point.
+  Eigen::Index parameters() const { return std::ssize(space_.ordinal); }
+  Eigen::Index features() const { return space_.features; }
+
+  /// Returns the points in the form that the other functions read, one per column.
+  Eigen::MatrixXd encode(const Points& points) const;
+
+  /// Returns the distances between two encoded points. A parameter that only one of them uses counts 1.
+  Distances distances(const double* left, const double* right) const;
+
+  /// Writes the kernel between an encoded point and the columns [from, to) of `points` to values[from, to).
+  void values(const Hyper& hyper, const double* point, const Eigen::MatrixXd& points, Eigen::Index from,
+              Eigen::Index to, double* values) const;
+
+  /// Returns the values of the kernel's two parts at these distances (any shape), without their weights.
+  Eigen::ArrayXXd parameter_part(double length, const Eigen::ArrayXXd& distances) const;
+  Eigen::ArrayXXd feature_part(double length, const Eigen::ArrayXXd& squared_distances) const;
+
+ private:
+  PointSpace space_;
+  Eigen::Index parameter_rows_;  // padded, so that sums go by fours
+  Eigen::Index rows_;
+};
+
+}  // namespace skyline::search
