@@ -3,13 +3,23 @@
 #include "skyline/core/config_node.hpp"
 #include "skyline/objective/objective_set.hpp"
 
+#include <array>
+#include <string_view>
 #include <vector>
 
 namespace skyline::objective {
 
-/// Sets the reference and the ideal of an objective, as far as its item of the configuration, the constraints
-/// and the description of its metric state them.
-/// @throws UserError for a reference that is no worse than every value
+/// Keys of an objective's item besides its sense.
+inline constexpr const char* kReference = "reference";
+inline constexpr const char* kIdeal = "ideal";
+inline constexpr const char* kScale = "scale";
+/// The words of `scale`, in the order of Scale.
+inline constexpr std::array<std::string_view, 2> kScales{"linear", "log"};
+
+/// Sets the scale, the reference and the ideal of an objective, as far as its item of the configuration, the
+/// constraints and the description of its metric state them.
+/// @throws UserError for a reference that is not worse than the ideal, for an ideal that no value can have,
+///         and for ends without a logarithm where the scale is logarithmic
 void read_ends(const ConfigNode& item, const std::vector<Constraint>& constraints,
                const trial::Metric& metric, Objective& objective);
 

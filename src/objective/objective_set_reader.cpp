@@ -22,7 +22,7 @@ struct SenseWord {
 constexpr std::array kSenses{SenseWord{"maximize", Sense::kMaximize},
                              SenseWord{"minimize", Sense::kMinimize}};
 constexpr const char* kObjective = "{maximize: METRIC} or {minimize: METRIC}";
-constexpr std::string_view kReference = "reference";
+constexpr std::array<std::string_view, 3> kEnds{kReference, kIdeal, kScale};
 constexpr const char* kConstraint = "{METRIC: [low, high]}";
 
 std::vector<std::string> with_computed(const std::vector<std::string>& measured) {
@@ -41,12 +41,15 @@ ConfigNode list_of_single_entries(std::vector<ConfigNode::Entry> items) {
   return schema;
 }
 
-/// Drops references: they are only used after the search, and change no trial.
-ConfigNode without_references(const ConfigNode& objectives) {
+/// Drops all but metrics and senses: the box of the volumes is only used after the search, and changes no
+/// trial.
+ConfigNode without_ends(const ConfigNode& objectives) {
   std::vector<ConfigNode> items;
   for (const ConfigNode& item : objectives.items()) {
     std::vector<ConfigNode::Entry> entries = item.entries();
-    std::erase_if(entries, [](const ConfigNode::Entry& entry) { return entry.key == kReference; });
+    std::erase_if(entries, [](const ConfigNode::Entry& entry) {
+      return std::ranges::find(kSenses, entry.key, &SenseWord::word) == kSenses.end();
+    });
     items.push_back(ConfigNode::make_map(std::move(entries), item.position()));
   }
   return ConfigNode::make_list(std::move(items), objectives.position());
@@ -84,15 +87,12 @@ Objective read_objective(const ConfigNode& item, const std::vector<trial::Metric
   if (!item.is_map() || item.entries().empty()) item.fail_expected(kObjective);
   Objective objective;
   for (const ConfigNode::Entry& entry : item.entries()) {
-    if (entry.key == kReference) {
-      objective.reference = entry.value.as_number();
-      continue;
-    }
+    if (std::ranges::find(kEnds, entry.key) != kEnds.end()) continue;  // read_ends() reads them
     const auto sense = std::ranges::find(kSenses, entry.key, &SenseWord::word);
     if (sense == kSenses.end()) {
       key_node(item, entry)
           .fail("unknown key " + in_quotes(entry.key) + ", " +
-                suggestion(entry.key, {"maximize", "minimize", std::string(kReference)}));
+                suggestion(entry.key, {"maximize", "minimize", kReference, kIdeal, kScale}));
     }
     if (!objective.metric.empty()) item.fail_expected(kObjective);
     objective.metric = entry.value.as_text();
@@ -141,13 +141,14 @@ ValueDescription objectives_format(const std::vector<std::string>& measured) {
   const ConfigNode metric = word_index(with_computed(measured)).schema;
   std::vector<ConfigNode::Entry> items;
   for (const SenseWord& sense : kSenses) items.push_back({std::string(sense.word), metric, {}});
-  items.push_back({std::string(kReference), number(Range()).schema, {}});
+  for (const char* end : {kReference, kIdeal}) items.push_back({end, number(Range()).schema, {}});
+  items.push_back({kScale, word_index({kScales.begin(), kScales.end()}).schema, {}});
   ConfigNode schema = list_of_single_entries(std::move(items));
-  schema.set("items.maxProperties", ConfigNode::make_integer(2));
+  schema.set("items.maxProperties", ConfigNode::make_integer(4));
   schema.set("items.oneOf", load_yaml_text("[{required: [maximize]}, {required: [minimize]}]", "schema"));
   schema.set("minItems", ConfigNode::make_integer(1));
   ValueDescription format{std::string("a list of ") + kObjective, std::move(schema)};
-  format.identity = without_references;
+  format.identity = without_ends;
   return format;
 }
 

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 namespace skyline::objective {
@@ -16,6 +17,7 @@ namespace {
 constexpr std::int64_t kMostCounted = 500;   // spaces of so many genotypes are examined completely
 constexpr std::int64_t kSampled = 250;       // number of genotypes drawn from a larger space
 constexpr std::size_t kMostLayers = 50'000;  // layers of all these networks
+constexpr double kBelowSmallest = 10;        // quotient of the smallest cost and the end below it
 
 bool is_minimized(const Objective& objective) {
   return objective.sense == Sense::kMinimize;
@@ -35,10 +37,15 @@ trial::MetricRange compared_range(const trial::Metric& metric, const std::vector
   return {std::max(range.low, constraint->low), std::min(range.high, constraint->high)};
 }
 
-/// Returns the largest costs of the space, or of a sample, by computed objective; empty if no network can be
-/// built.
-std::map<std::string, double> largest_costs(const ObjectiveSet& set, const space::SearchSpace& space) {
-  std::map<std::string, double> largest;
+struct CostRange {
+  double smallest = std::numeric_limits<double>::infinity();  // of those above 0
+  double largest = 0;
+};
+
+/// Returns the range of the costs of the space, or of a sample, by computed objective; empty if no network
+/// can be built.
+std::map<std::string, CostRange> costs_of(const ObjectiveSet& set, const space::SearchSpace& space) {
+  std::map<std::string, CostRange> costs;
   RandomStream random(derive_seed(0, "objective.reference_point"));
   const std::int64_t genotypes = space.genotype_count();
   const bool all = genotypes <= kMostCounted;
@@ -49,49 +56,118 @@ std::map<std::string, double> largest_costs(const ObjectiveSet& set, const space
       layers += architecture.network().layers.size();
       for (const Objective& objective : set.objectives()) {
         if (!objective.computed) continue;
-        double& value = largest[objective.metric];
-        value = std::max(value, computed_metric(architecture.cost, objective.metric));
+        CostRange& range = costs[objective.metric];
+        const double cost = computed_metric(architecture.cost, objective.metric);
+        range.largest = std::max(range.largest, cost);
+        if (cost > 0) range.smallest = std::min(range.smallest, cost);
       }
     } catch (const UserError&) {  // a genotype without a network
     }
   }
-  return largest;
+  return costs;
+}
+
+/// The ends of an objective by their values: the smaller one, `low`, is the ideal of a minimized objective.
+std::optional<double>& low_end(Objective& objective) {
+  return is_minimized(objective) ? objective.ideal : objective.reference;
+}
+std::optional<double>& high_end(Objective& objective) {
+  return is_minimized(objective) ? objective.reference : objective.ideal;
+}
+
+void read_stated_ends(const ConfigNode& item, const trial::Metric& metric, double best,
+                      Objective& objective) {
+  if (const ConfigNode* ideal = item.find(kIdeal)) {
+    objective.ideal = best = ideal->as_number();
+    if (!std::isfinite(best) || !metric.range.holds(best)) ideal->fail_expected(to_text(metric.range));
+  }
+  if (const ConfigNode* reference = item.find(kReference)) {
+    objective.reference = reference->as_number();
+    if (!std::isfinite(*objective.reference) || !is_worse(objective, *objective.reference, best)) {
+      reference->fail_expected(std::string("a number ") + (is_minimized(objective) ? "above" : "below") +
+                               " the best value, " + number_text(best));
+    }
+  }
+}
+
+/// Reads the scale: logarithmic for computed costs unless the configuration says otherwise, or states an end
+/// without a logarithm.
+void read_scale(const ConfigNode& item, Objective& objective) {
+  const auto has_logarithm = [&](const char* end) {
+    const ConfigNode* stated = item.find(end);
+    return stated == nullptr || stated->as_number() > 0;
+  };
+  const ConfigNode* scale = item.find(kScale);
+  if (scale == nullptr) {
+    const bool is_log = objective.computed && has_logarithm(kReference) && has_logarithm(kIdeal);
+    objective.scale = is_log ? Scale::kLog : Scale::kLinear;
+    return;
+  }
+  const OptionKind<std::size_t> word = word_index({kScales.begin(), kScales.end()});
+  std::size_t index = 0;
+  if (!word.read(*scale, index)) scale->fail_expected(word.expected);
+  objective.scale = static_cast<Scale>(index);
+  if (objective.scale == Scale::kLinear) return;
+  for (const char* end : {kReference, kIdeal}) {
+    if (!has_logarithm(end)) item.at(end).fail_expected("a number above 0 beside `scale: log`");
+  }
 }
 
 }  // namespace
 
+std::string to_text(Scale scale) {
+  return std::string(kScales.at(static_cast<std::size_t>(scale)));
+}
+
+double normalized(const Objective& objective, double value) {
+  const double ideal = objective.ideal.value();
+  const double reference = objective.reference.value();
+  if (!is_worse(objective, value, ideal)) return 0;
+  if (objective.scale == Scale::kLinear) return (value - ideal) / (reference - ideal);
+  if (value <= 0) return std::numeric_limits<double>::infinity();  // maximized, and far below the reference
+  return std::log(value / ideal) / std::log(reference / ideal);
+}
+
 void read_ends(const ConfigNode& item, const std::vector<Constraint>& constraints,
                const trial::Metric& metric, Objective& objective) {
   const trial::MetricRange range = compared_range(metric, constraints);
-  const double best = is_minimized(objective) ? range.low : range.high;
-  const double worst = is_minimized(objective) ? range.high : range.low;
-  // An end of a computed metric that may be the largest cost needs the space.
-  if (std::isfinite(best) && !(objective.computed && !is_minimized(objective))) objective.ideal = best;
-  if (objective.reference) {
-    if (!std::isfinite(*objective.reference) || !is_worse(objective, *objective.reference, best)) {
-      item.at("reference")
-          .fail_expected(std::string("a number ") + (is_minimized(objective) ? "above" : "below") +
-                         " the best value, " + number_text(best));
-    }
-  } else if (std::isfinite(worst) && is_worse(objective, worst, best) &&
-             !(objective.computed && is_minimized(objective))) {
-    objective.reference = worst;
+  read_stated_ends(item, metric, is_minimized(objective) ? range.low : range.high, objective);
+  read_scale(item, objective);
+  const bool is_log = objective.scale == Scale::kLog;
+  const std::optional<double> stated_reference = objective.reference;
+  if (!low_end(objective) && std::isfinite(range.low) && (!is_log || range.low > 0))
+    low_end(objective) = range.low;
+  // The high end of a computed metric may be the largest cost, which the space knows.
+  if (!high_end(objective) && std::isfinite(range.high) && !objective.computed)
+    high_end(objective) = range.high;
+  if (is_log && !objective.computed && !low_end(objective)) {
+    item.at(kScale).fail(std::string("a logarithmic scale needs ") +
+                         (is_minimized(objective) ? "an `ideal`" : "a `reference`") +
+                         " above 0 in the objective, or a constraint with a lower bound above 0");
   }
+  // A single possible value is no reference.
+  if (!stated_reference && objective.reference && objective.ideal &&
+      !is_worse(objective, *objective.reference, *objective.ideal))
+    objective.reference.reset();
 }
 
 void ObjectiveSet::complete_references(const space::SearchSpace& space) {
   const auto is_complete = [](const Objective& one) { return !one.computed || (one.reference && one.ideal); };
   if (std::ranges::all_of(objectives_, is_complete)) return;
-  const std::map<std::string, double> largest = largest_costs(*this, space);
+  const std::map<std::string, CostRange> costs = costs_of(*this, space);
   for (Objective& objective : objectives_) {
-    const auto found = largest.find(objective.metric);
-    if (is_complete(objective) || found == largest.end()) continue;
+    const auto found = costs.find(objective.metric);
+    if (is_complete(objective) || found == costs.end()) continue;
     const trial::MetricRange range =
         compared_range(*trial::find_metric(computed_metrics(), objective.metric), constraints_);
-    double most = std::min(found->second, range.high);
-    if (most <= range.low) most = range.high;  // the sample contains no network that meets the constraint
-    if (!std::isfinite(most) || most <= range.low) continue;
-    (is_minimized(objective) ? objective.reference : objective.ideal) = most;
+    std::optional<double>& high = high_end(objective);
+    if (!high) {
+      double most = std::min(found->second.largest, range.high);
+      if (most <= range.low) most = range.high;  // the sample contains no network that meets the constraint
+      if (!std::isfinite(most) || most <= low_end(objective).value_or(range.low)) continue;
+      high = most;
+    }
+    if (!low_end(objective)) low_end(objective) = std::min(found->second.smallest, *high) / kBelowSmallest;
   }
 }
 
@@ -107,9 +183,12 @@ ConfigNode ObjectiveSet::to_config() const {
   for (const Objective& objective : objectives_) {
     const ConfigNode metric = ConfigNode::make_scalar(objective.metric, {});
     std::vector<ConfigNode::Entry> entries{{is_minimized(objective) ? "minimize" : "maximize", metric, {}}};
-    if (objective.reference) {
-      entries.push_back({"reference", ConfigNode::make_scalar(number_text(*objective.reference), {}), {}});
-    }
+    const auto state = [&](const char* key, const std::string& value) {
+      entries.push_back({key, ConfigNode::make_scalar(value, {}), {}});
+    };
+    if (objective.reference) state(kReference, number_text(*objective.reference));
+    if (objective.ideal) state(kIdeal, number_text(*objective.ideal));
+    state(kScale, to_text(objective.scale));
     items.push_back(ConfigNode::make_map(std::move(entries), {}));
   }
   return ConfigNode::make_list(std::move(items), {});

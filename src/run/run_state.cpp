@@ -28,9 +28,7 @@ std::optional<double> volume_of(const objective::ObjectiveSet& objectives, const
   std::vector<double> scaled = points.minimized;  // 0 is the ideal, 1 the reference
   for (std::size_t i = 0; i < scaled.size(); ++i) {
     const objective::Objective& objective = objectives.objectives()[i % columns];
-    const double sign = is_minimized(objective) ? 1 : -1;
-    const double ideal = sign * objective.ideal.value();
-    scaled[i] = std::max(0.0, (scaled[i] - ideal) / (sign * objective.reference.value() - ideal));
+    scaled[i] = normalized(objective, is_minimized(objective) ? scaled[i] : -scaled[i]);
   }
   return search::hypervolume(scaled, std::vector<double>(columns, 1.0));
 }

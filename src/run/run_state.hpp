@@ -32,7 +32,8 @@ struct FrontPoints {
 FrontPoints points_of(const search::ParetoArchive& front);
 
 /// Returns the normalized hypervolume of a front: the share, 0 to 1, that it dominates of the box between the
-/// references and the ideals of the objectives. Values worse than the reference add nothing.
+/// references and the ideals of the objectives, each measured on its scale. Values worse than the reference
+/// add nothing.
 /// @return  nullopt if an objective has no reference or no ideal
 std::optional<double> volume_of(const objective::ObjectiveSet& objectives, const FrontPoints& points);
 

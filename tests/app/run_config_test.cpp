@@ -105,6 +105,15 @@ TEST_F(RunConfigTest, AResolvedConfigurationResolvesToItself) {
   }
 }
 
+TEST_F(RunConfigTest, TheBoxOfTheVolumesIsNoPartOfARunButStandsInItsConfiguration) {
+  const RunConfig plain = with({});
+  const std::string text = to_yaml(plain.resolved);
+  EXPECT_THAT(text, testing::HasSubstr(
+                        "- minimize: flops\n    reference: 16538250\n    ideal: 375.4\n    scale: log\n"));
+  expect_same_run(plain, with({"objectives=[{maximize: validation_accuracy, ideal: 0.99}, {minimize: flops, "
+                               "reference: 1.0e+6, scale: linear}]"}));
+}
+
 TEST_F(RunConfigTest, ARunsConfigurationIsReadWithoutItsDataSet) {
   const RunConfig config = with({});
   ConfigNode tree = load_yaml_text(to_yaml(config.resolved), "config.yaml");

@@ -8,9 +8,11 @@
 #include "support/user_error_of.hpp"
 #include "support/yaml_config.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -43,13 +45,19 @@ Objective completed(const std::string& objectives, const std::string& constraint
   return set.objectives().front();
 }
 
-double largest(const std::string& metric) {
+std::vector<double> costs(const std::string& metric) {
   const space::SearchSpace space = cnn_space();
-  double most = 0;
+  std::vector<double> values;
   for (std::int64_t i = 0; i < space.genotype_count(); ++i) {
-    most = std::max(most, computed_metric(space.build(space.genotype_at(i)).cost, metric));
+    values.push_back(computed_metric(space.build(space.genotype_at(i)).cost, metric));
   }
-  return most;
+  return values;
+}
+double largest(const std::string& metric) {
+  return std::ranges::max(costs(metric));
+}
+double smallest(const std::string& metric) {
+  return std::ranges::min(costs(metric));
 }
 
 TEST(ReferencePoint, OfAnAccuracyIsZeroAndItsIdealOne) {
@@ -63,6 +71,37 @@ TEST(ReferencePoint, OfACostIsTheLargestOneOfTheSpaceOrItsBoundIfThatIsSmaller) 
   EXPECT_EQ(completed("[{minimize: flops}]", "[{flops: [100, 200000]}]").reference, 200000);
   EXPECT_EQ(completed("[{minimize: flops}]", "[{flops: [100, 1.0e12]}]").reference, largest("flops"));
   EXPECT_EQ(completed("[{minimize: flops}]", "[{flops: [100, 1.0e12]}]").ideal, 100);
+}
+
+TEST(ReferencePoint, OfACostHasAnIdealOfATenthOfTheSmallestOneOnALogarithmicScale) {
+  const Objective cost = completed("[{minimize: flops}]");
+  EXPECT_EQ(cost.scale, Scale::kLog);
+  EXPECT_EQ(cost.ideal, smallest("flops") / 10);
+  EXPECT_EQ(completed("[{minimize: flops}]", "[{flops: [0, 200000]}]").ideal, smallest("flops") / 10);
+  EXPECT_EQ(completed("[{minimize: flops}]", "[{flops: [0, 50]}]").ideal, 5)
+      << "all costs are above the bound";
+  EXPECT_EQ(completed("[{minimize: flops, ideal: 7}]").ideal, 7);
+  EXPECT_EQ(completed("[{minimize: flops, scale: linear}]").ideal, 0);
+  EXPECT_EQ(completed("[{minimize: flops, scale: linear}]").reference, largest("flops"));
+  EXPECT_EQ(completed("[{maximize: flops}]").reference, smallest("flops") / 10);
+  EXPECT_EQ(completed("[{maximize: flops}]").ideal, largest("flops"));
+  EXPECT_EQ(completed("[{maximize: flops, reference: 0}]").scale, Scale::kLinear) << "0 has no logarithm";
+  EXPECT_EQ(completed("[{maximize: validation_accuracy}]").scale, Scale::kLinear);
+}
+
+TEST(ReferencePoint, OfAMeasuredMetricOnALogarithmicScaleIsAboveZero) {
+  const Objective bounded = completed("[{minimize: latency_ms, scale: log}]", "[{latency_ms: [0.5, 20]}]");
+  EXPECT_EQ(bounded.scale, Scale::kLog);
+  EXPECT_EQ(bounded.ideal, 0.5);
+  EXPECT_EQ(completed("[{minimize: latency_ms, scale: log, ideal: 2, reference: 8}]").ideal, 2);
+  EXPECT_EQ(
+      user_error_of([] { parsed("[{minimize: latency_ms, scale: log, reference: 8}]"); }),
+      "run.yaml:1:32: objectives[0].scale: a logarithmic scale needs an `ideal` above 0 in the objective, or "
+      "a constraint with a lower bound above 0");
+  EXPECT_THAT(user_error_of([] { parsed("[{maximize: validation_accuracy, scale: log}]"); }),
+              HasSubstr("needs a `reference` above 0"));
+  EXPECT_EQ(user_error_of([] { parsed("[{minimize: flops, scale: log, ideal: 0}]"); }),
+            "run.yaml:1:39: objectives[0].ideal: expected a number above 0 beside `scale: log`, got 0");
 }
 
 TEST(ReferencePoint, OfALossOrALatencyIsItsBoundAndElseUnknown) {
@@ -82,7 +121,13 @@ TEST(ReferencePoint, IsWhatTheObjectiveStates) {
   set.complete_references(cnn_space());
   const std::string stated = to_yaml(set.to_config());
   EXPECT_THAT(stated, HasSubstr("reference: " + number_text(largest("flops"))));
-  EXPECT_EQ(parsed(stated).objectives()[0].reference, largest("flops"));
+  const ObjectiveSet again = parsed(stated);
+  ASSERT_EQ(again.objectives().size(), 2U);
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(again.objectives()[i].reference, set.objectives()[i].reference);
+    EXPECT_EQ(again.objectives()[i].ideal, set.objectives()[i].ideal) << "without the space";
+    EXPECT_EQ(again.objectives()[i].scale, set.objectives()[i].scale);
+  }
 }
 
 TEST(ReferencePoint, IsTheBoundWhereTheSampleMissesTheBandAndUnknownForASingleValue) {
@@ -97,6 +142,7 @@ TEST(ReferencePoint, IsTheBoundWhereTheSampleMissesTheBandAndUnknownForASingleVa
               set.objectives()[0].reference);
   }
   EXPECT_FALSE(parsed("[{minimize: validation_mse}]", "[{validation_mse: [2, 2]}]").has_volume());
+  EXPECT_FALSE(completed("[{minimize: flops, ideal: 1.0e+15}]").reference) << "no cost is larger";
 }
 
 TEST(ReferencePoint, MustBeWorseThanTheBestValue) {
@@ -109,6 +155,12 @@ TEST(ReferencePoint, MustBeWorseThanTheBestValue) {
   EXPECT_THAT(user_error_of([] { parsed("[{reference: 3}]"); }), HasSubstr("expected {maximize: METRIC} or"));
   EXPECT_THAT(user_error_of([] { parsed("[{minimize: flops, refrence: 3}]"); }),
               HasSubstr("did you mean `reference`?"));
+  EXPECT_EQ(user_error_of([] { parsed("[{minimize: flops, reference: 5, ideal: 5}]"); }),
+            "run.yaml:1:31: objectives[0].reference: expected a number above the best value, 5, got 5");
+  EXPECT_EQ(user_error_of([] { parsed("[{maximize: validation_accuracy, ideal: 95}]"); }),
+            "run.yaml:1:41: objectives[0].ideal: expected a number from 0 to 1, got 95");
+  EXPECT_EQ(user_error_of([] { parsed("[{minimize: flops, scale: logarithm}]"); }),
+            "run.yaml:1:27: objectives[0].scale: expected `linear` or `log`, got logarithm");
 }
 
 TEST(ReferencePoint, OfAMetricOfOnesOwnComesFromItsDescription) {

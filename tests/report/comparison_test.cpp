@@ -20,7 +20,7 @@ using ::testing::StartsWith;
 
 class ComparisonTest : public ::testing::Test {
  protected:
-  /// A run whose trials have these accuracies, all at 250 M of 500 M FLOPs.
+  /// A run whose trials have these accuracies, all at 5 M FLOPs: half the way from 50 k to 500 M.
   void add(const std::string& algorithm, int seed, const std::vector<double>& accuracies) {
     testing::SampleRun sample;
     sample.objectives = objectives_;
@@ -30,7 +30,7 @@ class ComparisonTest : public ::testing::Test {
     for (const double accuracy : accuracies) {
       trial::CommittedTrial trial = first;
       auto architecture = std::make_shared<space::Architecture>(first.trial.architecture());
-      architecture->cost.flops = 250'000'000;
+      architecture->cost.flops = 5'000'000;
       trial.trial.proposal.architecture = architecture;
       trial.trial.number = sample.committed.size();
       trial.outcome = testing::measured(accuracy, 1);
@@ -76,8 +76,8 @@ TEST_F(ComparisonTest, ComparesAfterAsManyTrialsAsAllRunsHave) {
 
 TEST_F(ComparisonTest, MeasuresThreeObjectivesAfterThatManyTrialsOfLongerRunsToo) {
   const auto three = testing::config_from_yaml(
-      "[{maximize: validation_accuracy}, {minimize: flops, reference: 500000000}, {minimize: latency_ms, "
-      "reference: 5}]");
+      "[{maximize: validation_accuracy}, {minimize: flops, reference: 500000000, ideal: 50000}, "
+      "{minimize: latency_ms, reference: 5}]");
   objectives_ = objective::ObjectiveSet::parse(three, nullptr, testing::sample_metrics());
   std::vector<double> accuracies;
   for (int trial = 1; trial <= 601; ++trial) accuracies.push_back(trial / 1000.0);
@@ -128,12 +128,15 @@ TEST_F(ComparisonTest, RefusesRunsThatDoNotCompare) {
       "runs/1 is the same run as runs/0, configuration and seed 1: expected runs with seeds of their own");
   runs_.pop_back();
   objectives_ = objective::ObjectiveSet::parse(
-      testing::config_from_yaml("[{maximize: validation_accuracy}, {minimize: flops, reference: 9}]"),
+      testing::config_from_yaml(
+          "[{maximize: validation_accuracy}, {minimize: flops, reference: 9, scale: linear}]"),
       nullptr, testing::sample_metrics());
   add("random", 2, {0.5});
   EXPECT_THAT(
       testing::user_error_of([&] { compare_runs(runs_); }),
-      StartsWith("runs/1 measures `flops` from 9 to 0, runs/0 from 500000000 to 0: expected one space"));
+      StartsWith(
+          "runs/1 measures `flops` from 9 to 0 (linear), runs/0 from 500000000 to 50000 (log): expected "
+          "one space"));
   runs_.erase(runs_.begin());
   add("random", 3, {});
   EXPECT_EQ(testing::user_error_of([&] { compare_runs(runs_); }), "runs/1 has no trial yet");

@@ -113,14 +113,14 @@ TEST(FrontTable, SaysWhyTheFinalFrontIsEmpty) {
             "every full training failed, most often as out_of_memory (2 of 2): no room for \"conv2d_0\"");
 }
 
-TEST(VolumeText, TellsTheVolumesOfBothFrontsAndFromWhereTheyAreMeasured) {
+TEST(VolumeText, TellsTheVolumesOfBothFrontsAndBetweenWhichEndsTheyAreMeasured) {
   testing::SampleRun run;
   EXPECT_EQ(volume_text(run.state()),
-            "hypervolume 0.5334 of the search, 0.0689 of the final front (of 1), measured from "
-            "validation_accuracy 0, flops 500.0 M");
+            "hypervolume 0.4730 of the search, 0.0078 of the final front (of 1), measured from "
+            "validation_accuracy 0, flops 500.0 M to 50.00 k (log)");
   run.committed.resize(4);
   EXPECT_EQ(volume_text(run.state()),
-            "hypervolume 0.5334 (of 1), measured from validation_accuracy 0, flops 500.0 M");
+            "hypervolume 0.4730 (of 1), measured from validation_accuracy 0, flops 500.0 M to 50.00 k (log)");
 }
 
 TEST(VolumeText, NamesTheMetricsThatHaveNoReferencePoint) {
@@ -137,8 +137,8 @@ TEST(VolumeText, NamesTheMetricsThatHaveNoBestValue) {
   run.objectives = objective::ObjectiveSet::parse(
       testing::config_from_yaml("[{maximize: steps, reference: 2}]"), nullptr, run.metrics);
   EXPECT_EQ(volume_text(run.state()),
-            "no hypervolume: `steps` has no best possible value, which a constraint, or the metric's range "
-            "or ideal gives");
+            "no hypervolume: `steps` has no best possible value, which a constraint or `ideal` in the "
+            "objective gives");
 }
 
 }  // namespace

@@ -26,8 +26,8 @@ std::vector<trial::Metric> sample_metrics() {
 }
 
 objective::ObjectiveSet sample_objectives() {
-  const ConfigNode objectives =
-      config_from_yaml("[{maximize: validation_accuracy}, {minimize: flops, reference: 500000000}]");
+  const ConfigNode objectives = config_from_yaml(
+      "[{maximize: validation_accuracy}, {minimize: flops, reference: 500000000, ideal: 50000}]");
   const ConfigNode constraints = config_from_yaml("[{parameters: [0, 1.0e6]}, {latency_ms: [0, 5]}]");
   return objective::ObjectiveSet::parse(objectives, &constraints, sample_metrics());
 }

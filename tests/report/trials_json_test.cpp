@@ -40,10 +40,11 @@ TEST(ParetoJson, SaysWhatWasSearchedForAndHowLargeTheFrontIs) {
                                          "final_front", "search_front"));
   EXPECT_EQ(json.at("format"), 3);
   EXPECT_EQ(json.at("run"), folder.paths().root.filename().string());
-  EXPECT_EQ(json.at("objectives"),
-            ordered_json::parse(
-                R"([{"metric": "validation_accuracy", "sense": "maximize", "reference": 0.0, "ideal": 1.0},
-                                    {"metric": "flops", "sense": "minimize", "reference": 5e8, "ideal": 0.0}])"));
+  EXPECT_EQ(
+      json.at("objectives"),
+      ordered_json::parse(
+          R"([{"metric": "validation_accuracy", "sense": "maximize", "reference": 0.0, "ideal": 1.0, "scale": "linear"},
+                    {"metric": "flops", "sense": "minimize", "reference": 5e8, "ideal": 5e4, "scale": "log"}])"));
   EXPECT_EQ(json.at("constraints"), ordered_json::parse(R"([{"metric": "parameters", "low": 0.0, "high": 1e6},
                                                             {"metric": "latency_ms", "low": 0.0, "high": 5.0}])"));
   EXPECT_EQ(json.at("hypervolume").at("search"), run.state().volume().value());

@@ -17,6 +17,10 @@ class SearchSpace;
 namespace skyline::objective {
 
 enum class Sense { kMinimize, kMaximize };
+/// How distances between values count in hypervolumes: as differences, or as quotients.
+enum class Scale { kLinear, kLog };
+/// Returns `linear` or `log`, as in the configuration.
+std::string to_text(Scale scale);
 
 /// A number to minimize or maximize. Computed ones (the members of space::Cost) depend only on the network
 /// and cost nothing; the others are measured by the evaluator.
@@ -28,7 +32,13 @@ struct Objective {
   // The ends between which hypervolumes are measured, in the user's sense; no value if unknown.
   std::optional<double> reference = {};  // the worst value that is counted
   std::optional<double> ideal = {};      // the best possible value
+  Scale scale = Scale::kLinear;          // both ends of a logarithmic one are above 0
 };
+
+/// Returns where a value, in the user's sense, lies between the ends of its objective: 0 at the ideal and
+/// better values, 1 at the reference. The last bits of a logarithmic scale depend on the processor, so no
+/// decision about a trial may be based on them. @pre the objective has both ends
+double normalized(const Objective& objective, double value);
 
 /// Inclusive bounds of a metric. A constraint on a computed metric is checked before any training.
 struct Constraint {
@@ -63,21 +73,22 @@ double computed_metric(const space::Cost& cost, std::string_view metric);
 /// The objectives and constraints of a run. Immutable, so any thread may use it.
 class ObjectiveSet {
  public:
-  /// Reads `objectives` (list of {maximize: NAME} or {minimize: NAME}, perhaps with `reference`) and
-  /// `constraints` (list of {NAME: [low, high]}; may be null). `measured` are the metrics of the evaluator.
-  /// Afterwards an objective's reference and ideal are known if the configuration, a constraint or the
-  /// metric's description states them.
+  /// Reads `objectives` (list of {maximize: NAME} or {minimize: NAME}, perhaps with `reference`, `ideal` and
+  /// `scale`) and `constraints` (list of {NAME: [low, high]}; may be null). `measured` are the metrics of the
+  /// evaluator. Afterwards an objective's reference and ideal are known if the configuration, a constraint or
+  /// the metric's description states them.
   /// @throws UserError, e.g. for an unknown metric ("did you mean"), a final one, no objective, low > high, a
   ///         bound that no value of the metric can have
   static ObjectiveSet parse(const ConfigNode& objectives, const ConfigNode* constraints,
                             const std::vector<trial::Metric>& measured);
 
-  /// Fills in references and ideals of computed objectives that depend on the largest cost: the one in a
-  /// sample of the space (always the same one), or the bound if that is smaller. Stated values stay.
+  /// Fills in references and ideals of computed objectives that depend on the costs in a sample of the space
+  /// (always the same one): the largest one, or the bound if that is smaller, and on a logarithmic scale a
+  /// tenth of the smallest one above 0. Stated values stay.
   void complete_references(const space::SearchSpace& space);
   /// Returns whether each objective has a reference and an ideal, so that fronts have a volume.
   bool has_volume() const;
-  /// Returns `objectives` as a configuration states them, with the references.
+  /// Returns `objectives` as a configuration states them, with references, ideals and scales.
   ConfigNode to_config() const;
 
   const std::vector<Objective>& objectives() const { return objectives_; }

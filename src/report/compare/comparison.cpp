@@ -20,11 +20,17 @@ const run::RunState& state_of(const ComparedRun& run) {
   return run.opened->state;
 }
 
-std::string end_text(const std::optional<double>& end) {
-  return end ? objective::number_text(*end) : "nothing";
+/// Returns e.g. "from 9 to 1 (log)".
+std::string box_text(const Objective& objective) {
+  const auto end_text = [](const std::optional<double>& end) {
+    return end ? objective::number_text(*end) : "nothing";
+  };
+  return "from " + end_text(objective.reference) + " to " + end_text(objective.ideal) + " (" +
+         to_text(objective.scale) + ")";
 }
 
-/// Checks that the objectives are the same, with the same ends: volumes with other ends cannot be compared.
+/// Checks that the objectives are the same, with the same ends and scales: volumes of other boxes cannot be
+/// compared.
 void check_objectives(const ComparedRun& first, const ComparedRun& other) {
   const std::vector<Objective>& expected = state_of(first).objectives().objectives();
   const std::vector<Objective>& found = state_of(other).objectives().objectives();
@@ -34,12 +40,11 @@ void check_objectives(const ComparedRun& first, const ComparedRun& other) {
   if (!same)
     throw UserError(other.name + " has other objectives than " + first.name + ": they do not compare");
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (expected[i].reference == found[i].reference && expected[i].ideal == found[i].ideal) continue;
-    throw UserError(
-        other.name + " measures `" + found[i].metric + "` from " + end_text(found[i].reference) + " to " +
-        end_text(found[i].ideal) + ", " + first.name + " from " + end_text(expected[i].reference) + " to " +
-        end_text(expected[i].ideal) +
-        ": expected one space, data shape and constraints, or the same `reference` in the objective");
+    if (box_text(expected[i]) == box_text(found[i])) continue;
+    throw UserError(other.name + " measures `" + found[i].metric + "` " + box_text(found[i]) + ", " +
+                    first.name + " " + box_text(expected[i]) +
+                    ": expected one space, data shape and constraints, or the same `reference`, `ideal` and "
+                    "`scale` in the objective");
   }
 }
 

@@ -38,7 +38,8 @@ Json objectives_json(const objective::ObjectiveSet& objectives) {
     list.push_back({{"metric", objective.metric},
                     {"sense", minimized ? "minimize" : "maximize"},
                     {"reference", number_json(objective.reference)},
-                    {"ideal", number_json(objective.ideal)}});
+                    {"ideal", number_json(objective.ideal)},
+                    {"scale", objective::to_text(objective.scale)}});
   }
   return list;
 }

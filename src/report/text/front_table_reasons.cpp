@@ -92,7 +92,7 @@ std::string no_final_front_reason(const ReportInputs& inputs) {
 }
 
 std::string volume_text(const run::RunState& state) {
-  std::vector<std::string> references;
+  std::vector<std::string> ends;
   std::vector<std::string> without;       // metrics without a reference point
   std::vector<std::string> without_best;  // metrics with a reference point, but without a best value
   for (const objective::Objective& objective : state.objectives().objectives()) {
@@ -101,7 +101,9 @@ std::string volume_text(const run::RunState& state) {
     } else if (!objective.ideal) {
       without_best.push_back("`" + objective.metric + "`");
     } else {
-      references.push_back(objective.metric + " " + format_number(*objective.reference));
+      const bool is_log = objective.scale == objective::Scale::kLog;
+      ends.push_back(objective.metric + " " + format_number(*objective.reference) +
+                     (is_log ? " to " + format_number(*objective.ideal) + " (log)" : ""));
     }
   }
   if (!without.empty()) {
@@ -110,14 +112,14 @@ std::string volume_text(const run::RunState& state) {
   }
   if (!without_best.empty()) {
     return "no hypervolume: " + lacking(without_best, "best possible value") +
-           ", which a constraint, or the metric's range or ideal gives";
+           ", which a constraint or `ideal` in the objective gives";
   }
   if (!state.objectives().has_volume())
     return "no hypervolume: no architecture can be better than the reference point";
   std::string text = fmt::format("hypervolume {:.4f}", *state.volume());
   if (state.final_budget())
     text += fmt::format(" of the search, {:.4f} of the final front", *state.final_volume());
-  return text + " (of 1), measured from " + joined(references);
+  return text + " (of 1), measured from " + joined(ends);
 }
 
 }  // namespace skyline::report
