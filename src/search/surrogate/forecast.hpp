@@ -1,0 +1,47 @@
+#pragma once
+
+#include "search/surrogate/gaussian_process.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace skyline::search {
+
+/// What a process expects of candidates that are asked about again and again: what was computed for one is
+/// kept by its key and extended by the points that came since, O(n) for each point and candidate. The numbers
+/// are those of GaussianProcess::predict(), bit for bit. Not thread-safe.
+class Forecast {
+ public:
+  /// @param process     is fitted before each prediction, and lives longer
+  /// @param most_bytes  limit of what is kept from one call to the next; the candidates that weren't asked
+  /// about for
+  ///                    the longest time go first
+  Forecast(const GaussianProcess& process, std::size_t most_bytes)
+      : process_(process), most_bytes_(most_bytes) {}
+
+  /// Returns what the process expects of the candidates.
+  /// @param keys  one for each candidate: equal keys stand for equal points, also in other calls
+  Prediction predict(const Points& candidates, std::span<const std::uint64_t> keys);
+
+ private:
+  /// The solved kernel of a candidate.
+  struct Kept {
+    std::vector<double> solved;  // rows in whole lanes
+    std::uint64_t stamp = 0;     // of the last row
+    std::uint64_t call = 0;      // the last one that asked for it
+  };
+
+  /// Returns how many rows of a kept candidate are those of the process still.
+  Eigen::Index rows_that_hold(const Kept& kept) const;
+  void forget_the_oldest();
+
+  const GaussianProcess& process_;
+  const std::size_t most_bytes_;
+  std::unordered_map<std::uint64_t, Kept> kept_;
+  std::uint64_t call_ = 0;
+};
+
+}  // namespace skyline::search
