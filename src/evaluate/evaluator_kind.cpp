@@ -4,6 +4,7 @@
 
 #include "core/registry.hpp"
 #include "evaluate/synthetic_evaluator.hpp"
+#include "evaluate/table_evaluator.hpp"
 
 #include <utility>
 
@@ -13,7 +14,10 @@ namespace {
 using Kinds = Registry<EvaluatorKind>;
 
 Kinds& registry() {
-  static Kinds kinds("evaluator", [](Kinds& built_in) { built_in.add("synthetic", synthetic_kind()); });
+  static Kinds kinds("evaluator", [](Kinds& built_in) {
+    built_in.add("synthetic", synthetic_kind());
+    built_in.add("table", table_kind());
+  });
   return kinds;
 }
 

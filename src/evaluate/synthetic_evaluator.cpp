@@ -117,11 +117,7 @@ class SyntheticEvaluator final : public trial::Evaluator {
  public:
   explicit SyntheticEvaluator(const SyntheticOptions& options) : options_(options) {}
 
-  double predicted_cost(const trial::Trial& trial) const override {
-    const auto flops = static_cast<double>(trial.architecture().cost.flops);
-    const double continued = trial.continues() != nullptr ? trial.continues()->epochs : 0;
-    return std::max(1.0, flops * (trial.budget().epochs - continued));
-  }
+  double predicted_cost(const trial::Trial& trial) const override { return forward_work(trial); }
 
   trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {
     const auto flops = static_cast<double>(trial.architecture().cost.flops);
@@ -166,6 +162,12 @@ double lognormal(std::uint64_t seed, std::string_view purpose, std::uint64_t num
   const double radius = std::sqrt(-2 * std::log1p(-random.uniform()));
   const double normal = radius * std::cos(2 * std::numbers::pi * random.uniform());
   return std::exp(std::sqrt(variance) * normal - variance / 2);
+}
+
+double forward_work(const trial::Trial& trial) {
+  const auto flops = static_cast<double>(trial.architecture().cost.flops);
+  const double continued = trial.continues() != nullptr ? trial.continues()->epochs : 0;
+  return std::max(1.0, flops * (trial.budget().epochs - continued));
 }
 
 std::unique_ptr<trial::Evaluator> make_synthetic_evaluator(const SyntheticOptions& options) {

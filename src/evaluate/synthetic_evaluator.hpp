@@ -25,6 +25,10 @@ struct SyntheticOptions {
 /// purpose and number.
 double lognormal(std::uint64_t seed, std::string_view purpose, std::uint64_t number, double cv);
 
+/// Returns the predicted cost of a trial without another measure: FLOPs times the epochs to train, at least
+/// 1.
+double forward_work(const trial::Trial& trial);
+
 /// Makes an evaluator whose metrics have the names and order of training's. validation_accuracy grows and
 /// saturates with the network's parameters; its noise is a hash of arch id and seed. Deterministic.
 std::unique_ptr<trial::Evaluator> make_synthetic_evaluator(const SyntheticOptions& options);

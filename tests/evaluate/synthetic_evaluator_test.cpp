@@ -1,5 +1,6 @@
 #include "evaluate/synthetic_evaluator.hpp"
 
+#include "evaluate/recording_context.hpp"
 #include "support/user_error_of.hpp"
 #include "support/yaml_config.hpp"
 
@@ -13,51 +14,13 @@ namespace {
 
 using testing::config_from_yaml;
 using ::testing::ElementsAre;
+using testing::RecordingContext;
 using testing::user_error_of;
 using trial::Failure;
 using trial::FailureKind;
 using trial::Measurements;
 using trial::Outcome;
 using trial::Trial;
-
-/// A slot that asks for a stop once it was asked for it `polls_before_stop` times.
-class RecordingContext final : public trial::EvaluationContext,
-                               trial::TrialControl,
-                               trial::TrialState,
-                               trial::TrialWeights {
- public:
-  explicit RecordingContext(int polls_before_stop = 1'000'000) : polls_before_stop_(polls_before_stop) {}
-  trial::TrialControl& control() override { return *this; }
-  trial::TrialState& state() override { return *this; }
-  trial::TrialWeights& weights() override { return *this; }
-  trial::TrialGroup* group() override { return nullptr; }
-  trial::TrialTiming& timing() override { return timing_; }
-  bool stop_requested() const override { return polls_++ >= polls_before_stop_; }
-  bool wanted() const override { return true; }
-  void keep(Tensors /*weights*/) override { ADD_FAILURE() << "there are no weights"; }
-  const trial::TrainingState* saved() const override { return saved_; }
-  bool due(double epochs_done) override {
-    EXPECT_GE(epochs_done, epochs_done_);
-    epochs_done_ = epochs_done;
-    return false;
-  }
-  void save(const std::function<void(trial::TrainingState&)>& fill) override { fill(state_); }
-  void save_last(const std::function<void(trial::TrainingState&)>& fill) override { fill(left_); }
-
-  void go_on_from(const trial::TrainingState& saved) { saved_ = &saved; }
-  const trial::TrainingState& last_saved() const { return state_; }
-  /// For trials that continue this one.
-  const trial::TrainingState& left() const { return left_; }
-
- private:
-  int polls_before_stop_;
-  mutable int polls_ = 0;
-  double epochs_done_ = 0;
-  const trial::TrainingState* saved_ = nullptr;
-  trial::TrainingState state_;
-  trial::TrainingState left_;
-  trial::TrialTiming timing_;
-};
 
 Trial trial_of(std::uint64_t id, std::int64_t parameters, std::int64_t flops, double epochs = 1) {
   space::Architecture::Parts parts;

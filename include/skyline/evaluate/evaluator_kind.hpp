@@ -1,6 +1,7 @@
 #pragma once
 
 #include "skyline/core/option_table.hpp"
+#include "skyline/space/search_space.hpp"
 #include "skyline/store/dataset.hpp"
 #include "skyline/trial/evaluator.hpp"
 #include "skyline/trial/metric.hpp"
@@ -59,6 +60,8 @@ struct EvaluatorServices {
   std::optional<std::size_t> slots = {};  // slots of this rank, if the user has set them
   /// Memory of a node for its ranks; if not given, what the machine or its control groups allow.
   std::optional<std::uint64_t> memory_bytes = {};
+  space::SearchSpace space = {};
+  std::string space_hash = {};  // equal for equal spaces: hash of the section and the shape of the data
 };
 
 /// An evaluator that a configuration can name, by its own section. A run has exactly one evaluator.
@@ -78,6 +81,8 @@ struct EvaluatorKind {
   /// Dotted paths, below the section, of keys and sections whose values may differ from trial to trial:
   /// parameters of the space may give them, and each trial has its values in Architecture::training.
   std::vector<std::string> searchable = {};
+  /// Whether texts of its section may have a `$` that names no value of a parameter.
+  bool is_plain = false;
   /// Here and below the section is complete: keys->complete(...).
   std::function<EvaluatorNeeds(const ConfigNode& section)> needs;
   /// Makes the evaluator. Collective over the ranks, if there are any; `services.ranks` is valid only during
@@ -93,6 +98,9 @@ struct EvaluatorKind {
       check = {};
   /// Describes the device on which this machine would evaluate, in lines; starts nothing. It may be left out.
   std::function<std::vector<std::string>(const ConfigNode& section)> describe_device = {};
+  /// Describes the source of its results, in lines for `skyline validate`. It may be left out.
+  std::function<std::vector<std::string>(const ConfigNode& section, const EvaluatorServices& services)>
+      describe = {};
 };
 
 /// Adds a kind; call it before run_program. @throws InternalError for a second kind of the same name, or if a

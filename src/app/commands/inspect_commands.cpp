@@ -107,6 +107,14 @@ void print_data(const RunConfig& config) {
             << ", made at the start unless it is there\n";
 }
 
+void print_source(const RunConfig& config) {
+  const ChosenEvaluator& evaluator = config.evaluator;
+  if (!evaluator.kind->describe) return;
+  for (const std::string& line : evaluator.kind->describe(evaluator.section, config.services())) {
+    std::cout << "# " << evaluator.kind->name << ": " << line << "\n";
+  }
+}
+
 void print_device(const RunConfig& config) {
   const ChosenEvaluator& evaluator = config.evaluator;
   if (!evaluator.kind->describe_device) return;
@@ -179,6 +187,7 @@ int run_validate(const ValidateArguments& arguments) {
   print_data(config);
   std::cout << to_text(survey(config.space, config.objectives, arguments.count)) << std::flush;
   if (arguments.time) std::cout << time_text(config, arguments.slots) << std::flush;
+  print_source(config);
   print_device(config);
   print_groups(config);
   print_exports(config);

@@ -60,7 +60,7 @@ space::SearchedSection searched_section(const ConfigNode& root) {
   const ConfigNode* space = root.is_map() ? root.find("space") : nullptr;
   for (const evaluate::EvaluatorKind* kind : evaluators_in(root)) {
     const ConfigNode& section = root.at(kind->name);
-    if (!section.is_map() || space == nullptr || !space->is_map()) continue;
+    if (kind->is_plain || !section.is_map() || space == nullptr || !space->is_map()) continue;
     return {section, *space, kind->searchable, kind->keys->names()};
   }
   return {};

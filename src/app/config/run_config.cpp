@@ -209,7 +209,10 @@ evaluate::EvaluatorServices RunConfig::services() const {
           .split = split,
           .normalization = sections.data.normalization,
           .wanted = objectives.measured_needed(),
-          .memory_bytes = sections.run.memory_bytes};
+          .memory_bytes = sections.run.memory_bytes,
+          .space = space,
+          .space_hash = sha256_hex(to_yaml(sections.space) + space::to_text(shape.input) + ":" +
+                                   std::to_string(shape.classes))};
 }
 
 std::unique_ptr<trial::Evaluator> RunConfig::make_evaluator(

@@ -8,6 +8,7 @@
 #include "space/language/space_reader.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 namespace skyline::space {
@@ -62,8 +63,8 @@ std::vector<ConfigNode> searched_scalars(const ConfigNode& root) {
   std::vector<ConfigNode> found;
   for (const ConfigNode::Entry& section : root.entries()) {
     // Texts in these sections are names and paths.
-    const bool other = section.key == "space" || section.key == "data" || section.key == "search";
-    if (!other) collect(section.value, found);
+    constexpr std::array<std::string_view, 4> kOthers{"space", "data", "search", "table"};
+    if (std::ranges::find(kOthers, section.key) == kOthers.end()) collect(section.value, found);
   }
   const SpaceForm form = space_keys().parse(root.at("space"));
   SpaceReader reader(form, DataShape{});

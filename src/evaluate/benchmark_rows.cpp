@@ -1,0 +1,151 @@
+#include "skyline/core/error.hpp"
+
+#include "core/text/foreign_text.hpp"
+#include "core/text/wording.hpp"
+#include "evaluate/benchmark_table.hpp"
+#include "evaluate/row_names.hpp"
+#include "store/arrays/csv_reader.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+namespace skyline::evaluate {
+namespace {
+
+constexpr std::size_t kMostRows = 5'000'000;
+
+/// Reads a table whose first row has the names of its columns.
+class RowReader {
+ public:
+  RowReader(const TableOptions& options, const space::SearchSpace& space);
+  BenchmarkRows read();
+
+ private:
+  std::size_t find_column(const std::string& name) const;
+  /// Returns whether the row is a genotype of the space; its choices are then in `row_`.
+  bool read_genotype();
+  double read_value(std::size_t column) const;
+
+  const std::vector<space::Parameter>& parameters_;
+  std::string file_;
+  store::CsvReader reader_;
+  std::vector<std::string> header_;
+  std::optional<RowNames> names_;
+  std::vector<std::size_t> name_columns_;  // the one with the names, or one per parameter
+  struct Row {
+    std::vector<std::uint32_t> choices;
+    std::vector<bool> empty;
+  } row_;
+  std::vector<std::string> value_names_;
+};
+
+RowReader::RowReader(const TableOptions& options, const space::SearchSpace& space)
+    : parameters_(space.parameters()),
+      file_(options.file),
+      reader_(options.file),
+      value_names_(columns_of(options)) {
+  if (!reader_.read_row()) throw UserError(file_ + ": the table is empty");
+  header_ = reader_.fields();
+  if (options.names.empty()) {
+    for (const space::Parameter& parameter : parameters_)
+      name_columns_.push_back(find_column(parameter.name));
+    return;
+  }
+  name_columns_.push_back(find_column(options.column));
+  try {
+    names_.emplace(options.names, parameters_);
+  } catch (const UserError& error) {
+    throw UserError(std::string("table.names: ") + error.what());
+  }
+}
+
+std::size_t RowReader::find_column(const std::string& name) const {
+  const auto found = std::ranges::find(header_, name);
+  if (found == header_.end())
+    throw UserError(file_ + ": there is no column " + in_quotes(name) + ", " + suggestion(name, header_));
+  if (std::find(found + 1, header_.end(), name) != header_.end())
+    throw UserError(file_ + ": two columns are called " + in_quotes(name));
+  return static_cast<std::size_t>(found - header_.begin());
+}
+
+bool RowReader::read_genotype() {
+  const std::vector<std::string>& fields = reader_.fields();
+  row_.empty.assign(parameters_.size(), false);
+  if (names_) {
+    auto genotype = names_->genotype_of(fields[name_columns_.front()]);
+    if (genotype) row_.choices = std::move(genotype->choices);
+    return genotype.has_value();
+  }
+  row_.choices.clear();
+  for (std::size_t p = 0; p < parameters_.size(); ++p) {
+    const std::string& field = fields[name_columns_[p]];
+    const auto choice = choice_of(parameters_[p], field, reader_.number(field));
+    const bool is_empty = !choice && (field.empty() || lower_case(field) == "nan");
+    if (!choice && !is_empty) return false;
+    row_.empty[p] = is_empty;
+    row_.choices.push_back(choice.value_or(0));
+  }
+  return true;
+}
+
+double RowReader::read_value(std::size_t column) const {
+  const std::string& field = reader_.fields()[column];
+  if (field.empty() || lower_case(field) == "na") return std::numeric_limits<double>::quiet_NaN();
+  const auto number = reader_.number(field);
+  if (!number)
+    reader_.fail("column " + in_quotes(header_[column]) + ": expected a number, got " + in_quotes(field));
+  return *number;
+}
+
+BenchmarkRows RowReader::read() {
+  BenchmarkRows rows{.parameters = parameters_.size(), .columns = value_names_};
+  std::vector<std::size_t> value_columns;
+  for (const std::string& name : value_names_) value_columns.push_back(find_column(name));
+  while (reader_.read_row()) {
+    if (reader_.fields().size() != header_.size()) {
+      reader_.fail("expected " + counted(header_.size(), "field") + ", got " +
+                   std::to_string(reader_.fields().size()));
+    }
+    if (!read_genotype()) {
+      if (rows.outside++ == 0) rows.example_outside = reader_.place() + joined(reader_.fields());
+      continue;
+    }
+    if (rows.size() == kMostRows) reader_.fail("more than " + std::to_string(kMostRows) + " rows");
+    rows.choices.insert(rows.choices.end(), row_.choices.begin(), row_.choices.end());
+    rows.empty.insert(rows.empty.end(), row_.empty.begin(), row_.empty.end());
+    for (const std::size_t column : value_columns) rows.values.push_back(read_value(column));
+    rows.lines.push_back(reader_.line());
+  }
+  if (rows.size() > 0) return rows;
+  if (rows.outside == 0) throw UserError(file_ + ": the table has no rows");
+  const space::Genotype first{std::vector<std::uint32_t>(parameters_.size())};
+  throw UserError(shortened(rows.example_outside, 200) +
+                  ": neither this row nor another is a genotype of the space" +
+                  (names_ ? ", whose names are like " + names_->name_of(first) : ""));
+}
+
+}  // namespace
+
+space::Genotype BenchmarkRows::genotype(std::size_t row) const {
+  const auto begin = choices.begin() + static_cast<std::ptrdiff_t>(row * parameters);
+  return {{begin, begin + static_cast<std::ptrdiff_t>(parameters)}};
+}
+
+std::vector<std::string> columns_of(const TableOptions& options) {
+  std::vector<std::string> names;
+  const auto add = [&names](const std::vector<BudgetColumn>& columns) {
+    for (const BudgetColumn& each : columns) {
+      if (std::ranges::find(names, each.column) == names.end()) names.push_back(each.column);
+    }
+  };
+  for (const TableMetric& metric : options.metrics) add(metric.columns);
+  add(options.seconds);
+  return names;
+}
+
+BenchmarkRows read_rows(const TableOptions& options, const space::SearchSpace& space) {
+  return RowReader(options, space).read();
+}
+
+}  // namespace skyline::evaluate

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "skyline/space/genotype.hpp"
+#include "skyline/space/search_space.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace skyline::evaluate {
+
+/// The form of the names that a table gives to genotypes: literal text, and `$parameter` for a value, with
+/// braces where a name could end elsewhere: `${depth}x`.
+class RowNames {
+ public:
+  /// Reads the form. Of several parameters whose names fit, the longest counts.
+  /// @throws UserError, without a place, for an unknown parameter or one that the form does not have
+  RowNames(const std::string& form, const std::vector<space::Parameter>& parameters);
+
+  /// Returns the genotype of this name, or nullopt if it is that of no genotype.
+  /// @throws UserError if that takes long, because values that follow each other begin like others
+  std::optional<space::Genotype> genotype_of(std::string_view name) const;
+  std::string name_of(const space::Genotype& genotype) const;
+
+ private:
+  struct Part {
+    std::string literal;
+    std::optional<std::size_t> parameter = {};  // after the literal; nullopt at the end
+  };
+  struct Match {
+    std::vector<std::optional<std::uint32_t>> choices;
+    std::size_t steps = 0;
+  };
+  bool match(std::string_view name, std::size_t part, Match& match) const;
+
+  std::vector<Part> parts_;
+  std::vector<std::vector<std::string>> values_;  // texts of each parameter's values
+};
+
+/// Returns the place among the values that a field of a table means, or nullopt if it means none of them.
+/// @param number  the field as a number, if it is one
+std::optional<std::uint32_t> choice_of(const space::Parameter& parameter, const std::string& field,
+                                       std::optional<double> number);
+
+}  // namespace skyline::evaluate

@@ -1,0 +1,177 @@
+#include "evaluate/table_options.hpp"
+
+#include "core/config/config_text.hpp"
+#include "core/config/option_list.hpp"
+#include "core/system/process.hpp"
+#include "core/text/hash.hpp"
+#include "store/publish/publish.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace skyline::evaluate {
+namespace {
+
+/// Reads `COLUMN`, or `{12: COLUMN, 200: COLUMN}` with a column for each budget.
+OptionKind<std::vector<BudgetColumn>> columns_by_budget() {
+  OptionKind<std::vector<BudgetColumn>> kind{
+      {"a column, or columns by epochs, e.g. {12: accuracy_12}",
+       load_yaml_text("{type: [string, object], additionalProperties: {type: string}}", "schema")}};
+  kind.read = [](const ConfigNode& node, std::vector<BudgetColumn>& columns) {
+    columns.clear();
+    if (node.is_scalar()) {
+      columns.push_back({.column = node.as_text()});
+      return !columns.front().column.empty();
+    }
+    if (!node.is_map() || node.entries().empty()) return false;
+    for (const ConfigNode::Entry& entry : node.entries()) {
+      const ConfigNode budget = ConfigNode::make_scalar(entry.key, entry.key_position);
+      BudgetColumn column{budget.as_number(), entry.value.as_text()};
+      if (!(*column.epochs > 0)) entry.value.fail("expected a budget above 0 epochs, got " + entry.key);
+      columns.push_back(std::move(column));
+    }
+    return true;
+  };
+  kind.write = [](const std::vector<BudgetColumn>& columns) {
+    if (columns.empty()) return ConfigNode();
+    if (!columns.front().epochs) return ConfigNode::make_scalar(columns.front().column, {});
+    std::vector<ConfigNode::Entry> entries;
+    for (const BudgetColumn& each : columns) {
+      entries.push_back(
+          {ConfigNode::make_number(*each.epochs).as_text(), ConfigNode::make_scalar(each.column, {}), {}});
+    }
+    return ConfigNode::make_map(std::move(entries), {});
+  };
+  return kind;
+}
+
+OptionKind<trial::MetricRange> range_of_values() {
+  OptionKind<trial::MetricRange> kind{
+      {"[low, high]",
+       load_yaml_text("{type: array, items: {type: number}, minItems: 2, maxItems: 2}", "schema")}};
+  kind.read = [](const ConfigNode& node, trial::MetricRange& range) {
+    if (!node.is_list() || node.items().size() != 2) return false;
+    range = {node.items()[0].as_number(), node.items()[1].as_number()};
+    return range.low < range.high;
+  };
+  kind.write = [](const trial::MetricRange& range) {
+    if (range == trial::MetricRange()) return ConfigNode();
+    return ConfigNode::make_list({ConfigNode::make_number(range.low), ConfigNode::make_number(range.high)},
+                                 {});
+  };
+  return kind;
+}
+
+/// Notes the content of the file. Another content than that with which a run began is refused.
+void note_content(const ConfigNode& node, TableOptions& options, const std::string& stated) {
+  const std::string found = checksum(store::read_file(options.file));
+  if (!stated.empty() && stated != found) {
+    node.fail(options.file + " is another table than the one with which the run began: its checksum is " +
+              found + ", not " + stated);
+  }
+  options.checksum = found;
+}
+
+/// Reads the name of a file, which may also lie beside the configuration.
+OptionKind<TableOptions> table_file() {
+  OptionKind<TableOptions> kind{text("a CSV file, which may be gzip")};
+  kind.read = [plain = text("a CSV file")](const ConfigNode& node, TableOptions& options) {
+    if (!plain.read(node, options.file)) return false;
+    options.file = expand_home(options.file);
+    if (!store::exists(options.file)) {
+      const auto beside = std::filesystem::path(node.position().file).parent_path() / options.file;
+      if (!store::exists(beside))
+        node.fail("there is no " + options.file + ", nor is it beside the configuration");
+      options.file = beside.lexically_normal().string();
+    }
+    note_content(node, options, options.checksum);
+    return true;
+  };
+  kind.write = [](const TableOptions& options) { return ConfigNode::make_scalar(options.file, {}); };
+  return kind;
+}
+
+OptionKind<TableOptions> table_checksum() {
+  OptionKind<TableOptions> kind{text("32 hex digits")};
+  kind.read = [plain = text("32 hex digits")](const ConfigNode& node, TableOptions& options) {
+    std::string stated;
+    if (!plain.read(node, stated)) return false;
+    if (!options.file.empty()) note_content(node, options, stated);
+    options.checksum = stated;
+    return true;
+  };
+  kind.write = [](const TableOptions& options) {
+    return options.checksum.empty() ? ConfigNode() : ConfigNode::make_scalar(options.checksum, {}, true);
+  };
+  return kind;
+}
+
+void check_table(const TableOptions& options, const ConfigNode& section) {
+  if (options.file.empty()) section.fail("missing key `file`");
+  if (options.column.empty() != options.names.empty()) {
+    section.fail(options.column.empty() ? "`names` needs `column`, which has these names"
+                                        : "`column` needs `names`, the form of its names, e.g. depth_$depth");
+  }
+  for (const TableMetric& metric : options.metrics) {
+    if (column_for(metric.columns, options.epochs)) return;
+  }
+  section.fail("no metric has a column for `epochs`: " + ConfigNode::make_number(options.epochs).as_text());
+}
+
+}  // namespace
+
+std::optional<std::size_t> column_for(const std::vector<BudgetColumn>& columns, double epochs) {
+  const auto found = std::ranges::find_if(
+      columns, [epochs](const BudgetColumn& each) { return !each.epochs || *each.epochs == epochs; });
+  if (found == columns.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - columns.begin());
+}
+
+const OptionTable<TableMetric>& TableMetric::table() {
+  using Of = trial::Metric::Of;
+  using trial::Better;
+  static const OptionTable<TableMetric> table{
+      {"name", &TableMetric::name, text("a name"), "Name of the metric.", KeyRule::kRequired},
+      {"column", &TableMetric::columns, columns_by_budget(),
+       "Its column; or one for each budget that the table has, by epochs.", KeyRule::kRequired},
+      {"times", &TableMetric::times, Range(),
+       "Number by which its values are multiplied, e.g. 0.01 for percentages."},
+      {"better", &TableMetric::better,
+       choice<Better>({{"higher", Better::kHigher}, {"lower", Better::kLower}}), "The better direction."},
+      {"range", &TableMetric::range, range_of_values(),
+       "All values that it can have; unbounded unless given."},
+      {"unit", &TableMetric::unit, text("a word"), "Its unit, for people."},
+      {"of", &TableMetric::of,
+       choice<Of>({{"none", Of::kNone},
+                   {"train", Of::kTrain},
+                   {"validation", Of::kValidation},
+                   {"test", Of::kTest}}),
+       "The part of the data on which it was measured."},
+      {"full", &TableMetric::full,
+       "Whether only full trainings have it, so that the search does not see it."}};
+  return table;
+}
+
+const OptionTable<TableOptions>& TableOptions::table() {
+  static const OptionTable<TableOptions> table{
+      {{"file", table_file(), "The table, a CSV file with a first row of names; may be gzip.",
+        KeyRule::kMayChange},
+       {"checksum", table_checksum(),
+        "Checksum of the file's content, which a run's own configuration states."},
+       {"column", &TableOptions::column, text("a column"),
+        "The column that names the rows; unless given, each parameter has a column of its name."},
+       {"names", &TableOptions::names, text("a text with parameters"),
+        "The form of these names, with `$parameter` for each parameter of the space."},
+       {"epochs", &TableOptions::epochs, above(0), "Budget of a trial of the search."},
+       {"metrics", &TableOptions::metrics, list_of(section(TableMetric::table()), "a list of metrics"),
+        "The metrics that the table has.", KeyRule::kRequired},
+       {"seconds", &TableOptions::seconds, columns_by_budget(),
+        "The column with the seconds that a trial took, or one for each budget: its predicted cost."},
+       {"rows", &TableOptions::rows,
+        choice<RowChoice>({{"mean", RowChoice::kMean}, {"first", RowChoice::kFirst}}),
+        "The value of an architecture to which several rows belong: their mean, or that of the first."}},
+      check_table};
+  return table;
+}
+
+}  // namespace skyline::evaluate

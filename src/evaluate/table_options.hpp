@@ -1,0 +1,45 @@
+#pragma once
+
+#include "skyline/core/option_table.hpp"
+#include "skyline/trial/metric.hpp"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace skyline::evaluate {
+
+/// A column of a table, and the budget to which its numbers belong.
+struct BudgetColumn {
+  std::optional<double> epochs = {};  // nullopt: every budget
+  std::string column = {};
+};
+
+/// Returns the index of the column for a budget, or nullopt if there is none.
+std::optional<std::size_t> column_for(const std::vector<BudgetColumn>& columns, double epochs);
+
+/// A metric whose values a table has.
+struct TableMetric : trial::Metric {
+  bool full = false;  // only full trainings have it
+  std::vector<BudgetColumn> columns;
+  double times = 1;
+  static const OptionTable<TableMetric>& table();
+};
+
+/// The value of an architecture to which several rows belong.
+enum class RowChoice { kMean, kFirst };
+
+/// Results from the table of a published benchmark.
+struct TableOptions {
+  std::string file;
+  std::string checksum = {};  // that of the file; empty if there is no such file
+  std::string column = {};    // has the names of the rows; empty if each parameter has a column of its own
+  std::string names = {};     // the form of these names, e.g. "|$a~0|+|$b~0|$c~1|"
+  double epochs = 1;
+  std::vector<TableMetric> metrics;
+  std::vector<BudgetColumn> seconds;
+  RowChoice rows = RowChoice::kMean;
+  static const OptionTable<TableOptions>& table();
+};
+
+}  // namespace skyline::evaluate

@@ -1,0 +1,68 @@
+"""A published benchmark in place of training: its rows, one journal for any ranks, and what becomes of missing rows."""
+
+import csv
+import gzip
+import json
+import os
+import unittest
+
+from skyline_runs import SOURCE, RunsCase, read_json
+
+CONFIG = SOURCE / "configs/nasbench201_table.yaml"
+TABLE = SOURCE / "data/nasbench201_cifar10.csv.gz"
+RANDOM = ["--set", "search={algorithm: random, trials: 60}", "--set", "run.events=false"]
+
+
+class Table(RunsCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        os.environ["XDG_CACHE_HOME"] = str(cls.folder / "cache")  # networks are built once, for all runs
+
+    def journal(self, run):
+        return [json.loads(line) for line in (self.folder / run / "journal.jsonl").read_text().splitlines()[1:]]
+
+    def test_validate_counts_rows_and_architectures_and_tells_how_far_rows_of_one_are_apart(self):
+        text = self.skyline("validate", CONFIG).stdout
+        self.assertIn("# table: 15625 rows, for 5485 architectures\n", text)
+        self.assertRegex(text, r"# table: `valid_12_epochs`: 11553 rows share an architecture with others, from whose mean they differ by 0\.4")
+
+    def test_a_search_has_one_journal_for_any_ranks_with_the_values_of_the_rows(self):
+        for ranks in (1, 2, 3):
+            self.skyline("search", CONFIG, *RANDOM, "--set", "table.rows=first", "--run", f"ranks{ranks}", ranks=ranks)
+            self.assertEqual(self.canonical(f"ranks{ranks}"), self.canonical("ranks1"))
+        with gzip.open(TABLE, "rt") as file:
+            accuracies = {float(row["valid_12_epochs"]) for row in csv.DictReader(file)}
+        found = [trial["metrics"]["validation_accuracy"] for trial in self.journal("ranks1") if trial.get("status") == "ok"]
+        self.assertEqual(len(found), 60)
+        for value in found:
+            self.assertTrue(any(abs(100 * value - accuracy) < 1e-9 for accuracy in accuracies), value)
+
+    def test_full_trainings_have_the_accuracies_of_their_budget(self):
+        metrics = ("[{name: validation_accuracy, column: {12: valid_12_epochs, 200: valid_12_epochs}, times: 0.01}, "
+                   "{name: test_accuracy, column: {200: test_200_epochs}, times: 0.01, of: test, full: true}]")
+        self.skyline("search", CONFIG, *RANDOM, "--set", f"table.metrics={metrics}", "--set", "final.epochs=200", "--run", "full")
+        front = read_json(self.folder / "full/pareto.json")["final_front"]
+        self.assertGreater(max(trial["metrics"]["test_accuracy"] for trial in front), 0.85, "as 200 epochs give")
+        self.assertIn("test_accuracy", self.skyline("status", "full").stdout)
+
+    def test_an_architecture_without_a_row_fails_and_another_table_is_refused_at_a_resume(self):
+        with gzip.open(TABLE, "rt") as file:
+            rows = file.readlines()
+        half = self.folder / "half.csv"
+        half.write_text("".join(rows[:1] + [row for row in rows[1:] if not row.startswith("|none")]))
+        settings = ["--set", f"table.file={half}", "--set", "run.most_failures=none"]
+        self.skyline("search", CONFIG, *RANDOM, *settings, "--run", "half")
+        failures = [trial for trial in self.journal("half") if trial.get("status") == "exception"]
+        self.assertGreater(len(failures), 0)
+        for failure in failures:
+            self.assertIn("the table has no row of this architecture: cell.input-node_1=", json.dumps(failure))
+        longer = ["--resume", "--set", "search.trials=80"]
+        self.skyline("search", "--run", "half", *longer)
+        half.write_text("".join(rows[:100]))
+        refused = self.skyline("search", "--run", "half", "--resume", "--set", "search.trials=90", expect=2)
+        self.assertIn("half.csv is another table than the one with which the run began", refused.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,273 @@
+#include "evaluate/table_evaluator.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "evaluate/benchmark_table.hpp"
+#include "evaluate/recording_context.hpp"
+#include "evaluate/row_names.hpp"
+#include "store/fixtures/gzip_text.hpp"
+#include "store/fixtures/scratch_folder.hpp"
+#include "support/user_error_of.hpp"
+#include "support/yaml_config.hpp"
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::evaluate {
+namespace {
+
+using testing::config_from_yaml;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::RecordingContext;
+using testing::user_error_of;
+
+/// Three edges with three operations: 27 genotypes of fewer architectures.
+constexpr const char* kCell = R"(
+blocks:
+  none: zero
+  skip: identity
+  conv: {arguments: {channels: }, body: [conv2d: {channels: $channels, kernel: 3, bias: false}]}
+network:
+  - cell: {a: [input], b: [input, a]}
+    operations: [none, skip, conv: {channels: 2}]
+  - global_average_pool
+  - linear: {features: $classes}
+)";
+constexpr const char* kCellNames = "column: cell, names: '<$cell_0.input-a>$cell_0.input-b>${cell_0.a-b}>'";
+constexpr const char* kAccuracy = "metrics: [{name: accuracy, column: acc}]";
+
+/// A number of blocks, each with a kernel of its own.
+constexpr const char* kBlocks = R"(
+parameters: {depth: {choice: [1, 2]}, first: {choice: [1, 3]}, second: {choice: [1, 3]}, bias: {choice: [true, false]}}
+network:
+  - conv2d: {channels: 4, kernel: $first, bias: $bias}
+  - when: $depth == 2
+    body: [conv2d: {channels: 8, kernel: $second, bias: $bias}]
+  - global_average_pool
+  - linear: {features: $classes}
+)";
+
+class TableTest : public ::testing::Test {
+ protected:
+  TableTest() {
+    ::setenv("XDG_CACHE_HOME", (folder_ / "cache").c_str(), 1);
+    use(kCell);
+  }
+  void use(const char* space) {
+    services_.space =
+        space::SearchSpace::parse(config_from_yaml(space, "space.yaml", "space"), {{2, 6, 6}, 3});
+    services_.space_hash = space;
+  }
+  void write(const std::string& text) const { std::ofstream(folder_ / "t.csv", std::ios::binary) << text; }
+
+  ConfigNode section(const std::string& keys) const {
+    return config_from_yaml("{file: " + (folder_ / "t.csv").string() + ", " + keys + "}", "run.yaml",
+                            "table");
+  }
+  std::unique_ptr<trial::Evaluator> make(const std::string& keys) const {
+    const EvaluatorKind kind = table_kind();
+    return kind.make(kind.keys->complete(section(keys)), services_);
+  }
+  std::string error_of(const std::string& keys) const {
+    std::string error = user_error_of([&] { make(keys); });
+    const std::string folder = folder_.path().string() + "/";
+    for (std::size_t at = 0; (at = error.find(folder)) != std::string::npos;) error.erase(at, folder.size());
+    return error;
+  }
+  std::vector<std::string> described(const std::string& keys) const {
+    const EvaluatorKind kind = table_kind();
+    return kind.describe(kind.keys->complete(section(keys)), services_);
+  }
+
+  /// The trial whose genotype has these places of values.
+  trial::Trial trial(std::vector<std::uint32_t> choices, double epochs = 1) const {
+    trial::Trial made;
+    made.proposal.architecture =
+        std::make_shared<const space::Architecture>(services_.space.build({std::move(choices)}));
+    made.proposal.budget = made.proposal.horizon = {epochs};
+    return made;
+  }
+  static trial::Outcome outcome(trial::Evaluator& evaluator, const trial::Trial& trial) {
+    RecordingContext context;
+    return evaluator.evaluate(trial, context);
+  }
+  static std::vector<double> values(trial::Evaluator& evaluator, const trial::Trial& trial) {
+    return std::get<trial::Measurements>(outcome(evaluator, trial)).values;
+  }
+  static std::string failure(trial::Evaluator& evaluator, const trial::Trial& trial) {
+    return std::get<trial::Failure>(outcome(evaluator, trial)).reason;
+  }
+
+  testing::ScratchFolder folder_;
+  EvaluatorServices services_;
+};
+
+TEST_F(TableTest, GivesEachArchitectureTheMeanOfItsRowsOrTheFirst) {
+  // Convolutions of zeros are zeros, so the last edge does not count where the first is `none`.
+  write("cell,acc\n<none>conv>skip>,0.5\n<conv>conv>skip>,0.9\n<none>conv>conv>,0.7\n<none>conv>none>,0.9\n");
+  const auto mean = make(std::string(kCellNames) + ", " + kAccuracy);
+  const auto first = make(std::string(kCellNames) + ", rows: first, " + kAccuracy);
+  for (const std::uint32_t last : {0U, 1U, 2U}) {
+    EXPECT_DOUBLE_EQ(values(*mean, trial({0, 2, last}))[0], 0.7);
+    EXPECT_EQ(values(*first, trial({0, 2, last}))[0], 0.5);
+  }
+  EXPECT_EQ(values(*mean, trial({2, 2, 1}))[0], 0.9);
+  EXPECT_THAT(
+      described(std::string(kCellNames) + ", " + kAccuracy),
+      ElementsAre("4 rows, for 2 architectures",
+                  "`acc`: 3 rows share an architecture with others, from whose mean they differ by 0.163 "
+                  "(standard deviation), from each other by up to 0.4; their mean counts"));
+}
+
+TEST_F(TableTest, AnArchitectureWithoutARowIsAFailedTrial) {
+  write("cell,acc\n<none>conv>skip>,0.5\n");
+  EXPECT_EQ(
+      failure(*make(std::string(kCellNames) + ", " + kAccuracy), trial({1, 2, 2})),
+      "the table has no row of this architecture: cell_0.input-a=skip cell_0.input-b=conv cell_0.a-b=conv");
+}
+
+TEST_F(TableTest, HasColumnsByBudgetAndMetricsOfFullTrainings) {
+  write("cell,v12,t200\n<none>conv>skip>,50,90\n");
+  const std::string metrics =
+      ", epochs: 12, metrics: [{name: valid, column: {12: v12}, times: 0.01, range: [0, 1], of: validation}, "
+      "{name: test, column: {200: t200}, full: true, better: lower, unit: points}]";
+  const ConfigNode complete = table_kind().keys->complete(section(kCellNames + metrics));
+  const std::vector<trial::Metric> described = table_kind().metrics(complete, {});
+  EXPECT_EQ(described[0],
+            (trial::Metric{.name = "valid", .range = {0, 1}, .of = trial::Metric::Of::kValidation}));
+  EXPECT_EQ(described[1], (trial::Metric{.name = "test",
+                                         .better = trial::Better::kLower,
+                                         .unit = "points",
+                                         .when = trial::Metric::When::kFullTraining}));
+  EXPECT_EQ(table_kind().needs(complete).epochs, 12);
+  const auto evaluator = make(kCellNames + metrics);
+  trial::Trial trial = this->trial({0, 2, 1}, 12);
+  EXPECT_EQ(values(*evaluator, trial)[0], 0.5);
+  EXPECT_TRUE(std::isnan(values(*evaluator, trial)[1]));
+  trial = this->trial({0, 2, 1}, 200);
+  EXPECT_THAT(failure(*evaluator, trial), HasSubstr("has no numbers of this architecture for 200 epochs"));
+  trial.proposal.trains = trial.number;
+  EXPECT_TRUE(std::isnan(values(*evaluator, trial)[0]));
+  EXPECT_EQ(values(*evaluator, trial)[1], 90);
+  EXPECT_EQ(error_of(kCellNames + std::string(", epochs: 5, metrics: [{name: valid, column: {12: v12}}]")),
+            "run.yaml:1:1: table: no metric has a column for `epochs`: 5");
+}
+
+TEST_F(TableTest, PredictsTheSecondsOfTheTable) {
+  write("cell,acc,s1,s3\n<none>conv>skip>,0.5,20,50\n<skip>conv>skip>,0.5,,\n");
+  const auto evaluator =
+      make(std::string(kCellNames) + ", seconds: {1: s1, 3: s3}, metrics: [{name: accuracy, column: acc}]");
+  EXPECT_EQ(evaluator->predicted_cost(trial({0, 2, 1})), 20);
+  trial::Trial continued = trial({0, 2, 1}, 3);
+  continued.proposal.start = trial::Continue{.from = 0, .epochs = 1};
+  EXPECT_EQ(evaluator->predicted_cost(continued), 30);
+  EXPECT_EQ(evaluator->predicted_cost(trial({1, 2, 1})), 1) << "the table has no seconds";
+  EXPECT_EQ(evaluator->predicted_cost(trial({2, 2, 2})), 1) << "the table has no row";
+}
+
+TEST_F(TableTest, ReadsAColumnPerParameterAndLeavesOutUnusedOnes) {
+  use(kBlocks);
+  write("depth;first;second;bias;acc\n1;3,0;;True;0,5\n2;1;3;False;0,75\n7;1;1;True;0,9\n");
+  const auto evaluator = make(kAccuracy);
+  EXPECT_EQ(values(*evaluator, trial({0, 1, 0, 0}))[0], 0.5);
+  EXPECT_EQ(values(*evaluator, trial({0, 1, 1, 0}))[0], 0.5);
+  EXPECT_EQ(values(*evaluator, trial({1, 0, 1, 1}))[0], 0.75);
+  EXPECT_THAT(described(kAccuracy), ElementsAre("2 rows, for 2 architectures",
+                                                HasSubstr("1 row outside of the space, first " +
+                                                          (folder_ / "t.csv").string() + ":4: 7, 1")));
+  write("depth,first,second,bias,acc\n2,3,,True,0.5\n");
+  EXPECT_EQ(error_of(kAccuracy), "t.csv:2: `second` has no value, but the network of this row uses it");
+}
+
+TEST_F(TableTest, ReadsGzipAndAFileBesideTheConfiguration) {
+  write(testing::gzip_text("cell,acc\n<none>conv>skip>,0.5\n"));
+  const ConfigNode beside =
+      config_from_yaml("{file: t.csv, " + std::string(kCellNames) + ", " + kAccuracy + "}",
+                       (folder_ / "run.yaml").string(), "table");
+  const EvaluatorKind kind = table_kind();
+  const ConfigNode complete = kind.keys->complete(beside);
+  EXPECT_EQ(complete.at("file").as_text(), (folder_ / "t.csv").string());
+  EXPECT_EQ(values(*kind.make(complete, services_), trial({0, 2, 1}))[0], 0.5);
+  EXPECT_EQ(first_difference(kind.keys->complete(complete), complete), "");
+}
+
+TEST_F(TableTest, RefusesAnotherTableThanTheOneWithWhichARunBegan) {
+  const std::string keys = std::string(kCellNames) + ", " + kAccuracy;
+  write("cell,acc\n<none>conv>skip>,0.5\n");
+  const EvaluatorKind kind = table_kind();
+  const ConfigNode complete = kind.keys->complete(section(keys));
+  write("cell,acc\n<none>conv>skip>,0.6\n");
+  EXPECT_THAT(user_error_of([&] { kind.keys->complete(complete); }),
+              HasSubstr("t.csv is another table than the one with which the run began: its checksum is "));
+}
+
+TEST_F(TableTest, BuildsTheNetworksOfATableOnceForAllRunsOfASpace) {
+  write("cell,acc\n<none>conv>skip>,0.5\n<conv>conv>skip>,0.9\n");
+  const auto cached = [&] {
+    std::vector<std::filesystem::path> files;
+    for (const auto& file : std::filesystem::directory_iterator(folder_ / "cache" / "skyline"))
+      files.push_back(file.path());
+    return files;
+  };
+  const std::string keys = std::string(kCellNames) + ", " + kAccuracy;
+  const auto value = [&] { return values(*make(keys), trial({2, 2, 1}))[0]; };
+  EXPECT_EQ(value(), 0.9);
+  ASSERT_EQ(cached().size(), 1U);
+  const auto written = std::filesystem::last_write_time(cached().front());
+  EXPECT_EQ(value(), 0.9);
+  EXPECT_EQ(std::filesystem::last_write_time(cached().front()), written);
+  const auto size = std::filesystem::file_size(cached().front());
+  std::ofstream(cached().front(), std::ios::binary) << std::string(size, '0');
+  EXPECT_EQ(value(), 0.9);
+  services_.space_hash = "another space";
+  EXPECT_EQ(value(), 0.9);
+  EXPECT_EQ(cached().size(), 2U);
+  // Networks that are built otherwise, as by another version of the program.
+  const std::string hash = services_.space_hash;
+  use(std::string(kCell).replace(std::string(kCell).find("channels: 2"), 11, "channels: 4").c_str());
+  services_.space_hash = hash;
+  EXPECT_EQ(value(), 0.9);
+}
+
+TEST_F(TableTest, RefusesTablesThatDoNotFitWithTheirPlace) {
+  const std::string keys = std::string(kCellNames) + ", " + kAccuracy;
+  EXPECT_THAT(error_of(keys), HasSubstr("table.file: there is no t.csv, nor is it beside the configuration"));
+  write("cell,acc\n<none>conv>skip>,high\n");
+  EXPECT_EQ(error_of(keys), "t.csv:2: column `acc`: expected a number, got `high`");
+  write("cell,acc\n<none>conv>skip>,0.5\n<none>conv>none>,0.5,1\n");
+  EXPECT_EQ(error_of(keys), "t.csv:3: expected 2 fields, got 3");
+  write("cell,accuracy\n<none>conv>skip>,0.5\n");
+  EXPECT_EQ(error_of(keys), "t.csv: there is no column `acc`, did you mean `accuracy`?");
+  write("cell,acc\n<pool>conv>skip>,0.5\n");
+  EXPECT_EQ(error_of(keys),
+            "t.csv:2: <pool>conv>skip>, 0.5: neither this row nor another is a genotype of the "
+            "space, whose names are like <none>none>none>");
+  write("cell,acc\n<none>conv>skip>,0.5\n");
+  EXPECT_EQ(error_of("column: cell, names: '$cell_0.input-a|$cell_0.inputb', " + std::string(kAccuracy)),
+            "table.names: no parameter is called `cell_0.inputb`, did you mean `cell_0.input-b`?");
+  EXPECT_EQ(error_of("column: cell, names: '$cell_0.input-a', " + std::string(kAccuracy)),
+            "table.names: lacks `$cell_0.input-b`: expected every parameter of the space");
+  EXPECT_EQ(error_of("column: cell, " + std::string(kAccuracy)),
+            "run.yaml:1:1: table: `column` needs `names`, the form of its names, e.g. depth_$depth");
+}
+
+TEST(RowNames, TriesValuesThatBeginLikeOthers) {
+  const std::vector<space::Parameter> parameters{{"a", {std::string("x"), std::string("xx")}, {1, 1}},
+                                                 {"ab", {std::int64_t{1}, std::int64_t{11}}, {1, 1}}};
+  const RowNames names("$a${ab}-$a", parameters);
+  EXPECT_EQ(names.genotype_of("xx1-xx")->choices, (std::vector<std::uint32_t>{1, 0}));
+  EXPECT_EQ(names.genotype_of("x11-x")->choices, (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_FALSE(names.genotype_of("x11-xx")) << "a parameter has one value";
+  EXPECT_FALSE(names.genotype_of("x11-x "));
+  EXPECT_EQ(names.name_of({{1, 1}}), "xx11-xx");
+}
+
+}  // namespace
+}  // namespace skyline::evaluate
