@@ -3,6 +3,7 @@
 #include "skyline/core/random.hpp"
 
 #include "core/log.hpp"
+#include "evaluate/rugged_landscape.hpp"
 #include "trial/scope_timer.hpp"
 
 #include <algorithm>
@@ -29,19 +30,24 @@ double hashed_share(std::string_view purpose, std::uint64_t first, std::uint64_t
 }
 
 /// Uses only rational functions, because exp and log may differ in the last bit between machines.
-double accuracy_without_noise(const space::Network& network, double epochs) {
+double accuracy_without_noise(const SyntheticOptions& options, const space::Network& network, double epochs) {
   const double chance = 1.0 / static_cast<double>(std::max<std::int64_t>(network.classes, 1));
   const auto parameters = static_cast<double>(network.cost.parameters);
-  const double capacity = parameters / (parameters + 3000.0);
+  const double quality = options.landscape == Landscape::kRugged
+                             ? rugged_quality(network, options.landscape_seed)
+                             : parameters / (parameters + 3000.0);
   const double training = epochs / (epochs + 0.02);
-  return chance + (0.995 - chance) * capacity * training;
+  return chance + (0.995 - chance) * quality * training;
 }
 
-double synthetic_accuracy(const trial::Trial& trial, std::string_view purpose) {
+double synthetic_accuracy(const SyntheticOptions& options, const trial::Trial& trial,
+                          std::string_view purpose) {
   const auto id = static_cast<std::uint64_t>(trial.architecture().id);
-  const double noise = 0.01 * (2 * hashed_share(purpose, trial.seed, id) - 1);
-  return std::clamp(accuracy_without_noise(trial.architecture().network(), trial.budget().epochs) + noise,
-                    0.0, 1.0);
+  const double most = options.landscape == Landscape::kRugged ? 0.005 : 0.01;
+  const double noise = most * (2 * hashed_share(purpose, trial.seed, id) - 1);
+  return std::clamp(
+      accuracy_without_noise(options, trial.architecture().network(), trial.budget().epochs) + noise, 0.0,
+      1.0);
 }
 
 double synthetic_latency_ms(const space::Network& network) {
@@ -52,11 +58,12 @@ double step_count(const trial::Trial& trial) {
   return std::max(1.0, std::round(trial.budget().epochs * kStepsPerEpoch));
 }
 
-trial::Measurements measure(const trial::Trial& trial) {
-  const double accuracy = synthetic_accuracy(trial, "evaluate.synthetic.validation");
+trial::Measurements measure(const SyntheticOptions& options, const trial::Trial& trial) {
+  const double accuracy = synthetic_accuracy(options, trial, "evaluate.synthetic.validation");
   const double error = 1 - accuracy;
-  const double test_accuracy = trial.is_final() ? synthetic_accuracy(trial, "evaluate.synthetic.test")
-                                                : std::numeric_limits<double>::quiet_NaN();
+  const double test_accuracy = trial.is_final()
+                                   ? synthetic_accuracy(options, trial, "evaluate.synthetic.test")
+                                   : std::numeric_limits<double>::quiet_NaN();
   return {{accuracy, 3 * error, 2.5 * error, synthetic_latency_ms(trial.architecture().network()),
            test_accuracy, step_count(trial)}};
 }
@@ -98,6 +105,13 @@ bool sleep_through(Seconds duration, const trial::Trial& trial, trial::Evaluatio
   return false;
 }
 
+/// Leaves a key with its default out of configurations, so that older runs, which lack it, are the same runs.
+template <typename M>
+OptionKind<M> unless_default(OptionKind<M> kind) {
+  kind.write = [write = kind.write](const M& value) { return value == M{} ? ConfigNode() : write(value); };
+  return kind;
+}
+
 std::vector<trial::Metric> metrics() {
   using Metric = trial::Metric;
   using trial::Better;
@@ -135,7 +149,7 @@ class SyntheticEvaluator final : public trial::Evaluator {
                             "this architecture is of the synthetic share that fails"};
     }
     const trial::ScopeTimer timer(context.timing(), &trial::TrialTiming::validate_s);
-    return measure(trial);
+    return measure(options_, trial);
   }
 
  private:
@@ -152,7 +166,14 @@ const OptionTable<SyntheticOptions>& SyntheticOptions::table() {
        "Share of the architectures whose trials fail, always the same ones."},
       {"forecast_error", &SyntheticOptions::forecast_error, at_least(0).at_most(10),
        "How far times are from their forecast: coefficient of variation of their ratio, which is "
-       "lognormal."}};
+       "lognormal."},
+      {"landscape", &SyntheticOptions::landscape,
+       unless_default(choice<Landscape>({{"smooth", Landscape::kSmooth}, {"rugged", Landscape::kRugged}})),
+       "How accuracies depend on networks, `smooth` unless given: they grow with the parameters; `rugged`: "
+       "they "
+       "depend on the layers, with many local optima."},
+      {"landscape_seed", &SyntheticOptions::landscape_seed, unless_default(whole<std::uint64_t>(at_least(0))),
+       "Which rugged landscape it is, 0 unless given."}};
   return table;
 }
 

@@ -10,6 +10,10 @@
 
 namespace skyline::evaluate {
 
+/// The way in which the synthetic accuracy depends on the network: it grows with the parameters, or it is
+/// rugged_quality(), which is worth searching.
+enum class Landscape { kSmooth, kRugged };
+
 /// Results from a closed formula of the network, for trying out a configuration or a cluster, and tests.
 struct SyntheticOptions {
   /// A trial sleeps this long per 1e9 FLOPs of its network and epoch; 0 for no sleep.
@@ -18,6 +22,8 @@ struct SyntheticOptions {
   double failure_rate = 0;
   /// Coefficient of variation of a trial's time over its forecast; the quotient is lognormal.
   double forecast_error = 0;
+  Landscape landscape = Landscape::kSmooth;
+  std::uint64_t landscape_seed = 0;
   static const OptionTable<SyntheticOptions>& table();
 };
 
@@ -29,8 +35,8 @@ double lognormal(std::uint64_t seed, std::string_view purpose, std::uint64_t num
 /// 1.
 double forward_work(const trial::Trial& trial);
 
-/// Makes an evaluator whose metrics have the names and order of training's. validation_accuracy grows and
-/// saturates with the network's parameters; its noise is a hash of arch id and seed. Deterministic.
+/// Makes an evaluator whose metrics have the names and order of training's. validation_accuracy depends on
+/// the landscape and saturates with the epochs; its noise is a hash of arch id and seed. Deterministic.
 std::unique_ptr<trial::Evaluator> make_synthetic_evaluator(const SyntheticOptions& options);
 
 /// Returns the kind `synthetic`.

@@ -1,5 +1,6 @@
 #include "evaluate/synthetic_evaluator.hpp"
 
+#include "core/config/config_text.hpp"
 #include "evaluate/recording_context.hpp"
 #include "support/user_error_of.hpp"
 #include "support/yaml_config.hpp"
@@ -194,6 +195,26 @@ TEST(SyntheticOptions, ReadTheirKeysAndAreWrittenBack) {
   EXPECT_EQ(options.failure_rate, 0.25);
   EXPECT_EQ(first_difference(SyntheticOptions::table().to_config(options), config_from_yaml(kYaml)), "");
   EXPECT_EQ(SyntheticOptions::table().parse(config_from_yaml("")).failure_rate, 0);
+}
+
+TEST(SyntheticEvaluator, IsWorthSearchingOnARuggedLandscapeAlone) {
+  const std::vector<double> smooth = values_of(trial_of(5, 100, 1000));
+  const auto rugged = [&](std::uint64_t seed) {
+    const Outcome outcome =
+        evaluate(trial_of(5, 100, 1000), {.landscape = Landscape::kRugged, .landscape_seed = seed});
+    return std::get<Measurements>(outcome).values[0];
+  };
+  EXPECT_NE(rugged(0), smooth[0]);
+  EXPECT_EQ(rugged(0), rugged(0));
+}
+
+TEST(SyntheticOptions, LeaveTheLandscapeOutOfConfigurationsUnlessItIsGiven) {
+  const auto complete = [](const std::string& yaml) {
+    return to_yaml(SyntheticOptions::table().complete(config_from_yaml(yaml)));
+  };
+  EXPECT_THAT(complete(""), ::testing::Not(::testing::HasSubstr("landscape"))) << "older runs lack it";
+  EXPECT_THAT(complete("{landscape: rugged, landscape_seed: 3}"),
+              ::testing::HasSubstr("landscape: rugged\nlandscape_seed: 3\n"));
 }
 
 TEST(SyntheticOptions, RefuseUnknownKeysAndNumbersOutOfRange) {
