@@ -69,16 +69,18 @@ TEST(Hypervolume, AgreesWithCountingCellsOfAGrid) {
   }
 }
 
-TEST(Hypervolume, AgreesWithInclusionAndExclusion) {
+TEST(Hypervolume, AgreesWithInclusionAndExclusionOnTenThousandSets) {
   RandomStream random(5);
-  for (std::size_t columns = 2; columns <= 5; ++columns) {
-    for (std::size_t count = 1; count <= 10; ++count) {
-      const std::vector<double> values = trade_off_points(random, count, columns);
-      std::vector<double> reference(columns, 0.9);
-      reference.back() = 0.7;
-      EXPECT_NEAR(hypervolume(values, reference), included_and_excluded(values, reference), 1e-12)
-          << columns << " columns, " << count << " points";
-    }
+  for (int set = 0; set < 10000; ++set) {
+    const std::size_t columns = 2 + random.below(4);
+    const std::size_t count = random.below(set % 20 == 0 ? 11 : 7);
+    const bool whole = set % 2 == 0;
+    const std::vector<double> values =
+        whole ? whole_points(random, count, columns, 4) : trade_off_points(random, count, columns);
+    std::vector<double> reference(columns, whole ? 3.0 : 0.9);
+    reference.back() = whole ? 4 : 0.7;
+    ASSERT_NEAR(hypervolume(values, reference), included_and_excluded(values, reference), whole ? 0 : 1e-12)
+        << columns << " columns, " << count << " points, set " << set;
   }
 }
 

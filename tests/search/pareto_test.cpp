@@ -59,7 +59,8 @@ std::vector<std::size_t> archived(const std::vector<double>& values) {
   return archive.keys();
 }
 
-/// Random tables of every size up to 60 points: coarse grids with ties and duplicates, and trade-offs.
+/// Random tables of every size up to 60 points, and 10,000 small ones: coarse grids with ties and duplicates,
+/// and trade-offs.
 template <typename Check>
 void for_random_tables(Check&& check) {
   RandomStream random(7);
@@ -69,6 +70,12 @@ void for_random_tables(Check&& check) {
       check(whole_points(random, count, columns, 12), columns);
       check(trade_off_points(random, count, columns), columns);
     }
+  }
+  for (int table = 0; table < 10000; ++table) {
+    const std::size_t columns = 2 + random.below(4);
+    const std::size_t count = random.below(10);
+    check(table % 2 == 0 ? whole_points(random, count, columns, 4) : trade_off_points(random, count, columns),
+          columns);
   }
 }
 

@@ -1,11 +1,16 @@
 """Writes reference_values.hpp, the numbers that tests of the surrogate compare with: python reference_values.py > reference_values.hpp
 
-They come from scikit-learn's Gaussian process, SciPy and NumPy (written with scikit-learn 1.9, SciPy 1.17, NumPy 2.4).
+They come from scikit-learn's Gaussian process, BoTorch's analytic improvement, SciPy and NumPy (written with
+scikit-learn 1.9, BoTorch 0.18, SciPy 1.17, NumPy 2.4).
 """
 
 import itertools
 
 import numpy as np
+import torch
+from botorch.acquisition.multi_objective.analytic import ExpectedHypervolumeImprovement
+from botorch.utils.multi_objective.box_decompositions.non_dominated import FastNondominatedPartitioning
+from botorch.utils.testing import MockModel, MockPosterior
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import ndtr, ndtri
 from sklearn import config_context
@@ -76,6 +81,18 @@ def surrogate_targets(values):
     return mixed - mixed.mean()
 
 
+def hypervolume_improvements(front, means, deviations):
+    """For minimized objectives and a reference of ones. BoTorch maximizes."""
+    reference = -torch.ones(front.shape[1], dtype=torch.double)
+    partitioning = FastNondominatedPartitioning(reference, Y=-torch.tensor(front))
+    gains = []
+    for mean, deviation in zip(means, deviations):
+        posterior = MockPosterior(mean=-torch.tensor(mean)[None], variance=torch.tensor(deviation)[None] ** 2)
+        improvement = ExpectedHypervolumeImprovement(MockModel(posterior), reference, partitioning)
+        gains.append(improvement(torch.zeros(1, 1, dtype=torch.double)).item())
+    return gains
+
+
 def sample(random, count):
     parameters = np.column_stack([random.integers(0, 4 if ordinal else 3, count) / (3 if ordinal else 1)
                                   for ordinal in ORDINAL])
@@ -130,6 +147,19 @@ def main():
     gains = (cases[:, 0] - cases[:, 2]) / cases[:, 1]
     array("kImprovementCases", cases)
     array("kImprovements", cases[:, 1] * (gains * ndtr(gains) + np.exp(-.5 * gains ** 2) / np.sqrt(2 * np.pi)))
+    fronts, all_means, all_deviations, gains = [], [], [], []
+    for objectives in (2, 3, 4):
+        front = np.abs(random.normal(size=(9, objectives)))
+        front = np.round(front / np.linalg.norm(front, axis=1, keepdims=True), 2)
+        means, deviations = np.round(random.random((3, objectives)), 2), np.round(random.uniform(.05, .4, (3, objectives)), 2)
+        gains += hypervolume_improvements(front, means, deviations)
+        for all_values, values in ((fronts, front), (all_means, means), (all_deviations, deviations)):
+            all_values += list(values.ravel())
+    print("// nine points of a front and three candidates, for 2, 3 and 4 objectives")
+    array("kFronts", fronts)
+    array("kMeans", all_means)
+    array("kDeviations", all_deviations)
+    array("kHypervolumeImprovements", gains)
     print("// clang-format on\n\n}  // namespace skyline::search::testing")
 
 
