@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -58,32 +59,54 @@ Network branches(const std::vector<std::string>& kinds) {
   return builder.build();
 }
 
-double distance(const Network& left, const Network& right) {
-  const std::vector<double> a = encode(left);
-  const std::vector<double> b = encode(right);
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
-  return std::sqrt(sum);
+std::map<std::string, double> by_name(const Network& network) {
+  std::map<std::string, double> values;
+  for (const Feature& feature : features(network))
+    EXPECT_TRUE(values.emplace(feature.name, feature.value).second);
+  return values;
 }
 
-TEST(Encoding, OfGraphsHasOneLengthAndFiniteValues) {
-  for (const Network& network : {branches({"relu", "gelu"}), chain("[relu]")}) {
-    const std::vector<double> code = encode(network);
-    EXPECT_EQ(code.size(), kGraphFeatures);
-    EXPECT_TRUE(std::ranges::all_of(code, [](double value) { return std::isfinite(value) && value >= 0; }));
-  }
+TEST(Features, CountLayersByKindAndByValueOfAnAttribute) {
+  const auto values =
+      by_name(chain("[conv2d: {channels: 4, kernel: 3}, relu, conv2d: {channels: 8, kernel: 3}, relu]"));
+  EXPECT_EQ(values.at("layers"), 4);
+  EXPECT_EQ(values.at("connections"), 3);
+  EXPECT_EQ(values.at("conv2d"), 2);
+  EXPECT_EQ(values.at("conv2d kernel=3"), 2);
+  EXPECT_EQ(values.at("conv2d channels=8"), 1);
+  EXPECT_EQ(values.at("relu"), 2);
+  EXPECT_EQ(values.at("weighted"), 2);
+  EXPECT_EQ(values.at("log parameters"), std::log1p(4 * 4 * 9 + 4 + 4 * 8 * 9 + 8));
 }
 
-TEST(Encoding, OfGraphsTellsOperationsAndTheirOrderApart) {
-  EXPECT_EQ(distance(branches({"relu", "gelu"}), branches({"gelu", "relu"})), 0) << "a sum has no order";
-  EXPECT_GT(distance(branches({"relu", "gelu"}), branches({"relu", "silu"})), 0);
-  EXPECT_GT(distance(chain("[relu, tanh, sigmoid]"), chain("[tanh, relu, sigmoid]")), 0);
+TEST(Features, CountLayersAlongPaths) {
+  GraphBuilder builder({4, 6, 6});
+  const std::size_t stem = builder.add("tanh", {});
+  const std::size_t first = builder.add("relu", {stem});
+  const std::size_t second = builder.add("relu", {first});
+  const std::size_t sum = builder.add("add", {stem, first, second});
+  builder.add("add", {sum, stem});
+  const auto values = by_name(builder.build());
+  EXPECT_NEAR(values.at("log paths"), std::log(4.0), 1e-12);
+  EXPECT_EQ(values.at("relu, longest"), 2);
+  EXPECT_EQ(values.at("relu, shortest"), 0);
+  EXPECT_NEAR(values.at("relu, mean"), 3.0 / 4, 1e-12) << "of the paths 0, 1, 2 and 0";
+  EXPECT_EQ(values.at("tanh, mean"), 1);
+  EXPECT_EQ(values.at("add, longest"), 2);
 }
 
-TEST(Encoding, OfGraphsIsNearWhereLittleDiffers) {
-  const Network network = branches({"relu", "gelu", "silu", "elu"});
-  EXPECT_LT(distance(network, branches({"relu", "gelu", "silu", "hard_swish"})),
-            distance(network, branches({"tanh", "softmax", "sigmoid", "hard_swish"})));
+TEST(Features, AreFiniteForMorePathsThanANumberCanCount) {
+  GraphBuilder builder({4, 6, 6});
+  std::size_t last = builder.add("tanh", {});
+  for (int i = 0; i < 2000; ++i) last = builder.add("add", {last, builder.add("relu", {last})});
+  const auto values = by_name(builder.build());
+  EXPECT_NEAR(values.at("log paths"), 2000 * std::log(2.0), 1e-6);
+  EXPECT_NEAR(values.at("relu, mean"), 1000, 1e-6);
+}
+
+TEST(Features, DoNotDependOnTheOrderOfBranches) {
+  EXPECT_EQ(by_name(branches({"relu", "gelu"})), by_name(branches({"gelu", "relu"})));
+  EXPECT_NE(by_name(branches({"relu", "gelu"})), by_name(branches({"relu", "silu"})));
 }
 
 TEST(Neighbours, AreAllArchitecturesOfOneChangeInOrder) {

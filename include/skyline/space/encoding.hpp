@@ -2,11 +2,12 @@
 
 #include "skyline/space/search_space.hpp"
 
+#include <string>
 #include <vector>
 
 namespace skyline::space {
 
-// Architectures as vectors of one length, for surrogate models. Similar architectures have near vectors.
+// Architectures as numbers, for surrogate models. Similar architectures have near numbers.
 
 /// Returns the parameters of an architecture as numbers, in their order. A parameter whose values are numbers
 /// gives one number: from 0 to 1 by its place among the values, or -1 if the network does not use it. Any
@@ -14,14 +15,20 @@ namespace skyline::space {
 /// is not used. Local; deterministic.
 std::vector<double> encode(const SearchSpace& space, const Architecture& architecture);
 
-/// Returns features of a graph, the same ones for all spaces: logarithms of its costs, of its numbers of
-/// layers and connections and of its longest path; then how often each sequence of one, two or three layers
-/// (kinds and attributes) occurs along its paths. Sequences are hashed to places, so some share one. Local;
-/// deterministic. Cost O(sequences).
-/// @return [kGraphFeatures]
-/// @see Weinberger et al., ICML 2009, for the hashing; White et al., AAAI 2021, for paths
-std::vector<double> encode(const Network& network);
-inline constexpr std::size_t kGraphFeatures = 9 + 3 * 64;
+/// A number that describes a graph, by its name: "conv2d kernel=3, longest".
+struct Feature {
+  std::string name;
+  double value = 0;
+};
+
+/// Returns features of a network alone: logarithms of its costs; numbers of layers, of connections and of
+/// paths from input to output (the logarithm); and for each kind of layer, each value of each of its
+/// attributes, and all layers with weights: how many there are, and how many lie on a path, at most, at least
+/// and on average over all paths. A kind or value that does not occur has no features; its numbers are 0.
+/// Local; deterministic on one machine. Cost O(layers x kinds and values).
+/// @return  sorted by name, each name once
+/// @see Kadlecova et al., ICML 2024, for features of this sort
+std::vector<Feature> features(const Network& network);
 
 /// Returns all valid architectures that differ from this one in one parameter, each once, in the order of
 /// parameters and their values. It builds a network per value of each used parameter. Local; deterministic.

@@ -2,10 +2,9 @@
 
 #include "skyline/core/error.hpp"
 
-#include "core/text/hash.hpp"
-
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -13,49 +12,79 @@
 namespace skyline::space {
 namespace {
 
-constexpr std::size_t kLongest = 3;  // layers of a sequence
-constexpr std::size_t kPlaces = 64;  // places for the sequences of one length
-
 bool is_number(const Value& value) {
   return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
 }
 
-std::string text_of(const Layer& layer) {
-  std::string text = layer.kind;
-  for (const auto& [name, value] : layer.attributes) text += ' ' + name + '=' + to_text(value);
-  return text;
-}
-
-/// Returns the number of layers on the longest path from the input to each layer.
-std::vector<double> depths_of(const Network& network) {
-  std::vector<double> depths;
-  for (const Layer& layer : network.layers) {
-    double depth = 0;
-    for (const std::size_t input : layer.inputs) depth = std::max(depth, depths[input]);
-    depths.push_back(depth + 1);
-  }
-  return depths;
-}
-
-/// Counts the sequences that end with a layer, by going back along its inputs.
-class SequenceCounter {
+/// Places of labels: kinds, values of their attributes, and "weighted".
+class Labels {
  public:
-  SequenceCounter(const Network& network, std::vector<double>& counts) : network_(network), counts_(counts) {
-    for (const Layer& layer : network.layers) texts_.push_back(text_of(layer));
+  explicit Labels(const Network& network) {
+    for (const Layer& layer : network.layers) of_layers_.push_back(labels_of(layer));
   }
-
-  void count(std::size_t layer, const std::string& behind = {}, std::size_t length = 1) {
-    const std::string text = texts_[layer] + '\n' + behind;
-    counts_[(length - 1) * kPlaces + stable_hash64(text) % kPlaces] += 1;
-    if (length == kLongest) return;
-    for (const std::size_t input : network_.layers[layer].inputs) count(input, text, length + 1);
-  }
+  std::size_t size() const { return places_.size(); }
+  const std::map<std::string, std::size_t>& places() const { return places_; }
+  const std::vector<std::size_t>& of_layer(std::size_t layer) const { return of_layers_[layer]; }
 
  private:
-  const Network& network_;
-  std::vector<double>& counts_;
-  std::vector<std::string> texts_;
+  std::size_t place_of(std::string label) {
+    return places_.try_emplace(std::move(label), places_.size()).first->second;
+  }
+  std::vector<std::size_t> labels_of(const Layer& layer) {
+    std::vector<std::size_t> labels{place_of(layer.kind)};
+    for (const auto& [name, value] : layer.attributes) {
+      labels.push_back(place_of(layer.kind + ' ' + name + '=' + to_text(value)));
+    }
+    if (std::ranges::any_of(layer.tensors, &TensorSpec::trainable)) labels.push_back(place_of("weighted"));
+    return labels;
+  }
+
+  std::map<std::string, std::size_t> places_;
+  std::vector<std::vector<std::size_t>> of_layers_;
 };
+
+/// What is true of the paths from the input to a layer, itself included; one number per label.
+struct Paths {
+  double log_count = 0;
+  std::vector<double> most;
+  std::vector<double> least;
+  std::vector<double> average;
+};
+
+/// Joins the paths to the inputs of a layer.
+Paths join(const std::vector<Paths>& paths, const std::vector<std::size_t>& inputs) {
+  Paths all = paths[inputs.front()];
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    const Paths& other = paths[inputs[i]];
+    const double larger = std::max(all.log_count, other.log_count);
+    const double log_count = larger + std::log1p(std::exp(std::min(all.log_count, other.log_count) - larger));
+    const double share = std::exp(other.log_count - log_count);
+    for (std::size_t label = 0; label < all.most.size(); ++label) {
+      all.most[label] = std::max(all.most[label], other.most[label]);
+      all.least[label] = std::min(all.least[label], other.least[label]);
+      all.average[label] += share * (other.average[label] - all.average[label]);
+    }
+    all.log_count = log_count;
+  }
+  return all;
+}
+
+/// Returns the paths from the input to the output of a network that has layers.
+Paths paths_through(const Network& network, const Labels& labels) {
+  const std::vector<double> none(labels.size(), 0.0);
+  std::vector<Paths> paths;
+  for (std::size_t i = 0; i < network.layers.size(); ++i) {
+    const std::vector<std::size_t>& inputs = network.layers[i].inputs;
+    Paths here = inputs.empty() ? Paths{0, none, none, none} : join(paths, inputs);
+    for (const std::size_t label : labels.of_layer(i)) {
+      ++here.most[label];
+      ++here.least[label];
+      ++here.average[label];
+    }
+    paths.push_back(std::move(here));
+  }
+  return std::move(paths.back());
+}
 
 }  // namespace
 
@@ -77,23 +106,32 @@ std::vector<double> encode(const SearchSpace& space, const Architecture& archite
   return code;
 }
 
-std::vector<double> encode(const Network& network) {
-  const Cost& cost = network.cost;
-  std::vector<double> features;
-  for (const std::int64_t number : {cost.parameters, cost.flops, cost.macs, cost.peak_activation_bytes,
-                                    cost.training_activation_bytes, cost.weight_bytes}) {
-    features.push_back(static_cast<double>(number));
+std::vector<Feature> features(const Network& network) {
+  std::vector<Feature> features;
+  for (const NamedCost& cost : kCosts) {
+    features.push_back(
+        {std::string("log ") + cost.name, std::log1p(static_cast<double>(network.cost.*cost.value))});
   }
-  double connections = 0;
-  for (const Layer& layer : network.layers) connections += static_cast<double>(layer.inputs.size());
-  features.push_back(static_cast<double>(network.layers.size()));
-  features.push_back(connections);
-  features.push_back(network.layers.empty() ? 0 : depths_of(network).back());
-  std::vector<double> sequences(kLongest * kPlaces, 0);
-  SequenceCounter counter(network, sequences);
-  for (std::size_t i = 0; i < network.layers.size(); ++i) counter.count(i);
-  features.insert(features.end(), sequences.begin(), sequences.end());
-  for (double& feature : features) feature = std::log1p(feature);
+  std::size_t connections = 0;
+  for (const Layer& layer : network.layers) connections += layer.inputs.size();
+  features.push_back({"connections", static_cast<double>(connections)});
+  features.push_back({"layers", static_cast<double>(network.layers.size())});
+  if (!network.layers.empty()) {
+    const Labels labels(network);
+    const Paths paths = paths_through(network, labels);
+    std::vector<double> counts(labels.size(), 0.0);
+    for (std::size_t i = 0; i < network.layers.size(); ++i) {
+      for (const std::size_t label : labels.of_layer(i)) ++counts[label];
+    }
+    features.push_back({"log paths", paths.log_count});
+    for (const auto& [label, place] : labels.places()) {
+      features.push_back({label, counts[place]});
+      features.push_back({label + ", longest", paths.most[place]});
+      features.push_back({label + ", shortest", paths.least[place]});
+      features.push_back({label + ", mean", paths.average[place]});
+    }
+  }
+  std::ranges::sort(features, {}, &Feature::name);
   return features;
 }
 
