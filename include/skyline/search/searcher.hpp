@@ -42,6 +42,12 @@ class Searcher {
   /// names parents and starts fresh is started from the weights of one of them, whatever its origin is. An
   /// exception ends the run.
   virtual Answer ask(std::size_t room) = 0;
+  /// Takes the next proposal as an earlier job recorded it, instead of being asked for it, when a run is
+  /// resumed. Afterwards it must be as if it had made this proposal. Called only where ask() might be, and
+  /// once all earlier proposals are made. Returns false if it must be asked; the run is then refused if it
+  /// proposes something else. A searcher that thinks long should accept, since a resume is fast then, and
+  /// since other processors may compute other last bits.
+  virtual bool accept(const trial::Proposal& /*recorded*/) { return false; }
   /// Takes a result. Results come in the order of commits; failures too.
   virtual void tell(const trial::CommittedTrial& committed) = 0;
   /// Called at most once, when the run stops. It is asked nothing more, and should stop thinking.

@@ -90,6 +90,15 @@ std::optional<trial::TrialName> Replay::name_at(trial::CommitPosition place) con
   return place < lines_.size() ? std::optional(lines_.name_at(place)) : std::nullopt;
 }
 
+/// The engine adds the weights with which a proposal starts, so they are left out again.
+std::optional<trial::Proposal> Replay::proposal_of(trial::TrialNumber number) const {
+  const auto position = lines_.position_of(number);
+  if (!position || given_out_[*position]) return std::nullopt;
+  trial::Proposal proposal = lines_[*position]->trial.proposal;
+  if (std::holds_alternative<trial::Inherit>(proposal.start)) proposal.start = trial::Fresh{};
+  return proposal;
+}
+
 std::optional<Arrival> Replay::result_of(const trial::Trial& asked) {
   if (const trial::SharedTrial line = find(asked)) {
     Arrival arrival{asked.name(), line->outcome, line->timing};

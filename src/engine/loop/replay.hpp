@@ -31,6 +31,8 @@ class Replay {
          std::map<trial::TrialName, trial::Failure> failed = {});
 
   std::size_t size() const { return lines_.size(); }
+  /// Returns what the search proposed as trial `number`, as it is recorded; nullopt if it is not.
+  std::optional<trial::Proposal> proposal_of(trial::TrialNumber number) const;
   /// Returns the recorded result of a trial that is asked for again; nullopt if it must be trained.
   std::optional<Arrival> result_of(const trial::Trial& asked);
   /// Returns the line of a place if it is a full training that an earlier job made after the search, before

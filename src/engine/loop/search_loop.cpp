@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <memory>
 #include <span>
@@ -108,15 +109,30 @@ bool SearchLoop::ask(search::Searcher& searcher) {
     unasked_ = unasked_ || is_unanswered(searcher) || !searcher.finished();
     return false;
   }
-  search::Answer answer = searcher.ask(room);
-  const std::size_t proposed = answer.proposals.size();
+  std::vector<trial::Proposal> proposals;
+  if (!is_unanswered(searcher)) proposals = accepted(searcher, room);
+  search::Answer answer;
+  if (proposals.size() < room) answer = searcher.ask(room - proposals.size());
+  std::ranges::move(answer.proposals, std::back_inserter(proposals));
+  const std::size_t proposed = proposals.size();
   require(proposed <= room, "the searcher proposed more than it was asked for");
   answer_ = proposed == room ? State::kAnswered : answer.state;
   const bool in_generations = searcher.needs_results() && !order_.has_window();
   dispatcher_.expect_more(!in_generations && (is_unanswered(searcher) || !searcher.finished()));
-  take(std::move(answer.proposals));
+  take(std::move(proposals));
   if (!is_unanswered(searcher)) state_.set_remark(searcher.remark());
   return proposed > 0 || answer_ == State::kMore;
+}
+
+/// Returns the next proposals that an earlier job recorded, as far as the searcher accepts them.
+std::vector<trial::Proposal> SearchLoop::accepted(search::Searcher& searcher, std::size_t room) const {
+  std::vector<trial::Proposal> proposals;
+  while (proposals.size() < room) {
+    std::optional<trial::Proposal> recorded = replay_.proposal_of(maker_.next() + proposals.size());
+    if (!recorded || !searcher.accept(*recorded)) break;
+    proposals.push_back(*std::move(recorded));
+  }
+  return proposals;
 }
 
 void SearchLoop::take(std::vector<trial::Proposal> proposals) {

@@ -60,6 +60,7 @@ class SearchLoop {
   bool commits_wait(const search::Searcher& searcher) const;
   std::size_t room_for(const search::Searcher& searcher) const;
   bool ask(search::Searcher& searcher);
+  std::vector<trial::Proposal> accepted(search::Searcher& searcher, std::size_t room) const;
   void take(std::vector<trial::Proposal> proposals);
   bool step(search::Searcher& searcher);
   bool collect();

@@ -18,6 +18,8 @@ class TrialMaker {
   /// The referenced objects must outlive the maker.
   TrialMaker(const EngineOptions& options, const trial::Evaluator& evaluator, const run::RunState& state);
   trial::Trial make(trial::Proposal proposal);
+  /// Returns the number of the next search trial.
+  trial::TrialNumber next() const { return next_; }
   /// Returns whether a trial depends on the commits when it is made, beyond what the searcher knows.
   bool depends_on_commits() const { return options_.inherit; }
   /// Notes that a trial's result, and its kept state, come from an earlier job.
