@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -86,7 +87,8 @@ inline std::vector<trial::CommittedTrial> run_search(search::Searcher& searcher,
       trial.proposal.budget.epochs = 0.1;
       committed.push_back({trial, evaluate(trial), {}});
     }
-    if (state == search::Answer::State::kMore) continue;
+    if (state == search::Answer::State::kBusy) std::this_thread::yield();
+    if (state != search::Answer::State::kAnswered) continue;
     if (proposals.empty() && told == committed.size()) break;
     const std::size_t tells = std::max(pace.tells(), std::size_t{proposals.empty() ? 1U : 0U});
     for (std::size_t i = 0; i < tells && told < committed.size(); ++i) searcher.tell(committed[told++]);

@@ -337,14 +337,24 @@ std::string parse_error(const std::string& yaml) {
   return user_error_of([&] { complete(yaml); });
 }
 
-TEST(SearchOptions, AreTheReferenceDefaultsWhenTheSectionIsEmpty) {
+TEST(SearchOptions, AreThoseOfSkylineWhenTheSectionNamesNoAlgorithm) {
   for (const std::string section : {"", "{}"}) {
-    expect_completed(
-        section,
-        "{algorithm: evolution_pareto, iterations: 10, initial: 10, max_unseen: 100, "
-        "mutations_per_parent: 1, crossovers: 5, random_mix: 5, mutation_probability: 0.3, breed: "
-        "generation}");
+    expect_completed(section, "{algorithm: skyline, trials: 100, batch: 1}");
   }
+  expect_completed("trials: 7", "{algorithm: skyline, trials: 7, batch: 1}");
+  EXPECT_EQ(
+      parse_error("{trials: 7, iterations: 3}"),
+      "run.yaml:1:1: search: `iterations` is a key of `algorithm: evolution_pareto`, which must be stated; "
+      "without `algorithm` it is skyline, whose length is `trials`");
+  EXPECT_EQ(parse_error("tials: 7"),
+            "run.yaml:1:1: search: unknown key `tials` beside `algorithm: skyline`, did you mean `trials`?");
+}
+
+TEST(SearchOptions, AreTheReferenceDefaultsForItsAlgorithm) {
+  expect_completed("algorithm: evolution_pareto",
+                   "{algorithm: evolution_pareto, iterations: 10, initial: 10, max_unseen: 100, "
+                   "mutations_per_parent: 1, crossovers: 5, random_mix: 5, mutation_probability: 0.3, breed: "
+                   "generation}");
   expect_completed("algorithm: random", "{algorithm: random, trials: 100}");
   expect_completed("algorithm: exhaustive", "{algorithm: exhaustive, trials: all}");
 }
@@ -420,7 +430,7 @@ TEST(SearchOptions, RefuseUnknownAlgorithmsAndKeysWithASuggestion) {
   EXPECT_EQ(
       parse_error("algorithm: nsga2"),
       "run.yaml:1:12: search.algorithm: unknown algorithm `nsga2`, known here: evolution_pareto, exhaustive, "
-      "listed, random");
+      "listed, random, skyline");
   EXPECT_EQ(parse_error("algorithm: evolution_pareto\niteration: 3"),
             "run.yaml:2:1: search: unknown key `iteration` beside `algorithm: evolution_pareto`, did you "
             "mean `iterations`?");
@@ -430,16 +440,16 @@ TEST(SearchOptions, RefuseUnknownAlgorithmsAndKeysWithASuggestion) {
 }
 
 TEST(SearchOptions, RefuseNumbersOutOfRange) {
-  EXPECT_EQ(parse_error("iterations: 0"),
-            "run.yaml:1:13: search.iterations: expected a whole number from 1 to 1000000, got 0");
-  EXPECT_EQ(parse_error("crossovers: -1"),
-            "run.yaml:1:13: search.crossovers: expected a whole number from 0 to 1000000, got -1");
-  EXPECT_EQ(parse_error("initial: 2.5"),
-            "run.yaml:1:10: search.initial: expected a whole number from 1 to 1000000, got 2.5");
+  EXPECT_EQ(parse_error("{algorithm: evolution_pareto, iterations: 0}"),
+            "run.yaml:1:43: search.iterations: expected a whole number from 1 to 1000000, got 0");
+  EXPECT_EQ(parse_error("{algorithm: evolution_pareto, crossovers: -1}"),
+            "run.yaml:1:43: search.crossovers: expected a whole number from 0 to 1000000, got -1");
+  EXPECT_EQ(parse_error("{algorithm: evolution_pareto, initial: 2.5}"),
+            "run.yaml:1:40: search.initial: expected a whole number from 1 to 1000000, got 2.5");
   EXPECT_EQ(parse_error("{algorithm: random, trials: 0}"),
             "run.yaml:1:29: search.trials: expected a whole number from 1 to 1000000, got 0");
-  EXPECT_EQ(parse_error("mutation_probability: 1.5"),
-            "run.yaml:1:23: search.mutation_probability: expected a number above 0 and at most 1, got 1.5");
+  EXPECT_EQ(parse_error("{algorithm: evolution_pareto, mutation_probability: 1.5}"),
+            "run.yaml:1:53: search.mutation_probability: expected a number above 0 and at most 1, got 1.5");
   EXPECT_EQ(parse_error("[]"), "run.yaml:1:1: search: expected a map, got an empty list");
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,8 @@ struct Algorithm {
   /// The setting with which the search uses the results that exist, instead of waiting for a generation:
   /// "search.KEY: VALUE", for messages. Empty if there is none.
   std::string steady_setting = {};
+  /// `run.window` of runs that state none; without a value, a generation at a time.
+  std::optional<std::size_t> window = {};
 };
 
 /// Describes an algorithm whose searcher is constructed from its options and the problem.
@@ -59,8 +62,9 @@ void register_algorithm(const Algorithm& algorithm);
 std::vector<std::string> algorithm_names();
 /// Returns the algorithm of this name, or nullptr.
 const Algorithm* find_algorithm(std::string_view name);
-/// Returns the algorithm of a `search` section; evolution_pareto unless it names another one.
-/// @throws UserError for an unknown name, with the nearest one as "did you mean"
+/// Returns the algorithm of a `search` section; skyline unless it names another one.
+/// @throws UserError for an unknown name, with the nearest one as "did you mean", and for a section without a
+///         name that has a key of another algorithm
 const Algorithm& algorithm_of(const ConfigNode& section);
 
 /// Makes the searcher that a `search` section describes. It keeps copies of its arguments.

@@ -57,6 +57,7 @@ class CandidatePool {
   void take(space::ArchId id) { taken_.insert(id); }
   /// Makes an architecture a candidate again, because it was taken and then not proposed.
   void release(space::ArchId id) { taken_.erase(id); }
+  bool is_taken(space::ArchId id) const { return taken_.contains(id); }
 
   /// Returns an upper bound of the number of candidates: that of the genotypes that keep `where`.
   std::size_t most_candidates() const;

@@ -251,7 +251,7 @@ const OptionTable<RunOptions>& RunOptions::table() {
       {{"seed", &RunOptions::seed, at_least(0), "Seed of everything random."},
        {"window", &RunOptions::window, or_word("generation", window_size()),
         "Maximum number of trials that are asked for and not committed, or a multiple of `virtual_slots`; "
-        "`generation`: one generation at a time."},
+        "`generation`: one generation at a time. Unless given, 8 for `algorithm: skyline`."},
        {"commit", &RunOptions::commit,
         choice<CommitBy>({{"number", CommitBy::kNumber}, {"virtual_time", CommitBy::kVirtualTime}}),
         "The order of commits: that of asking, or that in which `virtual_slots` would end the trials if each "

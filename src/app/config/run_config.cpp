@@ -80,6 +80,11 @@ RunConfig ConfigParser::parse(DataCheck check) {
 void ConfigParser::read_sections() {
   if (!root_.is_map()) root_.fail_expected("a map with the sections data, space, objectives, search, ...");
   config_.sections = table_.parse(root_);
+  const ConfigNode* run = section_in(root_, "run");
+  if (const auto window = config_.algorithm().window;
+      window && (run == nullptr || run->find("window") == nullptr)) {
+    config_.sections.run.window = engine::Window(static_cast<double>(*window));
+  }
   config_.evaluator = ChosenEvaluator{evaluate::find_evaluator(config_.sections.evaluator),
                                       config_.sections.evaluator_section};
   config_.evaluator.needs = config_.evaluator.kind->needs(config_.evaluator.section);

@@ -3,6 +3,8 @@
 #include "core/registry.hpp"
 #include "core/text/foreign_text.hpp"
 
+#include <algorithm>
+
 namespace skyline::search {
 namespace {
 
@@ -10,12 +12,31 @@ using Algorithms = Registry<Algorithm>;
 
 Algorithms& registry() {
   static Algorithms algorithms("search algorithm", [](Algorithms& built_in) {
-    for (const auto make : {evolution_pareto, exhaustive_search, listed_search, random_search}) {
+    for (const auto make :
+         {evolution_pareto, exhaustive_search, listed_search, random_search, skyline_search}) {
       const Algorithm algorithm = make();
       built_in.add(algorithm.name, algorithm);
     }
   });
   return algorithms;
+}
+
+constexpr const char* kPreset = "skyline";
+
+/// Names the algorithm of a key that the preset one does not have: such a section was meant for the other.
+void check_keys_of_preset(const ConfigNode& section, const Algorithm& preset) {
+  if (!section.is_map()) return;
+  const std::vector<std::string> keys = preset.keys->names();
+  for (const ConfigNode::Entry& entry : section.entries()) {
+    if (std::ranges::find(keys, entry.key) != keys.end()) continue;
+    for (const std::string& name : algorithm_names()) {
+      const std::vector<std::string> others = find_algorithm(name)->keys->names();
+      if (std::ranges::find(others, entry.key) == others.end()) continue;
+      section.fail(in_quotes(entry.key) + " is a key of `algorithm: " + name +
+                   "`, which must be stated; without " + "`algorithm` it is " + kPreset +
+                   ", whose length is `trials`");
+    }
+  }
 }
 
 }  // namespace
@@ -35,8 +56,12 @@ const Algorithm* find_algorithm(std::string_view name) {
 
 const Algorithm& algorithm_of(const ConfigNode& section) {
   const ConfigNode* name = section.is_null() ? nullptr : section.find("algorithm");
-  if (const Algorithm* found = find_algorithm(name == nullptr ? "evolution_pareto" : name->as_text()))
-    return *found;
+  if (name == nullptr) {
+    const Algorithm& preset = *find_algorithm(kPreset);
+    check_keys_of_preset(section, preset);
+    return preset;
+  }
+  if (const Algorithm* found = find_algorithm(name->as_text())) return *found;
   name->fail("unknown algorithm " + in_quotes(name->as_text()) + ", " +
              suggestion(name->as_text(), algorithm_names()));
 }

@@ -12,5 +12,6 @@ Algorithm evolution_pareto();
 Algorithm exhaustive_search();
 Algorithm listed_search();
 Algorithm random_search();
+Algorithm skyline_search();
 
 }  // namespace skyline::search

@@ -1,0 +1,113 @@
+#include "search/algorithms/candidate_set.hpp"
+
+#include "core/text/hash.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+namespace skyline::search {
+namespace {
+
+constexpr std::size_t kMostKnown = 30'000;  // genotypes; some kilobytes each
+/// Numbers of changed parameters of a mutant; one is drawn.
+constexpr std::array<std::size_t, 7> kChanges{1, 1, 1, 2, 2, 3, 5};
+// How many are tried for a choice, up to kFullChoices; then ever fewer, down to a fifth.
+constexpr std::size_t kMutants = 240;
+constexpr std::size_t kCrossovers = 60;
+constexpr std::size_t kRandom = 60;
+constexpr std::size_t kNear = 25;  // for each centre
+constexpr double kFullChoices = 200;
+constexpr double kLeastShare = 0.2;
+
+double share_of(std::size_t number) {
+  return std::clamp(kFullChoices / static_cast<double>(number + 1), kLeastShare, 1.0);
+}
+
+std::size_t part(std::size_t count, double share) {
+  return static_cast<std::size_t>(static_cast<double>(count) * share);
+}
+
+}  // namespace
+
+/// Genotypes of one architecture may use other parameters, and are other points then.
+CandidatePointer make_candidate(const Embedding& embedding, const space::Architecture& architecture) {
+  std::string text = to_text(architecture.id);
+  for (std::size_t i = 0; i < architecture.used.size(); ++i) {
+    text += architecture.used[i] ? ' ' + std::to_string(architecture.genotype.choices[i]) : " -";
+  }
+  return std::make_shared<const Candidate>(
+      Candidate{std::make_shared<const space::Architecture>(architecture.unbuilt()),
+                embedding.point(architecture), stable_hash64(text)});
+}
+
+CandidateSet::CandidateSet(CandidatePool& pool, const Embedding& embedding, std::function<bool()> is_stopped)
+    : pool_(pool), embedding_(embedding), is_stopped_(std::move(is_stopped)) {}
+
+std::vector<CandidatePointer> CandidateSet::draw(const std::vector<CandidatePointer>& parents,
+                                                 std::size_t number, RandomStream& random) {
+  drawn_ids_.clear();
+  std::vector<CandidatePointer> drawn;
+  const double share = share_of(number);
+  for (std::size_t i = 0; i < part(kRandom, share) && !is_stopped_(); ++i) {
+    add(find(pool_.space().sample(random)), drawn);
+  }
+  for (std::size_t i = 0; i < part(kMutants, share) && !parents.empty() && !is_stopped_(); ++i) {
+    const space::Architecture& parent = *parents[i % parents.size()]->architecture;
+    if (const auto mutant = changed(parent, kChanges[random.below(kChanges.size())], random)) {
+      add(find(*mutant), drawn);
+    }
+  }
+  for (std::size_t i = 0; i < part(kCrossovers, share) && parents.size() > 1 && !is_stopped_(); ++i) {
+    const space::Genotype& first = parents[random.below(parents.size())]->architecture->genotype;
+    const space::Genotype& second = parents[random.below(parents.size())]->architecture->genotype;
+    if (const auto child = pool_.space().cross(first, second, random)) add(find(*child), drawn);
+  }
+  return drawn;
+}
+
+void CandidateSet::add_near(const CandidatePointer& centre, std::size_t number, RandomStream& random,
+                            std::vector<CandidatePointer>& drawn) {
+  for (std::size_t i = 0; i < part(kNear, share_of(number)) && !is_stopped_(); ++i) {
+    if (const auto near = changed(*centre->architecture, 1, random)) add(find(*near), drawn);
+  }
+}
+
+/// Adds it unless it is none, or among them.
+void CandidateSet::add(CandidatePointer found, std::vector<CandidatePointer>& drawn) {
+  if (found == nullptr || pool_.is_taken(found->architecture->id)) return;
+  if (drawn_ids_.insert(found->architecture->id).second) drawn.push_back(std::move(found));
+}
+
+/// Returns the candidate of a genotype, or nullptr if it is not valid or was proposed.
+CandidatePointer CandidateSet::find(const space::Genotype& genotype) {
+  if (const auto known = known_.find(genotype.choices); known != known_.end()) return known->second;
+  if (known_.size() >= kMostKnown) known_.clear();
+  CandidatePointer& known = known_[genotype.choices];
+  if (const ArchitecturePointer built = pool_.candidate(genotype)) {
+    known = make_candidate(embedding_, *built);
+  }
+  return known;
+}
+
+/// Returns the parent with other values of some of the parameters that it uses.
+std::optional<space::Genotype> CandidateSet::changed(const space::Architecture& parent, std::size_t changes,
+                                                     RandomStream& random) const {
+  const std::vector<space::Parameter>& parameters = pool_.space().parameters();
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (parent.used[i] && parameters[i].values.size() > 1) places.push_back(i);
+  }
+  random.shuffle(std::span(places));
+  std::optional<space::Genotype> genotype(parent.genotype);
+  for (std::size_t i = 0; i < std::min(changes, places.size()) && genotype; ++i) {
+    const std::size_t place = places[i];
+    auto choice = static_cast<std::uint32_t>(random.below(parameters[place].values.size() - 1));
+    if (choice >= genotype->choices[place]) ++choice;
+    genotype = pool_.space().with_choice(*genotype, place, choice, random);
+  }
+  return genotype;
+}
+
+}  // namespace skyline::search

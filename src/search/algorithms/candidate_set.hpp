@@ -1,0 +1,61 @@
+#pragma once
+
+#include "skyline/core/random.hpp"
+#include "skyline/search/candidate_pool.hpp"
+
+#include "search/surrogate/embedding.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <unordered_set>
+#include <vector>
+
+namespace skyline::search {
+
+/// An architecture, without its network, and its place in a model.
+struct Candidate {
+  ArchitecturePointer architecture;
+  ModelPoint point;
+  std::uint64_t key = 0;  // the same for equal points of one architecture
+};
+using CandidatePointer = std::shared_ptr<const Candidate>;
+CandidatePointer make_candidate(const Embedding& embedding, const space::Architecture& architecture);
+
+/// The architectures among which a model chooses: mutants and crossovers of the best trials, and random ones.
+/// Building their networks is what a choice costs, so later choices, when more is known, get fewer, and what
+/// is known of a genotype is kept, in bounded memory. What it draws depends only on the arguments and on what
+/// was taken from the pool. Not thread-safe.
+class CandidateSet {
+ public:
+  /// @param pool        must outlive this object
+  /// @param embedding   must outlive this object
+  /// @param is_stopped  called between networks: returns whether to leave at once
+  CandidateSet(CandidatePool& pool, const Embedding& embedding, std::function<bool()> is_stopped);
+
+  /// Returns candidates for a choice, none twice.
+  /// @param parents  the best trials, best first
+  /// @param number   how many trials were chosen before
+  std::vector<CandidatePointer> draw(const std::vector<CandidatePointer>& parents, std::size_t number,
+                                     RandomStream& random);
+  /// Adds candidates that differ from the centre in one parameter to those that were drawn.
+  void add_near(const CandidatePointer& centre, std::size_t number, RandomStream& random,
+                std::vector<CandidatePointer>& drawn);
+
+ private:
+  CandidatePointer find(const space::Genotype& genotype);
+  void add(CandidatePointer found, std::vector<CandidatePointer>& drawn);
+  std::optional<space::Genotype> changed(const space::Architecture& parent, std::size_t changes,
+                                         RandomStream& random) const;
+
+  CandidatePool& pool_;
+  const Embedding& embedding_;
+  std::function<bool()> is_stopped_;
+  std::map<std::vector<std::uint32_t>, CandidatePointer> known_;  // by choices; nullptr if it is none
+  std::unordered_set<space::ArchId> drawn_ids_;                   // of the present choice
+};
+
+}  // namespace skyline::search

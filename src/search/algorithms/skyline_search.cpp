@@ -1,0 +1,293 @@
+#include "skyline/core/random.hpp"
+#include "skyline/search/candidate_pool.hpp"
+
+#include "core/text/wording.hpp"
+#include "search/algorithms/algorithms.hpp"
+#include "search/algorithms/candidate_set.hpp"
+#include "search/algorithms/trial_model.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <functional>
+#include <future>
+#include <iterator>
+#include <limits>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+namespace skyline::search {
+namespace {
+
+constexpr trial::Origin kModel{"model"};
+
+constexpr std::size_t kFirstTrials = 5;     // chosen without a model
+constexpr std::size_t kFirstSuccesses = 3;  // that a model needs
+constexpr std::size_t kSample = 300;        // random architectures, for the features and for the first trials
+constexpr std::size_t kParents = 10;        // best trials whose neighbourhood is looked at
+constexpr std::size_t kClimbs = 2;          // rounds of the local search
+constexpr std::size_t kClimbers = 3;        // candidates from which a round starts
+
+struct SkylineOptions {
+  std::size_t trials = 100;
+  std::size_t batch = 1;
+};
+
+/// Chooses trials by a model of all results so far (TrialModel): those whose expected improvement of the best
+/// value, or of the front's volume, is the largest among many candidates (CandidateSet). With one objective
+/// every other trial is that of the largest upper confidence bound. The first trials are far from each other.
+/// It thinks on a thread of its own.
+///
+/// A batch of proposals is chosen at once, from the results that are known when its first one is asked for.
+class SkylineSearch final : public Searcher {
+ public:
+  SkylineSearch(const SkylineOptions& options, const SearchProblem& problem)
+      : options_(options),
+        seed_(problem.seed),
+        budget_(problem.budget),
+        pool_(problem.space, problem.objectives, problem.budget) {}
+  SkylineSearch(const SkylineSearch&) = delete;
+  SkylineSearch& operator=(const SkylineSearch&) = delete;
+  ~SkylineSearch() override { stop_.request_stop(); }
+
+  Answer ask(std::size_t room) override;
+  bool accept(const trial::Proposal& recorded) override;
+  void tell(const trial::CommittedTrial& committed) override {
+    untold_.push_back(committed);
+    ++told_;
+  }
+  void stop() override { stop_.request_stop(); }
+  bool finished() const override { return exhausted_ || made_ >= options_.trials; }
+  bool gave_up() const override { return exhausted_ && !pool_.is_exhausted(); }
+  std::string finish_reason() const override {
+    return exhausted_ ? pool_.exhaustion_reason() : counted(options_.trials, "trial") + " done";
+  }
+  std::size_t expected_trials() const override {
+    return exhausted_ ? made_ : std::min(options_.trials, pool_.most_candidates());
+  }
+
+ private:
+  /// A trial in the order of proposals.
+  struct Proposed {
+    ArchitecturePointer architecture;
+    CandidatePointer candidate;  // nullptr until the model needs it
+  };
+
+  RandomStream stream(std::string_view purpose, std::uint64_t number) const {
+    return RandomStream(derive_seed(seed_, "search.skyline." + std::string(purpose), {number}));
+  }
+  void begin_batch();
+  std::vector<trial::Proposal> think();
+  void prepare();
+  void learn();
+  std::vector<ArchitecturePointer> sample(RandomStream& random) const;
+  CandidatePointer next_of_first() const;
+  CandidatePointer next_by_model();
+  CandidatePointer any_other();
+
+  SkylineOptions options_;
+  std::uint64_t seed_;
+  trial::Budget budget_;
+  CandidatePool pool_;
+  std::stop_source stop_;
+  std::deque<trial::Proposal> ready_;  // chosen and not handed out
+  std::size_t made_ = 0;               // handed out or accepted
+  std::size_t told_ = 0;               // number of results
+  std::size_t known_ = 0;              // number of results when the present batch began
+  bool exhausted_ = false;
+  // While there is a thought, only its thread uses what follows.
+  std::deque<trial::CommittedTrial> untold_;  // results that the model does not have yet
+  std::size_t learned_ = 0;                   // number of results that it has
+  std::vector<Proposed> proposed_;            // indexed by number
+  std::vector<bool> has_result_;              // indexed by number
+  std::optional<Embedding> embedding_;
+  std::optional<CandidateSet> candidates_;
+  std::optional<TrialModel> model_;
+  std::vector<CandidatePointer> first_;                // random, for the first trials
+  std::future<std::vector<trial::Proposal>> thought_;  // destroyed first, which waits for the thread
+};
+
+Answer SkylineSearch::ask(std::size_t room) {
+  Answer answer;
+  while (answer.proposals.size() < room && !finished()) {
+    if (!ready_.empty()) {
+      answer.proposals.push_back(std::move(ready_.front()));
+      ready_.pop_front();
+      ++made_;
+      continue;
+    }
+    if (!thought_.valid()) {
+      begin_batch();
+      thought_ = std::async(std::launch::async, [this] { return think(); });
+    }
+    if (thought_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+      answer.state = Answer::State::kBusy;
+      break;
+    }
+    std::ranges::move(thought_.get(), std::back_inserter(ready_));
+    exhausted_ = ready_.empty();
+  }
+  return answer;
+}
+
+bool SkylineSearch::accept(const trial::Proposal& recorded) {
+  if (finished() || !ready_.empty()) return false;
+  begin_batch();
+  pool_.take(recorded.architecture->id);
+  proposed_.push_back({recorded.architecture, nullptr});
+  ++made_;
+  return true;
+}
+
+/// Notes the results that a batch is chosen by, once it begins. A resumed run may think of the rest of a
+/// batch when more results are known.
+void SkylineSearch::begin_batch() {
+  if (made_ % options_.batch == 0) known_ = told_;
+}
+
+/// Returns what is left of the batch, on the thinking thread; none if nothing is left, or it is to stop.
+std::vector<trial::Proposal> SkylineSearch::think() {
+  if (!model_) prepare();
+  learn();
+  const std::size_t count = std::min(options_.batch - made_ % options_.batch, options_.trials - made_);
+  std::vector<trial::Proposal> proposals;
+  while (proposals.size() < count && !stop_.stop_requested()) {
+    const bool is_first = proposed_.size() < kFirstTrials || model_->successes() < kFirstSuccesses;
+    CandidatePointer chosen = is_first ? next_of_first() : next_by_model();
+    if (chosen == nullptr) chosen = any_other();
+    if (chosen == nullptr) break;
+    std::vector<trial::TrialNumber> parents;
+    if (model_->successes() > 0) {
+      if (const auto parent = model_->nearest_on_front(*chosen)) parents.push_back(*parent);
+      model_->believe(chosen);
+    }
+    pool_.take(chosen->architecture->id);
+    proposed_.push_back({chosen->architecture, chosen});
+    proposals.push_back(
+        pool_.propose(chosen->architecture, is_first ? trial::Origin::kInitial : kModel, std::move(parents)));
+  }
+  return proposals;
+}
+
+/// What it draws must not depend on what was taken: a resumed run prepares later than the first job did.
+void SkylineSearch::prepare() {
+  RandomStream of_space(derive_seed(0, "search.skyline.features"));
+  embedding_.emplace(pool_.space(), sample(of_space));
+  candidates_.emplace(pool_, *embedding_, [this] { return stop_.stop_requested(); });
+  RandomStream of_run = stream("first", 0);
+  for (const ArchitecturePointer& drawn : sample(of_run)) {
+    if (pool_.objectives().feasible(drawn->cost)) first_.push_back(make_candidate(*embedding_, *drawn));
+  }
+  model_.emplace(pool_.objectives(), *embedding_);
+}
+
+/// Gives the model the results that came since the last thought.
+void SkylineSearch::learn() {
+  for (Proposed& trial : proposed_) {
+    if (trial.candidate == nullptr) trial.candidate = make_candidate(*embedding_, *trial.architecture);
+  }
+  has_result_.resize(proposed_.size());
+  for (; learned_ < known_; ++learned_) {
+    const trial::CommittedTrial& committed = untold_.front();
+    const trial::TrialNumber number = committed.trial.number;
+    model_->tell(committed, proposed_.at(number).candidate);
+    has_result_[number] = true;
+    untold_.pop_front();
+  }
+  std::vector<CandidatePointer> under_way;
+  for (std::size_t number = 0; number < proposed_.size(); ++number) {
+    if (!has_result_[number]) under_way.push_back(proposed_[number].candidate);
+  }
+  if (model_->successes() > 0) model_->fit(under_way);
+}
+
+/// Draws random architectures of the space, each once.
+std::vector<ArchitecturePointer> SkylineSearch::sample(RandomStream& random) const {
+  std::vector<ArchitecturePointer> drawn;
+  std::unordered_set<space::ArchId> ids;
+  for (std::size_t i = 0; i < kSample && !stop_.stop_requested(); ++i) {
+    space::BuildAttempt attempt = pool_.space().try_build(pool_.space().sample(random));
+    if (!attempt.architecture || !ids.insert(attempt.architecture->id).second) continue;
+    drawn.push_back(std::make_shared<const space::Architecture>(*std::move(attempt.architecture)));
+  }
+  return drawn;
+}
+
+/// Returns the random candidate that is farthest from all that were proposed.
+CandidatePointer SkylineSearch::next_of_first() const {
+  CandidatePointer farthest;
+  double largest = -1;
+  for (const CandidatePointer& one : first_) {
+    if (pool_.is_taken(one->architecture->id)) continue;
+    double nearest = std::numeric_limits<double>::max();
+    for (const Proposed& other : proposed_) {
+      nearest = std::min(nearest, embedding_->distance(one->point, other.candidate->point));
+    }
+    if (nearest <= largest) continue;
+    largest = nearest;
+    farthest = one;
+  }
+  return farthest;
+}
+
+CandidatePointer SkylineSearch::next_by_model() {
+  const std::uint64_t number = proposed_.size();
+  RandomStream random = stream("candidates", number);
+  const auto kind =
+      model_->has_bound() && number % 2 == 1 ? TrialModel::Worth::kBound : TrialModel::Worth::kImprovement;
+  std::vector<CandidatePointer> drawn = candidates_->draw(model_->best(kParents), number, random);
+  std::vector<double> worth;
+  std::vector<std::size_t> order;  // the worthiest first
+  const auto judge = [&] {
+    const std::vector<CandidatePointer> added(drawn.begin() + std::ssize(worth), drawn.end());
+    const Eigen::ArrayXd its_worth = model_->worth(added, kind);
+    worth.insert(worth.end(), its_worth.begin(), its_worth.end());
+    order.resize(drawn.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return worth[i]; });
+  };
+  judge();
+  for (std::size_t climb = 0; climb < kClimbs; ++climb) {
+    for (std::size_t i = 0; i < std::min(kClimbers, order.size()); ++i) {
+      candidates_->add_near(CandidatePointer(drawn[order[i]]), number, random, drawn);
+    }
+    judge();
+  }
+  if (drawn.empty() || stop_.stop_requested()) return nullptr;
+  return drawn[order.front()];
+}
+
+/// Returns a random candidate where no other way found one, perhaps the last one of the space. A fresh pool
+/// draws the same whatever was drawn before, also in an earlier job.
+CandidatePointer SkylineSearch::any_other() {
+  if (stop_.stop_requested()) return nullptr;
+  pool_ = CandidatePool(pool_.space(), pool_.objectives(), budget_);
+  for (const Proposed& trial : proposed_) pool_.take(trial.architecture->id);
+  RandomStream random = stream("any", proposed_.size());
+  const ArchitecturePointer drawn = pool_.draw(random);
+  return drawn == nullptr ? nullptr : make_candidate(*embedding_, *drawn);
+}
+
+}  // namespace
+
+Algorithm skyline_search() {
+  using Options = SkylineOptions;
+  const Range counted = at_least(1).at_most(kMostCounted);
+  const OptionTable<Options> options{
+      {"trials", &Options::trials, counted, "Maximum number of trials of the search.", KeyRule::kMayChange},
+      {"batch", &Options::batch, counted,
+       "Number of trials that are chosen at once, from the same results: the model then costs less for "
+       "each."}};
+  Algorithm algorithm =
+      make_algorithm<SkylineSearch>("skyline", "A model of the results chooses the trials.", options);
+  algorithm.window = 8;
+  return algorithm;
+}
+
+}  // namespace skyline::search

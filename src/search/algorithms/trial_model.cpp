@@ -1,0 +1,289 @@
+#include "search/algorithms/trial_model.hpp"
+
+#include "skyline/search/pareto.hpp"
+
+#include "search/surrogate/hypervolume_improvement.hpp"
+#include "search/surrogate/normal.hpp"
+#include "search/surrogate/targets.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <variant>
+
+namespace skyline::search {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kMostFailing = 0.95;  // share of failures that is believed at most
+
+Points points_of(std::span<const CandidatePointer> candidates, const PointSpace& space) {
+  const auto count = std::ssize(candidates);
+  Points points{Eigen::MatrixXd(std::ssize(space.ordinal), count), Eigen::MatrixXd(space.features, count)};
+  for (Eigen::Index i = 0; i < count; ++i) {
+    const ModelPoint& point = candidates[static_cast<std::size_t>(i)]->point;
+    points.parameters.col(i) = point.parameters;
+    points.features.col(i) = point.features;
+  }
+  return points;
+}
+
+/// Returns where a network lies between the ends of a computed objective, 0 being the best; without ends, its
+/// value, minimized.
+double place_of(const objective::Objective& objective, const space::Cost& cost) {
+  const double value = objective::computed_metric(cost, objective.metric);
+  if (objective.ideal && objective.reference) return objective::normalized(objective, value);
+  return objective.sense == objective::Sense::kMaximize ? -value : value;
+}
+
+}  // namespace
+
+TrialModel::TrialModel(const objective::ObjectiveSet& objectives, const Embedding& embedding)
+    : objectives_(objectives), embedding_(embedding) {
+  const PointSpace& space = embedding.point_space();
+  for (const objective::Objective& objective : objectives.objectives()) {
+    if (objective.computed) continue;
+    Column& column = columns_.emplace_back(space);
+    column.measured_index = objective.measured_index;
+    column.objective = &objective;
+  }
+  for (const objective::Constraint& constraint : objectives.constraints()) {
+    if (constraint.computed) continue;
+    Column& column = columns_.emplace_back(space);
+    column.measured_index = constraint.measured_index;
+    column.constraint = &constraint;
+  }
+  columns_.emplace_back(space);
+}
+
+bool TrialModel::has_bound() const {
+  return objectives_.objectives().size() == 1 && !objectives_.objectives().front().computed;
+}
+
+void TrialModel::tell(const trial::CommittedTrial& committed, CandidatePointer candidate) {
+  points_.resize(told_.size());
+  points_.push_back(std::move(candidate));
+  Told& told = told_.emplace_back(Told{committed.trial.number, std::nullopt, false});
+  const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
+  const bool is_whole =
+      measured != nullptr && std::ranges::none_of(columns_, [&](const Column& column) {
+        return column.measured_index && std::isnan(measured->values[*column.measured_index]);
+      });
+  if (!is_whole) return;
+  ++successes_;
+  told.measured = measured->values;
+  told.is_allowed = objectives_.values(committed).has_value();
+}
+
+void TrialModel::fit(const std::vector<CandidatePointer>& under_way) {
+  points_.resize(told_.size());
+  points_.insert(points_.end(), under_way.begin(), under_way.end());
+  const auto known = std::ssize(told_);
+  for (Column& column : columns_) {
+    if (!is_used(column)) continue;
+    column.process.truncate(std::min<Eigen::Index>(column.known, known));
+    synchronize(column);
+    const Eigen::Index choice = GaussianProcess::choice_size(known);
+    if (column.chosen_by != choice) {
+      column.process.choose_hyper(targets(column, choice));
+      column.chosen_by = choice;
+    }
+    column.process.fit(targets(column, known));
+    column.means = column.process.means();
+    column.known = known;
+  }
+}
+
+void TrialModel::believe(const CandidatePointer& candidate) {
+  points_.push_back(candidate);
+  const auto known = std::ssize(told_);
+  for (Column& column : columns_) {
+    if (!is_used(column)) continue;
+    synchronize(column);
+    column.process.fit(targets(column, known));
+    column.means = column.process.means();
+  }
+}
+
+/// Gives the process the points that it does not have yet.
+void TrialModel::synchronize(Column& column) {
+  const std::span all(points_);
+  column.process.add(
+      points_of(all.subspan(static_cast<std::size_t>(column.process.size())), embedding_.point_space()));
+}
+
+/// Returns the values of a column for all trials with a result, more being better for objectives. Failures
+/// have the worst of the others.
+Eigen::VectorXd TrialModel::values(const Column& column) const {
+  const bool is_minimized =
+      column.objective != nullptr && column.objective->sense == objective::Sense::kMinimize;
+  Eigen::VectorXd values(std::ssize(told_));
+  double worst = kInfinity;
+  for (Eigen::Index i = 0; i < values.size(); ++i) {
+    const auto& measured = told_[static_cast<std::size_t>(i)].measured;
+    if (!column.measured_index) {
+      values[i] = measured ? 0 : 1;
+    } else if (measured) {
+      const double value = (*measured)[*column.measured_index];
+      values[i] = is_minimized ? -value : value;
+      worst = std::min(worst, values[i]);
+    }
+  }
+  for (Eigen::Index i = 0; i < values.size(); ++i) {
+    if (column.measured_index && !told_[static_cast<std::size_t>(i)].measured) values[i] = worst;
+  }
+  return values;
+}
+
+/// Returns the targets of the first results.
+Eigen::VectorXd TrialModel::targets(Column& column, Eigen::Index count) const {
+  const Eigen::VectorXd first = values(column).head(count);
+  if (column.objective != nullptr) return surrogate_targets(first);
+  column.offset = first.mean();
+  const double deviation = std::sqrt((first.array() - column.offset).square().mean());
+  column.scale = deviation > 0 ? deviation : 1;
+  return (first.array() - column.offset) / column.scale;
+}
+
+/// Returns the objectives of each trial, with a result or believed, minimized: what is expected of measured
+/// ones. A trial that is not allowed has none.
+std::vector<std::vector<double>> TrialModel::places() const {
+  std::vector<std::vector<double>> places(points_.size());
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    if (i < told_.size() && !told_[i].is_allowed) continue;
+    auto column = columns_.begin();
+    for (const objective::Objective& objective : objectives_.objectives()) {
+      places[i].push_back(objective.computed ? place_of(objective, points_[i]->architecture->cost)
+                                             : -(column++)->means[static_cast<Eigen::Index>(i)]);
+    }
+  }
+  return places;
+}
+
+Eigen::ArrayXd TrialModel::worth(const std::vector<CandidatePointer>& candidates, Worth kind) {
+  if (candidates.empty()) return {};
+  const Points points = points_of(candidates, embedding_.point_space());
+  std::vector<std::uint64_t> keys;
+  for (const CandidatePointer& candidate : candidates) {
+    keys.push_back(candidate->key);
+  }
+  std::vector<Prediction> predictions;
+  for (Column& column : columns_) {
+    predictions.push_back(is_used(column) ? column.forecast.predict(points, keys) : Prediction());
+  }
+  Eigen::ArrayXd worth;
+  if (kind == Worth::kBound) {
+    worth = (predictions.front().mean + predictions.front().deviation).array();
+    worth -= columns_.front().means.minCoeff();  // so that it may be multiplied
+  } else {
+    worth = has_bound() ? best_improvement(predictions.front()) : volume_improvement(candidates, predictions);
+  }
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const Column& column = columns_[i];
+    if (column.objective != nullptr || !is_used(column)) continue;
+    const Eigen::ArrayXd mean = column.offset + column.scale * predictions[i].mean.array();
+    const Eigen::ArrayXd deviation = column.scale * predictions[i].deviation.array();
+    for (Eigen::Index j = 0; j < worth.size(); ++j) {
+      if (column.constraint == nullptr) {
+        worth[j] *= 1 - std::clamp(mean[j], 0.0, kMostFailing);
+      } else {
+        worth[j] *= normal_distribution((column.constraint->high - mean[j]) / deviation[j]) -
+                    normal_distribution((column.constraint->low - mean[j]) / deviation[j]);
+      }
+    }
+  }
+  return worth;
+}
+
+/// The best value is the largest that is expected of a trial, since a measured one may owe much to luck.
+Eigen::ArrayXd TrialModel::best_improvement(const Prediction& prediction) const {
+  double best = -kInfinity;
+  for (const std::vector<double>& place : places()) {
+    if (!place.empty()) best = std::max(best, -place.front());
+  }
+  if (best == -kInfinity) best = columns_.front().means.minCoeff();
+  Eigen::ArrayXd improvement(prediction.mean.size());
+  for (Eigen::Index i = 0; i < improvement.size(); ++i) {
+    improvement[i] = expected_improvement(prediction.mean[i], prediction.deviation[i], best);
+  }
+  return improvement;
+}
+
+Eigen::ArrayXd TrialModel::volume_improvement(const std::vector<CandidatePointer>& candidates,
+                                              const std::vector<Prediction>& predictions) const {
+  std::vector<std::vector<double>> known = places();
+  std::erase_if(known, [](const auto& place) { return place.empty(); });
+  const std::vector<objective::Objective>& objectives = objectives_.objectives();
+  Eigen::MatrixXd front(std::ssize(objectives), std::ssize(known));
+  for (Eigen::Index i = 0; i < front.cols(); ++i) {
+    front.col(i) = Eigen::Map<const Eigen::VectorXd>(known[static_cast<std::size_t>(i)].data(), front.rows());
+  }
+  Eigen::MatrixXd means(front.rows(), std::ssize(candidates));
+  Eigen::MatrixXd deviations = Eigen::MatrixXd::Zero(front.rows(), means.cols());
+  Eigen::VectorXd reference(front.rows());
+  std::size_t column = 0;
+  for (Eigen::Index row = 0; row < front.rows(); ++row) {
+    const objective::Objective& objective = objectives[static_cast<std::size_t>(row)];
+    if (!objective.computed) {
+      means.row(row) = -predictions[column].mean;
+      deviations.row(row) = predictions[column].deviation;
+      reference[row] = -columns_[column++].means.minCoeff();
+      continue;
+    }
+    for (Eigen::Index i = 0; i < means.cols(); ++i) {
+      means(row, i) = place_of(objective, candidates[static_cast<std::size_t>(i)]->architecture->cost);
+    }
+    const bool has_ends = objective.ideal && objective.reference;
+    reference[row] = has_ends ? 1 : means.row(row).maxCoeff();
+    if (!has_ends && front.cols() > 0) reference[row] = std::max(reference[row], front.row(row).maxCoeff());
+  }
+  return HypervolumeImprovement(front, reference)(means, deviations).array();
+}
+
+/// Returns the places of the trials on the front, in the order of their results.
+std::vector<std::size_t> TrialModel::front() const {
+  ParetoArchive front(objectives_.objectives().size());
+  const std::vector<std::vector<double>> all = places();
+  for (std::size_t i = 0; i < told_.size(); ++i) {
+    if (!all[i].empty()) front.insert(i, all[i]);
+  }
+  return front.keys();
+}
+
+std::vector<CandidatePointer> TrialModel::best(std::size_t most) const {
+  std::vector<std::size_t> order = front();
+  std::ranges::reverse(order);
+  if (columns_.front().objective != nullptr) {
+    std::vector<std::size_t> others(told_.size());
+    std::iota(others.begin(), others.end(), std::size_t{0});
+    std::erase_if(others, [&](std::size_t i) {
+      return !told_[i].measured || std::ranges::find(order, i) != order.end();
+    });
+    std::ranges::stable_sort(others, std::greater<>(), [&](std::size_t i) {
+      return columns_.front().means[static_cast<Eigen::Index>(i)];
+    });
+    order.insert(order.end(), others.begin(), others.end());
+  }
+  order.resize(std::min(most, order.size()));
+  std::vector<CandidatePointer> best;
+  for (const std::size_t i : order) best.push_back(points_[i]);
+  return best;
+}
+
+std::optional<trial::TrialNumber> TrialModel::nearest_on_front(const Candidate& candidate) const {
+  std::optional<trial::TrialNumber> nearest;
+  double least = kInfinity;
+  for (const std::size_t i : front()) {
+    const double distance = embedding_.distance(points_[i]->point, candidate.point);
+    if (distance >= least) continue;
+    least = distance;
+    nearest = told_[i].number;
+  }
+  return nearest;
+}
+
+}  // namespace skyline::search

@@ -1,0 +1,92 @@
+#pragma once
+
+#include "skyline/objective/objective_set.hpp"
+#include "skyline/trial/trial.hpp"
+
+#include "search/algorithms/candidate_set.hpp"
+#include "search/surrogate/forecast.hpp"
+#include "search/surrogate/gaussian_process.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace skyline::search {
+
+/// What the results so far say about architectures that were not trained. Each measured objective and
+/// constraint has a Gaussian process; computed objectives are exact numbers. A failed trial counts as the
+/// worst so far, and the share of failures near a candidate lowers its worth. Deterministic; not thread-safe.
+class TrialModel {
+ public:
+  /// kBound, the upper confidence bound, is for a single objective that is measured.
+  enum class Worth { kImprovement, kBound };
+
+  /// The arguments must outlive this object.
+  TrialModel(const objective::ObjectiveSet& objectives, const Embedding& embedding);
+
+  /// Takes a result. fit() must follow.
+  void tell(const trial::CommittedTrial& committed, CandidatePointer candidate);
+  /// Returns the number of trials that succeeded.
+  std::size_t successes() const { return successes_; }
+  /// Learns from all results. Trials without a result are believed to get what is expected of them.
+  /// @pre some trial succeeded
+  void fit(const std::vector<CandidatePointer>& under_way);
+  /// Believes the same of one more trial, until the next fit().
+  void believe(const CandidatePointer& candidate);
+
+  /// Returns how much a trial of each candidate is expected to improve the best value, or the volume of the
+  /// front; or the upper confidence bound of its value. @pre fit() was called
+  Eigen::ArrayXd worth(const std::vector<CandidatePointer>& candidates, Worth kind);
+  /// Returns whether there is one objective, and it is measured.
+  bool has_bound() const;
+  /// Returns the candidates of the best trials, at most `most`: those on the front, the newest first, then by
+  /// the first measured objective. @pre fit() was called
+  std::vector<CandidatePointer> best(std::size_t most) const;
+  /// Returns the number of the trial on the front that is nearest to the candidate; nullopt without any.
+  /// @pre fit() was called
+  std::optional<trial::TrialNumber> nearest_on_front(const Candidate& candidate) const;
+
+ private:
+  /// A number with a process of its own: measured, or 1 for a failure and 0 for a success.
+  struct Column {
+    explicit Column(const PointSpace& space) : process(space), forecast(process, kMostForecast) {}
+
+    static constexpr std::size_t kMostForecast = 30'000'000;  // bytes
+    std::optional<std::size_t> measured_index;                // no value for failures
+    const objective::Objective* objective = nullptr;          // nullptr for constraints and failures
+    const objective::Constraint* constraint = nullptr;        // nullptr for objectives and failures
+    GaussianProcess process;
+    Forecast forecast;
+    Eigen::Index known = 0;      // number of points with a result, once fitted
+    Eigen::Index chosen_by = 0;  // number of results by which the hyper-parameters were chosen
+    double offset = 0;           // of constraints and failures: a value is offset + scale * target
+    double scale = 1;
+    Eigen::VectorXd means;  // what is expected of the trials, with a result or believed
+  };
+  struct Told {
+    trial::TrialNumber number = 0;
+    std::optional<std::vector<double>> measured;  // no value if it failed
+    bool is_allowed = false;                      // it succeeded, within the measured constraints
+  };
+
+  bool is_used(const Column& column) const { return column.measured_index || successes_ < told_.size(); }
+  void synchronize(Column& column);
+  Eigen::VectorXd values(const Column& column) const;
+  Eigen::VectorXd targets(Column& column, Eigen::Index count) const;
+  std::vector<std::vector<double>> places() const;
+  std::vector<std::size_t> front() const;
+  Eigen::ArrayXd best_improvement(const Prediction& prediction) const;
+  Eigen::ArrayXd volume_improvement(const std::vector<CandidatePointer>& candidates,
+                                    const std::vector<Prediction>& predictions) const;
+
+  const objective::ObjectiveSet& objectives_;
+  const Embedding& embedding_;
+  std::deque<Column> columns_;  // the measured objectives in their order, measured constraints, failures
+  std::vector<Told> told_;
+  std::vector<CandidatePointer> points_;  // of the processes: trials with a result, then believed ones
+  std::size_t successes_ = 0;
+};
+
+}  // namespace skyline::search

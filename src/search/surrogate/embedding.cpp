@@ -1,0 +1,137 @@
+#include "search/surrogate/embedding.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <utility>
+#include <variant>
+
+namespace skyline::search {
+namespace {
+
+constexpr double kSame = 1e-6;     // largest difference of standardised values that are the same
+constexpr double kFarthest = 3.0;  // in standard deviations
+
+/// Returns whether two standardised columns say the same, perhaps with the opposite sign.
+bool are_equal(const Eigen::VectorXd& left, const Eigen::VectorXd& right) {
+  const double sign = left.dot(right) < 0 ? -1 : 1;
+  return (left - sign * right).cwiseAbs().maxCoeff() < kSame;
+}
+
+}  // namespace
+
+FeatureColumns::FeatureColumns(const std::vector<std::vector<space::Feature>>& sample) {
+  const auto count = static_cast<Eigen::Index>(sample.size());
+  std::map<std::string, Eigen::VectorXd> values;
+  for (Eigen::Index row = 0; row < count; ++row) {
+    for (const space::Feature& feature : sample[static_cast<std::size_t>(row)]) {
+      values.try_emplace(feature.name, Eigen::VectorXd::Zero(count)).first->second[row] = feature.value;
+    }
+  }
+  std::vector<Eigen::VectorXd> kept;
+  for (auto& [name, column] : values) {
+    const double mean = column.mean();
+    column.array() -= mean;
+    const double deviation = std::sqrt(column.squaredNorm() / static_cast<double>(count));
+    if (deviation <= kSame * std::max(1.0, std::abs(mean))) continue;
+    column /= deviation;
+    if (std::ranges::any_of(kept, [&](const auto& other) { return are_equal(column, other); })) continue;
+    columns_.push_back({name, mean, deviation});
+    kept.push_back(std::move(column));
+  }
+}
+
+Eigen::VectorXd FeatureColumns::values(const std::vector<space::Feature>& features) const {
+  Eigen::VectorXd values(static_cast<Eigen::Index>(columns_.size()));
+  auto feature = features.begin();
+  Eigen::Index place = 0;
+  for (const Column& column : columns_) {
+    while (feature != features.end() && feature->name < column.name) ++feature;
+    const double value = feature != features.end() && feature->name == column.name ? feature->value : 0;
+    values[place++] = std::clamp((value - column.mean) / column.deviation, -kFarthest, kFarthest);
+  }
+  return values;
+}
+
+std::vector<std::string> FeatureColumns::names() const {
+  std::vector<std::string> names;
+  for (const Column& column : columns_) names.push_back(column.name);
+  return names;
+}
+
+namespace {
+
+bool is_number(const space::Value& value) {
+  return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
+}
+
+/// Returns the place of each value in the order of the numbers, from 0 to 1; empty unless all are numbers.
+std::vector<double> places_of(const std::vector<space::Value>& values) {
+  if (!std::ranges::all_of(values, is_number)) return {};
+  std::vector<double> places;
+  for (const space::Value& value : values) {
+    const auto smaller = std::ranges::count_if(
+        values, [&](const space::Value& other) { return space::as_number(other) < space::as_number(value); });
+    places.push_back(static_cast<double>(smaller) /
+                     static_cast<double>(std::max<std::size_t>(values.size() - 1, 1)));
+  }
+  return places;
+}
+
+std::vector<std::vector<space::Feature>> features_of(const std::vector<ArchitecturePointer>& sample) {
+  std::vector<std::vector<space::Feature>> features;
+  for (const ArchitecturePointer& architecture : sample)
+    features.push_back(space::features(architecture->network()));
+  return features;
+}
+
+}  // namespace
+
+Embedding::Embedding(const space::SearchSpace& space, const std::vector<ArchitecturePointer>& sample)
+    : columns_(features_of(sample)) {
+  point_space_.features = static_cast<Eigen::Index>(columns_.size());
+  for (const space::Parameter& parameter : space.parameters()) {
+    places_.push_back(places_of(parameter.values));
+    point_space_.ordinal.push_back(!places_.back().empty());
+  }
+  Points points{Eigen::MatrixXd(std::ssize(places_), std::ssize(sample)),
+                Eigen::MatrixXd(point_space_.features, std::ssize(sample))};
+  for (Eigen::Index i = 0; i < std::ssize(sample); ++i) {
+    const ModelPoint made = point(*sample[static_cast<std::size_t>(i)]);
+    points.parameters.col(i) = made.parameters;
+    points.features.col(i) = made.features;
+  }
+  point_space_ = measured_space(point_space_.ordinal, points);
+}
+
+ModelPoint Embedding::point(const space::Architecture& architecture) const {
+  ModelPoint point{Eigen::VectorXd(static_cast<Eigen::Index>(places_.size())),
+                   columns_.values(space::features(architecture.network()))};
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const std::uint32_t choice = architecture.genotype.choices[i];
+    const double place = places_[i].empty() ? static_cast<double>(choice) : places_[i][choice];
+    point.parameters[static_cast<Eigen::Index>(i)] =
+        architecture.used[i] ? place : std::numeric_limits<double>::quiet_NaN();
+  }
+  return point;
+}
+
+double Embedding::distance(const ModelPoint& left, const ModelPoint& right) const {
+  if (point_space_.features > 0)
+    return (left.features - right.features).squaredNorm() / point_space_.feature_scale;
+  double parameters = 0;
+  for (std::size_t i = 0; i < places_.size(); ++i) {
+    const double a = left.parameters[static_cast<Eigen::Index>(i)];
+    const double b = right.parameters[static_cast<Eigen::Index>(i)];
+    if (std::isnan(a) || std::isnan(b)) {
+      parameters += std::isnan(a) != std::isnan(b) ? 1 : 0;
+    } else {
+      parameters += point_space_.ordinal[i] ? std::abs(a - b) : a == b ? 0 : 1;
+    }
+  }
+  return parameters / point_space_.parameter_scale;
+}
+
+}  // namespace skyline::search

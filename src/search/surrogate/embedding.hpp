@@ -1,0 +1,64 @@
+#pragma once
+
+#include "skyline/search/candidate_pool.hpp"
+#include "skyline/space/encoding.hpp"
+#include "skyline/space/search_space.hpp"
+
+#include "search/surrogate/points.hpp"
+
+#include <string>
+#include <vector>
+
+#include <Eigen/Core>
+
+namespace skyline::search {
+
+/// The features that tell the networks of a space apart, chosen by a sample of the space and standardised by
+/// it. Features that are constant there are left out, and those that only repeat another one up to scale and
+/// offset, so that a fact counts once however many features state it.
+class FeatureColumns {
+ public:
+  /// @param sample  features of networks of the space; without any there is no column
+  explicit FeatureColumns(const std::vector<std::vector<space::Feature>>& sample);
+
+  std::size_t size() const { return columns_.size(); }
+  /// Returns the names of the features, sorted.
+  std::vector<std::string> names() const;
+  /// Returns the standardised values of a network, cut to [-3, 3], in the order of names().
+  Eigen::VectorXd values(const std::vector<space::Feature>& features) const;
+
+ private:
+  struct Column {
+    std::string name;
+    double mean = 0;
+    double deviation = 1;
+  };
+
+  std::vector<Column> columns_;
+};
+
+/// An architecture as a model sees it.
+struct ModelPoint {
+  Eigen::VectorXd parameters;  // [parameters], see PointSpace
+  Eigen::VectorXd features;    // [features]
+};
+
+/// Makes points of the architectures of a space. Immutable, so any thread may use it.
+class Embedding {
+ public:
+  /// @param sample  architectures of the space, always the same ones; at least one
+  Embedding(const space::SearchSpace& space, const std::vector<ArchitecturePointer>& sample);
+
+  const PointSpace& point_space() const { return point_space_; }
+  const FeatureColumns& columns() const { return columns_; }
+  ModelPoint point(const space::Architecture& architecture) const;
+  /// Returns how different two architectures are: 2 for two random ones, about.
+  double distance(const ModelPoint& left, const ModelPoint& right) const;
+
+ private:
+  FeatureColumns columns_;
+  PointSpace point_space_;
+  std::vector<std::vector<double>> places_;  // of each parameter's values; empty for words
+};
+
+}  // namespace skyline::search

@@ -1,0 +1,274 @@
+#include "skyline/core/error.hpp"
+#include "skyline/search/pareto.hpp"
+
+#include "search/search_run.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::search {
+namespace {
+
+using testing::archai_objectives;
+using testing::archai_space;
+using testing::closed_formula;
+using testing::config_from_yaml;
+using testing::Evaluate;
+using testing::ids_of;
+using testing::objective_set;
+using testing::run_search;
+using trial::CommittedTrial;
+
+std::unique_ptr<Searcher> skyline(const space::SearchSpace& space, const objective::ObjectiveSet& objectives,
+                                  int trials, std::uint64_t seed = 1, int batch = 1) {
+  const std::string section =
+      "{algorithm: skyline, trials: " + std::to_string(trials) + ", batch: " + std::to_string(batch) + "}";
+  return make_searcher(config_from_yaml(section, "run.yaml", "search"), space, objectives, seed);
+}
+
+/// A search with a window, as the engine goes about it: one ask after each result.
+class WindowedRun {
+ public:
+  WindowedRun(std::unique_ptr<Searcher> searcher, std::size_t window, Evaluate evaluate = closed_formula)
+      : searcher_(std::move(searcher)), window_(window), evaluate_(std::move(evaluate)) {}
+
+  /// Continues until there are so many trials, or to the end.
+  /// @param recorded  trials that the searcher is to accept as far as there are some
+  const std::vector<CommittedTrial>& run(std::size_t trials,
+                                         const std::vector<CommittedTrial>& recorded = {}) {
+    ask(recorded);
+    while (told_ < committed_.size() && told_ < trials) {
+      searcher_->tell(committed_[told_++]);
+      ask(recorded);
+    }
+    return committed_;
+  }
+  std::size_t thoughts() const { return thoughts_; }
+  const Searcher& searcher() const { return *searcher_; }
+
+ private:
+  void ask(const std::vector<CommittedTrial>& recorded) {
+    while (committed_.size() < told_ + window_) {
+      if (committed_.size() < recorded.size() &&
+          searcher_->accept(recorded[committed_.size()].trial.proposal)) {
+        add(recorded[committed_.size()].trial.proposal);
+        continue;
+      }
+      const Answer answer = searcher_->ask(told_ + window_ - committed_.size());
+      for (const trial::Proposal& proposal : answer.proposals) add(proposal);
+      if (answer.state == Answer::State::kAnswered) break;
+      ++thoughts_;
+      std::this_thread::yield();
+    }
+  }
+  void add(const trial::Proposal& proposal) {
+    CommittedTrial& committed = committed_.emplace_back();
+    committed.trial.number = committed_.size() - 1;
+    committed.trial.proposal = proposal;
+    committed.outcome = evaluate_(committed.trial);
+  }
+
+  std::unique_ptr<Searcher> searcher_;
+  std::size_t window_;
+  Evaluate evaluate_;
+  std::vector<CommittedTrial> committed_;
+  std::size_t told_ = 0;
+  std::size_t thoughts_ = 0;
+};
+
+/// A space of 4^6 networks whose best one is neither small nor large.
+space::SearchSpace kernels_space() {
+  return space::SearchSpace::parse(config_from_yaml(R"(
+parameters:
+  kernel: {choice: [1, 3, 5, 7], each: true}
+  width: {choice: [4, 8, 12, 16], each: true}
+network:
+  - repeat: 3
+    body: [{conv2d: {channels: $width, kernel: $kernel}}, relu]
+  - global_average_pool
+  - linear: {features: $classes}
+)",
+                                                    "space.yaml", "space"),
+                                   {{3, 8, 8}, 10});
+}
+
+/// The best network has kernels 5, 3 and 1, and widths 8, 12 and 16; each step away from it costs.
+trial::Outcome steps_from_the_best(const trial::Trial& trial) {
+  constexpr std::array<double, 6> kBest{2, 1, 0, 1, 2, 3};
+  const std::vector<std::uint32_t>& choices = trial.architecture().genotype.choices;
+  double steps = 0;
+  for (std::size_t i = 0; i < kBest.size(); ++i) steps += std::abs(choices[i] - kBest[i]);
+  return trial::Measurements{{1 / (1 + steps), steps}};
+}
+
+double best_accuracy(const std::vector<CommittedTrial>& committed) {
+  double best = 0;
+  for (const CommittedTrial& trial : committed) {
+    if (const auto* measured = std::get_if<trial::Measurements>(&trial.outcome)) {
+      best = std::max(best, measured->values[0]);
+    }
+  }
+  return best;
+}
+
+TEST(SkylineSearch, FindsTheBestOfFourThousandNetworksInFiftyTrials) {
+  const auto objectives = objective_set("[{maximize: accuracy}]");
+  for (const std::uint64_t seed : {1U, 2U, 3U, 4U}) {
+    WindowedRun run(skyline(kernels_space(), objectives, 50, seed), 1, steps_from_the_best);
+    EXPECT_EQ(best_accuracy(run.run(50)), 1) << "seed " << seed;
+  }
+}
+
+TEST(SkylineSearch, HasABetterFrontThanRandomSearch) {
+  const auto objectives = objective_set("[{maximize: accuracy}, {minimize: macs}]");
+  const auto volume = [&](const std::vector<CommittedTrial>& committed) {
+    std::vector<double> values;
+    for (const CommittedTrial& trial : committed) {
+      const std::vector<double> point = objectives.minimized(trial).value();
+      values.insert(values.end(), {point[0], std::log(point[1])});
+    }
+    return hypervolume(values, std::vector<double>{0, std::log(1e7)});
+  };
+  for (const std::uint64_t seed : {1U, 2U, 3U}) {
+    WindowedRun model(skyline(kernels_space(), objectives, 40, seed), 4, steps_from_the_best);
+    const auto random =
+        make_searcher(config_from_yaml("{algorithm: random, trials: 40}", "run.yaml", "search"),
+                      kernels_space(), objectives, seed);
+    EXPECT_GT(volume(model.run(40)), volume(run_search(*random, steps_from_the_best))) << "seed " << seed;
+  }
+}
+
+TEST(SkylineSearch, ProposesTheSameHoweverLongItThinks) {
+  for (const int batch : {1, 3}) {
+    std::vector<std::vector<space::ArchId>> runs;
+    for (const std::size_t pause_us : {0U, 300U}) {
+      const Evaluate late = [=](const trial::Trial& trial) {
+        std::this_thread::sleep_for(std::chrono::microseconds(pause_us));
+        return closed_formula(trial);
+      };
+      WindowedRun run(
+          skyline(kernels_space(), objective_set("[{maximize: accuracy}, {minimize: flops}]"), 25, 7, batch),
+          4, late);
+      runs.push_back(ids_of(run.run(25)));
+    }
+    EXPECT_EQ(runs[0].size(), 25U);
+    EXPECT_EQ(runs[0], runs[1]) << "batch " << batch;
+  }
+}
+
+TEST(SkylineSearch, GoesOnAfterRecordedTrialsAsIfItHadProposedThem) {
+  const auto objectives = objective_set("[{maximize: accuracy}, {minimize: flops}]");
+  for (const int batch : {1, 3}) {
+    WindowedRun whole(skyline(kernels_space(), objectives, 30, 3, batch), 4);
+    const std::vector<CommittedTrial> committed = whole.run(30);
+    for (const std::size_t recorded : {2U, 10U, 20U, 30U}) {
+      WindowedRun resumed(skyline(kernels_space(), objectives, 30, 3, batch), 4);
+      const std::vector<CommittedTrial> first(committed.begin(),
+                                              committed.begin() + static_cast<std::ptrdiff_t>(recorded));
+      EXPECT_EQ(ids_of(resumed.run(30, first)), ids_of(committed))
+          << recorded << " recorded, batch " << batch;
+      EXPECT_EQ(resumed.thoughts() == 0, recorded == 30);
+      EXPECT_TRUE(resumed.searcher().finished());
+    }
+  }
+}
+
+TEST(SkylineSearch, NamesATrialOfTheFrontAsParent) {
+  WindowedRun run(skyline(kernels_space(), objective_set("[{maximize: accuracy}]"), 20, 5), 1,
+                  steps_from_the_best);
+  const std::vector<CommittedTrial> committed = run.run(20);
+  EXPECT_TRUE(committed[0].trial.proposal.parents.empty());
+  for (std::size_t i = 6; i < committed.size(); ++i) {
+    const trial::Proposal& proposal = committed[i].trial.proposal;
+    EXPECT_EQ(proposal.origin.text(), "model");
+    ASSERT_EQ(proposal.parents.size(), 1U);
+    EXPECT_LT(proposal.parents[0], i);
+  }
+}
+
+TEST(SkylineSearch, EndsCleanlyWhenTheSpaceIsExhausted) {
+  const auto searcher = skyline(archai_space(), archai_objectives(), 1000);
+  const std::vector<space::ArchId> ids = ids_of(run_search(*searcher));
+  EXPECT_EQ(ids.size(), 151U);
+  EXPECT_EQ(std::set<space::ArchId>(ids.begin(), ids.end()).size(), 151U);
+  EXPECT_EQ(searcher->finish_reason(), "all 151 valid architectures were evaluated");
+  EXPECT_FALSE(searcher->gave_up());
+}
+
+TEST(SkylineSearch, AvoidsWhatFails) {
+  const Evaluate evaluate = [](const trial::Trial& trial) -> trial::Outcome {
+    if (trial.architecture().genotype.choices[3] >= 2) {
+      return trial::Failure{trial::FailureKind::kOutOfMemory, "too wide"};
+    }
+    return steps_from_the_best(trial);
+  };
+  WindowedRun run(skyline(kernels_space(), objective_set("[{maximize: accuracy}]"), 50, 2), 2, evaluate);
+  const std::vector<CommittedTrial> committed = run.run(50);
+  const auto failed = std::count_if(committed.begin() + 20, committed.end(), [](const CommittedTrial& trial) {
+    return std::holds_alternative<trial::Failure>(trial.outcome);
+  });
+  EXPECT_LE(failed, 6) << "of 30; half of all networks fail";
+  EXPECT_EQ(best_accuracy(committed), 1);
+}
+
+TEST(SkylineSearch, GoesOnWhileAllTrialsFail) {
+  const Evaluate fails = [](const trial::Trial&) {
+    return trial::Failure{trial::FailureKind::kException, "no"};
+  };
+  WindowedRun run(skyline(kernels_space(), objective_set("[{maximize: accuracy}]"), 12), 3, fails);
+  EXPECT_EQ(run.run(12).size(), 12U);
+}
+
+TEST(SkylineSearch, LearnsWhereMeasuredConstraintsAreMet) {
+  const auto objectives = objective_set("[{maximize: accuracy}]", "[{latency: [0, 4]}]");
+  WindowedRun run(skyline(kernels_space(), objectives, 50, 4), 1, steps_from_the_best);
+  const std::vector<CommittedTrial> committed = run.run(50);
+  const auto met = [&](std::size_t begin, std::size_t end) {
+    std::size_t count = 0;
+    for (std::size_t i = begin; i < end; ++i) count += objectives.values(committed[i]) ? 1U : 0U;
+    return count;
+  };
+  EXPECT_GE(met(30, 50), 12U) << "one of nine random networks does";
+}
+
+TEST(SkylineSearch, SearchesASpaceOfOneNetworkWithTrainingValues) {
+  const ConfigNode training = config_from_yaml("$rate", "space.yaml", "training.rate");
+  const space::SearchSpace space = space::SearchSpace::parse(
+      config_from_yaml("{parameters: {rate: {range: [1.0e-4, 1.0], count: 50, log: true}}, network: "
+                       "[global_average_pool, {linear: {features: $classes}}]}",
+                       "space.yaml", "space"),
+      {{1, 4, 4}, 3}, {training});
+  const Evaluate evaluate = [](const trial::Trial& trial) {
+    return trial::Measurements{{-std::abs(trial.architecture().genotype.choices[0] - 31.0), 0}};
+  };
+  WindowedRun run(skyline(space, objective_set("[{maximize: accuracy}]"), 20), 1, evaluate);
+  double best = -100;
+  for (const CommittedTrial& trial : run.run(20)) {
+    best = std::max(best, std::get<trial::Measurements>(trial.outcome).values[0]);
+  }
+  EXPECT_EQ(best, 0);
+}
+
+TEST(SkylineSearch, LeavesAThoughtWhenItIsStopped) {
+  const auto searcher = skyline(kernels_space(), objective_set("[{maximize: accuracy}]"), 20);
+  EXPECT_EQ(searcher->ask(5).state, Answer::State::kBusy);
+  searcher->stop();
+}
+
+TEST(SkylineSearch, RefusesASpaceWithoutAValidArchitecture) {
+  EXPECT_THROW(skyline(archai_space(), objective_set("[{minimize: flops}]", "[{flops: [0, 10]}]"), 5),
+               UserError);
+}
+
+}  // namespace
+}  // namespace skyline::search
