@@ -1,0 +1,102 @@
+"""The peers of scripts/bench/search_quality: others' algorithms on a table, as their users would run them.
+
+usage: search_quality_peers.py < TASK     a JSON object: sizes, rows, trials, seed, peer, maximize
+Prints the values of each new architecture, in the order in which they were asked for.
+"""
+
+import json
+import random
+import sys
+
+
+class Table:
+    """Answers a peer. An architecture that was asked for before is answered again, and counts as no trial."""
+
+    def __init__(self, task):
+        self.sizes, self.rows, self.trials = task["sizes"], task["rows"], task["trials"]
+        self.seen, self.found = set(), []
+        self.asked = 0
+
+    def __call__(self, genotype):
+        place = 0
+        for choice, size in zip(genotype, self.sizes):
+            place = place * size + int(choice)
+        architecture, values = self.rows[place]
+        self.asked += 1
+        if architecture not in self.seen and values:
+            self.seen.add(architecture)
+            self.found.append(values)
+        return values
+
+    def is_done(self):
+        return len(self.found) >= self.trials or self.asked >= 100 * self.trials
+
+
+def optuna_search(task, table, sampler_of):
+    import optuna
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    directions = ["maximize" if one else "minimize" for one in task["maximize"]]
+    study = optuna.create_study(directions=directions, sampler=sampler_of(optuna.samplers))
+    while not table.is_done():
+        trial = study.ask()
+        genotype = [trial.suggest_categorical(f"p{i}", list(range(size))) for i, size in enumerate(table.sizes)]
+        values = table(genotype)
+        if values:
+            study.tell(trial, values)
+        else:
+            study.tell(trial, state=optuna.trial.TrialState.FAIL)
+
+
+def pymoo_search(task, table):
+    import numpy
+    from pymoo.algorithms.moo.nsga2 import NSGA2
+    from pymoo.core.problem import ElementwiseProblem
+    from pymoo.operators.crossover.sbx import SBX
+    from pymoo.operators.mutation.pm import PM
+    from pymoo.operators.repair.rounding import RoundingRepair
+    from pymoo.operators.sampling.rnd import IntegerRandomSampling
+
+    signs = [-1 if one else 1 for one in task["maximize"]]
+
+    class Problem(ElementwiseProblem):
+        def __init__(self):
+            super().__init__(n_var=len(table.sizes), n_obj=len(signs), xl=0, xu=numpy.array(table.sizes) - 1, vtype=int)
+
+        def _evaluate(self, x, out, *_, **__):
+            values = table(x)
+            out["F"] = [sign * value for sign, value in zip(signs, values)] if values else [1e9] * len(signs)
+
+    algorithm = NSGA2(pop_size=20, n_offsprings=10, sampling=IntegerRandomSampling(),
+                      crossover=SBX(prob=0.9, eta=3.0, vtype=float, repair=RoundingRepair()),
+                      mutation=PM(prob=1.0, eta=3.0, vtype=float, repair=RoundingRepair()), eliminate_duplicates=True)
+    algorithm.setup(Problem(), seed=task["seed"], termination=("n_gen", 10 ** 6))
+    while not table.is_done() and algorithm.has_next():
+        algorithm.next()
+
+
+def random_search(task, table):
+    random.seed(task["seed"])
+    while not table.is_done():
+        table([random.randrange(size) for size in table.sizes])
+
+
+PEERS = {
+    "random": random_search,
+    "optuna-tpe": lambda task, table: optuna_search(task, table, lambda samplers: samplers.TPESampler(seed=task["seed"])),
+    "optuna-nsga2": lambda task, table: optuna_search(
+        task, table, lambda samplers: samplers.NSGAIISampler(population_size=20, seed=task["seed"])),
+    "pymoo-nsga2": pymoo_search,
+}
+
+
+def main():
+    task = json.load(sys.stdin)
+    if task["peer"] not in PEERS:
+        sys.exit(f"unknown peer, known here: {', '.join(PEERS)}")
+    table = Table(task)
+    PEERS[task["peer"]](task, table)
+    print(json.dumps(table.found[:task["trials"]]))
+
+
+if __name__ == "__main__":
+    main()

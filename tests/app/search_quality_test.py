@@ -1,0 +1,80 @@
+"""The comparison of algorithms, scripts/bench/search_quality: curves, bands, tests and peers of a small space."""
+
+import csv
+import importlib.machinery
+import importlib.util
+import itertools
+import os
+import subprocess
+import sys
+import unittest
+import xml.etree.ElementTree
+
+from skyline_runs import PROGRAM, SOURCE, RunsCase
+
+SCRIPT = SOURCE / "scripts/bench/search_quality"
+CONFIG = """
+data: {shape: [1, 8, 8], classes: 10}
+table: {file: table.csv, metrics: [{name: validation_accuracy, column: accuracy, range: [0, 1]}]}
+space:
+  parameters:
+    depth: {range: [1, 3]}
+    kernel: {choice: [1, 3]}
+    width: {choice: [4, 8]}
+  network:
+    - {repeat: $depth, body: [conv2d: {channels: $width, kernel: $kernel}, relu]}
+    - global_average_pool
+    - linear: {features: $classes}
+objectives: [{maximize: validation_accuracy}, {minimize: flops}]
+search: {algorithm: random}
+"""
+
+
+def load():
+    sys.dont_write_bytecode = True
+    loader = importlib.machinery.SourceFileLoader("search_quality", str(SCRIPT))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("search_quality", loader))
+    loader.exec_module(module)
+    return module
+
+
+class SearchQuality(RunsCase):
+    def compare(self, *arguments):
+        (self.folder / "small.yaml").write_text(CONFIG)
+        rows = itertools.product((1, 2, 3), (1, 3), (4, 8))
+        (self.folder / "table.csv").write_text("depth,kernel,width,accuracy\n" + "".join(
+            f"{depth},{kernel},{width},{0.9 - 0.1 * abs(depth - 2) - 0.03 * abs(kernel - 2 - width // 8)}\n" for depth, kernel, width in rows))
+        done = subprocess.run([sys.executable, SCRIPT, "small.yaml", "--build", PROGRAM.parent.parent, "--jobs", "2", *arguments],
+                              cwd=self.folder, capture_output=True, text=True, timeout=120,
+                              env={**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return done.stdout
+
+    def test_all_find_the_best_and_the_whole_volume_once_they_have_tried_everything(self):
+        text = self.compare("--seeds", "3", "--trials", "12", "--marks", "4", "12", "--peer", "random", "-o", "out",
+                            "--algorithm", "random", "--algorithm", "walk={algorithm: exhaustive}")
+        rows = {line[:12].strip(): line.split() for line in text.splitlines()[1:4]}
+        self.assertEqual(list(rows), ["random", "walk", "peer random"])
+        for row in rows.values():
+            self.assertEqual((row[-3], row[-1]), ("0.00000", "1.00000"), "regret and share of the volume after 12 trials")
+        with open(self.folder / "out/curves.csv", encoding="utf-8") as file:
+            curves = list(csv.DictReader(file))
+        self.assertEqual(len(curves), 3 * 2 * 12)
+        for row in curves:
+            self.assertLessEqual(float(row["p05"]), float(row["mean"]) + 1e-12)
+            self.assertLessEqual(float(row["mean"]), float(row["p95"]) + 1e-12)
+        picture = xml.etree.ElementTree.parse(self.folder / "out/curves.svg").getroot()
+        self.assertEqual(len(picture.findall("{*}polyline")), 6)
+        self.assertTrue((self.folder / "out/tests.csv").read_text().startswith("quantity,trials,better,than,p\n"))
+
+    def test_the_signed_rank_test_is_that_of_textbooks(self):
+        p = load().signed_rank_p
+        self.assertEqual(p([0.3, 0.1, 0.2]), 1 / 8)
+        self.assertEqual(p([0.3, -0.1, 0.2]), 2 / 8)
+        self.assertEqual(p([0, 0]), 1)
+        # Of scipy 1.17: wilcoxon(..., alternative="greater", method="approx", correction=True)
+        self.assertAlmostEqual(p([1, 1, 2, -1, 3, 2, -2, 1]), 0.0998430, 6)
+
+
+if __name__ == "__main__":
+    unittest.main()
