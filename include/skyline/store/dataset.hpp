@@ -31,6 +31,7 @@ struct SampleView {
   std::variant<std::span<const std::uint8_t>, std::span<const float>> values;  // [count, channels, ...]
   std::variant<std::span<const std::int32_t>, std::span<const std::uint8_t>, std::span<const float>> targets;
   std::size_t count = 0;
+  std::span<const std::int32_t> groups = {};  // [count], or empty: samples of one group share their number
 
   bool has_pixels() const { return values.index() == 0; }
   TargetKind target_kind() const { return static_cast<TargetKind>(targets.index()); }
@@ -49,6 +50,9 @@ struct Samples {
   /// The targets: classes from 0, [count]; or 0 or 1 for each label, [count, outputs]; or finite numbers,
   /// [count, outputs].
   std::variant<std::vector<std::int32_t>, std::vector<std::uint8_t>, std::vector<float>> targets = {};
+  /// Numbers of the samples' groups, [count], or empty. Samples of one group stay in one part when a
+  /// validation set is held out. Only those of the training set are kept.
+  std::vector<std::int32_t> groups = {};
 
   /// @pre the values are pixels
   std::vector<std::uint8_t>& pixels() { return std::get<0>(values); }
@@ -107,6 +111,8 @@ class Dataset {
   virtual const std::string& content_hash() const = 0;  // SHA-256, equal for equal contents
   /// Returns how rows of a table became samples, as JSON (docs/internals/files.md); empty for other sources.
   virtual std::string preparation() const { return {}; }
+  /// Returns whether the training samples are in the order of time, so that the last ones are held out.
+  virtual bool in_time_order() const { return false; }
   /// Checks that the file still has the contents that were opened. Quick, unless somebody touched it. A new
   /// file under its name does not matter. Thread-safe.
   /// @throws UserError if it was overwritten in place
@@ -122,11 +128,12 @@ struct SplitIndices {
 };
 
 /// Splits a data set into a part for training and one for validation: the stored validation part, unless a
-/// share of the training set is asked for.
+/// share of the training set is asked for. Of samples in the order of time these are the last ones, and of
+/// samples in groups whole groups; else the share is stratified.
 /// @param share  share of the training set, in (0, 1); if not given, the stored part, or kHeldOutShare if
 ///               there is none
 /// @param limit  most samples that score a trial of the search; all if not given
-/// @throws UserError if a part would be empty
+/// @throws UserError if a part would be empty, or there are too few groups
 SplitIndices split_dataset(const Dataset& dataset, std::optional<double> share,
                            std::optional<std::size_t> limit, std::uint64_t seed);
 constexpr double kHeldOutShare = 0.1;

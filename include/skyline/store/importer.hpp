@@ -28,6 +28,7 @@ struct DatasetFacts {
   std::string source;                    // origin and terms of use, for people
   double value_scale = 255;  // largest pixel value: 255, or 16 for the UCI digits; 1 where values are floats
   std::string preparation = {};  // how rows of a table became samples (docs/internals/files.md); else empty
+  bool in_time_order = false;    // the last training samples are held out where a validation set is needed
 };
 
 /// Writes a data set file while its samples are read: they go to disk at once, and only their targets are

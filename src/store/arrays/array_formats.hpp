@@ -65,7 +65,8 @@ void check_dims(const std::vector<std::int64_t>& dims);
 
 std::vector<SourceArray> list_npz(const std::filesystem::path& file);
 std::vector<SourceArray> list_hdf5(const std::filesystem::path& file);
-/// Returns the arrays "x" and "y" of a table, or only "x" if no column has targets.
+/// Returns the arrays "x" and "y" of a table, or only "x" if no column has targets, and "group" if a column
+/// has groups; each with the name of the part behind it, e.g. "x_train".
 std::vector<SourceArray> list_csv(const std::filesystem::path& file, const TableOptions& options);
 
 }  // namespace skyline::store

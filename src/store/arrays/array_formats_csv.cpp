@@ -25,15 +25,28 @@ constexpr std::size_t kMostClasses = std::size_t{1} << 16;
 constexpr std::size_t kMostRows = std::size_t{1} << 28;  // a packed file of some megabytes may have more
 constexpr std::size_t kMostKept = std::size_t{1} << 23;  // numbers that are kept of all columns together
 
+/// The words of a column.
+class WordColumn {
+ public:
+  void add(const std::string& word) {
+    const auto [place, is_new] = known_.try_emplace(word, static_cast<std::uint32_t>(words.size()));
+    if (is_new) words.push_back(word);
+    places.push_back(place->second);
+  }
+  std::vector<std::string> words;     // the different ones
+  std::vector<std::uint32_t> places;  // index into the words for each row
+
+ private:
+  std::unordered_map<std::string, std::uint32_t> known_;
+};
+
 /// The targets of all rows.
 struct CsvTargets {
-  bool are_words = false;             // some of them are not numbers; there is one per row
-  bool whole = true;                  // all of them are whole numbers
-  bool flags = true;                  // all of them are 0 or 1
-  std::vector<double> numbers;        // [rows, columns]
-  std::vector<std::string> words;     // the different words
-  std::vector<std::uint32_t> places;  // index into the words for each row
-  std::unordered_map<std::string, std::uint32_t> known = {};
+  bool are_words = false;       // some of them are not numbers; there is one per row
+  bool whole = true;            // all of them are whole numbers
+  bool flags = true;            // all of them are 0 or 1
+  std::vector<double> numbers;  // [rows, columns]
+  WordColumn words;
 };
 
 /// Reads features from the fields of a row.
@@ -87,6 +100,8 @@ class CsvTable {
  private:
   /// Returns whether a preparation is made from the rows, rather than given.
   bool learns() const { return !options_.known && !options_.for_model; }
+  /// Returns whether the preparation is learned from a row, rather than from others alone.
+  bool trains(std::size_t row) const { return options_.trained.empty() || options_.trained[row]; }
   void begin_features();
   CsvReader& open(std::optional<CsvReader>& reader) const;
   void read_row(const CsvReader& reader);
@@ -94,6 +109,7 @@ class CsvTable {
   void add_targets(const CsvReader& reader);
   void add_target(const CsvReader& reader, std::size_t column);
   void add_word(const CsvReader& reader);
+  void add_group(const CsvReader& reader);
   void turn_into_words(const CsvReader& reader);
   void learn();
   void tell_unknown_words() const;
@@ -110,6 +126,7 @@ class CsvTable {
   std::optional<FeatureReader> features_;
   bool bytes_ = true;  // all features are whole numbers from 0 to 255
   CsvTargets targets_;
+  WordColumn groups_;
   std::map<std::size_t, std::set<std::string>> words_;  // words that have features, by column
   std::map<std::size_t, std::size_t> unknown_words_;    // rows with other words, by column
   std::vector<std::string> ids_;
@@ -167,11 +184,12 @@ void CsvTable::read_row(const CsvReader& reader) {
   if (++rows_ > kMostRows) reader.fail("more than " + std::to_string(kMostRows) + " rows");
   add_features(reader);
   if (!columns_.targets.empty()) add_targets(reader);
+  if (columns_.group && !options_.for_model) add_group(reader);
   if (columns_.id && options_.for_model) ids_.push_back(reader.fields()[*columns_.id]);
 }
 
 void CsvTable::add_features(const CsvReader& reader) {
-  for (ColumnSurvey& survey : surveys_) survey.add(reader);
+  for (ColumnSurvey& survey : surveys_) survey.add(reader, trains(rows_ - 1));
   if (!features_) return;
   for (std::size_t i = 0; i < features_->size(); ++i) {
     const double value = features_->value(i, reader, columns_);
@@ -211,17 +229,20 @@ void CsvTable::add_word(const CsvReader& reader) {
     reader.fail(columns_.label(columns_.targets.front()) + ": the label is missing");
   if (word.size() > kMostWordBytes)
     reader.fail("a label of more than " + std::to_string(kMostWordBytes) + " bytes");
-  const auto [place, is_new] =
-      targets_.known.try_emplace(word, static_cast<std::uint32_t>(targets_.words.size()));
-  if (is_new) targets_.words.push_back(word);
-  if (targets_.words.size() > kMostClasses)
+  targets_.words.add(word);
+  if (targets_.words.words.size() > kMostClasses)
     reader.fail("more than " + std::to_string(kMostClasses) + " different labels that are words");
-  targets_.places.push_back(place->second);
+}
+
+void CsvTable::add_group(const CsvReader& reader) {
+  const std::string& word = reader.fields()[*columns_.group];
+  if (is_missing_word(word)) reader.fail(columns_.label(*columns_.group) + ": the group is missing");
+  groups_.add(word);
 }
 
 /// Reads the labels again up to this row, the first whose label is no number. Words take more memory.
 void CsvTable::turn_into_words(const CsvReader& reader) {
-  if (rows_ > 1) {
+  if (rows_ > 1 && options_.trained.empty()) {
     log::warning(reader.place() + in_quotes(reader.fields()[columns_.targets.front()]) +
                  " is no number: all labels are words");
   }
@@ -285,13 +306,16 @@ void CsvTable::scale_targets() {
   for (std::size_t column = 0; column < columns; ++column) {
     TargetColumn& target = target_columns_[column];
     if (learns()) {
-      const auto rows = static_cast<double>(rows_);
+      double rows = 0;
       double sum = 0;
       double squares = 0;
       const double first = targets_.numbers[column];
-      for (std::size_t i = column; i < targets_.numbers.size(); i += columns) {
-        sum += targets_.numbers[i] - first;
-        squares += (targets_.numbers[i] - first) * (targets_.numbers[i] - first);
+      for (std::size_t row = 0; row < rows_; ++row) {
+        if (!trains(row)) continue;
+        const double distance = targets_.numbers[row * columns + column] - first;
+        ++rows;
+        sum += distance;
+        squares += distance * distance;
       }
       const double variance = squares / rows - (sum / rows) * (sum / rows);
       target.mean = first + sum / rows;
@@ -361,12 +385,16 @@ void open_from_memory(SourceArray& array, ElementType::Kind kind, std::vector<Va
   array.open = [shared] { return std::make_unique<MemoryStream<Value>>(shared); };
 }
 
+void open_words(SourceArray& array, WordColumn column) {
+  array.words = std::move(column.words);
+  open_from_memory(array, ElementType::Kind::kUnsigned, std::move(column.places));
+}
+
 SourceArray CsvTable::targets() {
   using Kind = ElementType::Kind;
   SourceArray y{"y", file_, {}, {static_cast<std::int64_t>(rows_)}, {}};
   if (targets_.are_words) {
-    y.words = std::move(targets_.words);
-    open_from_memory(y, Kind::kUnsigned, std::move(targets_.places));
+    open_words(y, std::move(targets_.words));
     return y;
   }
   if (target_columns_.size() > 1) y.dims.push_back(static_cast<std::int64_t>(target_columns_.size()));
@@ -382,7 +410,8 @@ SourceArray CsvTable::targets() {
 
 std::vector<SourceArray> CsvTable::arrays() {
   const std::string part = part_in_name(file_);
-  log::info(file_.string() + ": taken for " + (part == "val" ? "validation" : part) + " samples");
+  if (options_.trained.empty())
+    log::info(file_.string() + ": taken for " + (part == "val" ? "validation" : part) + " samples");
   SourceArray x{"x_" + part, file_, {}, {static_cast<std::int64_t>(rows_)}, {}};
   x.dims.push_back(static_cast<std::int64_t>(features_->size()));
   if (!bytes_) x.type = {ElementType::Kind::kFloat, sizeof(float)};
@@ -399,10 +428,17 @@ std::vector<SourceArray> CsvTable::arrays() {
   facts->notes = columns_.notes;
   x.from_text = true;
   x.table = std::move(facts);
-  if (columns_.targets.empty()) return {x};
-  SourceArray y = targets();
-  y.name = "y_" + part;
-  return {x, y};
+  std::vector<SourceArray> arrays{x};
+  if (!columns_.targets.empty()) {
+    arrays.push_back(targets());
+    arrays.back().name = "y_" + part;
+  }
+  if (!groups_.places.empty()) {
+    SourceArray& group =
+        arrays.emplace_back(SourceArray{"group_" + part, file_, {}, {static_cast<std::int64_t>(rows_)}, {}});
+    open_words(group, std::move(groups_));
+  }
+  return arrays;
 }
 
 }  // namespace

@@ -81,11 +81,13 @@ struct TableOptions {
   std::string label;                 // columns with the targets; if empty, they are guessed
   std::string drop;                  // columns to leave out
   std::string id;                    // column with names of the samples
+  std::string group;                 // column whose words mark samples that stay together
   std::string categories;            // columns whose numbers are names of categories
   std::size_t most_categories = 32;  // words of a column that get features of their own
   std::string missing = "median";    // what stands for missing numbers: median, a number, or refuse
   std::optional<TargetKind> targets;
   std::optional<Preparation> known;  // columns are matched with it, instead of a new one
+  std::vector<bool> trained = {};    // rows from which a new one is learned; all if empty
   std::size_t num_features = 0;  // a table with so many columns, and without such a label, has only features
   bool needs_targets = true;     // else columns with targets are passed over
   bool for_model = false;        // the table is for a run's models

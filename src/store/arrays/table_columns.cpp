@@ -100,6 +100,7 @@ class ColumnFinder {
       leave_out(column);
     if (options_.known && !options_.known->has_names) number_like_known();
     find_id(has_options ? options_.id : "");
+    find_group();
     if (options_.known) {
       match(*options_.known);
     } else {
@@ -136,6 +137,17 @@ class ColumnFinder {
       columns_.id = place_of(options_.known->id);
     if (columns_.id) taken_[*columns_.id] = true;
   }
+  /// A table beside the training set may lack its groups.
+  void find_group() {
+    if (options_.group.empty()) return;
+    if (options_.known) {
+      columns_.group = place_of(options_.group);
+    } else if (const auto named_groups = named(options_.group, "group"); !named_groups.empty()) {
+      if (named_groups.size() > 1) throw UserError(options_.option("group") + ": expected one column");
+      columns_.group = named_groups.front();
+    }
+    if (columns_.group && !taken_[*columns_.group]) leave_out(*columns_.group);
+  }
   void choose_targets();
   void choose(std::size_t column, const std::string& reason);
   void number_like_known();
@@ -149,6 +161,10 @@ class ColumnFinder {
 };
 
 void ColumnFinder::choose(std::size_t column, const std::string& reason) {
+  if (taken_[column]) {
+    throw UserError(options_.option("label") + ": " + columns_.label(column) +
+                    " is the label, and another option names it, too");
+  }
   columns_.targets.push_back(column);
   taken_[column] = true;
   if (!reason.empty())

@@ -17,6 +17,7 @@ struct TableColumns {
   std::vector<std::size_t> features;
   std::vector<std::size_t> targets;
   std::optional<std::size_t> id;
+  std::optional<std::size_t> group;
   std::vector<std::string> left_out;
   std::vector<std::string> notes;  // what was guessed
 

@@ -86,10 +86,10 @@ std::optional<double> feature_in(const CsvReader& reader, const std::string& fie
   return std::nullopt;
 }
 
-void ColumnSurvey::add(const CsvReader& reader) {
+void ColumnSurvey::add(const CsvReader& reader, bool is_trained) {
   const std::string& field = reader.fields()[column_];
   const std::optional<double> value = is_category_ ? std::nullopt : feature_in(reader, field);
-  if (value) return add_number(*value);
+  if (value) return add_number(*value, is_trained);
   const bool missing = !is_category_ && is_missing_word(field);
   if (missing) ++missing_;
   if (!missing && first_word_line_ == 0) {
@@ -98,13 +98,13 @@ void ColumnSurvey::add(const CsvReader& reader) {
   }
   if (is_date(field)) ++dates_;
   if (words_.size() < kMostDifferentWords || words_.contains(field)) {
-    ++words_[field];
+    words_[field] += is_trained ? 1 : 0;
   } else {
     too_many_words_ = true;
   }
 }
 
-void ColumnSurvey::add_number(double value) {
+void ColumnSurvey::add_number(double value, bool is_trained) {
   if (numbers_++ == 0) {
     least_ = most_ = value;
   } else {
@@ -115,7 +115,7 @@ void ColumnSurvey::add_number(double value) {
   least_ = std::min(least_, value);
   most_ = std::max(most_, value);
   whole_ = whole_ && value == std::floor(value);
-  if (kept_.size() < most_kept_) kept_.push_back(value);
+  if (is_trained && kept_.size() < most_kept_) kept_.push_back(value);
 }
 
 bool ColumnSurvey::names_rows(std::size_t rows) const {
@@ -137,6 +137,9 @@ std::optional<std::string> ColumnSurvey::describe(TableColumns& columns, const T
   } else if (missing_ == rows) {
     columns.left_out.push_back(name);
     columns.notes.push_back(label + " is empty: it is left out");
+  } else if (numbers_ > 0 && first_word_line_ == 0 && kept_.empty()) {
+    columns.left_out.push_back(name);
+    columns.notes.push_back(label + " is empty where training samples are: it is left out");
   } else if (numbers_ == 0) {
     return describe_words(columns, options, rows, features);
   } else if (first_word_line_ > 0) {
@@ -168,6 +171,8 @@ std::optional<std::string> ColumnSurvey::describe_words(TableColumns& columns, c
     return label + ": expected numbers or the words of some categories, got " + count + ", " + first;
   }
   std::vector<std::pair<std::string, std::size_t>> words(words_.begin(), words_.end());
+  std::erase_if(words, [](const auto& word) { return word.second == 0; });
+  const std::size_t num_trained = words.size();
   std::ranges::stable_sort(words, std::ranges::greater(), &std::pair<std::string, std::size_t>::second);
   const bool bounded = words.size() > options.most_categories;
   if (bounded) words.resize(options.most_categories);
@@ -178,6 +183,8 @@ std::optional<std::string> ColumnSurvey::describe_words(TableColumns& columns, c
   if (bounded) features.push_back({.column = name, .is_not = taken});
   columns.notes.push_back(
       label + " has " + count + ": a feature for each" +
+      (num_trained < words_.size() ? " that training samples have (" + std::to_string(num_trained) + ")"
+                                   : "") +
       (bounded ? " of the " + std::to_string(taken.size()) + " most frequent, and one for others" : "") +
       " (" + options.option("drop") + ", " + options.option("most-categories") + ")");
   return std::nullopt;

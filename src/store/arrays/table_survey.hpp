@@ -23,7 +23,8 @@ class ColumnSurvey {
   ColumnSurvey(std::size_t column, bool is_category, std::size_t most_kept)
       : column_(column), is_category_(is_category), most_kept_(most_kept) {}
   /// Adds the column's field of the reader's row.
-  void add(const CsvReader& reader);
+  /// @param is_trained  medians, offsets and words may be learned from it
+  void add(const CsvReader& reader, bool is_trained);
   /// Appends the features that the column gives, and notes. Returns a problem if it cannot be read.
   std::optional<std::string> describe(TableColumns& columns, const TableOptions& options, std::size_t rows,
                                       std::vector<Feature>& features) const;
@@ -36,7 +37,7 @@ class ColumnSurvey {
   std::size_t column() const { return column_; }
 
  private:
-  void add_number(double value);
+  void add_number(double value, bool is_trained);
   std::optional<std::string> describe_words(TableColumns& columns, const TableOptions& options,
                                             std::size_t rows, std::vector<Feature>& features) const;
   std::optional<std::string> describe_numbers(TableColumns& columns, const TableOptions& options,
@@ -56,8 +57,9 @@ class ColumnSurvey {
   double last_ = 0;
   double least_ = 0;
   double most_ = 0;
-  std::vector<double> kept_;
-  std::map<std::string, std::size_t> words_;  // texts that are no numbers, and how often they occur
+  std::vector<double> kept_;  // numbers of rows to learn from
+  std::map<std::string, std::size_t>
+      words_;  // texts that are no numbers, and how many rows to learn from have them
   bool too_many_words_ = false;
   std::string first_word_;  // the first that does not stand for a missing value
   std::size_t first_word_line_ = 0;

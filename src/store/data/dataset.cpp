@@ -56,6 +56,10 @@ void check_part(const Samples& part, const std::string& name, const DatasetConte
                                std::to_string(view.count) + " samples of shape " +
                                space::to_text(contents.shape) + ", got " + std::to_string(values));
   }
+  if (!part.groups.empty() && part.groups.size() != view.count) {
+    fail_on_contents(path, name + " groups: expected " + std::to_string(view.count) +
+                               ", one for each sample, got " + std::to_string(part.groups.size()));
+  }
   check_values(view, outputs, name, path);
 }
 
@@ -92,6 +96,7 @@ SampleView Samples::view(std::size_t outputs) const {
   std::visit([&](const auto& array) { view.values = std::span(array); }, values);
   std::visit([&](const auto& array) { view.targets = std::span(array); }, targets);
   view.count = size_of(targets) / targets_per_sample(view.target_kind(), outputs);
+  view.groups = groups;
   return view;
 }
 

@@ -15,6 +15,10 @@ namespace skyline::store {
 // Definitions that writing and reading a data set file share.
 inline constexpr std::string_view kDatasetFormat = "skyline-dataset";
 inline constexpr std::int64_t kDatasetVersion = 2;
+inline constexpr const char* kGroupsName = "train/groups";
+inline constexpr const char* kSplitAttribute = "split";
+inline constexpr std::string_view kSplitLast =
+    "last";  // value of the attribute for samples in the order of time
 
 /// Most channels of a sample; each has its own moments.
 inline constexpr std::int64_t kMostChannels = std::int64_t{1} << 20;

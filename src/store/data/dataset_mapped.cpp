@@ -2,6 +2,7 @@
 #include "skyline/store/dataset.hpp"
 
 #include "core/log.hpp"
+#include "core/text/foreign_text.hpp"
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
 #include "store/data/channel_moments.hpp"
@@ -50,6 +51,7 @@ class MappedDataset final : public Dataset {
   const SampleView& test() const override { return test_.view; }
   const std::string& content_hash() const override { return content_hash_; }
   std::string preparation() const override { return preparation_; }
+  bool in_time_order() const override { return in_time_order_; }
   void check_unchanged() const override;
 
  private:
@@ -63,6 +65,8 @@ class MappedDataset final : public Dataset {
   void check_channels(const char* name, std::size_t values) const;
   void map_part(const Hdf5Reader& reader, const std::string& part, Part& mapped);
   void map_targets(const Hdf5Reader& reader, const std::string& part, Part& mapped);
+  void map_groups(const Hdf5Reader& reader);
+  void read_split(const Hdf5Reader& reader);
   std::size_t size_of(const std::string& name, std::span<const std::int64_t> dims) const;
   template <typename T>
   std::span<const T> map_array(const Hdf5Reader& reader, const std::string& name, hid_t type,
@@ -84,6 +88,7 @@ class MappedDataset final : public Dataset {
   std::vector<std::shared_ptr<const void>> copies_;  // copies of arrays that are not aligned in the file
   std::string content_hash_;
   std::string preparation_;
+  bool in_time_order_ = false;
   mutable std::mutex mutex_;
 };
 
@@ -115,7 +120,9 @@ void MappedDataset::read() {
   if (class_names_.empty()) fail_on_file(path_, "class_names: expected at least one, got none");
   value_scale_ = reader.number_attribute<double>("value_scale");
   if (sealed_ && reader.has("preparation")) preparation_ = joined(reader.texts("preparation"));
+  read_split(reader);
   map_part(reader, "train", train_);
+  map_groups(reader);
   if (sealed_ || reader.has("validation")) map_part(reader, "validation", validation_);
   if (sealed_ || reader.has("test")) map_part(reader, "test", test_);
   if (!sealed_) return read_unsealed(reader);
@@ -245,6 +252,26 @@ void MappedDataset::map_targets(const Hdf5Reader& reader, const std::string& par
   } else {
     mapped.view.targets = map_array<float>(reader, name, H5T_IEEE_F32LE, size);
   }
+}
+
+void MappedDataset::read_split(const Hdf5Reader& reader) {
+  if (!reader.has_attribute(kSplitAttribute)) return;
+  const std::string split = reader.text_attribute(kSplitAttribute);
+  if (split != kSplitLast) {
+    fail_on_file(path_, "attribute `" + std::string(kSplitAttribute) + "`: expected `" +
+                            std::string(kSplitLast) + "`, got `" + printable(split) + "`");
+  }
+  in_time_order_ = true;
+}
+
+void MappedDataset::map_groups(const Hdf5Reader& reader) {
+  if (!reader.has(kGroupsName)) return;
+  const auto count = static_cast<std::int64_t>(train_.view.count);
+  if (reader.array_dims(kGroupsName) != std::vector{count}) {
+    fail_on_file(path_, std::string(kGroupsName) + ": expected " + std::to_string(count) +
+                            " numbers, one for each sample");
+  }
+  train_.view.groups = map_array<std::int32_t>(reader, kGroupsName, H5T_STD_I32LE, train_.view.count);
 }
 
 /// Returns the number of values of an array. @throws UserError if the file has fewer bytes

@@ -2,6 +2,8 @@
 #include "skyline/core/random.hpp"
 #include "skyline/store/dataset.hpp"
 
+#include "store/data/group_draw.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -58,6 +60,24 @@ std::vector<std::int32_t> labels_of(const SampleView& samples) {
   return {samples.classes().begin(), samples.classes().end()};
 }
 
+/// Holds out the last samples, or whole groups.
+/// @pre the samples are in the order of time, or in groups
+SplitIndices hold_out(const Dataset& dataset, std::span<const std::int32_t> labels, double share,
+                      std::uint64_t seed) {
+  const std::size_t total = held_out_total(labels.size(), share);
+  std::vector<Part> parts(labels.size(), Part::kTrain);
+  if (dataset.in_time_order()) {
+    std::fill(parts.end() - static_cast<std::ptrdiff_t>(total), parts.end(), Part::kValidation);
+  } else if (total > 0) {
+    RandomStream random(derive_seed(seed, "validation groups"));
+    move_groups({labels, dataset.train().groups}, {Part::kValidation, share, 1}, random, parts);
+  }
+  SplitIndices split;
+  for (std::size_t i = 0; i < parts.size(); ++i)
+    (parts[i] == Part::kTrain ? split.train : split.validation).push_back(static_cast<std::int64_t>(i));
+  return split;
+}
+
 std::vector<std::int64_t> all_of(std::size_t count) {
   std::vector<std::int64_t> indices(count);
   std::iota(indices.begin(), indices.end(), 0);
@@ -75,6 +95,8 @@ SplitIndices split_dataset(const Dataset& dataset, std::optional<double> share,
     split.train = all_of(dataset.train().count);
     split.validation = all_of(labels.size());
     split.stored = true;
+  } else if (dataset.in_time_order() || !dataset.train().groups.empty()) {
+    split = hold_out(dataset, labels, share.value_or(kHeldOutShare), seed);
   } else {
     split = stratified_split(labels, share.value_or(kHeldOutShare), seed);
   }

@@ -78,6 +78,7 @@ struct DatasetWriter::State {
   void add_values(Hdf5Image& image, std::vector<Seal::Array>& arrays);
   void describe_image(Hdf5Image& image) const;
   void add_targets(Hdf5Image& image, std::vector<Seal::Array>& arrays);
+  void add_groups(Hdf5Image& image, std::vector<Seal::Array>& arrays) const;
   void write_structure(const FilePieces& pieces);
 
   std::filesystem::path path;
@@ -87,6 +88,7 @@ struct DatasetWriter::State {
   std::optional<SampleView> first;  // has the types; its spans are no longer valid
   std::optional<ChannelMoments> moments;
   std::array<Written, kAllParts.size()> written;
+  std::vector<std::int32_t> groups;  // of the training samples, if they have some
   std::vector<std::string> notes;
   Part part = Part::kTrain;
 };
@@ -162,6 +164,10 @@ void DatasetWriter::append(Part part, const SampleView& samples) {
         written.targets.insert(written.targets.end(), bytes.begin(), bytes.end());
       },
       samples.targets);
+  if (part == Part::kTrain) {
+    state.groups.insert(state.groups.end(), samples.groups.begin(), samples.groups.end());
+    require(state.groups.empty() || state.groups.size() == written.count, "each training sample has a group");
+  }
   if (samples.target_kind() != TargetKind::kClasses) return;
   written.classes.resize(outputs);
   for (const std::int32_t label : samples.classes()) ++written.classes[static_cast<std::size_t>(label)];
@@ -171,6 +177,7 @@ void DatasetWriter::State::describe_image(Hdf5Image& image) const {
   image.write_attribute("/", "version", kDatasetVersion);
   image.write_attribute("/", "source", facts->source);
   image.write_attribute("/", "value_scale", facts->value_scale);
+  if (facts->in_time_order) image.write_attribute("/", kSplitAttribute, kSplitLast);
   image.write_texts("class_names", facts->class_names);
   if (!facts->preparation.empty()) image.write_texts("preparation", {facts->preparation});
   const hsize_t channels[] = {static_cast<hsize_t>(facts->shape.channels)};
@@ -211,6 +218,15 @@ void DatasetWriter::State::add_targets(Hdf5Image& image, std::vector<Seal::Array
   }
 }
 
+void DatasetWriter::State::add_groups(Hdf5Image& image, std::vector<Seal::Array>& arrays) const {
+  if (groups.empty()) return;
+  const auto bytes = std::as_bytes(std::span(groups));
+  const hsize_t dims[] = {groups.size()};
+  image.refer_array(kGroupsName, stored_type(std::int32_t{}), dims, bytes);
+  image.write_attribute(kGroupsName, "sha256", sha256_hex(bytes));
+  arrays.push_back({kGroupsName, image.array_offset(kGroupsName), bytes.size(), {}});
+}
+
 void DatasetWriter::State::write_structure(const FilePieces& pieces) {
   std::uint64_t offset = 0;
   for (const std::span<const std::byte> piece : pieces) {
@@ -228,6 +244,7 @@ void DatasetWriter::finish() {
   state.add_values(image, arrays);
   state.describe_image(image);
   state.add_targets(image, arrays);
+  state.add_groups(image, arrays);
   const FilePieces pieces = image.finish();
   state.write_structure(pieces);
   const std::string seal = make_seal(pieces, kDatasetFormat, std::move(arrays));

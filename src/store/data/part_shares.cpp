@@ -3,6 +3,8 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 
+#include "store/data/group_draw.hpp"
+
 #include <algorithm>
 #include <map>
 
@@ -22,6 +24,19 @@ std::vector<Part> last_parts(std::size_t count, const PartShares& shares) {
   return parts;
 }
 
+std::vector<Part> parts_of_groups(std::span<const std::int32_t> labels, std::span<const std::int32_t> groups,
+                                  const PartShares& shares) {
+  std::vector<Part> parts(labels.size(), Part::kTrain);
+  RandomStream random(derive_seed(shares.seed, "groups of a data set"));
+  if (shares.test > 0) {
+    const std::size_t others = shares.validation > 0 ? 2 : 1;
+    move_groups({labels, groups}, {Part::kTest, shares.test, others}, random, parts);
+  }
+  if (shares.validation > 0)
+    move_groups({labels, groups}, {Part::kValidation, shares.validation, 1}, random, parts);
+  return parts;
+}
+
 std::string percent_text(double share) {
   const double percent = 100 * share;
   std::string text = std::to_string(percent);
@@ -32,10 +47,12 @@ std::string percent_text(double share) {
 
 }  // namespace
 
-std::vector<Part> draw_parts(std::span<const std::int32_t> labels, const PartShares& shares) {
+std::vector<Part> draw_parts(std::span<const std::int32_t> labels, const PartShares& shares,
+                             std::span<const std::int32_t> groups) {
   if (shares.test + shares.validation >= 1)
     throw UserError("--test and --validation: together they leave nothing to train on");
   if (shares.split == Split::kLast) return last_parts(labels.size(), shares);
+  if (shares.split == Split::kGroups) return parts_of_groups(labels, groups, shares);
   std::map<std::int32_t, std::vector<std::size_t>> by_label;
   for (std::size_t i = 0; i < labels.size(); ++i) by_label[labels[i]].push_back(i);
   std::vector<Part> parts(labels.size(), Part::kTrain);
@@ -57,9 +74,13 @@ std::string draw_text(const PartShares& shares) {
     if (shares.test <= 0) return "the last " + percent_text(shares.validation) + " are the validation set";
     return test + ", the " + percent_text(shares.validation) + " before them the validation set";
   }
+  const bool by_group = shares.split == Split::kGroups;
   std::string text;
-  if (shares.test > 0) text += percent_text(shares.test) + " of every class are the test set, ";
+  if (shares.test > 0)
+    text += percent_text(shares.test) + (by_group ? " of the samples" : " of every class") +
+            " are the test set, ";
   if (shares.validation > 0) text += percent_text(shares.validation) + " the validation set, ";
+  if (by_group) text = "about " + text + "in whole groups, ";
   return text + "drawn with seed " + std::to_string(shares.seed);
 }
 

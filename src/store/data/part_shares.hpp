@@ -10,8 +10,9 @@ namespace skyline::store {
 
 /// The way in which samples of a training set are chosen for other parts.
 enum class Split : std::uint8_t {
-  kDrawn,  // a share of every class, with a seed
-  kLast,   // the last samples, whatever their classes: for series in time
+  kDrawn,   // a share of every class, with a seed
+  kLast,    // the last samples, whatever their classes: for series in time
+  kGroups,  // whole groups of samples, with a seed
 };
 
 /// Shares of a training set that become other parts.
@@ -23,9 +24,12 @@ struct PartShares {
 };
 
 /// Chooses a part for each sample of a training set. The shares are rounded down: of each class, or of all
-/// samples if the last ones are taken; then the validation set lies before the test set.
-/// @throws UserError if the shares leave nothing to train on
-std::vector<Part> draw_parts(std::span<const std::int32_t> labels, const PartShares& shares);
+/// samples if the last ones are taken; then the validation set lies before the test set. Whole groups have
+/// about these shares (move_groups).
+/// @param groups  group of each sample, for Split::kGroups
+/// @throws UserError if the shares leave nothing to train on, or there are too few groups
+std::vector<Part> draw_parts(std::span<const std::int32_t> labels, const PartShares& shares,
+                             std::span<const std::int32_t> groups = {});
 
 /// Describes the choice for people; empty if nothing is taken.
 std::string draw_text(const PartShares& shares);

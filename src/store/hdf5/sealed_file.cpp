@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kMark = "skyline-sealed ";
 constexpr int kVersion = 3;
 constexpr std::string_view kHdf5Signature = "\x89HDF\r\n\x1a\n";
-constexpr std::size_t kMaxArrays = 6;
+constexpr std::size_t kMaxArrays = 7;
 
 std::string_view as_text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};

@@ -35,6 +35,8 @@ const OptionTable<ArrayOptions>& array_keys() {
        "the last one)."},
       {"drop", &ArrayOptions::drop, columns(), "Columns of a table to leave out."},
       {"id", &ArrayOptions::id, text("a column"), "The column of a table that names its samples."},
+      {"group", &ArrayOptions::group, text("a column, or the name of an array"),
+       "The column of a table, or the array [N], whose equal entries mark samples that stay in one part."},
       {"categories", &ArrayOptions::categories, columns(),
        "Columns of a table whose numbers are categories."},
       {"most-categories", &ArrayOptions::most_categories, whole<std::size_t>(at_least(1).at_most(10'000)),

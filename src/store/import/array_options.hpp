@@ -26,6 +26,7 @@ struct ArrayOptions {
   std::string label;
   std::string drop;
   std::string id;
+  std::string group;
   std::string categories;
   std::size_t most_categories = 32;
   std::string missing = "median";

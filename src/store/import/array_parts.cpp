@@ -110,6 +110,24 @@ std::vector<PartArrays> samples_alone(const ArrayCatalogue& catalogue, const Arr
   return parts;
 }
 
+/// Finds the groups of a part: a column of its table, or the array that the user named, which is the training
+/// set's. The other parts' have `test` or `val` in their names where it has `train`.
+std::optional<SourceArray> find_group(const ArrayCatalogue& catalogue, const PartArrays& part,
+                                      const std::string& told) {
+  if (part.x.table != nullptr) {
+    const auto* const group = catalogue.find("", {"group_" + part_in_name(part.x.file)});
+    return group != nullptr ? std::optional(*group) : std::nullopt;
+  }
+  if (part.part == Part::kTrain) return *catalogue.find(told, {});
+  const std::string train = "train";
+  const std::size_t place = told.find(train);
+  if (place == std::string::npos) return std::nullopt;
+  std::string name = told;
+  name.replace(place, train.size(), part.part == Part::kTest ? "test" : "val");
+  const auto* const group = catalogue.find("", {name});
+  return group != nullptr ? std::optional(*group) : std::nullopt;
+}
+
 constexpr std::size_t kMostJudged = std::size_t{1} << 23;  // numbers by which columns are judged
 
 /// Returns whether float32 may round the array's elements.
@@ -140,7 +158,8 @@ class CentredStream final : public ArrayStream {
 };
 
 /// Returns the number to subtract from each column.
-std::vector<double> find_offsets(const SourceArray& x, std::vector<std::string>& notes) {
+std::vector<double> find_offsets(const SourceArray& x, const std::vector<bool>& trained,
+                                 std::vector<std::string>& notes) {
   const std::size_t columns = x.row_elements();
   const std::size_t rows = std::clamp<std::size_t>(kMostJudged / columns, 1, x.rows());
   std::vector<std::byte> bytes(rows * x.row_bytes());
@@ -150,7 +169,9 @@ std::vector<double> find_offsets(const SourceArray& x, std::vector<std::string>&
   std::vector<double> offsets;
   for (std::size_t column = 0; column < columns; ++column) {
     std::vector<double> kept;
-    for (std::size_t row = 0; row < rows; ++row) kept.push_back(values[row * columns + column]);
+    for (std::size_t row = 0; row < rows; ++row) {
+      if (trained.empty() || trained[row]) kept.push_back(values[row * columns + column]);
+    }
     offsets.push_back(
         find_centre(kept, x.label() + ": column " + std::to_string(column), "leave it out", notes));
   }
@@ -164,22 +185,28 @@ std::optional<Preparation> known_preparation(const ImportSource& source) {
   return read_preparation(source.preparation);
 }
 
-std::vector<PartArrays> find_parts(const ImportSource& source, const ArrayOptions& options) {
+std::vector<PartArrays> find_parts(const ImportSource& source, const ArrayOptions& options,
+                                   const std::vector<bool>& trained) {
   const auto num_features = static_cast<std::size_t>(source.shape ? source.shape->elements() : 0);
   const ArrayCatalogue catalogue(source, {.label = options.label,
                                           .drop = options.drop,
                                           .id = options.id,
+                                          .group = options.group,
                                           .categories = options.categories,
                                           .most_categories = options.most_categories,
                                           .missing = options.missing,
                                           .targets = options.targets,
                                           .known = known_preparation(source),
+                                          .trained = trained,
                                           .num_features = num_features,
                                           .needs_targets = source.has_targets,
                                           .for_model = source.shape.has_value()});
   std::vector<PartArrays> parts = source.has_targets
                                       ? named_parts(catalogue, options, source.shape.has_value())
                                       : samples_alone(catalogue, options);
+  if (!options.group.empty() && !source.shape) {
+    for (PartArrays& part : parts) part.group = find_group(catalogue, part, options.group);
+  }
   const SourceArray& first = parts.front().x;
   constexpr std::size_t kMostSampleValues = std::size_t{1} << 28;
   if (first.row_elements() > kMostSampleValues)
@@ -201,7 +228,7 @@ std::vector<PartArrays> find_parts(const ImportSource& source, const ArrayOption
 
 std::optional<Preparation> centre_columns(std::vector<PartArrays>& parts,
                                           const std::optional<Preparation>& known,
-                                          std::vector<std::string>& notes) {
+                                          const std::vector<bool>& trained, std::vector<std::string>& notes) {
   const SourceArray& first = parts.front().x;
   if (first.table != nullptr || first.dims.size() > 2 || !may_round(first.type)) return std::nullopt;
   Preparation preparation;
@@ -210,7 +237,7 @@ std::optional<Preparation> centre_columns(std::vector<PartArrays>& parts,
   if (known && known->features.size() == first.row_elements()) {
     for (const Feature& feature : known->features) offsets.push_back(feature.subtract);
   } else if (!known) {
-    offsets = find_offsets(first, notes);
+    offsets = find_offsets(first, trained, notes);
   }
   if (std::ranges::count(offsets, 0) == std::ssize(offsets)) return std::nullopt;
   for (std::size_t i = 0; i < offsets.size(); ++i)

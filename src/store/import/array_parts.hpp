@@ -16,11 +16,14 @@ struct PartArrays {
   Part part;
   SourceArray x;
   SourceArray y;
+  std::optional<SourceArray> group = {};  // of each sample, if the user named groups and this part has them
 };
 
 /// Finds the arrays of each part in the files of the source by name; the training set comes first.
+/// @param trained  rows of a training table from which its preparation is learned; all if empty
 /// @throws UserError if an array is missing or exists twice, or if two of them do not fit together
-std::vector<PartArrays> find_parts(const ImportSource& source, const ArrayOptions& options);
+std::vector<PartArrays> find_parts(const ImportSource& source, const ArrayOptions& options,
+                                   const std::vector<bool>& trained = {});
 
 /// Returns the preparation of the run that will get the samples, if it has one.
 std::optional<Preparation> known_preparation(const ImportSource& source);
@@ -28,10 +31,11 @@ std::optional<Preparation> known_preparation(const ImportSource& source);
 /// Subtracts a number from columns of samples [N, F] that float32 would merge, as for tables. Arrays of
 /// float32 and of small whole numbers stay as they are.
 /// @param known  preparation of the run that will get the samples
+/// @param trained  rows of the first array from which the numbers are learned; all if empty
 /// @return  the preparation, if a column is centred
 std::optional<Preparation> centre_columns(std::vector<PartArrays>& parts,
                                           const std::optional<Preparation>& known,
-                                          std::vector<std::string>& notes);
+                                          const std::vector<bool>& trained, std::vector<std::string>& notes);
 
 /// Returns whether the samples of all parts are bytes, i.e. pixels.
 bool are_pixels(const std::vector<PartArrays>& parts);

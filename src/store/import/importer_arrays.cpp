@@ -3,6 +3,7 @@
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "store/data/part_shares.hpp"
+#include "store/import/array_groups.hpp"
 #include "store/import/array_parts.hpp"
 #include "store/import/array_targets.hpp"
 #include "store/import/built_in.hpp"
@@ -18,6 +19,15 @@
 namespace skyline::store {
 namespace {
 
+/// Returns whether a preparation has facts that were learned from rows: medians, words, offsets or scales.
+bool learned_values(const Preparation& preparation) {
+  const auto is_plain = [](const Feature& feature) { return feature == Feature{.column = feature.column}; };
+  return !std::ranges::all_of(preparation.features, is_plain) ||
+         !std::ranges::all_of(preparation.targets, [](const TargetColumn& target) {
+           return target.mean == 0 && target.deviation == 1;
+         });
+}
+
 /// Reads arrays into a data set.
 class ArrayImport {
  public:
@@ -28,28 +38,38 @@ class ArrayImport {
         writer_(writer),
         rows_(source.rows),
         parts_(find_parts(source, options_)),
-        preparation_(prepare(source)),
-        pixels_(are_pixels(parts_)),
         layout_(sample_layout(options_, parts_.front().x, source.shape)) {}
 
-  void run() {
+  void run(const ImportSource& source) {
     TargetSet set = target_set();
-    for (const std::string& line : set.notes) writer_.note(line);
     targets_ = std::move(set.targets);
     draw();
     check_meaning(set);
-    std::string source = "arrays of " + parts_.front().x.file.filename().string();
+    if (learn_again(source)) {
+      set = target_set();
+      targets_ = std::move(set.targets);
+    }
+    const std::optional<Preparation> preparation = prepare(source);
+    pixels_ = are_pixels(parts_);
+    for (const std::string& line : set.notes) writer_.note(line);
+    std::string origin = "arrays of " + parts_.front().x.file.filename().string();
     if (const std::string drawn = draw_text(shares_); !drawn.empty()) {
-      source += "; " + drawn;
+      origin += "; " + drawn;
       writer_.note(drawn + " (--test, --validation, --seed)");
     }
-    writer_.describe({layout_.shape, std::move(set.names), source, pixels_ ? options_.value_scale : 1,
-                      preparation_ ? to_json(*preparation_) : ""});
+    if (parts_.front().group) writer_.note(groups_text());
+    if (options_.split == Split::kLast)
+      writer_.note(
+          "samples in the order of time: a search holds out the last training samples, too (--split)");
+    writer_.describe({layout_.shape, std::move(set.names), origin, pixels_ ? options_.value_scale : 1,
+                      preparation ? to_json(*preparation) : "", options_.split == Split::kLast});
     check_room();
     for (const Part part : kAllParts) add(part);
   }
 
  private:
+  bool learn_again(const ImportSource& source);
+  std::vector<bool> trained_rows() const;
   std::optional<Preparation> prepare(const ImportSource& source);
   TargetSet target_set() const {
     if (!has_targets_) {
@@ -64,6 +84,7 @@ class ArrayImport {
   void draw();
   void check_meaning(const TargetSet& set) const;
   void check_classes(const std::vector<std::int32_t>& labels) const;
+  std::string groups_text() const;
   void check_room() const;
   void add(Part part);
   void add_rows(Part part, const PartArrays& from, const ArrayTargets& targets);
@@ -77,13 +98,32 @@ class ArrayImport {
   DatasetWriter& writer_;
   SourceRows* rows_;
   std::vector<PartArrays> parts_;  // parts in their order
-  std::optional<Preparation> preparation_;
-  bool pixels_;
+  bool pixels_ = false;
   SampleLayout layout_;
   std::vector<ArrayTargets> targets_;  // targets for each of parts_
   PartShares shares_;
+  TrainingGroups groups_;    // if the user named some
   std::vector<Part> drawn_;  // part of each row of the training array
 };
+
+/// Reads the training table anew if its preparation was learned from rows that have become other parts.
+/// Returns whether it did.
+bool ArrayImport::learn_again(const ImportSource& source) {
+  const auto& table = parts_.front().x.table;
+  std::vector<bool> trained = trained_rows();
+  if (table == nullptr || for_model_ || trained.empty() || !learned_values(table->preparation)) return false;
+  parts_ = find_parts(source, options_, trained);
+  layout_ = sample_layout(options_, parts_.front().x, source.shape);
+  return true;
+}
+
+/// Returns which rows of the training array stay in the training set; empty if all of them do.
+std::vector<bool> ArrayImport::trained_rows() const {
+  std::vector<bool> trained;
+  if (std::ranges::count(drawn_, Part::kTrain) == std::ssize(drawn_)) return trained;
+  for (const Part part : drawn_) trained.push_back(part == Part::kTrain);
+  return trained;
+}
 
 /// Returns how samples are made of rows, and tells what was guessed about them.
 std::optional<Preparation> ArrayImport::prepare(const ImportSource& source) {
@@ -91,7 +131,7 @@ std::optional<Preparation> ArrayImport::prepare(const ImportSource& source) {
   std::optional<Preparation> centred;
   const bool are_features = options_.layout == Layout::kByRank || options_.layout == Layout::kFeatures;
   if (are_features && options_.shape.empty())
-    centred = centre_columns(parts_, known_preparation(source), notes);
+    centred = centre_columns(parts_, known_preparation(source), trained_rows(), notes);
   for (const PartArrays& part : parts_) {
     if (part.x.table != nullptr) std::ranges::copy(part.x.table->notes, std::back_inserter(notes));
   }
@@ -111,8 +151,43 @@ void ArrayImport::draw() {
                       to_text(part.part));
   }
   const std::vector<std::int32_t> labels = targets_.front().labels();
-  drawn_ = draw_parts(labels, shares_);
+  if (parts_.front().group) {
+    if (options_.split == Split::kLast)
+      throw UserError("--group and --split last exclude each other: leave one of them out");
+    shares_.split = Split::kGroups;
+    groups_ = read_groups(parts_);
+  }
+  try {
+    drawn_ = draw_parts(labels, shares_, groups_.numbers);
+  } catch (const UserError& error) {
+    if (groups_.numbers.empty()) throw;
+    parts_.front().group->fail(error.what());
+  }
   check_classes(labels);
+}
+
+/// Tells in how many groups the samples are, and how many of them each other part has.
+std::string ArrayImport::groups_text() const {
+  const SourceArray& array = parts_.front().group.value();
+  const bool is_column = parts_.front().x.table != nullptr;
+  std::string text = std::string("groups: ") + (is_column ? "column " : "array ") +
+                     in_quotes(options_.group) + ", " + counted(groups_.count, "group");
+  for (const Part part : {Part::kTest, Part::kValidation}) {
+    std::set<std::int32_t> members;
+    std::size_t samples = 0;
+    for (std::size_t row = 0; row < drawn_.size(); ++row) {
+      if (drawn_[row] != part) continue;
+      members.insert(groups_.numbers[row]);
+      ++samples;
+    }
+    if (samples == 0) continue;
+    text += std::string("; ") + to_text(part) + " set: " + std::to_string(members.size()) + " of them, " +
+            std::to_string((200 * samples + array.rows()) / (2 * array.rows())) + " % of samples";
+  }
+  for (const PartArrays& part : parts_) {
+    if (!part.group) text += std::string("; the ") + to_text(part.part) + " set has no groups to compare";
+  }
+  return text + " (--group)";
 }
 
 /// Refuses a choice of the last samples that leaves no sample of a class to train on.
@@ -186,6 +261,11 @@ void ArrayImport::add_rows(Part part, const PartArrays& from, const ArrayTargets
     const ArrayTargets some = targets.of(taken);
     SampleView view;
     view.count = taken.size();
+    std::vector<std::int32_t> groups;
+    if (part == Part::kTrain && !groups_.numbers.empty()) {
+      for (const std::size_t row : taken) groups.push_back(groups_.numbers[row]);
+    }
+    view.groups = groups;
     std::visit([&view](const auto& values) { view.targets = std::span(values); }, some.values);
     if (pixels_) {
       const auto pixels = samples_of<std::uint8_t>(from.x, layout_, bytes, taken);
@@ -213,7 +293,7 @@ class ArraysImporter final : public Importer {
   }
   bool reads_samples_alone() const override { return true; }
   void import(const ImportSource& source, DatasetWriter& writer) const override {
-    ArrayImport(source, writer).run();
+    ArrayImport(source, writer).run(source);
   }
 };
 

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include <gmock/gmock.h>
 
@@ -139,6 +140,35 @@ TEST(DatasetSplit, HoldsOutAPlainShareWhereTargetsAreNoClasses) {
   EXPECT_EQ(split.train.size(), 18u);
   EXPECT_EQ(split.validation.size(), 2u);
   EXPECT_NE(split.validation, split_dataset(*dataset, std::nullopt, std::nullopt, 2).validation);
+}
+
+TEST(DatasetSplit, NeverDividesAGroup) {
+  const skyline::testing::ScratchFolder folder;
+  DatasetContents contents = skyline::testing::sample_contents();
+  for (std::int32_t i = 0; i < 30; ++i) contents.train.groups.push_back(i / 3);
+  write_dataset(folder / "set.h5", contents);
+  const auto dataset = Dataset::open(folder / "set.h5", true);
+  const auto groups_of = [&](const std::vector<std::int64_t>& indices) {
+    std::set<std::int32_t> groups;
+    for (const std::int64_t index : indices)
+      groups.insert(dataset->train().groups[static_cast<std::size_t>(index)]);
+    return groups;
+  };
+  for (std::uint64_t seed = 1; seed < 20; ++seed) {
+    const SplitIndices split = split_dataset(*dataset, 0.2, 4, seed);
+    EXPECT_EQ(split.validation.size(), 6u);
+    EXPECT_EQ(split.train.size(), 24u);
+    EXPECT_EQ(split.scored.size(), 4u);
+    EXPECT_EQ(groups_of(split.validation).size() + groups_of(split.train).size(), 10u);
+    EXPECT_EQ(split.validation, split_dataset(*dataset, 0.2, 4, seed).validation);
+  }
+  EXPECT_NE(split_dataset(*dataset, 0.2, 4, 1).validation, split_dataset(*dataset, 0.2, 4, 2).validation);
+  EXPECT_TRUE(split_dataset(*dataset, 0, {}, 1).validation.empty());
+  contents.train.groups.assign(30, 7);
+  write_dataset(folder / "one.h5", contents);
+  const auto one = Dataset::open(folder / "one.h5", true);
+  EXPECT_EQ(user_error_of([&] { split_dataset(*one, 0.2, {}, 1); }),
+            "groups: expected at least 2, one for each part, got 1");
 }
 
 }  // namespace

@@ -4,7 +4,10 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <cmath>
 #include <fstream>
+#include <map>
+#include <set>
 
 #include <gmock/gmock.h>
 #include <hdf5.h>
@@ -154,12 +157,84 @@ TEST_F(ImportArrays, TheLastSamplesMayBeTheTestSet) {
   EXPECT_EQ(text(set->train()) + "|" + text(set->validation()) + "|" + text(set->test()), "abcde|fgh|ij");
   EXPECT_EQ(text(read({"set.npz"}, {{"split", "last"}})->test()), "ij");
   EXPECT_EQ(read({"set.npz"}, {{"split", "last"}, {"test", "0"}})->train().count, 10U);
+  const auto ordered = read({"set.npz"}, {{"split", "last"}});
+  EXPECT_TRUE(ordered->in_time_order());
+  EXPECT_THAT(split_dataset(*ordered, 0.25, std::nullopt, 1).validation, ElementsAre(6, 7));
+  EXPECT_EQ(split_dataset(*ordered, 0.25, std::nullopt, 1).train.size(), 6U);
+  EXPECT_FALSE(read({"set.npz"})->in_time_order());
   EXPECT_THAT(error({"set.npz"}, {{"split", "first"}}), HasSubstr("`drawn` or `last`"));
   write_pair(npy("|u1", "10, 1", "abcdefghij"), npy("|u1", "10,", std::string("\0\0\0\0\0\0\0\0\1\1", 10)));
   EXPECT_THAT(
       error({"set.npz"}, {{"split", "last"}}),
       HasSubstr(
           "y_train: 1 of the classes without a sample to train on, since the last 20 % are the test set"));
+}
+
+TEST_F(ImportArrays, SamplesOfOneGroupStayInOnePart) {
+  std::string pixels;
+  std::vector<std::int64_t> labels;
+  std::vector<std::int64_t> patients;
+  std::string words;
+  for (int i = 0; i < 40; ++i) {
+    pixels += static_cast<char>(i % 10);  // the group
+    labels.push_back(i / 10 % 2);
+    patients.push_back(100 + i % 10);
+    words += std::string("p") + static_cast<char>('a' + i % 10);
+  }
+  const Entries pair{{"x_train", npy("|u1", "40, 1, 1, 1", pixels)},
+                     {"y_train", npy("<i8", "40,", raw_bytes(labels))}};
+  for (const auto& [name, array] : Entries{
+           {"numbers", npy("<i8", "40,", raw_bytes(patients))},
+           {"column", npy("<i8", "40, 1", raw_bytes(patients))},
+           {"floats", npy("<f8", "40,", raw_bytes(std::vector<double>(patients.begin(), patients.end())))},
+           {"words", npy("|S2", "40,", words)}}) {
+    Entries entries = pair;
+    entries.emplace_back(name, array);
+    write_npz(folder / "set.npz", entries);
+    const auto set = read({"set.npz"}, {{"group", name}, {"validation", "0.1"}});
+    EXPECT_EQ(set->test().count, 8U) << name;
+    EXPECT_EQ(set->validation().count, 4U) << name;
+    std::map<std::uint8_t, std::set<int>> parts;
+    const SplitIndices split = split_dataset(*set, 0.3, std::nullopt, 1);
+    for (const std::int64_t i : split.train)
+      parts[set->train().pixels()[static_cast<std::size_t>(i)]].insert(0);
+    for (const std::int64_t i : split.validation)
+      parts[set->train().pixels()[static_cast<std::size_t>(i)]].insert(1);
+    for (const std::uint8_t group : set->test().pixels()) parts[group].insert(2);
+    for (const std::uint8_t group : set->validation().pixels()) parts[group].insert(3);
+    EXPECT_EQ(parts.size(), 10U);
+    for (const auto& [group, of_group] : parts) EXPECT_EQ(of_group.size(), 1U) << name << ' ' << int{group};
+    EXPECT_THAT(error({"set.npz"}, {{"group", name}, {"split", "last"}}), HasSubstr("exclude each other"));
+  }
+}
+
+TEST_F(ImportArrays, GroupsThatCannotBeKeptTogetherAreRefused) {
+  const auto groups = [&](const std::string& array, const Options& options = {}) {
+    write_npz(folder / "set.npz", {{"x_train", npy("|u1", "4, 1, 1, 1", "abcd")},
+                                   {"y_train", npy("<i8", "4,", raw_bytes<std::int64_t>({0, 1, 0, 1}))},
+                                   {"x_test", npy("|u1", "2, 1, 1, 1", "ab")},
+                                   {"y_test", npy("<i8", "2,", raw_bytes<std::int64_t>({0, 1}))},
+                                   {"group_train", array},
+                                   {"group_test", npy("<i8", "2,", raw_bytes<std::int64_t>({9, 8}))}});
+    Options all{{"group", "group_train"}};
+    all.insert(all.end(), options.begin(), options.end());
+    return error({"set.npz"}, all);
+  };
+  const auto numbers = [](const std::vector<std::int64_t>& of) { return npy("<i8", "4,", raw_bytes(of)); };
+  EXPECT_THAT(groups(numbers({1, 1, 2, 2})), HasSubstr("nothing was thrown"));
+  EXPECT_THAT(groups(numbers({1, 1, 9, 2})),
+              HasSubstr("group_test: 1 of 2 groups are in the training set, too, e.g. `9`"));
+  EXPECT_THAT(groups(npy("<i8", "3,", raw_bytes<std::int64_t>({1, 1, 2}))),
+              HasSubstr("group_train: expected 4 groups, one for each sample, got 3"));
+  EXPECT_THAT(groups(npy("<f8", "4,", raw_bytes<double>({1, std::nan(""), 2, 3}))),
+              HasSubstr("group_train: row 1: the group is missing"));
+  EXPECT_THAT(groups(npy("<f8", "4,", raw_bytes<double>({1, 1.5, 2, 3}))),
+              HasSubstr("group_train: row 1: expected whole numbers or words for groups, got 1.5"));
+  EXPECT_THAT(groups(npy("|S1", "4,", std::string("a\0bc", 4))), HasSubstr("row 1: the group is missing"));
+  EXPECT_THAT(groups(numbers({1, 1, 2, 2}), {{"validation", "0.2"}}), HasSubstr("nothing was thrown"));
+  EXPECT_THAT(groups(numbers({1, 1, 1, 1}), {{"validation", "0.2"}}),
+              HasSubstr("group_train: groups: expected at least 2, one for each part, got 1"));
+  EXPECT_THAT(error({"set.npz"}, {{"group", "patient"}}), HasSubstr("no array `patient`, there are "));
 }
 
 TEST_F(ImportArrays, IdxFilesOfAnyNameAreToldByName) {

@@ -122,6 +122,80 @@ TEST_F(ImportTables, ColumnsThatLookLikeAnIndexAreToldAndMayBeDroppedOrNameSampl
   EXPECT_EQ(named.preparation().id, "PassengerId");
 }
 
+TEST_F(ImportTables, SamplesOfOneGroupStayInOnePartAndTheGroupIsNoFeature) {
+  std::string rows = "patient,a,label\n";
+  std::string others = "a,patient,label\n";
+  for (int i = 0; i < 200; ++i) {
+    rows += "p" + std::to_string(i % 40) + "," + std::to_string(i % 40) + ".5," +
+            (i / 40 % 2 == 0 ? "x" : "y") + "\n";
+    if (i < 9) others += "1,q" + std::to_string(i) + ",x\n";
+  }
+  write("train.csv", rows);
+  const auto imported = import({"train.csv"}, {{"group", "patient"}});
+  EXPECT_THAT(names_of(imported), ElementsAre("a"));
+  EXPECT_THAT(imported.preparation().left_out, ElementsAre("patient"));
+  EXPECT_THAT(imported.notes,
+              Contains("groups: column `patient`, 40 groups; test set: 8 of them, 20 % of samples "
+                       "(--group)"));
+  EXPECT_THAT(imported.notes,
+              Contains("about 20 % of the samples are the test set, in whole groups, drawn with seed 1 "
+                       "(--test, --validation, --seed)"));
+  const auto test = std::get<1>(imported.set->test().values);
+  const auto train = std::get<1>(imported.set->train().values);
+  EXPECT_EQ(test.size(), 40U);
+  for (const float patient : test) EXPECT_EQ(std::ranges::find(train, patient), train.end());
+  EXPECT_EQ(imported.set->train().groups.size(), 160U);
+  EXPECT_TRUE(import({"train.csv"}, {{"drop", "patient"}}).set->train().groups.empty());
+  write("test.csv", others);
+  EXPECT_THAT(import({"train.csv", "test.csv"}, {{"group", "patient"}}).notes,
+              Contains("groups: column `patient`, 40 groups (--group)"));
+  write("test.csv", others + "1,p7,y\n");
+  EXPECT_THAT(error({"train.csv", "test.csv"}, {{"group", "patient"}}),
+              HasSubstr("test.csv: group_test: 1 of 10 groups are in the training set, too, e.g. `p7`"));
+  write("test.csv", "a,label\n1,x\n2,y\n");
+  EXPECT_THAT(import({"train.csv", "test.csv"}, {{"group", "patient"}}).notes,
+              Contains(HasSubstr("the test set has no groups to compare")));
+}
+
+TEST_F(ImportTables, GroupsThatAreMissingOrAreTheLabelAreRefused) {
+  write("train.csv", "patient,a,label\np1,1.5,x\n,2.5,y\n");
+  EXPECT_THAT(error({"train.csv"}, {{"group", "patient"}}),
+              HasSubstr("train.csv:3: `patient`: the group is missing"));
+  EXPECT_THAT(error({"train.csv"}, {{"group", "person"}}), HasSubstr("--group: no column `person`"));
+  EXPECT_THAT(error({"train.csv"}, {{"group", "patient,a"}}), HasSubstr("--group: expected one column"));
+  EXPECT_THAT(error({"train.csv"}, {{"group", "label"}, {"label", "label"}}),
+              HasSubstr("--label: `label` is the label, and another option names it, too"));
+}
+
+TEST_F(ImportTables, APreparationIsLearnedFromTrainingSamplesAlone) {
+  std::string rows = "a,near,stamp,label,price\n";
+  for (int i = 0; i < 10; ++i) {
+    const bool last = i >= 8;
+    rows += (last     ? "1000"
+             : i == 3 ? ""
+                      : std::to_string(i)) +
+            std::string(last ? ",lake," : ",bay,") + (last ? "5" : "1600000000." + std::to_string(i)) +
+            ",1," + (last ? "1e6" : std::to_string(i)) + "\n";
+  }
+  write("train.csv", rows);
+  const auto imported = import(
+      {"train.csv"}, {{"split", "last"}, {"drop", "label"}, {"label", "price"}, {"targets", "numbers"}});
+  const Preparation preparation = imported.preparation();
+  EXPECT_EQ(preparation.features[0].missing, 4);  // of 0, 1, 2, 4, 5, 6, 7
+  EXPECT_THAT(names_of(imported), ElementsAre("a", "a is missing", "near = bay", "stamp"));
+  EXPECT_EQ(preparation.features[3].subtract, 1600000000.0);
+  EXPECT_EQ(preparation.targets.front().mean, 3.5);
+  EXPECT_NEAR(std::get<2>(imported.set->test().targets).front(),
+              (1e6 - 3.5) / preparation.targets.front().deviation, 1);
+  // What only the test set lacks has a median all the same, and a column that training samples lack is left
+  // out.
+  write("train.csv", "a,b,label\n1,,0.5\n3,,0.5\n5,,1.5\n7,2,2.5\n,2,2.5\n");
+  const auto sparse = import({"train.csv"}, {{"split", "last"}, {"test", "0.4"}});
+  EXPECT_THAT(names_of(sparse), ElementsAre("a", "a is missing"));
+  EXPECT_EQ(sparse.preparation().features[0].missing, 3);
+  EXPECT_THAT(sparse.notes, Contains("`b` is empty where training samples are: it is left out"));
+}
+
 TEST_F(ImportTables, TrueAndFalseAreNumbers) {
   write("train.csv", "a,b,label\nTrue,1,x\nFALSE,0,y\n");
   EXPECT_THAT(import({"train.csv"}, all).set->train().pixels(), ElementsAre(1, 1, 0, 0));
