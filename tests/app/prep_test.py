@@ -149,6 +149,11 @@ class PrepTest(RunsCase):
             matlab.attrs["MATLAB_class"] = numpy.bytes_("uint8")
             column = file.create_dataset("column", data=labels.reshape(1, 40))
             column.attrs["MATLAB_class"] = numpy.bytes_("double")
+            letters = numpy.array([[ord(letter) for letter in word.ljust(4)] for word in words], "uint16")
+            for name, values, kind in (("letters", letters, "char"), ("strings", numpy.zeros((6, 1), "uint32"), "string"),
+                                       ("cells", numpy.zeros((40, 1), "uint8"), "cell")):
+                array = file.create_dataset(name, data=values.transpose())
+                array.attrs["MATLAB_class"] = numpy.bytes_(kind)
         for targets in ("variable", "bytes", "fixed"):
             with self.subTest(targets):
                 told, parts = self.prepared("arrays", "theirs.h5", "--x-train", "links/x_train", "--y-train", targets, "--test", 0)
@@ -159,6 +164,13 @@ class PrepTest(RunsCase):
         self.assertTrue(numpy.array_equal(parts["train"][0], images))
         self.assertTrue(numpy.array_equal(parts["train"][1], labels))
         self.assertIn("theirs.h5: matlab: written by MATLAB, its dimensions are read in reverse", told)
+        told, parts = self.prepared("arrays", "theirs.h5", "--x-train", "matlab", "--y-train", "letters", "--test", 0)
+        self.assertTrue(numpy.array_equal(parts["train"][1], labels % 2))
+        self.assertRegex(told, r"\neven +\d+")
+        for name in ("string", "cell"):
+            refusal = self.skyline("prep", "arrays", "theirs.h5", "--x-train", "x", "--y-train", name + "s", "-o", "no.h5",
+                                   expect=2).stderr
+            self.assertIn(f"{name}s: MATLAB's class `{name}`, expected numbers or words: save words as char(y)", refusal)
         for name, message in (("nowhere", "a link that leads nowhere"), ("outside", "a link to another file: copy the array into this"),
                               ("lzf", "packed by the filter lzf (32000), which the HDF5 library here does not have: save it with "
                                'compression="gzip", or name the folder of the filter')):

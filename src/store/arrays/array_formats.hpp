@@ -32,7 +32,7 @@ class PlainOrGzipStream final : public ArrayStream {
 /// The way in which words of a fixed length are stored.
 struct WordType {
   std::size_t letters = 0;       // of a word; shorter ones are filled with zeros
-  std::size_t letter_bytes = 1;  // 1 for UTF-8, 4 for code points
+  std::size_t letter_bytes = 1;  // 1 for UTF-8; 2 or 4 for code points
   bool big_endian = false;
 };
 

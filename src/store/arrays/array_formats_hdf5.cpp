@@ -1,6 +1,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
+#include "core/text/foreign_text.hpp"
 #include "store/arrays/array_formats.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
 
@@ -167,9 +168,38 @@ void check_storage(const Hdf5Dataset& array, const std::filesystem::path& path) 
   if (room == 0) throw UserError("chunks of more than " + std::to_string(kMostChunkBytes) + " bytes");
 }
 
-/// Returns whether MATLAB wrote the array: it writes the dimensions in reverse.
-bool is_of_matlab(const Hdf5Dataset& array) {
-  return H5Aexists(array.get(), "MATLAB_class") > 0;
+/// Returns the class that MATLAB gave the array, or an empty text if MATLAB did not write it.
+std::string matlab_class(const Hdf5Dataset& array, const std::filesystem::path& path) {
+  constexpr const char* kAttribute = "MATLAB_class";
+  if (H5Aexists(array.get(), kAttribute) <= 0) return {};
+  const Hdf5Attribute attribute(check_read(H5Aopen(array.get(), kAttribute, H5P_DEFAULT), path));
+  const Hdf5Type type(check_read(H5Aget_type(attribute.get()), path));
+  constexpr std::size_t kMostLetters = 64;
+  if (!is_text_type(type) || H5Tis_variable_str(type.get()) > 0 || H5Tget_size(type.get()) > kMostLetters)
+    return "unknown";
+  std::string name(H5Tget_size(type.get()), '\0');
+  check_read(H5Aread(attribute.get(), type.get(), name.data()), path);
+  return name.substr(0, name.find('\0'));
+}
+
+/// Takes an array that MATLAB wrote: it writes the dimensions in reverse. Each row of letters is a word.
+/// @throws UserError, without the file's name
+void take_matlab(SourceArray& listed, const std::string& of_class) {
+  constexpr std::array kNumbers{"double", "single", "logical", "int8",   "int16", "int32",
+                                "int64",  "uint8",  "uint16",  "uint32", "uint64"};
+  const bool are_letters = of_class == "char" && listed.type.bytes == 2 && listed.dims.size() == 2;
+  if (!are_letters && std::ranges::find(kNumbers, of_class) == kNumbers.end())
+    throw UserError("MATLAB's class `" + printable(of_class) +
+                    "`, expected numbers or words: save words as char(y)");
+  if (listed.dims.size() < 2) return;
+  std::vector<std::int64_t> dims(listed.dims.rbegin(), listed.dims.rend());
+  log::info(listed.label() + ": written by MATLAB, its dimensions are read in reverse");
+  take_header(listed, {.type = listed.type, .dims = dims, .by_columns = true});
+  if (!are_letters) return;
+  const WordType letters{.letters = static_cast<std::size_t>(dims[1]), .letter_bytes = 2};
+  take_header(listed, {.type = listed.type, .dims = {dims[0]}, .words = letters});
+  for (std::string& word : listed.words)
+    word.erase(word.find_last_not_of(' ') + 1);  // MATLAB fills with blanks
 }
 
 /// Reads what is known of an array before its values. @throws UserError, without the file's name
@@ -189,16 +219,14 @@ void read_facts(SourceArray& listed, const Hdf5Dataset& array) {
     return take_words(listed, read_hdf5_texts(array, listed.rows(), path));
   }
   const std::optional<ElementType> type = element_type(array);
-  if (!type) throw UserError("expected whole numbers, floats or texts");
+  const std::string of_matlab = matlab_class(array, path);
+  if (!type && of_matlab.empty()) throw UserError("expected whole numbers, floats or texts");
   check_storage(array, path);
-  listed.type = *type;
-  listed.open = [path, name = listed.name, type = *type]() -> std::unique_ptr<ArrayStream> {
+  listed.type = type.value_or(ElementType{});
+  listed.open = [path, name = listed.name, type = listed.type]() -> std::unique_ptr<ArrayStream> {
     return std::make_unique<Hdf5ArrayStream>(path, name, type);
   };
-  if (!is_of_matlab(array) || dims.size() < 2) return;
-  std::ranges::reverse(dims);
-  log::info(listed.label() + ": written by MATLAB, its dimensions are read in reverse");
-  take_header(listed, {.type = *type, .dims = dims, .by_columns = true});
+  if (!of_matlab.empty()) take_matlab(listed, of_matlab);
 }
 
 /// Lists the arrays of a file, and follows links within it.

@@ -34,15 +34,6 @@ Feature read_feature(const Json& node) {
   return feature;
 }
 
-/// Returns how many different floats numbers become.
-std::size_t count_floats(const std::vector<double>& values, double subtract) {
-  std::vector<double> floats;
-  floats.reserve(values.size());
-  for (const double value : values)
-    floats.push_back(static_cast<double>(static_cast<float>(value - subtract)));
-  return count_different(std::move(floats));
-}
-
 }  // namespace
 
 std::string Feature::name() const {
@@ -95,12 +86,20 @@ std::size_t count_different(std::vector<double> values) {
   return static_cast<std::size_t>(std::ranges::unique(values).begin() - values.begin());
 }
 
+std::size_t count_floats(const std::vector<double>& values, double subtract) {
+  std::vector<double> floats;
+  floats.reserve(values.size());
+  for (const double value : values)
+    floats.push_back(static_cast<double>(static_cast<float>(value - subtract)));
+  return count_different(std::move(floats));
+}
+
 double find_centre(const std::vector<double>& values, const std::string& label, const std::string& drop,
                    std::vector<std::string>& notes) {
   const auto is_float = [](double value) { return static_cast<double>(static_cast<float>(value)) == value; };
   if (std::ranges::all_of(values, is_float)) return 0;
   const std::size_t different = count_different(values);
-  const std::size_t plain = count_floats(values, 0);
+  const std::size_t plain = count_floats(values);
   if (plain == different) return 0;
   const double offset = values.front();
   const std::size_t centred = count_floats(values, offset);

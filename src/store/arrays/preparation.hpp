@@ -47,6 +47,9 @@ Preparation read_preparation(const std::string& json);
 /// Returns how many different numbers there are.
 std::size_t count_different(std::vector<double> values);
 
+/// Returns how many different floats numbers become.
+std::size_t count_floats(const std::vector<double>& values, double subtract = 0);
+
 /// Returns a number to subtract from a column before its numbers become floats, if floats would merge
 /// different numbers otherwise; else 0. Appends a line about what is subtracted, or about many that stay
 /// merged.

@@ -2,9 +2,11 @@
 
 #include "skyline/space/network.hpp"
 
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,12 +14,28 @@
 
 namespace skyline::store {
 
+/// The different values of images with more than 8 bits per value, and what they become.
+struct DeepValues {
+  std::bitset<1 << 16> stored;
+  std::bitset<1 << 8> kept;
+
+  void add(std::size_t value, std::uint8_t becomes) {
+    stored.set(value);
+    kept.set(becomes);
+  }
+  void add(const DeepValues& others) {
+    stored |= others.stored;
+    kept |= others.kept;
+  }
+};
+
 /// A picture with 8 bits per value. Transparency is dropped, as in Pillow's `convert("RGB")`.
 struct Image {
   std::size_t channels = 0;  // 1 for grey, 3 for red, green, blue
   std::size_t height = 0;
   std::size_t width = 0;
-  std::vector<std::uint8_t> pixels;  // [height, width, channels]
+  std::vector<std::uint8_t> pixels;             // [height, width, channels]
+  std::shared_ptr<const DeepValues> deep = {};  // of a file with more bits per value, else null
 
   space::Shape shape() const {
     return {static_cast<std::int64_t>(channels), static_cast<std::int64_t>(height),

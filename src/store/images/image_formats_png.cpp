@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csetjmp>
+#include <memory>
 
 #include <png.h>
 
@@ -21,6 +22,7 @@ struct PngReading {
   std::string_view rest;
   std::string message;
   std::vector<png_bytep> rows;
+  std::vector<png_byte> deep;  // the values of 16 bits, if the file has such
 };
 
 static void read_png_bytes(png_structp png, png_bytep bytes, std::size_t count) {
@@ -51,7 +53,8 @@ struct PngOwner : PngReading {
   PngOwner& operator=(const PngOwner&) = delete;
 };
 
-/// Reads the values as they are stored, whatever the file says about gamma: 8 bits, grey or RGB.
+/// Reads the values as they are stored, whatever the file says about gamma: 8 bits, grey or RGB, into the
+/// image, and 16 bits into `reading.deep`.
 bool read_png(PngReading& reading, Image& image) {
   png_structp png = reading.png;
   if (setjmp(png_jmpbuf(png)) != 0) return false;
@@ -59,22 +62,34 @@ bool read_png(PngReading& reading, Image& image) {
   png_set_chunk_malloc_max(png, kMostChunkBytes);
   png_set_read_fn(png, &reading, read_png_bytes);
   png_read_info(png, reading.info);
-  png_set_scale_16(png);
   png_set_palette_to_rgb(png);
   png_set_expand_gray_1_2_4_to_8(png);
   png_set_strip_alpha(png);
   png_set_interlace_handling(png);
   png_read_update_info(png, reading.info);
-  if (png_get_rowbytes(png, reading.info) != image.width * image.channels ||
+  const std::size_t value_bytes = png_get_bit_depth(png, reading.info) == 16 ? 2 : 1;
+  const std::size_t row_bytes = image.width * image.channels * value_bytes;
+  if (png_get_rowbytes(png, reading.info) != row_bytes ||
       png_get_image_height(png, reading.info) != image.height) {
     png_error(png, "rows of another length than its header says");
   }
-  for (std::size_t y = 0; y < image.height; ++y) {
-    reading.rows[y] = image.pixels.data() + y * image.width * image.channels;
-  }
+  if (value_bytes == 2) reading.deep.resize(image.height * row_bytes);
+  png_bytep const begin = value_bytes == 2 ? reading.deep.data() : image.pixels.data();
+  for (std::size_t y = 0; y < image.height; ++y) reading.rows[y] = begin + y * row_bytes;
   png_read_image(png, reading.rows.data());
   png_read_end(png, nullptr);
   return true;
+}
+
+/// Rounds values of 16 bits to 8.
+void take_deep(const std::vector<png_byte>& bytes, Image& image) {
+  const auto deep = std::make_shared<DeepValues>();
+  for (std::size_t i = 0; i < image.pixels.size(); ++i) {
+    const auto value = static_cast<std::size_t>(bytes[2 * i] << 8 | bytes[2 * i + 1]);
+    image.pixels[i] = static_cast<std::uint8_t>((value + 128) / 257);
+    deep->add(value, image.pixels[i]);
+  }
+  image.deep = deep;
 }
 
 }  // namespace
@@ -91,6 +106,7 @@ void decode_png(std::string_view file, Image& image) {
   reading.rest = file;
   reading.rows.resize(image.height);
   if (!read_png(reading, image)) throw UserError("damaged PNG: " + reading.message);
+  if (!reading.deep.empty()) take_deep(reading.deep, image);
 }
 
 }  // namespace skyline::store

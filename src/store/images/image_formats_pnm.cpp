@@ -6,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <memory>
 
 namespace skyline::store {
 namespace {
@@ -28,18 +29,21 @@ class PnmReader {
     if (!as_text_ && !rest_.empty()) rest_.remove_prefix(1);  // one blank ends the header
   }
   const space::Shape& shape() const { return shape_; }
+  bool is_deep() const { return largest_ > 255; }
 
   /// Reads the pixels. The values are scaled to 8 bits, and rounded as Pillow does.
-  void read(std::span<std::uint8_t> pixels) {
+  /// @param deep  gets the values if they have more than 8 bits
+  void read(std::span<std::uint8_t> pixels, DeepValues& deep) {
     if (!as_text_) check_bytes(pixels.size());
     const auto row = static_cast<std::size_t>(shape_.width);
     for (std::size_t i = 0; i < pixels.size(); ++i) {
       if (is_bitmap_) {
         pixels[i] = bit(i % row) ? 0 : 255;  // a 1 is black
       } else {
-        const auto value = static_cast<double>(as_text_ ? number("next value", 0, largest_) : stored_value());
-        pixels[i] = static_cast<std::uint8_t>(
-            std::min(std::nearbyint(value / static_cast<double>(largest_) * 255), 255.0));
+        const std::int64_t stored = as_text_ ? number("next value", 0, largest_) : stored_value();
+        const double value = static_cast<double>(stored) / static_cast<double>(largest_) * 255;
+        pixels[i] = static_cast<std::uint8_t>(std::min(std::nearbyint(value), 255.0));
+        if (is_deep()) deep.add(static_cast<std::size_t>(stored), pixels[i]);
       }
     }
     if (!as_text_) return;
@@ -67,14 +71,14 @@ class PnmReader {
   /// Checks that the rest of a binary file is all of the pixels.
   void check_bytes(std::size_t values) const {
     const auto width = static_cast<std::size_t>(shape_.width);
-    std::size_t bytes = values * (largest_ > 255 ? 2 : 1);
+    std::size_t bytes = values * (is_deep() ? 2 : 1);
     if (is_bitmap_) bytes = values / width * ((width + 7) / 8);
     if (rest_.size() == bytes) return;
     throw UserError("expected " + std::to_string(bytes) + " bytes of pixels, got " +
                     std::to_string(rest_.size()));
   }
   std::int64_t stored_value() {
-    const std::size_t bytes = largest_ > 255 ? 2 : 1;
+    const std::size_t bytes = is_deep() ? 2 : 1;
     const std::int64_t value = big_endian(rest_, 0, bytes);
     rest_.remove_prefix(bytes);
     return value;
@@ -112,7 +116,10 @@ std::optional<ImageHeader> pnm_header(std::string_view start) {
 }
 
 void decode_pnm(std::string_view file, Image& image) {
-  PnmReader(file).read(image.pixels);
+  PnmReader reader(file);
+  const auto deep = std::make_shared<DeepValues>();
+  reader.read(image.pixels, *deep);
+  if (reader.is_deep()) image.deep = deep;
 }
 
 }  // namespace skyline::store

@@ -157,15 +157,25 @@ class CentredStream final : public ArrayStream {
   std::vector<double> offsets_;
 };
 
+/// Reads the first rows of an array.
+std::vector<double> read_first(const SourceArray& x, std::size_t rows) {
+  std::vector<std::byte> bytes(rows * x.row_bytes());
+  x.open()->read(bytes);
+  std::vector<double> values(rows * x.row_elements());
+  to_doubles(x.type, bytes, values);
+  return values;
+}
+
+std::size_t count_judged(const SourceArray& x) {
+  return std::clamp<std::size_t>(kMostJudged / x.row_elements(), 1, x.rows());
+}
+
 /// Returns the number to subtract from each column.
 std::vector<double> find_offsets(const SourceArray& x, const std::vector<bool>& trained,
                                  std::vector<std::string>& notes) {
   const std::size_t columns = x.row_elements();
-  const std::size_t rows = std::clamp<std::size_t>(kMostJudged / columns, 1, x.rows());
-  std::vector<std::byte> bytes(rows * x.row_bytes());
-  x.open()->read(bytes);
-  std::vector<double> values(rows * columns);
-  to_doubles(x.type, bytes, values);
+  const std::size_t rows = count_judged(x);
+  const std::vector<double> values = read_first(x, rows);
   std::vector<double> offsets;
   for (std::size_t column = 0; column < columns; ++column) {
     std::vector<double> kept;
@@ -204,6 +214,8 @@ std::vector<PartArrays> find_parts(const ImportSource& source, const ArrayOption
   std::vector<PartArrays> parts = source.has_targets
                                       ? named_parts(catalogue, options, source.shape.has_value())
                                       : samples_alone(catalogue, options);
+  if (const auto* const names = catalogue.find("", {"class_names"}); names != nullptr && source.has_targets)
+    parts.front().class_names = *names;
   if (!options.group.empty() && !source.shape) {
     for (PartArrays& part : parts) part.group = find_group(catalogue, part, options.group);
   }
@@ -230,7 +242,7 @@ std::optional<Preparation> centre_columns(std::vector<PartArrays>& parts,
                                           const std::optional<Preparation>& known,
                                           const std::vector<bool>& trained, std::vector<std::string>& notes) {
   const SourceArray& first = parts.front().x;
-  if (first.table != nullptr || first.dims.size() > 2 || !may_round(first.type)) return std::nullopt;
+  if (first.table != nullptr || !may_round(first.type)) return std::nullopt;
   Preparation preparation;
   preparation.has_names = false;
   std::vector<double> offsets;
@@ -248,6 +260,16 @@ std::optional<Preparation> centre_columns(std::vector<PartArrays>& parts,
     part.x.open = [stored, offsets] { return std::make_unique<CentredStream>(stored, offsets); };
   }
   return preparation;
+}
+
+void tell_merged(const SourceArray& x, std::vector<std::string>& notes) {
+  if (!may_round(x.type)) return;
+  const std::vector<double> values = read_first(x, count_judged(x));
+  const std::size_t different = count_different(values);
+  const std::size_t floats = count_floats(values);
+  if (100 * floats >= 99 * different) return;
+  notes.push_back("check: " + x.label() + ": its " + std::to_string(different) + " different values are " +
+                  std::to_string(floats) + " in float32 (subtract their mean before you save it)");
 }
 
 bool are_pixels(const std::vector<PartArrays>& parts) {

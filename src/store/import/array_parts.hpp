@@ -16,6 +16,7 @@ struct PartArrays {
   Part part;
   SourceArray x;
   SourceArray y;
+  std::optional<SourceArray> class_names = {};  // of the first part, if a file has the array `class_names`
   std::optional<SourceArray> group = {};  // of each sample, if the user named groups and this part has them
 };
 
@@ -36,6 +37,9 @@ std::optional<Preparation> known_preparation(const ImportSource& source);
 std::optional<Preparation> centre_columns(std::vector<PartArrays>& parts,
                                           const std::optional<Preparation>& known,
                                           const std::vector<bool>& trained, std::vector<std::string>& notes);
+
+/// Tells of an array whose different numbers float32 merges.
+void tell_merged(const SourceArray& x, std::vector<std::string>& notes);
 
 /// Returns whether the samples of all parts are bytes, i.e. pixels.
 bool are_pixels(const std::vector<PartArrays>& parts);

@@ -2,8 +2,13 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/text/foreign_text.hpp"
+#include "core/text/wording.hpp"
+
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <numeric>
 #include <utility>
 
 namespace skyline::store {
@@ -79,25 +84,36 @@ ArrayTargets numbered(const std::vector<std::int64_t>& values, const std::vector
   return {std::move(labels), 1};
 }
 
-/// Returns the names of the elements of a row, else their numbers.
-std::vector<std::string> names_of_elements(const SourceArray& array) {
+/// Returns the given names, the names of the elements of a row, or their numbers.
+std::vector<std::string> names_of_elements(const SourceArray& array, const std::vector<std::string>& given) {
+  if (!given.empty() && given.size() != array.row_elements())
+    array.fail("has " + counted(array.row_elements(), "target") + " of a sample, and class_names " +
+               counted(given.size(), "name"));
+  if (!given.empty()) return given;
   if (!array.names.empty()) return array.names;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < array.row_elements(); ++i) names.push_back(std::to_string(i));
   return names;
 }
 
-/// Reads words as classes. They are numbered in alphabetical order, whatever their order in the array.
-TargetSet read_words(std::span<const SourceArray> arrays) {
-  TargetSet set{arrays.front().words, {}};
-  std::ranges::sort(set.names);
+/// Reads words as classes. They are numbered in the order of the names if there are some, else of the
+/// alphabet, whatever their order in the array.
+TargetSet read_words(std::span<const SourceArray> arrays, const std::vector<std::string>& names) {
+  TargetSet set{names, {}};
+  if (names.empty()) {
+    set.names = arrays.front().words;
+    std::ranges::sort(set.names);
+  }
+  std::map<std::string, std::int32_t> numbers;
+  for (const std::string& name : set.names) numbers.emplace(name, static_cast<std::int32_t>(numbers.size()));
   for (const SourceArray& array : arrays) {
     std::vector<std::int32_t> classes;
     for (const std::string& word : array.words) {
-      const auto place = std::ranges::lower_bound(set.names, word);
-      if (place == set.names.end() || *place != word)
-        array.fail("`" + word + "` is a class that the training set does not have");
-      classes.push_back(static_cast<std::int32_t>(place - set.names.begin()));
+      const auto known = numbers.find(word);
+      if (known == numbers.end())
+        array.fail("`" + word + "` is a class that " +
+                   (names.empty() ? "the training set does" : "class_names do") + " not have");
+      classes.push_back(known->second);
     }
     std::vector<std::int32_t> labels;
     for (const std::int64_t place : read_integers(array))
@@ -107,28 +123,46 @@ TargetSet read_words(std::span<const SourceArray> arrays) {
   return set;
 }
 
-TargetSet read_classes(std::span<const SourceArray> arrays) {
-  if (!arrays.front().words.empty()) return read_words(arrays);
+/// Checks that whole numbers are indices of names.
+void check_named(const std::vector<std::int64_t>& values, std::size_t names, const SourceArray& array) {
+  const auto wrong = std::ranges::find_if_not(
+      values, [&](std::int64_t value) { return value >= 0 && value < static_cast<std::int64_t>(names); });
+  if (wrong == values.end()) return;
+  array.fail("target number " + std::to_string(wrong - values.begin()) + ": expected a class from 0 to " +
+             std::to_string(names - 1) + ", the place of its name in class_names, got " +
+             std::to_string(*wrong));
+}
+
+TargetSet read_classes(std::span<const SourceArray> arrays, const std::vector<std::string>& names) {
+  if (!arrays.front().words.empty()) return read_words(arrays, names);
   const bool one_hot = arrays.front().row_elements() > 1;
   const auto read = [one_hot](const SourceArray& array) {
     return one_hot ? places_of_ones(array) : read_integers(array);
   };
   TargetSet set;
+  const std::vector<std::string> columns =
+      names_of_elements(arrays.front(), one_hot ? names : std::vector<std::string>{});
   std::vector<std::int64_t> classes;
+  if (!names.empty()) {
+    classes.resize(names.size());
+    std::iota(classes.begin(), classes.end(), 0);
+    set.names = names;
+  }
   for (const SourceArray& array : arrays) {
     const std::vector<std::int64_t> values = read(array);
+    if (!names.empty()) check_named(values, names.size(), array);
     if (classes.empty()) classes = different_values(values, array);
     set.targets.push_back(numbered(values, classes, array));
   }
-  const std::vector<std::string> columns = names_of_elements(arrays.front());
+  if (!names.empty()) return set;
   for (const std::int64_t value : classes)
     set.names.push_back(one_hot ? columns[static_cast<std::size_t>(value)] : std::to_string(value));
   return set;
 }
 
-TargetSet read_labels(std::span<const SourceArray> arrays) {
+TargetSet read_labels(std::span<const SourceArray> arrays, const std::vector<std::string>& names) {
   const std::size_t each = arrays.front().row_elements();
-  TargetSet set{names_of_elements(arrays.front()), {}};
+  TargetSet set{names_of_elements(arrays.front(), names), {}};
   std::size_t ones = 0;
   std::size_t rows = 0;
   for (const SourceArray& array : arrays) {
@@ -161,9 +195,10 @@ bool are_one_hot(const std::vector<float>& values, std::size_t each) {
   return true;
 }
 
-TargetSet read_numbers(std::span<const SourceArray> arrays, std::optional<TargetKind> kind) {
+TargetSet read_numbers(std::span<const SourceArray> arrays, std::optional<TargetKind> kind,
+                       const std::vector<std::string>& names) {
   const std::size_t each = arrays.front().row_elements();
-  TargetSet set{names_of_elements(arrays.front()), {}};
+  TargetSet set{names_of_elements(arrays.front(), names), {}};
   for (const SourceArray& array : arrays) set.targets.push_back({read_floats(array), each});
   const auto& first = std::get<2>(set.targets.front().values);
   const bool whole = std::ranges::all_of(first, [](float value) { return value == std::floor(value); });
@@ -211,7 +246,23 @@ std::vector<std::int32_t> ArrayTargets::labels() const {
   return classes != nullptr ? *classes : std::vector<std::int32_t>(count());
 }
 
-TargetSet read_targets(std::span<const SourceArray> arrays, std::optional<TargetKind> kind) {
+std::vector<std::string> read_names(const SourceArray& array) {
+  if (array.row_elements() != 1 || array.rows() > kMostOutputs ||
+      array.type.kind == ElementType::Kind::kFloat)
+    array.fail("expected at most " + std::to_string(kMostOutputs) + " names");
+  std::vector<std::string> names;
+  for (const std::int64_t value : read_integers(array))
+    names.push_back(array.words.empty() ? std::to_string(value)
+                                        : array.words[static_cast<std::size_t>(value)]);
+  std::vector<std::string> sorted = names;
+  std::ranges::sort(sorted);
+  const auto twice = std::ranges::adjacent_find(sorted);
+  if (twice != sorted.end()) array.fail("two classes are called " + in_quotes(*twice));
+  return names;
+}
+
+TargetSet read_targets(std::span<const SourceArray> arrays, std::optional<TargetKind> kind,
+                       const std::vector<std::string>& names) {
   const SourceArray& first = arrays.front();
   for (const SourceArray& array : arrays) {
     if (array.row_elements() != first.row_elements() || array.dims.size() > 2)
@@ -233,11 +284,11 @@ TargetSet read_targets(std::span<const SourceArray> arrays, std::optional<Target
   if (!first.words.empty() && chosen != TargetKind::kClasses) first.fail("expected numbers, got words");
   switch (chosen) {
     case TargetKind::kClasses:
-      return read_classes(arrays);
+      return read_classes(arrays, names);
     case TargetKind::kLabels:
-      return read_labels(arrays);
+      return read_labels(arrays, names);
     case TargetKind::kNumbers:
-      return read_numbers(arrays, kind);
+      return read_numbers(arrays, kind, names);
   }
   throw InternalError("unknown kind of targets");
 }

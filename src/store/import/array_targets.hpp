@@ -33,8 +33,14 @@ struct TargetSet {
 
 /// Reads arrays of targets. Whole numbers, [N], and words are classes: the different values of the first
 /// array, in order. Whole numbers, [N, K], are labels that apply or not. Floats are numbers.
-/// @param kind  the kind if the user has stated it; classes may then be [N, K] with a single 1 per row
+/// @param kind   the kind if the user has stated it; classes may then be [N, K] with a single 1 per row
+/// @param names  names of the outputs in their order: whole numbers are then indices of classes. If empty,
+/// words
+///               are named by themselves, and other outputs by their numbers or columns
 /// @throws UserError with the array and what was expected
-TargetSet read_targets(std::span<const SourceArray> arrays, std::optional<TargetKind> kind);
+TargetSet read_targets(std::span<const SourceArray> arrays, std::optional<TargetKind> kind,
+                       const std::vector<std::string>& names = {});
+/// Returns the names in an array of words or whole numbers. @throws UserError
+std::vector<std::string> read_names(const SourceArray& array);
 
 }  // namespace skyline::store

@@ -79,7 +79,8 @@ class ArrayImport {
     }
     std::vector<SourceArray> arrays;
     for (const PartArrays& part : parts_) arrays.push_back(part.y);
-    return read_targets(arrays, options_.targets);
+    const auto& names = parts_.front().class_names;
+    return read_targets(arrays, options_.targets, names ? read_names(*names) : std::vector<std::string>{});
   }
   void draw();
   void check_meaning(const TargetSet& set) const;
@@ -130,8 +131,12 @@ std::optional<Preparation> ArrayImport::prepare(const ImportSource& source) {
   std::vector<std::string> notes;
   std::optional<Preparation> centred;
   const bool are_features = options_.layout == Layout::kByRank || options_.layout == Layout::kFeatures;
-  if (are_features && options_.shape.empty())
+  const SourceArray& first = parts_.front().x;
+  if (are_features && options_.shape.empty() && first.dims.size() <= 2) {
     centred = centre_columns(parts_, known_preparation(source), trained_rows(), notes);
+  } else if (!for_model_) {
+    tell_merged(first, notes);
+  }
   for (const PartArrays& part : parts_) {
     if (part.x.table != nullptr) std::ranges::copy(part.x.table->notes, std::back_inserter(notes));
   }
@@ -208,7 +213,8 @@ void ArrayImport::check_meaning(const TargetSet& set) const {
   constexpr std::size_t kFewSamples = 20;  // of which nothing can be said
   const SourceArray& y = parts_.front().y;
   const auto* const classes = std::get_if<std::vector<std::int32_t>>(&targets_.front().values);
-  const bool guessed = has_targets_ && !for_model_ && !options_.targets && y.words.empty();
+  const bool told = options_.targets || parts_.front().class_names;
+  const bool guessed = has_targets_ && !for_model_ && !told && y.words.empty();
   if (classes == nullptr || !guessed || classes->size() < kFewSamples) return;
   std::vector<std::size_t> counts(set.names.size());
   for (const std::int32_t label : *classes) ++counts[static_cast<std::size_t>(label)];

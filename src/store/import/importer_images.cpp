@@ -31,6 +31,12 @@ struct Attempt {
   std::string problem;
 };
 
+/// The values of a sample, [channels, height, width].
+struct SamplePlanes {
+  std::vector<std::uint8_t> values;
+  std::shared_ptr<const DeepValues> deep;  // as in Image
+};
+
 /// Reads the images of a folder into a data set.
 class ImageImport {
  public:
@@ -57,6 +63,7 @@ class ImageImport {
     describe(shares);
     for (const Part part : kAllParts) add(part);
     check_counts();
+    tell_what_is_merged();
     if (rows_ != nullptr) add_rows();
   }
 
@@ -68,8 +75,9 @@ class ImageImport {
   void add(Part part);
   void check_counts() const;
   void tell_what_is_not_read() const;
+  void tell_what_is_merged() const;
   void add_rows() const;
-  std::vector<std::uint8_t> planes_of(std::size_t file) const;
+  SamplePlanes planes_of(std::size_t file) const;
   void leave_out(std::size_t file, const std::string& problem);
   void skip(std::size_t file, const std::string& problem);
 
@@ -93,6 +101,8 @@ class ImageImport {
   std::size_t num_grey_ = 0;
   std::size_t num_colour_ = 0;
   std::size_t num_skipped_ = 0;
+  std::size_t num_deep_ = 0;                     // images with more than 8 bits per value
+  DeepValues deep_;                              // of these images
   FileKinds foreign_;                            // images that others read
   FileKinds others_;                             // files that are no images
   std::map<std::size_t, std::string> problems_;  // of files that are images and give no sample
@@ -200,6 +210,16 @@ void ImageImport::tell_what_is_not_read() const {
       "PIL.Image.open(path).save(path.with_suffix(\".png\"))");
 }
 
+/// Tells of values that were different in their files and are equal as pixels.
+void ImageImport::tell_what_is_merged() const {
+  const std::size_t stored = deep_.stored.count();
+  const std::size_t kept = deep_.kept.count();
+  if (stored == kept) return;
+  writer_.note("check: " + counted(num_deep_, "image") + " with more than 8 bits per value: their " +
+               std::to_string(stored) + " different values are " + std::to_string(kept) +
+               " as pixels (`skyline prep arrays` keeps those of an array)");
+}
+
 /// Adds the row of each file that is an image, in order.
 void ImageImport::add_rows() const {
   rows_->title = "file";
@@ -228,8 +248,9 @@ void ImageImport::describe(const PartShares& shares) {
   writer_.check_room((num_grey_ + num_colour_) * static_cast<std::uint64_t>(shape_.elements()));
 }
 
-std::vector<std::uint8_t> ImageImport::planes_of(std::size_t file) const {
+SamplePlanes ImageImport::planes_of(std::size_t file) const {
   Image image = read_image(folder_.path(file));
+  const auto deep = image.deep;
   if (as_grey_) image = grey(std::move(image));
   const auto height = static_cast<std::size_t>(shape_.height);
   const auto width = static_cast<std::size_t>(shape_.width);
@@ -243,7 +264,7 @@ std::vector<std::uint8_t> ImageImport::planes_of(std::size_t file) const {
     const std::size_t plane = height * width;
     for (const std::size_t copy : {plane, 2 * plane}) std::copy_n(planes.data(), plane, planes.data() + copy);
   }
-  return planes;
+  return {std::move(planes), deep};
 }
 
 void ImageImport::add(Part part) {
@@ -252,9 +273,9 @@ void ImageImport::add(Part part) {
   Progress progress("reading the " + std::string(to_text(part)) + " set", files.size());
   const auto bytes = static_cast<std::size_t>(shape_.elements());
   const std::size_t at_once = std::clamp<std::size_t>(kBytesAtOnce / bytes, 1, kFilesAtOnce);
-  for_each_file<std::vector<std::uint8_t>>(
+  for_each_file<SamplePlanes>(
       files, at_once, [&](std::size_t file) { return planes_of(file); },
-      [&](std::span<const Attempt<std::vector<std::uint8_t>>> attempts) {
+      [&](std::span<const Attempt<SamplePlanes>> attempts) {
         std::vector<std::uint8_t> pixels;
         std::vector<std::int32_t> labels;
         for (const auto& attempt : attempts) {
@@ -262,7 +283,11 @@ void ImageImport::add(Part part) {
             skip(attempt.file, attempt.problem);
             continue;
           }
-          pixels.insert(pixels.end(), attempt.value->begin(), attempt.value->end());
+          pixels.insert(pixels.end(), attempt.value->values.begin(), attempt.value->values.end());
+          if (attempt.value->deep) {
+            ++num_deep_;
+            deep_.add(*attempt.value->deep);
+          }
           labels.push_back(folder_.label(attempt.file));
         }
         writer_.append(part, {std::span<const std::uint8_t>(pixels), std::span<const std::int32_t>(labels),

@@ -94,6 +94,25 @@ TEST(DecodeImage, SmallAndLargeDepthsPalettesAndTransparencyBecomeEightBitsOfGre
       << "the values are those of the file";
 }
 
+TEST(DecodeImage, ValuesOfMoreThanEightBitsAreCountedAsTheyAreMerged) {
+  using namespace std::literals;
+  std::string values;
+  std::string png_values;
+  for (int i = 0; i < 4; ++i) {  // 0, 100, 200 and 300 of 65535
+    values += static_cast<char>(100 * i >> 8);
+    values += static_cast<char>(100 * i & 0xff);
+  }
+  for (const std::string& file : {raw_png(4, 1, 16, 0, "\0"s + values), "P5 4 1 65535\n" + values}) {
+    const Image image = decode_image(file);
+    EXPECT_EQ(image.pixels, (std::vector<std::uint8_t>{0, 0, 1, 1}));
+    ASSERT_NE(image.deep, nullptr);
+    EXPECT_EQ(image.deep->stored.count(), 4U);
+    EXPECT_EQ(image.deep->kept.count(), 2U);
+  }
+  EXPECT_EQ(decode_image("P2 2 1 255 7 8"s).deep, nullptr);
+  EXPECT_EQ(decode_image(raw_png(1, 1, 8, 0, "\0\x80"s)).deep, nullptr);
+}
+
 TEST(DecodeImage, TruncatedFilesAreRefused) {
   const Image image = make_image(3, 40, 40, 4);
   for (const std::string& file : {png_file(image), jpeg_file(image), webp_file(image), pnm_file(image)}) {

@@ -437,6 +437,34 @@ TEST_F(ImportArrays, WordsAreClassesAndObjectsAreRefusedWithAdvice) {
   EXPECT_THAT(error({"set.npz"}), HasSubstr("elements of type '<U9999'"));
 }
 
+TEST_F(ImportArrays, AnArrayOfClassNamesNamesTheOutputs) {
+  const std::string x = npy("|u1", "3, 1", "abc");
+  const std::string names = npy("|S3", "3,", "dogcatowl");
+  const auto write_set = [&](const std::string& y, const std::string& class_names) {
+    write_npz(folder / "set.npz", {{"x_train", x}, {"y_train", y}, {"class_names", class_names}});
+  };
+  write_set(npy("<i8", "3,", raw_bytes<std::int64_t>({1, 0, 1})), names);
+  auto set = read({"set.npz"}, {{"test", "0"}});
+  EXPECT_THAT(set->class_names(), ElementsAre("dog", "cat", "owl"));
+  EXPECT_THAT(set->train().classes(), ElementsAre(1, 0, 1));
+  write_set(npy("|S3", "3,", "owldogowl"), names);
+  EXPECT_THAT(read({"set.npz"}, {{"test", "0"}})->train().classes(), ElementsAre(2, 0, 2));
+  write_set(npy("|u1", "3, 3", std::string("\1\0\0\0\1\1\0\0\0", 9)), names);
+  set = read({"set.npz"}, {{"test", "0"}});
+  EXPECT_EQ(set->train().target_kind(), TargetKind::kLabels);
+  EXPECT_THAT(set->class_names(), ElementsAre("dog", "cat", "owl"));
+  write_set(npy("|u1", "3, 2", std::string("\1\0\0\1\1\0", 6)), names);
+  EXPECT_THAT(error({"set.npz"}), HasSubstr("y_train: has 2 targets of a sample, and class_names 3 names"));
+  write_set(npy("<i8", "3,", raw_bytes<std::int64_t>({1, 3, 2})), names);
+  EXPECT_THAT(error({"set.npz"}),
+              HasSubstr("y_train: target number 1: expected a class from 0 to 2, the place of its "
+                        "name in class_names, got 3"));
+  write_set(npy("|S3", "3,", "owlfoxowl"), names);
+  EXPECT_THAT(error({"set.npz"}), HasSubstr("`fox` is a class that class_names do not have"));
+  write_set(npy("<i8", "3,", raw_bytes<std::int64_t>({1, 0, 1})), npy("|S3", "3,", "dogcatdog"));
+  EXPECT_THAT(error({"set.npz"}), HasSubstr("class_names: two classes are called `dog`"));
+}
+
 TEST_F(ImportArrays, ZipFilesThatNumPyDoesNotWriteAreNamedByTheirPacking) {
   write_npz(folder / "set.npz", {{"x_train", kTwoImages}, {"y_train", kTwoLabels}}, 0);
   std::ifstream file(folder / "set.npz", std::ios::binary);

@@ -72,6 +72,22 @@ TEST_F(ImportImages, ClassesAreFoldersByNameAndAFifthOfEachIsDrawnForTheTestSet)
   EXPECT_TRUE(other);
 }
 
+TEST_F(ImportImages, ValuesThatEightBitsMergeAreTold) {
+  const auto notes = [&] {
+    std::vector<std::string> lines;
+    prepared("images", {images.path()}, out / "set.h5", {{"test", "0"}}, 2, &lines);
+    return lines;
+  };
+  write("a/1.pgm", "P2 2 1 65535 0 257");
+  write("b/1.pgm", "P2 2 1 65535 65535 514");
+  EXPECT_THAT(notes(), ::testing::IsEmpty()) << "8 bits hold as many";
+  write("b/2.pgm", "P2 2 1 65535 1 258");
+  EXPECT_THAT(
+      notes(),
+      ElementsAre("check: 3 images with more than 8 bits per value: their 6 different values are 4 as "
+                  "pixels (`skyline prep arrays` keeps those of an array)"));
+}
+
 TEST_F(ImportImages, ThePartsMayBeFoldersAndClassesMayHaveFoldersInside) {
   write_grey("train/cat/1.pgm", "ab");
   write_grey("train/cat/deep/er/2.pgm", "AB");

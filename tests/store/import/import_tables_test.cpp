@@ -348,6 +348,19 @@ TEST_F(ImportTables, ColumnsOfWideArraysAreCentredToo) {
   EXPECT_EQ(import({"set.npz"}, all).set->preparation(), "") << "floats tell these apart";
 }
 
+TEST_F(ImportTables, ArraysWhoseDifferentValuesFloatsMergeAreTold) {
+  std::vector<double> times;
+  for (int i = 0; i < 40; ++i) times.push_back(1.6e9 + i);
+  const std::string y = npy("<i8", "4,", raw_bytes<std::int64_t>({0, 1, 0, 1}));
+  write_pair(npy("<f8", "4, 10", raw_bytes(times)), y);
+  EXPECT_THAT(
+      import({"set.npz"}, {{"test", "0"}, {"layout", "nl"}}).notes,
+      Contains(HasSubstr("set.npz: x_train: its 40 different values are 1 in float32 (subtract their mean")));
+  for (double& time : times) time -= 1.6e9;
+  write_pair(npy("<f8", "4, 10", raw_bytes(times)), y);
+  EXPECT_THAT(import({"set.npz"}, {{"test", "0"}, {"layout", "nl"}}).notes, IsEmpty());
+}
+
 TEST_F(ImportTables, TablesOfSpreadsheetsAreRead) {
   const auto reads = [this](const std::string& text) {
     write("train.csv", text);
