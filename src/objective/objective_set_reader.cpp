@@ -41,8 +41,8 @@ ConfigNode list_of_single_entries(std::vector<ConfigNode::Entry> items) {
   return schema;
 }
 
-/// Drops all but metrics and senses: the box of the volumes is only used after the search, and changes no
-/// trial.
+/// Drops all but metrics and senses: the box of the volumes may change at a resume. A search that aims at
+/// volumes aims at the new box from there on.
 ConfigNode without_ends(const ConfigNode& objectives) {
   std::vector<ConfigNode> items;
   for (const ConfigNode& item : objectives.items()) {

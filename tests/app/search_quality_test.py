@@ -67,6 +67,11 @@ class SearchQuality(RunsCase):
         self.assertEqual(len(picture.findall("{*}polyline")), 6)
         self.assertTrue((self.folder / "out/tests.csv").read_text().startswith("quantity,trials,better,than,p\n"))
 
+    def test_compares_the_algorithms_of_the_program_unless_others_are_asked_for(self):
+        text = self.compare("--seeds", "1", "--trials", "6", "--marks", "6")
+        self.assertRegex(text, r"(?m)^evolution_pareto +1 ")
+        self.assertRegex(text, r"(?m)^random +1 ")
+
     def test_the_signed_rank_test_is_that_of_textbooks(self):
         p = load().signed_rank_p
         self.assertEqual(p([0.3, 0.1, 0.2]), 1 / 8)

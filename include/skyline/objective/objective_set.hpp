@@ -36,8 +36,9 @@ struct Objective {
 };
 
 /// Returns where a value, in the user's sense, lies between the ends of its objective: 0 at the ideal and
-/// better values, 1 at the reference. The last bits of a logarithmic scale depend on the processor, so no
-/// decision about a trial may be based on them. @pre the objective has both ends
+/// better values, 1 at the reference. The last bits of a logarithmic scale depend on the processor, so a
+/// search that uses them repeats its proposals from the journal, and not by asking again. @pre the objective
+/// has both ends
 double normalized(const Objective& objective, double value);
 
 /// Inclusive bounds of a metric. A constraint on a computed metric is checked before any training.
