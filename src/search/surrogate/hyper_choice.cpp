@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array kWeights = {0.9, 0.7, 0.5};
 constexpr std::array kParameterLengths = {0.2, 0.4, 0.8};
-constexpr std::array kFeatureLengths = {0.25, 0.5, 1.0, 2.0};
+constexpr std::array kFeatureLengths = {0.5, 1.0, 2.0};
 constexpr std::array kNoises = {0.003, 0.03, 0.2};
 
 /// Returns the logarithm of the likelihood, up to a constant, with the kernel's variance at its most likely

@@ -71,7 +71,7 @@ def scale_of(points, targets, hyper, scales):
 
 
 def chosen(points, targets, scales):
-    grid = itertools.product((.9, .7, .5), (.2, .4, .8), (.25, .5, 1., 2.), (.003, .03, .2))
+    grid = itertools.product((.9, .7, .5), (.2, .4, .8), (.5, 1., 2.), (.003, .03, .2))
     return max(grid, key=lambda hyper: scale_of(points, targets, hyper, scales)[1])
 
 
