@@ -40,8 +40,8 @@ std::optional<Finding> judge_data_size(const std::string& file, std::uint64_t by
 /// Judges /dev/shm, through which ranks of a node exchange messages; nullopt if it is large enough.
 std::optional<Finding> judge_shared_memory(int ranks_of_node, const machine::NodeLimits& limits);
 
-/// Judges the room in the folder for temporary files, in which the launcher and MPI keep theirs; nullopt if it
-/// is enough.
+/// Judges the room in the folder for temporary files, in which the launcher and MPI keep theirs; nullopt if
+/// it is enough.
 /// @param free_bytes  nullopt if it is not known, for example because there is no such folder
 std::optional<Finding> judge_temporary_folder(const std::filesystem::path& folder,
                                               std::optional<std::uint64_t> free_bytes);
