@@ -224,12 +224,20 @@ TEST(ModelsJson, WritesNullForParametersThatTheNetworkDoesNotUseAndForInfinity) 
   EXPECT_TRUE(trial.at("metrics").at("latency_ms").is_null());
 }
 
-TEST(ModelsJson, IsWrittenPieceByPieceAsIfItWereOne) {
+TEST(ModelsJson, HasOneLineForEachTrial) {
   testing::SampleRun run;
   for (const std::size_t trials : {run.committed.size(), std::size_t{0}}) {
     run.committed.resize(trials);
     const testing::SampleFolder folder;
-    const std::string expected = models_of(run, folder).dump(2) + "\n";
+    ordered_json models = models_of(run, folder);
+    std::string lines = trials == 0 ? "]" : "\n  ]";
+    const char* end = "";
+    for (auto trial = models.at("trials").rbegin(); trial != models.at("trials").rend(); ++trial) {
+      lines.insert(0, "\n    " + trial->dump() + std::exchange(end, ","));
+    }
+    models["trials"] = ordered_json::array();
+    std::string expected = models.dump(2) + "\n";
+    expected.replace(expected.find("[]\n}"), 2, "[" + lines);
     EXPECT_EQ(testing::text_of(folder.paths().models_json()), expected);
   }
 }

@@ -11,7 +11,7 @@ namespace skyline::search {
 bool dominates(std::span<const double> left, std::span<const double> right);
 
 /// Returns the volume dominated by the points and bounded by `reference`. Points that do not dominate the
-/// reference add nothing. Exact. O(n log n) for two columns, WFG recursion for more.
+/// reference add nothing. Exact. O(n log n) for two and three columns, WFG recursion for more.
 /// @see While, Bradstreet, Barone, IEEE TEC 16(1), 2012
 double hypervolume(std::span<const double> values, std::span<const double> reference);
 

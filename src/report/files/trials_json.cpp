@@ -216,19 +216,11 @@ Json search_front_json(const store::RunPaths& paths, const ReportInputs& inputs)
   return list;
 }
 
-/// Replaces bytes that are not UTF-8, because a failure's reason may quote any bytes.
-std::string text_of(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace);
-}
+constexpr int kInOneLine = -1;
 
-/// Indents a JSON text; texts inside it contain no line ends.
-std::string indented(const std::string& text) {
-  std::string lines = "    ";
-  for (const char character : text) {
-    lines += character;
-    if (character == '\n') lines += "    ";
-  }
-  return lines;
+/// Replaces bytes that are not UTF-8, because a failure's reason may quote any bytes.
+std::string text_of(const Json& json, int indent = 2) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 }  // namespace
@@ -255,9 +247,9 @@ void write_models_json(const store::RunPaths& paths, const ReportInputs& inputs)
   frame.resize(frame.rfind('\n'));  // cuts the closing brace
   store::publish_text(paths.models_json(), [&](const store::WriteText& write) {
     write(frame + ",\n  \"trials\": [");
-    const char* before = "\n";
+    const char* before = "\n    ";
     for (const run::SharedTrial& committed : inputs.state.trials()) {
-      write(std::exchange(before, ",\n") + indented(text_of(trial_json(paths, inputs, *committed))));
+      write(std::exchange(before, ",\n    ") + text_of(trial_json(paths, inputs, *committed), kInOneLine));
     }
     write(inputs.state.trials().empty() ? "]\n}\n" : "\n  ]\n}\n");
   });

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <map>
 #include <vector>
 
 namespace skyline::search {
@@ -47,6 +49,41 @@ double area_of(std::vector<Point> points, Reference reference) {
   return area;
 }
 
+/// Adds a point to a staircase: the second column of each step by its first, the one rises, the other falls.
+/// Returns the area that the point adds to that of the staircase.
+double add_step(std::map<double, double>& steps, const Point& point, Reference reference) {
+  auto next = steps.upper_bound(point[0]);
+  double ceiling = next == steps.begin() ? reference[1] : std::prev(next)->second;
+  if (ceiling <= point[1]) return 0;
+  double area = 0;
+  double left = point[0];
+  while (next != steps.end() && next->second >= point[1]) {
+    area += (next->first - left) * (ceiling - point[1]);
+    left = next->first;
+    ceiling = next->second;
+    next = steps.erase(next);
+  }
+  area += ((next == steps.end() ? reference[0] : next->first) - left) * (ceiling - point[1]);
+  steps.insert_or_assign(point[0], point[1]);
+  return area;
+}
+
+/// Sweeps through the third column and keeps the staircase of the points passed. O(n log n).
+double space_of(std::vector<Point> points, Reference reference) {
+  std::sort(points.begin(), points.end(), [](const Point& left, const Point& right) {
+    return left.back() != right.back() ? left.back() < right.back() : left < right;
+  });
+  std::map<double, double> steps;
+  double area = 0;
+  double volume = 0;
+  for (std::size_t k = 0; k < points.size(); ++k) {
+    area += add_step(steps, points[k], reference);
+    const double end = k + 1 < points.size() ? points[k + 1].back() : reference.back();
+    volume += area * (end - points[k].back());
+  }
+  return volume;
+}
+
 /// WFG: sums the volumes that each point adds to those after it. Points are sorted with the worst last column
 /// first. The part of a later point's box inside this point's box then reaches as far in the last column as
 /// this point does, so the overlap is a volume of one column less, times that reach.
@@ -76,6 +113,7 @@ double volume_of(std::vector<Point> points, Reference reference) {
   if (points.size() == 1) return box_volume(points.front(), reference);
   if (reference.size() == 1) return reference[0] - std::min_element(points.begin(), points.end())->front();
   if (reference.size() == 2) return area_of(std::move(points), reference);
+  if (reference.size() == 3) return space_of(std::move(points), reference);
   return sum_of_exclusive_volumes(without_dominated(std::move(points)), reference);
 }
 

@@ -27,6 +27,13 @@ Json encode_value(const space::Value& value) {
   return std::visit([](const auto& content) { return Json(content); }, value);
 }
 
+bool is_encoded(const space::Value& value, const Json& found) {
+  if (const auto* number = std::get_if<std::int64_t>(&value))
+    return found.is_number_integer() && found == *number;
+  const Json encoded = encode_value(value);
+  return encoded == found && encoded.is_number_float() == found.is_number_float();
+}
+
 /// Adds the facts about an architecture for programs that cannot build it.
 Json encode_facts(const space::Architecture& architecture) {
   Json facts;
@@ -134,11 +141,8 @@ space::Genotype EntryDecoder::genotype(const Json& values) const {
   for (const space::Parameter& parameter : parameters) {
     const auto found = values.find(parameter.name);
     if (found == values.end()) throw UserError("genotype: no value of parameter `" + parameter.name + "`");
-    const auto place =
-        std::find_if(parameter.values.begin(), parameter.values.end(), [&](const space::Value& value) {
-          const Json encoded = encode_value(value);
-          return encoded == *found && encoded.is_number_float() == found->is_number_float();
-        });
+    const auto place = std::ranges::find_if(
+        parameter.values, [&](const space::Value& value) { return is_encoded(value, *found); });
     if (place == parameter.values.end()) {
       throw UserError("genotype: " + found->dump() + " is not a value of parameter `" + parameter.name +
                       "` in this space");
