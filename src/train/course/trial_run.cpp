@@ -50,9 +50,6 @@ trial::Outcome TrialRun::run() {
   if (!failure_) check_held_out(validation, test);
   double latency_ms = std::numeric_limits<double>::quiet_NaN();
   if (!failure_ && setup_.measure_latency) latency_ms = measure_latency_ms();
-  if (!failure_ || failure_->kind == FailureKind::kDiverged) {
-    for (const TrialCourse::Point& point : course_.points()) report(point);
-  }
   if (failure_) return *failure_;
   if (leads() && context_.weights().wanted()) context_.weights().keep(learner_->export_tensors());
   // No step of this epoch counts if its first one diverged.
@@ -65,16 +62,19 @@ trial::Outcome TrialRun::run() {
   return trial::Measurements{std::move(values)};
 }
 
-void TrialRun::report(const TrialCourse::Point& point) {
-  trial::CoursePoint told{point.step,
-                          {{"train_loss", point.train_loss}, {"learning_rate", point.learning_rate}}};
-  if (!std::isnan(point.validation.loss)) {
-    told.values.push_back({"validation_loss", point.validation.loss});
+std::vector<trial::CoursePoint> TrialRun::course() const {
+  std::vector<trial::CoursePoint> course;
+  for (const TrialCourse::Point& point : course_.points()) {
+    course.push_back(
+        {point.step, {{"train_loss", point.train_loss}, {"learning_rate", point.learning_rate}}});
+    if (std::isnan(point.validation.loss)) continue;
+    std::vector<trial::NamedNumber>& values = course.back().values;
+    values.push_back({"validation_loss", point.validation.loss});
     for (std::size_t i = 0; i < point.validation.metrics.size(); ++i) {
-      told.values.push_back({"validation_" + setup_.options.metrics[i].name, point.validation.metrics[i]});
+      values.push_back({"validation_" + setup_.options.metrics[i].name, point.validation.metrics[i]});
     }
   }
-  context_.report(std::move(told));
+  return course;
 }
 
 void TrialRun::train() {

@@ -29,6 +29,8 @@ class TrialRun {
   TrialRun(const TrainingSetup& setup, const trial::Trial& trial, trial::EvaluationContext& context,
            AdmissionGate::Permit* permit);
   trial::Outcome run();
+  /// Returns the learning curve so far, also after run() has thrown.
+  std::vector<trial::CoursePoint> course() const;
 
  private:
   // Parts of a trial. A part that ends the trial early sets failure_.
@@ -52,7 +54,6 @@ class TrialRun {
   double time_inference(bool& stopped);
   void let_others_measure();
   std::vector<double> values_of(const Score& score) const;
-  void report(const TrialCourse::Point& point);
   void check_held_out(const Score& validation, const Score& test);
 
   /// Chooses the start: a saved state, from an earlier job or of the trial that is continued, if one fits;

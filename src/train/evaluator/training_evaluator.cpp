@@ -112,8 +112,10 @@ class TrainingEvaluator final : public trial::Evaluator {
     timing.train_s = 0;
     timing.validate_s = 0;
     timing.latency_s = 0;
-    Outcome outcome = setup_.device.accelerator == nullptr ? attempt_in_memory(trial, context)
-                                                           : attempt_in_turn(trial, context);
+    Course course;
+    Outcome outcome = setup_.device.accelerator == nullptr ? attempt_in_memory(trial, context, course)
+                                                           : attempt_in_turn(trial, context, course);
+    for (trial::CoursePoint& point : course) context.report(std::move(point));
     if (const auto changed = failure_by_changed_data()) outcome = end_for(context, *changed);
     trim_memory_pool(kPooledBetweenTrials);
     const std::chrono::duration<double> total = std::chrono::steady_clock::now() - start;
@@ -123,6 +125,8 @@ class TrainingEvaluator final : public trial::Evaluator {
   }
 
  private:
+  using Course = std::vector<trial::CoursePoint>;
+
   TrainingOptions options_of(const trial::Trial& trial) const {
     return with_values(setup_.options, trial.architecture().training());
   }
@@ -158,18 +162,18 @@ class TrainingEvaluator final : public trial::Evaluator {
   }
 
   /// Trains when the node's memory has room for it beside the other slots' trials.
-  Outcome attempt_in_memory(const trial::Trial& trial, trial::EvaluationContext& context) {
-    const auto in_memory = [&] { return attempt(trial, context, nullptr); };
+  Outcome attempt_in_memory(const trial::Trial& trial, trial::EvaluationContext& context, Course& course) {
+    const auto in_memory = [&] { return attempt(trial, context, nullptr, course); };
     return memory_ == nullptr ? in_memory()
                               : memory_->train(trial, forecast_options_of(trial), context, in_memory);
   }
 
   /// Trains when the device has room for it beside the other slots' trials.
-  Outcome attempt_in_turn(const trial::Trial& trial, trial::EvaluationContext& context) {
+  Outcome attempt_in_turn(const trial::Trial& trial, trial::EvaluationContext& context, Course& course) {
     const auto& device =
         setup_.device.accelerator->devices().at(static_cast<std::size_t>(setup_.device.device));
     const auto in_turn = [&](trial::EvaluationContext& its_own, AdmissionGate::Permit& permit) {
-      return attempt(trial, its_own, &permit);
+      return attempt(trial, its_own, &permit, course);
     };
     try {
       const TrainingOptions options = forecast_options_of(trial);
@@ -190,16 +194,20 @@ class TrainingEvaluator final : public trial::Evaluator {
   }
 
   /// Trains. Every error of the trial itself becomes a failure with its reason.
-  Outcome attempt(const trial::Trial& trial, trial::EvaluationContext& context,
-                  AdmissionGate::Permit* permit) {
+  /// @param course  receives the learning curve, which ends where a trial fails
+  Outcome attempt(const trial::Trial& trial, trial::EvaluationContext& context, AdmissionGate::Permit* permit,
+                  Course& course) {
     std::optional<TrainingSetup> own;  // only for a trial with searched values
     std::unique_ptr<TrialRun> run;     // other members of a group use its memory until they know of an error
     try {
       set_threads(setup_.options.threads);
       if (!trial.architecture().training().empty()) own.emplace(setup_).options = options_of(trial);
       run = std::make_unique<TrialRun>(own ? *own : setup_, trial, context, permit);
-      return run->run();
+      Outcome outcome = run->run();
+      course = run->course();
+      return outcome;
     } catch (...) {
+      course = run == nullptr ? Course() : run->course();
       return end_for(context, current_failure());
     }
   }
