@@ -303,6 +303,11 @@ class Export(RunsCase):
         self.assertIn("wide.npz: samples are 1x8x9, the run's are 1x8x8",
                       self.refusal("predict", "run", "--trial", 0, "--data", "wide.npz"))
 
+    def test_a_pipe_in_the_place_of_samples_is_refused_at_once(self):
+        os.mkfifo(self.folder / "pipe")
+        for command in ("predict", "evaluate"):
+            self.assertIn("pipe: expected a file, found a pipe or a device", self.refusal(command, "run", "--trial", 0, "--data", "pipe"))
+
     def test_models_json_has_the_layers_of_models_with_weights(self):
         for trial in self.trials:
             kinds = [layer["kind"] for layer in trial["layers"]]

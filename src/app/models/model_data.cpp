@@ -67,7 +67,7 @@ class LikeTheRuns final : public store::Dataset {
   SampleView view_;
 };
 
-/// Returns the first bytes of a file, or an empty text for a folder.
+/// Returns the first bytes of a file.
 std::string start_of(const fs::path& path) {
   std::string start(16, '\0');
   std::ifstream file(path, std::ios::binary);
@@ -85,6 +85,7 @@ std::string kind_of(const DataChoice& choice) {
   if (!choice.kind.empty()) return choice.kind;
   const fs::path& source = choice.sources.front();
   if (fs::is_directory(source)) return "images";
+  if (!fs::is_regular_file(source)) return "arrays";  // refused there; a read would wait for a pipe's writer
   const std::string start = start_of(source);
   return store::is_image(start) || !store::foreign_image_kind(start).empty() ? "images" : "arrays";
 }
