@@ -10,9 +10,10 @@ import time
 import unittest
 
 SOURCE = pathlib.Path(sys.argv.pop(1)).resolve()
-# The search leaves its own exit code, TOLD, if it is set; LATE is how long the launcher stays on. Sleeps are a thousand times shorter.
+# The search leaves its own exit code, TOLD, if it is set; RANKS is how long it runs, LATE how long the launcher stays on. Sleeps are a thousand times shorter.
 STAND_INS = {"mpirun": 'if [ -n "$TOLD" ]; then printf \'{\\n  "exit_code": %s,\\n  "job": "%s",\\n  "restart": %s\\n}\\n\' '
                        '"$TOLD" "${TOLD_BY:-7}" "${TOLD_AT:-$SLURM_RESTART_COUNT}" >run/status.json; fi\n'
+                       'if [ -n "$RANKS" ]; then /bin/sleep "$RANKS"; fi\n'
                        'if [ -n "$LATE" ]; then exec /bin/sleep "$LATE"; fi\nexit "$STATUS"',
              "sleep": 'exec /bin/sleep "$(awk "BEGIN { print $1 / 1000 }")"',
              "scontrol": 'case $1 in show) echo "JobState=$STATE" ;; *) echo "$@" >>requeues ;; esac'}
@@ -95,8 +96,18 @@ class SearchScript(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("the search has ended, and mpirun is still there after 10 s: ending it", done.stdout)
         self.assertLess(time.monotonic() - began, 20)
-        done = self.job(75, 1, LATE="1")  # without a word it is waited for
-        self.assertNotIn("still there", done.stdout)
+        done = self.job(75, 1, RANKS="1")  # without a word it is waited for
+        self.assertNotIn("ending it", done.stdout)
+
+    def test_a_launcher_without_ranks_is_ended(self):
+        done = self.job(LATE="50")
+        self.assertIn("mpirun has had no ranks for 60 s: ending it", done.stdout)
+        self.check_requeued(done)
+
+    def test_it_warns_of_temporary_files_without_room(self):
+        self.assertNotIn("warning", self.job().stdout)
+        self.program(self.folder / "bin/df", 'echo head; echo "tmpfs 80000 79000 1000 99% $2"')
+        self.assertIn("warning: /scratch has 1000 kB free, and MPI keeps files there", self.job(TMPDIR="/scratch").stdout)
 
     def test_a_stop_reaches_a_launcher_that_is_suspended(self):
         launcher = ("import os, signal, time; signal.signal(signal.SIGUSR1, lambda *_: os._exit(75)); "
