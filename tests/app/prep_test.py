@@ -122,6 +122,18 @@ class PrepTest(RunsCase):
         with h5py.File(self.folder / "mine.h5", "a") as file:
             file["train/values"][3, 0, 2, 2] = 200
         self.assertNotEqual(self.skyline(*validate).stdout, said, "another content is another data set")
+        for groups, message in ((numpy.zeros(7), "mine.h5: train/groups: expected 1442 numbers, one for each sample"),
+                                (numpy.zeros(1442), "groups: expected at least 2, one for each part, got 1")):
+            with h5py.File(self.folder / "mine.h5", "a") as file:
+                file["train/groups"] = groups.astype("int32")
+            self.assertIn(message, self.skyline(*validate, expect=2).stderr)
+            with h5py.File(self.folder / "mine.h5", "a") as file:
+                del file["train/groups"]
+        with h5py.File(self.folder / "mine.h5", "a") as file:
+            file.attrs["split"] = "first"
+        self.assertIn("mine.h5: attribute `split`: expected `last`, got `first`", self.skyline(*validate, expect=2).stderr)
+        with h5py.File(self.folder / "mine.h5", "a") as file:
+            del file.attrs["split"]
         with h5py.File(self.folder / "mine.h5", "a") as file:
             file["train/targets"][5] = 10
         self.assertIn("mine.h5: train class number 5: expected 0 to 9, got 10", self.skyline(*validate, expect=2).stderr)

@@ -229,6 +229,10 @@ void CsvTable::add_word(const CsvReader& reader) {
     reader.fail(columns_.label(columns_.targets.front()) + ": the label is missing");
   if (word.size() > kMostWordBytes)
     reader.fail("a label of more than " + std::to_string(kMostWordBytes) + " bytes");
+  if (printable(word, "\n\r\t") != word) {
+    reader.fail(columns_.label(columns_.targets.front()) + ": expected words in UTF-8, got `" +
+                printable(shortened(word)) + "`: save the table as UTF-8");
+  }
   targets_.words.add(word);
   if (targets_.words.words.size() > kMostClasses)
     reader.fail("more than " + std::to_string(kMostClasses) + " different labels that are words");

@@ -52,6 +52,7 @@ class ArrayImport {
     const std::optional<Preparation> preparation = prepare(source);
     pixels_ = are_pixels(parts_);
     for (const std::string& line : set.notes) writer_.note(line);
+    if (parts_.front().class_names) writer_.note("names of the outputs: array `class_names`");
     std::string origin = "arrays of " + parts_.front().x.file.filename().string();
     if (const std::string drawn = draw_text(shares_); !drawn.empty()) {
       origin += "; " + drawn;
@@ -137,6 +138,8 @@ std::optional<Preparation> ArrayImport::prepare(const ImportSource& source) {
   } else if (!for_model_) {
     tell_merged(first, notes);
   }
+  const bool has_numbers = std::holds_alternative<std::vector<float>>(targets_.front().values);
+  if (has_numbers && first.table == nullptr && !for_model_) tell_merged(parts_.front().y, notes);
   for (const PartArrays& part : parts_) {
     if (part.x.table != nullptr) std::ranges::copy(part.x.table->notes, std::back_inserter(notes));
   }

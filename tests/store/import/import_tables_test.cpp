@@ -356,6 +356,10 @@ TEST_F(ImportTables, ArraysWhoseDifferentValuesFloatsMergeAreTold) {
   EXPECT_THAT(
       import({"set.npz"}, {{"test", "0"}, {"layout", "nl"}}).notes,
       Contains(HasSubstr("set.npz: x_train: its 40 different values are 1 in float32 (subtract their mean")));
+  write_pair(npy("|u1", "40, 1, 1, 1", std::string(40, 'x')), npy("<f8", "40,", raw_bytes(times)));
+  EXPECT_THAT(
+      import({"set.npz"}, {{"test", "0"}, {"targets", "numbers"}}).notes,
+      Contains(HasSubstr("set.npz: y_train: its 40 different values are 1 in float32 (subtract their mean")));
   for (double& time : times) time -= 1.6e9;
   write_pair(npy("<f8", "4, 10", raw_bytes(times)), y);
   EXPECT_THAT(import({"set.npz"}, {{"test", "0"}, {"layout", "nl"}}).notes, IsEmpty());
