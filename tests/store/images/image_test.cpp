@@ -7,50 +7,24 @@
 
 #include <gmock/gmock.h>
 #include <sys/resource.h>
-#include <zlib.h>
 
 namespace skyline::store {
 namespace {
 
+using skyline::testing::deflated;
 using skyline::testing::jpeg_file;
 using skyline::testing::make_image;
+using skyline::testing::png_chunk;
 using skyline::testing::png_file;
 using skyline::testing::pnm_file;
+using skyline::testing::raw_png;
 using skyline::testing::user_error_of;
 using skyline::testing::webp_file;
+using skyline::testing::word;
 using ::testing::HasSubstr;
 
 std::string decoding_error(const std::string& file) {
   return user_error_of([&] { decode_image(file); });
-}
-
-std::string word(std::uint32_t value) {
-  std::string text;
-  for (int shift = 24; shift >= 0; shift -= 8) text += static_cast<char>(value >> shift & 0xff);
-  return text;
-}
-
-std::string png_chunk(const std::string& kind, const std::string& content) {
-  const std::string body = kind + content;
-  const auto* bytes = reinterpret_cast<const Bytef*>(body.data());
-  return word(static_cast<std::uint32_t>(content.size())) + body +
-         word(static_cast<std::uint32_t>(crc32(0, bytes, static_cast<uInt>(body.size()))));
-}
-
-std::string deflated(const std::string& text) {
-  std::string packed(compressBound(text.size()), '\0');
-  uLongf size = packed.size();
-  compress(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(text.data()),
-           text.size());
-  return packed.substr(0, size);
-}
-
-/// @param rows  each with its filter byte in front
-std::string raw_png(std::uint32_t width, std::uint32_t height, char depth, char colour,
-                    const std::string& rows, const std::string& more = {}) {
-  const std::string header = word(width) + word(height) + depth + colour + std::string(3, '\0');
-  return "\x89PNG\r\n\x1a\n" + png_chunk("IHDR", header) + more + png_chunk("IDAT", deflated(rows)) +
-         png_chunk("IEND", "");
 }
 
 TEST(DecodeImage, LosslessFilesGiveTheirPixels) {
