@@ -1,4 +1,5 @@
 #include "skyline/core/error.hpp"
+#include "skyline/core/exit_code.hpp"
 #include "skyline/core/random.hpp"
 
 #include "core/text/foreign_text.hpp"
@@ -16,8 +17,12 @@
 #include <cstdlib>
 #include <optional>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
+#include <hdf5.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace skyline::store {
 namespace {
@@ -157,6 +162,84 @@ TEST_F(SourceMutations, OfATableAreRefusedOrGiveOneDataSet) {
   write("train.csv", rows);
   const int refused = refused_of("train.csv", 9, {{"group", "who"}}, std::nullopt);
   EXPECT_GT(refused, 0);
+  EXPECT_LT(refused, kMutations / kShare);
+}
+
+/// Writes an HDF5 file as other programs do: packed chunks, texts of variable length, a soft link, and
+/// letters as MATLAB stores them.
+void write_foreign_hdf5(const std::filesystem::path& path) {
+  const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+  const auto write = [&](const char* name, hid_t type, std::vector<hsize_t> dims, const void* data,
+                         hid_t creation) {
+    const hid_t space = H5Screate_simple(static_cast<int>(dims.size()), dims.data(), nullptr);
+    const hid_t array = H5Dcreate2(file, name, type, space, H5P_DEFAULT, creation, H5P_DEFAULT);
+    H5Dwrite(array, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, data);
+    H5Sclose(space);
+    return array;
+  };
+  const hid_t packed = H5Pcreate(H5P_DATASET_CREATE);
+  const hsize_t chunk[] = {4, 2};
+  H5Pset_chunk(packed, 2, chunk);
+  H5Pset_deflate(packed, 3);
+  const std::vector<float> values(36, 1.5F);
+  H5Dclose(write("values", H5T_NATIVE_FLOAT, {12, 3}, values.data(), packed));
+  H5Lcreate_soft("/values", file, "x_train", H5P_DEFAULT, H5P_DEFAULT);
+  const hid_t text = H5Tcopy(H5T_C_S1);
+  H5Tset_size(text, H5T_VARIABLE);
+  std::vector<const char*> words;
+  for (int i = 0; i < 12; ++i) words.push_back(i % 2 == 0 ? "ant" : "bee");
+  H5Dclose(write("y_train", text, {12}, words.data(), H5P_DEFAULT));
+  std::vector<std::uint16_t> letters;  // 12 rows of 2 letters, the first letters first
+  for (int i = 0; i < 24; ++i) letters.push_back(static_cast<std::uint16_t>('a' + i % 12 / 3));
+  const hid_t group = write("group", H5T_NATIVE_UINT16, {2, 12}, letters.data(), H5P_DEFAULT);
+  const hid_t name = H5Tcopy(H5T_C_S1);
+  H5Tset_size(name, 4);
+  const hid_t scalar = H5Screate(H5S_SCALAR);
+  const hid_t attribute = H5Acreate2(group, "MATLAB_class", name, scalar, H5P_DEFAULT, H5P_DEFAULT);
+  H5Awrite(attribute, name, "char");
+  H5Aclose(attribute);
+  H5Sclose(scalar);
+  for (const hid_t type : {name, text}) H5Tclose(type);
+  H5Dclose(group);
+  H5Pclose(packed);
+  H5Fclose(file);
+}
+
+/// Runs a function in a process of its own, without its messages. Returns its exit code, or -1 if a signal
+/// ended it.
+template <typename Function>
+int exit_code_of(Function function) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::close(STDERR_FILENO);
+    ::open("/dev/null", O_WRONLY);
+    ::_exit(function());
+  }
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// The HDF5 library crashes on some of these.
+TEST_F(SourceMutations, OfAnHdf5FileOfOthersAreTakenOrRefusedAndNeverCrash) {
+  write_foreign_hdf5(folder / "set.h5");
+  const std::string original = read_file(folder / "set.h5");
+  RandomStream random(12);
+  int refused = 0;
+  for (int i = 0; i < kMutations / kShare; ++i) {
+    write("set.h5", mutate(original, random));
+    const int code = exit_code_of([&] {
+      try {
+        read({"set.h5"}, {{"group", "group"}});
+        return kExitDone;
+      } catch (const UserError&) {
+        return kExitUserError;
+      }
+    });
+    EXPECT_TRUE(code == kExitDone || code == kExitUserError) << i << ": " << code;
+    refused += code == kExitUserError ? 1 : 0;
+  }
+  EXPECT_GT(refused, kMutations / kShare / 10);
   EXPECT_LT(refused, kMutations / kShare);
 }
 

@@ -3,6 +3,7 @@
 #include "core/log.hpp"
 #include "core/text/foreign_text.hpp"
 #include "store/arrays/array_formats.hpp"
+#include "store/hdf5/crash_watch.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
 
 #include <algorithm>
@@ -100,6 +101,7 @@ class Hdf5ArrayStream final : public ArrayStream {
   }
 
   void read(std::span<std::byte> bytes) override {
+    const Hdf5CrashWatch watch(path_);
     std::vector<hsize_t> begin(dims_.size());
     std::vector<hsize_t> count = dims_;
     begin[0] = next_;
@@ -224,6 +226,7 @@ void read_facts(SourceArray& listed, const Hdf5Dataset& array) {
   check_storage(array, path);
   listed.type = type.value_or(ElementType{});
   listed.open = [path, name = listed.name, type = listed.type]() -> std::unique_ptr<ArrayStream> {
+    const Hdf5CrashWatch watch(path);
     return std::make_unique<Hdf5ArrayStream>(path, name, type);
   };
   if (!of_matlab.empty()) take_matlab(listed, of_matlab);
@@ -304,6 +307,7 @@ class Hdf5Listing {
 }  // namespace
 
 std::vector<SourceArray> list_hdf5(const std::filesystem::path& path) {
+  const Hdf5CrashWatch watch(path);
   return std::move(Hdf5Listing(path).arrays);
 }
 
