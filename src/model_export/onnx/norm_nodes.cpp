@@ -40,7 +40,8 @@ std::string normalized(OnnxLayer& layer, const std::string& image, std::int64_t 
 ExportedValue group_norm(OnnxLayer& layer) {
   const space::Shape& shape = layer.layer().input();
   const std::int64_t groups = space::attribute_integer(layer.layer(), "groups");
-  const std::string parts = layer.node("Reshape", {layer.image(), layer.integers({0, groups, -1})});
+  const std::int64_t size = shape.elements() / groups;  // no -1, because a batch of 0 leaves it open
+  const std::string parts = layer.node("Reshape", {layer.image(), layer.integers({0, groups, size})});
   const std::string image = layer.node(
       "Reshape",
       {normalized(layer, parts, groups), layer.integers({0, shape.channels, shape.height, shape.width})});
