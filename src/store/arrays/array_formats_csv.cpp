@@ -5,6 +5,7 @@
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "store/arrays/array_formats.hpp"
+#include "store/arrays/memory_arrays.hpp"
 #include "store/arrays/table_columns.hpp"
 #include "store/arrays/table_survey.hpp"
 
@@ -14,7 +15,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 namespace skyline::store {
@@ -24,21 +24,6 @@ constexpr std::size_t kMostWordBytes = 255;
 constexpr std::size_t kMostClasses = std::size_t{1} << 16;
 constexpr std::size_t kMostRows = std::size_t{1} << 28;  // a packed file of some megabytes may have more
 constexpr std::size_t kMostKept = std::size_t{1} << 23;  // numbers that are kept of all columns together
-
-/// The words of a column.
-class WordColumn {
- public:
-  void add(const std::string& word) {
-    const auto [place, is_new] = known_.try_emplace(word, static_cast<std::uint32_t>(words.size()));
-    if (is_new) words.push_back(word);
-    places.push_back(place->second);
-  }
-  std::vector<std::string> words;     // the different ones
-  std::vector<std::uint32_t> places;  // index into the words for each row
-
- private:
-  std::unordered_map<std::string, std::uint32_t> known_;
-};
 
 /// The targets of all rows.
 struct CsvTargets {
@@ -364,35 +349,6 @@ class CsvFeatures final : public ArrayStream {
   FeatureReader features_;
   bool bytes_;
 };
-
-/// An array in memory.
-template <typename Value>
-class MemoryStream final : public ArrayStream {
- public:
-  explicit MemoryStream(std::shared_ptr<const std::vector<Value>> values) : values_(std::move(values)) {}
-  void read(std::span<std::byte> bytes) override {
-    const auto all = std::as_bytes(std::span(*values_));
-    require(place_ + bytes.size() <= all.size(), "read beyond the end of an array");
-    std::ranges::copy(all.subspan(place_, bytes.size()), bytes.begin());
-    place_ += bytes.size();
-  }
-
- private:
-  std::shared_ptr<const std::vector<Value>> values_;
-  std::size_t place_ = 0;
-};
-
-template <typename Value>
-void open_from_memory(SourceArray& array, ElementType::Kind kind, std::vector<Value> values) {
-  array.type = {kind, sizeof(Value)};
-  auto shared = std::make_shared<const std::vector<Value>>(std::move(values));
-  array.open = [shared] { return std::make_unique<MemoryStream<Value>>(shared); };
-}
-
-void open_words(SourceArray& array, WordColumn column) {
-  array.words = std::move(column.words);
-  open_from_memory(array, ElementType::Kind::kUnsigned, std::move(column.places));
-}
 
 SourceArray CsvTable::targets() {
   using Kind = ElementType::Kind;
