@@ -94,8 +94,11 @@ class RejectionTally {
 }  // namespace
 
 CandidatePool::CandidatePool(space::SearchSpace space, objective::ObjectiveSet objectives,
-                             const trial::Budget& budget)
-    : space_(std::move(space)), objectives_(std::move(objectives)), budget_(budget) {
+                             const trial::Budget& budget, std::function<void()> before_look)
+    : space_(std::move(space)),
+      objectives_(std::move(objectives)),
+      budget_(budget),
+      before_look_(std::move(before_look)) {
   RandomStream random(derive_seed(0, "search.candidate_pool"));
   known_ = draw(random);
   if (known_ == nullptr) known_ = look_once_more();
@@ -103,6 +106,7 @@ CandidatePool::CandidatePool(space::SearchSpace space, objective::ObjectiveSet o
 }
 
 space::BuildAttempt CandidatePool::look(const space::Genotype& genotype) const {
+  if (before_look_) before_look_();
   ++looks_;
   return space_.try_build(genotype);
 }

@@ -314,6 +314,23 @@ TEST_F(RunConfigTest, AWindowMayBeAMultipleOfTheVirtualSlots) {
   EXPECT_EQ(window_of("{window: 2x, virtual_slots: 5, commit: virtual_time}"), 10U);
 }
 
+TEST_F(RunConfigTest, TheWindowOfSkylineIsEightUnlessItIsStated) {
+  const auto window_of = [&](const std::string& run) {
+    const RunConfig config = with({"search={trials: 20}", "run=" + run});
+    expect_resolves_to_itself(config);
+    return config.engine_options().window_trials();
+  };
+  EXPECT_EQ(window_of("{}"), 8U);
+  EXPECT_EQ(window_of("{seed: 3}"), 8U);
+  EXPECT_EQ(window_of("{window: 5}"), 5U);
+  EXPECT_EQ(window_of("{commit: virtual_time, virtual_slots: 4}"), 8U);
+  EXPECT_THAT(
+      user_error_of([&] {
+        with({"search={trials: 20}", "run={window: generation}"});
+      }),
+      HasSubstr("expected a number of trials, got generation: `algorithm: skyline` has no generations"));
+}
+
 TEST_F(RunConfigTest, HowTheOptimizersStateIsSpreadIsNoPartOfARun) {
   expect_same_run(with({"training.group.members=2"}),
                   with({"training.group.members=2", "training.group.sharding=gradients"}));

@@ -36,10 +36,9 @@ TEST(SearchOptions, AreThoseOfSkylineWhenTheSectionNamesNoAlgorithm) {
     expect_completed(section, "{algorithm: skyline, trials: 100, batch: 1}");
   }
   expect_completed("trials: 7", "{algorithm: skyline, trials: 7, batch: 1}");
-  EXPECT_EQ(
-      parse_error("{trials: 7, iterations: 3}"),
-      "run.yaml:1:1: search: `iterations` is a key of `algorithm: evolution_pareto`, which must be stated; "
-      "without `algorithm` it is skyline, whose length is `trials`");
+  EXPECT_EQ(parse_error("{trials: 7, iterations: 3}"),
+            "run.yaml:1:25: search.iterations: a key of `algorithm: evolution_pareto`, which must be stated; "
+            "without `algorithm` it is skyline, whose length is `trials`");
   EXPECT_EQ(parse_error("tials: 7"),
             "run.yaml:1:1: search: unknown key `tials` beside `algorithm: skyline`, did you mean `trials`?");
 }

@@ -7,6 +7,8 @@
 #include <array>
 #include <chrono>
 #include <cmath>
+#include <functional>
+#include <limits>
 #include <memory>
 #include <set>
 #include <string>
@@ -166,20 +168,57 @@ TEST(SkylineSearch, ProposesTheSameHoweverLongItThinks) {
   }
 }
 
+/// Runs a search without a stop, and again with the first trials recorded, for each of these numbers.
+void expect_the_same_after(const std::function<std::unique_ptr<Searcher>()>& make, std::size_t trials,
+                           std::size_t window, const std::vector<std::size_t>& numbers_recorded,
+                           const Evaluate& evaluate = closed_formula) {
+  WindowedRun whole(make(), window, evaluate);
+  const std::vector<CommittedTrial> committed = whole.run(trials);
+  for (const std::size_t recorded : numbers_recorded) {
+    WindowedRun resumed(make(), window, evaluate);
+    const std::vector<CommittedTrial> first(committed.begin(),
+                                            committed.begin() + static_cast<std::ptrdiff_t>(recorded));
+    EXPECT_EQ(ids_of(resumed.run(trials, first)), ids_of(committed)) << recorded << " recorded";
+    EXPECT_EQ(resumed.thoughts() == 0, recorded == trials);
+    EXPECT_TRUE(resumed.searcher().finished());
+  }
+}
+
 TEST(SkylineSearch, GoesOnAfterRecordedTrialsAsIfItHadProposedThem) {
   const auto objectives = objective_set("[{maximize: accuracy}, {minimize: flops}]");
   for (const int batch : {1, 3}) {
-    WindowedRun whole(skyline(kernels_space(), objectives, 30, 3, batch), 4);
-    const std::vector<CommittedTrial> committed = whole.run(30);
-    for (const std::size_t recorded : {2U, 10U, 20U, 30U}) {
-      WindowedRun resumed(skyline(kernels_space(), objectives, 30, 3, batch), 4);
-      const std::vector<CommittedTrial> first(committed.begin(),
-                                              committed.begin() + static_cast<std::ptrdiff_t>(recorded));
-      EXPECT_EQ(ids_of(resumed.run(30, first)), ids_of(committed))
-          << recorded << " recorded, batch " << batch;
-      EXPECT_EQ(resumed.thoughts() == 0, recorded == 30);
-      EXPECT_TRUE(resumed.searcher().finished());
-    }
+    expect_the_same_after([&] { return skyline(kernels_space(), objectives, 30, 3, batch); }, 30, 4,
+                          {2, 10, 20, 30});
+  }
+}
+
+TEST(SkylineSearch, GoesOnTheSameWhereAFailureCountsAsAWorstThatCameLater) {
+  const Evaluate evaluate = [](const trial::Trial& trial) -> trial::Outcome {
+    if (trial.number % 5 == 2) return trial::Failure{trial::FailureKind::kException, "every fifth"};
+    if (trial.number == 70) return trial::Measurements{{-3, 0}};
+    return steps_from_the_best(trial);
+  };
+  const auto make = [] { return skyline(kernels_space(), objective_set("[{maximize: accuracy}]"), 76, 6); };
+  expect_the_same_after(make, 76, 1, {65, 73}, evaluate);
+}
+
+TEST(SkylineSearch, GoesOnTheSameWhereFewArchitecturesMeetTheConstraints) {
+  const auto objectives = objective_set("[{maximize: accuracy}]", "[{parameters: [0, 240]}]");
+  const auto make = [&] { return skyline(kernels_space(), objectives, 12, 8); };
+  expect_the_same_after(make, 12, 2, {1, 4, 9}, steps_from_the_best);
+}
+
+TEST(SkylineSearch, TakesInfiniteAndHugeValuesForTheWorst) {
+  const Evaluate evaluate = [](const trial::Trial& trial) {
+    const std::uint32_t kernel = trial.architecture().genotype.choices[0];
+    const double latency = kernel == 3   ? std::numeric_limits<double>::infinity()
+                           : kernel == 2 ? 1e308
+                                         : kernel;
+    return trial::Measurements{{-latency, latency}};
+  };
+  for (const char* objectives : {"[{minimize: latency}]", "[{maximize: accuracy}, {minimize: latency}]"}) {
+    WindowedRun run(skyline(kernels_space(), objective_set(objectives), 25), 2, evaluate);
+    EXPECT_EQ(run.run(25).size(), 25U);
   }
 }
 

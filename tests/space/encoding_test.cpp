@@ -69,13 +69,13 @@ std::map<std::string, double> by_name(const Network& network) {
 TEST(Features, CountLayersByKindAndByValueOfAnAttribute) {
   const auto values =
       by_name(chain("[conv2d: {channels: 4, kernel: 3}, relu, conv2d: {channels: 8, kernel: 3}, relu]"));
-  EXPECT_EQ(values.at("layers"), 4);
-  EXPECT_EQ(values.at("connections"), 3);
+  EXPECT_EQ(values.at("all layers"), 4);
+  EXPECT_EQ(values.at("all connections"), 3);
   EXPECT_EQ(values.at("conv2d"), 2);
   EXPECT_EQ(values.at("conv2d kernel=3"), 2);
   EXPECT_EQ(values.at("conv2d channels=8"), 1);
   EXPECT_EQ(values.at("relu"), 2);
-  EXPECT_EQ(values.at("weighted"), 2);
+  EXPECT_EQ(values.at("with weights"), 2);
   EXPECT_EQ(values.at("log parameters"), std::log1p(4 * 4 * 9 + 4 + 4 * 8 * 9 + 8));
 }
 

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,9 +37,11 @@ class CandidatePool {
   /// Number of networks after which an ask should end (Answer::State::kMore).
   static constexpr std::size_t kLooksOfAnAsk = 256;
 
+  /// @param before_look  called before each look at a genotype; it may throw to leave a long draw, and the
+  ///                     pool is of no use afterwards
   /// @throws UserError if the space has no candidate, with the number of rejected genotypes for each reason
   CandidatePool(space::SearchSpace space, objective::ObjectiveSet objectives,
-                const trial::Budget& budget = {});
+                const trial::Budget& budget = {}, std::function<void()> before_look = {});
 
   const space::SearchSpace& space() const { return space_; }
   const objective::ObjectiveSet& objectives() const { return objectives_; }
@@ -57,6 +60,7 @@ class CandidatePool {
   void take(space::ArchId id) { taken_.insert(id); }
   /// Makes an architecture a candidate again, because it was taken and then not proposed.
   void release(space::ArchId id) { taken_.erase(id); }
+  /// Returns whether an architecture was taken and not released.
   bool is_taken(space::ArchId id) const { return taken_.contains(id); }
 
   /// Returns an upper bound of the number of candidates: that of the genotypes that keep `where`.
@@ -97,6 +101,7 @@ class CandidatePool {
   space::SearchSpace space_;
   objective::ObjectiveSet objectives_;
   trial::Budget budget_;
+  std::function<void()> before_look_;
   ArchitecturePointer known_;  // a candidate, used if draws find none
   mutable std::size_t looks_ = 0;
   std::unordered_set<space::ArchId> taken_;

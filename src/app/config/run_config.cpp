@@ -30,6 +30,22 @@ void check_keeps_parents(const ConfigNode& root, const RunConfig& config) {
             ", got none: children start from their parents' weights");
 }
 
+/// Sets `run.window` where it is not stated and the algorithm has one of its own.
+void set_window_of_algorithm(ConfigNode& root) {
+  const ConfigNode* search = section_in(root, "search");
+  const ConfigNode* name = search != nullptr && search->is_map() ? search->find("algorithm") : nullptr;
+  const search::Algorithm* algorithm = name == nullptr     ? &search::algorithm_of({})
+                                       : name->is_scalar() ? search::find_algorithm(name->as_text())
+                                                           : nullptr;
+  if (algorithm == nullptr || !algorithm->window) return;
+  const ConfigNode* run = section_in(root, "run");
+  if (run != nullptr && !run->is_map() && !run->is_null()) return;
+  const ConfigNode* window = run != nullptr && run->is_map() ? run->find("window") : nullptr;
+  if (window == nullptr) {
+    root.set("run.window", ConfigNode::make_integer(static_cast<std::int64_t>(*algorithm->window)));
+  }
+}
+
 /// How far a data set is checked while a configuration is read.
 enum class DataCheck { kStated, kOpened, kVerified };
 
@@ -79,11 +95,11 @@ RunConfig ConfigParser::parse(DataCheck check) {
 
 void ConfigParser::read_sections() {
   if (!root_.is_map()) root_.fail_expected("a map with the sections data, space, objectives, search, ...");
+  set_window_of_algorithm(root_);
   config_.sections = table_.parse(root_);
-  const ConfigNode* run = section_in(root_, "run");
-  if (const auto window = config_.algorithm().window;
-      window && (run == nullptr || run->find("window") == nullptr)) {
-    config_.sections.run.window = engine::Window(static_cast<double>(*window));
+  if (config_.algorithm().window && !config_.sections.run.window) {
+    root_.at("run").at("window").fail("expected a number of trials, got generation: `algorithm: " +
+                                      config_.algorithm().name + "` has no generations");
   }
   config_.evaluator = ChosenEvaluator{evaluate::find_evaluator(config_.sections.evaluator),
                                       config_.sections.evaluator_section};

@@ -32,9 +32,9 @@ void check_keys_of_preset(const ConfigNode& section, const Algorithm& preset) {
     for (const std::string& name : algorithm_names()) {
       const std::vector<std::string> others = find_algorithm(name)->keys->names();
       if (std::ranges::find(others, entry.key) == others.end()) continue;
-      section.fail(in_quotes(entry.key) + " is a key of `algorithm: " + name +
-                   "`, which must be stated; without " + "`algorithm` it is " + kPreset +
-                   ", whose length is `trials`");
+      entry.value.fail("a key of `algorithm: " + name +
+                       "`, which must be stated; without `algorithm` it is " + std::string(kPreset) +
+                       ", whose length is `trials`");
     }
   }
 }

@@ -10,7 +10,8 @@
 namespace skyline::search {
 namespace {
 
-constexpr std::size_t kMostKnown = 30'000;  // genotypes; some kilobytes each
+constexpr std::size_t kCandidateBytes = 500;  // without its numbers, about
+constexpr std::size_t kMostKnownBytes = 60'000'000;
 /// Numbers of changed parameters of a mutant; one is drawn.
 constexpr std::array<std::size_t, 7> kChanges{1, 1, 1, 2, 2, 3, 5};
 // How many are tried for a choice, up to kFullChoices; then ever fewer, down to a fifth.
@@ -31,35 +32,37 @@ std::size_t part(std::size_t count, double share) {
 
 }  // namespace
 
-/// Genotypes of one architecture may use other parameters, and are other points then.
-CandidatePointer make_candidate(const Embedding& embedding, const space::Architecture& architecture) {
+/// Two genotypes of one architecture may use different parameters. They are different points then, with
+/// different keys.
+CandidatePointer make_candidate(const Embedding& embedding, const space::Architecture& architecture,
+                                const std::vector<space::Feature>& features) {
   std::string text = to_text(architecture.id);
   for (std::size_t i = 0; i < architecture.used.size(); ++i) {
     text += architecture.used[i] ? ' ' + std::to_string(architecture.genotype.choices[i]) : " -";
   }
   return std::make_shared<const Candidate>(
       Candidate{std::make_shared<const space::Architecture>(architecture.unbuilt()),
-                embedding.point(architecture), stable_hash64(text)});
+                embedding.point(architecture, features), stable_hash64(text)});
 }
 
-CandidateSet::CandidateSet(CandidatePool& pool, const Embedding& embedding, std::function<bool()> is_stopped)
-    : pool_(pool), embedding_(embedding), is_stopped_(std::move(is_stopped)) {}
+CandidateSet::CandidateSet(CandidatePool& pool, const Embedding& embedding)
+    : pool_(pool), embedding_(embedding) {}
 
 std::vector<CandidatePointer> CandidateSet::draw(const std::vector<CandidatePointer>& parents,
                                                  std::size_t number, RandomStream& random) {
   drawn_ids_.clear();
   std::vector<CandidatePointer> drawn;
   const double share = share_of(number);
-  for (std::size_t i = 0; i < part(kRandom, share) && !is_stopped_(); ++i) {
+  for (std::size_t i = 0; i < part(kRandom, share); ++i) {
     add(find(pool_.space().sample(random)), drawn);
   }
-  for (std::size_t i = 0; i < part(kMutants, share) && !parents.empty() && !is_stopped_(); ++i) {
+  for (std::size_t i = 0; i < part(kMutants, share) && !parents.empty(); ++i) {
     const space::Architecture& parent = *parents[i % parents.size()]->architecture;
     if (const auto mutant = changed(parent, kChanges[random.below(kChanges.size())], random)) {
       add(find(*mutant), drawn);
     }
   }
-  for (std::size_t i = 0; i < part(kCrossovers, share) && parents.size() > 1 && !is_stopped_(); ++i) {
+  for (std::size_t i = 0; i < part(kCrossovers, share) && parents.size() > 1; ++i) {
     const space::Genotype& first = parents[random.below(parents.size())]->architecture->genotype;
     const space::Genotype& second = parents[random.below(parents.size())]->architecture->genotype;
     if (const auto child = pool_.space().cross(first, second, random)) add(find(*child), drawn);
@@ -69,12 +72,12 @@ std::vector<CandidatePointer> CandidateSet::draw(const std::vector<CandidatePoin
 
 void CandidateSet::add_near(const CandidatePointer& centre, std::size_t number, RandomStream& random,
                             std::vector<CandidatePointer>& drawn) {
-  for (std::size_t i = 0; i < part(kNear, share_of(number)) && !is_stopped_(); ++i) {
+  for (std::size_t i = 0; i < part(kNear, share_of(number)); ++i) {
     if (const auto near = changed(*centre->architecture, 1, random)) add(find(*near), drawn);
   }
 }
 
-/// Adds it unless it is none, or among them.
+/// Adds a candidate to those that were drawn, unless it was proposed or is among them.
 void CandidateSet::add(CandidatePointer found, std::vector<CandidatePointer>& drawn) {
   if (found == nullptr || pool_.is_taken(found->architecture->id)) return;
   if (drawn_ids_.insert(found->architecture->id).second) drawn.push_back(std::move(found));
@@ -83,10 +86,11 @@ void CandidateSet::add(CandidatePointer found, std::vector<CandidatePointer>& dr
 /// Returns the candidate of a genotype, or nullptr if it is not valid or was proposed.
 CandidatePointer CandidateSet::find(const space::Genotype& genotype) {
   if (const auto known = known_.find(genotype.choices); known != known_.end()) return known->second;
-  if (known_.size() >= kMostKnown) known_.clear();
+  const std::size_t numbers = pool_.space().parameters().size() * 2 + embedding_.features();
+  if (known_.size() * (kCandidateBytes + numbers * sizeof(double)) >= kMostKnownBytes) known_.clear();
   CandidatePointer& known = known_[genotype.choices];
   if (const ArchitecturePointer built = pool_.candidate(genotype)) {
-    known = make_candidate(embedding_, *built);
+    known = make_candidate(embedding_, *built, space::features(built->network()));
   }
   return known;
 }

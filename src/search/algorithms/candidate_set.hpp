@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,7 +22,10 @@ struct Candidate {
   std::uint64_t key = 0;  // the same for equal points of one architecture
 };
 using CandidatePointer = std::shared_ptr<const Candidate>;
-CandidatePointer make_candidate(const Embedding& embedding, const space::Architecture& architecture);
+/// Makes the candidate of an architecture; its network is not kept.
+/// @param features  those of its network
+CandidatePointer make_candidate(const Embedding& embedding, const space::Architecture& architecture,
+                                const std::vector<space::Feature>& features);
 
 /// The architectures among which a model chooses: mutants and crossovers of the best trials, and random ones.
 /// Building their networks is what a choice costs, so later choices, when more is known, get fewer, and what
@@ -31,10 +33,8 @@ CandidatePointer make_candidate(const Embedding& embedding, const space::Archite
 /// was taken from the pool. Not thread-safe.
 class CandidateSet {
  public:
-  /// @param pool        must outlive this object
-  /// @param embedding   must outlive this object
-  /// @param is_stopped  called between networks: returns whether to leave at once
-  CandidateSet(CandidatePool& pool, const Embedding& embedding, std::function<bool()> is_stopped);
+  /// The arguments must outlive this object.
+  CandidateSet(CandidatePool& pool, const Embedding& embedding);
 
   /// Returns candidates for a choice, none twice.
   /// @param parents  the best trials, best first
@@ -53,7 +53,6 @@ class CandidateSet {
 
   CandidatePool& pool_;
   const Embedding& embedding_;
-  std::function<bool()> is_stopped_;
   std::map<std::vector<std::uint32_t>, CandidatePointer> known_;  // by choices; nullptr if it is none
   std::unordered_set<space::ArchId> drawn_ids_;                   // of the present choice
 };

@@ -32,6 +32,7 @@ constexpr std::size_t kFirstSuccesses = 3;  // that a model needs
 constexpr std::size_t kSample = 300;        // random architectures, for the features and for the first trials
 constexpr std::size_t kParents = 10;        // best trials whose neighbourhood is looked at
 constexpr std::size_t kClimbs = 2;          // rounds of the local search
+constexpr int kMostDraws = 10;              // where candidates are rare; each looks at 100,000 genotypes
 constexpr std::size_t kClimbers = 3;        // candidates from which a round starts
 
 struct SkylineOptions {
@@ -51,7 +52,7 @@ class SkylineSearch final : public Searcher {
       : options_(options),
         seed_(problem.seed),
         budget_(problem.budget),
-        pool_(problem.space, problem.objectives, problem.budget) {}
+        pool_(problem.space, problem.objectives, problem.budget, [this] { leave_if_stopped(); }) {}
   SkylineSearch(const SkylineSearch&) = delete;
   SkylineSearch& operator=(const SkylineSearch&) = delete;
   ~SkylineSearch() override { stop_.request_stop(); }
@@ -64,9 +65,9 @@ class SkylineSearch final : public Searcher {
   }
   void stop() override { stop_.request_stop(); }
   bool finished() const override { return exhausted_ || made_ >= options_.trials; }
-  bool gave_up() const override { return exhausted_ && !pool_.is_exhausted(); }
+  bool gave_up() const override { return exhausted_ && !rest_->is_exhausted(); }
   std::string finish_reason() const override {
-    return exhausted_ ? pool_.exhaustion_reason() : counted(options_.trials, "trial") + " done";
+    return exhausted_ ? rest_->exhaustion_reason() : counted(options_.trials, "trial") + " done";
   }
   std::size_t expected_trials() const override {
     return exhausted_ ? made_ : std::min(options_.trials, pool_.most_candidates());
@@ -79,14 +80,21 @@ class SkylineSearch final : public Searcher {
     CandidatePointer candidate;  // nullptr until the model needs it
   };
 
+  /// What a thought throws to end when the run stops.
+  struct Stopped {};
+
+  void leave_if_stopped() const {
+    if (stop_.stop_requested()) throw Stopped();
+  }
   RandomStream stream(std::string_view purpose, std::uint64_t number) const {
     return RandomStream(derive_seed(seed_, "search.skyline." + std::string(purpose), {number}));
   }
   void begin_batch();
   std::vector<trial::Proposal> think();
+  void choose(std::vector<trial::Proposal>& batch);
   void prepare();
   void learn();
-  std::vector<ArchitecturePointer> sample(RandomStream& random) const;
+  std::vector<Sampled> sample(RandomStream& random) const;
   CandidatePointer next_of_first() const;
   CandidatePointer next_by_model();
   CandidatePointer any_other();
@@ -94,14 +102,15 @@ class SkylineSearch final : public Searcher {
   SkylineOptions options_;
   std::uint64_t seed_;
   trial::Budget budget_;
-  CandidatePool pool_;
   std::stop_source stop_;
   std::deque<trial::Proposal> ready_;  // chosen and not handed out
-  std::size_t made_ = 0;               // handed out or accepted
   std::size_t told_ = 0;               // number of results
-  std::size_t known_ = 0;              // number of results when the present batch began
   bool exhausted_ = false;
-  // While there is a thought, only its thread uses what follows.
+  // While there is a thought, its thread reads the next two, and it alone uses what follows them.
+  std::size_t made_ = 0;   // number of proposals that were handed out or accepted
+  std::size_t known_ = 0;  // number of results when the present batch began
+  CandidatePool pool_;
+  std::optional<CandidatePool> rest_;         // of the last choice that had no other way
   std::deque<trial::CommittedTrial> untold_;  // results that the model does not have yet
   std::size_t learned_ = 0;                   // number of results that it has
   std::vector<Proposed> proposed_;            // indexed by number
@@ -131,7 +140,7 @@ Answer SkylineSearch::ask(std::size_t room) {
       break;
     }
     std::ranges::move(thought_.get(), std::back_inserter(ready_));
-    exhausted_ = ready_.empty();
+    exhausted_ = ready_.empty() && !stop_.stop_requested();
   }
   return answer;
 }
@@ -140,7 +149,8 @@ bool SkylineSearch::accept(const trial::Proposal& recorded) {
   if (finished() || !ready_.empty()) return false;
   begin_batch();
   pool_.take(recorded.architecture->id);
-  proposed_.push_back({recorded.architecture, nullptr});
+  proposed_.push_back(
+      {std::make_shared<const space::Architecture>(recorded.architecture->unbuilt()), nullptr});
   ++made_;
   return true;
 }
@@ -151,38 +161,50 @@ void SkylineSearch::begin_batch() {
   if (made_ % options_.batch == 0) known_ = told_;
 }
 
-/// Returns what is left of the batch, on the thinking thread; none if nothing is left, or it is to stop.
+/// Returns the rest of the batch. It runs on the thinking thread. Nothing is returned if no architecture is
+/// left, or if the run stops.
 std::vector<trial::Proposal> SkylineSearch::think() {
-  if (!model_) prepare();
-  learn();
-  const std::size_t count = std::min(options_.batch - made_ % options_.batch, options_.trials - made_);
-  std::vector<trial::Proposal> proposals;
-  while (proposals.size() < count && !stop_.stop_requested()) {
-    const bool is_first = proposed_.size() < kFirstTrials || model_->successes() < kFirstSuccesses;
-    CandidatePointer chosen = is_first ? next_of_first() : next_by_model();
-    if (chosen == nullptr) chosen = any_other();
-    if (chosen == nullptr) break;
-    std::vector<trial::TrialNumber> parents;
-    if (model_->successes() > 0) {
-      if (const auto parent = model_->nearest_on_front(*chosen)) parents.push_back(*parent);
-      model_->believe(chosen);
+  try {
+    if (!model_) prepare();
+    learn();
+    std::vector<trial::Proposal> batch;
+    for (std::size_t left = std::min(options_.batch - made_ % options_.batch, options_.trials - made_);
+         left > 0; --left) {
+      leave_if_stopped();
+      choose(batch);
     }
-    pool_.take(chosen->architecture->id);
-    proposed_.push_back({chosen->architecture, chosen});
-    proposals.push_back(
-        pool_.propose(chosen->architecture, is_first ? trial::Origin::kInitial : kModel, std::move(parents)));
+    return batch;
+  } catch (const Stopped&) {
+    return {};
   }
-  return proposals;
 }
 
-/// What it draws must not depend on what was taken: a resumed run prepares later than the first job did.
+/// Adds a proposal to the batch, if some architecture is left.
+void SkylineSearch::choose(std::vector<trial::Proposal>& batch) {
+  const bool is_first = proposed_.size() < kFirstTrials || model_->successes() < kFirstSuccesses;
+  CandidatePointer chosen = is_first ? next_of_first() : next_by_model();
+  if (chosen == nullptr) chosen = any_other();
+  if (chosen == nullptr) return;
+  std::vector<trial::TrialNumber> parents;
+  if (const auto parent = model_->nearest_on_front(*chosen)) parents.push_back(*parent);
+  if (model_->successes() > 0) model_->believe(chosen);
+  pool_.take(chosen->architecture->id);
+  proposed_.push_back({chosen->architecture, chosen});
+  // The engine may build the network of its own copy.
+  auto architecture = std::make_shared<const space::Architecture>(chosen->architecture->unbuilt());
+  batch.push_back(pool_.propose(std::move(architecture), is_first ? trial::Origin::kInitial : kModel,
+                                std::move(parents)));
+}
+
+/// A resumed run prepares later than the first job did, so the samples do not depend on what was taken.
 void SkylineSearch::prepare() {
   RandomStream of_space(derive_seed(0, "search.skyline.features"));
   embedding_.emplace(pool_.space(), sample(of_space));
-  candidates_.emplace(pool_, *embedding_, [this] { return stop_.stop_requested(); });
+  candidates_.emplace(pool_, *embedding_);
   RandomStream of_run = stream("first", 0);
-  for (const ArchitecturePointer& drawn : sample(of_run)) {
-    if (pool_.objectives().feasible(drawn->cost)) first_.push_back(make_candidate(*embedding_, *drawn));
+  for (const Sampled& one : sample(of_run)) {
+    if (!pool_.objectives().feasible(one.architecture->cost)) continue;
+    first_.push_back(make_candidate(*embedding_, *one.architecture, one.features));
   }
   model_.emplace(pool_.objectives(), *embedding_);
 }
@@ -190,7 +212,11 @@ void SkylineSearch::prepare() {
 /// Gives the model the results that came since the last thought.
 void SkylineSearch::learn() {
   for (Proposed& trial : proposed_) {
-    if (trial.candidate == nullptr) trial.candidate = make_candidate(*embedding_, *trial.architecture);
+    if (trial.candidate != nullptr) continue;
+    leave_if_stopped();
+    trial.candidate =
+        make_candidate(*embedding_, *trial.architecture, space::features(trial.architecture->network()));
+    trial.architecture = trial.candidate->architecture;  // without the network that was built
   }
   has_result_.resize(proposed_.size());
   for (; learned_ < known_; ++learned_) {
@@ -208,13 +234,15 @@ void SkylineSearch::learn() {
 }
 
 /// Draws random architectures of the space, each once.
-std::vector<ArchitecturePointer> SkylineSearch::sample(RandomStream& random) const {
-  std::vector<ArchitecturePointer> drawn;
+std::vector<Sampled> SkylineSearch::sample(RandomStream& random) const {
+  std::vector<Sampled> drawn;
   std::unordered_set<space::ArchId> ids;
-  for (std::size_t i = 0; i < kSample && !stop_.stop_requested(); ++i) {
-    space::BuildAttempt attempt = pool_.space().try_build(pool_.space().sample(random));
+  for (std::size_t i = 0; i < kSample; ++i) {
+    leave_if_stopped();
+    const space::BuildAttempt attempt = pool_.space().try_build(pool_.space().sample(random));
     if (!attempt.architecture || !ids.insert(attempt.architecture->id).second) continue;
-    drawn.push_back(std::make_shared<const space::Architecture>(*std::move(attempt.architecture)));
+    drawn.push_back({std::make_shared<const space::Architecture>(attempt.architecture->unbuilt()),
+                     space::features(attempt.architecture->network())});
   }
   return drawn;
 }
@@ -259,19 +287,22 @@ CandidatePointer SkylineSearch::next_by_model() {
     }
     judge();
   }
-  if (drawn.empty() || stop_.stop_requested()) return nullptr;
+  if (drawn.empty()) return nullptr;
   return drawn[order.front()];
 }
 
 /// Returns a random candidate where no other way found one, perhaps the last one of the space. A fresh pool
-/// draws the same whatever was drawn before, also in an earlier job.
+/// draws the same whatever was drawn before, also by an earlier job.
 CandidatePointer SkylineSearch::any_other() {
-  if (stop_.stop_requested()) return nullptr;
-  pool_ = CandidatePool(pool_.space(), pool_.objectives(), budget_);
-  for (const Proposed& trial : proposed_) pool_.take(trial.architecture->id);
+  leave_if_stopped();
+  rest_.emplace(pool_.space(), pool_.objectives(), budget_, [this] { leave_if_stopped(); });
+  for (const Proposed& trial : proposed_) rest_->take(trial.architecture->id);
   RandomStream random = stream("any", proposed_.size());
-  const ArchitecturePointer drawn = pool_.draw(random);
-  return drawn == nullptr ? nullptr : make_candidate(*embedding_, *drawn);
+  ArchitecturePointer drawn;
+  for (int i = 0; i < kMostDraws && drawn == nullptr && !rest_->is_exhausted(); ++i)
+    drawn = rest_->draw(random);
+  if (drawn == nullptr) return nullptr;
+  return make_candidate(*embedding_, *drawn, space::features(drawn->network()));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ namespace skyline::search {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kMostValue = 1e100;   // so that squares are finite; an infinite value counts as this
 constexpr double kMostFailing = 0.95;  // share of failures that is believed at most
 
 Points points_of(std::span<const CandidatePointer> candidates, const PointSpace& space) {
@@ -43,7 +44,7 @@ double place_of(const objective::Objective& objective, const space::Cost& cost) 
 }  // namespace
 
 TrialModel::TrialModel(const objective::ObjectiveSet& objectives, const Embedding& embedding)
-    : objectives_(objectives), embedding_(embedding) {
+    : objectives_(objectives), embedding_(embedding), front_(objectives.objectives().size()) {
   const PointSpace& space = embedding.point_space();
   for (const objective::Objective& objective : objectives.objectives()) {
     if (objective.computed) continue;
@@ -76,7 +77,10 @@ void TrialModel::tell(const trial::CommittedTrial& committed, CandidatePointer c
   if (!is_whole) return;
   ++successes_;
   told.measured = measured->values;
-  told.is_allowed = objectives_.values(committed).has_value();
+  if (const auto minimized = objectives_.minimized(committed)) {
+    told.is_allowed = true;
+    front_.insert(told_.size() - 1, *minimized);
+  }
 }
 
 void TrialModel::fit(const std::vector<CandidatePointer>& under_way) {
@@ -116,32 +120,39 @@ void TrialModel::synchronize(Column& column) {
       points_of(all.subspan(static_cast<std::size_t>(column.process.size())), embedding_.point_space()));
 }
 
-/// Returns the values of a column for all trials with a result, more being better for objectives. Failures
-/// have the worst of the others.
-Eigen::VectorXd TrialModel::values(const Column& column) const {
+/// Returns the values of a column for the first results, more being better for objectives. A failure has the
+/// worst of the others there, and their mean for constraints.
+Eigen::VectorXd TrialModel::values(const Column& column, Eigen::Index count) const {
   const bool is_minimized =
       column.objective != nullptr && column.objective->sense == objective::Sense::kMinimize;
-  Eigen::VectorXd values(std::ssize(told_));
-  double worst = kInfinity;
-  for (Eigen::Index i = 0; i < values.size(); ++i) {
+  Eigen::VectorXd values(count);
+  double worst = kMostValue;
+  double sum = 0;
+  Eigen::Index succeeded = 0;
+  for (Eigen::Index i = 0; i < count; ++i) {
     const auto& measured = told_[static_cast<std::size_t>(i)].measured;
     if (!column.measured_index) {
       values[i] = measured ? 0 : 1;
     } else if (measured) {
-      const double value = (*measured)[*column.measured_index];
+      const double value = std::clamp((*measured)[*column.measured_index], -kMostValue, kMostValue);
       values[i] = is_minimized ? -value : value;
       worst = std::min(worst, values[i]);
+      sum += values[i];
+      ++succeeded;
     }
   }
-  for (Eigen::Index i = 0; i < values.size(); ++i) {
-    if (column.measured_index && !told_[static_cast<std::size_t>(i)].measured) values[i] = worst;
+  if (!column.measured_index || succeeded == 0)
+    return column.measured_index ? Eigen::VectorXd::Zero(count) : values;
+  const double of_failures = column.constraint == nullptr ? worst : sum / static_cast<double>(succeeded);
+  for (Eigen::Index i = 0; i < count; ++i) {
+    if (!told_[static_cast<std::size_t>(i)].measured) values[i] = of_failures;
   }
   return values;
 }
 
 /// Returns the targets of the first results.
 Eigen::VectorXd TrialModel::targets(Column& column, Eigen::Index count) const {
-  const Eigen::VectorXd first = values(column).head(count);
+  const Eigen::VectorXd first = values(column, count);
   if (column.objective != nullptr) return surrogate_targets(first);
   column.offset = first.mean();
   const double deviation = std::sqrt((first.array() - column.offset).square().mean());
@@ -150,11 +161,12 @@ Eigen::VectorXd TrialModel::targets(Column& column, Eigen::Index count) const {
 }
 
 /// Returns the objectives of each trial, with a result or believed, minimized: what is expected of measured
-/// ones. A trial that is not allowed has none.
+/// ones. A trial that breaks a constraint has none, and neither has a believed one that may break one.
 std::vector<std::vector<double>> TrialModel::places() const {
   std::vector<std::vector<double>> places(points_.size());
+  const bool is_sure = std::ranges::all_of(objectives_.constraints(), &objective::Constraint::computed);
   for (std::size_t i = 0; i < points_.size(); ++i) {
-    if (i < told_.size() && !told_[i].is_allowed) continue;
+    if (i < told_.size() ? !told_[i].is_allowed : !is_sure) continue;
     auto column = columns_.begin();
     for (const objective::Objective& objective : objectives_.objectives()) {
       places[i].push_back(objective.computed ? place_of(objective, points_[i]->architecture->cost)
@@ -178,7 +190,7 @@ Eigen::ArrayXd TrialModel::worth(const std::vector<CandidatePointer>& candidates
   Eigen::ArrayXd worth;
   if (kind == Worth::kBound) {
     worth = (predictions.front().mean + predictions.front().deviation).array();
-    worth -= columns_.front().means.minCoeff();  // so that it may be multiplied
+    worth = (worth - columns_.front().means.minCoeff()).max(0);  // so that it may be multiplied
   } else {
     worth = has_bound() ? best_improvement(predictions.front()) : volume_improvement(candidates, predictions);
   }
@@ -244,8 +256,8 @@ Eigen::ArrayXd TrialModel::volume_improvement(const std::vector<CandidatePointer
   return HypervolumeImprovement(front, reference)(means, deviations).array();
 }
 
-/// Returns the places of the trials on the front, in the order of their results.
-std::vector<std::size_t> TrialModel::front() const {
+/// Returns the places of the trials on the front of what is expected of them, in the order of their results.
+std::vector<std::size_t> TrialModel::expected_front() const {
   ParetoArchive front(objectives_.objectives().size());
   const std::vector<std::vector<double>> all = places();
   for (std::size_t i = 0; i < told_.size(); ++i) {
@@ -255,7 +267,7 @@ std::vector<std::size_t> TrialModel::front() const {
 }
 
 std::vector<CandidatePointer> TrialModel::best(std::size_t most) const {
-  std::vector<std::size_t> order = front();
+  std::vector<std::size_t> order = expected_front();
   std::ranges::reverse(order);
   if (columns_.front().objective != nullptr) {
     std::vector<std::size_t> others(told_.size());
@@ -277,7 +289,7 @@ std::vector<CandidatePointer> TrialModel::best(std::size_t most) const {
 std::optional<trial::TrialNumber> TrialModel::nearest_on_front(const Candidate& candidate) const {
   std::optional<trial::TrialNumber> nearest;
   double least = kInfinity;
-  for (const std::size_t i : front()) {
+  for (const std::size_t i : front_.keys()) {
     const double distance = embedding_.distance(points_[i]->point, candidate.point);
     if (distance >= least) continue;
     least = distance;

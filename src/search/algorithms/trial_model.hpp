@@ -1,6 +1,7 @@
 #pragma once
 
 #include "skyline/objective/objective_set.hpp"
+#include "skyline/search/pareto.hpp"
 #include "skyline/trial/trial.hpp"
 
 #include "search/algorithms/candidate_set.hpp"
@@ -17,7 +18,8 @@ namespace skyline::search {
 
 /// What the results so far say about architectures that were not trained. Each measured objective and
 /// constraint has a Gaussian process; computed objectives are exact numbers. A failed trial counts as the
-/// worst so far, and the share of failures near a candidate lowers its worth. Deterministic; not thread-safe.
+/// worst so far in the objectives, and the share of failures near a candidate lowers its worth.
+/// Deterministic; not thread-safe.
 class TrialModel {
  public:
   /// kBound, the upper confidence bound, is for a single objective that is measured.
@@ -41,11 +43,10 @@ class TrialModel {
   Eigen::ArrayXd worth(const std::vector<CandidatePointer>& candidates, Worth kind);
   /// Returns whether there is one objective, and it is measured.
   bool has_bound() const;
-  /// Returns the candidates of the best trials, at most `most`: those on the front, the newest first, then by
-  /// the first measured objective. @pre fit() was called
+  /// Returns the candidates of the best trials, at most `most`: those on the front that is expected, the
+  /// newest first, then by the first measured objective. @pre fit() was called
   std::vector<CandidatePointer> best(std::size_t most) const;
   /// Returns the number of the trial on the front that is nearest to the candidate; nullopt without any.
-  /// @pre fit() was called
   std::optional<trial::TrialNumber> nearest_on_front(const Candidate& candidate) const;
 
  private:
@@ -73,10 +74,10 @@ class TrialModel {
 
   bool is_used(const Column& column) const { return column.measured_index || successes_ < told_.size(); }
   void synchronize(Column& column);
-  Eigen::VectorXd values(const Column& column) const;
+  Eigen::VectorXd values(const Column& column, Eigen::Index count) const;
   Eigen::VectorXd targets(Column& column, Eigen::Index count) const;
   std::vector<std::vector<double>> places() const;
-  std::vector<std::size_t> front() const;
+  std::vector<std::size_t> expected_front() const;
   Eigen::ArrayXd best_improvement(const Prediction& prediction) const;
   Eigen::ArrayXd volume_improvement(const std::vector<CandidatePointer>& candidates,
                                     const std::vector<Prediction>& predictions) const;
@@ -87,6 +88,7 @@ class TrialModel {
   std::vector<Told> told_;
   std::vector<CandidatePointer> points_;  // of the processes: trials with a result, then believed ones
   std::size_t successes_ = 0;
+  ParetoArchive front_;  // places of the trials on the front
 };
 
 }  // namespace skyline::search

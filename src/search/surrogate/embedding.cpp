@@ -22,11 +22,11 @@ bool are_equal(const Eigen::VectorXd& left, const Eigen::VectorXd& right) {
 
 }  // namespace
 
-FeatureColumns::FeatureColumns(const std::vector<std::vector<space::Feature>>& sample) {
+FeatureColumns::FeatureColumns(const std::vector<Sampled>& sample) {
   const auto count = static_cast<Eigen::Index>(sample.size());
   std::map<std::string, Eigen::VectorXd> values;
   for (Eigen::Index row = 0; row < count; ++row) {
-    for (const space::Feature& feature : sample[static_cast<std::size_t>(row)]) {
+    for (const space::Feature& feature : sample[static_cast<std::size_t>(row)].features) {
       values.try_emplace(feature.name, Eigen::VectorXd::Zero(count)).first->second[row] = feature.value;
     }
   }
@@ -55,12 +55,6 @@ Eigen::VectorXd FeatureColumns::values(const std::vector<space::Feature>& featur
   return values;
 }
 
-std::vector<std::string> FeatureColumns::names() const {
-  std::vector<std::string> names;
-  for (const Column& column : columns_) names.push_back(column.name);
-  return names;
-}
-
 namespace {
 
 bool is_number(const space::Value& value) {
@@ -80,17 +74,9 @@ std::vector<double> places_of(const std::vector<space::Value>& values) {
   return places;
 }
 
-std::vector<std::vector<space::Feature>> features_of(const std::vector<ArchitecturePointer>& sample) {
-  std::vector<std::vector<space::Feature>> features;
-  for (const ArchitecturePointer& architecture : sample)
-    features.push_back(space::features(architecture->network()));
-  return features;
-}
-
 }  // namespace
 
-Embedding::Embedding(const space::SearchSpace& space, const std::vector<ArchitecturePointer>& sample)
-    : columns_(features_of(sample)) {
+Embedding::Embedding(const space::SearchSpace& space, const std::vector<Sampled>& sample) : columns_(sample) {
   point_space_.features = static_cast<Eigen::Index>(columns_.size());
   for (const space::Parameter& parameter : space.parameters()) {
     places_.push_back(places_of(parameter.values));
@@ -99,16 +85,17 @@ Embedding::Embedding(const space::SearchSpace& space, const std::vector<Architec
   Points points{Eigen::MatrixXd(std::ssize(places_), std::ssize(sample)),
                 Eigen::MatrixXd(point_space_.features, std::ssize(sample))};
   for (Eigen::Index i = 0; i < std::ssize(sample); ++i) {
-    const ModelPoint made = point(*sample[static_cast<std::size_t>(i)]);
+    const Sampled& one = sample[static_cast<std::size_t>(i)];
+    const ModelPoint made = point(*one.architecture, one.features);
     points.parameters.col(i) = made.parameters;
     points.features.col(i) = made.features;
   }
   point_space_ = measured_space(point_space_.ordinal, points);
 }
 
-ModelPoint Embedding::point(const space::Architecture& architecture) const {
-  ModelPoint point{Eigen::VectorXd(static_cast<Eigen::Index>(places_.size())),
-                   columns_.values(space::features(architecture.network()))};
+ModelPoint Embedding::point(const space::Architecture& architecture,
+                            const std::vector<space::Feature>& features) const {
+  ModelPoint point{Eigen::VectorXd(static_cast<Eigen::Index>(places_.size())), columns_.values(features)};
   for (std::size_t i = 0; i < places_.size(); ++i) {
     const std::uint32_t choice = architecture.genotype.choices[i];
     const double place = places_[i].empty() ? static_cast<double>(choice) : places_[i][choice];

@@ -13,18 +13,22 @@
 
 namespace skyline::search {
 
+/// An architecture of a sample of the space, and the features of its network, which is not kept.
+struct Sampled {
+  ArchitecturePointer architecture;
+  std::vector<space::Feature> features;
+};
+
 /// The features that tell the networks of a space apart, chosen by a sample of the space and standardised by
 /// it. Features that are constant there are left out, and those that only repeat another one up to scale and
 /// offset, so that a fact counts once however many features state it.
 class FeatureColumns {
  public:
-  /// @param sample  features of networks of the space; without any there is no column
-  explicit FeatureColumns(const std::vector<std::vector<space::Feature>>& sample);
+  /// @param sample  without networks there is no column
+  explicit FeatureColumns(const std::vector<Sampled>& sample);
 
   std::size_t size() const { return columns_.size(); }
-  /// Returns the names of the features, sorted.
-  std::vector<std::string> names() const;
-  /// Returns the standardised values of a network, cut to [-3, 3], in the order of names().
+  /// Returns the standardised values of a network, cut to [-3, 3], in the order of their names.
   Eigen::VectorXd values(const std::vector<space::Feature>& features) const;
 
  private:
@@ -46,12 +50,14 @@ struct ModelPoint {
 /// Makes points of the architectures of a space. Immutable, so any thread may use it.
 class Embedding {
  public:
-  /// @param sample  architectures of the space, always the same ones; at least one
-  Embedding(const space::SearchSpace& space, const std::vector<ArchitecturePointer>& sample);
+  /// @param sample  architectures of the space, always the same ones
+  Embedding(const space::SearchSpace& space, const std::vector<Sampled>& sample);
 
   const PointSpace& point_space() const { return point_space_; }
-  const FeatureColumns& columns() const { return columns_; }
-  ModelPoint point(const space::Architecture& architecture) const;
+  /// Returns the number of features.
+  std::size_t features() const { return columns_.size(); }
+  ModelPoint point(const space::Architecture& architecture,
+                   const std::vector<space::Feature>& features) const;
   /// Returns how different two architectures are: 2 for two random ones, about.
   double distance(const ModelPoint& left, const ModelPoint& right) const;
 

@@ -16,7 +16,7 @@ bool is_number(const Value& value) {
   return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
 }
 
-/// Places of labels: kinds, values of their attributes, and "weighted".
+/// Places of labels: kinds, values of their attributes, and "with weights".
 class Labels {
  public:
   explicit Labels(const Network& network) {
@@ -35,7 +35,8 @@ class Labels {
     for (const auto& [name, value] : layer.attributes) {
       labels.push_back(place_of(layer.kind + ' ' + name + '=' + to_text(value)));
     }
-    if (std::ranges::any_of(layer.tensors, &TensorSpec::trainable)) labels.push_back(place_of("weighted"));
+    if (std::ranges::any_of(layer.tensors, &TensorSpec::trainable))
+      labels.push_back(place_of("with weights"));
     return labels;
   }
 
@@ -72,10 +73,17 @@ Paths join(const std::vector<Paths>& paths, const std::vector<std::size_t>& inpu
 /// Returns the paths from the input to the output of a network that has layers.
 Paths paths_through(const Network& network, const Labels& labels) {
   const std::vector<double> none(labels.size(), 0.0);
+  std::vector<std::size_t> readers(network.layers.size(), 0);  // layers that are still to read each one
+  for (const Layer& layer : network.layers) {
+    for (const std::size_t input : layer.inputs) ++readers[input];
+  }
   std::vector<Paths> paths;
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     const std::vector<std::size_t>& inputs = network.layers[i].inputs;
     Paths here = inputs.empty() ? Paths{0, none, none, none} : join(paths, inputs);
+    for (const std::size_t input : inputs) {
+      if (--readers[input] == 0) paths[input] = {};
+    }
     for (const std::size_t label : labels.of_layer(i)) {
       ++here.most[label];
       ++here.least[label];
@@ -114,8 +122,8 @@ std::vector<Feature> features(const Network& network) {
   }
   std::size_t connections = 0;
   for (const Layer& layer : network.layers) connections += layer.inputs.size();
-  features.push_back({"connections", static_cast<double>(connections)});
-  features.push_back({"layers", static_cast<double>(network.layers.size())});
+  features.push_back({"all connections", static_cast<double>(connections)});
+  features.push_back({"all layers", static_cast<double>(network.layers.size())});
   if (!network.layers.empty()) {
     const Labels labels(network);
     const Paths paths = paths_through(network, labels);
