@@ -324,11 +324,13 @@ TEST_F(RunConfigTest, TheWindowOfSkylineIsEightUnlessItIsStated) {
   EXPECT_EQ(window_of("{seed: 3}"), 8U);
   EXPECT_EQ(window_of("{window: 5}"), 5U);
   EXPECT_EQ(window_of("{commit: virtual_time, virtual_slots: 4}"), 8U);
-  EXPECT_THAT(
-      user_error_of([&] {
-        with({"search={trials: 20}", "run={window: generation}"});
-      }),
-      HasSubstr("expected a number of trials, got generation: `algorithm: skyline` has no generations"));
+  try {
+    (void)with({"search={trials: 20}", "run={window: generation}"});
+    FAIL() << "expected a refusal";
+  } catch (const UserError& error) {
+    EXPECT_THAT(error.what(), testing::HasSubstr("run.window: expected a number of trials, got generation: "
+                                                 "`algorithm: skyline` has no generations"));
+  }
 }
 
 TEST_F(RunConfigTest, HowTheOptimizersStateIsSpreadIsNoPartOfARun) {
