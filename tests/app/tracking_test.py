@@ -11,7 +11,7 @@ from skyline_runs import SOURCE, TIMEOUT_S, RunsCase, read_json
 CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=0", "--set", "search.iterations=3",
           "--set", "search.initial=6", "--set", "search.max_unseen=6"]
 # Trials of some tenths of a second, so that a stop finds some done and some not.
-LONG = [*CONFIG, "--set", "synthetic.seconds_per_gflop=8", "--set", "constraints=[{flops: [0, 2.0e8]}]"]
+LONG = [*CONFIG, "--set", "synthetic.seconds_per_gflop=16", "--set", "constraints=[{flops: [0, 2.0e8]}]"]
 STOPPED = 75
 SECRET = "a-very-secret-token"
 
@@ -62,7 +62,7 @@ class EventFiles(TrackingCase):
         self.assertEqual(self.num_files("plain"), 1)
 
     def test_the_next_jobs_file_goes_on_where_the_stopped_ones_ends(self):
-        self.search("stop", "--set", "run.time_limit=3 s", config=LONG, ranks=2, expect=STOPPED)
+        self.search("stop", "--set", "run.time_limit=2 s", config=LONG, ranks=2, expect=STOPPED)
         before = self.events("stop")
         self.assertTrue(before)
         self.search("stop", "--resume", config=LONG, ranks=3)
@@ -72,7 +72,7 @@ class EventFiles(TrackingCase):
         self.assertEqual(self.num_files("stop"), 2)
 
     def test_trials_that_were_shown_but_not_committed_are_shown_once(self):
-        self.search("ahead", "--set", "run.time_limit=3 s", config=LONG, ranks=2, expect=STOPPED)
+        self.search("ahead", "--set", "run.time_limit=2 s", config=LONG, ranks=2, expect=STOPPED)
         shown = len(self.events("ahead"))
         journal = self.folder / "ahead/journal.jsonl"
         journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
@@ -80,7 +80,7 @@ class EventFiles(TrackingCase):
         self.assertGreaterEqual(len(self.check_events("ahead")), shown)
 
     def test_a_torn_file_costs_its_last_trial_and_no_other(self):
-        self.search("torn", "--set", "run.time_limit=3 s", config=LONG, ranks=2, expect=STOPPED)
+        self.search("torn", "--set", "run.time_limit=2 s", config=LONG, ranks=2, expect=STOPPED)
         file, = (self.folder / "torn/events").iterdir()
         whole = self.events("torn")
         with open(file, "r+b") as torn:
@@ -131,7 +131,7 @@ class Mlflow(TrackingCase):
         self.assertEqual(run["tags"]["skyline.run_folder"], str(self.folder / "made"))
 
     def test_a_run_that_is_stopped_goes_on_as_the_same_one(self):
-        self.search("stop", "--set", "run.time_limit=3 s", config=LONG, ranks=2, expect=STOPPED)
+        self.search("stop", "--set", "run.time_limit=2 s", config=LONG, ranks=2, expect=STOPPED)
         self.assertEqual(self.only_run()["statuses"], ["KILLED"])
         told = {step for step, _, _ in self.only_run()["metrics"]["trial/flops"]}
         self.assertTrue(told)
@@ -218,7 +218,7 @@ class Mlflow(TrackingCase):
 
     def test_a_server_that_hangs_holds_up_neither_the_run_nor_its_stop(self):
         self.server.always = "hang"
-        done = self.search("hangs", "--set", "run.time_limit=3 s", config=LONG, ranks=2, expect=STOPPED)
+        done = self.search("hangs", "--set", "run.time_limit=2 s", config=LONG, ranks=2, expect=STOPPED)
         self.assertIn("no answer before the job's end", done.stderr)
         self.assertEqual(len(self.server.requests), 1)
         self.server.over.set()
