@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -52,6 +53,15 @@ std::vector<CandidatePointer> CandidateSet::draw(const std::vector<CandidatePoin
                                                  std::size_t number, RandomStream& random) {
   drawn_ids_.clear();
   std::vector<CandidatePointer> drawn;
+  if (pool_.space().genotype_count() <= kEnumeratedGenotypes) {
+    if (!all_) look_through();
+    for (const CandidatePointer& candidate : *all_) add(candidate, drawn);
+    if (drawn.size() > kMostNumbers / (number + 1)) {
+      random.shuffle(std::span(drawn));
+      drawn.resize(kMostNumbers / (number + 1));
+    }
+    return drawn;
+  }
   const double share = share_of(number);
   for (std::size_t i = 0; i < part(kRandom, share); ++i) {
     add(find(pool_.space().sample(random)), drawn);
@@ -72,6 +82,7 @@ std::vector<CandidatePointer> CandidateSet::draw(const std::vector<CandidatePoin
 
 void CandidateSet::add_near(const CandidatePointer& centre, std::size_t number, RandomStream& random,
                             std::vector<CandidatePointer>& drawn) {
+  if (all_) return;
   for (std::size_t i = 0; i < part(kNear, share_of(number)); ++i) {
     if (const auto near = changed(*centre->architecture, 1, random)) add(find(*near), drawn);
   }
@@ -112,6 +123,18 @@ std::optional<space::Genotype> CandidateSet::changed(const space::Architecture& 
     genotype = pool_.space().with_choice(*genotype, place, choice, random);
   }
   return genotype;
+}
+
+void CandidateSet::look_through() {
+  std::vector<CandidatePointer> all;
+  std::unordered_set<space::ArchId> ids;
+  std::vector<bool> reads;
+  for (space::GenotypeWalk walk(pool_.space()); !walk.finished(); walk.advance(reads)) {
+    const ArchitecturePointer built = pool_.candidate(walk.current(), &reads);
+    if (built == nullptr || !ids.insert(built->id).second) continue;
+    all.push_back(make_candidate(embedding_, *built, space::features(built->network())));
+  }
+  all_ = std::move(all);
 }
 
 }  // namespace skyline::search

@@ -27,12 +27,17 @@ using CandidatePointer = std::shared_ptr<const Candidate>;
 CandidatePointer make_candidate(const Embedding& embedding, const space::Architecture& architecture,
                                 const std::vector<space::Feature>& features);
 
-/// The architectures among which a model chooses: mutants and crossovers of the best trials, and random ones.
-/// Building their networks is what a choice costs, so later choices, when more is known, get fewer, and what
-/// is known of a genotype is kept, in bounded memory. What it draws depends only on the arguments and on what
-/// was taken from the pool. Not thread-safe.
+/// The architectures among which a model chooses: all of a small space, else mutants and crossovers of the
+/// best trials, and random ones. Building their networks is what a choice costs, so later choices, when more
+/// is known, get fewer, and what is known of a genotype is kept, in bounded memory. What it draws depends
+/// only on the arguments and on what was taken from the pool. Not thread-safe.
 class CandidateSet {
  public:
+  /// Spaces of up to this many genotypes are looked through once.
+  static constexpr std::int64_t kEnumeratedGenotypes = 20'000;
+  /// Most numbers that a model keeps of all candidates, one for each trial.
+  static constexpr std::size_t kMostNumbers = 10'000'000;
+
   /// The arguments must outlive this object.
   CandidateSet(CandidatePool& pool, const Embedding& embedding);
 
@@ -41,11 +46,12 @@ class CandidateSet {
   /// @param number   how many trials were chosen before
   std::vector<CandidatePointer> draw(const std::vector<CandidatePointer>& parents, std::size_t number,
                                      RandomStream& random);
-  /// Adds candidates that differ from the centre in one parameter to those that were drawn.
+  /// Adds candidates that differ from the centre in one parameter to those that were drawn, unless all are.
   void add_near(const CandidatePointer& centre, std::size_t number, RandomStream& random,
                 std::vector<CandidatePointer>& drawn);
 
  private:
+  void look_through();
   CandidatePointer find(const space::Genotype& genotype);
   void add(CandidatePointer found, std::vector<CandidatePointer>& drawn);
   std::optional<space::Genotype> changed(const space::Architecture& parent, std::size_t changes,
@@ -53,6 +59,7 @@ class CandidateSet {
 
   CandidatePool& pool_;
   const Embedding& embedding_;
+  std::optional<std::vector<CandidatePointer>> all_;  // of a small space, in the order of genotypes
   std::map<std::vector<std::uint32_t>, CandidatePointer> known_;  // by choices; nullptr if it is none
   std::unordered_set<space::ArchId> drawn_ids_;                   // of the present choice
 };

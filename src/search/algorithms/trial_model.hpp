@@ -54,10 +54,10 @@ class TrialModel {
   struct Column {
     explicit Column(const PointSpace& space) : process(space), forecast(process, kMostForecast) {}
 
-    static constexpr std::size_t kMostForecast = 30'000'000;  // bytes
-    std::optional<std::size_t> measured_index;                // no value for failures
-    const objective::Objective* objective = nullptr;          // nullptr for constraints and failures
-    const objective::Constraint* constraint = nullptr;        // nullptr for objectives and failures
+    static constexpr std::size_t kMostForecast = 9 * CandidateSet::kMostNumbers;  // bytes
+    std::optional<std::size_t> measured_index;                                    // no value for failures
+    const objective::Objective* objective = nullptr;    // nullptr for constraints and failures
+    const objective::Constraint* constraint = nullptr;  // nullptr for objectives and failures
     GaussianProcess process;
     Forecast forecast;
     Eigen::Index known = 0;      // number of points with a result, once fitted
