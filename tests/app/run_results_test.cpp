@@ -61,7 +61,7 @@ class ResultsWriterTest : public ::testing::Test {
 };
 
 TEST_F(ResultsWriterTest, WritesWhatIsThereAgainAndAgain) {
-  run_for(milliseconds(300), milliseconds(0), milliseconds(10));
+  run_for(milliseconds(1000), milliseconds(0), milliseconds(10));
   EXPECT_GE(writings_, 2);
   EXPECT_GT(written_, 0U);
 }
@@ -81,7 +81,7 @@ TEST_F(ResultsWriterTest, GoesOnAfterAFailureAndTellsIt) {
       std::filesystem::temp_directory_path() / ("skyline_results_writer_" + std::to_string(::getpid()));
   log::start({file.string(), "", log::Level::kError});
   fails_ = true;
-  run_for(milliseconds(300), milliseconds(0), milliseconds(10));
+  run_for(milliseconds(1000), milliseconds(0), milliseconds(10));
   log::stop();
   EXPECT_GE(writings_, 2);
   EXPECT_GT(std::filesystem::file_size(file), 0U);
