@@ -46,6 +46,7 @@ ROOMS = {
     "train": ["kernels", "inherit", "scoring", "options", "parameters", "device", "ops", "loading", "graph", "group",
               "batches", "learner", "sharing", "course", "evaluator"],
     "cuda": ["streams", "nccl", ""],
+    "evaluate": ["command", ""],
     "model_export": ["model", "onnx", "pytorch", ""],
     "engine": ["group", "work", "loop", "slots", "dispatch", "weights", ""],
     "report": ["", "files", "text", "compare", "html", "results", "tracking"],

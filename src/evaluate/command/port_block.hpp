@@ -1,0 +1,57 @@
+#pragma once
+
+#include "core/system/open_file.hpp"
+
+#include <mutex>
+#include <utility>
+
+namespace skyline::evaluate {
+
+/// Ports [first, end).
+struct PortRange {
+  int first = 0;
+  int end = 0;
+  int size() const { return end > first ? end - first : 0; }
+  bool operator==(const PortRange&) const = default;
+};
+
+/// Returns the ports that the system gives to connections by itself, from
+/// /proc/sys/net/ipv4/ip_local_port_range; its default if the file cannot be read.
+PortRange ephemeral_ports();
+/// Returns the ports for trials if the user names none: 8,192 below the ephemeral ones, or as many as are
+/// there from 1024 on.
+PortRange default_ports(const PortRange& ephemeral);
+/// Returns the block of one of the ranks of a node, which share the range evenly. Blocks do not overlap.
+/// @pre 0 <= node_rank < node_ranks
+PortRange ports_of_rank(const PortRange& range, int node_rank, int node_ranks);
+
+/// A port that is taken. It returns to its block when the object ends; the block must outlive it.
+class TakenPort {
+ public:
+  int number() const { return number_; }
+
+ private:
+  friend class PortBlock;
+  TakenPort(int number, FileDescriptor claim) : number_(number), claim_(std::move(claim)) {}
+
+  int number_;
+  FileDescriptor claim_;
+};
+
+/// The ports of a rank for its trials. Any thread may call it.
+class PortBlock {
+ public:
+  explicit PortBlock(const PortRange& range) : range_(range), next_(range.first) {}
+
+  /// Takes a port on which nobody listens, and which no other trial on this host has: other ranks and other
+  /// jobs respect it too. It takes each in turn, so a port rests as long as possible after its use.
+  /// @throws FaultError if none is free
+  TakenPort take();
+
+ private:
+  const PortRange range_;
+  std::mutex mutex_;  // guards the member below
+  int next_;
+};
+
+}  // namespace skyline::evaluate

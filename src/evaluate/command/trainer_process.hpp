@@ -1,0 +1,114 @@
+#pragma once
+
+#include "core/system/open_file.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace skyline::evaluate {
+
+class ReportReader;
+
+/// A program of the user that is to run, with its limits.
+struct ProcessPlan {
+  std::vector<std::string> arguments = {};    // the first one is a path with a `/`, and is not searched for
+  std::vector<std::string> environment = {};  // all of it, as NAME=value
+  std::filesystem::path folder = {};          // working directory
+  /// File for stdout and stderr together; one that is there is emptied. Only its first and last `log_limit`
+  /// bytes are kept, with a line between them that says how many were left out.
+  std::filesystem::path log = {};
+  std::uint64_t log_limit = std::uint64_t{1} << 20;
+  /// Report file, in a folder that is private to this attempt, for programs that close the descriptor. The
+  /// process creates it. If it is empty, the program has no channel for reports at all: neither
+  /// SKYLINE_REPORT_FD nor SKYLINE_REPORT_FILE is added to the environment.
+  std::filesystem::path report_file = {};
+  std::vector<int> processors = {};  // empty: those of the thread that starts it
+  // Limits of the program and all its descendants together; no value: no limit.
+  std::optional<std::uint64_t> memory_bytes = {};
+  std::optional<std::uint64_t> processes = {};
+  std::optional<std::uint64_t> open_files = {};  // of each process; the system's limit holds as well
+  double grace_s = 20;                           // from the SIGTERM of stop() to SIGKILL
+};
+
+/// How a process ended.
+struct ProcessEnd {
+  enum class Kind : std::uint8_t {
+    kExited,         // `value` is the exit code
+    kSignaled,       // `value` is the signal, whoever sent it: kill(), another process, the kernel
+    kOutOfMemory,    // the kernel ended it for lack of memory, or it had more than `memory_bytes`
+    kManyProcesses,  // it had more than `processes`
+    kNotStarted,     // `value` is the system's error number
+    kLost,           // the launcher failed, so that nobody knows how the process ended
+  };
+  Kind kind = Kind::kLost;
+  int value = 0;
+  std::string reason =
+      {};  // one line for a person: "exit code 3", "signal SIGKILL", "more than 4 GiB of memory"
+};
+
+/// A program of the user, and everything that it starts, behind a launcher (src/launcher) that ends all of it
+/// when the program has ended, when this object asks for it or is gone, or when this process is gone. The
+/// only place in Skyline that starts processes. Only the thread that made the object uses it; several threads
+/// may have one each.
+///
+/// This process becomes the one that adopts orphans (PR_SET_CHILD_SUBREAPER), so that it finds what a
+/// launcher that was killed has left. It waits for its own launchers and what they left, never for other
+/// children.
+class TrainerProcess {
+ public:
+  /// Starts the program. Returns before the program runs: a program that cannot be started is an end.
+  /// @throws UserError if there is no launcher, or the log or the report file is something else than a file
+  /// @throws FaultError if the system refuses: too many processes or open files, no memory, a full disk
+  explicit TrainerProcess(const ProcessPlan& plan);
+  /// Ends everything with SIGKILL and waits until it is gone, at most some seconds. What is left then is
+  /// named in the log.
+  ~TrainerProcess();
+  TrainerProcess(const TrainerProcess&) = delete;
+  TrainerProcess& operator=(const TrainerProcess&) = delete;
+
+  /// Returns whether the program runs, or ran. Changes in poll().
+  bool has_started() const { return trainer_ != 0; }
+  /// Returns how the program ended, once it and all that it started are gone. Never waits.
+  std::optional<ProcessEnd> poll();
+  /// Gives the reader what the program has reported since the last call, at most some hundred KiB. After
+  /// poll() has returned an end, one call gives all the rest. A report file that was replaced by something
+  /// else becomes the reader's mistake. Never waits for the program, which in turn waits while nobody
+  /// collects.
+  void collect(ReportReader& reader);
+  /// Waits until poll() or collect() may have something new, at most this long.
+  void wait(std::chrono::milliseconds most) const;
+
+  /// Sends SIGTERM to the program and its descendants, and SIGKILL after the grace time. Never waits. A
+  /// second call does nothing.
+  void stop();
+  /// Sends SIGKILL to all of them. Never waits.
+  void kill();
+
+ private:
+  void read_launcher();
+  void collect_file(ReportReader& reader);
+  void reclaim();
+  void reap();
+
+  std::string mark_;        // in the environment of the program, so that its orphans can be found
+  FileDescriptor control_;  // socket to the launcher; its end of life is ours
+  FileDescriptor report_;
+  FileDescriptor report_file_;
+  std::filesystem::path report_path_;
+  std::uint64_t report_read_ = 0;  // bytes of the report file
+  pid_t launcher_ = 0;             // 0 once it was waited for
+  pid_t trainer_ = 0;              // 0 until it was started
+  std::string received_;           // bytes of a record that has not come whole
+  bool stopped_ = false;
+  std::optional<std::chrono::steady_clock::time_point> killed_at_;
+  std::optional<ProcessEnd> end_;
+};
+
+}  // namespace skyline::evaluate
