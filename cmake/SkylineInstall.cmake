@@ -28,6 +28,8 @@ if(SKYLINE_HAS_CUDA)
 endif()
 install(TARGETS ${skyline_installed}
   RUNTIME DESTINATION bin COMPONENT skyline LIBRARY DESTINATION lib COMPONENT skyline)
+install(TARGETS skyline_launch RUNTIME DESTINATION lib COMPONENT skyline)
+add_dependencies(skyline skyline_launch)
 if(skyline_gpu_targets)
   install(TARGETS ${skyline_gpu_targets} RUNTIME DESTINATION bin COMPONENT gpu EXCLUDE_FROM_ALL)
 endif()

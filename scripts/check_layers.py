@@ -18,6 +18,7 @@ TRIALS = ["core", "space", "trial", "objective"]
 # module: (modules it may include, third-party libraries it may include)
 TABLE = {
     "core": ([], ["spdlog", "openssl", "xxhash", "yaml"]),
+    "launcher": (["core"], []),
     "machine": (["core"], []),
     "space": (["core"], []),
     "trial": (["core", "space"], []),
@@ -27,7 +28,7 @@ TABLE = {
     "store": (TRIALS, ["hdf5", "json", "zlib", "png", "jpeg", "webp", "minizip"]),
     "train": (["core", "machine", "space", "trial", "comm", "store", "evaluate"], ["torch"]),
     "cuda": (["core", "trial", "train"], ["torch", "cuda", "nccl"]),
-    "evaluate": (["core", "space", "trial", "comm", "store"], []),
+    "evaluate": (["core", "launcher", "space", "trial", "comm", "store"], ["json"]),
     "model_export": (["core", "space", "store"], []),
     "run": ([*TRIALS, "search", "store"], []),
     "engine": ([*TRIALS, "search", "comm", "store", "run"], []),
@@ -57,8 +58,9 @@ ROOMS = {
 FACES = {
     "core": ["backoff", "clock", "config/config_errors", "config/config_text", "config/option_list", "log",
              "log_background", "log_note", "lru_cache", "record", "registry", "system/may_block", "system/open_file",
-             "system/process", "system/standard_output", "system/unique_handle", "text/foreign_text", "text/hash",
+             "system/process", "system/process_tree", "system/program_files", "system/standard_output", "system/unique_handle", "text/foreign_text", "text/hash",
              "text/protobuf_writer", "text/running_hash", "text/wording"],
+    "launcher": ["launch_protocol"],
     "machine": ["device_binding", "nccl_settings", "node", "node_tokens"],
     "space": ["language/searched_section", "language/space_keys", "network/network_alignment"],
     "search": ["algorithms/listed_search", "algorithms/proposal_list"],
@@ -110,7 +112,7 @@ HIDDEN = {"torch", "cuda", "nccl"}
 
 # Headers of the C++ library have no slash and no ending; those of C and POSIX that we use are named.
 SYSTEM = re.compile(r"^([a-z_0-9]+|(sys/[a-z_]+|fcntl|unistd|sched|time|signal|errno|poll|pthread|omp|immintrin|dlfcn|elf|"
-                    r"link)\.h)$")
+                    r"link|dirent|spawn|netinet/[a-z]+)\.h)$")
 INCLUDE = re.compile(r'#\s*include\s*([<"])([^<>"]+)[>"]')
 DIRECTIVE = re.compile(r"(#|%:)\s*(include|include_next|import)\b")
 SPLICED = re.compile(r"(?:.*\\[^\S\n]*\n)+.*")

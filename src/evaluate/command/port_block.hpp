@@ -25,7 +25,7 @@ PortRange default_ports(const PortRange& ephemeral);
 /// @pre 0 <= node_rank < node_ranks
 PortRange ports_of_rank(const PortRange& range, int node_rank, int node_ranks);
 
-/// A port that is taken. It returns to its block when the object ends; the block must outlive it.
+/// A port that is taken. It can be taken again when the object ends.
 class TakenPort {
  public:
   int number() const { return number_; }

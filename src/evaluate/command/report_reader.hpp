@@ -27,7 +27,7 @@ class ReportReader {
   static constexpr std::size_t kLongestLine = std::size_t{1} << 16;
   static constexpr std::size_t kMostPoints = 10'000;
 
-  /// @param metrics   declared metrics; the reader keeps a copy. `step` is no name for one.
+  /// @param metrics   declared metrics; the reader keeps a copy. `step` and `result` are no names for them.
   /// @param is_final  whether metrics of full trainings must be there; in a search trial they may be missing
   ReportReader(std::vector<trial::Metric> metrics, bool is_final);
 
@@ -39,7 +39,7 @@ class ReportReader {
   /// Returns the first mistake in one line: `line 3 of its report: accuracy: expected a number from 0 to 100,
   /// got 130`. That of a missing result comes only from finish().
   const std::optional<std::string>& mistake() const { return mistake_; }
-  /// Returns the number of lines so far that are not empty.
+  /// Returns the number of lines so far.
   std::size_t lines() const { return lines_; }
   /// Returns the points since the last call.
   std::vector<trial::CoursePoint> take_points();
@@ -48,11 +48,11 @@ class ReportReader {
   std::variant<trial::Measurements, std::string> finish();
 
  private:
-  struct Line;  // the content of a line
+  struct Line;
   class LineReader;
 
   void read_line(std::string_view line);
-  void add_point(Line& line);
+  void add_point(const Line& line);
   void set_result(const Line& line);
   void fail(const std::string& mistake);
 
@@ -60,7 +60,6 @@ class ReportReader {
   bool is_final_;
   std::array<std::string, 2> pending_;  // begun line of each channel
   std::size_t lines_ = 0;
-  std::size_t points_ = 0;
   std::optional<std::int64_t> last_step_;
   std::vector<trial::CoursePoint> new_points_;
   std::optional<trial::Measurements> result_;

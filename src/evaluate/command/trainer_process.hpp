@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/system/open_file.hpp"
+#include "core/system/process_tree.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -53,6 +54,10 @@ struct ProcessEnd {
       {};  // one line for a person: "exit code 3", "signal SIGKILL", "more than 4 GiB of memory"
 };
 
+/// Returns the path of the launcher: SKYLINE_LAUNCHER, or skyline-launch as find_program_file finds it.
+/// @throws UserError if there is none
+std::filesystem::path find_launcher();
+
 /// A program of the user, and everything that it starts, behind a launcher (src/launcher) that ends all of it
 /// when the program has ended, when this object asks for it or is gone, or when this process is gone. The
 /// only place in Skyline that starts processes. Only the thread that made the object uses it; several threads
@@ -75,7 +80,8 @@ class TrainerProcess {
 
   /// Returns whether the program runs, or ran. Changes in poll().
   bool has_started() const { return trainer_ != 0; }
-  /// Returns how the program ended, once it and all that it started are gone. Never waits.
+  /// Returns how the program ended, once it and all that it started are gone. Never waits for the program; if
+  /// its launcher has failed, it ends what is left, which takes some milliseconds, at most some seconds.
   std::optional<ProcessEnd> poll();
   /// Gives the reader what the program has reported since the last call, at most some hundred KiB. After
   /// poll() has returned an end, one call gives all the rest. A report file that was replaced by something
@@ -93,20 +99,21 @@ class TrainerProcess {
 
  private:
   void read_launcher();
-  void collect_file(ReportReader& reader);
-  void reclaim();
+  void command(char letter);
   void reap();
+  void lose(const std::string& reason);
+  std::vector<ListedProcess> orphans() const;
+  void reopen_report(ReportReader& reader);
 
-  std::string mark_;        // in the environment of the program, so that its orphans can be found
-  FileDescriptor control_;  // socket to the launcher; its end of life is ours
-  FileDescriptor report_;
+  const ProcessPlan plan_;
+  const std::string mark_;  // variable of the program, by which its orphans are found
+  FileDescriptor control_;  // socket to the launcher, which ends all when it is closed
+  FileDescriptor report_;   // pipe
   FileDescriptor report_file_;
-  std::filesystem::path report_path_;
   std::uint64_t report_read_ = 0;  // bytes of the report file
   pid_t launcher_ = 0;             // 0 once it was waited for
   pid_t trainer_ = 0;              // 0 until it was started
-  std::string received_;           // bytes of a record that has not come whole
-  bool stopped_ = false;
+  std::string received_;           // begun notice
   std::optional<std::chrono::steady_clock::time_point> killed_at_;
   std::optional<ProcessEnd> end_;
 };

@@ -3,15 +3,12 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
+#include "core/system/program_files.hpp"
 #include "train/loading/driver_report.hpp"
 #include "train/loading/shared_library.hpp"
 
-#include <algorithm>
 #include <cstdlib>
-#include <filesystem>
-#include <iterator>
 #include <map>
-#include <vector>
 
 #include <caffe2/core/common.h>
 #include <dlfcn.h>
@@ -26,40 +23,15 @@ constexpr AcceleratorHost kHost = {[](int level, const char* text, std::size_t s
   log::write(static_cast<log::Level>(level), {text, size});
 }};
 
-/// Returns the folders in which the loader looks for the program's libraries: LD_LIBRARY_PATH, then the
-/// folders with which it was linked. So a program built on an installed Skyline finds its module.
-std::vector<std::filesystem::path> loader_folders() {
-  Dl_serinfo count{};
-  void* const program = dlopen(nullptr, RTLD_LAZY);
-  if (program == nullptr || dlinfo(program, RTLD_DI_SERINFOSIZE, &count) != 0) return {};
-  std::vector<std::max_align_t> memory(count.dls_size / sizeof(std::max_align_t) + 1);
-  auto* const found = reinterpret_cast<Dl_serinfo*>(memory.data());
-  found->dls_size = count.dls_size;
-  found->dls_cnt = count.dls_cnt;
-  if (dlinfo(program, RTLD_DI_SERINFO, found) != 0) return {};
-  std::vector<std::filesystem::path> folders;
-  for (unsigned i = 0; i < found->dls_cnt; ++i) folders.emplace_back(found->dls_serpath[i].dls_name);
-  return folders;
-}
-
 }  // namespace
 
 std::string find_accelerator_library(std::string& reason) {
-  std::error_code ignored;
-  if (const char* file = std::getenv(kVariable)) {
-    if (std::filesystem::exists(file, ignored)) return file;
-    reason = std::string(kVariable) + ": " + file + " is not there";
-    return {};
+  if (const auto file = find_program_file(kFileName, kVariable, reason)) return *file;
+  if (std::getenv(kVariable) == nullptr) {
+    reason = std::string("this build has no cuda module (") + kFileName +
+             " beside the program, in ../lib or by the loader): build it with " +
+             "SKYLINE_CUDA=on, or name the file in " + kVariable;
   }
-  const auto folder = std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path();
-  std::vector<std::filesystem::path> folders{folder, folder.parent_path() / "lib"};
-  std::ranges::copy(loader_folders(), std::back_inserter(folders));
-  for (const auto& place : folders) {
-    if (std::filesystem::exists(place / kFileName, ignored)) return place / kFileName;
-  }
-  reason = std::string("this build has no cuda module (") + kFileName +
-           " beside the program, in ../lib or by the loader): build it with " +
-           "SKYLINE_CUDA=on, or name the file in " + kVariable;
   return {};
 }
 

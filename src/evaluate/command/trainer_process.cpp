@@ -1,0 +1,404 @@
+#include "evaluate/command/trainer_process.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/log.hpp"
+#include "core/system/may_block.hpp"
+#include "core/system/process_tree.hpp"
+#include "core/system/program_files.hpp"
+#include "core/text/hash.hpp"
+#include "core/text/wording.hpp"
+#include "evaluate/command/report_reader.hpp"
+#include "launcher/launch_protocol.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <string_view>
+#include <thread>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace skyline::evaluate {
+namespace {
+
+using launcher::News;
+using launcher::Notice;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
+constexpr const char* kLauncher = "skyline-launch";
+constexpr const char* kLauncherVariable = "SKYLINE_LAUNCHER";
+constexpr std::string_view kMarkVariable = "SKYLINE_PROCESS_MARK=";
+constexpr seconds kPatience{10};       // with a launcher that is to kill
+constexpr seconds kOrphanPatience{5};  // with what a launcher has left
+constexpr milliseconds kOrphanPeriod{5};
+constexpr std::size_t kPieceBytes = std::size_t{1} << 16;
+constexpr int kPiecesAtOnce = 8;
+
+[[noreturn]] void fail_start(const std::string& task, int error_number) {
+  throw FaultError("cannot " + task + ": " + system_error_text(error_number));
+}
+
+/// The launcher gets the descriptors 0 to 4 in turn; none of ours may have one of these numbers meanwhile.
+FileDescriptor above_those_of_launcher(int descriptor, const char* task) {
+  const FileDescriptor original(descriptor);
+  FileDescriptor moved(::fcntl(descriptor, F_DUPFD_CLOEXEC, launcher::kReportDescriptor + 1));
+  if (!moved) fail_start(task, errno);
+  return moved;
+}
+
+struct Ends {
+  FileDescriptor ours;
+  FileDescriptor launchers;
+};
+
+Ends make_control() {
+  constexpr const char* kTask = "make a socket for a trainer";
+  int both[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) != 0) fail_start(kTask, errno);
+  FileDescriptor ours(both[0]);
+  return {std::move(ours), above_those_of_launcher(both[1], kTask)};
+}
+
+Ends make_report_pipe() {
+  constexpr const char* kTask = "make a pipe for the reports of a trainer";
+  int both[2];
+  if (::pipe2(both, O_CLOEXEC) != 0) fail_start(kTask, errno);
+  FileDescriptor ours(both[0]);
+  ::fcntl(ours.get(), F_SETFL, O_NONBLOCK);  // the other end has a file description of its own, and blocks
+  return {std::move(ours), above_those_of_launcher(both[1], kTask)};
+}
+
+FileDescriptor open_new_file(const std::filesystem::path& path, int flags) {
+  FileDescriptor file = open_own_file(path, flags | O_CREAT, 0600);
+  if (!file) fail_start("write " + path.string(), errno);
+  return file;
+}
+
+class FileActions {
+ public:
+  FileActions() { ::posix_spawn_file_actions_init(&actions_); }
+  ~FileActions() { ::posix_spawn_file_actions_destroy(&actions_); }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+  void duplicate(const FileDescriptor& from, int to) {
+    ::posix_spawn_file_actions_adddup2(&actions_, from.get(), to);
+  }
+  void open_null(int descriptor) {
+    ::posix_spawn_file_actions_addopen(&actions_, descriptor, "/dev/null", O_RDONLY, 0);
+  }
+  const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+};
+
+/// A session of its own, so that what ends our process group does not end the launcher before its work. All
+/// signals are blocked until it has taken them over.
+class SpawnAttributes {
+ public:
+  SpawnAttributes() {
+    ::posix_spawnattr_init(&attributes_);
+    ::posix_spawnattr_setflags(&attributes_, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
+    sigset_t all;
+    sigfillset(&all);
+    ::posix_spawnattr_setsigmask(&attributes_, &all);
+  }
+  ~SpawnAttributes() { ::posix_spawnattr_destroy(&attributes_); }
+  SpawnAttributes(const SpawnAttributes&) = delete;
+  SpawnAttributes& operator=(const SpawnAttributes&) = delete;
+  const posix_spawnattr_t* get() const { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_{};
+};
+
+std::vector<std::string> launcher_arguments(const std::string& program, const ProcessPlan& plan) {
+  std::vector<std::string> arguments{
+      program,
+      "grace_ms=" + std::to_string(std::llround(1000 * std::max(0.0, plan.grace_s))),
+      "log_limit=" + std::to_string(plan.log_limit),
+      "memory=" + std::to_string(plan.memory_bytes.value_or(0)),
+      "processes=" + std::to_string(plan.processes.value_or(0)),
+      "open_files=" + std::to_string(plan.open_files.value_or(0)),
+      std::string("reports=") + (plan.report_file.empty() ? "0" : "1")};
+  if (!plan.folder.empty()) arguments.push_back("folder=" + plan.folder.string());
+  if (!plan.processors.empty()) {
+    std::vector<std::string> numbers;
+    for (const int processor : plan.processors) numbers.push_back(std::to_string(processor));
+    arguments.push_back("processors=" + joined(numbers, ","));
+  }
+  arguments.emplace_back("--");
+  arguments.insert(arguments.end(), plan.arguments.begin(), plan.arguments.end());
+  return arguments;
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> found;
+  for (std::string& text : texts) found.push_back(text.data());
+  found.push_back(nullptr);
+  return found;
+}
+
+bool has_in_environment(pid_t process, const std::string& variable) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/environ", std::ios::binary);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  return text.find(variable) != std::string::npos;
+}
+
+std::string amount_text(std::uint64_t bytes) {
+  return std::to_string((bytes + 999'999) / 1'000'000) + " MB";
+}
+
+std::string not_started_text(const Notice& notice, const ProcessPlan& plan) {
+  const std::string reason = ": " + system_error_text(notice.value);
+  switch (static_cast<launcher::Step>(notice.amount)) {
+    case launcher::Step::kFolder:
+      return "cannot change to the folder " + plan.folder.string() + reason;
+    case launcher::Step::kProcessors:
+      return "cannot bind it to its processors" + reason;
+    case launcher::Step::kProgram:
+      return "cannot start " + plan.arguments.front() + reason;
+    case launcher::Step::kLaunch:
+      break;
+  }
+  return "cannot start a process" + reason;
+}
+
+ProcessEnd end_of(const Notice& notice, const ProcessPlan& plan) {
+  using Kind = ProcessEnd::Kind;
+  switch (notice.news) {
+    case News::kExited:
+      return {Kind::kExited, notice.value, "exit code " + std::to_string(notice.value)};
+    case News::kSignaled: {
+      const char* const name = ::sigabbrev_np(notice.value);
+      return {Kind::kSignaled, notice.value,
+              "signal " + (name == nullptr ? std::to_string(notice.value) : "SIG" + std::string(name))};
+    }
+    case News::kOutOfMemory:
+      if (notice.amount == 0) return {Kind::kOutOfMemory, 0, "the system ended it for lack of memory"};
+      return {Kind::kOutOfMemory, 0,
+              "it had " + amount_text(notice.amount) + " of memory, its limit is " +
+                  amount_text(plan.memory_bytes.value_or(0))};
+    case News::kManyProcesses:
+      return {Kind::kManyProcesses, 0,
+              "it had " + std::to_string(notice.amount) + " processes, its limit is " +
+                  std::to_string(plan.processes.value_or(0))};
+    case News::kNotStarted:
+      return {Kind::kNotStarted, notice.value, not_started_text(notice, plan)};
+    case News::kStarted:
+      break;
+  }
+  throw InternalError("the launcher of a trainer sent an unknown notice");
+}
+
+}  // namespace
+
+std::filesystem::path find_launcher() {
+  std::string reason;
+  if (const auto file = find_program_file(kLauncher, kLauncherVariable, reason)) return *file;
+  throw UserError("trainers cannot be started: " + reason + " (install Skyline whole, or name the file in " +
+                  kLauncherVariable + ")");
+}
+
+TrainerProcess::TrainerProcess(const ProcessPlan& plan)
+    : plan_(plan), mark_(std::string(kMarkVariable) + to_hex(random_token())) {
+  may_block("start a process");
+  require(!plan.arguments.empty() && plan.arguments.front().find('/') != std::string::npos,
+          "a program without a path");
+  const FileDescriptor log = above_those_of_launcher(open_new_file(plan.log, O_RDWR | O_TRUNC).release(),
+                                                     "open the log of a trainer");
+  FileActions actions;
+  actions.open_null(STDIN_FILENO);
+  actions.duplicate(log, STDOUT_FILENO);
+  actions.duplicate(log, STDERR_FILENO);
+  Ends control = make_control();
+  actions.duplicate(control.launchers, launcher::kControlDescriptor);
+  std::vector<std::string> environment = plan.environment;
+  environment.push_back(mark_);
+  Ends report;
+  if (!plan.report_file.empty()) {
+    report_file_ = open_new_file(plan.report_file, O_RDONLY | O_EXCL);
+    report = make_report_pipe();
+    actions.duplicate(report.launchers, launcher::kReportDescriptor);
+    environment.push_back("SKYLINE_REPORT_FD=" + std::to_string(launcher::kProgramReportDescriptor));
+    environment.push_back("SKYLINE_REPORT_FILE=" + plan.report_file.string());
+  }
+  // What a launcher leaves that was killed becomes ours, and not that of the system's first process.
+  if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) fail_start("adopt the orphans of trainers", errno);
+  std::vector<std::string> arguments = launcher_arguments(find_launcher().string(), plan);
+  const SpawnAttributes attributes;
+  const int error = ::posix_spawn(&launcher_, arguments.front().c_str(), actions.get(), attributes.get(),
+                                  pointers(arguments).data(), pointers(environment).data());
+  if (error == E2BIG) {
+    throw UserError("cannot start " + plan.arguments.front() + ": its arguments and variables are too long");
+  }
+  if (error != 0) {
+    launcher_ = 0;
+    fail_start("start " + arguments.front(), error);
+  }
+  control_ = std::move(control.ours);
+  report_ = std::move(report.ours);
+}
+
+TrainerProcess::~TrainerProcess() {
+  try {
+    kill();
+    while (!poll()) wait(milliseconds(100));
+    if (launcher_ != 0) ::waitpid(launcher_, nullptr, 0);  // it has sent its last notice
+  } catch (const std::exception& error) {
+    log::write(log::Level::kError, error.what());
+  }
+}
+
+std::optional<ProcessEnd> TrainerProcess::poll() {
+  if (!end_) read_launcher();
+  if (!end_ && killed_at_ && steady_clock::now() > *killed_at_ + kPatience) lose("its launcher hangs");
+  if (end_) reap();
+  return end_;
+}
+
+/// Reads notices. A socket that ends before the last of them means that the launcher has failed.
+void TrainerProcess::read_launcher() {
+  std::array<char, 4 * sizeof(Notice)> bytes{};
+  const ssize_t read = ::recv(control_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+  if (read < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (read <= 0) return lose("its launcher failed");
+  received_.append(bytes.data(), static_cast<std::size_t>(read));
+  while (received_.size() >= sizeof(Notice)) {
+    Notice notice;
+    std::memcpy(&notice, received_.data(), sizeof notice);
+    received_.erase(0, sizeof notice);
+    if (notice.mark != launcher::kNoticeMark) return lose("its launcher is of another version");
+    if (notice.news == News::kStarted) {
+      trainer_ = notice.value;
+    } else {
+      end_ = end_of(notice, plan_);
+    }
+  }
+}
+
+void TrainerProcess::wait(milliseconds most) const {
+  if (end_) return;
+  std::array<pollfd, 2> sources{pollfd{control_.get(), POLLIN, 0}, pollfd{report_.get(), POLLIN, 0}};
+  ::poll(sources.data(), sources.size(), static_cast<int>(most.count()));  // a descriptor of -1 is left out
+}
+
+void TrainerProcess::stop() {
+  command(static_cast<char>(launcher::Command::kStop));
+}
+
+void TrainerProcess::kill() {
+  if (killed_at_) return;
+  command(static_cast<char>(launcher::Command::kKill));
+  killed_at_ = steady_clock::now();
+}
+
+void TrainerProcess::command(char letter) {
+  if (!end_) ::send(control_.get(), &letter, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/// Waits for the launcher if it has ended. Some MPI libraries wait for every child and may have done so.
+void TrainerProcess::reap() {
+  if (launcher_ != 0 && ::waitpid(launcher_, nullptr, WNOHANG) != 0) launcher_ = 0;
+}
+
+/// Does without the launcher: ends it and all that it has left. A process that has left both the session and
+/// the environment of the trainer is not found.
+void TrainerProcess::lose(const std::string& reason) {
+  reap();
+  if (launcher_ != 0) {
+    ::kill(launcher_, SIGKILL);
+    ::waitpid(launcher_, nullptr, 0);  // from now on its children are ours
+    launcher_ = 0;
+  }
+  const auto until = steady_clock::now() + kOrphanPatience;
+  std::vector<ListedProcess> left = orphans();
+  for (; !left.empty() && steady_clock::now() < until; left = orphans()) {
+    kill_processes(left);
+    for (const ListedProcess& process : left) ::waitpid(process.id, nullptr, WNOHANG);
+    std::this_thread::sleep_for(kOrphanPeriod);
+  }
+  end_ = ProcessEnd{ProcessEnd::Kind::kLost, 0, reason};
+  if (left.empty()) return;
+  end_->reason += ", and " + counted(left.size(), "process") + " cannot be ended";
+  log::write(log::Level::kWarning, plan_.arguments.front() + ": " + end_->reason + ": first of them " +
+                                       std::to_string(left.front().id));
+}
+
+std::vector<ListedProcess> TrainerProcess::orphans() const {
+  const std::vector<ListedProcess> all = list_processes();
+  std::vector<ListedProcess> found;
+  for (const ListedProcess& process : all) {
+    if (process.parent != ::getpid()) continue;
+    const bool is_of_trainer = trainer_ != 0 && process.session == trainer_;
+    if (is_of_trainer || has_in_environment(process.id, mark_)) found.push_back(process);
+  }
+  std::vector<pid_t> roots;
+  std::ranges::transform(found, std::back_inserter(roots), &ListedProcess::id);
+  const std::vector<ListedProcess> below = descendants_of(roots, all);
+  found.insert(found.end(), below.begin(), below.end());
+  return found;
+}
+
+void TrainerProcess::collect(ReportReader& reader) {
+  std::string piece(kPieceBytes, '\0');
+  for (int i = 0; report_ && (i < kPiecesAtOnce || end_); ++i) {
+    const ssize_t read = ::read(report_.get(), piece.data(), piece.size());
+    if (read > 0) {
+      reader.feed(std::string_view(piece).substr(0, static_cast<std::size_t>(read)),
+                  ReportChannel::kDescriptor);
+    } else if (read == 0 || errno != EINTR) {
+      if (read == 0 || end_) report_.reset();
+      break;
+    }
+  }
+  if (!report_file_) return;
+  if (end_) reopen_report(reader);
+  for (int i = 0; !reader.mistake() && (i < kPiecesAtOnce || end_); ++i) {
+    const ssize_t read =
+        ::pread(report_file_.get(), piece.data(), piece.size(), static_cast<off_t>(report_read_));
+    if (read <= 0) break;
+    report_read_ += static_cast<std::uint64_t>(read);
+    reader.feed(std::string_view(piece).substr(0, static_cast<std::size_t>(read)), ReportChannel::kFile);
+  }
+  if (end_) report_file_.reset();
+}
+
+/// Takes the file that has the name now, if the program has written another one and renamed it.
+void TrainerProcess::reopen_report(ReportReader& reader) {
+  const auto refuse = [&](const std::string& found) {
+    reader.refuse("its report file " + plan_.report_file.string() + " was replaced by " + found);
+  };
+  FileDescriptor file = open_file(plan_.report_file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (!file) {
+    if (errno == ENOENT) return;  // removed; what was written is still there
+    return refuse(errno == ELOOP ? "a symbolic link" : system_error_text(errno));
+  }
+  struct stat first {};
+  struct stat now {};
+  ::fstat(report_file_.get(), &first);
+  ::fstat(file.get(), &now);
+  if (first.st_ino == now.st_ino && first.st_dev == now.st_dev) return;
+  if (!S_ISREG(now.st_mode)) return refuse("something else than a file");
+  if (now.st_uid != ::geteuid()) return refuse("a file of another user");
+  if (report_read_ > 0) return refuse("another file after a part of it was read");
+  report_file_ = std::move(file);
+}
+
+}  // namespace skyline::evaluate

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+
+namespace skyline::launcher {
+
+// What the launcher and the process that starts it (the owner) say to each other.
+//
+//   skyline-launch NAME=VALUE ... -- PROGRAM ARGUMENT ...      options: options.hpp
+//
+// The launcher's environment is the program's. Descriptor 1 is the log.
+
+/// A stream socket to the owner: commands come, notices go. Its end means that the owner is gone.
+constexpr int kControlDescriptor = 3;
+/// The writing end of the pipe for reports, if there is one.
+constexpr int kReportDescriptor = 4;
+/// The number that the pipe for reports has in the program.
+constexpr int kProgramReportDescriptor = 3;
+
+/// A command is one byte. kStop sends SIGTERM, and SIGKILL after the grace time; kKill sends SIGKILL.
+enum class Command : char { kStop = 's', kKill = 'k' };
+
+/// How a program ended, or that it runs.
+enum class News : std::int32_t {
+  kStarted = 1,    // value: process id of the program
+  kExited,         // value: exit code
+  kSignaled,       // value: signal
+  kOutOfMemory,    // amount: bytes of the tree, or 0 if the kernel ended the program
+  kManyProcesses,  // amount: their number
+  kNotStarted,     // value: errno; amount: a Step
+};
+
+/// The steps of a start, for kNotStarted.
+enum class Step : std::uint64_t { kLaunch = 1, kProcessors, kFolder, kProgram };
+
+constexpr std::uint32_t kNoticeMark = 0x534b594c;
+
+/// A notice of the launcher: one kStarted, if the program was started, then one of the others, after which
+/// the program and all its descendants are gone. A socket that ends without it means that the launcher has
+/// failed.
+struct Notice {
+  std::uint32_t mark = kNoticeMark;
+  News news = News::kStarted;
+  std::int32_t value = 0;
+  std::uint32_t unused = 0;
+  std::uint64_t amount = 0;
+};
+
+}  // namespace skyline::launcher

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "launcher/launch_protocol.hpp"
+#include "launcher/options.hpp"
+
+#include <sys/types.h>
+
+namespace skyline::launcher {
+
+/// Why a program was not started.
+struct StartProblem {
+  Step step = Step::kLaunch;
+  int error_number = 0;
+};
+
+/// A program that is being started. The descriptors are closed on exec and do not block.
+struct StartedProgram {
+  pid_t id = 0;      // 0 if nothing was started
+  int output = -1;   // its stdout and stderr
+  int problem = -1;  // gives a StartProblem, or ends when the program runs
+};
+
+/// Forks and starts the program in a session of its own, with its limits, the default signals and only the
+/// descriptors 0, 1, 2 and that for reports. It dies with this process. The kernel ends it, rather than
+/// others, when memory is short. Sets `failed` if nothing was started.
+StartedProgram start_program(const Options& options, StartProblem& failed);
+
+}  // namespace skyline::launcher

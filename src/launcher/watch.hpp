@@ -1,0 +1,57 @@
+#pragma once
+
+#include "launcher/kept_log.hpp"
+#include "launcher/launch_protocol.hpp"
+#include "launcher/options.hpp"
+#include "launcher/program_start.hpp"
+#include "launcher/tree_limits.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+namespace skyline::launcher {
+
+/// Watches over a program until it and all its descendants are gone. This process must be their subreaper,
+/// and SIGCHLD and SIGTERM must be blocked.
+class Watch {
+ public:
+  /// @param signals  descriptor of these two signals
+  Watch(const Options& options, const StartedProgram& program, int signals);
+  /// Returns when all are gone. Tells the owner about the start; returns the notice of the end.
+  Notice run();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void wait();
+  int next_wait_ms() const;
+  void read_start();
+  void read_output();
+  void read_commands();
+  void read_signals();
+  void look();
+  bool reap();
+  void stop();
+  void kill() { kills_ = true; }
+  Notice end_of(int status) const;
+
+  StartedProgram program_;
+  int control_ = kControlDescriptor;
+  int signals_;
+  std::uint64_t grace_ms_;
+  KeptLog log_;
+  TreeLimits limits_;
+  std::uint64_t earlier_kills_;  // out_of_memory_kills() at the start
+  std::optional<Notice> end_;    // as soon as it is certain
+  bool kills_ = false;           // all that is left gets SIGKILL
+  bool asked_ = false;           // the owner, or a SIGTERM, wants the end
+  std::optional<Clock::time_point> kill_at_;
+  Clock::time_point look_at_;
+  Clock::time_point write_at_;
+};
+
+/// Sends a notice to the owner, if it is there.
+void send(const Notice& notice);
+
+}  // namespace skyline::launcher

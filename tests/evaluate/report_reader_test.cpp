@@ -1,0 +1,204 @@
+#include "evaluate/command/report_reader.hpp"
+
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::evaluate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using trial::Measurements;
+using trial::Metric;
+
+constexpr std::string_view kResult = "{\"result\": {\"accuracy\": 93.1, \"size_mb\": 4.2}}\n";
+
+std::vector<Metric> two_metrics() {
+  return {{.name = "accuracy", .range = {0, 100}}, {.name = "size_mb", .range = {.low = 0}}};
+}
+
+ReportReader reader_of(std::string_view text) {
+  ReportReader reader(two_metrics(), false);
+  reader.feed(text, ReportChannel::kDescriptor);
+  return reader;
+}
+
+std::vector<double> result_of(std::string_view text) {
+  ReportReader reader = reader_of(text);
+  const auto outcome = reader.finish();
+  EXPECT_TRUE(std::holds_alternative<Measurements>(outcome)) << reader.mistake().value_or("");
+  return std::holds_alternative<Measurements>(outcome) ? std::get<Measurements>(outcome).values
+                                                       : std::vector<double>{};
+}
+
+std::string mistake_of(std::string_view text) {
+  ReportReader reader = reader_of(text);
+  const auto outcome = reader.finish();
+  const auto* mistake = std::get_if<std::string>(&outcome);
+  return mistake == nullptr ? "(no mistake)" : *mistake;
+}
+
+TEST(ReportReaderTest, AResultIsReadInTheOrderOfTheMetrics) {
+  EXPECT_THAT(result_of(kResult), ElementsAre(93.1, 4.2));
+  EXPECT_THAT(result_of("{\"result\": {\"size_mb\": 4, \"accuracy\": 1e1}}\n"), ElementsAre(10, 4));
+}
+
+TEST(ReportReaderTest, ALastLineNeedsNoLineFeed) {
+  EXPECT_THAT(result_of(kResult.substr(0, kResult.size() - 1)), ElementsAre(93.1, 4.2));
+}
+
+TEST(ReportReaderTest, LinesMayEndAsOnWindowsAndBeEmpty) {
+  EXPECT_THAT(result_of("\n\r\n{\"result\": {\"accuracy\": 1, \"size_mb\": 2}}\r\n\n"), ElementsAre(1, 2));
+}
+
+TEST(ReportReaderTest, PointsAreGivenOnceAsTheyCome) {
+  ReportReader reader =
+      reader_of("{\"step\": 1, \"accuracy\": 50}\n{\"size_mb\": 2, \"step\": 3, \"accuracy\": 71.5}\n");
+  const auto points = reader.take_points();
+  ASSERT_EQ(points.size(), 2U);
+  EXPECT_EQ(points[1].step, 3);
+  ASSERT_EQ(points[1].values.size(), 2U);
+  EXPECT_EQ(points[1].values[0].name, "accuracy");
+  EXPECT_EQ(points[1].values[0].value, 71.5);
+  EXPECT_TRUE(reader.take_points().empty());
+}
+
+TEST(ReportReaderTest, PiecesMayEndAnywhere) {
+  const std::string text = "{\"step\": 1, \"accuracy\": 50}\n" + std::string(kResult);
+  ReportReader reader(two_metrics(), false);
+  for (const char letter : text) reader.feed({&letter, 1}, ReportChannel::kDescriptor);
+  EXPECT_EQ(reader.take_points().size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<Measurements>(reader.finish()));
+}
+
+TEST(ReportReaderTest, TheChannelsDoNotMixTheirLines) {
+  ReportReader reader(two_metrics(), false);
+  reader.feed("{\"step\": 1,", ReportChannel::kDescriptor);
+  reader.feed(kResult, ReportChannel::kFile);
+  reader.feed(" \"accuracy\": 5}\n", ReportChannel::kDescriptor);
+  EXPECT_EQ(reader.take_points().size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<Measurements>(reader.finish()));
+}
+
+TEST(ReportReaderTest, AMetricOfFullTrainingsMayBeMissingFromASearchTrialOnly) {
+  const std::vector<Metric> metrics{{.name = "a"}, {.name = "b", .when = Metric::When::kFullTraining}};
+  const std::string_view text = "{\"result\": {\"a\": 1}}\n";
+  ReportReader search(metrics, false);
+  search.feed(text, ReportChannel::kDescriptor);
+  const auto outcome = search.finish();
+  ASSERT_TRUE(std::holds_alternative<Measurements>(outcome));
+  EXPECT_TRUE(std::isnan(std::get<Measurements>(outcome).values[1]));
+  ReportReader full(metrics, true);
+  full.feed(text, ReportChannel::kDescriptor);
+  EXPECT_EQ(std::get<std::string>(full.finish()), "line 1 of its report: the result has no `b`");
+}
+
+TEST(ReportReaderTest, OnlyTheFirstMistakeCounts) {
+  ReportReader reader = reader_of("{}\n[]\n" + std::string(kResult));
+  EXPECT_THAT(*reader.mistake(), HasSubstr("line 1 "));
+  reader.refuse("another");
+  EXPECT_THAT(std::get<std::string>(reader.finish()), HasSubstr("line 1 "));
+}
+
+TEST(ReportReaderTest, AMistakeIsOneClearLine) {
+  const std::string result(kResult);
+  const std::string digits(400, '9');
+  const std::vector<std::pair<std::string, std::string>> cases{
+      {"", "it reported no result"},
+      {"{\"step\": 1, \"accuracy\": 3}\n", "it reported no result"},
+      {result + result, "line 2 of its report: it is a second result"},
+      {"{\"result\": {\"accuracy\": 9", "line 1 of its report: it is not JSON at character 26"},
+      {"accuracy: 3\n", "line 1 of its report: it is not JSON at character 1"},
+      {result.substr(0, result.size() - 1) + " x\n", "line 1 of its report: it is not JSON at character 48"},
+      {"{\"result\": {\"accuracy\": 1, \"accuracy\": 2, \"size_mb\": 1}}\n",
+       "line 1 of its report: `accuracy`: it is there twice"},
+      {"{\"result\": {}, \"result\": {}}\n", "line 1 of its report: `result`: it is there twice"},
+      {"{\"step\": 1, \"step\": 2}\n", "line 1 of its report: `step`: it is there twice"},
+      {"{\"result\": {\"acuracy\": 1}}\n",
+       "line 1 of its report: `acuracy`: it is no declared metric (accuracy, size_mb)"},
+      {"{\"step\": 1, \"loss\": 1}\n",
+       "line 1 of its report: `loss`: it is no declared metric (accuracy, size_mb)"},
+      {"{\"result\": {\"accuracy\": 1}}\n", "line 1 of its report: the result has no `size_mb`"},
+      {"{\"result\": {\"accuracy\": NaN, \"size_mb\": 1}}\n",
+       "line 1 of its report: `accuracy`: expected a finite number, got NaN or an infinite one"},
+      {"{\"result\": {\"accuracy\": nan}}\n",
+       "line 1 of its report: `accuracy`: expected a finite number, got NaN or an infinite one"},
+      {"{\"step\": 1, \"size_mb\": Infinity}\n",
+       "line 1 of its report: `size_mb`: expected a finite number, got NaN or an infinite one"},
+      {"{\"step\": 1, \"size_mb\": -Infinity}\n",
+       "line 1 of its report: `size_mb`: expected a finite number, got NaN or an infinite one"},
+      {"{\"step\": 1, \"size_mb\": inf}\n",
+       "line 1 of its report: `size_mb`: expected a finite number, got NaN or an infinite one"},
+      {"{\"step\": 1, \"size_mb\": 1e999}\n",
+       "line 1 of its report: `size_mb`: expected a finite number, got NaN or an infinite one"},
+      {"{\"step\": 1, \"size_mb\": " + digits + "}\n",
+       "line 1 of its report: `size_mb`: expected a finite number, got NaN or an infinite one"},
+      {"{\"step\": 1, \"accuracy\": 130}\n",
+       "line 1 of its report: `accuracy`: expected a number from 0.0 to 100.0, got 130.0"},
+      {"{\"result\": {\"accuracy\": 1, \"size_mb\": -0.5}}\n",
+       "line 1 of its report: `size_mb`: expected a number at least 0.0, got -0.5"},
+      {"{\"result\": {\"accuracy\": \"93\"}}\n",
+       "line 1 of its report: `accuracy`: expected a number, got the text `93`"},
+      {"{\"result\": {\"accuracy\": null}}\n",
+       "line 1 of its report: `accuracy`: expected a number, got null"},
+      {"{\"result\": {\"accuracy\": true}}\n",
+       "line 1 of its report: `accuracy`: expected a number, got true"},
+      {"{\"result\": {\"accuracy\": [1]}}\n",
+       "line 1 of its report: `accuracy`: expected a number, got a list"},
+      {"{\"result\": {\"accuracy\": {\"accuracy\": 1}}}\n",
+       "line 1 of its report: `accuracy`: expected a number, got an object"},
+      {"{\"result\": 3}\n", "line 1 of its report: `result`: expected an object, got 3.0"},
+      {"{\"result\": {\"accuracy\": 1, \"size_mb\": 1}, \"accuracy\": 1}\n",
+       "line 1 of its report: `accuracy`: expected nothing beside the result"},
+      {"{\"accuracy\": 1, \"result\": {}}\n",
+       "line 1 of its report: `result`: expected nothing beside the result"},
+      {"{\"result\": {}, \"step\": 1}\n", "line 1 of its report: `step`: a result has no step"},
+      {"[1]\n", "line 1 of its report: expected an object, got a list"},
+      {"3\n", "line 1 of its report: expected an object, got 3.0"},
+      {"{}\n", "line 1 of its report: expected `step` or `result`, got neither"},
+      {"{\"accuracy\": 3}\n", "line 1 of its report: expected `step` or `result`, got neither"},
+      {"{\"step\": 1}\n", "line 1 of its report: expected a metric beside the step"},
+      {"{\"step\": 1.5, \"accuracy\": 1}\n",
+       "line 1 of its report: `step`: expected a whole number from 0, got 1.5"},
+      {"{\"step\": -1, \"accuracy\": 1}\n",
+       "line 1 of its report: `step`: expected a whole number from 0, got -1.0"},
+      {"{\"step\": 18446744073709551615, \"accuracy\": 1}\n",
+       "line 1 of its report: `step`: expected a whole number from 0, got 1.8446744073709552e+19"},
+      {"{\"step\": 2, \"accuracy\": 1}\n{\"step\": 2, \"accuracy\": 1}\n",
+       "line 2 of its report: `step`: expected a number above 2, got 2"},
+      {"{\"step\": 1, \"a\033[2J\": 1}\n", "line 1 of its report: it is not JSON at character 15"},
+      {"{\"step\": 1, \"a\\u001b\": 1}\n",
+       "line 1 of its report: `a\\x1b`: it is no declared metric (accuracy, size_mb)"},
+      {std::string(100'000, '['), "line 1 of its report: it is longer than 65536 bytes"},
+      {std::string(60'000, '['), "line 1 of its report: it is not JSON at character 1"},
+  };
+  for (const auto& [text, expected] : cases) EXPECT_EQ(mistake_of(text), expected) << text.substr(0, 100);
+}
+
+TEST(ReportReaderTest, ALineMayHave64KiBAndNoMore) {
+  const std::string line = "{\"result\": {\"accuracy\": 1, \"size_mb\": 2}}";
+  const std::string longest = line + std::string(ReportReader::kLongestLine - line.size(), ' ');
+  EXPECT_THAT(result_of(longest + "\n"), ElementsAre(1, 2));
+  EXPECT_EQ(mistake_of(longest + " \n"), "line 1 of its report: it is longer than 65536 bytes");
+}
+
+TEST(ReportReaderTest, TenThousandPointsAreTheMost) {
+  std::string text;
+  for (int step = 0; step < 10'000; ++step)
+    text += "{\"step\": " + std::to_string(step) + ", \"accuracy\": 1}\n";
+  EXPECT_THAT(result_of(text + std::string(kResult)), ElementsAre(93.1, 4.2));
+  EXPECT_EQ(mistake_of(text + "{\"step\": 10000, \"accuracy\": 1}\n" + std::string(kResult)),
+            "line 10002 of its report: there are more than 10000 points");
+  EXPECT_EQ(mistake_of(std::string(20'000, '\n')),
+            "line 10002 of its report: there are more than 10000 points");
+}
+
+}  // namespace
+}  // namespace skyline::evaluate
