@@ -67,6 +67,10 @@ class Bundle(unittest.TestCase):
         self.assertIn("(0 failed)", search.stdout + search.stderr)
         self.assertTrue((self.root / "runs/digits/pareto.json").exists())
 
+    def test_carries_the_launcher_of_trainers(self):
+        refused = subprocess.run([self.bundle / "lib/skyline-launch"], capture_output=True, text=True)
+        self.assertEqual((refused.returncode, refused.stderr), (2, "skyline-launch: no -- before the program\n"))
+
     def test_takes_no_library_from_this_machine(self):
         log = self.root / "loader"
         result = self.run_bundled("skyline", "--version", LD_DEBUG="files", LD_DEBUG_OUTPUT=str(log))

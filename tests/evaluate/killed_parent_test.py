@@ -33,7 +33,7 @@ def holders_of(token):
 def seconds_until_gone(driver, launcher, moment_s, wait_for_ready):
     token = f"TRAINER_TOKEN={os.getpid()}-{random.random()}"
     with tempfile.TemporaryDirectory() as folder:
-        parent = subprocess.Popen([driver, folder, token], env={"SKYLINE_LAUNCHER": launcher})
+        parent = subprocess.Popen([driver, folder, token], env={"SKYLINE_TRAINER_LAUNCHER": launcher})
         if wait_for_ready:
             while not (pathlib.Path(folder) / "ready").exists():
                 time.sleep(0.01)

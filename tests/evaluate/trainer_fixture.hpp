@@ -20,7 +20,7 @@ namespace skyline::testing {
 /// Runs shell scripts as trainers, behind the launcher of this build.
 class TrainerFixture : public ::testing::Test {
  protected:
-  TrainerFixture() { ::setenv("SKYLINE_LAUNCHER", SKYLINE_LAUNCHER_FILE, 1); }
+  TrainerFixture() { ::setenv("SKYLINE_TRAINER_LAUNCHER", SKYLINE_LAUNCHER_FILE, 1); }
 
   std::filesystem::path folder() const { return folder_.path(); }
 

@@ -75,15 +75,15 @@ TEST_F(TrainerProcessTest, AMissingWorkingFolderIsNamed) {
 }
 
 TEST_F(TrainerProcessTest, AMissingLauncherIsOneClearLine) {
-  ::setenv("SKYLINE_LAUNCHER", "/no/launcher", 1);
-  EXPECT_EQ(
-      user_error_of([&] { TrainerProcess process(plan("exit 0")); }),
-      "trainers cannot be started: SKYLINE_LAUNCHER: /no/launcher is not there (install Skyline whole, or "
-      "name the file in SKYLINE_LAUNCHER)");
+  ::setenv("SKYLINE_TRAINER_LAUNCHER", "/no/launcher", 1);
+  EXPECT_EQ(user_error_of([&] { TrainerProcess process(plan("exit 0")); }),
+            "trainers cannot be started: SKYLINE_TRAINER_LAUNCHER: /no/launcher is not there (install "
+            "Skyline whole, or "
+            "name the file in SKYLINE_TRAINER_LAUNCHER)");
 }
 
 TEST_F(TrainerProcessTest, ALauncherThatIsAnotherProgramHasFailed) {
-  ::setenv("SKYLINE_LAUNCHER", "/bin/true", 1);
+  ::setenv("SKYLINE_TRAINER_LAUNCHER", "/bin/true", 1);
   const ProcessEnd end = run("exit 0");
   EXPECT_EQ(end.kind, Kind::kLost);
   EXPECT_EQ(end.reason, "its launcher failed");

@@ -126,6 +126,14 @@ class FindPackage(unittest.TestCase):
         self.assertIn(str(self.prefix / "bin/skyline").replace(" ", "\\ "), printed)
         self.assertIn("nothing was submitted", printed)
 
+    def test_the_launcher_of_trainers_is_installed_and_needs_no_library(self):
+        launcher = self.prefix / "lib/skyline-launch"
+        listed = subprocess.run(["ldd", launcher], capture_output=True, text=True)
+        self.assertIn("not a dynamic executable", listed.stdout + listed.stderr)
+        refused = run(launcher, "memory=1", "--", "/bin/true", folder=self.root)
+        self.assertEqual(refused.returncode, 2)
+        self.assertEqual(refused.stderr, "skyline-launch: descriptor 3 is no socket: Skyline starts this program\n")
+
     def test_the_notices_of_third_parties_are_installed(self):
         self.assertIn("LibTorch", (self.prefix / "share/skyline/THIRD_PARTY_NOTICES.md").read_text())
 

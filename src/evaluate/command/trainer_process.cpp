@@ -42,7 +42,7 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 constexpr const char* kLauncher = "skyline-launch";
-constexpr const char* kLauncherVariable = "SKYLINE_LAUNCHER";
+constexpr const char* kLauncherVariable = "SKYLINE_TRAINER_LAUNCHER";
 constexpr std::string_view kMarkVariable = "SKYLINE_PROCESS_MARK=";
 constexpr seconds kPatience{10};       // with a launcher that is to kill
 constexpr seconds kOrphanPatience{5};  // with what a launcher has left
@@ -259,6 +259,7 @@ TrainerProcess::TrainerProcess(const ProcessPlan& plan)
 TrainerProcess::~TrainerProcess() {
   try {
     kill();
+    report_.reset();  // nobody collects any more
     while (!poll()) wait(milliseconds(100));
     if (launcher_ != 0) ::waitpid(launcher_, nullptr, 0);  // it has sent its last notice
   } catch (const std::exception& error) {

@@ -54,7 +54,8 @@ struct ProcessEnd {
       {};  // one line for a person: "exit code 3", "signal SIGKILL", "more than 4 GiB of memory"
 };
 
-/// Returns the path of the launcher: SKYLINE_LAUNCHER, or skyline-launch as find_program_file finds it.
+/// Returns the path of the launcher: SKYLINE_TRAINER_LAUNCHER, or skyline-launch as find_program_file finds
+/// it.
 /// @throws UserError if there is none
 std::filesystem::path find_launcher();
 
@@ -88,7 +89,8 @@ class TrainerProcess {
   /// else becomes the reader's mistake. Never waits for the program, which in turn waits while nobody
   /// collects.
   void collect(ReportReader& reader);
-  /// Waits until poll() or collect() may have something new, at most this long.
+  /// Waits until poll() or collect() may have something new, at most this long. What is not collected ends
+  /// the wait at once, the end of the pipe with it.
   void wait(std::chrono::milliseconds most) const;
 
   /// Sends SIGTERM to the program and its descendants, and SIGKILL after the grace time. Never waits. A
