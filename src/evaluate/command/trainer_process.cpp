@@ -9,7 +9,6 @@
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
 #include "evaluate/command/report_reader.hpp"
-#include "launcher/launch_protocol.hpp"
 
 #include <algorithm>
 #include <array>
@@ -37,6 +36,8 @@ namespace {
 
 using launcher::News;
 using launcher::Notice;
+using std::chrono::duration;
+using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
@@ -44,6 +45,9 @@ using std::chrono::steady_clock;
 constexpr const char* kLauncher = "skyline-launch";
 constexpr const char* kLauncherVariable = "SKYLINE_TRAINER_LAUNCHER";
 constexpr std::string_view kMarkVariable = "SKYLINE_PROCESS_MARK=";
+constexpr std::string_view kReportVariable = "SKYLINE_REPORT_FD=";
+constexpr std::string_view kReportFileVariable = "SKYLINE_REPORT_FILE=";
+constexpr std::array kOwnVariables{kMarkVariable, kReportVariable, kReportFileVariable};
 constexpr seconds kPatience{10};       // with a launcher that is to kill
 constexpr seconds kOrphanPatience{5};  // with what a launcher has left
 constexpr milliseconds kOrphanPeriod{5};
@@ -148,6 +152,19 @@ std::vector<std::string> launcher_arguments(const std::string& program, const Pr
   return arguments;
 }
 
+std::vector<std::string> environment_of(const ProcessPlan& plan, const std::string& mark) {
+  std::vector<std::string> environment{mark};
+  if (!plan.report_file.empty()) {
+    environment.push_back(std::string(kReportVariable) + std::to_string(launcher::kProgramReportDescriptor));
+    environment.push_back(std::string(kReportFileVariable) + plan.report_file.string());
+  }
+  for (const std::string& variable : plan.environment) {
+    const auto is_this = [&](std::string_view own) { return variable.starts_with(own); };
+    if (std::ranges::none_of(kOwnVariables, is_this)) environment.push_back(variable);
+  }
+  return environment;
+}
+
 std::vector<char*> pointers(std::vector<std::string>& texts) {
   std::vector<char*> found;
   for (std::string& text : texts) found.push_back(text.data());
@@ -229,19 +246,16 @@ TrainerProcess::TrainerProcess(const ProcessPlan& plan)
   actions.duplicate(log, STDERR_FILENO);
   Ends control = make_control();
   actions.duplicate(control.launchers, launcher::kControlDescriptor);
-  std::vector<std::string> environment = plan.environment;
-  environment.push_back(mark_);
   Ends report;
   if (!plan.report_file.empty()) {
     report_file_ = open_new_file(plan.report_file, O_RDONLY | O_EXCL);
     report = make_report_pipe();
     actions.duplicate(report.launchers, launcher::kReportDescriptor);
-    environment.push_back("SKYLINE_REPORT_FD=" + std::to_string(launcher::kProgramReportDescriptor));
-    environment.push_back("SKYLINE_REPORT_FILE=" + plan.report_file.string());
   }
   // What a launcher leaves that was killed becomes ours, and not that of the system's first process.
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) fail_start("adopt the orphans of trainers", errno);
   std::vector<std::string> arguments = launcher_arguments(find_launcher().string(), plan);
+  std::vector<std::string> environment = environment_of(plan, mark_);
   const SpawnAttributes attributes;
   const int error = ::posix_spawn(&launcher_, arguments.front().c_str(), actions.get(), attributes.get(),
                                   pointers(arguments).data(), pointers(environment).data());
@@ -261,7 +275,8 @@ TrainerProcess::~TrainerProcess() {
     kill();
     report_.reset();  // nobody collects any more
     while (!poll()) wait(milliseconds(100));
-    if (launcher_ != 0) ::waitpid(launcher_, nullptr, 0);  // it has sent its last notice
+    const bool ends_now = end_->kind != ProcessEnd::Kind::kLost;  // it has sent its last notice
+    if (launcher_ != 0 && ends_now) ::waitpid(launcher_, nullptr, 0);
   } catch (const std::exception& error) {
     log::write(log::Level::kError, error.what());
   }
@@ -269,7 +284,7 @@ TrainerProcess::~TrainerProcess() {
 
 std::optional<ProcessEnd> TrainerProcess::poll() {
   if (!end_) read_launcher();
-  if (!end_ && killed_at_ && steady_clock::now() > *killed_at_ + kPatience) lose("its launcher hangs");
+  if (!end_ && steady_clock::now() > gone_by_) lose("its launcher hangs");
   if (end_) reap();
   return end_;
 }
@@ -301,17 +316,18 @@ void TrainerProcess::wait(milliseconds most) const {
 }
 
 void TrainerProcess::stop() {
-  command(static_cast<char>(launcher::Command::kStop));
+  command(launcher::Command::kStop, duration_cast<steady_clock::duration>(duration<double>(plan_.grace_s)));
 }
 
 void TrainerProcess::kill() {
-  if (killed_at_) return;
-  command(static_cast<char>(launcher::Command::kKill));
-  killed_at_ = steady_clock::now();
+  command(launcher::Command::kKill, {});
 }
 
-void TrainerProcess::command(char letter) {
-  if (!end_) ::send(control_.get(), &letter, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+/// @param grace  time that the launcher may take beside its own
+void TrainerProcess::command(launcher::Command command, steady_clock::duration grace) {
+  if (end_) return;
+  ::send(control_.get(), &command, sizeof command, MSG_NOSIGNAL | MSG_DONTWAIT);
+  gone_by_ = std::min(gone_by_, steady_clock::now() + grace + kPatience);
 }
 
 /// Waits for the launcher if it has ended. Some MPI libraries wait for every child and may have done so.
@@ -322,15 +338,13 @@ void TrainerProcess::reap() {
 /// Does without the launcher: ends it and all that it has left. A process that has left both the session and
 /// the environment of the trainer is not found.
 void TrainerProcess::lose(const std::string& reason) {
-  reap();
-  if (launcher_ != 0) {
-    ::kill(launcher_, SIGKILL);
-    ::waitpid(launcher_, nullptr, 0);  // from now on its children are ours
-    launcher_ = 0;
-  }
+  if (launcher_ != 0) ::kill(launcher_, SIGKILL);
   const auto until = steady_clock::now() + kOrphanPatience;
-  std::vector<ListedProcess> left = orphans();
-  for (; !left.empty() && steady_clock::now() < until; left = orphans()) {
+  std::vector<ListedProcess> left;
+  while (true) {
+    reap();  // once it was waited for, its children are ours
+    left = orphans();
+    if ((launcher_ == 0 && left.empty()) || steady_clock::now() > until) break;
     kill_processes(left);
     for (const ListedProcess& process : left) ::waitpid(process.id, nullptr, WNOHANG);
     std::this_thread::sleep_for(kOrphanPeriod);

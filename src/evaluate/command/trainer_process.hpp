@@ -2,6 +2,7 @@
 
 #include "core/system/open_file.hpp"
 #include "core/system/process_tree.hpp"
+#include "launcher/launch_protocol.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -20,7 +21,7 @@ class ReportReader;
 /// A program of the user that is to run, with its limits.
 struct ProcessPlan {
   std::vector<std::string> arguments = {};    // the first one is a path with a `/`, and is not searched for
-  std::vector<std::string> environment = {};  // all of it, as NAME=value
+  std::vector<std::string> environment = {};  // all of it but our own, as NAME=value
   std::filesystem::path folder = {};          // working directory
   /// File for stdout and stderr together; one that is there is emptied. Only its first and last `log_limit`
   /// bytes are kept, with a line between them that says how many were left out.
@@ -101,7 +102,7 @@ class TrainerProcess {
 
  private:
   void read_launcher();
-  void command(char letter);
+  void command(launcher::Command command, std::chrono::steady_clock::duration grace);
   void reap();
   void lose(const std::string& reason);
   std::vector<ListedProcess> orphans() const;
@@ -116,7 +117,8 @@ class TrainerProcess {
   pid_t launcher_ = 0;             // 0 once it was waited for
   pid_t trainer_ = 0;              // 0 until it was started
   std::string received_;           // begun notice
-  std::optional<std::chrono::steady_clock::time_point> killed_at_;
+  /// After this time a launcher that has a command is taken for a failed one.
+  std::chrono::steady_clock::time_point gone_by_ = std::chrono::steady_clock::time_point::max();
   std::optional<ProcessEnd> end_;
 };
 
