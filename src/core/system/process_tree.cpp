@@ -68,8 +68,8 @@ std::vector<ListedProcess> descendants_of(std::span<const pid_t> ancestors,
   std::ranges::sort(by_parent, {}, &ListedProcess::parent);
   std::vector<ListedProcess> found;
   const auto add_children = [&](pid_t parent) {
-    const auto children = std::ranges::equal_range(by_parent, parent, {}, &ListedProcess::parent);
-    found.insert(found.end(), children.begin(), children.end());
+    auto child = std::ranges::lower_bound(by_parent, parent, {}, &ListedProcess::parent);
+    for (; child != by_parent.end() && child->parent == parent; ++child) found.push_back(*child);
   };
   for (const pid_t ancestor : ancestors) add_children(ancestor);
   // The list was not read at one moment: with a number that was used again it could have a circle.
@@ -84,8 +84,7 @@ void kill_processes(const std::vector<ListedProcess>& processes) {
     if (process.group > 1 && process.group != own_group) groups.push_back(process.group);
   }
   std::ranges::sort(groups);
-  const auto repeated = std::ranges::unique(groups);
-  groups.erase(repeated.begin(), repeated.end());
+  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
   for (const pid_t group : groups) ::kill(-group, SIGKILL);
   for (const ListedProcess& process : processes) ::kill(process.id, SIGKILL);
 }
