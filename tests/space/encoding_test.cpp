@@ -69,8 +69,7 @@ std::map<std::string, double> by_name(const Network& network) {
 TEST(Features, CountLayersByKindAndByValueOfAnAttribute) {
   const auto values =
       by_name(chain("[conv2d: {channels: 4, kernel: 3}, relu, conv2d: {channels: 8, kernel: 3}, relu]"));
-  EXPECT_EQ(values.at("all layers"), 4);
-  EXPECT_EQ(values.at("all connections"), 3);
+  EXPECT_EQ(values.at("steps"), 4);
   EXPECT_EQ(values.at("conv2d"), 2);
   EXPECT_EQ(values.at("conv2d kernel=3"), 2);
   EXPECT_EQ(values.at("conv2d channels=8"), 1);
@@ -83,16 +82,17 @@ TEST(Features, CountLayersAlongPaths) {
   GraphBuilder builder({4, 6, 6});
   const std::size_t stem = builder.add("tanh", {});
   const std::size_t first = builder.add("relu", {stem});
-  const std::size_t second = builder.add("relu", {first});
+  const std::size_t second = builder.add("batch_norm", {first});
   const std::size_t sum = builder.add("add", {stem, first, second});
   builder.add("add", {sum, stem});
   const auto values = by_name(builder.build());
   EXPECT_NEAR(values.at("log paths"), std::log(4.0), 1e-12);
-  EXPECT_EQ(values.at("relu, longest"), 2);
-  EXPECT_EQ(values.at("relu, shortest"), 0);
-  EXPECT_NEAR(values.at("relu, mean"), 3.0 / 4, 1e-12) << "of the paths 0, 1, 2 and 0";
-  EXPECT_EQ(values.at("tanh, mean"), 1);
-  EXPECT_EQ(values.at("add, longest"), 2);
+  EXPECT_EQ(values.at("steps, longest"), 3);
+  EXPECT_EQ(values.at("steps, shortest"), 1) << "sums are no steps";
+  EXPECT_NEAR(values.at("steps, mean"), 1 + 3.0 / 4, 1e-12) << "of the paths 1, 2, 3 and 1";
+  EXPECT_EQ(values.at("with weights, longest"), 1);
+  EXPECT_EQ(values.at("with weights, shortest"), 0);
+  EXPECT_NEAR(values.at("with weights, mean"), 1.0 / 4, 1e-12);
 }
 
 TEST(Features, AreFiniteForMorePathsThanANumberCanCount) {
@@ -101,7 +101,7 @@ TEST(Features, AreFiniteForMorePathsThanANumberCanCount) {
   for (int i = 0; i < 2000; ++i) last = builder.add("add", {last, builder.add("relu", {last})});
   const auto values = by_name(builder.build());
   EXPECT_NEAR(values.at("log paths"), 2000 * std::log(2.0), 1e-6);
-  EXPECT_NEAR(values.at("relu, mean"), 1000, 1e-6);
+  EXPECT_NEAR(values.at("steps, mean"), 1001, 1e-6);
 }
 
 TEST(Features, DoNotDependOnTheOrderOfBranches) {

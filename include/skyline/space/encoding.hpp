@@ -15,17 +15,18 @@ namespace skyline::space {
 /// is not used. Local; deterministic.
 std::vector<double> encode(const SearchSpace& space, const Architecture& architecture);
 
-/// A number that describes a graph, by its name: "conv2d kernel=3, longest".
+/// A number that describes a network, by its name, e.g. "conv2d kernel=3".
 struct Feature {
   std::string name;
   double value = 0;
+  bool is_count = false;  // of layers; a network has many of these, and they say much of the same
 };
 
-/// Returns features of a network alone: logarithms of its costs; numbers of layers, of connections and of
-/// paths from input to output (the logarithm); and for each kind of layer, each value of each of its
-/// attributes, and all layers with weights: how many there are, and how many lie on a path, at most, at least
-/// and on average over all paths. A kind or value that does not occur has no features; its numbers are 0.
-/// Local; deterministic on one machine. Cost O(layers x kinds and values).
+/// Returns features of a network alone: the logarithms of its MACs, of its parameters and of its number of
+/// paths from input to output; how many steps (layers that do not only join others) and how many layers with
+/// weights lie on a path, at most, at least and on average over all paths; and counts of layers: of each
+/// kind, of each value of each of its attributes, of steps, and of layers with weights. A kind or value that
+/// does not occur has no feature; its count is 0. Local; deterministic on one machine. Cost O(layers).
 /// @return  sorted by name, each name once
 /// @see Kadlecova et al., ICML 2024, for features of this sort
 std::vector<Feature> features(const Network& network);

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -13,6 +15,22 @@ namespace {
 
 constexpr double kSame = 1e-6;     // largest difference of standardised values that are the same
 constexpr double kFarthest = 3.0;  // in standard deviations
+constexpr double kCounts = 3.0;    // as many other columns weigh as much as all counts of layers
+
+/// Returns how much of each standardised column is its own: 1 / (the sum of its squared correlations with
+/// all), so that a fact weighs the same however many columns state it.
+Eigen::VectorXd own_shares(const std::vector<Eigen::VectorXd>& columns) {
+  Eigen::VectorXd shares(std::ssize(columns));
+  if (columns.empty()) return shares;
+  const Eigen::Index count = columns.front().size();
+  Eigen::MatrixXd gram = Eigen::MatrixXd::Zero(count, count);
+  for (const Eigen::VectorXd& column : columns) gram += column * column.transpose();
+  for (Eigen::Index i = 0; i < shares.size(); ++i) {
+    const Eigen::VectorXd& column = columns[static_cast<std::size_t>(i)];
+    shares[i] = static_cast<double>(count * count) / column.dot(gram * column);
+  }
+  return shares;
+}
 
 /// Returns whether two standardised columns say the same, perhaps with the opposite sign.
 bool are_equal(const Eigen::VectorXd& left, const Eigen::VectorXd& right) {
@@ -25,9 +43,11 @@ bool are_equal(const Eigen::VectorXd& left, const Eigen::VectorXd& right) {
 FeatureColumns::FeatureColumns(const std::vector<Sampled>& sample) {
   const auto count = static_cast<Eigen::Index>(sample.size());
   std::map<std::string, Eigen::VectorXd> values;
+  std::set<std::string> counts;
   for (Eigen::Index row = 0; row < count; ++row) {
     for (const space::Feature& feature : sample[static_cast<std::size_t>(row)].features) {
       values.try_emplace(feature.name, Eigen::VectorXd::Zero(count)).first->second[row] = feature.value;
+      if (feature.is_count) counts.insert(feature.name);
     }
   }
   std::vector<Eigen::VectorXd> kept;
@@ -41,6 +61,15 @@ FeatureColumns::FeatureColumns(const std::vector<Sampled>& sample) {
     columns_.push_back({name, mean, deviation});
     kept.push_back(std::move(column));
   }
+  std::vector<Eigen::VectorXd> counted;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    if (counts.contains(columns_[i].name)) counted.push_back(std::move(kept[i]));
+  }
+  const Eigen::VectorXd shares = own_shares(counted);
+  Eigen::Index place = 0;
+  for (Column& column : columns_) {
+    if (counts.contains(column.name)) column.weight = std::sqrt(kCounts * shares[place++] / shares.sum());
+  }
 }
 
 Eigen::VectorXd FeatureColumns::values(const std::vector<space::Feature>& features) const {
@@ -50,7 +79,8 @@ Eigen::VectorXd FeatureColumns::values(const std::vector<space::Feature>& featur
   for (const Column& column : columns_) {
     while (feature != features.end() && feature->name < column.name) ++feature;
     const double value = feature != features.end() && feature->name == column.name ? feature->value : 0;
-    values[place++] = std::clamp((value - column.mean) / column.deviation, -kFarthest, kFarthest);
+    values[place++] =
+        column.weight * std::clamp((value - column.mean) / column.deviation, -kFarthest, kFarthest);
   }
   return values;
 }

@@ -21,14 +21,14 @@ struct Sampled {
 
 /// The features that tell the networks of a space apart, chosen by a sample of the space and standardised by
 /// it. Features that are constant there are left out, and those that only repeat another one up to scale and
-/// offset, so that a fact counts once however many features state it.
+/// offset. Counts of layers, which may be hundreds, share the weight of a few columns.
 class FeatureColumns {
  public:
   /// @param sample  without networks there is no column
   explicit FeatureColumns(const std::vector<Sampled>& sample);
 
   std::size_t size() const { return columns_.size(); }
-  /// Returns the standardised values of a network, cut to [-3, 3], in the order of their names.
+  /// Returns the standardised values of a network, cut to [-3, 3] and weighted, in the order of their names.
   Eigen::VectorXd values(const std::vector<space::Feature>& features) const;
 
  private:
@@ -36,6 +36,7 @@ class FeatureColumns {
     std::string name;
     double mean = 0;
     double deviation = 1;
+    double weight = 1;
   };
 
   std::vector<Column> columns_;

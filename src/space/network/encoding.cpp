@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -16,40 +17,22 @@ bool is_number(const Value& value) {
   return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
 }
 
-/// Places of labels: kinds, values of their attributes, and "with weights".
-class Labels {
- public:
-  explicit Labels(const Network& network) {
-    for (const Layer& layer : network.layers) of_layers_.push_back(labels_of(layer));
-  }
-  std::size_t size() const { return places_.size(); }
-  const std::map<std::string, std::size_t>& places() const { return places_; }
-  const std::vector<std::size_t>& of_layer(std::size_t layer) const { return of_layers_[layer]; }
+/// The sorts of layers that are counted along paths. A step is a layer that does not only join others.
+constexpr std::array<const char*, 2> kSorts{"steps", "with weights"};
+using Counts = std::array<double, kSorts.size()>;  // one of each sort
 
- private:
-  std::size_t place_of(std::string label) {
-    return places_.try_emplace(std::move(label), places_.size()).first->second;
-  }
-  std::vector<std::size_t> labels_of(const Layer& layer) {
-    std::vector<std::size_t> labels{place_of(layer.kind)};
-    for (const auto& [name, value] : layer.attributes) {
-      labels.push_back(place_of(layer.kind + ' ' + name + '=' + to_text(value)));
-    }
-    if (std::ranges::any_of(layer.tensors, &TensorSpec::trainable))
-      labels.push_back(place_of("with weights"));
-    return labels;
-  }
+/// Returns 1 for each sort that the layer is of.
+Counts counts_of(const Layer& layer) {
+  return {layer.inputs.size() < 2 ? 1.0 : 0.0,
+          std::ranges::any_of(layer.tensors, &TensorSpec::trainable) ? 1.0 : 0.0};
+}
 
-  std::map<std::string, std::size_t> places_;
-  std::vector<std::vector<std::size_t>> of_layers_;
-};
-
-/// What is true of the paths from the input to a layer, itself included; one number per label.
+/// What is true of the paths from the input to a layer, itself included.
 struct Paths {
   double log_count = 0;
-  std::vector<double> most;
-  std::vector<double> least;
-  std::vector<double> average;
+  Counts most{};
+  Counts least{};
+  Counts average{};
 };
 
 /// Joins the paths to the inputs of a layer.
@@ -60,10 +43,10 @@ Paths join(const std::vector<Paths>& paths, const std::vector<std::size_t>& inpu
     const double larger = std::max(all.log_count, other.log_count);
     const double log_count = larger + std::log1p(std::exp(std::min(all.log_count, other.log_count) - larger));
     const double share = std::exp(other.log_count - log_count);
-    for (std::size_t label = 0; label < all.most.size(); ++label) {
-      all.most[label] = std::max(all.most[label], other.most[label]);
-      all.least[label] = std::min(all.least[label], other.least[label]);
-      all.average[label] += share * (other.average[label] - all.average[label]);
+    for (std::size_t sort = 0; sort < all.most.size(); ++sort) {
+      all.most[sort] = std::max(all.most[sort], other.most[sort]);
+      all.least[sort] = std::min(all.least[sort], other.least[sort]);
+      all.average[sort] += share * (other.average[sort] - all.average[sort]);
     }
     all.log_count = log_count;
   }
@@ -71,27 +54,18 @@ Paths join(const std::vector<Paths>& paths, const std::vector<std::size_t>& inpu
 }
 
 /// Returns the paths from the input to the output of a network that has layers.
-Paths paths_through(const Network& network, const Labels& labels) {
-  const std::vector<double> none(labels.size(), 0.0);
-  std::vector<std::size_t> readers(network.layers.size(), 0);  // layers that are still to read each one
-  for (const Layer& layer : network.layers) {
-    for (const std::size_t input : layer.inputs) ++readers[input];
-  }
+Paths paths_through(const Network& network) {
   std::vector<Paths> paths;
-  for (std::size_t i = 0; i < network.layers.size(); ++i) {
-    const std::vector<std::size_t>& inputs = network.layers[i].inputs;
-    Paths here = inputs.empty() ? Paths{0, none, none, none} : join(paths, inputs);
-    for (const std::size_t input : inputs) {
-      if (--readers[input] == 0) paths[input] = {};
+  for (const Layer& layer : network.layers) {
+    Paths& here = paths.emplace_back(layer.inputs.empty() ? Paths() : join(paths, layer.inputs));
+    const Counts counts = counts_of(layer);
+    for (std::size_t sort = 0; sort < counts.size(); ++sort) {
+      here.most[sort] += counts[sort];
+      here.least[sort] += counts[sort];
+      here.average[sort] += counts[sort];
     }
-    for (const std::size_t label : labels.of_layer(i)) {
-      ++here.most[label];
-      ++here.least[label];
-      ++here.average[label];
-    }
-    paths.push_back(std::move(here));
   }
-  return std::move(paths.back());
+  return paths.back();
 }
 
 }  // namespace
@@ -115,30 +89,27 @@ std::vector<double> encode(const SearchSpace& space, const Architecture& archite
 }
 
 std::vector<Feature> features(const Network& network) {
-  std::vector<Feature> features;
-  for (const NamedCost& cost : kCosts) {
-    features.push_back(
-        {std::string("log ") + cost.name, std::log1p(static_cast<double>(network.cost.*cost.value))});
-  }
-  std::size_t connections = 0;
-  for (const Layer& layer : network.layers) connections += layer.inputs.size();
-  features.push_back({"all connections", static_cast<double>(connections)});
-  features.push_back({"all layers", static_cast<double>(network.layers.size())});
+  std::vector<Feature> features{{"log macs", std::log1p(static_cast<double>(network.cost.macs))},
+                                {"log parameters", std::log1p(static_cast<double>(network.cost.parameters))}};
   if (!network.layers.empty()) {
-    const Labels labels(network);
-    const Paths paths = paths_through(network, labels);
-    std::vector<double> counts(labels.size(), 0.0);
-    for (std::size_t i = 0; i < network.layers.size(); ++i) {
-      for (const std::size_t label : labels.of_layer(i)) ++counts[label];
-    }
+    const Paths paths = paths_through(network);
     features.push_back({"log paths", paths.log_count});
-    for (const auto& [label, place] : labels.places()) {
-      features.push_back({label, counts[place]});
-      features.push_back({label + ", longest", paths.most[place]});
-      features.push_back({label + ", shortest", paths.least[place]});
-      features.push_back({label + ", mean", paths.average[place]});
+    for (std::size_t sort = 0; sort < kSorts.size(); ++sort) {
+      const std::string name = kSorts[sort];
+      features.push_back({name + ", longest", paths.most[sort]});
+      features.push_back({name + ", shortest", paths.least[sort]});
+      features.push_back({name + ", mean", paths.average[sort]});
     }
   }
+  std::map<std::string, double> counts;
+  for (const Layer& layer : network.layers) {
+    ++counts[layer.kind];
+    for (const auto& [name, value] : layer.attributes)
+      ++counts[layer.kind + ' ' + name + '=' + to_text(value)];
+    const Counts sorts = counts_of(layer);
+    for (std::size_t sort = 0; sort < sorts.size(); ++sort) counts[kSorts[sort]] += sorts[sort];
+  }
+  for (const auto& [name, count] : counts) features.push_back({name, count, true});
   std::ranges::sort(features, {}, &Feature::name);
   return features;
 }
