@@ -5,15 +5,16 @@
 #include "store/arrays/array_formats.hpp"
 #include "store/hdf5/crash_watch.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
+#include "store/hdf5/stored_array.hpp"
 
 #include <algorithm>
 #include <array>
+#include <memory>
+#include <optional>
 #include <utility>
 
 namespace skyline::store {
 namespace {
-
-constexpr std::size_t kMostChunkBytes = std::size_t{1} << 30;
 
 template <typename T>
 T check_read(T result, const std::filesystem::path& path) {
@@ -87,8 +88,13 @@ ChunkCache chunk_cache(const std::filesystem::path& path, const std::string& nam
 
 class Hdf5ArrayStream final : public ArrayStream {
  public:
-  Hdf5ArrayStream(const std::filesystem::path& path, const std::string& name, const ElementType& type)
-      : path_(path), file_(open_hdf5_file(path)) {
+  /// @param told  whether the user knows already that values are missing
+  Hdf5ArrayStream(const std::filesystem::path& path, const std::string& name, const ElementType& type,
+                  std::shared_ptr<bool> told)
+      : path_(path),
+        label_(path.string() + ": " + name),
+        told_(std::move(told)),
+        file_(open_hdf5_file(path)) {
     const Hdf5PropertyList access(check_read(H5Pcreate(H5P_DATASET_ACCESS), path));
     const ChunkCache cache = chunk_cache(path, name);
     H5Pset_chunk_cache(access.get(), cache.slots, cache.bytes, 1);
@@ -96,6 +102,7 @@ class Hdf5ArrayStream final : public ArrayStream {
     own_type_ = Hdf5Type(check_read(H5Dget_type(array_.get()), path));
     memory_type_ = memory_type(type, own_type_.get());
     dims_ = dims_of(array_);
+    stored_.emplace(array_, path_);
     row_bytes_ = type.bytes;
     for (std::size_t i = 1; i < dims_.size(); ++i) row_bytes_ *= dims_[i];
   }
@@ -106,6 +113,8 @@ class Hdf5ArrayStream final : public ArrayStream {
     std::vector<hsize_t> count = dims_;
     begin[0] = next_;
     count[0] = bytes.size() / row_bytes_;
+    check_rows(count[0]);
+    std::ranges::fill(bytes, std::byte{0});  // the library leaves out values that have no fill value either
     const Hdf5Space in_file(check_read(H5Dget_space(array_.get()), path_));
     check_read(
         H5Sselect_hyperslab(in_file.get(), H5S_SELECT_SET, begin.data(), nullptr, count.data(), nullptr),
@@ -118,9 +127,24 @@ class Hdf5ArrayStream final : public ArrayStream {
   }
 
  private:
+  void check_rows(hsize_t count) {
+    std::optional<hsize_t> missing;
+    try {
+      missing = stored_->check_rows(next_, count);
+    } catch (const UserError& error) {
+      throw UserError(label_ + ": " + error.what());
+    }
+    if (!missing || std::exchange(*told_, true)) return;
+    log::warning(label_ + ": values were never written, as in row " + std::to_string(*missing) +
+                 ": the fill value of the file stands for them");
+  }
+
   std::filesystem::path path_;
+  std::string label_;
+  std::shared_ptr<bool> told_;
   Hdf5File file_;
   Hdf5Dataset array_;
+  std::optional<StoredArray> stored_;
   Hdf5Type own_type_;
   hid_t memory_type_ = 0;
   std::vector<hsize_t> dims_;
@@ -154,20 +178,14 @@ void check_filters(const Hdf5PropertyList& creation, const std::filesystem::path
   }
 }
 
-/// Checks the storage, since a chunk is held in memory as a whole. @throws UserError, without the file's name
+/// Checks that the values can be read. @throws UserError, without the file's name
 void check_storage(const Hdf5Dataset& array, const std::filesystem::path& path) {
   const Hdf5PropertyList creation(check_read(H5Dget_create_plist(array.get()), path));
   const H5D_layout_t layout = H5Pget_layout(creation.get());
   if (layout == H5D_VIRTUAL || H5Pget_external_count(creation.get()) > 0)
     throw UserError("its values lie in other files: copy them into this one");
-  if (layout != H5D_CHUNKED) return;
-  check_filters(creation, path);
-  std::array<hsize_t, H5S_MAX_RANK> dims{};
-  const int rank = check_read(H5Pget_chunk(creation.get(), H5S_MAX_RANK, dims.data()), path);
-  const Hdf5Type type(check_read(H5Dget_type(array.get()), path));
-  std::size_t room = kMostChunkBytes / std::max<std::size_t>(H5Tget_size(type.get()), 1);
-  for (int i = 0; i < rank; ++i) room /= std::max<hsize_t>(dims.at(static_cast<std::size_t>(i)), 1);
-  if (room == 0) throw UserError("chunks of more than " + std::to_string(kMostChunkBytes) + " bytes");
+  if (layout == H5D_CHUNKED) check_filters(creation, path);
+  const StoredArray whole(array, path);
 }
 
 /// Returns the class that MATLAB gave the array, or an empty text if MATLAB did not write it.
@@ -225,9 +243,10 @@ void read_facts(SourceArray& listed, const Hdf5Dataset& array) {
   if (!type && of_matlab.empty()) throw UserError("expected whole numbers, floats or texts");
   check_storage(array, path);
   listed.type = type.value_or(ElementType{});
-  listed.open = [path, name = listed.name, type = listed.type]() -> std::unique_ptr<ArrayStream> {
+  listed.open = [path, name = listed.name, type = listed.type,
+                 told = std::make_shared<bool>(false)]() -> std::unique_ptr<ArrayStream> {
     const Hdf5CrashWatch watch(path);
-    return std::make_unique<Hdf5ArrayStream>(path, name, type);
+    return std::make_unique<Hdf5ArrayStream>(path, name, type, told);
   };
   if (!of_matlab.empty()) take_matlab(listed, of_matlab);
 }

@@ -200,10 +200,10 @@ std::vector<SourceArray> list_arrays(const std::filesystem::path& file, const Ta
   if (start.empty()) throw UserError(file.string() + ": the file is empty");
   if (start.starts_with("\x93NUMPY"sv)) return list_single(file, read_npy_header);
   if (start.starts_with("PK\x03\x04"sv)) return list_npz(file);
-  if (start.starts_with("\0\0"sv)) return list_single(file, read_idx_header);
   for (std::size_t place = 0; place < start.size(); place = place == 0 ? 512 : 2 * place) {
     if (std::string_view(start).substr(place).starts_with("\x89HDF\r\n\x1a\n"sv)) return list_hdf5(file);
   }
+  if (start.starts_with("\0\0"sv)) return list_single(file, read_idx_header);
   if (start.starts_with("MATLAB 5.0 MAT-file"sv))
     throw UserError(file.string() + ": a MATLAB file of version 5: save it by save(..., '-v7.3')");
   if (is_text(start) || is_utf16(start)) return list_csv(file, tables);

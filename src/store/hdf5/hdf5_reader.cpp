@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "store/hdf5/hdf5_image.hpp"
+#include "store/hdf5/stored_array.hpp"
 
 #include <algorithm>
 
@@ -38,18 +39,15 @@ std::vector<std::string> read_hdf5_texts(const Hdf5Dataset& array, std::size_t c
                                          const std::filesystem::path& path) {
   const auto check = [&path](auto result) { return check_hdf5(result, "read", path); };
   const Hdf5Type stored(check(H5Dget_type(array.get())));
-  const Hdf5Type type = text_in_memory(stored, path);
   std::vector<std::string> texts(count);
   if (count == 0) return texts;
-  if (check(H5Tis_variable_str(type.get())) > 0) {
-    std::vector<char*> pointers(count);
-    check(H5Dread(array.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, pointers.data()));
-    for (std::size_t i = 0; i < count; ++i) {
-      if (pointers[i] != nullptr) texts[i] = pointers[i];
-      H5free_memory(pointers[i]);
-    }
+  if (check(H5Tis_variable_str(stored.get())) > 0) {
+    texts = read_variable_texts(array, path);
+    if (texts.size() != count) throw UserError("expected one text per row");
     return texts;
   }
+  const Hdf5Type type = text_in_memory(stored, path);
+  StoredArray(array, path).check_rows(0, count);
   const std::size_t length = H5Tget_size(type.get());
   std::string block(length * count, '\0');
   check(H5Dread(array.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, block.data()));
@@ -187,7 +185,11 @@ std::vector<float> Hdf5Reader::floats(const std::string& name) const {
 std::vector<std::string> Hdf5Reader::texts(const std::string& name) const {
   const Hdf5Dataset array = open_array(name);
   if (!is_text_type(Hdf5Type(check(H5Dget_type(array.get()))))) fail("array `" + name + "`: expected texts");
-  return read_hdf5_texts(array, element_count(array, name), path_);
+  try {
+    return read_hdf5_texts(array, element_count(array, name), path_);
+  } catch (const UserError& error) {
+    fail("array `" + name + "`: " + error.what());
+  }
 }
 
 Hdf5Type Hdf5Reader::column_type(const std::string& table, const std::string& column) const {

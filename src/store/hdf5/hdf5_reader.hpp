@@ -17,6 +17,7 @@ Hdf5File open_hdf5_file(const std::filesystem::path& path);
 /// Returns whether a type is text, of fixed or variable length.
 bool is_text_type(const Hdf5Type& stored);
 /// Reads all texts of an array, of fixed or variable length, in ASCII or UTF-8. @pre is_text_type
+/// @throws UserError, without the file's name
 std::vector<std::string> read_hdf5_texts(const Hdf5Dataset& array, std::size_t count,
                                          const std::filesystem::path& path);
 
