@@ -7,6 +7,7 @@
 #include "skyline/trial/metric.hpp"
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -25,14 +26,19 @@ enum class Normalization { kUnit, kStandard };
 
 /// The needs of an evaluator.
 struct EvaluatorNeeds {
-  double epochs = 1;      // budget of a search trial
-  int threads = 1;        // threads of a slot
-  bool groups = false;    // whether a trial may have several members
-  bool inherits = false;  // whether a child starts from the weights of its parent
-  bool weights = false;   // whether a trial leaves weights
-  bool data = false;      // whether a data set is needed; otherwise its shape is enough
+  double epochs = 1;          // budget of a search trial
+  int threads = 1;            // threads of a slot
+  bool groups = false;        // whether a trial may have several members
+  bool inherits = false;      // whether a child starts from the weights of its parent
+  bool weights = false;       // whether a trial leaves weights
+  bool data = false;          // whether a data set is needed; otherwise its shape is enough
+  bool network = true;        // whether it reads the network; otherwise a space of parameters alone is enough
+  bool deterministic = true;  // whether equal trials have equal results, so that equal runs do
   DeviceChoice device = DeviceChoice::kNone;
 };
+
+/// The time from the request to stop until the end of a Slurm job. All that must end before needs less.
+constexpr double kStopMargin_s = 60;
 
 /// The ranks of a job, which make their evaluators at the same time. Only the main thread of each rank uses
 /// it.
@@ -61,7 +67,17 @@ struct EvaluatorServices {
   /// Memory of a node for its ranks; if not given, what the machine or its control groups allow.
   std::optional<std::uint64_t> memory_bytes = {};
   space::SearchSpace space = {};
-  std::string space_hash = {};  // equal for equal spaces: hash of the section and the shape of the data
+  std::string space_hash = {};        // equal for equal spaces: hash of the section and the shape of the data
+  std::filesystem::path folder = {};  // folder of the run, absolute; empty if there is no run
+  std::filesystem::path data_file = {};  // the data set, absolute; empty without one
+  /// Writes the network of an architecture as the source of a PyTorch module, without weights. Any thread may
+  /// call it. @throws UserError if a kind of layer has no such source, FaultError if the file cannot be
+  /// written
+  std::function<void(const space::Architecture& architecture, const std::filesystem::path& file)>
+      write_network = {};
+  /// Shows a line to a person who watches a single trial, e.g. which program it starts. Any thread may call
+  /// it. Empty if nobody watches.
+  std::function<void(const std::string& line)> watch = {};
 };
 
 /// An evaluator that a configuration can name, by its own section. A run has exactly one evaluator.
@@ -96,6 +112,10 @@ struct EvaluatorKind {
   std::function<void(const ConfigNode& written, const store::Dataset& dataset,
                      const store::SplitIndices& split)>
       check = {};
+  /// Checks the section's requests against the space and this machine when a user's configuration is read;
+  /// not when a run is. It may be left out. @param written  the section as the user wrote it. @throws
+  /// UserError
+  std::function<void(const ConfigNode& written, const space::SearchSpace& space)> check_space = {};
   /// Describes the device on which this machine would evaluate, in lines; starts nothing. It may be left out.
   std::function<std::vector<std::string>(const ConfigNode& section)> describe_device = {};
   /// Describes the source of its results, in lines for `skyline validate`. It may be left out.

@@ -23,6 +23,7 @@
 #include "store/run_folder/run_folder.hpp"
 
 #include <chrono>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -129,15 +130,16 @@ std::string problem_of(const std::function<void()>& step) {
 /// @param evaluates  whether this rank evaluates; otherwise it only predicts costs
 /// @param begun_on   on rank 0: the kind of device on which the run began; empty if it is unknown, or the run
 ///                   begins now
-std::unique_ptr<trial::Evaluator> make_evaluator(comm::Environment& environment, const RunConfig& config,
-                                                 const engine::EngineOptions& options, bool evaluates,
-                                                 const std::string& begun_on) {
+std::unique_ptr<trial::Evaluator> make_evaluator(comm::Environment& environment,
+                                                 const SearchArguments& arguments, const RunConfig& config,
+                                                 bool evaluates, const std::string& begun_on) {
   evaluate::EvaluatorServices services = config.services();
   evaluate::JobRanks ranks(environment);
   services.ranks = &ranks;
   services.place = evaluate::place_of(environment);
   services.evaluates = evaluates;
-  services.slots = options.slots;
+  services.slots = arguments.slots;
+  services.folder = std::filesystem::absolute(arguments.run);
   services.begun_on = begun_on;
   std::unique_ptr<trial::Evaluator> evaluator;
   const std::string problem = problem_of([&] { evaluator = config.make_evaluator(services); });
@@ -211,7 +213,7 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
   guard.set_lost_after(config.sections.run.lost_after_s);
   const bool evaluates = !arguments.coordinator_only || environment.world().rank() != comm::kCoordinator;
   const bool goes_on = prepared && prepared->replay;
-  const auto evaluator = make_evaluator(environment, config, engine_options(arguments, config), evaluates,
+  const auto evaluator = make_evaluator(environment, arguments, config, evaluates,
                                         goes_on ? prepared->replay->header.device : "");
   if (evaluator == nullptr) return kExitUserError;
   store::StorageThread storage;

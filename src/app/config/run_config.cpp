@@ -11,6 +11,7 @@
 #include "core/text/hash.hpp"
 
 #include <chrono>
+#include <filesystem>
 #include <utility>
 
 namespace skyline::app {
@@ -61,7 +62,7 @@ class ConfigParser {
   void read_sections();
   void read_data(DataCheck check);
   void check_evaluator() const;
-  void read_space();
+  void read_space(DataCheck check);
   void read_objectives(bool knows_metrics);
   void throw_mistakes();
   void resolve();
@@ -86,7 +87,7 @@ RunConfig ConfigParser::parse(DataCheck check) {
   mistakes_.attempt([&] { read_data(check); });
   mistakes_.attempt([&] { check_evaluator(); });
   const bool knows_metrics = is_right_so_far();
-  mistakes_.attempt([&] { read_space(); });
+  mistakes_.attempt([&] { read_space(check); });
   mistakes_.attempt([&] { read_objectives(knows_metrics); });
   throw_mistakes();
   resolve();
@@ -138,10 +139,15 @@ void ConfigParser::check_evaluator() const {
   check(written != nullptr ? *written : root_);
 }
 
-void ConfigParser::read_space() {
+/// Also checks that the space and this machine suit the evaluator's section, unless the configuration is a
+/// run's.
+void ConfigParser::read_space(DataCheck check) {
   const ConfigNode* section = section_in(root_, "space");
   if (section == nullptr || !data_.shape) return;
+  const bool right = is_right_so_far();
   config_.space = space::SearchSpace::parse(*section, config_.shape, searched_.written());
+  if (check == DataCheck::kStated || !right || !config_.evaluator.kind->check_space) return;
+  config_.evaluator.kind->check_space(root_.at(config_.evaluator.kind->name), config_.space);
 }
 
 /// @param knows_metrics  whether the evaluator's section and the data are right; otherwise all metrics that
@@ -226,6 +232,7 @@ std::optional<trial::Budget> RunConfig::final_budget() const {
 }
 
 evaluate::EvaluatorServices RunConfig::services() const {
+  const std::string& file = sections.data.file;
   return {.dataset = dataset,
           .split = split,
           .normalization = sections.data.normalization,
@@ -233,7 +240,8 @@ evaluate::EvaluatorServices RunConfig::services() const {
           .memory_bytes = sections.run.memory_bytes,
           .space = space,
           .space_hash = sha256_hex(to_yaml(sections.space) + space::to_text(shape.input) + ":" +
-                                   std::to_string(shape.classes))};
+                                   std::to_string(shape.classes)),
+          .data_file = file.empty() ? std::filesystem::path() : std::filesystem::absolute(file)};
 }
 
 std::unique_ptr<trial::Evaluator> RunConfig::make_evaluator(

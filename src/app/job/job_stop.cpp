@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 #include "skyline/core/exit_code.hpp"
+#include "skyline/evaluate/evaluator_kind.hpp"
 
 #include "core/backoff.hpp"
 #include "core/config/config_errors.hpp"
@@ -26,7 +27,6 @@
 namespace skyline::app {
 namespace {
 
-constexpr double kSlurmMargin_s = 60;
 constexpr double kLongest_s = 10 * 365 * 86400.0;  // a longer time would overflow clocks
 
 std::optional<double> seconds_to_job_end(const comm::Launch& launch, double unix_start_s) {
@@ -126,8 +126,9 @@ std::optional<StopTime> find_stop_time(std::optional<double> time_limit_s, const
   std::optional<StopTime> stop;
   if (time_limit_s) stop = StopTime{*time_limit_s, "at run.time_limit"};
   const std::optional<double> slurm_s = seconds_to_job_end(launch, unix_start_s);
-  if (slurm_s && (!stop || *slurm_s - kSlurmMargin_s < stop->after_s)) {
-    stop = StopTime{std::max(0.0, *slurm_s - kSlurmMargin_s), "a minute before the end of the Slurm job"};
+  if (slurm_s && (!stop || *slurm_s - evaluate::kStopMargin_s < stop->after_s)) {
+    stop = StopTime{std::max(0.0, *slurm_s - evaluate::kStopMargin_s),
+                    "a minute before the end of the Slurm job"};
   }
   return stop;
 }
