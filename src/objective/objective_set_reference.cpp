@@ -53,7 +53,7 @@ std::map<std::string, CostRange> costs_of(const ObjectiveSet& set, const space::
   for (std::int64_t i = 0; i < (all ? genotypes : kSampled) && layers < kMostLayers; ++i) {
     try {
       const space::Architecture architecture = space.build(all ? space.genotype_at(i) : space.sample(random));
-      layers += architecture.network().layers.size();
+      layers += architecture.layer_count();
       for (const Objective& objective : set.objectives()) {
         if (!objective.computed) continue;
         CostRange& range = costs[objective.metric];

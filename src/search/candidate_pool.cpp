@@ -166,7 +166,7 @@ ArchitecturePointer CandidatePool::draw_by_sampling(RandomStream& random) {
     ++sampled_;
     space::BuildAttempt attempt = look(space_.sample(random));
     if (!attempt.architecture) continue;
-    sampled_layers_ += attempt.architecture->network().layers.size();
+    sampled_layers_ += attempt.architecture->layer_count();
     if (is_candidate(attempt)) return pointer_to(std::move(attempt));
   }
   return nullptr;

@@ -51,7 +51,7 @@ DirectedSearch::Place DirectedSearch::look(space::Genotype genotype) {
     return {std::move(genotype), nullptr, std::move(attempt.reads), excess};
   }
   const double excess = excess_of(attempt.architecture->cost);
-  layers_ += attempt.architecture->network().layers.size();
+  layers_ += attempt.architecture->layer_count();
   return {std::move(genotype), std::make_shared<const space::Architecture>(*std::move(attempt.architecture)),
           std::move(attempt.reads), excess};
 }

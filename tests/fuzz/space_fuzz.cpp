@@ -28,8 +28,10 @@ void build_some(const space::SearchSpace& space, const objective::ObjectiveSet& 
   for (int i = 0; i < kSampled; ++i) {
     try {
       const space::Architecture architecture = space.build(space.sample(random));
-      require(!architecture.network().canonical_text().empty(), "a network without a text");
-      require(space::encode(architecture.network()).size() == space::kGraphFeatures, "wrong features");
+      require(!architecture.has_network() || !architecture.network().canonical_text().empty(),
+              "a network without a text");
+      require(space::encode(space, architecture).size() >= space.parameters().size(), "too few numbers");
+      (void)space::features(architecture);
       require(architecture.cost.weight_bytes >= 0, "negative costs");
       (void)space.describe(architecture.genotype);
       (void)objectives.feasible(architecture.cost);
@@ -48,8 +50,8 @@ void read(const std::string& text) {
   const std::vector<trial::Metric> measured{{.name = "validation_accuracy", .range = {0, 1}},
                                             {.name = "validation_loss", .ideal = 0},
                                             {.name = "latency_ms", .range = {.low = 0}}};
-  const auto objectives =
-      objective::ObjectiveSet::parse(root.at("objectives"), root.find("constraints"), measured);
+  const auto objectives = objective::ObjectiveSet::parse(root.at("objectives"), root.find("constraints"),
+                                                         measured, space.has_network());
   build_some(space, objectives);
 }
 

@@ -4,7 +4,9 @@
 #include "support/user_error_of.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -73,6 +75,49 @@ TEST(ExhaustiveSearch, StopsAfterTheGivenTrials) {
   EXPECT_EQ(searcher->expected_trials(), 7U);
   EXPECT_EQ(run_search(*searcher).size(), 7U);
   EXPECT_EQ(searcher->finish_reason(), "7 trials done");
+}
+
+/// A space of ten parameters and 10^20 genotypes, without a network.
+space::SearchSpace rates_space() {
+  std::string parameters = "parameters:\n";
+  for (char name = 'a'; name <= 'j'; ++name) {
+    parameters += std::string("  ") + name + ": {range: [1.0e-5, 1.0e-1], log: true, count: 100}\n";
+  }
+  const ConfigNode section = config_from_yaml(parameters, "space.yaml", "space");
+  return space::SearchSpace::parse(section, {});
+}
+
+/// Distances from the best place of three of the parameters.
+trial::Outcome distances(const trial::Trial& trial) {
+  const std::vector<std::uint32_t>& choices = trial.architecture().genotype.choices;
+  trial::Measurements measured;
+  for (std::size_t i = 0; i < 3; ++i) measured.values.push_back(std::abs(double(choices[i]) - 30) / 100);
+  return measured;
+}
+
+objective::ObjectiveSet measured_objectives() {
+  return objective::ObjectiveSet::parse(
+      config_from_yaml("[{minimize: x}, {minimize: y}, {minimize: z}]", "run.yaml", "objectives"), nullptr,
+      {{.name = "x", .range = {0, 1}}, {.name = "y", .range = {0, 1}}, {.name = "z", .range = {0, 1}}},
+      false);
+}
+
+TEST(Searchers, SearchSpacesOfParametersAloneThatAreTooLargeToCount) {
+  for (const std::string section :
+       {"algorithm: random\ntrials: 40", "algorithm: skyline\ntrials: 40",
+        "algorithm: evolution_pareto\niterations: 4\ninitial: 10\nmax_unseen: 10"}) {
+    const ConfigNode options = config_from_yaml(section, "run.yaml", "search");
+    const auto searcher = make_searcher(options, rates_space(), measured_objectives(), 1);
+    const std::vector<CommittedTrial> committed =
+        run_search(*searcher, distances,
+                   {.room = [] { return std::size_t{10}; }, .tells = [] { return std::size_t{10}; }});
+    const std::vector<space::ArchId> ids = ids_of(committed);
+    EXPECT_GE(committed.size(), 20U) << section;
+    EXPECT_EQ(std::set<space::ArchId>(ids.begin(), ids.end()).size(), ids.size()) << section;
+  }
+  EXPECT_THAT(
+      user_error_of([] { make_searcher(options_of("exhaustive"), rates_space(), measured_objectives(), 1); }),
+      HasSubstr("exhaustive would look at about 1e+20 genotypes one by one"));
 }
 
 TEST(Searchers, ProposeEveryTrialWithTheBudgetThatTheyWereGiven) {

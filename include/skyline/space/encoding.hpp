@@ -30,6 +30,8 @@ struct Feature {
 /// @return  sorted by name, each name once
 /// @see Kadlecova et al., ICML 2024, for features of this sort
 std::vector<Feature> features(const Network& network);
+/// Returns the features of its network, none if it has no network.
+std::vector<Feature> features(const Architecture& architecture);
 
 /// Returns all valid architectures that differ from this one in one parameter, each once, in the order of
 /// parameters and their values. It builds a network per value of each used parameter. Local; deterministic.

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace skyline::space {
@@ -32,14 +33,15 @@ ConfigNode node_of(const Value& value, const SourcePosition& position);
 struct ParsedSpace;
 struct BuildAttempt;
 
-/// The network that a genotype builds, and its training values. A built network takes some hundred times the
-/// memory of the rest, so it is built at the first call that needs it, and stays as long as the object and
-/// its copies. Any thread may use it.
+/// The network that a genotype builds, and its training values. In a space of parameters alone there is no
+/// network, and the genotype is all that there is. A built network takes some hundred times the memory of the
+/// rest, so it is built at the first call that needs it, and stays as long as the object and its copies. Any
+/// thread may use it.
 class Architecture {
  public:
   /// The members that take much memory.
   struct Parts {
-    Network network;
+    Network network;                           // without layers if the space has no network
     std::vector<TrainingValue> training = {};  // the same keys for all genotypes; often none
   };
 
@@ -50,14 +52,20 @@ class Architecture {
 
   ArchId id{};
   Genotype genotype;
-  std::vector<bool> used;  // used[p]: network or training depend on parameter p
-  Cost cost;               // cost of the network
+  std::vector<bool> used;  // used[p]: network or training depend on parameter p; all, without a network
+  Cost cost;               // cost of the network; zeros without one
+
+  /// Returns whether there is a network: not in a space of parameters alone.
+  bool has_network() const;
+  /// Returns the number of layers of the network, 0 without one. It may build the network.
+  std::size_t layer_count() const { return has_network() ? network().layers.size() : 0; }
 
   /// The references stay valid as long as this object. Called on a temporary, these functions return copies.
   /// The first call may build the network; it may come from any thread.
+  /// @throws UserError if there is no network
   /// @throws InternalError if the network must be built and there is no space for it
-  const Network& network() const& { return parts().network; }
-  Network network() && { return parts().network; }
+  const Network& network() const&;
+  Network network() && { return std::as_const(*this).network(); }
   const std::vector<TrainingValue>& training() const& { return parts().training; }
   std::vector<TrainingValue> training() && { return parts().training; }
 
@@ -84,6 +92,7 @@ struct DataShape {
 class SearchSpace {
  public:
   /// Reads the `space` section: {parameters: {...}, network: [...]}; see docs/spaces.md for the language.
+  /// Without a network, every parameter counts.
   /// @param training  values of the evaluator's section that come from parameters of the space, e.g. `$lr`,
   /// or
   ///                  a section whose word does: `{$optimizer: {learning_rate: $lr}}`
@@ -96,6 +105,8 @@ class SearchSpace {
   static SearchSpace read(const ConfigNode& section, const DataShape& data,
                           const std::vector<ConfigNode>& training = {});
 
+  /// Returns whether its genotypes build networks; otherwise the space has parameters alone.
+  bool has_network() const;
   /// Returns the kinds of its layers that a program has registered, in alphabetical order; empty if every
   /// program has all kinds.
   const std::vector<std::string>& registered_kinds() const;

@@ -101,7 +101,7 @@ CandidatePointer CandidateSet::find(const space::Genotype& genotype) {
   if (known_.size() * (kCandidateBytes + numbers * sizeof(double)) >= kMostKnownBytes) known_.clear();
   CandidatePointer& known = known_[genotype.choices];
   if (const ArchitecturePointer built = pool_.candidate(genotype)) {
-    known = make_candidate(embedding_, *built, space::features(built->network()));
+    known = make_candidate(embedding_, *built, space::features(*built));
   }
   return known;
 }
@@ -132,7 +132,7 @@ void CandidateSet::look_through() {
   for (space::GenotypeWalk walk(pool_.space()); !walk.finished(); walk.advance(reads)) {
     const ArchitecturePointer built = pool_.candidate(walk.current(), &reads);
     if (built == nullptr || !ids.insert(built->id).second) continue;
-    all.push_back(make_candidate(embedding_, *built, space::features(built->network())));
+    all.push_back(make_candidate(embedding_, *built, space::features(*built)));
   }
   all_ = std::move(all);
 }

@@ -214,8 +214,7 @@ void SkylineSearch::learn() {
   for (Proposed& trial : proposed_) {
     if (trial.candidate != nullptr) continue;
     leave_if_stopped();
-    trial.candidate =
-        make_candidate(*embedding_, *trial.architecture, space::features(trial.architecture->network()));
+    trial.candidate = make_candidate(*embedding_, *trial.architecture, space::features(*trial.architecture));
     trial.architecture = trial.candidate->architecture;  // without the network that was built
   }
   has_result_.resize(proposed_.size());
@@ -242,7 +241,7 @@ std::vector<Sampled> SkylineSearch::sample(RandomStream& random) const {
     const space::BuildAttempt attempt = pool_.space().try_build(pool_.space().sample(random));
     if (!attempt.architecture || !ids.insert(attempt.architecture->id).second) continue;
     drawn.push_back({std::make_shared<const space::Architecture>(attempt.architecture->unbuilt()),
-                     space::features(attempt.architecture->network())});
+                     space::features(*attempt.architecture)});
   }
   return drawn;
 }
@@ -302,7 +301,7 @@ CandidatePointer SkylineSearch::any_other() {
   for (int i = 0; i < kMostDraws && drawn == nullptr && !rest_->is_exhausted(); ++i)
     drawn = rest_->draw(random);
   if (drawn == nullptr) return nullptr;
-  return make_candidate(*embedding_, *drawn, space::features(drawn->network()));
+  return make_candidate(*embedding_, *drawn, space::features(*drawn));
 }
 
 }  // namespace

@@ -91,6 +91,11 @@ bool is_number(const Value& value) {
   return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
 }
 
+bool reads_classes(const ExpressionNode& node) {
+  return node.operation == Operation::kClasses ||
+         std::ranges::any_of(node.operands, [](const ExpressionPart& part) { return reads_classes(*part); });
+}
+
 bool equal_values(const Value& left, const Value& right) {
   if (is_number(left) && is_number(right)) return as_number(left) == as_number(right);
   return left == right;

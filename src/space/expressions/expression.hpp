@@ -106,6 +106,8 @@ class Expression {
   std::vector<std::size_t> parameters_;
 };
 
+/// Returns whether the part is or contains `$classes`.
+bool reads_classes(const ExpressionNode& node);
 /// Compares as numbers, or as words or flags.
 bool equal_values(const Value& left, const Value& right);
 bool is_number(const Value& value);

@@ -39,7 +39,7 @@ struct ParsedSpace {
   std::vector<Parameter> parameters;
   DataShape data;
   ConfigNode network_source;
-  ItemPointer network;
+  ItemPointer network;                  // nullptr if the space has parameters alone
   std::vector<SearchedValue> training;  // values of the evaluator's section
   std::vector<std::string> registered_kinds;
   std::vector<std::string> remarks;
@@ -51,8 +51,9 @@ struct ParsedSpace {
   /// @param used  is set to what becomes Architecture::used, also if the network cannot be built
   /// @throws UserError if the network cannot be built; `where` is not looked at
   Architecture::Parts build(const Genotype& genotype, std::vector<bool>& used, NetworkBuilder& builder) const;
+  /// Returns the id of what a genotype builds: a hash of the network and the training values; without a
+  /// network, of the names and values of all parameters, whatever their order.
+  ArchId id_of(const Genotype& genotype, const Architecture::Parts& parts) const;
 };
-
-ArchId id_of(const Architecture::Parts& parts);
 
 }  // namespace skyline::space

@@ -54,7 +54,9 @@ SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data,
                                const std::vector<ConfigNode>& training, bool admits_missing_kinds) {
   const SpaceForm form = space_keys().parse(section);
   if (!form.file.is_null()) form.file.fail("the file of a space cannot name another one");
-  (void)section.at("network");
+  const bool has_parameters = !form.parameters.is_null() && !form.parameters.entries().empty();
+  const ConfigNode* network = has_parameters ? section.find("network") : &section.at("network");
+  if (network != nullptr && network->is_null()) network->fail_expected("a list of layers");
   auto state = std::make_shared<ParsedSpace>();
   state->data = data;
   state->network_source = form.network;
@@ -80,6 +82,10 @@ SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data,
 
 const std::vector<std::string>& SearchSpace::registered_kinds() const {
   return state_->registered_kinds;
+}
+
+bool SearchSpace::has_network() const {
+  return state_->network != nullptr;
 }
 
 std::optional<std::string> SearchSpace::missing_kind() const {
@@ -110,7 +116,7 @@ void SearchSpace::check_some_network_builds() const {
     if (builds(walk.current(), attempt)) return;
     if (tried == 1) first_problem = attempt.problem;
   }
-  if (problems.size() == 1) throw UserError(first_problem);
+  if (problems.size() == 1 || !has_network()) throw UserError(first_problem);
   state_->network_source.fail(
       "none of the " + std::to_string(genotype_count()) +
       " combinations of parameters builds a network; the first problem: " + first_problem);
@@ -182,7 +188,7 @@ BuildAttempt SearchSpace::try_build(const Genotype& genotype) const {
   std::vector<bool> used;
   try {
     Architecture::Parts parts = state_->build(genotype, used, builder);
-    const ArchId id = id_of(parts);
+    const ArchId id = state_->id_of(genotype, parts);
     attempt.architecture.emplace(id, genotype, used, std::move(parts), state_);
   } catch (const UserError& problem) {
     attempt.problem = problem.what();

@@ -4,8 +4,10 @@
 #include "space/language/parsed_space.hpp"
 #include "space/language/searched_section.hpp"
 
+#include <map>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 
 namespace skyline::space {
@@ -25,6 +27,15 @@ Architecture::Architecture(ArchId its_id, Genotype its_genotype, std::vector<boo
       space_(std::move(space)),
       lazy_(std::make_shared<Lazy>()) {
   lazy_->parts = std::move(parts);
+}
+
+bool Architecture::has_network() const {
+  return space_ == nullptr || space_->network != nullptr;
+}
+
+const Network& Architecture::network() const& {
+  if (!has_network()) throw UserError("the space has no network, only parameters");
+  return parts().network;
 }
 
 const Architecture::Parts& Architecture::parts() const {
@@ -57,21 +68,32 @@ void ParsedSpace::check(const Genotype& genotype) const {
 
 Architecture::Parts ParsedSpace::build(const Genotype& genotype, std::vector<bool>& used,
                                        NetworkBuilder& builder) const {
-  used.assign(parameters.size(), false);
+  used.assign(parameters.size(), network == nullptr);
   const Bindings bindings{parameters, genotype, data.classes, used};
-  network->build(builder, bindings);
   Architecture::Parts parts;
-  parts.network = builder.finish(network_source);
+  if (network != nullptr) {
+    network->build(builder, bindings);
+    parts.network = builder.finish(network_source);
+  }
   for (const SearchedValue& value : training) {
     parts.training.push_back({key_in_section(value.source()), value.evaluate(bindings)});
   }
   return parts;
 }
 
-ArchId id_of(const Architecture::Parts& parts) {
+ArchId ParsedSpace::id_of(const Genotype& genotype, const Architecture::Parts& parts) const {
+  if (network == nullptr) {
+    std::map<std::string, std::string> values;
+    for (std::size_t p = 0; p < parameters.size(); ++p) {
+      values[parameters[p].name] = to_text(parameters[p].values[genotype.choices[p]]);
+    }
+    std::string identity;
+    for (const auto& [name, value] : values) identity += "parameter." + name + '=' + value + '\n';
+    return ArchId{stable_hash64(identity)};
+  }
   std::string identity = parts.network.canonical_text();
-  for (const TrainingValue& training : parts.training) {
-    identity += "training." + training.key + '=' + to_text(training.value) + '\n';
+  for (const TrainingValue& each : parts.training) {
+    identity += "training." + each.key + '=' + to_text(each.value) + '\n';
   }
   return ArchId{stable_hash64(identity)};
 }

@@ -9,11 +9,6 @@
 namespace skyline::space {
 namespace {
 
-bool reads_classes(const ExpressionNode& node) {
-  return node.operation == Operation::kClasses ||
-         std::ranges::any_of(node.operands, [](const ExpressionPart& part) { return reads_classes(*part); });
-}
-
 bool is_word(const std::string& text, const Parameter& parameter) {
   return std::ranges::any_of(parameter.values, [&](const Value& value) { return to_text(value) == text; });
 }

@@ -46,8 +46,12 @@ std::vector<SearchedValue> SpaceReader::read_outside(const std::vector<ConfigNod
 ItemPointer SpaceReader::read() {
   ItemPointer network;
   try {
-    read_blocks();
-    problems_.attempt([&] { network = layers(form_.network, Place{}); });
+    if (has_network()) {
+      read_blocks();
+      problems_.attempt([&] { network = layers(form_.network, Place{}); });
+    } else {
+      problems_.attempt([&] { check_parameters_alone(); });
+    }
     // If an item has a mistake, it may be the item that uses a parameter.
     if (problems_.empty()) problems_.attempt([&] { check_parameters(); });
   } catch (const SpaceTooLarge& problem) {
@@ -66,6 +70,9 @@ std::vector<Expression> SpaceReader::read_where() {
     count_steps(scalar.as_text().size());
     ParameterNames names(*this);
     conditions.push_back(Expression::parse(scalar, names));
+    if (data_.classes == 0 && reads_classes(*conditions.back().root())) {
+      scalar.fail("`$classes` needs data: give `data`");
+    }
   };
   try {
     if (!form_.where.is_list()) problems_.attempt([&] { read_one(form_.where); });
@@ -230,8 +237,19 @@ std::vector<Value> SpaceReader::values_of(const Expression& expression) {
                            " combinations of parameters");
 }
 
+/// Refuses what has a meaning in networks only.
+void SpaceReader::check_parameters_alone() const {
+  if (!form_.blocks.is_null()) form_.blocks.fail("nothing uses blocks: the space has no network");
+  for (const DeclaredParameter& declared : declared_) {
+    if (!declared.each) continue;
+    declared.source.fail(
+        "`each: true` gives a value to every place of a network, which this "
+        "space does not have");
+  }
+}
+
 void SpaceReader::check_parameters() const {
-  for (std::size_t i = 0; i < declared_.size(); ++i) {
+  for (std::size_t i = 0; has_network() && i < declared_.size(); ++i) {
     if (used_[i] || !declared_[i].problem.empty()) continue;
     const std::string name = shortened(declared_[i].parameter.name);
     declared_[i].source.fail("nothing uses this parameter; write $" + name +

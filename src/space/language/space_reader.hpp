@@ -104,6 +104,8 @@ class SpaceReader {
   std::string choice_name(const ConfigNode& given, const std::string& kind, const ConfigNode& source);
   Expression expression(const ConfigNode& scalar, const Place& place);
   std::vector<Value> values_of(const Expression& expression);
+  bool has_network() const { return !form_.network.is_null(); }
+  void check_parameters_alone() const;
   void check_parameters() const;
 
   // Items

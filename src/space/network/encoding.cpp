@@ -114,6 +114,10 @@ std::vector<Feature> features(const Network& network) {
   return features;
 }
 
+std::vector<Feature> features(const Architecture& architecture) {
+  return architecture.has_network() ? features(architecture.network()) : std::vector<Feature>();
+}
+
 std::vector<Architecture> neighbours(const SearchSpace& space, const Genotype& genotype) {
   const Architecture centre = space.build(genotype);
   std::set<ArchId> known{centre.id};
