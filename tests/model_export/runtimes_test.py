@@ -45,11 +45,15 @@ class Runtimes(unittest.TestCase):
         inputs = numpy.fromfile(path.with_suffix(".inputs"), numpy.float32).reshape(-1, *dims)
         return inputs, numpy.fromfile(path.with_suffix(".outputs"), numpy.float32).reshape(len(inputs), -1)
 
-    def source_of(self, path):
-        """The module of a network, its inputs as a tensor, and the outputs that Skyline computes."""
-        spec = importlib.util.spec_from_file_location(path.stem, path.with_suffix(".py"))
+    def module_at(self, path):
+        spec = importlib.util.spec_from_file_location(path.stem, path)
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
+        return module
+
+    def source_of(self, path):
+        """The module of a network, its inputs as a tensor, and the outputs that Skyline computes."""
+        module = self.module_at(path.with_suffix(".py"))
         dims = onnx.load(path).graph.input[0].type.tensor_type.shape.dim[1:]
         inputs, outputs = self.values(path, [dim.dim_value for dim in dims])
         return module, torch.from_numpy(inputs), outputs
@@ -89,6 +93,22 @@ class Runtimes(unittest.TestCase):
                 module, inputs, outputs = self.source_of(path)
                 self.assert_near(module.load()(inputs).numpy(), outputs)
                 self.assertEqual(module.METADATA["genotype"], 'a "quoted"\ntext')
+
+    @unittest.skipIf(torch is None, "no PyTorch for this Python")
+    def test_an_untrained_network_begins_with_values_and_computes_the_same_with_trained_weights(self):
+        torch.set_num_threads(1)
+        for path in self.models:
+            with self.subTest(path.stem), torch.inference_mode():
+                module, inputs, outputs = self.source_of(path)
+                trained = module.load()
+                untrained = self.module_at(path.with_name(path.stem + "_untrained.py"))
+                self.assertEqual(untrained.METADATA, module.METADATA)
+                network = untrained.Network().eval()
+                scaled = (inputs - trained.offset) * trained.factor
+                self.assertTrue(torch.isfinite(network(scaled)).all())
+                network.load_state_dict(trained.state_dict())
+                got = network(scaled) * trained.output_factor + trained.output_offset
+                self.assert_near(got.numpy(), outputs)
 
     @unittest.skipIf(torch is None, "no PyTorch for this Python")
     def test_tools_of_pytorch_take_the_source_and_keep_its_batch_free(self):

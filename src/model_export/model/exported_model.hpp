@@ -13,6 +13,9 @@
 
 namespace skyline::model_export {
 
+/// What an exported model says about itself: names and values, all as texts.
+using Metadata = std::vector<std::pair<std::string, std::string>>;
+
 /// A trained network to be exported. The referenced objects must outlive it.
 struct ExportedModel {
   const space::Network& network;
@@ -20,8 +23,9 @@ struct ExportedModel {
   /// [channels]: the first layers read (value - offset) * factor instead of the stored values.
   std::vector<float> offset;
   std::vector<float> factor;
-  std::vector<std::pair<std::string, std::string>> metadata;  // names and values, all as texts
-  /// [outputs]: the model gives output * output_factor + output_offset; both empty if it gives them unchanged.
+  Metadata metadata;
+  /// [outputs]: the model gives output * output_factor + output_offset; both empty if it gives them
+  /// unchanged.
   std::vector<float> output_factor = {};
   std::vector<float> output_offset = {};
 };
@@ -49,5 +53,8 @@ std::string safetensors_bytes(const ExportedModel& model);
 /// Returns the source of a PyTorch module that needs no Skyline. @throws UserError if a kind has no export
 /// @param weights  name of the safetensors file beside it
 std::string pytorch_source(const ExportedModel& model, const std::string& weights);
+/// Returns the source of a PyTorch module of a network without weights, which begins as training does. It
+/// scales nothing. @throws UserError if a kind has no export
+std::string pytorch_source(const space::Network& network, const Metadata& metadata);
 
 }  // namespace skyline::model_export

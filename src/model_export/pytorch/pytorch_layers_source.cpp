@@ -7,17 +7,20 @@
 #include "model_export/pytorch/pytorch_layers.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace skyline::model_export {
 namespace {
 
-constexpr const char* kImports = R"(
+constexpr const char* kImportsOfLoading = R"(
 import json
 import math
 import pathlib
 import struct
+)";
 
+constexpr const char* kImports = R"(
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -25,11 +28,11 @@ from torch.nn import functional as F
 
 constexpr const char* kParameters = R"(
 class Parameters(nn.Module):
-    """Tensors of a layer that has no module of its own."""
-    def __init__(self, **shapes):
+    """Tensors of a layer that has no module of its own: shapes, and functions that fill them before training."""
+    def __init__(self, **tensors):
         super().__init__()
-        for name, shape in shapes.items():
-            self.register_parameter(name, nn.Parameter(torch.zeros(shape)))
+        for name, (shape, fill) in tensors.items():
+            self.register_parameter(name, nn.Parameter(fill(torch.empty(shape))))
 )";
 
 constexpr const char* kLoading = R"(
@@ -60,23 +63,53 @@ std::string literal(const std::string& text) {
   return json;
 }
 
+/// Returns a Python function that fills a tensor as training does before its first step.
+std::string filling(const space::TensorSpec& spec) {
+  using space::Initializer;
+  switch (spec.initializer) {
+    case Initializer::kZeros:
+      return "nn.init.zeros_";
+    case Initializer::kOnes:
+      return "nn.init.ones_";
+    case Initializer::kQuarters:
+      return "lambda values: nn.init.constant_(values, 0.25)";
+    case Initializer::kXavierUniform:
+      return "nn.init.xavier_uniform_";
+    case Initializer::kNarrowNormal:
+      return "lambda values: nn.init.trunc_normal_(values, std=0.02)";
+    case Initializer::kKaimingUniform:
+      break;
+  }
+  const std::string bound = python_text(1 / std::sqrt(static_cast<double>(spec.fan_in)));
+  return "lambda values: nn.init.uniform_(values, -" + bound + ", " + bound + ")";
+}
+
 class SourceBuilder final : public PytorchLayer {
  public:
-  explicit SourceBuilder(const ExportedModel& model) : model_(model) {}
-
-  std::string build(const std::string& weights) {
-    for (const space::Layer& layer : model_.network.layers) {
+  SourceBuilder(const space::Network& network, const Metadata& metadata) : network_(network) {
+    metadata_ = "METADATA = {\n";
+    for (const auto& [name, value] : metadata) {
+      metadata_ += "    " + literal(name) + ": " + literal(value) + ",\n";
+    }
+    metadata_ += "}\n";
+    for (const space::Layer& layer : network_.layers) {
       layer_ = &layer;
       const ExportedValue made = find_layer_export(layer.kind)->pytorch(*this);
       forward_ += "        " + layer.name + " = " + made.name + "\n";
       values_.push_back({layer.name, made.form});
     }
-    const std::string result = as_matrix(values_.back());
-    std::string source =
-        "\"\"\"A network that Skyline has found: METADATA says which. `load()` returns it.\"\"\"" +
-        std::string(kImports) + "\nWEIGHTS = " + literal(weights) + "\n" + metadata();
-    for (const std::string& definition : definitions_) source += "\n" + definition;
-    return source + "\n\n" + network_class(result) + "\n" + kLoading;
+  }
+
+  /// Returns the source of a network without weights.
+  std::string untrained() const {
+    return "\"\"\"A network of a space of Skyline's, untrained: METADATA says which. `Network()` makes "
+           "it.\"\"\"" +
+           std::string(kImports) + "\n" + metadata_ + definitions() + network_class(nullptr);
+  }
+  std::string trained(const ExportedModel& model, const std::string& weights) const {
+    return "\"\"\"A network that Skyline has found: METADATA says which. `load()` returns it.\"\"\"" +
+           std::string(kImportsOfLoading) + kImports + "\nWEIGHTS = " + literal(weights) + "\n" + metadata_ +
+           definitions() + network_class(&model) + "\n" + kLoading;
   }
 
   const space::Layer& layer() const override { return *layer_; }
@@ -95,13 +128,13 @@ class SourceBuilder final : public PytorchLayer {
   }
   std::string parameters() override {
     define(kParameters);
-    std::string shapes;
+    std::string tensors;
     for (const space::TensorSpec& spec : layer_->tensors) {
-      shapes += (shapes.empty() ? "" : ", ") + spec.name + "=(";
-      for (const std::int64_t dim : spec.dims) shapes += std::to_string(dim) + ", ";
-      shapes += ")";
+      tensors += (tensors.empty() ? "" : ", ") + spec.name + "=((";
+      for (const std::int64_t dim : spec.dims) tensors += std::to_string(dim) + ", ";
+      tensors += "), " + filling(spec) + ")";
     }
-    return module("Parameters(" + shapes + ")");
+    return module("Parameters(" + tensors + ")");
   }
   void define(const std::string& source) override {
     if (std::ranges::find(definitions_, source) == definitions_.end()) definitions_.push_back(source);
@@ -112,12 +145,10 @@ class SourceBuilder final : public PytorchLayer {
     return value.form == ExportedValue::Form::kMatrix ? value.name : value.name + ".flatten(1)";
   }
 
-  std::string metadata() const {
-    std::string text = "METADATA = {\n";
-    for (const auto& [name, value] : model_.metadata) {
-      text += "    " + literal(name) + ": " + literal(value) + ",\n";
-    }
-    return text + "}\n";
+  std::string definitions() const {
+    std::string text;
+    for (const std::string& definition : definitions_) text += "\n" + definition;
+    return text + "\n\n";
   }
 
   /// Returns a line that registers a buffer which is not among the weights.
@@ -130,29 +161,38 @@ class SourceBuilder final : public PytorchLayer {
            ", persistent=False)\n";
   }
 
-  std::string network_class(const std::string& result) const {
-    const space::Shape& shape = model_.network.input;
+  /// @param model  scales inputs and outputs; nullptr if nothing does
+  std::string network_class(const ExportedModel* model) const {
+    const space::Shape& shape = network_.input;
     const std::string per_channel = ".reshape(-1, 1, 1)";
-    const bool scales = !model_.output_factor.empty();
+    const std::string result = as_matrix(values_.back());
+    const bool scales = model != nullptr && !model->output_factor.empty();
+    std::string buffers;
+    if (model != nullptr) {
+      buffers = buffer("offset", model->offset, per_channel) + buffer("factor", model->factor, per_channel);
+    }
+    if (scales) {
+      buffers += buffer("output_factor", model->output_factor, "") +
+                 buffer("output_offset", model->output_offset, "");
+    }
     return "class Network(nn.Module):\n"
            "    def __init__(self):\n"
            "        super().__init__()\n" +
-           buffer("offset", model_.offset, per_channel) + buffer("factor", model_.factor, per_channel) +
-           (scales ? buffer("output_factor", model_.output_factor, "") +
-                         buffer("output_offset", model_.output_offset, "")
-                   : "") +
-           modules_ +
+           buffers + modules_ +
            "\n    def forward(self, values):\n"
-           "        \"\"\"@param values  as the data set has them, float32 [batch, " +
+           "        \"\"\"@param values  " +
+           std::string(model != nullptr ? "as the data set has them, " : "") + "float32 [batch, " +
            std::to_string(shape.channels) + ", " + std::to_string(shape.height) + ", " +
            std::to_string(shape.width) +
            "]\"\"\"\n"
-           "        x = (values - self.offset) * self.factor\n" +
-           forward_ + "        return " +
-           (scales ? result + " * self.output_factor + self.output_offset" : result) + "\n";
+           "        x = " +
+           (model != nullptr ? "(values - self.offset) * self.factor" : "values") + "\n" + forward_ +
+           "        return " + (scales ? result + " * self.output_factor + self.output_offset" : result) +
+           "\n";
   }
 
-  const ExportedModel& model_;
+  const space::Network& network_;
+  std::string metadata_;
   const space::Layer* layer_ = nullptr;
   std::vector<ExportedValue> values_;  // outputs of the layers so far
   std::vector<std::string> definitions_;
@@ -160,15 +200,24 @@ class SourceBuilder final : public PytorchLayer {
   std::string forward_;
 };
 
+/// @throws UserError for layers that have no form in PyTorch
+void check_exports(const space::Network& network) {
+  const std::set<std::string> unknown = kinds_without_export(network, Format::kPytorch);
+  if (unknown.empty()) return;
+  throw UserError("no PyTorch for layers of kind " + joined({unknown.begin(), unknown.end()}) +
+                  " (register_layer_export)");
+}
+
 }  // namespace
 
 std::string pytorch_source(const ExportedModel& model, const std::string& weights) {
-  const std::set<std::string> unknown = kinds_without_export(model.network, Format::kPytorch);
-  if (!unknown.empty()) {
-    throw UserError("no PyTorch for layers of kind " + joined({unknown.begin(), unknown.end()}) +
-                    " (register_layer_export)");
-  }
-  return SourceBuilder(model).build(weights);
+  check_exports(model.network);
+  return SourceBuilder(model.network, model.metadata).trained(model, weights);
+}
+
+std::string pytorch_source(const space::Network& network, const Metadata& metadata) {
+  check_exports(network);
+  return SourceBuilder(network, metadata).untrained();
 }
 
 }  // namespace skyline::model_export
