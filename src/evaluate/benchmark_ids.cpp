@@ -31,7 +31,7 @@ std::optional<space::ArchId> build_id(const BenchmarkRows& rows, std::size_t row
   for (std::size_t p = 0; p < rows.parameters; ++p) {
     if (!rows.empty[row * rows.parameters + p] || !attempt.architecture->used[p]) continue;
     throw UserError(file + ":" + std::to_string(rows.lines[row]) + ": `" + space.parameters()[p].name +
-                    "` has no value, but the network of this row uses it");
+                    "` has no value" + (space.has_network() ? ", but the network of this row uses it" : ""));
   }
   return attempt.architecture->id;
 }

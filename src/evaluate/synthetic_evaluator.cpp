@@ -186,9 +186,11 @@ double lognormal(std::uint64_t seed, std::string_view purpose, std::uint64_t num
 }
 
 double forward_work(const trial::Trial& trial) {
-  const auto flops = static_cast<double>(trial.architecture().cost.flops);
+  const space::Architecture& architecture = trial.architecture();
+  const double an_epoch =
+      architecture.has_network() ? static_cast<double>(architecture.cost.flops) : kStepsPerEpoch;
   const double continued = trial.continues() != nullptr ? trial.continues()->epochs : 0;
-  return std::max(1.0, flops * (trial.budget().epochs - continued));
+  return std::max(1.0, an_epoch * (trial.budget().epochs - continued));
 }
 
 std::unique_ptr<trial::Evaluator> make_synthetic_evaluator(const SyntheticOptions& options) {

@@ -31,8 +31,8 @@ struct SyntheticOptions {
 /// purpose and number.
 double lognormal(std::uint64_t seed, std::string_view purpose, std::uint64_t number, double cv);
 
-/// Returns the predicted cost of a trial without another measure: FLOPs times the epochs to train, at least
-/// 1.
+/// Returns the predicted cost of a trial without another measure: FLOPs times the epochs to train, or the
+/// epochs alone without a network; at least 1.
 double forward_work(const trial::Trial& trial);
 
 /// Makes an evaluator whose metrics have the names and order of training's. validation_accuracy depends on

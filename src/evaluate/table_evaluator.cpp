@@ -126,7 +126,10 @@ EvaluatorKind table_kind() {
           },
       .keys = std::make_shared<const OptionTable<TableOptions>>(TableOptions::table()),
       .is_plain = true,
-      .needs = [read](const ConfigNode& section) { return EvaluatorNeeds{.epochs = read(section).epochs}; },
+      .needs =
+          [read](const ConfigNode& section) {
+            return EvaluatorNeeds{.epochs = read(section).epochs, .network = false};
+          },
       .make =
           [read](const ConfigNode& section, const EvaluatorServices& services) {
             return std::make_unique<TableEvaluator>(read(section), services);

@@ -41,6 +41,14 @@ ConfigNode list_of_single_entries(std::vector<ConfigNode::Entry> items) {
   return schema;
 }
 
+/// Returns the schema of a metric's name: one of those that are known, or also any other.
+ConfigNode metric_schema(const std::vector<std::string>& measured, bool others) {
+  ConfigNode known = word_index(with_computed(measured)).schema;
+  if (!others) return known;
+  const auto any = ConfigNode::make_map({{"type", schema_text("string"), {}}}, {});
+  return ConfigNode::make_map({{"anyOf", ConfigNode::make_list({std::move(known), any}, {}), {}}}, {});
+}
+
 /// Drops all but metrics and senses: the box of the volumes may change at a resume. A search that aims at
 /// volumes aims at the new box from there on.
 ConfigNode without_ends(const ConfigNode& objectives) {
@@ -55,35 +63,45 @@ ConfigNode without_ends(const ConfigNode& objectives) {
   return ConfigNode::make_list(std::move(items), objectives.position());
 }
 
-/// Returns the metrics that objectives and constraints may name.
-std::vector<std::string> usable(const std::vector<trial::Metric>& measured) {
-  std::vector<std::string> names;
-  for (const trial::Metric& metric : measured) {
-    if (metric.when == trial::Metric::When::kEveryTrial) names.push_back(metric.name);
+/// The metrics of a run.
+struct RunMetrics {
+  const std::vector<trial::Metric>& measured;
+  bool has_network;
+
+  /// Returns those that objectives and constraints may name.
+  std::vector<std::string> usable() const {
+    std::vector<std::string> names;
+    for (const trial::Metric& metric : measured) {
+      if (metric.when == trial::Metric::When::kEveryTrial) names.push_back(metric.name);
+    }
+    return has_network ? with_computed(names) : names;
   }
-  return with_computed(names);
-}
+};
 
 /// Sets the source of an objective's or a constraint's values, and returns the description of its metric.
 template <typename Spec>
-const trial::Metric& find_source(const ConfigNode& node, const std::vector<trial::Metric>& measured,
-                                 Spec& spec) {
-  const trial::Metric* metric = trial::find_metric(computed_metrics(), spec.metric);
-  spec.computed = metric != nullptr;
-  if (spec.computed) return *metric;
-  metric = trial::find_metric(measured, spec.metric);
-  if (metric == nullptr) {
-    node.fail("unknown metric " + in_quotes(spec.metric) + ", " + suggestion(spec.metric, usable(measured)));
+const trial::Metric& find_source(const ConfigNode& node, const RunMetrics& metrics, Spec& spec) {
+  const trial::Metric* measured = trial::find_metric(metrics.measured, spec.metric);
+  const trial::Metric* computed = trial::find_metric(computed_metrics(), spec.metric);
+  spec.computed = measured == nullptr && computed != nullptr;
+  if (spec.computed && !metrics.has_network) {
+    node.fail("`" + spec.metric +
+              "` is computed from a network, and this space has none; to have it reported, "
+              "list it under the evaluator's `metrics`");
   }
-  if (metric->when == trial::Metric::When::kFullTraining) {
-    node.fail("expected one of " + joined(usable(measured)) + ", got " + spec.metric +
+  if (spec.computed) return *computed;
+  if (measured == nullptr) {
+    node.fail("unknown metric " + in_quotes(spec.metric) + ", " + suggestion(spec.metric, metrics.usable()));
+  }
+  if (measured->when == trial::Metric::When::kFullTraining) {
+    node.fail("expected one of " + joined(metrics.usable()) + ", got " + spec.metric +
               ", which only full trainings after the search measure");
   }
-  spec.measured_index = static_cast<std::size_t>(metric - measured.data());
-  return *metric;
+  spec.measured_index = static_cast<std::size_t>(measured - metrics.measured.data());
+  return *measured;
 }
 
-Objective read_objective(const ConfigNode& item, const std::vector<trial::Metric>& measured) {
+Objective read_objective(const ConfigNode& item, const RunMetrics& metrics) {
   if (!item.is_map() || item.entries().empty()) item.fail_expected(kObjective);
   Objective objective;
   for (const ConfigNode::Entry& entry : item.entries()) {
@@ -97,7 +115,7 @@ Objective read_objective(const ConfigNode& item, const std::vector<trial::Metric
     if (!objective.metric.empty()) item.fail_expected(kObjective);
     objective.metric = entry.value.as_text();
     objective.sense = sense->sense;
-    (void)find_source(entry.value, measured, objective);
+    (void)find_source(entry.value, metrics, objective);
   }
   if (objective.metric.empty()) item.fail_expected(kObjective);
   return objective;
@@ -111,11 +129,11 @@ void check_bound(const ConfigNode& node, const trial::Metric& metric, double bou
             (is_share ? ", a share and no percentage" : ""));
 }
 
-Constraint read_constraint(const ConfigNode& item, const std::vector<trial::Metric>& measured) {
+Constraint read_constraint(const ConfigNode& item, const RunMetrics& metrics) {
   if (!item.is_map() || item.entries().size() != 1) item.fail_expected(kConstraint);
   const ConfigNode::Entry& entry = item.entries().front();
   Constraint constraint{entry.key};
-  const trial::Metric& metric = find_source(key_node(item, entry), measured, constraint);
+  const trial::Metric& metric = find_source(key_node(item, entry), metrics, constraint);
   const ConfigNode& bounds = entry.value;
   if (!bounds.is_list() || bounds.items().size() != 2) bounds.fail_expected("[low, high]");
   constraint.low = bounds.items()[0].as_number();
@@ -137,8 +155,8 @@ void check_new_metric(const std::vector<Spec>& specs, const Spec& spec, const Co
 
 }  // namespace
 
-ValueDescription objectives_format(const std::vector<std::string>& measured) {
-  const ConfigNode metric = word_index(with_computed(measured)).schema;
+ValueDescription objectives_format(const std::vector<std::string>& measured, bool others) {
+  const ConfigNode metric = metric_schema(measured, others);
   std::vector<ConfigNode::Entry> items;
   for (const SenseWord& sense : kSenses) items.push_back({std::string(sense.word), metric, {}});
   for (const char* end : {kReference, kIdeal}) items.push_back({end, number(Range()).schema, {}});
@@ -152,41 +170,43 @@ ValueDescription objectives_format(const std::vector<std::string>& measured) {
   return format;
 }
 
-ValueDescription constraints_format(const std::vector<std::string>& measured) {
+ValueDescription constraints_format(const std::vector<std::string>& measured, bool others) {
   const ConfigNode bounds =
       load_yaml_text("{type: array, items: {type: number}, minItems: 2, maxItems: 2}", "schema");
   std::vector<ConfigNode::Entry> items;
   for (const std::string& metric : with_computed(measured)) items.push_back({metric, bounds, {}});
   ConfigNode schema = list_of_single_entries(std::move(items));
+  if (others) schema.set("items.additionalProperties", bounds);
   schema.set("type", ConfigNode::make_list({schema_text("array"), schema_text("null")}, {}));
   return {std::string("a list of ") + kConstraint, std::move(schema)};
 }
 
 ObjectiveSet ObjectiveSet::parse(const ConfigNode& objectives, const ConfigNode* constraints,
-                                 const std::vector<trial::Metric>& measured) {
+                                 const std::vector<trial::Metric>& measured, bool has_network) {
   if (!objectives.is_list() || objectives.items().empty()) {
     objectives.fail_expected("a list of at least one objective, e.g. [{maximize: validation_accuracy}]");
   }
   for (const std::string& computed : computed_metric_names()) {
-    if (trial::find_metric(measured, computed) == nullptr) continue;
+    if (!has_network || trial::find_metric(measured, computed) == nullptr) continue;
     throw UserError("metric `" + computed +
                     "`: is computed from the network, so the evaluator's must have another name");
   }
+  const RunMetrics metrics{measured, has_network};
   ObjectiveSet set;
   for (const ConfigNode& item : objectives.items()) {
-    const Objective objective = read_objective(item, measured);
+    const Objective objective = read_objective(item, metrics);
     check_new_metric(set.objectives_, objective, item);
     set.objectives_.push_back(objective);
   }
   const bool constrained = constraints != nullptr && !constraints->is_null();
   for (const ConfigNode& item : constrained ? constraints->items() : std::vector<ConfigNode>()) {
-    const Constraint constraint = read_constraint(item, measured);
+    const Constraint constraint = read_constraint(item, metrics);
     check_new_metric(set.constraints_, constraint, item);
     set.constraints_.push_back(constraint);
   }
   for (std::size_t i = 0; i < set.objectives_.size(); ++i) {
     Objective& objective = set.objectives_[i];
-    const trial::Metric& metric = find_source(objectives.items()[i], measured, objective);
+    const trial::Metric& metric = find_source(objectives.items()[i], metrics, objective);
     read_ends(objectives.items()[i], set.constraints_, metric, objective);
   }
   return set;

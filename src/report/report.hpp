@@ -15,6 +15,10 @@ struct ReportInputs {
   const run::RunState& state;
 };
 
+/// Says what cannot be expected of two runs with equal configurations.
+constexpr const char* kNotDeterministic =
+    "the evaluator is not deterministic: equal runs need not have equal results";
+
 enum class RunEnd { kFinished, kStopped, kFailed };
 
 }  // namespace skyline::report

@@ -11,8 +11,11 @@
 namespace skyline::run {
 namespace {
 
-/// Reads the shape of a run's data from its config.yaml.
-space::DataShape read_shape(const ConfigNode& data) {
+/// Reads the shape of a run's data from its config.yaml; empty if the run has none, as its space has no
+/// network.
+space::DataShape read_shape(const ConfigNode& config) {
+  if (config.find("data") == nullptr && config.at("space").find("network") == nullptr) return {};
+  const ConfigNode& data = config.at("data");
   const ConfigNode& shape = data.at("shape");
   if (!shape.is_list() || shape.items().size() != 3) shape.fail_expected("[channels, height, width]");
   const auto size = [&](std::size_t i) { return shape.items()[i].as_integer(); };
@@ -30,13 +33,13 @@ OpenedRun OpenedRun::open(const std::filesystem::path& folder) {
   const store::JournalEnd end(opened.paths);
   opened.config = store::load_yaml_file(opened.paths.config());
   const ConfigNode& config = opened.config;
-  opened.space = space::SearchSpace::read(config.at("space"), read_shape(config.at("data")),
-                                          space::searched_scalars(config));
+  opened.space =
+      space::SearchSpace::read(config.at("space"), read_shape(config), space::searched_scalars(config));
   store::JournalContents journal = store::read_journal(opened.paths.journal(), opened.space);
   end.check(journal.entries.size(), journal.torn_tail);
   opened.header = std::move(journal.header);
   auto objectives = objective::ObjectiveSet::parse(config.at("objectives"), config.find("constraints"),
-                                                   opened.header.metrics);
+                                                   opened.header.metrics, opened.space.has_network());
   objectives.complete_references(opened.space);
   opened.state = RunState(std::move(objectives));
   for (const trial::SharedTrial& trial : journal.entries) {

@@ -3,9 +3,11 @@
 #include "app/config/config_file.hpp"
 #include "app/config/run_config.hpp"
 #include "core/config/config_text.hpp"
+#include "store/publish/publish.hpp"
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -14,6 +16,7 @@ namespace skyline::app {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 using testing::ThrowsMessage;
 
 struct ConstantOptions {
@@ -57,6 +60,28 @@ evaluate::EvaluatorKind constant_kind(const std::string& name = "constant") {
               [](const ConfigNode& section, const evaluate::EvaluatorServices& /*services*/) {
                 return std::make_unique<Constant>(section.at("value").as_number());
               }};
+}
+
+/// An evaluator that reads no network, and that cannot promise equal results.
+evaluate::EvaluatorKind plain_kind() {
+  evaluate::EvaluatorKind kind = constant_kind("plain");
+  kind.needs = [](const ConfigNode& section) {
+    return evaluate::EvaluatorNeeds{
+        .inherits = section.at("value").as_number() == 9, .network = false, .deterministic = false};
+  };
+  kind.check_space = [](const ConfigNode& written, const space::SearchSpace& space) {
+    if (space.parameters().size() > 1) written.fail("knows one parameter");
+  };
+  return kind;
+}
+
+/// A configuration of a space without a network.
+ConfigNode without_network(const std::string& section, const std::string& parameters = "a: {range: [1, 3]}") {
+  if (evaluate::find_evaluator("plain") == nullptr) evaluate::register_evaluator(plain_kind());
+  if (evaluate::find_evaluator("constant") == nullptr) evaluate::register_evaluator(constant_kind());
+  return load_yaml_text(section + "\nspace: {parameters: {" + parameters +
+                            "}}\nobjectives: [maximize: score]\nsearch: {algorithm: random}\n",
+                        "a.yaml");
 }
 
 /// A configuration with the section of an evaluator.
@@ -112,6 +137,46 @@ TEST(EvaluatorKind, DescribesItsMetricsBySection) {
   EXPECT_TRUE(config.objectives.has_volume());
   EXPECT_THAT([] { RunConfig::parse(with_evaluator("constant: {value: 8}"), true); },
               ThrowsMessage<UserError>("metric `score`: is described twice"));
+}
+
+TEST(EvaluatorKind, ThatReadsNoNetworkTakesASpaceOfParametersAloneAndNoData) {
+  const RunConfig config = RunConfig::parse(without_network("plain: {value: 2}"), true);
+  EXPECT_FALSE(config.space.has_network());
+  EXPECT_EQ(config.resolved.find("data"), nullptr);
+  EXPECT_EQ(RunConfig::parse(config.resolved, true).identity_hash(), config.identity_hash());
+  EXPECT_THAT([] { RunConfig::parse(without_network("constant: {value: 2}"), true); },
+              ThrowsMessage<UserError>(
+                  "a.yaml:2:8: space: missing key `network`: the evaluator `constant` needs networks"));
+  EXPECT_THAT(
+      [] { RunConfig::parse(without_network("plain: {value: 9}"), true); },
+      ThrowsMessage<UserError>(
+          "a.yaml:2:8: space: missing key `network`: children start from the weights of their parents' "
+          "layers"));
+}
+
+TEST(EvaluatorKind, SaysWhetherEqualTrialsHaveEqualResults) {
+  const RunConfig config = RunConfig::parse(without_network("plain: {value: 2}"), true);
+  EXPECT_FALSE(config.journal_header(Constant(2)).deterministic);
+  const RunConfig other = RunConfig::parse(with_evaluator("constant: {}"), true);
+  EXPECT_TRUE(other.journal_header(Constant(2)).deterministic);
+}
+
+TEST(EvaluatorKind, ChecksItsSectionAgainstTheSpaceOfAUserAndNotOfARun) {
+  const std::string two = "a: {range: [1, 3]}, b: {range: [1, 3]}";
+  EXPECT_THAT([&] { RunConfig::parse(without_network("plain: {value: 2}", two), true); },
+              ThrowsMessage<UserError>("a.yaml:1:8: plain: knows one parameter"));
+  EXPECT_EQ(RunConfig::read(without_network("plain: {value: 2}", two)).space.parameters().size(), 2U);
+}
+
+TEST(EvaluatorKind, IsHandedAWriterOfNetworksForPyTorch) {
+  const RunConfig config = RunConfig::parse(with_evaluator("constant: {}"), true);
+  const std::filesystem::path file = testing::TempDir() + "/skyline_network.py";
+  config.services().write_network(config.space.build(config.space.genotype_at(1)), file);
+  const std::string source = store::read_file(file);
+  std::filesystem::remove(file);
+  EXPECT_THAT(source, HasSubstr("class Network(nn.Module)"));
+  EXPECT_THAT(source, HasSubstr("\"genotype\": \"width=16\""));
+  EXPECT_THAT(source, Not(HasSubstr("WEIGHTS")));
 }
 
 TEST(EvaluatorKind, IsOneOfARun) {

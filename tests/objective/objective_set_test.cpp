@@ -56,6 +56,25 @@ TEST(ComputedMetrics, LendTheirNamesToNoMetricOfAnEvaluator) {
             "metric `flops`: is computed from the network, so the evaluator's must have another name");
 }
 
+TEST(ComputedMetrics, AreNotComputedWithoutANetwork) {
+  const ConfigNode objectives = config_from_yaml("[{minimize: flops}]", "run.yaml", "objectives");
+  const ConfigNode constraints = config_from_yaml("[{flops: [0, 10]}]", "run.yaml", "constraints");
+  const std::string refusal =
+      "`flops` is computed from a network, and this space has none; to have it reported, "
+      "list it under the evaluator's `metrics`";
+  EXPECT_EQ(user_error_of([&] { ObjectiveSet::parse(objectives, nullptr, {}, false); }),
+            "run.yaml:1:13: objectives[0].minimize: " + refusal);
+  const ConfigNode score = config_from_yaml("[{maximize: score}]", "run.yaml", "objectives");
+  EXPECT_EQ(user_error_of([&] { ObjectiveSet::parse(score, &constraints, {{.name = "score"}}, false); }),
+            "run.yaml:1:3: constraints[0]: " + refusal);
+
+  const ObjectiveSet set = ObjectiveSet::parse(objectives, &constraints, {{.name = "flops"}}, false);
+  EXPECT_FALSE(set.objectives().front().computed);
+  EXPECT_FALSE(set.constraints().front().computed);
+  EXPECT_EQ(set.values(trial_with(trial::Measurements{{7}})), std::vector<double>{7}) << "as it was measured";
+  EXPECT_EQ(set.values(trial_with(trial::Measurements{{11}})), std::nullopt);
+}
+
 TEST(ComputedMetrics, AreTheCostsOfTheNetwork) {
   EXPECT_THAT(computed_metric_names(), ElementsAre("parameters", "flops", "macs", "peak_activation_bytes",
                                                    "training_activation_bytes", "weight_bytes"));

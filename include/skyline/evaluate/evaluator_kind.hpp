@@ -87,7 +87,7 @@ struct EvaluatorKind {
   /// Returns the metrics that are measured for a section and the targets of the data, in the order of
   /// Measurements::values. Called on every rank; all ranks must get the same answer.
   /// @param section  complete; a null node asks for all metrics that any section has, which the JSON schema
-  ///                 names
+  ///                 names: none if sections declare their metrics
   /// @throws UserError if the section describes impossible metrics
   std::function<std::vector<trial::Metric>(const ConfigNode& section, store::TargetKind targets)> metrics;
   std::shared_ptr<const KeyTable> keys;

@@ -61,11 +61,12 @@ std::string to_text(const trial::MetricRange& range);
 /// Describe how `objectives` and `constraints` are written: ObjectiveSet::parse reads it, the JSON schema
 /// shows it.
 /// @param measured  metrics of the evaluators that may be used
-ValueDescription objectives_format(const std::vector<std::string>& measured);
-ValueDescription constraints_format(const std::vector<std::string>& measured);
+/// @param others    whether there may be others, which an evaluator's section declares
+ValueDescription objectives_format(const std::vector<std::string>& measured, bool others);
+ValueDescription constraints_format(const std::vector<std::string>& measured, bool others);
 
-/// Returns the descriptions of the metrics that are computed from the network. The reference stays valid; any
-/// thread may use it.
+/// Returns the descriptions of the metrics that are computed from the network, if there is one. The reference
+/// stays valid; any thread may use it.
 const std::vector<trial::Metric>& computed_metrics();
 std::vector<std::string> computed_metric_names();
 /// Returns a computed metric of a network. @throws InternalError for a metric that is not computed
@@ -78,10 +79,12 @@ class ObjectiveSet {
   /// `scale`) and `constraints` (list of {NAME: [low, high]}; may be null). `measured` are the metrics of the
   /// evaluator. Afterwards an objective's reference and ideal are known if the configuration, a constraint or
   /// the metric's description states them.
+  /// @param has_network  whether the space has networks; otherwise nothing is computed, and the evaluator may
+  ///                     measure metrics with the names of computed ones
   /// @throws UserError, e.g. for an unknown metric ("did you mean"), a final one, no objective, low > high, a
   ///         bound that no value of the metric can have
   static ObjectiveSet parse(const ConfigNode& objectives, const ConfigNode* constraints,
-                            const std::vector<trial::Metric>& measured);
+                            const std::vector<trial::Metric>& measured, bool has_network = true);
 
   /// Fills in references and ideals of computed objectives that depend on the costs in a sample of the space
   /// (always the same one): the largest one, or the bound if that is smaller, and on a logarithmic scale a

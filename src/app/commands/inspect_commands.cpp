@@ -6,6 +6,7 @@
 #include "app/commands/commands.hpp"
 #include "app/commands/space_survey.hpp"
 #include "app/commands/time_estimate.hpp"
+#include "app/commands/try_trial.hpp"
 #include "app/config/config_file.hpp"
 #include "app/config/config_sections.hpp"
 #include "app/config/run_config.hpp"
@@ -14,6 +15,7 @@
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "model_export/model/exported_model.hpp"
+#include "report/report.hpp"
 #include "report/text/front_table.hpp"
 #include "run/opened_run.hpp"
 #include "store/journal/journal.hpp"
@@ -40,6 +42,8 @@ struct ValidateArguments {
   bool count = false;  // count all architectures of the space, however long that takes
   bool time = false;   // train a few architectures
   std::optional<std::size_t> slots;
+  std::size_t tries = 0;  // run a trial so many times
+  std::string genotype;   // of this trial; empty for the first one of the search
   std::vector<std::string> overrides;
 };
 
@@ -128,7 +132,7 @@ void print_exports(const RunConfig& config) {
   using model_export::Format;
   constexpr int kSampled = 200;
   constexpr std::size_t kMostLayers = 20'000;  // layers of all these networks
-  if (!config.evaluator.needs.weights) return;
+  if (!config.evaluator.needs.weights || !config.space.has_network()) return;
   std::map<std::string, std::set<std::string>> unknown;  // kinds by format
   RandomStream random(config.sections.run.seed);
   std::size_t layers = 0;
@@ -182,6 +186,7 @@ void print_windows(const RunConfig& config) {
 
 int run_validate(const ValidateArguments& arguments) {
   const RunConfig config = RunConfig::parse(load_config(arguments.config, arguments.overrides), true);
+  if (arguments.tries > 0) return try_trial(config, arguments.genotype, arguments.tries);
   const auto searcher = config.make_searcher();
   std::cout << "# " << arguments.config.string() << " is valid\n";
   print_data(config);
@@ -191,7 +196,7 @@ int run_validate(const ValidateArguments& arguments) {
   print_device(config);
   print_groups(config);
   print_exports(config);
-  if (config.dataset != nullptr) print_windows(config);
+  if (config.dataset != nullptr && config.space.has_network()) print_windows(config);
   for (const std::string& trap : run_traps(config, *searcher, nullptr, {.slots = arguments.slots})) {
     std::cout << "# " << trap << "\n";
   }
@@ -214,6 +219,25 @@ RunCommand validate_command(CLI::App& command) {
       .add_option("--slots", arguments->slots,
                   "with so many slots (default: --time with those of this machine)")
       ->check(whole_number(1, kMostSlots));
+  CLI::Option* tries = command
+                           .add_option_function<std::string>(
+                               "--try",
+                               [arguments](const std::string& times) {
+                                 constexpr std::int64_t kMost = 1000;
+                                 const auto number = integer_in(times);
+                                 if (!number || *number < 1 || *number > kMost) {
+                                   throw CLI::ValidationError("--try: expected a whole number from 1 to " +
+                                                              std::to_string(kMost) + ", got " + times);
+                                 }
+                                 arguments->tries = static_cast<std::size_t>(*number);
+                               },
+                               "run a trial so many times (default: once), and show everything about it")
+                           ->expected(0, 1)
+                           ->default_str("1");
+  command
+      .add_option("--genotype", arguments->genotype,
+                  "this trial, e.g. rate=0.1,depth=3 (default: the first one of the search)")
+      ->needs(tries);
   return [arguments] { return run_validate(*arguments); };
 }
 
@@ -236,6 +260,9 @@ RunCommand journal_command(CLI::App& command) {
     const store::JournalText text = store::check_journal(run->journal());
     end.check(text.trials, text.torn_tail);
     std::cout << (*canonical ? text.canonical : store::read_file(run->journal()).substr(0, text.valid_bytes));
+    if (*canonical && !text.deterministic) {
+      std::cerr << "skyline: " << report::kNotDeterministic << "\n";
+    }
     return kExitDone;
   };
 }

@@ -54,7 +54,7 @@ void unscale(std::vector<float>& outputs, const std::vector<store::TargetColumn>
 UsedData open_data(const PredictArguments& arguments, bool has_targets) {
   log::start({.file = "", .prefix = "", .terminal_level = log::Level::kWarning});
   UsedData data{.source = ModelSource::open(arguments.choice.run), .rows = {}, .samples = {}};
-  (void)chosen_trials(data.source, arguments.choice);  // a wrong choice is told before the data are read
+  (void)chosen_trials(data.source.run, arguments.choice);  // a wrong choice is told before the data are read
   data.samples =
       open_model_data(data.source, arguments.data, has_targets, has_targets ? nullptr : &data.rows);
   return data;

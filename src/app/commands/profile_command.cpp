@@ -41,7 +41,7 @@ ProfiledTrial measure(const ProfileArguments& arguments) {
   log::start({.file = "", .prefix = "", .terminal_level = log::Level::kWarning});
   ModelSource source = ModelSource::open(arguments.run);
   const ModelChoice choice{.run = arguments.run, .trials = {arguments.trial}, .front = false, .weights = {}};
-  const trial::TrialNumber number = chosen_trials(source, choice).front();
+  const trial::TrialNumber number = chosen_trials(source.run, choice).front();
   const ConfigNode& data = source.run.config.at("data");
   const auto dataset = open_data_set(data, source.data, false);
   const auto job = comm::make_local_environment();

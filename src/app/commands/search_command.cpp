@@ -70,14 +70,6 @@ void warn_of_traps(const RunConfig& config, const search::Searcher& searcher,
   for (const std::string& trap : run_traps(config, searcher, &evaluator, size)) log::warning(trap);
 }
 
-store::JournalHeader journal_header(const RunConfig& config, const trial::Evaluator& evaluator) {
-  return {.skyline_version = SKYLINE_VERSION,
-          .config_hash = config.identity_hash(),
-          .seed = config.engine_options().seed,
-          .metrics = config.metrics,
-          .device = evaluator.device()};
-}
-
 /// The message of rank 0 to all ranks when it has prepared the run.
 struct JobStart {
   int exit_code = kExitDone;                // another exit code ends the job
@@ -237,7 +229,7 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
       return engine::front_training(state, numbers, *budget);
     };
   }
-  const engine::RunFiles files{store::RunPaths{arguments.run}, journal_header(config, *evaluator), storage};
+  const engine::RunFiles files{store::RunPaths{arguments.run}, config.journal_header(*evaluator), storage};
   const engine::JobEnd end{.stop_requested = [&stop] { return stop.requested(); },
                            .failed =
                                [&](const std::exception& error) {

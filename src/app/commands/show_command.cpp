@@ -5,6 +5,7 @@
 
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
+#include "app/commands/named_architecture.hpp"
 #include "app/config/config_file.hpp"
 #include "app/config/run_config.hpp"
 #include "report/text/text_table.hpp"
@@ -13,7 +14,6 @@
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <sstream>
 #include <vector>
 
 namespace skyline::app {
@@ -28,46 +28,6 @@ struct ShowArguments {
   bool dot = false;
   std::vector<std::string> overrides;
 };
-
-std::uint32_t choice_of(const space::Parameter& parameter, const std::string& text) {
-  std::vector<std::string> known;
-  for (std::size_t i = 0; i < parameter.values.size(); ++i) {
-    known.push_back(space::to_text(parameter.values[i]));
-    if (known.back() == text) return static_cast<std::uint32_t>(i);
-  }
-  throw UserError("--genotype: " + parameter.name + " is never " + text + ", " + suggestion(text, known));
-}
-
-/// Reads "depth=3,kernel=5". Parameters that the network does not use may be left out.
-space::Architecture named_architecture(const space::SearchSpace& space, const std::string& genotype) {
-  const std::vector<space::Parameter>& parameters = space.parameters();
-  space::Genotype choices{std::vector<std::uint32_t>(parameters.size())};
-  std::vector<bool> given(parameters.size());
-  std::istringstream stream(genotype);
-  for (std::string assignment; std::getline(stream, assignment, ',');) {
-    const std::size_t equals = assignment.find('=');
-    if (equals == std::string::npos) {
-      throw UserError("--genotype: expected name=value, e.g. depth=3,kernel=5, got " + assignment);
-    }
-    const std::string name = assignment.substr(0, equals);
-    const auto parameter = std::ranges::find(parameters, name, &space::Parameter::name);
-    if (parameter == parameters.end()) {
-      std::vector<std::string> known;
-      for (const space::Parameter& one : parameters) known.push_back(one.name);
-      throw UserError("--genotype: the space has no parameter `" + name + "`, " + suggestion(name, known));
-    }
-    const auto index = static_cast<std::size_t>(parameter - parameters.begin());
-    choices.choices[index] = choice_of(*parameter, assignment.substr(equals + 1));
-    given[index] = true;
-  }
-  space::Architecture architecture = space.build(choices);
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (architecture.used[i] && !given[i]) {
-      throw UserError("--genotype: the network uses " + parameters[i].name + ", give it a value");
-    }
-  }
-  return architecture;
-}
 
 /// Returns different architectures, fewer if the space has no more.
 std::vector<space::Architecture> samples(const RunConfig& config, int count) {
@@ -136,6 +96,9 @@ std::string dot_of(const space::Network& network, const std::string& name) {
 
 int run_show(const ShowArguments& arguments) {
   const RunConfig config = RunConfig::parse(load_config(arguments.config, arguments.overrides), false);
+  if (!config.space.has_network()) {
+    throw UserError(arguments.config.string() + ": the space has no network to show, only parameters");
+  }
   std::vector<space::Architecture> shown;
   if (arguments.genotype) {
     shown.push_back(named_architecture(config.space, *arguments.genotype));

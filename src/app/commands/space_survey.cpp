@@ -99,6 +99,7 @@ class Surveyor {
 
 void Surveyor::note_valid(const space::Architecture& architecture) {
   survey_.architectures.insert(architecture.id);
+  if (!architecture.has_network()) return;
   for (const std::string& metric : objective::computed_metric_names()) {
     const double value = objective::computed_metric(architecture.cost, metric);
     const auto [range, first] = survey_.costs.try_emplace(metric, SpaceSurvey::CostRange{value, value});

@@ -35,19 +35,19 @@ class TakenTrials final : public RunBeginning {
   explicit TakenTrials(const TrainArguments& arguments) : arguments_(arguments) {}
 
   ConfigNode config() override {
-    source_ = ModelSource::open(arguments_.choice.run);
+    source_ = open_built_run(arguments_.choice.run);
     numbers_ = chosen_trials(source_, arguments_.choice);
     search::ListedOptions listed{.genotypes = {}, .seeds = arguments_.seeds, .from = {}, .numbers = numbers_};
     listed.from = fs::absolute(arguments_.choice.run).lexically_normal().string();
     for (const trial::TrialNumber number : numbers_) {
-      const trial::SharedTrial taken = source_.run.state.search_trial(number);
+      const trial::SharedTrial taken = source_.state.search_trial(number);
       if (std::holds_alternative<trial::Failure>(taken->outcome)) {
         throw UserError("--trial " + std::to_string(number) + ": failed in " +
                         arguments_.choice.run.string());
       }
       listed.genotypes.push_back(taken->trial.architecture().genotype.choices);
     }
-    ConfigNode root = source_.run.config;
+    ConfigNode root = source_.config;
     root.set("search", listed.to_section());
     root.set("final.epochs", ConfigNode::make_number(arguments_.epochs));
     root.set("run.keep_weights", ConfigNode::make_scalar("all", {}));
@@ -69,12 +69,12 @@ class TakenTrials final : public RunBeginning {
       for (trial::Proposal& proposal : searcher->ask(1).proposals) {
         const trial::TrialNumber number = numbers_.at(lines.size() / arguments_.seeds);
         lines.push_back({.trial = maker.make(std::move(proposal)),
-                         .outcome = source_.run.state.search_trial(number)->outcome,
+                         .outcome = source_.state.search_trial(number)->outcome,
                          .timing = {},
                          .position = lines.size()});
       }
     }
-    store::JournalHeader header = source_.run.header;
+    store::JournalHeader header = source_.header;
     if (store::same_metrics(header, config.metrics)) header.metrics = config.metrics;
     header.has_names_only = false;
     header.skyline_version = SKYLINE_VERSION;
@@ -85,7 +85,7 @@ class TakenTrials final : public RunBeginning {
 
  private:
   const TrainArguments& arguments_;
-  ModelSource source_;
+  run::OpenedRun source_;
   std::vector<trial::TrialNumber> numbers_;
 };
 

@@ -22,17 +22,13 @@ OptionKind<ConfigNode> space_section() {
   return kind;
 }
 
-/// Returns the metrics that some evaluator measures in the search.
-std::vector<std::string> measured_metrics() {
-  std::vector<std::string> names;
-  for (const std::string& evaluator : evaluate::evaluator_names()) {
-    for (const trial::Metric& metric : evaluate::find_evaluator(evaluator)->metrics({}, {})) {
-      if (metric.when == trial::Metric::When::kEveryTrial) names.push_back(metric.name);
-    }
-  }
-  std::ranges::sort(names);
-  names.erase(std::ranges::unique(names).begin(), names.end());
-  return names;
+/// The section is not written where there are no data.
+OptionKind<DataOptions> data_section() {
+  OptionKind<DataOptions> kind = section(DataOptions::table());
+  kind.write = [write = kind.write](const DataOptions& data) {
+    return data.shape ? write(data) : ConfigNode();
+  };
+  return kind;
 }
 
 OptionKind<ConfigNode> as_it_stands(const ValueDescription& value) {
@@ -138,24 +134,40 @@ void check_sections(const ConfigSections& sections, const ConfigNode& root) {
 
 }  // namespace
 
+bool declares_metrics(const evaluate::EvaluatorKind& evaluator) {
+  return evaluator.metrics({}, {}).empty();
+}
+
+std::vector<std::string> measured_metrics() {
+  std::vector<std::string> names;
+  for (const std::string& evaluator : evaluate::evaluator_names()) {
+    for (const trial::Metric& metric : evaluate::find_evaluator(evaluator)->metrics({}, {})) {
+      if (metric.when == trial::Metric::When::kEveryTrial) names.push_back(metric.name);
+    }
+  }
+  std::ranges::sort(names);
+  names.erase(std::ranges::unique(names).begin(), names.end());
+  return names;
+}
+
 OptionTable<ConfigSections> all_sections() {
   using Sections = ConfigSections;
   register_training();
   OptionTable<Sections> table{
-      {{"data", &Sections::data, "The data set, or the shape of one where nothing is trained.",
-        KeyRule::kRequired},
+      {{"data", &Sections::data, data_section(),
+        "The data set, or the shape of one where nothing is trained; needed where the space has a network."},
        {"space", &Sections::space, space_section(),
-        "The architectures: named parameters, and a network that uses them; spaces.md explains the "
-        "attributes of the layers.",
+        "The architectures: named parameters, and a network that uses them, which may be left out where the "
+        "evaluator needs none; spaces.md explains the attributes of the layers.",
         KeyRule::kRequired}},
       check_sections};
   for (const std::string& name : evaluate::evaluator_names()) table.add(evaluator_section(name));
   const std::vector<std::string> metrics = measured_metrics();
   const std::initializer_list<Key<Sections>> others{
-      {"objectives", &Sections::objectives, as_it_stands(objective::objectives_format(metrics)),
+      {"objectives", &Sections::objectives, as_it_stands(objective::objectives_format(metrics, true)),
        "What the search aims at: a list of `{maximize: METRIC}` and `{minimize: METRIC}`.",
        KeyRule::kRequired},
-      {"constraints", &Sections::constraints, as_it_stands(objective::constraints_format(metrics)),
+      {"constraints", &Sections::constraints, as_it_stands(objective::constraints_format(metrics, true)),
        "Bounds that every architecture must keep: a list of `{METRIC: [low, high]}`, both included."},
       {"search", &Sections::search, search_section(), "Which architectures are tried.", KeyRule::kRequired},
       {"final", &Sections::final_training, final_section(),

@@ -71,6 +71,10 @@ struct ConfigSections {
   std::optional<engine::CheckpointOptions> checkpoint = engine::CheckpointOptions{};
 };
 
+/// Returns whether the evaluator's metrics are those that its section declares.
+bool declares_metrics(const evaluate::EvaluatorKind& evaluator);
+/// Returns the metrics that other evaluators measure in the search.
+std::vector<std::string> measured_metrics();
 /// Returns all sections, with those of the evaluators and algorithms that are registered by now.
 OptionTable<ConfigSections> all_sections();
 

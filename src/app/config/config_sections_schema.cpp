@@ -1,3 +1,4 @@
+#include "skyline/objective/objective_set.hpp"
 #include "skyline/search/algorithm.hpp"
 
 #include "app/config/config_sections.hpp"
@@ -64,11 +65,17 @@ ConfigNode config_schema() {
   const ConfigNode sections = all_sections().schema();
   for (const ConfigNode::Entry& entry : sections.entries()) schema.set(entry.key, entry.value);
   std::vector<ConfigNode> evaluators;
+  std::vector<ConfigNode> declaring;  // those whose metrics are not known before
   for (const std::string& name : evaluate::evaluator_names()) {
     const auto required = ConfigNode::make_list({schema_text(name)}, {});
     evaluators.push_back(ConfigNode::make_map({{"required", required, {}}}, {}));
+    if (declares_metrics(*evaluate::find_evaluator(name))) declaring.push_back(evaluators.back());
   }
   schema.set("oneOf", ConfigNode::make_list(std::move(evaluators), {}));
+  const std::vector<std::string> metrics = measured_metrics();
+  schema.set("if.anyOf", ConfigNode::make_list(std::move(declaring), {}));
+  schema.set("else.properties.objectives", objective::objectives_format(metrics, false).schema);
+  schema.set("else.properties.constraints", objective::constraints_format(metrics, false).schema);
   return schema;
 }
 

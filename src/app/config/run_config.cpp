@@ -9,6 +9,8 @@
 #include "core/config/config_errors.hpp"
 #include "core/config/config_text.hpp"
 #include "core/text/hash.hpp"
+#include "model_export/model/exported_model.hpp"
+#include "store/publish/publish.hpp"
 
 #include <chrono>
 #include <filesystem>
@@ -47,6 +49,15 @@ void set_window_of_algorithm(ConfigNode& root) {
   }
 }
 
+/// Writes the network of an architecture as a PyTorch module that says which one it is.
+void write_network(const space::SearchSpace& space, const space::Architecture& architecture,
+                   const std::filesystem::path& file) {
+  const model_export::Metadata metadata{{"skyline_version", SKYLINE_VERSION},
+                                        {"arch_id", space::to_text(architecture.id)},
+                                        {"genotype", space.describe(architecture.genotype)}};
+  store::publish_file(file, model_export::pytorch_source(architecture.network(), metadata));
+}
+
 /// How far a data set is checked while a configuration is read.
 enum class DataCheck { kStated, kOpened, kVerified };
 
@@ -60,6 +71,7 @@ class ConfigParser {
 
  private:
   void read_sections();
+  void check_network() const;
   void read_data(DataCheck check);
   void check_evaluator() const;
   void read_space(DataCheck check);
@@ -72,14 +84,17 @@ class ConfigParser {
   const space::SearchedSection searched_;
   ConfigNode root_;  // tree with the values that the first genotype gives
   RunConfig config_;
-  DataOptions data_;    // options, and facts about the data set
-  Mistakes in_values_;  // mistakes in values that parameters give to the evaluator's section
-  Mistakes mistakes_;   // all other mistakes
+  DataOptions data_;         // options, and facts about the data set
+  bool has_network_ = true;  // whether the space states a network
+  Mistakes in_values_;       // mistakes in values that parameters give to the evaluator's section
+  Mistakes mistakes_;        // all other mistakes
 };
 
 ConfigParser::ConfigParser(const ConfigNode& written)
     : table_(all_sections()), searched_(searched_section(written)), root_(written) {
   in_values_.attempt([&] { root_ = with_first_values(written, searched_); });
+  const ConfigNode* space = section_in(root_, "space");
+  has_network_ = space == nullptr || !space->is_map() || space->find("network") != nullptr;
 }
 
 RunConfig ConfigParser::parse(DataCheck check) {
@@ -106,14 +121,30 @@ void ConfigParser::read_sections() {
                                       config_.sections.evaluator_section};
   config_.evaluator.needs = config_.evaluator.kind->needs(config_.evaluator.section);
   check_keeps_parents(root_, config_);
+  check_network();
   if (config_.evaluator.needs.data && config_.sections.data.file.empty()) {
     root_.at("data").fail("missing key `file`");
+  }
+}
+
+/// Refuses a space without a network where networks are needed.
+void ConfigParser::check_network() const {
+  const ConfigNode* section = section_in(root_, "space");
+  if (has_network_ || section == nullptr) return;
+  const evaluate::EvaluatorNeeds& needs = config_.evaluator.needs;
+  if (needs.network) {
+    section->fail("missing key `network`: the evaluator `" + config_.evaluator.kind->name +
+                  "` needs networks");
+  }
+  if (needs.inherits) {
+    section->fail("missing key `network`: children start from the weights of their parents' layers");
   }
 }
 
 /// Verifying a file takes long, so it is done only if the configuration has no mistakes so far.
 void ConfigParser::read_data(DataCheck check) {
   const ConfigNode* section = section_in(root_, "data");
+  if (section == nullptr && root_.is_map() && has_network_) (void)root_.at("data");
   if (section == nullptr) return;
   DataOptions data = DataOptions::table().parse(*section);
   if (!data.file.empty() && check != DataCheck::kStated) {
@@ -143,7 +174,7 @@ void ConfigParser::check_evaluator() const {
 /// run's.
 void ConfigParser::read_space(DataCheck check) {
   const ConfigNode* section = section_in(root_, "space");
-  if (section == nullptr || !data_.shape) return;
+  if (section == nullptr || (has_network_ && !data_.shape)) return;
   const bool right = is_right_so_far();
   config_.space = space::SearchSpace::parse(*section, config_.shape, searched_.written());
   if (check == DataCheck::kStated || !right || !config_.evaluator.kind->check_space) return;
@@ -156,12 +187,13 @@ void ConfigParser::read_space(DataCheck check) {
 void ConfigParser::read_objectives(bool knows_metrics) {
   const ConfigNode* section = section_in(root_, "objectives");
   const evaluate::EvaluatorKind* kind = named_evaluator(root_);
-  if (section == nullptr || kind == nullptr) return;
+  if (section == nullptr || kind == nullptr || (!knows_metrics && declares_metrics(*kind))) return;
   config_.metrics = kind->metrics(knows_metrics ? config_.evaluator.section : ConfigNode(),
                                   data_.targets.value_or(store::TargetKind::kClasses));
   trial::check_metrics(config_.metrics);
   config_.objectives =
-      objective::ObjectiveSet::parse(*section, section_in(root_, "constraints"), config_.metrics);
+      objective::ObjectiveSet::parse(*section, section_in(root_, "constraints"), config_.metrics,
+                                     has_network_ || config_.evaluator.needs.network);
 }
 
 void ConfigParser::throw_mistakes() {
@@ -241,12 +273,25 @@ evaluate::EvaluatorServices RunConfig::services() const {
           .space = space,
           .space_hash = sha256_hex(to_yaml(sections.space) + space::to_text(shape.input) + ":" +
                                    std::to_string(shape.classes)),
-          .data_file = file.empty() ? std::filesystem::path() : std::filesystem::absolute(file)};
+          .data_file = file.empty() ? std::filesystem::path() : std::filesystem::absolute(file),
+          .write_network = [space = space](const space::Architecture& architecture,
+                                           const std::filesystem::path& to) {
+            write_network(space, architecture, to);
+          }};
 }
 
 std::unique_ptr<trial::Evaluator> RunConfig::make_evaluator(
     const evaluate::EvaluatorServices& services) const {
   return evaluator.kind->make(evaluator.section, services);
+}
+
+store::JournalHeader RunConfig::journal_header(const trial::Evaluator& made) const {
+  return {.skyline_version = SKYLINE_VERSION,
+          .config_hash = identity_hash(),
+          .seed = sections.run.seed,
+          .metrics = metrics,
+          .device = made.device(),
+          .deterministic = evaluator.needs.deterministic};
 }
 
 std::string RunConfig::identity_hash() const {

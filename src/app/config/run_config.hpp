@@ -12,6 +12,7 @@
 #include "app/config/config_sections.hpp"
 #include "app/config/evaluator_section.hpp"
 #include "engine/work/engine_options.hpp"
+#include "store/journal/journal.hpp"
 
 #include <memory>
 #include <optional>
@@ -48,6 +49,8 @@ struct RunConfig {
   /// change. Those keys only bound the run, so that a finished one can be extended, or say what is kept and
   /// where.
   std::string identity_hash() const;
+  /// Returns the header of a new journal. @param made  the run's evaluator
+  store::JournalHeader journal_header(const trial::Evaluator& made) const;
   engine::EngineOptions engine_options() const;
   const search::Algorithm& algorithm() const { return search::algorithm_of(sections.search); }
   /// Makes the searcher of the search; its proposals have the budget of the evaluator's section.

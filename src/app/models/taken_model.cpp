@@ -93,11 +93,19 @@ void check_training(const ModelSource& source, const TakenModel& model) {
 
 }  // namespace
 
-ModelSource ModelSource::open(const std::filesystem::path& folder) {
-  ModelSource source{run::OpenedRun::open(folder), {}};
-  if (const std::optional<std::string> kind = source.run.space.missing_kind()) {
+run::OpenedRun open_built_run(const std::filesystem::path& folder) {
+  run::OpenedRun run = run::OpenedRun::open(folder);
+  if (const std::optional<std::string> kind = run.space.missing_kind()) {
     throw UserError(folder.string() + ": has layers of the kind " + in_quotes(*kind) +
                     ", which this program does not have: use the one that the run is of");
+  }
+  return run;
+}
+
+ModelSource ModelSource::open(const std::filesystem::path& folder) {
+  ModelSource source{open_built_run(folder), {}};
+  if (!source.run.space.has_network()) {
+    throw UserError(folder.string() + ": its space has no network, only parameters: there are no models");
   }
   source.data = DataOptions::table().parse(source.run.config.at("data"));
   const std::optional<ChosenEvaluator> evaluator = known_evaluator(source.run.config);
@@ -108,8 +116,8 @@ ModelSource ModelSource::open(const std::filesystem::path& folder) {
   return source;
 }
 
-std::vector<trial::TrialNumber> chosen_trials(const ModelSource& source, const ModelChoice& choice) {
-  const run::RunState& state = source.run.state;
+std::vector<trial::TrialNumber> chosen_trials(const run::OpenedRun& run, const ModelChoice& choice) {
+  const run::RunState& state = run.state;
   if (choice.front == !choice.trials.empty()) {
     throw UserError("expected either --trial NUMBER or --front");
   }
@@ -151,7 +159,7 @@ TakenModel take_model(const ModelSource& source, trial::TrialNumber number, cons
 std::vector<std::string> take_models(const ModelSource& source, const ModelChoice& choice,
                                      const std::function<void(const TakenModel&)>& use) {
   std::vector<std::string> missing;
-  for (const trial::TrialNumber number : chosen_trials(source, choice)) {
+  for (const trial::TrialNumber number : chosen_trials(source.run, choice)) {
     TakenModel model;
     try {
       model = take_model(source, number, choice);

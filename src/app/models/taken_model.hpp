@@ -32,13 +32,17 @@ struct ModelSource {
   run::OpenedRun run;
   DataOptions data;  // the facts about the data set
 
-  /// Opens a run. @throws UserError if there is no run in the folder, or its evaluator trains nothing
+  /// Opens a run. @throws UserError if there is no run in the folder, it has no networks, or its evaluator
+  /// leaves no weights
   static ModelSource open(const std::filesystem::path& folder);
 };
 
+/// Opens a run whose architectures this program can build. @throws UserError if there is no such run
+run::OpenedRun open_built_run(const std::filesystem::path& folder);
+
 /// Returns the trials that the command line names, or those of the front; of the final front if there is one.
 /// @throws UserError for a number without a trial, an empty front, and no choice or both
-std::vector<trial::TrialNumber> chosen_trials(const ModelSource& source, const ModelChoice& choice);
+std::vector<trial::TrialNumber> chosen_trials(const run::OpenedRun& run, const ModelChoice& choice);
 
 struct TakenModel {
   trial::SharedTrial trained;  // the training that gave the weights

@@ -20,6 +20,13 @@ constexpr const char* kTime = "app.simulation.time";
 constexpr const char* kError = "app.simulation.error";
 constexpr const char* kResult = "app.simulation.result";
 
+/// Returns an invented value within the range of a metric, which is as wide as 1 where it is open.
+/// @param share  from 0 to 1
+double value_in(const trial::MetricRange& range, double share) {
+  const double low = std::isfinite(range.low) ? range.low : std::min(0.0, range.high - 1);
+  return low + share * (std::isfinite(range.high) ? range.high - low : 1);
+}
+
 }  // namespace
 
 TimeLaw measured_law(const run::OpenedRun& run) {
@@ -141,7 +148,8 @@ std::pair<double, trial::Outcome> Simulation::play(const trial::Trial& trial) co
   if (!options_.with_search) return {seconds, trial::Failure{trial::FailureKind::kException, {}}};
   trial::Measurements measurements;
   for (std::size_t metric = 0; metric < config_.metrics.size(); ++metric) {
-    measurements.values.push_back(RandomStream(derive_seed(trial.seed, kResult, {metric})).uniform());
+    const double share = RandomStream(derive_seed(trial.seed, kResult, {metric})).uniform();
+    measurements.values.push_back(value_in(config_.metrics[metric].range, share));
   }
   return {seconds, std::move(measurements)};
 }

@@ -1,8 +1,12 @@
 #include "core/text/wording.hpp"
 #include "report/compare/comparison.hpp"
 #include "report/files/csv.hpp"
+#include "report/report.hpp"
 #include "report/text/front_table.hpp"
 #include "report/text/text_table.hpp"
+
+#include <algorithm>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -57,6 +61,9 @@ std::string comparison_text(const Comparison& comparison) {
   }
   const run::RunState& state = comparison.runs.front().opened->state;
   if (!state.objectives().has_volume()) text += "\n" + volume_text(state) + "\n";
+  const auto is_deterministic = [](const ComparedRun& run) { return run.opened->header.deterministic; };
+  if (!std::ranges::all_of(comparison.runs, is_deterministic))
+    text += "\n" + std::string(kNotDeterministic) + "\n";
   return text;
 }
 

@@ -41,11 +41,12 @@ std::vector<std::string> columns_of_fields() {
 }
 
 /// Returns the metrics that have a column, in order: objectives, constraints, the other costs.
-std::vector<std::string> metric_columns(const objective::ObjectiveSet& objectives) {
+std::vector<std::string> metric_columns(const ReportInputs& inputs) {
+  const objective::ObjectiveSet& objectives = inputs.state.objectives();
   std::vector<std::string> names;
   for (const auto& objective : objectives.objectives()) names.push_back(objective.metric);
   for (std::string& name : constraint_only_metrics(objectives)) names.push_back(std::move(name));
-  for (std::string& name : other_computed_metrics(objectives)) names.push_back(std::move(name));
+  for (std::string& name : other_computed_metrics(inputs.space, objectives)) names.push_back(std::move(name));
   return names;
 }
 
@@ -67,7 +68,8 @@ std::string metric_field(const ReportInputs& inputs, const trial::CommittedTrial
                          const std::string& metric) {
   const auto value = metric_value(committed, metric, inputs.metrics);
   if (!value || !std::isfinite(*value)) return "";
-  return is_computed_metric(metric) ? fmt::format("{:.0f}", *value) : fmt::format("{}", *value);
+  return is_computed_metric(metric, inputs.metrics) ? fmt::format("{:.0f}", *value)
+                                                    : fmt::format("{}", *value);
 }
 
 /// Archai writes the id of one parent in one column, and of two in another, with a comma between.
@@ -131,7 +133,7 @@ std::vector<std::string> trial_fields(const ReportInputs& inputs, const std::vec
 }  // namespace
 
 void write_search_state_csv(const store::RunPaths& paths, const ReportInputs& inputs) {
-  const std::vector<std::string> metrics = metric_columns(inputs.state.objectives());
+  const std::vector<std::string> metrics = metric_columns(inputs);
   const std::map<std::uint32_t, double> hours = walltime_hours(inputs);
   store::publish_text(paths.search_state_csv(), [&](const store::WriteText& write) {
     write(csv_line(header_fields(inputs, metrics)));

@@ -20,13 +20,15 @@ std::string run_name(const store::RunPaths& paths) {
   return root.filename().string();
 }
 
-bool is_computed_metric(std::string_view metric) {
-  return trial::find_metric(objective::computed_metrics(), metric) != nullptr;
+bool is_computed_metric(std::string_view metric, const std::vector<trial::Metric>& measured) {
+  return trial::find_metric(measured, metric) == nullptr &&
+         trial::find_metric(objective::computed_metrics(), metric) != nullptr;
 }
 
 trial::Metric described(std::string_view metric, const std::vector<trial::Metric>& metrics) {
-  const auto* computed = trial::find_metric(objective::computed_metrics(), metric);
-  const auto* found = computed != nullptr ? computed : trial::find_metric(metrics, metric);
+  const auto* measured = trial::find_metric(metrics, metric);
+  const auto* found =
+      measured != nullptr ? measured : trial::find_metric(objective::computed_metrics(), metric);
   return found != nullptr ? *found : trial::Metric{.name = std::string(metric)};
 }
 
@@ -42,7 +44,7 @@ const trial::Metric* test_metric(const objective::ObjectiveSet& objectives,
 
 std::optional<double> metric_value(const trial::CommittedTrial& committed, std::string_view metric,
                                    const std::vector<trial::Metric>& metrics) {
-  if (is_computed_metric(metric)) {
+  if (is_computed_metric(metric, metrics)) {
     return objective::computed_metric(committed.trial.architecture().cost, metric);
   }
   const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
@@ -69,8 +71,13 @@ std::vector<std::string> constraint_only_metrics(const objective::ObjectiveSet& 
   return names;
 }
 
-std::vector<std::string> other_computed_metrics(const objective::ObjectiveSet& objectives) {
-  std::vector<std::string> names = objective::computed_metric_names();
+std::vector<std::string> computed_metrics_of(const space::SearchSpace& space) {
+  return space.has_network() ? objective::computed_metric_names() : std::vector<std::string>();
+}
+
+std::vector<std::string> other_computed_metrics(const space::SearchSpace& space,
+                                                const objective::ObjectiveSet& objectives) {
+  std::vector<std::string> names = computed_metrics_of(space);
   std::erase_if(names, [&](const std::string& name) {
     return uses_metric(objectives.objectives(), name) || uses_metric(objectives.constraints(), name);
   });

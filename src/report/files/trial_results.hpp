@@ -26,7 +26,9 @@ const trial::Metric* test_metric(const objective::ObjectiveSet& objectives,
 std::optional<double> metric_value(const trial::CommittedTrial& committed, std::string_view metric,
                                    const std::vector<trial::Metric>& metrics);
 
-bool is_computed_metric(std::string_view metric);
+/// Returns whether a metric is computed from the network. Without a network, the evaluator may measure one of
+/// such a name.
+bool is_computed_metric(std::string_view metric, const std::vector<trial::Metric>& measured);
 /// Returns the description of a metric, computed or measured. If nothing describes the metric, the
 /// description has only its name.
 trial::Metric described(std::string_view metric, const std::vector<trial::Metric>& metrics);
@@ -38,8 +40,11 @@ std::string parameter_text(const space::SearchSpace& space, const space::Archite
 /// Returns the metrics that only a constraint uses, in the order of the constraints.
 std::vector<std::string> constraint_only_metrics(const objective::ObjectiveSet& objectives);
 
-/// Returns the computed metrics that neither an objective nor a constraint uses.
-std::vector<std::string> other_computed_metrics(const objective::ObjectiveSet& objectives);
+/// Returns the metrics that are computed from the networks of a space; none without networks.
+std::vector<std::string> computed_metrics_of(const space::SearchSpace& space);
+/// Returns those of them that neither an objective nor a constraint uses.
+std::vector<std::string> other_computed_metrics(const space::SearchSpace& space,
+                                                const objective::ObjectiveSet& objectives);
 
 /// Returns "ok", or the kind of the failure.
 std::string status_of(const trial::CommittedTrial& committed);

@@ -21,9 +21,10 @@ using Json = nlohmann::ordered_json;
 constexpr int kModelsFormat = 3;
 
 /// Computed metrics are exact integers. NaN and infinity become null, because JSON lacks them.
-Json metric_json(std::string_view metric, std::optional<double> value) {
+Json metric_json(std::string_view metric, std::optional<double> value,
+                 const std::vector<trial::Metric>& metrics) {
   if (!value || !std::isfinite(*value)) return nullptr;
-  if (is_computed_metric(metric)) return static_cast<std::int64_t>(*value);
+  if (is_computed_metric(metric, metrics)) return static_cast<std::int64_t>(*value);
   return *value;
 }
 
@@ -80,7 +81,7 @@ Json values_json(const Specs& specs, const trial::CommittedTrial& committed,
                  const std::vector<trial::Metric>& metrics) {
   Json values = Json::object();
   for (const auto& spec : specs) {
-    values[spec.metric] = metric_json(spec.metric, metric_value(committed, spec.metric, metrics));
+    values[spec.metric] = metric_json(spec.metric, metric_value(committed, spec.metric, metrics), metrics);
   }
   return values;
 }
@@ -94,7 +95,7 @@ Json costs_json(const space::Cost& cost) {
 Json measured_json(const trial::CommittedTrial& committed, const std::vector<trial::Metric>& metrics) {
   Json values = Json::object();
   for (const std::string& metric : trial::names_of(metrics)) {
-    values[metric] = metric_json(metric, metric_value(committed, metric, metrics));
+    values[metric] = metric_json(metric, metric_value(committed, metric, metrics), metrics);
   }
   return values;
 }
@@ -168,6 +169,7 @@ Json trial_json(const store::RunPaths& paths, const ReportInputs& inputs,
             {"costs", costs_json(architecture.cost)},
             {"metrics", measured_json(committed, inputs.metrics)},
             {"phase", trial::to_text(trial.phase())}};
+  if (!architecture.has_network()) json.erase("costs");
   store::add_fields(json, trial);
   add_status(json, committed);
   json["on_front"] = inputs.state.on_its_front(trial);
@@ -176,7 +178,8 @@ Json trial_json(const store::RunPaths& paths, const ReportInputs& inputs,
   if (!trial.is_final() && full_training != nullptr)
     json["final"] = final_json(paths, inputs, *full_training);
   const bool kept = json.contains("weights") || (json.contains("final") && json["final"].contains("weights"));
-  if (kept && !inputs.space.missing_kind()) json["layers"] = layers_json(architecture.network());
+  if (kept && architecture.has_network() && !inputs.space.missing_kind())
+    json["layers"] = layers_json(architecture.network());
   return json;
 }
 

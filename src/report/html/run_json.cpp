@@ -47,7 +47,7 @@ std::vector<std::string> metric_names(const run::OpenedRun& run) {
   };
   for (const auto& objective : run.state.objectives().objectives()) add(objective.metric);
   for (const trial::Metric& metric : run.header.metrics) add(metric.name);
-  for (const std::string& name : objective::computed_metric_names()) add(name);
+  for (const std::string& name : computed_metrics_of(run.space)) add(name);
   return names;
 }
 
@@ -58,7 +58,7 @@ Json descriptions_of(const run::OpenedRun& run) {
     const trial::Metric metric = described(name, run.header.metrics);
     descriptions[name] = {{"unit", metric.unit},
                           {"share", metric.range == trial::MetricRange{0, 1}},
-                          {"cost", is_computed_metric(name)},
+                          {"cost", is_computed_metric(name, run.header.metrics)},
                           {"test", metric.of == trial::Metric::Of::kTest}};
   }
   return descriptions;
@@ -219,6 +219,15 @@ std::vector<trial::TrialNumber> members_of(const run::RunState& state) {
   return members;
 }
 
+/// Returns the number of genotypes, which may be above all whole numbers.
+double genotypes_of(const space::SearchSpace& space) {
+  double count = 1;
+  for (const space::Parameter& parameter : space.parameters()) {
+    count *= static_cast<double>(parameter.values.size());
+  }
+  return count;
+}
+
 double end_hours(const trial::TrialTiming& timing) {
   return (timing.started_s + timing.total_s()) / kSecondsPerHour;
 }
@@ -232,7 +241,7 @@ Json run_json(const ReportedRun& run) {
           {"objectives", objectives_of(opened.state.objectives())},
           {"constraints", constraints_of(opened.state.objectives())},
           {"described", descriptions_of(opened)},
-          {"genotypes", opened.space.genotype_count()},
+          {"genotypes", genotypes_of(opened.space)},
           {"trials", trial_columns(opened)},
           {"front", front_order(opened.state.front())},
           {"final_front", front_order(opened.state.final_front())},
@@ -244,6 +253,7 @@ Json run_json(const ReportedRun& run) {
           {"importance", importance_json(run)},
           {"courses", courses_json(run)},
           {"networks", networks_json(run)},
+          {"has_network", opened.space.has_network()},
           {"failures", failures_of(opened.state)},
           {"slots", slots_of(opened.account)},
           {"config", run.config},
@@ -252,6 +262,7 @@ Json run_json(const ReportedRun& run) {
             {"configuration", opened.header.config_hash},
             {"seed", std::to_string(opened.header.seed)},
             {"device", opened.header.device},
+            {"results", opened.header.deterministic ? "" : kNotDeterministic},
             {"search", opened.state.remark()}}},
           {"warnings", run.warnings},
           {"more_warnings", run.more_warnings}};

@@ -40,7 +40,7 @@ Json layer_json(const space::Layer& layer) {
 
 Json networks_json(const ReportedRun& run) {
   Json json = Json::object();
-  if (run.opened.space.missing_kind()) return json;
+  if (!run.opened.space.has_network() || run.opened.space.missing_kind()) return json;
   std::size_t layers = 0;
   for (const trial::TrialNumber number : members_of(run.opened.state)) {
     const run::SharedTrial member = run.opened.state.search_trial(number);

@@ -117,7 +117,7 @@ class FrontTable {
   }
   /// Adds a column; the costs of a network need no budget.
   void add_metric(const std::string& metric) {
-    const bool computed = is_computed_metric(metric);
+    const bool computed = is_computed_metric(metric, inputs_.metrics);
     add(metric, computed ? "" : search_note_,
         [this, metric](const Row& row) { return value_cell(inputs_, row.searched, metric); });
     if (!computed && !final_note_.empty()) add_final(metric);
@@ -149,7 +149,7 @@ void add_cells(std::vector<std::string>& cells, const SeedGroup& group, const st
   const auto spread = spread_of(group, metric, metrics);
   const trial::Metric description = described(metric, metrics);
   cells.push_back(spread ? metric_text(description, spread->mean) : "-");
-  if (is_computed_metric(metric)) return;
+  if (is_computed_metric(metric, metrics)) return;
   cells.push_back(spread && spread->deviation ? metric_text(description, *spread->deviation) : "-");
 }
 
@@ -191,7 +191,7 @@ std::string seeds_table(const ReportInputs& inputs) {
   table.add_column("arch id", TextTable::Align::kLeft);
   for (const space::Parameter& parameter : inputs.space.parameters()) table.add_column(parameter.name);
   for (const std::string& metric : metrics) {
-    const bool computed = is_computed_metric(metric);
+    const bool computed = is_computed_metric(metric, inputs.metrics);
     table.add_column(metric, TextTable::Align::kRight, computed ? "" : "mean");
     if (!computed) table.add_column("", TextTable::Align::kRight, "deviation");
   }

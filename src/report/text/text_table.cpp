@@ -115,7 +115,8 @@ std::string metric_text(const trial::Metric& metric, double value, std::string_v
   if (metric.range == trial::MetricRange{0, 1}) return fmt::format("{:.4f}", value);
   if (metric.unit == "B") return si_text(value, separator, "B");
   if (metric.unit == "ms" || metric.unit == "s") return significant_text(value, 3);
-  if (is_computed_metric(metric.name)) return si_text(value, separator);
+  const trial::Metric* computed = trial::find_metric(objective::computed_metrics(), metric.name);
+  if (computed != nullptr && *computed == metric) return si_text(value, separator);
   if (std::abs(value) < 1e6 && value == std::floor(value)) return fmt::format("{:.0f}", value);
   return fmt::format("{:.{}g}", value, kSignificant);
 }

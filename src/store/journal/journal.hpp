@@ -25,7 +25,8 @@ struct JournalHeader {
   std::string config_hash;  // SHA-256 of the resolved configuration's canonical text
   std::uint64_t seed = 0;
   std::vector<trial::Metric> metrics;  // metrics of Measurements::values
-  std::string device = {};  // kind of device of its trials: cpu, gpu; empty if none, or not recorded
+  std::string device = {};    // kind of device of its trials: cpu, gpu; empty if none, or not recorded
+  bool deterministic = true;  // whether equal trials have equal results, so that equal runs do
   // Whether the journal is of version 8, which has only names of metrics; `metrics` is guessed from them.
   bool has_names_only = false;
   bool operator==(const JournalHeader&) const = default;
@@ -72,7 +73,8 @@ void settle_journal(const std::filesystem::path& path, const JournalContents& co
 
 /// A journal as text, whose lines were checked.
 struct JournalText {
-  std::string canonical;  // without times, host, rank and checksums: equal, byte for byte, for equal runs
+  std::string canonical;      // without times, host, rank and checksums: equal, byte for byte, for equal runs
+  bool deterministic = true;  // as in JournalHeader
   std::size_t trials = 0;
   bool torn_tail = false;         // as in JournalContents
   std::uint64_t valid_bytes = 0;  // length of the part of the file that was read

@@ -35,6 +35,7 @@ void for_each_fact(Visitor&& visit, Headers&... headers) {
   visit("seed", Need::kMust, headers.seed...);
   visit("metrics", Need::kMust, headers.metrics...);
   visit("device", Need::kMay, headers.device...);
+  visit("deterministic", Need::kMay, headers.deterministic...);
 }
 
 /// Lists the members in the description of a metric, here and nowhere else. Calls `visit(name, members...)`

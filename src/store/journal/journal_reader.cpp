@@ -151,8 +151,8 @@ std::size_t count_trials(const std::filesystem::path& path) {
 JournalText check_journal(const std::filesystem::path& path) {
   LineReader lines(path);
   Json header;
-  (void)read_header(lines, &header);
   JournalText text;
+  text.deterministic = read_header(lines, &header).deterministic;
   const auto append = [&text](Json& line) {
     line.erase("where");
     line.erase("sum");

@@ -49,6 +49,7 @@ struct OwnColumns {
   };
   std::vector<Parameter> parameters;
   std::vector<std::string> metrics;
+  bool has_network = true;  // otherwise there are no costs
 };
 
 void add_parameter(Table& rows, const OwnColumns::Parameter& column, std::uint32_t choice) {
@@ -75,7 +76,8 @@ void add_row(Table& rows, const CommittedTrial& entry, bool on_front, const OwnC
     const bool failed = failure != nullptr;
     rows(own.metrics[i], failed ? std::nan("") : std::get<trial::Measurements>(entry.outcome).values.at(i));
   }
-  for (const std::string& name : objective::computed_metric_names()) {
+  for (const std::string& name :
+       own.has_network ? objective::computed_metric_names() : std::vector<std::string>()) {
     rows(name, objective::computed_metric(architecture.cost, name));
   }
   rows("on_front", on_front);
@@ -98,12 +100,12 @@ Table::Rows trial_columns(const OwnColumns& own, std::size_t parameters) {
 
 /// Returns the columns of this run. A parameter or metric with the name of another column gets a prefix.
 OwnColumns own_columns(const space::SearchSpace& space, const std::vector<std::string>& metrics) {
-  const OwnColumns none;
+  const OwnColumns none{{}, {}, space.has_network()};
   const std::vector<std::string> every_run = Table::names(trial_columns(none, 0));
   const auto holds = [](const std::vector<std::string>& names, const std::string& name) {
     return std::ranges::find(names, name) != names.end();
   };
-  OwnColumns own;
+  OwnColumns own{{}, {}, space.has_network()};
   for (const std::string& metric : metrics) {
     own.metrics.push_back((holds(every_run, metric) ? "metric_" : "") + metric);
   }

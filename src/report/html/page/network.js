@@ -207,10 +207,11 @@ function showNetwork() {
   if (!listed.includes(chosen.number)) listed.unshift(chosen.number);
   byId("network-trial").replaceChildren(...listed.map((each) => make("option", { value: each }, (RUNS.length > 1 ? run.name + " " : "") + each)));
   byId("network-trial").value = chosen.number;
+  byId("network-export").parentElement.querySelectorAll("code, button").forEach((each) => { each.hidden = !run.has_network; });
   byId("network-export").textContent = run.exportLine(chosen.number);
   const row = run.rowOf.get(chosen.number);
   const pairs = trialPairs(run, row).map(([name, value]) => name + " " + value);
-  byId("network-text").textContent = pairs.join(" · ") + (run.networks[chosen.number] ? "" : " · The graph is kept for the first trials of the front.");
+  byId("network-text").textContent = pairs.join(" · ") + (run.networks[chosen.number] || !run.has_network ? "" : " · The graph is kept for the first trials of the front.");
   drawNetwork(run, chosen.number);
 }
 

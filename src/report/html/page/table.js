@@ -112,7 +112,7 @@ function tableRow(runIndex, row) {
     return make("td", {}, make("button", { type: "button", class: "link", onclick: () => select(runIndex, run.number(row), true) }, text));
   });
   const copy = make("button", { type: "button", title: run.exportLine(run.number(row)), onclick: (event) => copyText(run.exportLine(run.number(row)), event.target) }, "Copy line");
-  return make("tr", { "data-run": runIndex, "data-trial": run.number(row) }, make("td", { class: "left" }, copy), ...cells);
+  return make("tr", { "data-run": runIndex, "data-trial": run.number(row) }, make("td", { class: "left" }, run.has_network ? copy : ""), ...cells);
 }
 
 /// Puts a text on the clipboard. If the page may not, it shows the text, to be copied by hand.
