@@ -68,6 +68,25 @@ class Reports(RunsCase):
     def table(self):
         return self.browser.run("[...byId('trials').tBodies[0].rows].map((row) => [...row.cells].map((cell) => cell.textContent))")
 
+    def test_a_run_without_networks_shows_its_trials_and_offers_no_export(self):
+        rows = [f"{a},{b},{a * b},{a - b}" for a in range(4) for b in range(4)]
+        (self.folder / "rows.csv").write_text("\n".join(["a,b,x,flops", *rows]))
+        (self.folder / "rows.yaml").write_text("""
+space: {parameters: {a: {range: [0, 3]}, b: {range: [0, 3]}}}
+table:
+  file: rows.csv
+  metrics: [{name: x, column: x, range: [0, 9]}, {name: flops, column: flops, better: lower, range: [-3, 3]}]
+objectives: [maximize: x, minimize: flops]
+search: {algorithm: random, trials: 12}
+""")
+        self.skyline("search", "rows.yaml", "--run", "alone")
+        self.report("alone")
+        self.assertGreater(self.marks("front")[0], 0)
+        self.assertIn("flops", self.text("#network-text"))
+        shown = """(selector) => [...document.querySelectorAll(selector)].filter((each) => each.offsetParent !== null).length"""
+        self.assertEqual(self.browser.run(f"({shown})('#network-export, #network-copy')"), 0)
+        self.assertEqual(self.browser.run("[...document.querySelectorAll('#trials button')].filter((each) => each.textContent === 'Copy line').length"), 0)
+
     def test_of_a_digits_run_has_every_plot_and_its_controls_work(self):
         self.skyline("search", *small_digits(self.digits), "--set", "search.initial=10", "--run", "digits", "--quiet")
         self.report("digits")
