@@ -242,6 +242,12 @@ class PrepTest(RunsCase):
         self.assertFalse((self.folder / "refused.h5").exists())
         return done.stderr
 
+    def test_classes_that_differ_in_capitals_alone_are_told_of(self):
+        rows = "".join(f"{i}.5,{('pos', 'neg', 'Pos')[i % 3]}\n" for i in range(30))
+        (self.folder / "capitals.csv").write_text("a,label\n" + rows)
+        told = self.skyline("prep", "arrays", "capitals.csv", "-o", "capitals.h5")
+        self.assertIn("check: classes `Pos` and `pos` differ in capitals alone\n", told.stdout)
+
     def test_what_is_there_is_overwritten_only_by_force(self):
         before = self.digits.read_bytes()
         refused = self.skyline("prep", "digits", "-o", self.digits, expect=2)

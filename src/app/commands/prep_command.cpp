@@ -5,12 +5,14 @@
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "core/text/foreign_text.hpp"
+#include "core/text/wording.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <iomanip>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <string>
 #include <system_error>
@@ -105,6 +107,14 @@ void print_notes(const store::DatasetWriter& writer) {
   }
   const auto single = static_cast<std::size_t>(std::ranges::count(all, 1U));
   const std::string of = " of " + to_text(writer.target_kind(), all.size());
+  std::map<std::string, std::string> in_lower_case;
+  for (const std::string& name : writer.facts().class_names) {
+    const auto [other, is_new] = in_lower_case.emplace(lower_case(name), name);
+    if (is_new) continue;
+    std::cout << "check: classes `" << printable(other->second) << "` and `" << printable(name)
+              << "` differ in capitals alone\n";
+    break;
+  }
   if (single > 0) std::cout << "check: " << single << of << " with one sample\n";
   if (untrained > 0) std::cout << "check: " << untrained << of << " without training samples\n";
 }

@@ -253,15 +253,18 @@ void CsvTable::learn() {
     places.resize(features.size(), survey.column());
     if (problem) {
       problems.push_back(*problem);
-      bad.push_back(columns_.names[survey.column()]);
+      if (const std::string& name = columns_.names[survey.column()]; !name.empty()) bad.push_back(name);
     } else if (survey.is_constant(rows_) && rows_ > 1) {
       constant.push_back(columns_.label(survey.column()));
     }
     bytes_ = bytes_ && survey.are_bytes();
   }
   if (!problems.empty()) {
-    throw UserError(file_.string() + ": " + joined(problems, "; ") + " (" + options_.option("drop") + " " +
-                    joined(bad, ",") + " leaves " + (bad.size() == 1 ? "it" : "them") + " out)");
+    std::string advice;
+    if (!bad.empty())
+      advice = " (" + options_.option("drop") + " " + joined(bad, ",") + " leaves " +
+               (bad.size() == 1 ? "it" : "them") + " out)";
+    throw UserError(file_.string() + ": " + joined(problems, "; ") + advice);
   }
   if (features.empty()) throw UserError(file_.string() + ": no column is left for features");
   if (!constant.empty()) {

@@ -206,6 +206,11 @@ std::vector<SourceArray> list_arrays(const std::filesystem::path& file, const Ta
   if (start.starts_with("\0\0"sv)) return list_single(file, read_idx_header);
   if (start.starts_with("MATLAB 5.0 MAT-file"sv))
     throw UserError(file.string() + ": a MATLAB file of version 5: save it by save(..., '-v7.3')");
+  if (start.size() > 1 && start[0] == '\x80' && start[1] >= 2 && start[1] <= 5)
+    throw UserError(
+        file.string() +
+        ": a Python pickle, which is not read, since it may run code: load it in Python, and save "
+        "its arrays by numpy.savez(\"set.npz\", x_train=..., y_train=...)");
   if (is_text(start) || is_utf16(start)) return list_csv(file, tables);
   throw UserError(file.string() + ": expected an npz, npy, IDX, HDF5 or CSV file");
 }

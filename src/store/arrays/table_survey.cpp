@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -25,9 +26,30 @@ std::size_t digits_at(std::string_view text) {
   return std::min(text.find_first_not_of("0123456789"), text.size());
 }
 
-/// Returns whether a text is a date or a time: 2024-03-01, 1.3.2024, 03/01/24, with a time after it, or
-/// 12:30.
-bool is_date(std::string_view text) {
+/// Writes months as numbers where a letter begins a month's English name: 1-Mar-24, March 1, 2024.
+std::string with_month_numbers(std::string_view text) {
+  constexpr std::array<std::string_view, 12> kMonths{"january",   "february", "march",    "april",
+                                                     "may",       "june",     "july",     "august",
+                                                     "september", "october",  "november", "december"};
+  const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
+  const auto* const begin = std::ranges::find_if(text, is_letter);
+  const auto* const end = std::find_if_not(begin, text.end(), is_letter);
+  const std::string word = lower_case(std::string_view(begin, end));
+  const auto* const month = std::ranges::find_if(
+      kMonths, [&](std::string_view name) { return word.size() >= 3 && name.starts_with(word); });
+  if (month == kMonths.end()) return std::string(text);
+  std::string numbers = std::string(text.begin(), begin) + std::to_string(month - kMonths.begin() + 1);
+  const bool comma = begin == text.begin();  // March 1, 2024
+  for (const char c : std::string_view(end, text.end()))
+    if (!comma || c != ',') numbers += c;
+  return numbers;
+}
+
+/// Returns whether a text is a date or a time: 2024-03-01, 1.3.2024, 03/01/24, 1-Mar-24, with a time after
+/// it, or 12:30.
+bool is_date(std::string_view written) {
+  const std::string numbers = with_month_numbers(written);
+  std::string_view text = numbers;
   std::array<std::size_t, 3> sizes{};
   char between = '\0';
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -36,7 +58,7 @@ bool is_date(std::string_view text) {
     if (sizes[i] == 0 || sizes[i] > 4) return false;
     if (i == 2) break;
     if (i == 1 && between == ':' && text.empty()) return true;
-    if (text.empty() || (i == 0 && std::string_view("-./:").find(text.front()) == std::string_view::npos) ||
+    if (text.empty() || (i == 0 && std::string_view("-./: ").find(text.front()) == std::string_view::npos) ||
         (i == 1 && text.front() != between))
       return false;
     between = text.front();
@@ -129,7 +151,7 @@ std::optional<std::string> ColumnSurvey::describe(TableColumns& columns, const T
   const std::string drop = options.option("drop");
   if (columns.has_names && is_nameless(name)) {
     if (!names_rows(rows)) {
-      return label + " has no name: name it, or leave it out by " + drop;
+      return label + " has no name: give it one";
     }
     columns.left_out.push_back(name);
     columns.notes.push_back(label + (counts_ ? " counts the rows" : " has a number for each row") +

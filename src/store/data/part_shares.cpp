@@ -66,7 +66,7 @@ std::vector<Part> draw_parts(std::span<const std::int32_t> labels, const PartSha
   return parts;
 }
 
-std::string draw_text(const PartShares& shares) {
+std::string draw_text(const PartShares& shares, bool has_classes) {
   if (shares.test + shares.validation <= 0) return {};
   if (shares.split == Split::kLast) {
     const std::string test = "the last " + percent_text(shares.test) + " are the test set";
@@ -77,7 +77,7 @@ std::string draw_text(const PartShares& shares) {
   const bool by_group = shares.split == Split::kGroups;
   std::string text;
   if (shares.test > 0)
-    text += percent_text(shares.test) + (by_group ? " of the samples" : " of every class") +
+    text += percent_text(shares.test) + (by_group || !has_classes ? " of the samples" : " of every class") +
             " are the test set, ";
   if (shares.validation > 0) text += percent_text(shares.validation) + " the validation set, ";
   if (by_group) text = "about " + text + "in whole groups, ";

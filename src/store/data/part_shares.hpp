@@ -32,6 +32,7 @@ std::vector<Part> draw_parts(std::span<const std::int32_t> labels, const PartSha
                              std::span<const std::int32_t> groups = {});
 
 /// Describes the choice for people; empty if nothing is taken.
-std::string draw_text(const PartShares& shares);
+/// @param has_classes  whether the shares are drawn of each class
+std::string draw_text(const PartShares& shares, bool has_classes = true);
 
 }  // namespace skyline::store

@@ -14,6 +14,8 @@ namespace {
 constexpr std::size_t kHeaderEnd = 26;  // bytes of the signature and of IHDR up to the colour type
 constexpr png_alloc_size_t kMostChunkBytes = 1 << 23;  // size of unpacked texts and profiles
 
+constexpr const char* kTruncated = "truncated";
+
 extern "C" {
 /// The state of one decoding, outside the frames that a longjmp leaves.
 struct PngReading {
@@ -21,13 +23,14 @@ struct PngReading {
   png_infop info = nullptr;
   std::string_view rest;
   std::string message;
+  bool has_all_rows = false;
   std::vector<png_bytep> rows;
   std::vector<png_byte> deep;  // the values of 16 bits, if the file has such
 };
 
 static void read_png_bytes(png_structp png, png_bytep bytes, std::size_t count) {
   auto& reading = *static_cast<PngReading*>(png_get_io_ptr(png));
-  if (reading.rest.size() < count) png_error(png, "truncated");
+  if (reading.rest.size() < count) png_error(png, kTruncated);
   std::copy_n(reading.rest.begin(), count, bytes);
   reading.rest.remove_prefix(count);
 }
@@ -57,7 +60,8 @@ struct PngOwner : PngReading {
 /// image, and 16 bits into `reading.deep`.
 bool read_png(PngReading& reading, Image& image) {
   png_structp png = reading.png;
-  if (setjmp(png_jmpbuf(png)) != 0) return false;
+  if (setjmp(png_jmpbuf(png)) != 0)  // a file that ends after its last row is read, as Pillow reads it
+    return reading.has_all_rows && reading.message == kTruncated;
   png_set_user_limits(png, static_cast<png_uint_32>(kMostSide), static_cast<png_uint_32>(kMostSide));
   png_set_chunk_malloc_max(png, kMostChunkBytes);
   png_set_read_fn(png, &reading, read_png_bytes);
@@ -77,6 +81,7 @@ bool read_png(PngReading& reading, Image& image) {
   png_bytep const begin = value_bytes == 2 ? reading.deep.data() : image.pixels.data();
   for (std::size_t y = 0; y < image.height; ++y) reading.rows[y] = begin + y * row_bytes;
   png_read_image(png, reading.rows.data());
+  reading.has_all_rows = true;
   png_read_end(png, nullptr);
   return true;
 }

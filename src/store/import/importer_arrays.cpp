@@ -54,7 +54,8 @@ class ArrayImport {
     for (const std::string& line : set.notes) writer_.note(line);
     if (parts_.front().class_names) writer_.note("names of the outputs: array `class_names`");
     std::string origin = "arrays of " + parts_.front().x.file.filename().string();
-    if (const std::string drawn = draw_text(shares_); !drawn.empty()) {
+    const bool has_classes = std::holds_alternative<std::vector<std::int32_t>>(targets_.front().values);
+    if (const std::string drawn = draw_text(shares_, has_classes); !drawn.empty()) {
       origin += "; " + drawn;
       writer_.note(drawn + " (--test, --validation, --seed)");
     }

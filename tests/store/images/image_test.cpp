@@ -96,6 +96,15 @@ TEST(DecodeImage, TruncatedFilesAreRefused) {
   }
 }
 
+// Pillow reads these as well.
+TEST(DecodeImage, APngThatEndsAfterItsLastRowIsRead) {
+  const Image image = make_image(3, 40, 40, 4);
+  const std::string file = png_file(image);
+  for (const std::size_t missing : {1U, 12U}) {  // bytes of IEND, the last chunk
+    EXPECT_EQ(decode_image(file.substr(0, file.size() - missing)).pixels, image.pixels) << missing;
+  }
+}
+
 // Pillow 10 gives these pixels.
 TEST(DecodeImage, PnmFilesOfAllKindsAndDepthsAreRead) {
   using namespace std::literals;

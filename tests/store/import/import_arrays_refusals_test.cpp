@@ -101,6 +101,10 @@ TEST_F(ImportArrays, NumbersThatAreNotFiniteAndPartsThatDoNotFitAreNamed) {
   EXPECT_THAT(error({"set.npz"}), HasSubstr("no array `y_test`"));
   write("set.bin", std::string("\1\0\2\0", 4));
   EXPECT_THAT(error({"set.bin"}), HasSubstr("set.bin: expected an npz, npy, IDX, HDF5 or CSV file"));
+  write("data_batch_1",
+        "\x80\x02}q\x01(U\x0b"
+        "batch_label");
+  EXPECT_THAT(error({"data_batch_1"}), HasSubstr("data_batch_1: a Python pickle, which is not read"));
   write("set.bin", "");
   EXPECT_THAT(error({"set.bin"}), HasSubstr("set.bin: the file is empty"));
 }

@@ -99,8 +99,7 @@ TEST_F(ImportTables, ColumnsWithoutANameThatNumberTheRowsAreLeftOut) {
     EXPECT_THAT(imported.notes, Contains(HasSubstr("has no name: it is left out"))) << rows;
   }
   write("train.csv", ",a,label\n0.5,1.5,x\n1.5,2.5,y\n");
-  EXPECT_THAT(error({"train.csv"}, all),
-              HasSubstr("column 1 has no name: name it, or leave it out by --drop"));
+  EXPECT_EQ(error({"train.csv"}, all), (folder / "train.csv: column 1 has no name: give it one").string());
 }
 
 TEST_F(ImportTables, ColumnsThatLookLikeAnIndexAreToldAndMayBeDroppedOrNameSamples) {
@@ -255,6 +254,28 @@ TEST_F(ImportTables, AllColumnsThatCannotBeReadAreNamedAtOnceWithTheCause) {
             HasSubstr("(--drop sold,name,size,price leaves them out)")));
   const auto rest = import({"train.csv"}, {{"test", "0"}, {"drop", "sold,name,size,price"}});
   EXPECT_THAT(names_of(rest), ElementsAre("a"));
+}
+
+TEST_F(ImportTables, DatesAreKnownInManyForms) {
+  for (const char* date : {"2024-03-01", "1.3.2024", "03/01/24 10:00", "2024-03-01T10:00:00Z", "1-Mar-24",
+                           "01 March 2024", "\"Mar 1, 2024\"", "12:30", "12:30:59"}) {
+    write("train.csv", "sold,a,label\n" + std::string(date) + ",1.5,x\n" + date + ",2.5,y\n");
+    EXPECT_THAT(error({"train.csv"}, all), HasSubstr("`sold`: expected numbers or words, got dates, `"))
+        << date;
+  }
+  for (const char* word : {"March", "may be 3", "1-2", "3 Marches 2024"}) {
+    write("train.csv", "sold,a,label\n" + std::string(word) + ",1.5,x\n" + word + ",2.5,y\n");
+    EXPECT_THAT(names_of(import({"train.csv"}, all)), ElementsAre("sold = " + std::string(word), "a"));
+  }
+}
+
+TEST_F(ImportTables, TheTestSetOfTargetsThatAreNumbersIsAShareOfTheSamples) {
+  std::string rows = "a,price\n";
+  for (int i = 0; i < 10; ++i) rows += std::to_string(i * i) + "," + std::to_string(i * 7 % 10) + ".5\n";
+  write("train.csv", rows);
+  EXPECT_THAT(
+      import({"train.csv"}).notes,
+      Contains("20 % of the samples are the test set, drawn with seed 1 (--test, --validation, --seed)"));
 }
 
 TEST_F(ImportTables, SeveralColumnsMayBeTargets) {
