@@ -11,6 +11,7 @@
 #include <array>
 #include <cctype>
 #include <limits>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -133,6 +134,19 @@ std::string rest_text(const fs::path& folder, const PartFolders& read) {
   return joined(others);
 }
 
+/// Returns the names of folders that all of these folders contain.
+std::vector<std::string> common_folders(const std::vector<fs::path>& folders) {
+  std::map<std::string, std::size_t> counts;
+  for (const fs::path& folder : folders) {
+    for (const fs::path& path : folders_in(folder)) ++counts["`" + printable(path.filename().string()) + "`"];
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, count] : counts) {
+    if (count == folders.size()) names.push_back(name);
+  }
+  return names;
+}
+
 /// Collects the files below a folder. A link to a folder counts as a file, which will be refused, because
 /// links could form a circle.
 void collect_files(const fs::path& folder, const std::string& prefix, std::vector<std::string>& names) {
@@ -195,6 +209,11 @@ void ImageFolder::find_classes(const fs::path& folder, bool in_parts) {
                         "parts are `train`, `val` and `test`, each with a folder for each class");
     class_names_.push_back(name);
   }
+  if (const auto common = common_folders(folders); folders.size() >= 2 && common.size() >= 2)
+    doubts_.push_back(folder.string() + ": " + std::to_string(folders.size()) +
+                      " folders are taken for classes, although each has " + joined(common) +
+                      ": if these are the classes, call the folders above them `train`, `val` and `test`, or "
+                      "put the images of a class into one folder");
   if (folders.size() >= 2) return;
   std::string hint;
   if (folders.size() == 1 && folders_in(folders.front()).size() >= 2)
@@ -248,12 +267,21 @@ bool ImageFolder::has_part(Part part) const {
   return std::ranges::find(groups_, part, &Group::part) != groups_.end();
 }
 
-void ImageFolder::draw(const PartShares& shares) {
+std::string ImageFolder::folder_in_class(std::size_t file) const {
+  const fs::path below = path(file).lexically_relative(group_of(file).folder);
+  return below.parent_path().filename().string();
+}
+
+void ImageFolder::draw(const PartShares& shares, const std::vector<std::int32_t>& groups) {
   const std::vector<std::uint32_t> files = files_of(Part::kTrain);
   std::vector<std::int32_t> labels;
   labels.reserve(files.size());
-  for (const std::uint32_t file : files) labels.push_back(label(file));
-  const std::vector<Part> parts = draw_parts(labels, shares);
+  std::vector<std::int32_t> groups_of_files;
+  for (const std::uint32_t file : files) {
+    labels.push_back(label(file));
+    if (!groups.empty()) groups_of_files.push_back(groups[file]);
+  }
+  const std::vector<Part> parts = draw_parts(labels, shares, groups_of_files);
   for (std::size_t i = 0; i < files.size(); ++i) parts_[files[i]] = static_cast<std::uint8_t>(parts[i]);
 }
 

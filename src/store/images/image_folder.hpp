@@ -46,8 +46,11 @@ class ImageFolder {
   }
   bool is_left_out(std::size_t file) const { return parts_[file] == kLeftOut; }
   void leave_out(std::size_t file) { parts_[file] = kLeftOut; }
+  /// Returns the name of the last folder between a class's folder and a file; empty if there is none.
+  std::string folder_in_class(std::size_t file) const;
   /// Draws a part for each file of the training set that is not left out.
-  void draw(const PartShares& shares);
+  /// @param groups  for each file of the folder the number of its group, or empty
+  void draw(const PartShares& shares, const std::vector<std::int32_t>& groups = {});
   /// Returns the files of a part, in order.
   std::vector<std::uint32_t> files_of(Part part) const;
   /// Checks that each class has a file for training. @throws UserError with the class that has none

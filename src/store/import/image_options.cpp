@@ -48,6 +48,13 @@ const OptionTable<ImageOptions>& image_keys() {
       {"validation", &ImageOptions::validation, number(at_least(0).below(1)),
        "Share of every class that is stored as the validation set."},
       {"seed", &ImageOptions::seed, whole<std::uint64_t>(at_least(0)), "Of the draw of these shares."},
+      {"group", &ImageOptions::group,
+       choice<ImageGroups>(
+           {{"none", ImageGroups::kNone}, {"folder", ImageGroups::kFolder}, {"name", ImageGroups::kName}}),
+       "Keeps images of one person in one part, also in the share that a search holds out: `folder`: they "
+       "lie "
+       "in folders of one name below their classes; `name`: their names begin alike, up to the first `_` or "
+       "`-`."},
       {"skip", &ImageOptions::skip, whole<std::uint64_t>(at_least(0)),
        "Most files that are left out because they cannot be read as images."}};
   return table;

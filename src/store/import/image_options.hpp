@@ -15,6 +15,13 @@ struct ImageSize {
   std::int64_t width = 0;
 };
 
+/// What images of one group share.
+enum class ImageGroups : std::uint8_t {
+  kNone,
+  kFolder,  // the name of a folder below that of their class
+  kName,    // the start of their names, up to the first `_` or `-`
+};
+
 /// The options of `skyline prep images`.
 struct ImageOptions {
   ImageSize size;  // 0 means the size of the files
@@ -22,6 +29,7 @@ struct ImageOptions {
   std::optional<double> test;
   double validation = 0;
   std::uint64_t seed = 1;
+  ImageGroups group = ImageGroups::kNone;
   std::size_t skip = 100;
 };
 

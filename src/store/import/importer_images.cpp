@@ -57,8 +57,10 @@ class ImageImport {
     tell_what_is_not_read();
     const bool has_parts = folder_.has_part(Part::kValidation) || folder_.has_part(Part::kTest);
     const PartShares shares{share_of(Part::kTest, options_.test.value_or(has_parts ? 0 : 0.2)),
-                            share_of(Part::kValidation, options_.validation), options_.seed};
-    folder_.draw(shares);
+                            share_of(Part::kValidation, options_.validation), options_.seed,
+                            options_.group == ImageGroups::kNone ? Split::kDrawn : Split::kGroups};
+    find_groups();
+    draw(shares);
     folder_.check_classes();
     describe(shares);
     for (const Part part : kAllParts) add(part);
@@ -71,6 +73,9 @@ class ImageImport {
   void survey();
   void look_at(std::size_t file, const space::Shape& shape);
   double share_of(Part part, double share) const;
+  std::string group_of(std::size_t file) const;
+  void find_groups();
+  void draw(const PartShares& shares);
   void describe(const PartShares& shares);
   void add(Part part);
   void check_counts() const;
@@ -94,9 +99,11 @@ class ImageImport {
   std::size_t threads_;
   DatasetWriter& writer_;
   ImageFolder folder_;
-  bool as_rgb_;                       // makes grey images RGB, even if none is coloured
-  bool as_grey_;                      // makes coloured images grey
-  space::Shape shape_;                // shape of the samples
+  bool as_rgb_;         // makes grey images RGB, even if none is coloured
+  bool as_grey_;        // makes coloured images grey
+  space::Shape shape_;  // shape of the samples
+  std::vector<std::int32_t>
+      groups_;  // number of the group of each file that is read, if the user wants groups
   std::optional<std::size_t> first_;  // first file that can be read
   std::size_t num_grey_ = 0;
   std::size_t num_colour_ = 0;
@@ -238,6 +245,54 @@ double ImageImport::share_of(Part part, double share) const {
                   to_text(part));
 }
 
+std::string ImageImport::group_of(std::size_t file) const {
+  if (options_.group == ImageGroups::kFolder) {
+    std::string name = folder_.folder_in_class(file);
+    if (name.empty())
+      throw UserError(folder_.path(file).string() +
+                      ": expected a folder below that of its class, named like its group (--group folder)");
+    return name;
+  }
+  const std::string name = folder_.path(file).stem().string();
+  const std::size_t end = name.find_first_of("_-");
+  if (end == std::string::npos || end == 0)
+    throw UserError(folder_.path(file).string() +
+                    ": expected a name that begins with its group, up to `_` or `-` (--group name)");
+  return name.substr(0, end);
+}
+
+/// Numbers the groups, in the order of their first files, and compares the parts that have folders.
+void ImageImport::find_groups() {
+  if (options_.group == ImageGroups::kNone) return;
+  struct Group {
+    std::int32_t number;
+    Part part;
+  };
+  std::map<std::string, Group> known;
+  groups_.resize(folder_.size());
+  for (std::size_t file = 0; file < folder_.size(); ++file) {
+    if (folder_.is_left_out(file)) continue;
+    const std::string name = group_of(file);
+    const auto number = static_cast<std::int32_t>(known.size());
+    const Group& group = known.emplace(name, Group{number, folder_.part(file)}).first->second;
+    if (group.part != folder_.part(file))
+      throw UserError(folder_.path(file).string() + ": its group " + in_quotes(printable(name)) +
+                      " is in the " + to_text(group.part) + " set, too");
+    groups_[file] = group.number;
+  }
+  writer_.note(counted(known.size(), "group") + " of images, e.g. " +
+               in_quotes(printable(known.begin()->first)) + " (--group)");
+}
+
+void ImageImport::draw(const PartShares& shares) {
+  try {
+    folder_.draw(shares, groups_);
+  } catch (const UserError& error) {
+    if (groups_.empty()) throw;
+    throw UserError(path_.string() + ": " + error.what() + " (--group)");
+  }
+}
+
 void ImageImport::describe(const PartShares& shares) {
   DatasetFacts facts{shape_, folder_.class_names(), "the images of a folder, one folder per class", 255};
   if (const std::string drawn = draw_text(shares); !drawn.empty()) {
@@ -278,6 +333,7 @@ void ImageImport::add(Part part) {
       [&](std::span<const Attempt<SamplePlanes>> attempts) {
         std::vector<std::uint8_t> pixels;
         std::vector<std::int32_t> labels;
+        std::vector<std::int32_t> groups;
         for (const auto& attempt : attempts) {
           if (!attempt.value) {
             skip(attempt.file, attempt.problem);
@@ -289,9 +345,10 @@ void ImageImport::add(Part part) {
             deep_.add(*attempt.value->deep);
           }
           labels.push_back(folder_.label(attempt.file));
+          if (part == Part::kTrain && !groups_.empty()) groups.push_back(groups_[attempt.file]);
         }
         writer_.append(part, {std::span<const std::uint8_t>(pixels), std::span<const std::int32_t>(labels),
-                              labels.size()});
+                              labels.size(), groups});
         progress.advance(attempts.size());
       });
 }

@@ -142,6 +142,49 @@ TEST_F(ImportImages, WhatIsNotReadOrMayBeMeantOtherwiseIsTold) {
   EXPECT_THAT(error(), HasSubstr("`Train` and `training` are both named like the train set"));
 }
 
+TEST_F(ImportImages, FoldersOfClassesThatAllHaveTheSameFoldersAreDoubted) {
+  for (const char* top : {"x-train", "x-test"}) {
+    write_grey(std::string(top) + "/cat/1.pgm", "ab");
+    write_grey(std::string(top) + "/dog/1.pgm", "cd");
+  }
+  EXPECT_THAT(ImageFolder(images.path()).doubts(),
+              ElementsAre(HasSubstr("2 folders are taken for classes, although each has `cat`, `dog`")));
+}
+
+TEST_F(ImportImages, ImagesOfOneGroupStayInOnePart) {
+  for (const char* of_class : {"cat", "dog"}) {
+    for (char person = 'a'; person <= 'f'; ++person) {
+      for (const char* shot : {"1", "2", "3"})
+        write_grey(std::string(of_class) + "/" + person + "/" + person + "_" + shot + ".pgm",
+                   std::string(2, person));
+    }
+  }
+  for (const char* by : {"folder", "name"}) {
+    const auto set = read({{"group", by}, {"validation", "0.2"}});
+    EXPECT_EQ(set->train().groups.size(), set->train().count);
+    EXPECT_GT(set->test().count, 0U);
+    EXPECT_GT(set->validation().count, 0U);
+    const std::string train = text(set->train());
+    const std::string others = text(set->test()) + text(set->validation());
+    EXPECT_EQ(train.find_first_of(others), std::string::npos) << by;
+    EXPECT_EQ(text(set->test()).find_first_of(text(set->validation())), std::string::npos) << by;
+  }
+  write_grey("cat/loose.pgm", "zz");
+  EXPECT_THAT(error({{"group", "folder"}}),
+              HasSubstr("cat/loose.pgm: expected a folder below that of its class, named like its group"));
+  EXPECT_THAT(error({{"group", "name"}}),
+              HasSubstr("cat/loose.pgm: expected a name that begins with its group, up to `_` or `-`"));
+}
+
+TEST_F(ImportImages, AGroupInTwoPartsIsRefused) {
+  for (const char* place : {"train/cat/ann_1.pgm", "train/dog/bob_1.pgm", "test/cat/cy_1.pgm"})
+    write_grey(place, "ab");
+  EXPECT_EQ(read({{"group", "name"}})->test().count, 1U);
+  write_grey("test/dog/ann_2.pgm", "cd");
+  EXPECT_THAT(error({{"group", "name"}}),
+              HasSubstr("test/dog/ann_2.pgm: its group `ann` is in the train set, too"));
+}
+
 TEST_F(ImportImages, AClassMayBeCalledTrainWithAWord) {
   write_grey("train/1.pgm", "ab");
   write_grey("test tube/1.pgm", "cd");
