@@ -108,6 +108,20 @@ void give(Target& target, Line line) {
   write_line(*target.logger, line);
 }
 
+/// Gives a line to the file. Where there is no writer, one writes this line, because a file server may stand
+/// still; the file then gets no more lines. The caller holds the lock.
+void give_to_file(Line line) {
+  Target& file = state().file;
+  if (file.writer != nullptr || file.logger == nullptr) return give(file, std::move(line));
+  may_block("write to the log");
+  begin_writer(file);
+  file.writer->add(std::move(line));
+  end_writer(file);
+  if (file.logger == nullptr)
+    give(state().terminal, {Level::kWarning, std::string(terminal_word(Level::kWarning)) +
+                                                 "the log file takes no lines: the rest of them are lost"});
+}
+
 /// Returns a handler that reports a fault of the file once. The handler is called by the thread that writes
 /// to the file: its writer, or one that holds the lock.
 std::function<void(const std::string&)> tell_once(const std::string& file) {
@@ -140,13 +154,13 @@ void write(Level level, std::string_view message) {
   if (level >= log.terminal_level) {
     give(log.terminal, {level, start + std::string(terminal_word(level)) + text});
   }
-  give(log.file, {level, start + text});
+  give_to_file({level, start + text});
 }
 
 void note(Level level, std::string_view message) {
   State& log = state();
   const std::lock_guard lock(log.mutex);
-  give(log.file, {level, printable(message)});
+  give_to_file({level, printable(message)});
 }
 
 void draw(std::string_view bytes) {

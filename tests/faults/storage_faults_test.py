@@ -128,6 +128,12 @@ class StorageFaults(unittest.TestCase):
         self.end(job, 0)
         self.check_whole("stall")
 
+    def test_a_log_that_stands_still_holds_nobody_up(self):
+        job = self.job("mute", rank=0, match="/logs/", fault=f"write:stall={TIMEOUT_S}:1:{FOR_EVER}")
+        self.end(job, 0)
+        self.assertIn("warning: the log file takes no lines: the rest of them are lost", job.text())
+        self.check_whole("mute")
+
     def test_storage_that_stands_still_for_good_ends_the_run_with_one_line(self):
         for rank, file, call in ((0, "journal.jsonl", "fsync:stall={}:2"), (1, "weights/", "fsync:stall={}:2"),
                                  (1, "courses/", "open:stall={}:1"), (0, "owner.json", "unlink:stall={}:1")):
