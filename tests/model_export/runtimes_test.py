@@ -77,6 +77,17 @@ class Runtimes(unittest.TestCase):
                 (alone,) = session.run(None, {boundary.name: inputs[:1]})
                 self.assert_near(alone, outputs[:1])
 
+    def test_onnx_models_take_a_batch_of_no_samples(self):
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL  # some of it fails
+        for path in self.models:
+            with self.subTest(path.stem):
+                session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+                (boundary,) = session.get_inputs()
+                inputs, outputs = self.values(path, boundary.shape[1:])
+                (none,) = session.run(None, {boundary.name: inputs[:0]})
+                self.assertEqual(none.shape, (0, outputs.shape[1]))
+
     def test_an_onnx_model_says_what_it_is(self):
         model = onnx.load(self.models[0])
         self.assertEqual([(each.domain, each.version) for each in model.opset_import], [("", 17)])
