@@ -2,6 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
+#include "space/expressions/expression.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -12,10 +14,6 @@
 
 namespace skyline::space {
 namespace {
-
-bool is_number(const Value& value) {
-  return std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
-}
 
 /// The sorts of layers that are counted along paths. A step is a layer that does not only join others.
 constexpr std::array<const char*, 2> kSorts{"steps", "with weights"};
