@@ -4,6 +4,7 @@
 #include "core/text/hash.hpp"
 #include "core/text/protobuf_writer.hpp"
 #include "store/publish/file_descriptor.hpp"
+#include "store/publish/pinned_folders.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
@@ -95,6 +96,7 @@ void EventFile::add(std::span<const MetricRecord> records) {
     publish_file(path_, bytes, Effort::kOnce);
   } else {
     const Attempt attempt("write", path_);
+    PinnedFolders::check(path_);
     FileDescriptor file = open_own_file(path_, O_WRONLY);
     if (!file) fail_system("write", path_, "open", errno);
     if (const int error = write_at(file, std::as_bytes(std::span(bytes)), length_))

@@ -5,6 +5,7 @@
 #include "store/journal/journal_line.hpp"
 #include "store/journal/trial_json.hpp"
 #include "store/publish/file_descriptor.hpp"
+#include "store/publish/pinned_folders.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
@@ -101,6 +102,7 @@ void append_course(const RunPaths& paths, int rank, const TrainingKey& training,
                    const std::vector<trial::CoursePoint>& course) {
   const std::filesystem::path path = paths.courses() / (std::to_string(rank) + ".jsonl");
   const Attempt attempt("write", path);
+  PinnedFolders::check(path);
   FileDescriptor file = open_own_file(path, O_WRONLY | O_CREAT, 0666);
   struct stat status {};
   if (!file || fstat(file.get(), &status) != 0) fail_system("write", path, "open", errno);

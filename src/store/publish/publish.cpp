@@ -5,6 +5,7 @@
 #include "core/config/config_text.hpp"
 #include "core/system/process.hpp"
 #include "store/publish/file_descriptor.hpp"
+#include "store/publish/pinned_folders.hpp"
 
 #include <cerrno>
 #include <ctime>
@@ -102,6 +103,7 @@ void make_own_folder(const std::filesystem::path& folder) {
 }
 
 void remove_file(const std::filesystem::path& path) {
+  PinnedFolders::check(path);
   patiently("remove", path, [&]() -> Fault {
     return {"unlink", ::unlink(path.c_str()) == 0 || errno == ENOENT ? 0 : errno};
   });

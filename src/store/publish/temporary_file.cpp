@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/system/process.hpp"
+#include "store/publish/pinned_folders.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -43,6 +44,7 @@ TemporaryFile::~TemporaryFile() {
 }
 
 Fault TemporaryFile::create() {
+  PinnedFolders::check(target_);
   // A process with the same id may have left a file of this name.
   do {
     path_ = temporary_path(target_);

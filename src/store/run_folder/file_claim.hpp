@@ -1,5 +1,6 @@
 #pragma once
 
+#include "store/publish/pinned_folders.hpp"
 #include "store/run_folder/claim_record.hpp"
 #include "store/run_folder/run_folder.hpp"
 
@@ -29,6 +30,7 @@ class FileClaim {
   Fault restore() const;
 
   RunPaths paths_;
+  PinnedFolders pinned_;
   ClaimRecord record_;
   double interval_s_;
   Clock::time_point renewed_ = Clock::now();

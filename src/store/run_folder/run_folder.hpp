@@ -31,6 +31,12 @@ struct RunPaths {
   std::vector<std::filesystem::path> folders() const {
     return {weights_folder(), root / "logs", checkpoints(), events(), courses()};
   }
+  /// Returns the folders that a job writes in.
+  std::vector<std::filesystem::path> own_folders() const {
+    std::vector<std::filesystem::path> all = folders();
+    all.push_back(root);
+    return all;
+  }
   std::filesystem::path models_json() const { return root / "models.json"; }
   std::filesystem::path pareto_json() const { return root / "pareto.json"; }
   std::filesystem::path search_state_csv() const { return root / "search_state.csv"; }

@@ -3,6 +3,7 @@
 #include "skyline/trial/trial.hpp"
 
 #include "store/publish/file_descriptor.hpp"
+#include "store/publish/pinned_folders.hpp"
 #include "store/run_folder/run_folder.hpp"
 
 #include <atomic>
@@ -79,6 +80,7 @@ class RunningTrials {
   /// If the OOM killer ended some process and the job survived, later trials must not be blamed for it.
   void count_again();
 
+  const PinnedFolders pinned_;
   const std::filesystem::path path_;
   OomCount oom_;
   std::size_t oom_place_ = 0;   // place in the file of the count at the stop; the first count is before it

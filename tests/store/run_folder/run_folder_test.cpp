@@ -2,6 +2,7 @@
 
 #include "store/fixtures/child_process.hpp"
 #include "store/fixtures/scratch_folder.hpp"
+#include "store/journal/courses.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/file_claim.hpp"
 #include "support/user_error_of.hpp"
@@ -246,6 +247,39 @@ TEST_F(Claim, RefusesAFolderOfTheRunThatLeadsElsewhere) {
     std::filesystem::remove(part);
   }
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder / "elsewhere"), {}), 1);
+}
+
+TEST_F(Claim, NothingIsWrittenOrRemovedWhereAnotherFolderTookThePlaceOfTheRun) {
+  const auto claim = take_file_claim(paths, 0);
+  const std::filesystem::path moved = paths.root.string() + ".moved";
+  const ScratchFolder other;
+  for (const auto& [name, place] : {std::pair{paths.root, other.path()},
+                                    {paths.courses(), other.path()},
+                                    {paths.weights_folder(), other / "empty"}}) {
+    std::filesystem::create_directories(other / "weights");
+    std::filesystem::create_directories(other / "courses");
+    std::filesystem::create_directories(other / "empty");
+    publish_file(other / "weights/0.h5", "of another run");
+    std::filesystem::rename(name, moved);
+    std::filesystem::create_directory_symlink(place, name);
+    const auto refusal = HasSubstr(name.string() + ": another folder has taken its place");
+    if (name == paths.root) {
+      EXPECT_THAT(user_error_of([&] { publish_file(paths.status_json(), "ours"); }), refusal);
+      EXPECT_THAT(user_error_of([&] { claim->renew(); }), refusal);
+    }
+    if (name != paths.courses()) {
+      EXPECT_THAT(user_error_of([&] { publish_file(paths.weights_folder() / "0.h5", "ours"); }), refusal);
+      EXPECT_THAT(user_error_of([&] { remove_file(paths.weights_folder() / "0.h5"); }), refusal);
+    } else {
+      EXPECT_THAT(user_error_of([&] { append_course(paths, 0, {}, {}); }), refusal);
+    }
+    std::filesystem::remove(name);
+    std::filesystem::rename(moved, name);
+    publish_file(paths.weights_folder() / "0.h5", "ours");
+    EXPECT_EQ(read_file(other / "weights/0.h5"), "of another run");
+    EXPECT_FALSE(std::filesystem::exists(other / "owner.json"));
+    EXPECT_TRUE(std::filesystem::is_empty(other / "courses"));
+  }
 }
 
 TEST_F(Claim, TakesARunFolderThatTheUserReachesByALink) {
