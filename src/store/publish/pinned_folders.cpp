@@ -47,8 +47,8 @@ void PinnedFolders::check(const std::filesystem::path& file) {
   const std::filesystem::path folder = file.lexically_normal().parent_path();
   const std::lock_guard lock(pinned_mutex);
   for (const PinnedFolders* const some : all_pinned) {
-    some->check_folder(folder);
     some->check_folder(folder.parent_path());
+    some->check_folder(folder);
   }
 }
 
