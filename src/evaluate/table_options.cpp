@@ -5,6 +5,7 @@
 #include "core/system/process.hpp"
 #include "core/text/hash.hpp"
 #include "store/publish/publish.hpp"
+#include "trial/metric_keys.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -41,23 +42,6 @@ OptionKind<std::vector<BudgetColumn>> columns_by_budget() {
           {ConfigNode::make_number(*each.epochs).as_text(), ConfigNode::make_scalar(each.column, {}), {}});
     }
     return ConfigNode::make_map(std::move(entries), {});
-  };
-  return kind;
-}
-
-OptionKind<trial::MetricRange> range_of_values() {
-  OptionKind<trial::MetricRange> kind{
-      {"[low, high]",
-       load_yaml_text("{type: array, items: {type: number}, minItems: 2, maxItems: 2}", "schema")}};
-  kind.read = [](const ConfigNode& node, trial::MetricRange& range) {
-    if (!node.is_list() || node.items().size() != 2) return false;
-    range = {node.items()[0].as_number(), node.items()[1].as_number()};
-    return range.low < range.high;
-  };
-  kind.write = [](const trial::MetricRange& range) {
-    if (range == trial::MetricRange()) return ConfigNode();
-    return ConfigNode::make_list({ConfigNode::make_number(range.low), ConfigNode::make_number(range.high)},
-                                 {});
   };
   return kind;
 }
@@ -129,16 +113,14 @@ std::optional<std::size_t> column_for(const std::vector<BudgetColumn>& columns, 
 
 const OptionTable<TableMetric>& TableMetric::table() {
   using Of = trial::Metric::Of;
-  using trial::Better;
   static const OptionTable<TableMetric> table{
       {"name", &TableMetric::name, text("a name"), "Name of the metric.", KeyRule::kRequired},
       {"column", &TableMetric::columns, columns_by_budget(),
        "Its column; or one for each budget that the table has, by epochs.", KeyRule::kRequired},
       {"times", &TableMetric::times, Range(),
        "Number by which its values are multiplied, e.g. 0.01 for percentages."},
-      {"better", &TableMetric::better,
-       choice<Better>({{"higher", Better::kHigher}, {"lower", Better::kLower}}), "The better direction."},
-      {"range", &TableMetric::range, range_of_values(),
+      {"better", &TableMetric::better, trial::better_direction(), "The better direction."},
+      {"range", &TableMetric::range, trial::metric_range(),
        "All values that it can have; unbounded unless given."},
       {"unit", &TableMetric::unit, text("a word"), "Its unit, for people."},
       {"of", &TableMetric::of,

@@ -1,10 +1,10 @@
 #include "app/config/config_sections.hpp"
+#include "core/config/byte_size.hpp"
 #include "core/config/config_text.hpp"
 #include "core/config/option_list.hpp"
 #include "train/options/training_options.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <string_view>
 #include <utility>
@@ -64,37 +64,6 @@ std::optional<double> epochs_in(std::string_view text) {
   if (text.substr(unit) != "epoch" && text.substr(unit) != "epochs") return std::nullopt;
   text = text.substr(0, unit);
   return number_in(text.substr(0, text.find_last_not_of(' ') + 1));
-}
-
-/// Reads a number of bytes with a unit, of thousands (GB) or of 1024 (GiB).
-OptionKind<std::uint64_t> memory_size() {
-  struct Unit {
-    std::string_view name;
-    double bytes;
-  };
-  static constexpr std::array kUnits{Unit{"MB", 1e6},     Unit{"GB", 1e9},     Unit{"TB", 1e12},
-                                     Unit{"MiB", 0x1p20}, Unit{"GiB", 0x1p30}, Unit{"TiB", 0x1p40}};
-  ConfigNode schema = ConfigNode::make_map({{"type", schema_text("string"), {}}}, {});
-  schema.set("pattern", schema_text("^[0-9.]+ *[MGT]i?B$"));
-  OptionKind<std::uint64_t> kind{{"a size above 0 with a unit, e.g. 64 GB or 60 GiB", schema}};
-  kind.read = [](const ConfigNode& node, std::uint64_t& bytes) {
-    if (!node.is_scalar() || node.quoted()) return false;
-    const std::string text = node.as_text();
-    for (const Unit& unit : kUnits) {
-      if (!text.ends_with(unit.name)) continue;
-      const std::string_view number = std::string_view(text).substr(0, text.size() - unit.name.size());
-      const auto count = number_in(number.substr(0, number.find_last_not_of(' ') + 1));
-      if (!count || !(*count * unit.bytes >= 1) || *count * unit.bytes > 0x1p60) continue;
-      bytes = static_cast<std::uint64_t>(*count * unit.bytes);
-      return true;
-    }
-    return false;
-  };
-  kind.write = [](std::uint64_t bytes) {
-    const auto text = ConfigNode::make_number(static_cast<double>(bytes) / 1e6).as_text();
-    return ConfigNode::make_scalar(text + " MB", {});
-  };
-  return kind;
 }
 
 /// Reads a time or a number of epochs; the options have one of the two.
@@ -285,7 +254,7 @@ const OptionTable<RunOptions>& RunOptions::table() {
         KeyRule::kMayChange},
        {"time_limit", &RunOptions::time_limit_s, or_word("none", duration(above(0))),
         "Time after which a job saves everything and stops.", KeyRule::kMayChange},
-       {"memory", &RunOptions::memory_bytes, or_word("auto", memory_size()),
+       {"memory", &RunOptions::memory_bytes, or_word("auto", byte_size()),
         "Memory of a node for the run's ranks; trials that can never fit into it fail. `auto`: 90 % of what "
         "the "
         "least node has.",

@@ -1,0 +1,30 @@
+#include "trial/metric_keys.hpp"
+
+#include "core/config/config_text.hpp"
+
+namespace skyline::trial {
+
+OptionKind<MetricRange> metric_range() {
+  OptionKind<MetricRange> kind{
+      {"[low, high]",
+       load_yaml_text("{type: array, items: {type: number}, minItems: 2, maxItems: 2}", "schema")}};
+  kind.read = [](const ConfigNode& node, MetricRange& range) {
+    if (!node.is_list() || node.items().size() != 2) return false;
+    range = {node.items()[0].as_number(), node.items()[1].as_number()};
+    if (range.low < range.high) return true;
+    node.fail("expected [low, high] with low below high, got [" + node.items()[0].as_text() + ", " +
+              node.items()[1].as_text() + "]");
+  };
+  kind.write = [](const MetricRange& range) {
+    if (range == MetricRange()) return ConfigNode();
+    return ConfigNode::make_list({ConfigNode::make_number(range.low), ConfigNode::make_number(range.high)},
+                                 {});
+  };
+  return kind;
+}
+
+OptionKind<Better> better_direction() {
+  return choice<Better>({{"higher", Better::kHigher}, {"lower", Better::kLower}});
+}
+
+}  // namespace skyline::trial

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "skyline/core/option_kind.hpp"
+#include "skyline/trial/metric.hpp"
+
+namespace skyline::trial {
+
+// How configurations describe a metric.
+
+/// Reads `[low, high]`; an unbounded range is not written. @throws UserError for a range that is upside down
+OptionKind<MetricRange> metric_range();
+/// Reads `higher` or `lower`.
+OptionKind<Better> better_direction();
+
+}  // namespace skyline::trial
