@@ -17,10 +17,11 @@ struct Word {
 
 constexpr std::array<Word<Phase>, 2> kPhases{{{Phase::kSearch, "search"}, {Phase::kFinal, "final"}}};
 
-constexpr std::array<Word<FailureKind>, 4> kFailureKinds{{{FailureKind::kDiverged, "diverged"},
+constexpr std::array<Word<FailureKind>, 5> kFailureKinds{{{FailureKind::kDiverged, "diverged"},
                                                           {FailureKind::kOutOfMemory, "out_of_memory"},
                                                           {FailureKind::kException, "exception"},
-                                                          {FailureKind::kStopped, "stopped"}}};
+                                                          {FailureKind::kStopped, "stopped"},
+                                                          {FailureKind::kProgram, "program"}}};
 
 template <typename Enum, std::size_t count>
 std::string_view text_of(const std::array<Word<Enum>, count>& words, Enum value) {

@@ -162,7 +162,8 @@ struct Trial {
   const Inherit* inherits() const { return inherit_of(proposal.start); }
 };
 
-enum class FailureKind : std::uint8_t { kDiverged, kOutOfMemory, kException, kStopped };
+/// kProgram: a user's own program failed by itself, as it would at each try.
+enum class FailureKind : std::uint8_t { kDiverged, kOutOfMemory, kException, kStopped, kProgram };
 std::string_view to_text(FailureKind kind);
 FailureKind parse_failure_kind(std::string_view text);
 

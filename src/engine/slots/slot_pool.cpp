@@ -243,6 +243,7 @@ bool SlotPool::State::is_tried_again(const Assignment& assignment, bool overran,
                                      trial::Outcome& outcome) const {
   auto* failed = std::get_if<trial::Failure>(&outcome);
   if (failed == nullptr || failed->kind == trial::FailureKind::kDiverged) return false;
+  if (failed->kind == trial::FailureKind::kProgram) return false;
   if (failed->kind == trial::FailureKind::kStopped) {
     if (stop) return false;
     require(overran, "the evaluator stopped a trial that nobody had asked to stop");

@@ -140,16 +140,17 @@ TEST(SlotPool, AsksForAnotherTryAfterAFaultThatMayPassAndKeepsNoResultOfIt) {
   ScriptedEvaluator evaluator([](const trial::Trial& t, trial::EvaluationContext&) -> trial::Outcome {
     if (t.number == 0) throw FaultError("cannot read the data");
     if (t.number == 1) throw std::bad_alloc();
+    if (t.number == 2) return Failure{FailureKind::kProgram, "exit code 1"};
     return Failure{FailureKind::kDiverged, "the loss is NaN"};
   });
   SlotPool pool(pool_of(1), evaluator, {});
-  for (trial::TrialNumber number = 0; number < 3; ++number) {
+  for (trial::TrialNumber number = 0; number < 4; ++number) {
     pool.submit(0, {trial_of(number), {}});
     pool.submit(0, {trial_of(number), {}, 1, true});
   }
   std::vector<bool> again;
-  for (const Arrival& arrival : collect(pool, 6)) again.push_back(arrival.again);
-  EXPECT_THAT(again, ElementsAre(true, false, true, false, false, false));
+  for (const Arrival& arrival : collect(pool, 8)) again.push_back(arrival.again);
+  EXPECT_THAT(again, ElementsAre(true, false, true, false, false, false, false, false));
 }
 
 TEST(SlotPool, TellsATrialWhereItsSlotRunsAndHowLongItMayTake) {
