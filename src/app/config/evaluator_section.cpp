@@ -60,8 +60,8 @@ space::SearchedSection searched_section(const ConfigNode& root) {
   const ConfigNode* space = root.is_map() ? root.find("space") : nullptr;
   for (const evaluate::EvaluatorKind* kind : evaluators_in(root)) {
     const ConfigNode& section = root.at(kind->name);
-    if (kind->is_plain || !section.is_map() || space == nullptr || !space->is_map()) continue;
-    return {section, *space, kind->searchable, kind->keys->names()};
+    if (!section.is_map() || space == nullptr || !space->is_map()) continue;
+    return {section, *space, kind->searchable, kind->keys->names(), kind->is_plain};
   }
   return {};
 }

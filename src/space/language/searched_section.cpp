@@ -34,6 +34,10 @@ bool is_at_or_below(const std::string& key, const std::string& path) {
   return key == path || (key.starts_with(path) && key[path.size()] == '.');
 }
 
+bool is_below_one_of(const std::string& key, const std::vector<std::string>& paths) {
+  return std::ranges::any_of(paths, [&](const std::string& path) { return is_at_or_below(key, path); });
+}
+
 /// Returns e.g. ", for lr=0.1 batch=16".
 std::string values_text(const std::vector<Parameter>& parameters, const std::vector<std::size_t>& named,
                         const Genotype& genotype) {
@@ -51,8 +55,7 @@ void check_searchable(const ConfigNode& scalar, const std::vector<std::string>& 
   const std::string key = key_in_section(scalar);
   if (searchable.empty()) scalar.fail("no parameter of the space can give a value here");
   if (key.find('[') != std::string::npos) scalar.fail("no parameter of the space can give a value of a list");
-  const auto holds = [&](const std::string& path) { return is_at_or_below(key, path); };
-  if (std::ranges::none_of(searchable, holds)) {
+  if (!is_below_one_of(key, searchable)) {
     scalar.fail("no parameter of the space can give this value, only those of " + joined(searchable));
   }
 }
@@ -69,6 +72,9 @@ std::vector<ConfigNode> searched_scalars(const ConfigNode& root) {
   const SpaceForm form = space_keys().parse(root.at("space"));
   SpaceReader reader(form, DataShape{});
   std::erase_if(found, [&](const ConfigNode& scalar) {
+    // A list has no such values, and neither have the variables of a user's trainer.
+    if (scalar.path().find('[') != std::string::npos || is_at_or_below(scalar.path(), "command.env"))
+      return true;
     try {
       return reader.read_outside(scalar).parameters().empty();
     } catch (const UserError&) {  // a text with a dollar sign, or one that has no single value
@@ -84,9 +90,13 @@ std::string key_in_section(const ConfigNode& value) {
 
 SearchedSection::SearchedSection(const ConfigNode& section, const ConfigNode& space,
                                  const std::vector<std::string>& searchable,
-                                 const std::vector<std::string>& known)
+                                 const std::vector<std::string>& known, bool is_plain)
     : section_(section) {
   collect(section, written_);
+  const auto is_text = [&](const ConfigNode& scalar) {
+    return is_plain && !is_below_one_of(key_in_section(scalar), searchable);
+  };
+  std::erase_if(written_, is_text);
   if (written_.empty()) return;
   mistakes_.attempt([&] {
     const SpaceForm form = space_keys().parse(space);

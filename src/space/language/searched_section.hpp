@@ -22,8 +22,10 @@ class SearchedSection {
   /// declare, and one without a single value, i.e. a parameter with `each: true`.
   /// @param searchable  dotted paths, below the section, of the keys and sections that may have such values
   /// @param known       the keys of the section; its reader refuses others
+  /// @param is_plain    whether a `$` in the texts of all other keys has no meaning
   SearchedSection(const ConfigNode& section, const ConfigNode& space,
-                  const std::vector<std::string>& searchable, const std::vector<std::string>& known);
+                  const std::vector<std::string>& searchable, const std::vector<std::string>& known,
+                  bool is_plain);
 
   /// Returns the values as they are written, in the order of the section.
   const std::vector<ConfigNode>& written() const { return written_; }
