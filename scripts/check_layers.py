@@ -56,7 +56,7 @@ ROOMS = {
 
 # A module's face: what other modules may include of it besides include/skyline/MODULE, which is installed for users.
 FACES = {
-    "core": ["backoff", "clock", "config/config_errors", "config/config_text", "config/option_list", "log",
+    "core": ["backoff", "clock", "config/byte_size", "config/config_errors", "config/config_text", "config/option_list", "log",
              "log_background", "log_note", "lru_cache", "record", "registry", "system/may_block", "system/open_file",
              "system/process", "system/process_tree", "system/program_files", "system/standard_output", "system/unique_handle", "text/foreign_text", "text/hash",
              "text/protobuf_writer", "text/running_hash", "text/wording"],
@@ -64,7 +64,7 @@ FACES = {
     "machine": ["device_binding", "nccl_settings", "node", "node_tokens"],
     "space": ["language/searched_section", "language/space_keys", "network/network_alignment"],
     "search": ["algorithms/listed_search", "algorithms/proposal_list"],
-    "trial": ["commit_log", "scope_timer", "trial_fields", "trial_record"],
+    "trial": ["commit_log", "metric_keys", "scope_timer", "trial_fields", "trial_record"],
     "comm": ["agreement", "communicator", "environment", "link", "mailbox", "mpi/start_watch"],
     "store": ["arrays/csv_reader", "arrays/preparation", "data/staged_dataset", "events/event_file", "images/image", "journal/courses",
               "journal/journal", "journal/journal_end", "journal/provenance", "journal/run_tables",
@@ -112,7 +112,7 @@ HIDDEN = {"torch", "cuda", "nccl"}
 
 # Headers of the C++ library have no slash and no ending; those of C and POSIX that we use are named.
 SYSTEM = re.compile(r"^([a-z_0-9]+|(sys/[a-z_]+|fcntl|unistd|sched|time|signal|errno|poll|pthread|omp|immintrin|dlfcn|elf|"
-                    r"link|dirent|spawn|netinet/[a-z]+)\.h)$")
+                    r"link|dirent|ifaddrs|spawn|(arpa|net|netinet)/[a-z]+)\.h)$")
 INCLUDE = re.compile(r'#\s*include\s*([<"])([^<>"]+)[>"]')
 DIRECTIVE = re.compile(r"(#|%:)\s*(include|include_next|import)\b")
 SPLICED = re.compile(r"(?:.*\\[^\S\n]*\n)+.*")

@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/registry.hpp"
+#include "evaluate/command_evaluator.hpp"
 #include "evaluate/synthetic_evaluator.hpp"
 #include "evaluate/table_evaluator.hpp"
 
@@ -15,6 +16,7 @@ using Kinds = Registry<EvaluatorKind>;
 
 Kinds& registry() {
   static Kinds kinds("evaluator", [](Kinds& built_in) {
+    built_in.add("command", command_kind());
     built_in.add("synthetic", synthetic_kind());
     built_in.add("table", table_kind());
   });

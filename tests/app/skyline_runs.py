@@ -57,8 +57,8 @@ class RunsCase(unittest.TestCase):
     def command(self, *arguments, ranks=0):
         return [str(part) for part in [*mpirun(ranks), PROGRAM, *arguments]]
 
-    def skyline(self, *arguments, ranks=0, expect=0, environment=None):
-        done = subprocess.run(self.command(*arguments, ranks=ranks), capture_output=True, text=True, cwd=self.folder,
+    def skyline(self, *arguments, ranks=0, expect=0, environment=None, cwd=None):
+        done = subprocess.run(self.command(*arguments, ranks=ranks), capture_output=True, text=True, cwd=cwd or self.folder,
                               timeout=TIMEOUT_S, env={**os.environ, **(environment or {})})
         self.assertEqual(done.returncode, expect, f"{arguments}\n{done.stdout}\n{done.stderr}")
         return done

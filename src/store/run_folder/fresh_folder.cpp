@@ -85,8 +85,8 @@ bool is_harmless(const fs::path& path, const RunPaths& paths, const fs::path& gi
   }
   std::error_code ignored;  // the user may have named no configuration
   if (fs::equivalent(path, given, ignored)) return false;
-  return path == paths.log().parent_path() || path == paths.events() || is_temporary(path) ||
-         is_empty_folder(path) || is_ours(path, paths);
+  return path == paths.log().parent_path() || path == paths.events() || path == paths.trainer() ||
+         is_temporary(path) || is_empty_folder(path) || is_ours(path, paths);
 }
 
 /// Returns whether only a run with trials has such a file.

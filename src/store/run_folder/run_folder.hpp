@@ -44,6 +44,9 @@ struct RunPaths {
   std::filesystem::path trace_json() const { return root / "trace.json"; }
   std::filesystem::path status_json() const { return root / "status.json"; }
   std::filesystem::path mlflow_json() const { return root / "mlflow.json"; }
+  /// Returns the folder in which users' own trainers work: caches, and a folder for each attempt at a trial.
+  std::filesystem::path trainer() const { return root / "trainer"; }
+  std::filesystem::path trial_logs() const { return root / "logs" / "trials"; }
   std::filesystem::path log() const { return root / "logs" / "skyline.log"; }
   std::filesystem::path owner() const { return root / "owner.json"; }
 };

@@ -1,0 +1,309 @@
+#include "evaluate/command/command_options.hpp"
+
+#include "core/config/byte_size.hpp"
+#include "core/config/config_text.hpp"
+#include "core/config/option_list.hpp"
+#include "core/text/foreign_text.hpp"
+#include "evaluate/command/trainer_variables.hpp"
+#include "trial/metric_keys.hpp"
+
+#include <algorithm>
+
+namespace skyline::evaluate {
+namespace {
+
+constexpr double kMostEpochs = 1e6;
+constexpr double kMostCommandThreads = 1024;  // no machine of today has more processors
+constexpr double kMostProcesses = 1024;
+constexpr double kMostRetries = 100;
+
+constexpr int kFirstFreePort = 1024;  // those below need a privilege
+constexpr int kLastPort = 65535;
+
+/// Reads a program and its arguments. They are kept as texts, even if they look like numbers.
+OptionKind<std::vector<std::string>> argument_vector() {
+  OptionKind<std::vector<std::string>> kind{
+      {"a list of arguments; no shell is used",
+       load_yaml_text("{type: array, minItems: 1, items: {type: [string, number, boolean]}}", "schema")}};
+  kind.read = [](const ConfigNode& node, std::vector<std::string>& arguments) {
+    if (!node.is_list()) return false;
+    if (node.items().empty()) node.fail("expected a program and its arguments, got an empty list");
+    arguments.clear();
+    for (const ConfigNode& item : node.items()) {
+      if (!item.is_scalar()) item.fail_expected("an argument");
+      if (item.as_text().find('\0') != std::string::npos) item.fail("an argument cannot have a byte 0");
+      arguments.push_back(item.as_text());
+    }
+    if (arguments.front().empty()) node.items().front().fail_expected("a program");
+    return true;
+  };
+  kind.write = [](const std::vector<std::string>& arguments) {
+    if (arguments.empty()) return ConfigNode();
+    std::vector<ConfigNode> items;
+    for (const std::string& argument : arguments)
+      items.push_back(ConfigNode::make_scalar(argument, {}, true));
+    return ConfigNode::make_list(std::move(items), {});
+  };
+  return kind;
+}
+
+/// Reads `{accuracy: {better: higher}, loss: {better: lower}}`.
+OptionKind<std::vector<CommandMetric>> metrics_by_name() {
+  ConfigNode schema = ConfigNode::make_map({{"type", schema_text("object"), {}}}, {});
+  schema.set("additionalProperties", CommandMetric::table().schema());
+  OptionKind<std::vector<CommandMetric>> kind{
+      {"metrics by name, e.g. {accuracy: {better: higher, range: [0, 1]}}", schema}};
+  kind.sections = {{"NAME", std::make_shared<const OptionTable<CommandMetric>>(CommandMetric::table())}};
+  kind.read = [](const ConfigNode& node, std::vector<CommandMetric>& metrics) {
+    if (!node.is_map() || node.entries().empty()) return false;
+    metrics.clear();
+    for (const ConfigNode::Entry& entry : node.entries()) {
+      if (entry.key.empty() || printable(entry.key) != entry.key) {
+        key_node(node, entry).fail("expected a name of printable characters for this metric");
+      }
+      if (entry.key == "step" || entry.key == "result") {
+        key_node(node, entry).fail("has a meaning of its own in reports: give the metric another name");
+      }
+      if (!entry.value.is_map()) entry.value.fail_expected(section_text(CommandMetric::table()));
+      metrics.push_back(CommandMetric::table().parse(entry.value));
+      metrics.back().name = entry.key;
+    }
+    return true;
+  };
+  kind.write = [](const std::vector<CommandMetric>& metrics) {
+    if (metrics.empty()) return ConfigNode();
+    std::vector<ConfigNode::Entry> entries;
+    for (const CommandMetric& metric : metrics) {
+      entries.push_back({metric.name, CommandMetric::table().to_config(metric), {}});
+    }
+    return ConfigNode::make_map(std::move(entries), {});
+  };
+  return kind;
+}
+
+/// Reads `{NAME: value}`.
+OptionKind<std::vector<NamedText>> texts_by_name() {
+  OptionKind<std::vector<NamedText>> kind{
+      {"values by name, e.g. {DATA: /data/images}",
+       load_yaml_text("{type: object, additionalProperties: {type: [string, number, boolean]}}", "schema")}};
+  kind.read = [](const ConfigNode& node, std::vector<NamedText>& texts) {
+    if (!node.is_map()) return false;
+    texts.clear();
+    for (const ConfigNode::Entry& entry : node.entries()) {
+      if (!entry.value.is_scalar()) entry.value.fail_expected("a text");
+      if (entry.value.as_text().find('\0') != std::string::npos)
+        entry.value.fail("a variable cannot have a byte 0");
+      texts.emplace_back(entry.key, entry.value.as_text());
+    }
+    return true;
+  };
+  kind.write = [](const std::vector<NamedText>& texts) {
+    if (texts.empty()) return ConfigNode();
+    std::vector<ConfigNode::Entry> entries;
+    for (const auto& [name, value] : texts)
+      entries.push_back({name, ConfigNode::make_scalar(value, {}, true), {}});
+    return ConfigNode::make_map(std::move(entries), {});
+  };
+  return kind;
+}
+
+/// Reads `[first, last]`, both included.
+OptionKind<PortRange> port_range() {
+  const OptionKind<int> port = whole<int>(at_least(kFirstFreePort).at_most(kLastPort));
+  ConfigNode schema =
+      ConfigNode::make_map({{"type", schema_text("array"), {}}, {"items", port.schema, {}}}, {});
+  for (const char* bound : {"minItems", "maxItems"}) schema.set(bound, ConfigNode::make_integer(2));
+  OptionKind<PortRange> kind{{"[first, last], ports from 1024 on", schema}};
+  kind.read = [port](const ConfigNode& node, PortRange& range) {
+    if (!node.is_list() || node.items().size() != 2) return false;
+    int last = 0;
+    for (const ConfigNode& end : node.items()) {
+      if (!port.read(end, &end == &node.items().front() ? range.first : last))
+        end.fail_expected(port.expected);
+    }
+    range.end = last + 1;
+    if (range.first <= last) return true;
+    node.fail("expected the lower port first, got [" + std::to_string(range.first) + ", " +
+              std::to_string(last) + "]");
+  };
+  kind.write = [port](const PortRange& range) {
+    return ConfigNode::make_list({port.write(range.first), port.write(range.end - 1)}, {});
+  };
+  return kind;
+}
+
+OptionKind<CommandLaunch> launch_words() {
+  return choice<CommandLaunch>({{"process", CommandLaunch::kProcess},
+                                {"node", CommandLaunch::kNode},
+                                {"mpirun", CommandLaunch::kMpirun}});
+}
+
+OptionKind<CommandFramework> framework_words() {
+  return choice<CommandFramework>({{"torch", CommandFramework::kTorch},
+                                   {"azure", CommandFramework::kAzure},
+                                   {"tensorflow", CommandFramework::kTensorflow},
+                                   {"mpi", CommandFramework::kMpi}});
+}
+
+/// Returns the key of the section, or the section itself if the key is not written.
+const ConfigNode& key_or_section(const ConfigNode& section, std::string_view key) {
+  const ConfigNode* value = section.is_map() ? section.find(key) : nullptr;
+  return value != nullptr ? *value : section;
+}
+
+void check_launch(const CommandOptions& options, const ConfigNode& section) {
+  const CommandFramework framework = options.framework_or_default();
+  const bool fits = options.launch == CommandLaunch::kMpirun ? framework == CommandFramework::kMpi
+                    : options.launch == CommandLaunch::kNode ? framework == CommandFramework::kTorch
+                                                             : framework != CommandFramework::kMpi;
+  if (!fits) {
+    const std::string launch = launch_words().write(options.launch).as_text();
+    section.at("framework")
+        .fail("`launch: " + launch + "` needs " +
+              (options.launch == CommandLaunch::kMpirun ? "`framework: mpi`"
+               : options.launch == CommandLaunch::kNode
+                   ? "`framework: torch`"
+                   : "another framework than mpi, which needs `launch: mpirun`"));
+  }
+  if (options.parameter_servers == 0) return;
+  const ConfigNode& servers = section.at("parameter_servers");
+  if (framework != CommandFramework::kTensorflow) servers.fail("needs `framework: tensorflow`");
+  if (options.parameter_servers >= options.processes.value_or(1)) {
+    servers.fail("expected fewer than `processes`, which has " +
+                 std::to_string(options.processes.value_or(1)) + ", since one must train");
+  }
+}
+
+void check_variables(const CommandOptions& options, const ConfigNode& section) {
+  const ConfigNode& variables = key_or_section(section, "env");
+  for (const auto& [name, value] : options.variables) {
+    const ConfigNode& place = key_or_section(variables, name);
+    if (!is_variable_name(name)) place.fail("expected the name of a variable: letters, digits and `_`");
+    if (is_set_for_trainer(options, name)) place.fail("Skyline sets this variable itself");
+  }
+  const ConfigNode& passed = key_or_section(section, "pass");
+  for (std::size_t i = 0; i < options.passed.size(); ++i) {
+    const std::string& name = options.passed[i];
+    const ConfigNode& place = passed.is_list() ? passed.items()[i] : passed;
+    if (!is_variable_name(name)) place.fail("expected the name of a variable, got " + in_quotes(name));
+    if (is_own_variable(name) || is_set_for_trainer(options, name)) {
+      place.fail("Skyline sets " + in_quotes(name) +
+                 " itself; `env` may have another value for some of them");
+    }
+    if (is_of_launcher(name)) {
+      place.fail(in_quotes(name) +
+                 " belongs to the launcher of the search: a trainer that has it may join "
+                 "or break the search's MPI job");
+    }
+    if (std::ranges::count(options.variables, name, &NamedText::first) > 0) {
+      place.fail(in_quotes(name) + " is also set in `env`: leave out one of the two");
+    }
+    if (std::ranges::count(options.passed, name) > 1) place.fail(in_quotes(name) + " is listed twice");
+  }
+}
+
+void check_command(const CommandOptions& options, const ConfigNode& section) {
+  if (!section.is_map()) return;
+  check_launch(options, section);
+  check_variables(options, section);
+}
+
+}  // namespace
+
+CommandFramework CommandOptions::framework_or_default() const {
+  return framework.value_or(launch == CommandLaunch::kMpirun ? CommandFramework::kMpi
+                                                             : CommandFramework::kTorch);
+}
+
+const OptionTable<CommandMetric>& CommandMetric::table() {
+  static const OptionTable<CommandMetric> table{
+      {"better", &CommandMetric::better, trial::better_direction(), "The better direction.",
+       KeyRule::kRequired},
+      {"range", &CommandMetric::range, trial::metric_range(),
+       "All values that it can have; a trial that reports another one has failed. Unbounded unless given."},
+      {"unit", &CommandMetric::unit, text("a word"), "Its unit, for people."},
+      {"full", &CommandMetric::full,
+       "Whether only full trainings report it, so that the search does not see it."}};
+  return table;
+}
+
+const OptionTable<CommandLimits>& CommandLimits::table() {
+  static const OptionTable<CommandLimits> table{
+      {"memory", &CommandLimits::memory_bytes, if_given(byte_size()),
+       "Most memory of all processes of an attempt on a host together.", KeyRule::kMayChange},
+      {"processes", &CommandLimits::processes, if_given(whole<std::uint64_t>(at_least(1))),
+       "Most processes and threads of an attempt on a host together.", KeyRule::kMayChange},
+      {"open_files", &CommandLimits::open_files, if_given(whole<std::uint64_t>(at_least(16))),
+       "Most open files of each process.", KeyRule::kMayChange}};
+  return table;
+}
+
+const OptionTable<CommandOptions>& CommandOptions::table() {
+  using Options = CommandOptions;
+  static const OptionTable<Options> table{
+      {{"run", &Options::run, argument_vector(),
+        "The trainer: a program and its arguments, with placeholders such as `{parameters}` or the name of a "
+        "parameter (commands.md).",
+        KeyRule::kRequired},
+       {"metrics", &Options::metrics, metrics_by_name(), "The metrics that it reports.", KeyRule::kRequired},
+       {"epochs", &Options::epochs, above(0).at_most(kMostEpochs), "Budget of a trial of the search."},
+       {"cost", &Options::cost, above(0),
+        "Predicted cost of an epoch, which may be an expression of parameters, e.g. `$depth * $width`."},
+       {"threads", &Options::threads, at_least(1).at_most(kMostCommandThreads),
+        "Processors of each process, and its OMP_NUM_THREADS."},
+       {"device", &Options::device,
+        choice<DeviceChoice>(
+            {{"auto", DeviceChoice::kAuto}, {"cpu", DeviceChoice::kCpu}, {"cuda", DeviceChoice::kCuda}}),
+        "Whether a trial gets the GPU of its rank; `auto`: where the rank has one."},
+       {"retries", &Options::retries, at_least(0).at_most(kMostRetries),
+        "How often a trainer that has failed by itself is tried again, e.g. after an exit code other than "
+        "0."},
+       {"deterministic", &Options::deterministic,
+        "Whether the trainer has the same result for the same parameters, epochs and seed, on every host."},
+       {"grace", &Options::grace_s, duration(at_least(0).below(kStopMargin_s)),
+        "How long a trainer that is asked to stop (SIGTERM) may take before it is killed; less than the "
+        "minute "
+        "that a job has at the end of its time.",
+        KeyRule::kMayChange},
+       {"log_limit", &Options::log_limit_bytes, byte_size(),
+        "How much of the beginning of a process's output is kept in its log, and how much of the end.",
+        KeyRule::kMayChange},
+       {"limits", &Options::limits, "What an attempt may use; no limit unless given.", KeyRule::kMayChange},
+       {"env", &Options::variables, texts_by_name(), "Variables of the environment that the trainer gets."},
+       {"pass", &Options::passed, list_of(text("the name of a variable"), "a list of names of variables"),
+        "Variables that the trainer gets from the environment of the search, beside those of the list in "
+        "commands.md; their values are written nowhere.",
+        KeyRule::kMayChange},
+       {"prepare", &Options::prepare, argument_vector(),
+        "A program and its arguments that run once on each host before its first trial.",
+        KeyRule::kMayChange},
+       {"processes", &Options::processes, if_given(whole<std::uint32_t>(at_least(1).at_most(kMostProcesses))),
+        "How many processes train a trial together, which may be an expression of parameters."},
+       {"launch", &Options::launch, launch_words(),
+        "What starts: `process`: each process of a trial; `node`: one on each host, which starts the others "
+        "(torchrun); `mpirun`: one, under an mpirun of its own."},
+       {"framework", &Options::framework, if_given(framework_words()),
+        "Whose variables tell the processes of a trial about each other; torch unless given, or mpi with "
+        "`launch: mpirun`."},
+       {"parameter_servers", &Options::parameter_servers, at_least(0).at_most(kMostProcesses),
+        "How many of the processes are parameter servers, the first ones; for `framework: tensorflow`."},
+       {"ports", &Options::ports, if_given(port_range()),
+        "Ports for the processes of trials; unless given, some thousands below those that the system gives "
+        "to "
+        "connections.",
+        KeyRule::kMayChange}},
+      check_command};
+  return table;
+}
+
+std::vector<trial::Metric> metrics_of(const CommandOptions& options) {
+  std::vector<trial::Metric> metrics;
+  for (const CommandMetric& each : options.metrics) {
+    trial::Metric& metric = metrics.emplace_back(each);
+    metric.has_course = !each.full;
+    if (each.full) metric.when = trial::Metric::When::kFullTraining;
+  }
+  return metrics;
+}
+
+}  // namespace skyline::evaluate

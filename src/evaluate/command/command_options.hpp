@@ -1,0 +1,71 @@
+#pragma once
+
+#include "skyline/core/option_table.hpp"
+#include "skyline/evaluate/evaluator_kind.hpp"
+#include "skyline/trial/metric.hpp"
+
+#include "evaluate/command/port_block.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace skyline::evaluate {
+
+/// A metric that a user's trainer reports.
+struct CommandMetric : trial::Metric {
+  bool full = false;  // only full trainings have it
+  static const OptionTable<CommandMetric>& table();
+};
+
+/// The limits of all processes of one attempt together, except open_files, which is one of each process.
+struct CommandLimits {
+  std::optional<std::uint64_t> memory_bytes = {};
+  std::optional<std::uint64_t> processes = {};
+  std::optional<std::uint64_t> open_files = {};
+  static const OptionTable<CommandLimits>& table();
+};
+
+/// How the processes of a trial start: one for each member, one for each host, or one that is a nested
+/// mpirun.
+enum class CommandLaunch { kProcess, kNode, kMpirun };
+
+/// Whose variables tell the processes of a trial about each other.
+enum class CommandFramework { kTorch, kAzure, kTensorflow, kMpi };
+
+using NamedText = std::pair<std::string, std::string>;
+
+/// A user's own trainer as the evaluator: the section `command`.
+struct CommandOptions {
+  std::vector<std::string> run;  // program and arguments
+  std::vector<CommandMetric> metrics;
+  double epochs = 1;
+  int threads = 1;
+  DeviceChoice device = DeviceChoice::kAuto;
+  double cost = 1;  // of an epoch
+  int retries = 0;
+  bool deterministic = false;
+  double grace_s = 20;
+  std::uint64_t log_limit_bytes = std::uint64_t{1} << 20U;
+  CommandLimits limits = {};
+  std::vector<NamedText> variables = {};  // `env`
+  std::vector<std::string> passed = {};   // `pass`: names of variables
+  std::vector<std::string> prepare = {};  // program and arguments; empty if there is nothing to prepare
+  std::optional<std::uint32_t> processes = {};
+  CommandLaunch launch = CommandLaunch::kProcess;
+  std::optional<CommandFramework> framework = {};
+  std::uint32_t parameter_servers = 0;
+  std::optional<PortRange> ports = {};  // default_ports() unless given
+
+  /// Returns whether a trial's processes are told about each other.
+  bool forms_groups() const { return processes || framework || launch != CommandLaunch::kProcess; }
+  CommandFramework framework_or_default() const;
+  static const OptionTable<CommandOptions>& table();
+};
+
+/// Returns the metrics of the section, in their order.
+std::vector<trial::Metric> metrics_of(const CommandOptions& options);
+
+}  // namespace skyline::evaluate

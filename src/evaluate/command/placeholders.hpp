@@ -1,0 +1,41 @@
+#pragma once
+
+#include "skyline/core/config_node.hpp"
+
+#include "evaluate/command/process_group.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace skyline::evaluate {
+
+/// Returns the names of the placeholders in an argument, in their order: "epochs" for `--epochs={epochs}`.
+/// Two braces `{{` stand for one, and a closing brace alone for itself.
+/// @throws UserError with the mistake alone, if another brace begins no placeholder
+std::vector<std::string> placeholders_in(std::string_view argument);
+
+/// Returns the argument with the values in place of its placeholders. A value never makes a second argument,
+/// whatever it contains.
+/// @throws InternalError for a placeholder without a value, or an argument that placeholders_in refuses
+std::string filled(std::string_view argument, const Variables& values);
+
+/// Returns whether one of the arguments has this placeholder. None is malformed.
+bool uses_placeholder(const std::vector<std::string>& arguments, const std::string& name);
+
+/// The names that placeholders of a section may have.
+struct PlaceholderNames {
+  std::vector<std::string> of_trial = {};    // those that every section has
+  std::vector<std::string> of_group = {};    // those of a section whose trials have several processes
+  std::vector<std::string> parameters = {};  // those of the space
+};
+
+/// Returns the names for a section.
+/// @param parameters  names of the space's parameters
+PlaceholderNames placeholder_names(const CommandOptions& options, std::vector<std::string> parameters);
+
+/// Checks the placeholders of a section's arguments. @throws UserError at the argument
+/// @param arguments  `run` or `prepare`, as they are written
+void check_placeholders(const ConfigNode& arguments, const PlaceholderNames& names);
+
+}  // namespace skyline::evaluate

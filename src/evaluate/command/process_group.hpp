@@ -1,0 +1,49 @@
+#pragma once
+
+#include "evaluate/command/command_options.hpp"
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace skyline::evaluate {
+
+using Variables = std::map<std::string, std::string>;
+
+/// The place of a process among the processes of its trial.
+struct ProcessPlace {
+  std::size_t rank = 0;
+  std::size_t processes = 1;
+  std::size_t local_rank = 0;
+  std::size_t local_processes = 1;
+  std::size_t node_rank = 0;
+  std::size_t nodes = 1;
+  bool operator==(const ProcessPlace&) const = default;
+};
+
+/// Returns the place of each process. The nodes are numbered in the order of their first processes.
+/// @param node_of  [processes], equal for processes of one host
+std::vector<ProcessPlace> process_places(const std::vector<int>& node_of);
+
+/// Where the processes of a trial meet: an address and a free port of each.
+struct Meeting {
+  struct End {
+    std::string address;
+    int port = 0;
+  };
+  std::vector<End> ends;  // [processes]
+};
+
+/// Returns the variables that tell a process about the others of its trial, as the section's `launch` and
+/// `framework` want them; none if it has no groups.
+Variables group_variables(const CommandOptions& options, const ProcessPlace& place, const Meeting& meeting);
+
+/// Returns the values of the placeholders for a process of a trial, e.g. `rank`. They depend on `launch`,
+/// since a trainer that starts processes by itself gives each its own.
+Variables group_placeholders(CommandLaunch launch, const ProcessPlace& place, const Meeting& meeting);
+
+/// Returns whether Skyline alone decides about a variable: its value, or that there is none.
+bool is_set_for_trainer(const CommandOptions& options, const std::string& name);
+
+}  // namespace skyline::evaluate

@@ -1,0 +1,427 @@
+#include "evaluate/command/trial_attempt.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/log.hpp"
+#include "core/text/foreign_text.hpp"
+#include "core/text/wording.hpp"
+#include "evaluate/command/command_check.hpp"
+#include "evaluate/command/host_address.hpp"
+#include "evaluate/command/log_tail.hpp"
+#include "evaluate/command/placeholders.hpp"
+#include "evaluate/command/trainer_variables.hpp"
+#include "trial/scope_timer.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <set>
+#include <span>
+#include <thread>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+namespace skyline::evaluate {
+namespace {
+
+namespace fs = std::filesystem;
+using trial::Failure;
+using trial::FailureKind;
+using OrderedJson = nlohmann::ordered_json;
+
+constexpr std::chrono::milliseconds kPoll(20);
+
+/// Returns the place of each member of the trial.
+std::vector<ProcessPlace> places_of(const trial::TrialGroup* group) {
+  if (group == nullptr) return process_places({0});
+  std::vector<int> nodes;
+  for (std::size_t member = 0; member < group->members(); ++member) {
+    nodes.push_back(group->place_of(member).node);
+  }
+  return process_places(nodes);
+}
+
+/// Returns the seed of a trial as every random number generator takes it.
+std::uint64_t seed_of(const trial::Trial& trial) {
+  return trial.seed & 0x7FFFFFFFU;
+}
+
+std::string epochs_of(const trial::Trial& trial) {
+  return ConfigNode::make_number(trial.budget().epochs).as_text();
+}
+
+/// Returns the words with which programs say that somebody else listens on their port.
+bool names_a_port_in_use(const std::vector<std::string>& lines) {
+  return std::ranges::any_of(lines, [](const std::string& line) {
+    const std::string lower = lower_case(line);
+    return lower.find("address already in use") != std::string::npos ||
+           lower.find("eaddrinuse") != std::string::npos;
+  });
+}
+
+OrderedJson json_of(const space::Value& value) {
+  return std::visit([](const auto& content) { return OrderedJson(content); }, value);
+}
+
+std::string text_of(const trial::CoursePoint& point) {
+  std::string text = "step " + std::to_string(point.step) + ":";
+  for (const trial::NamedNumber& each : point.values) {
+    text += " " + each.name + "=" + ConfigNode::make_number(each.value).as_text();
+  }
+  return printable(text);
+}
+
+std::string quoted(const std::vector<std::string>& arguments) {
+  std::string text;
+  for (const std::string& argument : arguments)
+    text += (text.empty() ? "'" : " '") + printable(argument) + "'";
+  return text;
+}
+
+/// The number that one process of all sums up: none of them has failed.
+class AllEnded {
+ public:
+  explicit AllEnded(trial::TrialGroup& group) : operation_(group.all_reduce(std::span(&nothing_, 1))) {}
+  bool test() { return operation_->test(); }
+
+ private:
+  float nothing_ = 0;
+  std::unique_ptr<trial::TrialGroup::Operation> operation_;
+};
+
+}  // namespace
+
+Variables trainer_variables(const TrainerHost& host, const fs::path& temporary,
+                            const std::vector<std::string>& devices) {
+  Variables variables = host.variables;
+  const fs::path cache = cache_folder(host.services.folder, host.services.place.host);
+  variables["TMPDIR"] = temporary.string();
+  variables["OMP_NUM_THREADS"] = std::to_string(host.options.threads);
+  variables["CUDA_VISIBLE_DEVICES"] = joined(devices, ",");
+  variables["TORCH_EXTENSIONS_DIR"] = (cache / "torch_extensions").string();
+  variables["TRITON_CACHE_DIR"] = (cache / "triton").string();
+  variables["TORCHINDUCTOR_CACHE_DIR"] = (cache / "inductor").string();
+  for (const auto& [name, value] : host.options.variables) variables[name] = value;
+  return variables;
+}
+
+TrialAttempt::TrialAttempt(TrainerHost& host, const trial::Trial& trial, trial::EvaluationContext& context)
+    : host_(host),
+      trial_(trial),
+      context_(context),
+      group_(context.group()),
+      places_(places_of(group_)),
+      place_(places_[group_ == nullptr ? 0 : group_->member()]),
+      folder_(host.services.folder, trial.name()),
+      reports_(host.metrics, trial.is_final()),
+      log_(host.logs.path(trial.name(), place_.rank, place_.processes)) {}
+
+bool TrialAttempt::starts_process() const {
+  switch (host_.options.launch) {
+    case CommandLaunch::kProcess:
+      return true;
+    case CommandLaunch::kNode:
+      return place_.local_rank == 0;
+    case CommandLaunch::kMpirun:
+      return leads();
+  }
+  throw InternalError("an unknown launch");
+}
+
+/// Tells every member of the trial the address and the port of each.
+Meeting TrialAttempt::meet() const {
+  std::vector<double> numbers(2 * place_.processes, 0);
+  Ipv4 address = kLoopback;
+  if (place_.nodes > 1) {
+    const std::optional<Ipv4> own = address_of_host();
+    if (!own) throw FaultError("no network interface of this host has an IPv4 address");
+    address = *own;
+  }
+  numbers[2 * place_.rank] = address;
+  numbers[2 * place_.rank + 1] = port_ ? port_->number() : 0;
+  if (group_ != nullptr) group_->sum(numbers);
+  Meeting meeting;
+  for (std::size_t rank = 0; rank < place_.processes; ++rank) {
+    meeting.ends.push_back(
+        {dotted(static_cast<Ipv4>(numbers[2 * rank])), static_cast<int>(numbers[2 * rank + 1])});
+  }
+  return meeting;
+}
+
+Variables TrialAttempt::placeholders() const {
+  Variables values{{"parameters", folder_.parameters().string()},
+                   {"epochs", epochs_of(trial_)},
+                   {"seed", std::to_string(seed_of(trial_))},
+                   {"trial", to_text(trial_.name())},
+                   {"folder", folder_.files().string()},
+                   {"data", host_.services.data_file.string()},
+                   {"network", folder_.network().string()},
+                   {"cache", cache_folder(host_.services.folder, host_.services.place.host).string()}};
+  const std::vector<space::Parameter>& parameters = host_.services.space.parameters();
+  for (std::size_t p = 0; p < parameters.size(); ++p) {
+    values[parameters[p].name] =
+        space::to_text(parameters[p].values[trial_.architecture().genotype.choices[p]]);
+  }
+  values.merge(group_placeholders(host_.options.launch, place_, meeting_));
+  return values;
+}
+
+std::vector<std::string> TrialAttempt::arguments(const Variables& values) const {
+  std::vector<std::string> arguments;
+  for (const std::string& argument : host_.options.run) arguments.push_back(filled(argument, values));
+  arguments.front() = host_.program.empty()
+                          ? find_program(arguments.front(), path_of_trainer(host_.options)).string()
+                          : host_.program.string();
+  return host_.options.launch == CommandLaunch::kMpirun ? nested_mpirun(arguments) : arguments;
+}
+
+/// Returns the arguments of an mpirun that starts a process for each member on the member's host.
+std::vector<std::string> TrialAttempt::nested_mpirun(const std::vector<std::string>& arguments) const {
+  const std::string path = path_of_trainer(host_.options);
+  std::string hosts = "localhost:" + std::to_string(place_.processes);
+  if (place_.nodes > 1) {
+    hosts.clear();
+    for (const ProcessPlace& each : places_) {
+      if (each.local_rank > 0) continue;
+      hosts += (hosts.empty() ? "" : ",") + group_->place_of(each.rank).host + ":" +
+               std::to_string(each.local_processes);
+    }
+    try {
+      (void)find_program("ssh", path);
+    } catch (const UserError& reason) {
+      throw FaultError("launch: mpirun: the processes of this trial are on several hosts, " + hosts +
+                       ", and nothing starts them there: " + reason.what());
+    }
+  }
+  std::vector<std::string> all{find_program("mpirun", path).string(),
+                               "-np",
+                               std::to_string(place_.processes),
+                               "--host",
+                               hosts,
+                               "--bind-to",
+                               "none"};
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  return all;
+}
+
+/// Writes what the trainer has to know about its trial.
+void TrialAttempt::write_parameters() const {
+  const Variables values = placeholders();
+  OrderedJson parameters = OrderedJson::object();
+  const std::vector<space::Parameter>& declared = host_.services.space.parameters();
+  for (std::size_t p = 0; p < declared.size(); ++p) {
+    parameters[declared[p].name] = json_of(declared[p].values[trial_.architecture().genotype.choices[p]]);
+  }
+  OrderedJson text{{"parameters", parameters},
+                   {"trial", to_text(trial_.name())},
+                   {"arch_id", space::to_text(trial_.architecture().id)},
+                   {"epochs", trial_.budget().epochs},
+                   {"seed", seed_of(trial_)},
+                   {"final", trial_.is_final()},
+                   {"folder", values.at("folder")},
+                   {"cache", values.at("cache")}};
+  if (!host_.services.data_file.empty()) text["data"] = values.at("data");
+  std::ofstream file(folder_.parameters());
+  file << text.dump(2, ' ', false, OrderedJson::error_handler_t::replace) << "\n";
+  if (!file.flush()) throw FaultError("cannot write " + folder_.parameters().string());
+}
+
+ProcessPlan TrialAttempt::plan() const {
+  const CommandOptions& options = host_.options;
+  const bool has_others = options.launch != CommandLaunch::kProcess;
+  std::set<std::string> devices;
+  for (const ProcessPlace& each : places_) {
+    const bool is_here = each.rank == place_.rank || (has_others && each.node_rank == place_.node_rank);
+    if (!is_here) continue;
+    const trial::Place place = group_ == nullptr ? context_.place() : group_->place_of(each.rank);
+    devices.insert(place.devices.begin(), place.devices.end());
+  }
+  Variables variables = trainer_variables(host_, folder_.temporary(), {devices.begin(), devices.end()});
+  for (const auto& [name, value] : group_variables(options, place_, meeting_)) variables[name] = value;
+  if (options.launch == CommandLaunch::kMpirun && geteuid() == 0) {
+    variables["OMPI_ALLOW_RUN_AS_ROOT"] = variables["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1";
+  }
+  return {.arguments = arguments(placeholders()),
+          .environment = environment_of(variables),
+          .folder = fs::current_path(),
+          .log = log_,
+          .log_limit = options.log_limit_bytes,
+          .report_file = folder_.report(),
+          .memory_bytes = options.limits.memory_bytes,
+          .processes = options.limits.processes,
+          .open_files = options.limits.open_files,
+          .grace_s = options.grace_s};
+}
+
+/// Shows a person who watches the trial what starts.
+void TrialAttempt::show(const ProcessPlan& plan) const {
+  if (!host_.services.watch) return;
+  host_.services.watch("program: " + printable(plan.arguments.front()));
+  host_.services.watch("arguments: " + quoted({plan.arguments.begin() + 1, plan.arguments.end()}));
+  for (const std::string& variable : plan.environment) {
+    const std::string name = variable.substr(0, variable.find('='));
+    const bool passed = std::ranges::count(host_.options.passed, name) > 0;
+    host_.services.watch("variable: " + (passed ? name + " (passed, not shown)" : printable(variable)));
+  }
+  std::vector<std::string> processors;
+  for (const int processor : plan.processors) processors.push_back(std::to_string(processor));
+  host_.services.watch("place: host " + host_.services.place.host + ", processors " + joined(processors) +
+                       ", folder " + printable(plan.folder.string()));
+  host_.services.watch("log: " + printable(log_.string()));
+}
+
+trial::Outcome TrialAttempt::run() {
+  // Until the process runs, the trial's time does not.
+  std::optional<trial::TrialWait> start(std::in_place, context_, &trial::TrialTiming::setup_s);
+  const bool all_listen = host_.options.framework_or_default() == CommandFramework::kTensorflow;
+  if (host_.options.forms_groups() && (leads() || all_listen)) port_.emplace(host_.ports.take());
+  meeting_ = meet();
+  if (!starts_process()) {
+    start.reset();
+    return settle(trial::Measurements{});
+  }
+  const bool starts_all = host_.options.launch != CommandLaunch::kProcess;
+  const auto is_like_first = [&](const ProcessPlace& each) {
+    return each.local_processes == places_.front().local_processes;
+  };
+  if (host_.options.launch == CommandLaunch::kNode && !std::ranges::all_of(places_, is_like_first)) {
+    throw FaultError("launch: node needs the same number of processes on each host of a trial");
+  }
+  write_parameters();
+  if (host_.services.write_network && uses_placeholder(host_.options.run, "network")) {
+    host_.services.write_network(trial_.architecture(), folder_.network());
+  }
+  const auto members = static_cast<std::size_t>(starts_all ? place_.local_processes : 1);
+  const auto share = host_.processors.take(members * static_cast<std::size_t>(host_.options.threads));
+  ProcessPlan planned = plan();
+  planned.processors = share.processors();
+  show(planned);
+  TrainerProcess process(planned);
+  std::optional<ProcessEnd> end;
+  while (!process.has_started() && !(end = process.poll())) process.wait(kPoll);
+  start.reset();
+  {
+    const trial::ScopeTimer timer(context_.timing(), &trial::TrialTiming::train_s);
+    end = watch(process);
+  }
+  const bool ended_itself = !ended_by_ && end->kind == ProcessEnd::Kind::kExited;
+  if (!ended_itself) remove_left_locks(cache_folder(host_.services.folder, host_.services.place.host));
+  trial::Outcome outcome = judge(*end);
+  keep_log(outcome);
+  return settle(std::move(outcome));
+}
+
+/// Asks whether the process must be ended, and notes why.
+bool TrialAttempt::must_end() {
+  if (ended_by_) return false;  // it was told already
+  if (leads() && reports_.mistake()) {
+    ended_by_ = Failure{FailureKind::kProgram, *reports_.mistake()};
+  } else if (leads() && context_.control().stop_requested()) {
+    ended_by_ = Failure{FailureKind::kStopped, "stopped on request"};
+    log::info("trial " + to_text(trial_.name()) + ": SIGTERM to its trainer, SIGKILL after " +
+              seconds_text(host_.options.grace_s) + ", or with its rank: 1 s after Ctrl-C in Open MPI 4.1");
+    if (group_ != nullptr) group_->abort(*ended_by_);
+  } else if (group_ != nullptr) {
+    try {
+      group_->check();
+    } catch (const trial::GroupAborted& aborted) {
+      ended_by_ = aborted.failure();
+      others_failed_ = true;
+    }
+  }
+  return ended_by_.has_value();
+}
+
+/// Hands on what the process has reported. Only process 0 may report.
+void TrialAttempt::take_points(TrainerProcess& process) {
+  process.collect(reports_);
+  if (!leads()) {
+    if (reports_.lines() > 0 && !host_.told_of_others.exchange(true)) {
+      log::warning("trial " + to_text(trial_.name()) + ": process " + std::to_string(place_.rank) +
+                   " reports too; only what process 0 of a trial reports counts");
+    }
+    return;
+  }
+  for (trial::CoursePoint& point : reports_.take_points()) {
+    if (host_.services.watch) host_.services.watch("reported: " + text_of(point));
+    context_.report(std::move(point));
+  }
+}
+
+ProcessEnd TrialAttempt::watch(TrainerProcess& process) {
+  while (true) {
+    const std::optional<ProcessEnd> end = process.poll();
+    take_points(process);
+    if (end) return *end;
+    if (must_end()) process.stop();
+    process.wait(kPoll);
+  }
+}
+
+Failure TrialAttempt::failure_of(const ProcessEnd& end) const {
+  using Kind = ProcessEnd::Kind;
+  switch (end.kind) {
+    case Kind::kExited:
+      if (names_a_port_in_use(log_tail(log_))) {
+        return {FailureKind::kException, end.reason + ", its port is in use"};
+      }
+      return {FailureKind::kProgram, end.reason};
+    case Kind::kManyProcesses:
+      return {FailureKind::kProgram, end.reason};
+    case Kind::kOutOfMemory:
+      return {FailureKind::kOutOfMemory, end.reason};
+    case Kind::kSignaled:
+    case Kind::kNotStarted:
+    case Kind::kLost:
+      break;
+  }
+  return {FailureKind::kException, end.reason};
+}
+
+/// Returns the outcome of this member's process.
+trial::Outcome TrialAttempt::judge(const ProcessEnd& end) {
+  if (ended_by_) return *ended_by_;
+  const bool succeeded = end.kind == ProcessEnd::Kind::kExited && end.value == 0;
+  if (!succeeded) {
+    Failure failure = failure_of(end);
+    if (place_.processes > 1)
+      failure.reason = "process " + std::to_string(place_.rank) + ": " + failure.reason;
+    return failure;
+  }
+  if (!leads()) return trial::Measurements{};
+  std::variant<trial::Measurements, std::string> result = reports_.finish();
+  if (auto* mistake = std::get_if<std::string>(&result))
+    return Failure{FailureKind::kProgram, std::move(*mistake)};
+  return std::get<trial::Measurements>(std::move(result));
+}
+
+/// Keeps the log, and says why the attempt has failed.
+void TrialAttempt::keep_log(const trial::Outcome& outcome) {
+  const auto* failure = std::get_if<Failure>(&outcome);
+  const bool failed = failure != nullptr && failure->kind != FailureKind::kStopped;
+  log_ = host_.logs.keep(log_, failed);
+  if (!failed || others_failed_) return;
+  log::warning("trial " + to_text(trial_.name()) + ": " + failure->reason + "; the end of " + log_.string() +
+               ":");
+  for (const std::string& line : log_tail(log_)) log::warning("  | " + line);
+}
+
+/// Waits until all members' processes have ended, unless this one has failed: then the others hear of it.
+trial::Outcome TrialAttempt::settle(trial::Outcome outcome) {
+  if (group_ == nullptr || std::holds_alternative<Failure>(outcome)) return outcome;
+  AllEnded all(*group_);
+  while (!all.test()) {
+    if (leads() && context_.control().stop_requested()) {
+      const Failure stopped{FailureKind::kStopped, "stopped on request"};
+      group_->abort(stopped);
+      return stopped;
+    }
+    std::this_thread::sleep_for(kPoll);
+  }
+  return outcome;
+}
+
+}  // namespace skyline::evaluate

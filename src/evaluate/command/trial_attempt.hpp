@@ -1,0 +1,82 @@
+#pragma once
+
+#include "skyline/trial/evaluator.hpp"
+
+#include "evaluate/command/command_options.hpp"
+#include "evaluate/command/port_block.hpp"
+#include "evaluate/command/process_group.hpp"
+#include "evaluate/command/processor_shares.hpp"
+#include "evaluate/command/report_reader.hpp"
+#include "evaluate/command/trainer_process.hpp"
+#include "evaluate/command/trial_folders.hpp"
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace skyline::evaluate {
+
+/// What a rank has for all its trials. Slot threads share it.
+struct TrainerHost {
+  CommandOptions options;
+  std::vector<trial::Metric> metrics;
+  EvaluatorServices services;
+  Variables variables;            // those of the search that trainers get
+  std::filesystem::path program;  // of `run`; empty if parameters choose it
+  ProcessorShares processors;
+  PortBlock ports;
+  TrialLogs logs;
+  std::atomic<bool> told_of_others = false;  // whether the log says that lines of other processes are dropped
+};
+
+/// Returns the variables of a trainer without those of a group.
+/// @param devices  GPUs of the trial; empty if it has none
+Variables trainer_variables(const TrainerHost& host, const std::filesystem::path& temporary,
+                            const std::vector<std::string>& devices);
+
+/// One attempt at a trial by one member: its process, from the start to the end. Used by one thread.
+class TrialAttempt {
+ public:
+  /// The objects must outlive this one.
+  TrialAttempt(TrainerHost& host, const trial::Trial& trial, trial::EvaluationContext& context);
+  /// Runs the attempt to its end. All that it has started is then gone.
+  /// @throws GroupAborted if another member has failed; Problem if the process could not be started
+  trial::Outcome run();
+
+ private:
+  bool leads() const { return place_.rank == 0; }
+  bool starts_process() const;
+  Meeting meet() const;
+  ProcessPlan plan() const;
+  std::vector<std::string> arguments(const Variables& values) const;
+  std::vector<std::string> nested_mpirun(const std::vector<std::string>& arguments) const;
+  Variables placeholders() const;
+  void write_parameters() const;
+  void show(const ProcessPlan& plan) const;
+  bool must_end();
+  void take_points(TrainerProcess& process);
+  ProcessEnd watch(TrainerProcess& process);
+  trial::Outcome judge(const ProcessEnd& end);
+  trial::Outcome settle(trial::Outcome outcome);
+  trial::Failure failure_of(const ProcessEnd& end) const;
+  void keep_log(const trial::Outcome& outcome);
+
+  TrainerHost& host_;
+  const trial::Trial& trial_;
+  trial::EvaluationContext& context_;
+  trial::TrialGroup* const group_;    // nullptr if the trial has one member
+  std::vector<ProcessPlace> places_;  // of all members
+  ProcessPlace place_;                // of this one
+  AttemptFolder folder_;
+  std::optional<TakenPort> port_;
+  Meeting meeting_;
+  ReportReader reports_;
+  std::filesystem::path log_;
+  std::optional<trial::Failure> ended_by_;  // why this member has ended its process itself
+  bool others_failed_ = false;              // whether that is a failure of another member
+};
+
+}  // namespace skyline::evaluate

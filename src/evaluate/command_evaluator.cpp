@@ -1,0 +1,281 @@
+#include "evaluate/command_evaluator.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/config/config_text.hpp"
+#include "core/log.hpp"
+#include "core/text/foreign_text.hpp"
+#include "evaluate/command/command_check.hpp"
+#include "evaluate/command/log_tail.hpp"
+#include "evaluate/command/placeholders.hpp"
+#include "evaluate/command/trainer_variables.hpp"
+#include "evaluate/command/trial_attempt.hpp"
+#include "evaluate/job_ranks.hpp"
+#include "store/publish/publish.hpp"
+#include "store/run_folder/run_folder.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <utility>
+
+namespace skyline::evaluate {
+namespace {
+
+namespace fs = std::filesystem;
+using trial::Failure;
+using trial::FailureKind;
+
+constexpr std::size_t kMostLogs = 300;  // of successful trials of a run
+constexpr double kUnitsOfCost = 1000;   // costs are rounded to whole units
+constexpr std::chrono::milliseconds kPollPreparation(100);
+
+/// A rank as the others see it.
+struct RankFacts {
+  int node = 0;
+  bool evaluates = true;
+};
+
+/// The number of this rank among the ranks of its node that evaluate.
+struct PlaceOnNode {
+  int number = 0;
+  int ranks = 0;
+  int ranks_of_job = 0;
+  bool is_first = false;  // of all ranks of the node that evaluate
+};
+
+PlaceOnNode place_on_node(Ranks& ranks, const RankFacts& own) {
+  PlaceOnNode place;
+  const std::vector<RankFacts> all = exchange(ranks, own);
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    if (!all[rank].evaluates) continue;
+    ++place.ranks_of_job;
+    if (all[rank].node != own.node) continue;
+    if (static_cast<int>(rank) < ranks.rank()) ++place.number;
+    ++place.ranks;
+  }
+  place.is_first = own.evaluates && place.number == 0;
+  return place;
+}
+
+/// Returns the GPUs of this process as CUDA_VISIBLE_DEVICES names them.
+std::vector<std::string> gpus_of(const trial::Place& place) {
+  if (process_variable("CUDA_VISIBLE_DEVICES")) return place.devices;
+  std::vector<std::string> gpus;
+  std::error_code failure;
+  for (const fs::directory_entry& entry : fs::directory_iterator("/dev", failure)) {
+    const std::string name = entry.path().filename().string();
+    const auto is_digit = [](unsigned char letter) { return std::isdigit(letter) != 0; };
+    constexpr std::string_view kBeginning = "nvidia";
+    if (!name.starts_with(kBeginning) || name.size() == kBeginning.size()) continue;
+    if (std::all_of(name.begin() + kBeginning.size(), name.end(), is_digit)) {
+      gpus.push_back(std::to_string(gpus.size()));
+    }
+  }
+  return gpus;
+}
+
+/// Returns the GPU of this rank, or none. Ranks of a node that see the same GPUs take them in turn.
+std::vector<std::string> device_of(const CommandOptions& options, const trial::Place& place,
+                                   const PlaceOnNode& on_node) {
+  if (options.device == DeviceChoice::kCpu) return {};
+  const std::vector<std::string> gpus = gpus_of(place);
+  if (!gpus.empty()) return {gpus[static_cast<std::size_t>(on_node.number) % gpus.size()]};
+  if (options.device == DeviceChoice::kAuto) return {};
+  throw UserError("command.device: expected a GPU for each rank, and there is none on " + place.host);
+}
+
+/// Returns the ports of this rank. @throws UserError if they are too few for its trials
+PortRange ports_of(const CommandOptions& options, const PlaceOnNode& on_node, std::size_t slots) {
+  const PortRange all = options.ports.value_or(default_ports(ephemeral_ports()));
+  const PortRange own = ports_of_rank(all, on_node.number, std::max(1, on_node.ranks));
+  const std::size_t least = slots * options.processes.value_or(1);
+  if (!options.forms_groups() || static_cast<std::size_t>(own.size()) >= least) return own;
+  throw UserError("command.ports: expected at least " +
+                  std::to_string(least * static_cast<std::size_t>(on_node.ranks)) +
+                  " ports, for the processes of all slots on a host, got " + std::to_string(all.size()));
+}
+
+/// Runs `prepare` on this host. @throws UserError if it fails
+void prepare_host(const TrainerHost& host, const std::vector<std::string>& devices) {
+  const CommandOptions& options = host.options;
+  if (options.prepare.empty()) return;
+  const std::string& name = host.services.place.host;
+  const AttemptFolder folder(host.services.folder, {});
+  const Variables values{{"data", host.services.data_file.string()},
+                         {"cache", cache_folder(host.services.folder, name).string()}};
+  ProcessPlan plan{
+      .environment = environment_of(trainer_variables(host, folder.temporary(), devices)),
+      .folder = fs::current_path(),
+      .log = store::RunPaths{host.services.folder}.log().parent_path() / ("prepare." + name + ".log"),
+      .log_limit = options.log_limit_bytes};
+  for (const std::string& argument : options.prepare) plan.arguments.push_back(filled(argument, values));
+  plan.arguments.front() = find_program(plan.arguments.front(), path_of_trainer(options)).string();
+  log::info("preparing " + name + ": " + printable(plan.arguments.front()) + ", log in " + plan.log.string());
+  TrainerProcess process(plan);
+  std::optional<ProcessEnd> end;
+  while (!(end = process.poll())) process.wait(kPollPreparation);
+  if (end->kind == ProcessEnd::Kind::kExited && end->value == 0) return;
+  const std::vector<std::string> lines = log_tail(plan.log, 1);
+  throw UserError("command.prepare: failed on " + name + " with " + end->reason + ", see " +
+                  plan.log.string() + (lines.empty() ? "" : ": " + lines.back()));
+}
+
+class CommandEvaluator final : public trial::Evaluator {
+ public:
+  /// @param host  nullptr if the evaluator only predicts costs
+  CommandEvaluator(CommandOptions options, std::unique_ptr<TrainerHost> host,
+                   std::vector<std::string> devices, bool shares_device)
+      : options_(std::move(options)),
+        host_(std::move(host)),
+        devices_(std::move(devices)),
+        shares_device_(shares_device) {}
+
+  double predicted_cost(const trial::Trial& trial) const override {
+    const double before = trial.continues() == nullptr ? 0 : trial.continues()->epochs;
+    const double cost = value_of(trial, "cost", options_.cost) * (trial.budget().epochs - before);
+    return std::max(1.0, kUnitsOfCost * cost);
+  }
+  std::uint32_t members_for(const trial::Trial& trial) const override {
+    return static_cast<std::uint32_t>(value_of(trial, "processes", options_.processes.value_or(1)));
+  }
+  bool forms_groups() const override { return options_.processes.has_value(); }
+  std::size_t slots() const override { return shares_device_ ? 1 : 0; }
+  trial::Place place(trial::Place rank) const override {
+    rank.devices = devices_;
+    return rank;
+  }
+
+  trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {
+    require(host_ != nullptr, "a rank without a run evaluates a command");
+    for (int tried = 0;; ++tried) {
+      trial::Outcome outcome = TrialAttempt(*host_, trial, context).run();
+      auto* failure = std::get_if<Failure>(&outcome);
+      const bool again =
+          failure != nullptr && failure->kind == FailureKind::kProgram && tried < options_.retries;
+      if (!again) return outcome;
+      if (context.group() != nullptr) {  // the group has ended; another one may try once more
+        failure->kind = FailureKind::kException;
+        return outcome;
+      }
+      log::info("trial " + to_text(trial.name()) + " is tried again (command.retries)");
+    }
+  }
+
+ private:
+  /// Returns the value that parameters give to a key in a trial, or else that of the section.
+  static double value_of(const trial::Trial& trial, std::string_view key, double value) {
+    for (const space::TrainingValue& own : trial.architecture().training()) {
+      if (own.key == key) return space::as_number(own.value);
+    }
+    return value;
+  }
+
+  CommandOptions options_;
+  std::unique_ptr<TrainerHost> host_;
+  std::vector<std::string> devices_;
+  bool shares_device_;
+};
+
+/// Makes what this rank has for its trials, and prepares the folder of the run, and this host if it is the
+/// first rank there. @throws UserError
+std::unique_ptr<TrainerHost> make_host(const CommandOptions& options, const EvaluatorServices& services,
+                                       const PlaceOnNode& on_node, const std::vector<std::string>& devices) {
+  const std::size_t processors = services.place.processors.size();
+  const std::size_t slots = services.slots.value_or(
+      std::max<std::size_t>(1, processors / static_cast<std::size_t>(options.threads)));
+  (void)find_launcher();  // a rank without it cannot start
+  const std::string& program = options.run.front();
+  fs::path found;
+  if (placeholders_in(program).empty()) {
+    try {
+      found = find_program(filled(program, {}), path_of_trainer(options));
+    } catch (const UserError& reason) {
+      throw UserError(std::string("command.run: ") + reason.what());
+    }
+  }
+  const fs::path cache = cache_folder(services.folder, services.place.host);
+  for (const fs::path& folder : {store::RunPaths{services.folder}.trainer(), cache.parent_path(), cache}) {
+    store::make_own_folder(folder);
+  }
+  std::unique_ptr<TrainerHost> host(new TrainerHost{
+      .options = options,
+      .metrics = metrics_of(options),
+      .services = services,
+      .variables = allowed_variables(process_variables(), options.passed),
+      .program = std::move(found),
+      .processors = ProcessorShares(services.place.processors),
+      .ports = PortBlock(ports_of(options, on_node, slots)),
+      .logs = TrialLogs(services.folder, std::max<std::size_t>(10, kMostLogs / static_cast<std::size_t>(
+                                                                                   on_node.ranks_of_job)))});
+  host->services.ranks = nullptr;
+  if (on_node.is_first) {
+    remove_temporary_folders();
+    remove_left_locks(cache);
+    prepare_host(*host, devices);
+  }
+  return host;
+}
+
+std::unique_ptr<trial::Evaluator> make(const CommandOptions& options, const EvaluatorServices& services) {
+  if (services.ranks == nullptr || services.folder.empty()) {
+    return std::make_unique<CommandEvaluator>(options, nullptr, std::vector<std::string>(), false);
+  }
+  Ranks& ranks = *services.ranks;
+  if (ranks.rank() == 0) {
+    remove_attempts(services.folder);
+    TrialLogs::prune(services.folder, kMostLogs);
+  }
+  const PlaceOnNode on_node = place_on_node(ranks, {services.place.node, services.evaluates});
+  std::unique_ptr<TrainerHost> host;
+  std::vector<std::string> devices;
+  std::string problem;
+  try {
+    if (services.evaluates) {
+      devices = device_of(options, services.place, on_node);
+      host = make_host(options, services, on_node, devices);
+    }
+  } catch (const UserError& error) {
+    problem = error.what();
+  }
+  ranks.exchange("");  // until every host is prepared
+  if (!problem.empty()) throw UserError(problem);
+  const bool shares_device = !devices.empty() && !services.slots;
+  return std::make_unique<CommandEvaluator>(options, std::move(host), std::move(devices), shares_device);
+}
+
+}  // namespace
+
+template <typename Visitor>
+void for_each_field(RankFacts& facts, Visitor& visit) {
+  visit(facts.node, facts.evaluates);
+}
+
+EvaluatorKind command_kind() {
+  const auto read = [](const ConfigNode& section) { return CommandOptions::table().parse(section); };
+  return {.name = "command",
+          .meaning = "A user's own trainer, which is started as a process for each trial (commands.md).",
+          .metrics =
+              [read](const ConfigNode& section, store::TargetKind /*targets*/) {
+                return section.is_null() ? std::vector<trial::Metric>() : metrics_of(read(section));
+              },
+          .keys = std::make_shared<const OptionTable<CommandOptions>>(CommandOptions::table()),
+          .members_key = "command.processes",
+          .searchable = {"cost", "processes"},
+          .is_plain = true,
+          .needs =
+              [read](const ConfigNode& section) {
+                const CommandOptions options = read(section);
+                return EvaluatorNeeds{.epochs = options.epochs,
+                                      .threads = options.threads,
+                                      .groups = options.processes.has_value(),
+                                      .network = uses_placeholder(options.run, "network"),
+                                      .deterministic = options.deterministic,
+                                      .device = options.device};
+              },
+          .make = [read](const ConfigNode& section,
+                         const EvaluatorServices& services) { return make(read(section), services); },
+          .check_space = check_command_section};
+}
+
+}  // namespace skyline::evaluate

@@ -1,0 +1,186 @@
+"""Searches over a trainer of the user's own: its results, its failures, its environment, and how all of it ends."""
+
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import sys
+import time
+import unittest
+
+from command_case import TrainerCase
+from skyline_runs import SOURCE, TIMEOUT_S, processes_of_session, read_json
+
+STOPPED, NO_FRONT = 75, 3
+FAULTS = {  # what the trainer does: the status of its trial, and the beginning of the reason
+    "exit": ("program", "exit code 3"),
+    "signal": ("exception", "signal SIGSEGV"),
+    "nothing": ("program", ""),
+    "twice": ("program", ""),
+    "half": ("program", ""),
+    "nan": ("program", ""),
+    "undeclared": ("program", ""),
+    "outside": ("program", ""),
+    "memory": ("out_of_memory", ""),
+    "file": ("ok", ""),
+    "daemon": ("ok", ""),
+    "flood": ("ok", ""),
+    "well": ("ok", ""),
+}
+
+
+class Command(TrainerCase):
+    def test_a_search_is_the_same_for_any_number_of_ranks(self):
+        config = self.config("{a: {range: [1, 4]}, b: {choice: [x, y]}}", ", deterministic: true",
+                             "{algorithm: evolution_pareto, iterations: 2, initial: 4, max_unseen: 3}",
+                             rest="final: {epochs: 2}\n")
+        for ranks in (1, 2, 3):
+            self.skyline("search", config, "--run", f"ranks{ranks}", ranks=ranks)
+            self.check_nothing_is_left(f"ranks{ranks}")
+        self.assertEqual(self.canonical("ranks1"), self.canonical("ranks2"))
+        self.assertEqual(self.canonical("ranks1"), self.canonical("ranks3"))
+        trials = self.trials("ranks2")
+        self.assertGreaterEqual(len(trials), 5)
+        self.assertEqual({trial["status"] for trial in trials}, {"ok"})
+
+    def test_every_way_to_fail_has_a_reason_and_a_log(self):
+        config = self.config(f"{{does: {{choice: [{', '.join(FAULTS)}]}}}}", ", limits: {memory: 200 MB}, log_limit: 1 MiB")
+        done = self.skyline("search", config, "--run", "faults", ranks=2)
+        self.check_nothing_is_left("faults")
+        found = {trial["parameters"]["does"]: (trial["status"], trial["reason"] or "") for trial in self.trials("faults")}
+        for does, (status, reason) in FAULTS.items():
+            with self.subTest(does=does):
+                self.assertEqual(found[does][0], status, found[does])
+                self.assertTrue(found[does][1].startswith(reason), found[does])
+        print(json.dumps(found, indent=1))
+        logs = self.folder / "faults/logs/trials"
+        numbers = {trial["parameters"]["does"]: trial["number"] for trial in self.trials("faults")}
+        self.assertIn("last words", (logs / f"{numbers['exit']}.failed.log").read_text())
+        self.assertIn(r"\x1b[31mlast words\x1b[0m", done.stderr)
+        self.assertNotIn("\x1b[31m", done.stderr)
+        self.assertLess((logs / f"{numbers['flood']}.log").stat().st_size, 3 << 20)
+        starts = self.starts()
+        self.assertEqual(starts.count(str(numbers["exit"])), 1, "an exit code is a result")
+        self.assertEqual(starts.count(str(numbers["signal"])), 2, "a signal is tried once more")
+        self.assertEqual(list(pathlib.Path("/tmp").glob("skyline-trial-*")), [])
+
+    def test_an_exit_code_is_tried_again_if_the_user_says_so(self):
+        config = self.config("{does: {choice: [exit]}}", ", retries: 2")
+        self.skyline("search", config, "--run", "retries", expect=NO_FRONT)
+        self.assertEqual(self.starts(), ["0", "0", "0"])
+        self.assertEqual(len(list((self.folder / "retries/logs/trials").glob("0.failed*.log"))), 3)
+
+    def test_a_stop_ends_the_trainers_and_the_next_job_goes_on(self):
+        config = self.config("{does: {choice: [sleep]}, seconds: {choice: [1, 2]}, deaf: {choice: [false, true]}, n: {range: [1, 3]}}",
+                             ", deterministic: true, grace: 1 s", rest="run: {window: 6}\n")
+        whole = self.skyline("search", config, "--run", "whole", ranks=2)
+        self.assertEqual(whole.returncode, 0)
+        job = self.start("search", config, "--run", "stopped", ranks=2)
+        self.wait_for_lines("stopped", 2)
+        job.send_signal(signal.SIGUSR1)
+        self.assertEqual(job.wait(TIMEOUT_S), STOPPED)
+        self.check_nothing_is_left("stopped")
+        lines = self.canonical("stopped").splitlines()
+        self.assertLess(len(lines), 13, "stopped too late to show anything")
+        self.skyline("search", config, "--run", "stopped", "--resume", ranks=3)
+        self.assertEqual(self.canonical("stopped"), self.canonical("whole"))
+
+    def test_no_trainer_outlives_a_killed_rank_or_job(self):
+        """SKYLINE_KILLS=200 kills at 200 random moments; by hand."""
+        config = self.config("{does: {choice: [sleep]}, deaf: {choice: [true]}, n: {range: [1, 8]}}", ", deterministic: true",
+                             rest="run: {window: 8}\n")
+        self.skyline("search", config, "--run", "undisturbed", ranks=2)
+        kills = int(os.environ.get("SKYLINE_KILLS", "3"))
+        draws = random.Random(kills)
+        for moment in range(kills):
+            target = ("rank", "job", "mpirun")[moment % 3]
+            with self.subTest(moment=moment, target=target):
+                job = self.start("search", config, "--run", f"killed{moment}", ranks=2)
+                self.wait_for_lines(f"killed{moment}", 0)
+                time.sleep(draws.uniform(0, 4))
+                self.kill_some(job, target)
+                self.check_no_process_is_left()
+                self.skyline("search", config, "--run", f"killed{moment}", "--resume", ranks=2)
+                self.assertEqual(self.canonical(f"killed{moment}"), self.canonical("undisturbed"))
+                shutil.rmtree(self.folder / f"killed{moment}")
+
+    def kill_some(self, job, target):
+        """SIGKILL to a rank, to mpirun, or to both and all ranks, and to nothing that they started."""
+        names = {process: pathlib.Path(f"/proc/{process}/comm").read_text().strip() for process in processes_of_session(job.pid)}
+        ranks = [process for process, name in names.items() if name == "skyline"]
+        for process in {"rank": ranks[-1:], "mpirun": [job.pid], "job": [*ranks, job.pid]}[target]:
+            os.kill(process, signal.SIGKILL)
+        job.wait(TIMEOUT_S)
+        while target == "mpirun" and any(self.is_alive(rank) for rank in ranks):  # they notice that mpirun is gone
+            time.sleep(0.02)
+
+    @staticmethod
+    def is_alive(process):
+        try:
+            return pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+        except OSError:
+            return False
+
+    def test_a_trainer_gets_listed_variables_and_no_others(self):
+        [seen] = self.probe("variables", ", threads: 1, pass: [SECRET_OF_TEST], device: cpu",
+                            environment={"SECRET_OF_TEST": "hush-hush", "OTHER": "x", "LC_ALL": "C", "NCCL_DEBUG": "INFO"})
+        variables = seen["variables"]
+        for name in variables:
+            self.assertFalse(name.startswith(("OMPI_", "PMIX_", "PRTE_", "PMI_", "SLURM_", "MPI", "OPAL_")), name)
+        self.assertNotIn("OTHER", variables)
+        self.assertEqual(variables["SECRET_OF_TEST"], "hush-hush")
+        self.assertEqual((variables["LC_ALL"], variables["NCCL_DEBUG"]), ("C", "INFO"))
+        self.assertEqual((variables["OMP_NUM_THREADS"], variables["CUDA_VISIBLE_DEVICES"]), ("1", ""))
+        self.assertFalse(pathlib.Path(variables["TMPDIR"]).exists(), "it is removed")
+        self.assertTrue(variables["TORCH_EXTENSIONS_DIR"].startswith(str(self.folder / "variables/trainer/cache")))
+        self.assertEqual(seen["descriptors"], [0, 1, 2, int(seen["report"])])
+        self.assertEqual(seen["folder"], str(self.folder))
+        self.assertEqual(len(seen["processors"]), 1)
+        for path in (self.folder / "variables").rglob("*"):
+            if path.is_file():
+                self.assertNotIn(b"hush-hush", path.read_bytes(), path)
+
+    def test_values_reach_the_trainer_as_they_are(self):
+        [seen] = self.probe("values", arguments=["-{text}", "{{x}", "$HOME", "--epochs={epochs} {seed}", "{trial}"])
+        text = "; rm -rf $(x)\n`y` {z}"
+        trial = seen["trial"]
+        self.assertEqual(seen["arguments"], ["-" + text, "{x}", "$HOME", f"--epochs=1 {trial['seed']}", "0"])
+        self.assertEqual(trial["parameters"], {"does": "probe", "text": text})
+        self.assertEqual((trial["epochs"], trial["final"], trial["trial"]), (1, False, "0"))
+        self.assertLess(trial["seed"], 2 ** 31)
+
+    def test_prepare_runs_once_a_host_and_its_failure_ends_the_job(self):
+        prepare = json.dumps([sys.executable, "-c", f"import sys; open('{self.marks}/prepared', 'a').write(sys.argv[1])", "{cache}"])
+        self.skyline("search", self.config("{n: {range: [1, 2]}}", f", prepare: {prepare}"), "--run", "prepared", ranks=2)
+        text = (self.marks / "prepared").read_text()
+        self.assertEqual(text.count("trainer/cache"), 1, text)
+        config = self.config("{n: {range: [1, 2]}}", ", prepare: [python3, -c, \"import sys; sys.exit('no compiler')\"]")
+        done = self.skyline("search", config, "--run", "unprepared", ranks=2, expect=2)
+        self.assertIn("command.prepare: failed on ", done.stderr)
+        self.assertIn("exit code 1", done.stderr)
+        self.assertIn("no compiler", done.stderr)
+        self.skyline("search", self.config("{n: {range: [1, 2]}}"), "--run", "unprepared")
+
+    def test_a_lock_that_a_killed_trainer_left_does_not_hang_the_next_job(self):
+        config = self.config("{n: {range: [1, 2]}}")
+        self.skyline("search", config, "--run", "locked")
+        [cache] = (self.folder / "locked/trainer/cache").iterdir()
+        (cache / "torch_extensions/ops").mkdir(parents=True)
+        (cache / "torch_extensions/ops/lock").write_text("")
+        self.skyline("search", config, "--run", "locked", "--resume")
+        self.assertFalse((cache / "torch_extensions/ops/lock").exists())
+
+    def test_the_shipped_example_ends_with_a_front(self):
+        done = self.skyline("validate", SOURCE / "configs/command.yaml", cwd=SOURCE)
+        self.assertIn("command", done.stdout)
+        self.skyline("search", SOURCE / "configs/command.yaml", "--run", self.folder / "example", ranks=2, cwd=SOURCE)
+        trials = self.trials("example")
+        self.assertEqual({trial["status"] for trial in trials}, {"ok"})
+        self.assertGreater(max(trial["metrics"]["accuracy"] for trial in trials), 70)
+        self.assertGreater(len(read_json(self.folder / "example/pareto.json")["search_front"]), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,90 @@
+#include "evaluate/command/placeholders.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/config/config_text.hpp"
+
+#include <gmock/gmock.h>
+
+namespace skyline::evaluate {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::ThrowsMessage;
+
+TEST(Placeholders, StandInsideAnArgument) {
+  EXPECT_THAT(placeholders_in("--epochs={epochs}/{lr}"), ElementsAre("epochs", "lr"));
+  EXPECT_EQ(filled("--epochs={epochs}/{lr}", {{"epochs", "3"}, {"lr", "0.01"}}), "--epochs=3/0.01");
+}
+
+TEST(Placeholders, LeaveTextWithoutBracesAsItIs) {
+  for (const char* text : {"", "a", "$HOME; $(rm)", "a}b", "-- \n"}) {
+    EXPECT_THAT(placeholders_in(text), IsEmpty());
+    EXPECT_EQ(filled(text, {}), text);
+  }
+}
+
+TEST(Placeholders, WriteABraceAsTwo) {
+  EXPECT_THAT(placeholders_in(R"({{"lr": {lr}})"), ElementsAre("lr"));
+  EXPECT_EQ(filled(R"({{"lr": {lr}})", {{"lr", "0.1"}}), R"({"lr": 0.1})");
+}
+
+TEST(Placeholders, TakeValuesThatLookLikePlaceholdersOrArgumentsAsTheyAre) {
+  EXPECT_EQ(filled("{a}{b}", {{"a", "{b} --x; `y`\n"}, {"b", "{{"}}), "{b} --x; `y`\n{{");
+}
+
+TEST(Placeholders, RefuseABraceThatBeginsNone) {
+  for (const char* text : {"{", "a {", "{}", "{ a}", "{a-b}", "{1}", R"({"a": 1})"}) {
+    EXPECT_THAT([&] { placeholders_in(text); }, ThrowsMessage<UserError>(HasSubstr("write {{ for a brace")))
+        << text;
+  }
+}
+
+/// Checks `[train, ARGUMENT]` for a space with the parameter lr.
+void check(const std::string& argument, const CommandOptions& options = {}) {
+  ConfigNode root = load_yaml_text("run: [train, \"" + argument + "\"]", "a.yaml");
+  root.assign_paths();
+  check_placeholders(root.at("run"), placeholder_names(options, {"lr", "seed"}));
+}
+
+TEST(Placeholders, NameParametersOfTheSpace) {
+  EXPECT_NO_THROW(check("{lr}{epochs}{parameters}{trial}{folder}{data}{network}{cache}"));
+}
+
+TEST(Placeholders, AreRefusedWithTheirPlaceIfNobodyKnowsThem) {
+  EXPECT_THAT([] { check("--epochs={epoch}"); },
+              ThrowsMessage<UserError>("a.yaml:1:14: run[1]: `{epoch}` is unknown, did you mean `epochs`?"));
+}
+
+TEST(Placeholders, AreRefusedIfTheyComeInALaterVersion) {
+  for (const char* name : {"{parent_folder}", "{resumed}"}) {
+    EXPECT_THAT([&] { check(name); }, ThrowsMessage<UserError>(HasSubstr("is not available yet"))) << name;
+  }
+}
+
+TEST(Placeholders, AreRefusedIfAParameterHasTheSameName) {
+  EXPECT_THAT([] { check("{seed}"); }, ThrowsMessage<UserError>(HasSubstr("rename the parameter `seed`")));
+}
+
+TEST(Placeholders, OfGroupsDependOnWhatStarts) {
+  CommandOptions options;
+  EXPECT_THAT([&] { check("{rank}", options); },
+              ThrowsMessage<UserError>(HasSubstr("only trials with `processes`")));
+  options.processes = 2;
+  EXPECT_NO_THROW(
+      check("{rank}{world_size}{local_rank}{node_rank}{nodes}{processes_per_node}{master_addr}{master_port}",
+            options));
+  options.launch = CommandLaunch::kNode;
+  EXPECT_NO_THROW(
+      check("{world_size}{node_rank}{nodes}{processes_per_node}{master_addr}{master_port}", options));
+  EXPECT_THAT([&] { check("{local_rank}", options); },
+              ThrowsMessage<UserError>(HasSubstr("not with every `launch`")));
+  options.launch = CommandLaunch::kMpirun;
+  EXPECT_THAT([&] { check("{master_addr}", options); },
+              ThrowsMessage<UserError>(HasSubstr("not with every `launch`")));
+}
+
+}  // namespace
+}  // namespace skyline::evaluate
