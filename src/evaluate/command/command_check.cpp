@@ -57,7 +57,7 @@ void check_ports(const CommandOptions& options, const ConfigNode& written) {
 }
 
 void check_names_of_metrics(const ConfigNode& written, const space::SearchSpace& space) {
-  if (space.data().classes == 0) return;  // XXX has_network
+  if (!space.has_network()) return;
   const ConfigNode& metrics = written.at("metrics");
   for (const ConfigNode::Entry& entry : metrics.entries()) {
     const auto is_name = [&](const space::NamedCost& cost) { return cost.name == entry.key; };

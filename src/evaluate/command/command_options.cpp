@@ -62,7 +62,9 @@ OptionKind<std::vector<CommandMetric>> metrics_by_name() {
         key_node(node, entry).fail("expected a name of printable characters for this metric");
       }
       if (entry.key == "step" || entry.key == "result") {
-        key_node(node, entry).fail("has a meaning of its own in reports: give the metric another name");
+        key_node(node, entry)
+            .fail(in_quotes(entry.key) +
+                  " has a meaning of its own in reports: give the metric another name");
       }
       if (!entry.value.is_map()) entry.value.fail_expected(section_text(CommandMetric::table()));
       metrics.push_back(CommandMetric::table().parse(entry.value));

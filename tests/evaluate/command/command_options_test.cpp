@@ -73,7 +73,7 @@ TEST(CommandOptions, RefuseMetricsThatCannotBe) {
   EXPECT_THAT(refusal("run: [t], metrics: [a]"), HasSubstr("command.metrics: expected metrics by name"));
   EXPECT_THAT(refusal("run: [t], metrics: {\"\": {better: lower}}"), HasSubstr("expected a name"));
   EXPECT_THAT(refusal("run: [t], metrics: {step: {better: lower}}"),
-              HasSubstr("command.metrics.step: has a meaning of its own in reports"));
+              HasSubstr("command.metrics: `step` has a meaning of its own in reports"));
   EXPECT_THAT(refusal("run: [t], metrics: {a: {range: [0, 1]}}"),
               HasSubstr("command.metrics.a: missing key `better`"));
   EXPECT_THAT(refusal("run: [t], metrics: {a: {better: lower, range: [100, 0]}}"),
