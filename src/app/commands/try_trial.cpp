@@ -16,6 +16,7 @@
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -53,8 +54,8 @@ class PassingFolder {
     std::string path = (std::filesystem::temp_directory_path() / "skyline-try-XXXXXX").string();
     if (mkdtemp(path.data()) == nullptr) throw FaultError("cannot make a folder like " + path);
     path_ = path;
-    std::filesystem::create_directories(path_ / "weights");
-    std::filesystem::create_directories(path_ / "checkpoints");
+    for (const std::filesystem::path& folder : store::RunPaths{path_}.folders())
+      store::make_own_folder(folder);
   }
   ~PassingFolder() {
     std::error_code ignored;  // a folder that stays does no harm
@@ -118,7 +119,8 @@ trial::CommittedTrial run_alone(const RunConfig& config, const trial::Proposal& 
 std::string values_text(const trial::Measurements& measured, const std::vector<trial::Metric>& metrics) {
   std::string text;
   for (std::size_t i = 0; i < metrics.size(); ++i) {
-    text += (i > 0 ? " " : "") + metrics[i].name + '=' + objective::number_text(measured.values[i]);
+    if (std::isnan(measured.values[i])) continue;  // full trainings have it
+    text += (text.empty() ? "" : " ") + metrics[i].name + '=' + objective::number_text(measured.values[i]);
   }
   return text;
 }
