@@ -56,7 +56,10 @@ std::string describe(const ClaimRecord& record, const timespec& now) {
 }  // namespace
 
 FileClaim::FileClaim(RunPaths paths, ClaimRecord record, double interval_s)
-    : paths_(std::move(paths)), pinned_(paths_.own_folders()), record_(std::move(record)), interval_s_(interval_s) {}
+    : paths_(std::move(paths)),
+      pinned_(paths_.own_folders()),
+      record_(std::move(record)),
+      interval_s_(interval_s) {}
 
 FileClaim::~FileClaim() {
   try {

@@ -150,7 +150,8 @@ bool OomCount::has_risen(const std::filesystem::path& root) const {
 RunningTrials::RunningTrials(const RunPaths& paths, int rank, std::size_t slots, const std::string& job,
                              const std::filesystem::path& oom_kills)
     : pinned_(paths.own_folders()),
-      path_(paths.checkpoints() / (std::string(kRunningStart) + std::to_string(rank))), rows_(slots) {
+      path_(paths.checkpoints() / (std::string(kRunningStart) + std::to_string(rank))),
+      rows_(slots) {
   const std::optional<std::uint64_t> kills = count_oom_kills(oom_kills);
   oom_ = {process_place(), kills ? oom_kills.string() : "", kills.value_or(0)};
   const std::string count = padded_to(std::to_string(oom_.kills), kCountBytes);

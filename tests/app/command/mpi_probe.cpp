@@ -17,7 +17,8 @@ int main(int argc, char** argv) {
   MPI_Allreduce(&size, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   std::cout << "rank " << rank << " of " << size << std::endl;
   if (argc > 1 && std::string(argv[1]) == "report" && rank == 0) {
-    std::ofstream(std::getenv("SKYLINE_REPORT_FILE"), std::ios::app) << "{\"result\": {\"score\": " << size << "}}\n";
+    std::ofstream(std::getenv("SKYLINE_REPORT_FILE"), std::ios::app)
+        << "{\"result\": {\"score\": " << size << "}}\n";
   }
   MPI_Finalize();
   return sum == size * size ? 0 : 1;
