@@ -45,7 +45,8 @@ void read(const std::string& text) {
   const ConfigNode& section = root.at("space");
   const ConfigNode* training = root.find("training");
   const std::vector<std::string> keys{"epochs", "batch", "optimizer", "schedule", "loss"};
-  const space::SearchedSection searched(training == nullptr ? ConfigNode() : *training, section, keys, keys);
+  const space::SearchedSection searched(training == nullptr ? ConfigNode() : *training, section, keys, keys,
+                                        false);
   const auto space = space::SearchSpace::parse(section, {{1, 8, 8}, 10}, searched.written());
   const std::vector<trial::Metric> measured{{.name = "validation_accuracy", .range = {0, 1}},
                                             {.name = "validation_loss", .ideal = 0},

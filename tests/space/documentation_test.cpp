@@ -37,7 +37,7 @@ TEST(Documentation, EveryExampleSpaceIsReadAndAllItsGenotypesBuild) {
       space = space_from_yaml(block);
     } else {
       const SearchedSection training(root.at("training"), root.at("space"), {"batch", "optimizer"},
-                                     {"epochs", "batch", "optimizer"});
+                                     {"epochs", "batch", "optimizer"}, false);
       EXPECT_FALSE(training.written().empty());
       space = SearchSpace::parse(root.at("space"), kMnist, training.written());
     }

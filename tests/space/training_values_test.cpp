@@ -33,7 +33,8 @@ const std::string kSpace = R"(space:
 
 SearchedSection section_of(const std::string& training) {
   const ConfigNode root = skyline::testing::config_from_yaml(kSpace + "training: " + training, "a.yaml");
-  return {root.at("training"), root.at("space"), {"batch", "optimizer"}, {"batch", "optimizer", "epochs"}};
+  return {
+      root.at("training"), root.at("space"), {"batch", "optimizer"}, {"batch", "optimizer", "epochs"}, false};
 }
 
 SearchSpace space_with(const std::string& training) {
@@ -87,7 +88,7 @@ const std::string kChosen = R"(space:
 std::vector<Architecture> chosen_by(const std::string& optimizer) {
   const ConfigNode root =
       skyline::testing::config_from_yaml(kChosen + "training: {optimizer: " + optimizer + "}", "a.yaml");
-  const SearchedSection section(root.at("training"), root.at("space"), {"optimizer"}, {"optimizer"});
+  const SearchedSection section(root.at("training"), root.at("space"), {"optimizer"}, {"optimizer"}, false);
   section.check([](const ConfigNode& tried) { EXPECT_TRUE(tried.at("optimizer").is_map()); });
   const SearchSpace space = SearchSpace::parse(root.at("space"), kMnist, section.written());
   std::vector<Architecture> built;
@@ -155,7 +156,7 @@ TEST(TrainingValues, WithoutAnyTheIdIsThatOfTheNetwork) {
   EXPECT_TRUE(plain.training().empty());
   const ConfigNode root = skyline::testing::config_from_yaml(
       "space:\n  parameters: {lr: {choice: [1, 2]}}\n  " + network + "\ntraining: {batch: $lr}", "a.yaml");
-  const SearchedSection training(root.at("training"), root.at("space"), {"batch"}, {"batch"});
+  const SearchedSection training(root.at("training"), root.at("space"), {"batch"}, {"batch"}, false);
   const SearchSpace space = SearchSpace::parse(root.at("space"), kMnist, training.written());
   EXPECT_EQ(space.build(Genotype{{0}}).network().canonical_text(), plain.network().canonical_text());
   EXPECT_NE(space.build(Genotype{{0}}).id, plain.id);
