@@ -80,7 +80,7 @@ TEST(SpaceErrors, ParameterNames) {
             "another name");
   EXPECT_EQ(error_of("parameters:\n  width: {choice: [1]}\n  depth: {range: [1, 2]}\n" + kTail),
             "a.yaml:3:10: space.parameters.depth: nothing uses this parameter; write $depth in the network "
-            "or in `training`, or leave the parameter out");
+            "or in the evaluator's section, or leave the parameter out");
 }
 
 TEST(SpaceErrors, NamesOfArgumentsAndRepetitions) {

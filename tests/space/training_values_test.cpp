@@ -236,5 +236,27 @@ TEST(TrainingValues, AnUnknownKeyIsLeftToWhoReadsTheSection) {
   EXPECT_EQ(training_error("{epoch: $batch}"), "(nothing was thrown)");
 }
 
+TEST(GivenToTrainer, IsWhatItsArgumentsStateWhereTheSpaceHasANetwork) {
+  const auto ids = [](const std::string& argument) {
+    const ConfigNode root = skyline::testing::config_from_yaml(
+        "space: {parameters: {w: {choice: [1, 2]}, lr: {choice: [0.1, 0.2]}}, network: [conv2d: {channels: "
+        "$w, "
+        "kernel: 1}, global_average_pool, linear: {features: $classes}]}\ncommand: {run: [python3, \"" +
+        argument + "\"]}\n");
+    const SearchedSection section(root.at("command"), root.at("space"), {"cost"}, {"cost", "run"}, true);
+    const auto space = SearchSpace::parse(root.at("space"), {{1, 8, 8}, 10}, section.counted());
+    const auto read = SearchSpace::read(root.at("space"), {{1, 8, 8}, 10}, searched_scalars(root));
+    std::set<ArchId> found;
+    for (std::int64_t i = 0; i < space.genotype_count(); ++i) {
+      found.insert(space.build(space.genotype_at(i)).id);
+      EXPECT_EQ(space.build(space.genotype_at(i)).id, read.build(space.genotype_at(i)).id);
+    }
+    return found.size();
+  };
+  EXPECT_EQ(ids("--lr={lr}"), 4U);
+  EXPECT_EQ(ids("{parameters}"), 4U);
+  EXPECT_THAT(user_error_of([&] { (void)ids("{network}"); }), HasSubstr("lr: nothing uses this parameter"));
+}
+
 }  // namespace
 }  // namespace skyline::space

@@ -94,7 +94,7 @@ ConfigParser::ConfigParser(const ConfigNode& written)
     : table_(all_sections()), searched_(searched_section(written)), root_(written) {
   in_values_.attempt([&] { root_ = with_first_values(written, searched_); });
   const ConfigNode* space = section_in(root_, "space");
-  has_network_ = space == nullptr || !space->is_map() || space->find("network") != nullptr;
+  has_network_ = space != nullptr && (!space->is_map() || space->find("network") != nullptr);
 }
 
 RunConfig ConfigParser::parse(DataCheck check) {
@@ -176,7 +176,7 @@ void ConfigParser::read_space(DataCheck check) {
   const ConfigNode* section = section_in(root_, "space");
   if (section == nullptr || (has_network_ && !data_.shape)) return;
   const bool right = is_right_so_far();
-  config_.space = space::SearchSpace::parse(*section, config_.shape, searched_.written());
+  config_.space = space::SearchSpace::parse(*section, config_.shape, searched_.counted());
   if (check == DataCheck::kStated || !right || !config_.evaluator.kind->check_space) return;
   config_.evaluator.kind->check_space(root_.at(config_.evaluator.kind->name), config_.space);
 }

@@ -60,6 +60,29 @@ void check_searchable(const ConfigNode& scalar, const std::vector<std::string>& 
   }
 }
 
+/// Returns a value `$p` for each shared parameter p that the arguments of a user's trainer state, as `{p}` or
+/// with all others in `{parameters}`: its result depends on them. Without a network all parameters count
+/// anyway.
+std::vector<ConfigNode> given_to_trainer(const ConfigNode& command, const SpaceForm& space) {
+  const ConfigNode* run = command.is_map() && command.path() == "command" ? command.find("run") : nullptr;
+  std::vector<ConfigNode> given;
+  if (run == nullptr || !run->is_list() || space.network.is_null() || !space.parameters.is_map())
+    return given;
+  const auto is_stated = [&](const std::string& name) {
+    return std::ranges::any_of(run->items(), [&](const ConfigNode& argument) {
+      return argument.is_scalar() && argument.as_text().find('{' + name + '}') != std::string::npos;
+    });
+  };
+  const bool all = is_stated("parameters");
+  for (const ConfigNode::Entry& parameter : space.parameters.entries()) {
+    const bool is_shared = !parameter.value.is_map() || parameter.value.find("each") == nullptr;
+    if (!is_shared || (!all && !is_stated(parameter.key))) continue;
+    given.push_back(ConfigNode::make_scalar('$' + parameter.key, run->position()));
+    given.back().assign_paths("command.run." + parameter.key);
+  }
+  return given;
+}
+
 }  // namespace
 
 std::vector<ConfigNode> searched_scalars(const ConfigNode& root) {
@@ -81,6 +104,9 @@ std::vector<ConfigNode> searched_scalars(const ConfigNode& root) {
       return true;
     }
   });
+  if (const ConfigNode* command = root.find("command")) {
+    for (ConfigNode& scalar : given_to_trainer(*command, form)) found.push_back(std::move(scalar));
+  }
   return found;
 }
 
@@ -97,9 +123,10 @@ SearchedSection::SearchedSection(const ConfigNode& section, const ConfigNode& sp
     return is_plain && !is_below_one_of(key_in_section(scalar), searchable);
   };
   std::erase_if(written_, is_text);
-  if (written_.empty()) return;
   mistakes_.attempt([&] {
     const SpaceForm form = space_keys().parse(space);
+    given_ = given_to_trainer(section, form);
+    if (written_.empty()) return;
     SpaceReader reader(form, DataShape{});
     for (const ConfigNode& scalar : written_) {
       const std::string key = key_in_section(scalar);
@@ -114,6 +141,12 @@ SearchedSection::SearchedSection(const ConfigNode& section, const ConfigNode& sp
     }
     parameters_ = reader.take_parameters();
   });
+}
+
+std::vector<ConfigNode> SearchedSection::counted() const {
+  std::vector<ConfigNode> all = written_;
+  all.insert(all.end(), given_.begin(), given_.end());
+  return all;
 }
 
 bool SearchedSection::is_named_in(const std::string& message) const {

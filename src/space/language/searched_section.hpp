@@ -29,6 +29,9 @@ class SearchedSection {
 
   /// Returns the values as they are written, in the order of the section.
   const std::vector<ConfigNode>& written() const { return written_; }
+  /// Returns these and, of a user's trainer in a space with a network, one for each parameter that its
+  /// arguments state: all on which results depend besides the network.
+  std::vector<ConfigNode> counted() const;
   /// Returns the section with the values that the first genotype gives, as far as they can be read.
   ConfigNode with_first_values() const;
   /// Calls `visit` for the section with each value of each scalar, while the other scalars have their first
@@ -45,6 +48,7 @@ class SearchedSection {
 
   ConfigNode section_;
   std::vector<ConfigNode> written_;
+  std::vector<ConfigNode> given_;
   Mistakes mistakes_;
   std::vector<SearchedValue> values_;  // those without a mistake
   std::vector<Parameter> parameters_;  // shared parameters of the space

@@ -253,7 +253,7 @@ void SpaceReader::check_parameters() const {
     if (used_[i] || !declared_[i].problem.empty()) continue;
     const std::string name = shortened(declared_[i].parameter.name);
     declared_[i].source.fail("nothing uses this parameter; write $" + name +
-                             " in the network or in `training`, or leave the parameter out");
+                             " in the network or in the evaluator's section, or leave the parameter out");
   }
   // They are the names of the columns of run.h5, whose description HDF5 limits to 64 KB.
   std::size_t letters = 0;
