@@ -1,6 +1,7 @@
 """Brings the digits in as images and arrays of every kind: one command each gives the same pixels."""
 
 import json
+import os
 import re
 import socket
 import struct
@@ -263,6 +264,13 @@ class PrepTest(RunsCase):
         for folder in (".", "elsewhere/"):
             self.assertIn(": a folder, expected the name of a file, e.g. ", self.skyline(
                 "prep", "digits", "-o", folder, "--force", expect=2).stderr)
+
+    def test_pipes_and_devices_are_never_replaced(self):
+        pipe = self.folder / "pipe"
+        os.mkfifo(pipe)
+        refused = self.skyline("prep", "digits", "-o", pipe, "--force", expect=2)
+        self.assertIn("pipe: a folder, a pipe or a device, expected the name of a file", refused.stderr)
+        self.assertTrue(pipe.is_fifo())
 
     def test_mistakes_on_the_command_line_are_named(self):
         self.assertIn("prep images: missing FOLDER", self.refused("images"))

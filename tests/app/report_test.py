@@ -212,6 +212,10 @@ search: {algorithm: random, trials: 12}
         done = self.skyline("report", "mine", "--out", "notes.html", expect=2)
         self.assertIn("notes.html: exists already (--force overwrites it)", done.stderr)
         self.assertEqual((self.folder / "notes.html").read_text(), "precious")
+        before = (self.folder / "mine/journal.jsonl").read_bytes()
+        done = self.skyline("report", "mine", "--out", "mine/journal.jsonl", "--force", expect=2)
+        self.assertIn("mine/journal.jsonl: belongs to a run: name another file by --out", done.stderr)
+        self.assertEqual((self.folder / "mine/journal.jsonl").read_bytes(), before)
 
     def test_is_written_again_while_the_run_goes_on(self):
         self.synthetic("ended")

@@ -2,6 +2,7 @@
 
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
+#include "app/commands/output_file.hpp"
 #include "app/job/job_stop.hpp"
 #include "app/models/taken_model.hpp"
 #include "model_export/model/exported_model.hpp"
@@ -98,11 +99,7 @@ std::vector<std::filesystem::path> export_model(const ModelSource& source, const
   make_folder(folder, folder == source.run.paths.exports());
   std::vector<std::filesystem::path> written;
   for (const ExportedFile& file : files_of(model, taken.trained->trial.number, format, folder)) {
-    if (overwrites) {
-      store::publish_file(file.path, file.bytes);
-    } else if (!store::publish_new_file(file.path, file.bytes)) {
-      throw UserError(file.path.string() + ": exists already (--force overwrites it)");
-    }
+    write_output(file.path, file.bytes, overwrites);
     written.push_back(file.path);
   }
   return written;

@@ -3,6 +3,7 @@
 
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
+#include "app/commands/output_file.hpp"
 #include "app/config/evaluator_section.hpp"
 #include "app/job/job_stop.hpp"
 #include "app/models/model_data.hpp"
@@ -162,10 +163,8 @@ class PredictionTable {
 void give_out(const PredictArguments& arguments, const std::string& text) {
   if (arguments.out.empty()) {
     std::cout << text << std::flush;
-  } else if (arguments.force) {
-    store::publish_file(arguments.out, text);
-  } else if (!store::publish_new_file(arguments.out, text)) {
-    throw UserError(arguments.out.string() + ": exists already (--force overwrites it)");
+  } else {
+    write_output(arguments.out, text, arguments.force, arguments.data.sources);
   }
 }
 

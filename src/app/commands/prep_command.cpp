@@ -4,6 +4,7 @@
 
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
+#include "app/commands/output_file.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "store/publish/publish.hpp"
@@ -46,12 +47,7 @@ void check_out(const PrepArguments& arguments) {
   if (!out.has_filename() || std::filesystem::is_directory(out, ignored))
     throw UserError(out.string() + ": a folder, expected the name of a file, e.g. " +
                     (out / "set.h5").string());
-  if (!store::exists(out)) return;
-  if (!arguments.force) throw UserError(out.string() + ": exists already (--force overwrites it)");
-  for (const std::filesystem::path& source : arguments.sources) {
-    if (std::filesystem::equivalent(out, source, ignored))
-      throw UserError(out.string() + ": is the source, too: name another file by --out");
-  }
+  check_output(out, arguments.force, arguments.sources);
 }
 
 /// Returns the options as a section with the importer's keys, so that errors name them as the user does.

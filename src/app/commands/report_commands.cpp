@@ -3,6 +3,7 @@
 
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
+#include "app/commands/output_file.hpp"
 #include "app/config/config_file.hpp"
 #include "app/job/job_stop.hpp"
 #include "report/compare/comparison.hpp"
@@ -76,11 +77,7 @@ bool write_report(const ReportArguments& arguments, const std::filesystem::path&
   report::ReportOptions options{.reload_s = going_on ? arguments.watch_s : std::nullopt};
   compare(runs, options);
   const std::string page = report::report_page(runs, options);
-  if (overwrites) {
-    store::publish_file(out, page);
-  } else if (!store::publish_new_file(out, page)) {
-    throw UserError(out.string() + ": exists already (--force overwrites it)");
-  }
+  write_output(out, page, overwrites);
   return going_on;
 }
 
@@ -133,11 +130,7 @@ int run_trace(const TraceArguments& arguments) {
   const bool is_ours = arguments.out.empty();
   const std::filesystem::path out = is_ours ? opened.paths.trace_json() : arguments.out;
   const std::string trace = report::trace_json(opened.state, opened.account);
-  if (is_ours || arguments.force) {
-    store::publish_file(out, trace);
-  } else if (!store::publish_new_file(out, trace)) {
-    throw UserError(out.string() + ": exists already (--force overwrites it)");
-  }
+  write_output(out, trace, is_ours || arguments.force);
   std::cout << "skyline: wrote " << out.string() << ", for https://ui.perfetto.dev or chrome://tracing"
             << std::endl;
   return kExitDone;
