@@ -6,6 +6,7 @@
 #include "comm/mailbox.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +33,8 @@ struct NodePlace {
 /// The time that the processes of a job wait for each other at its start; after it they end with kExitFault.
 struct StartOptions {
   std::optional<double> timeout_s = 600;  // no value means no limit
+  /// Whether the job was asked to stop. Any thread may call it. The start may then take half a minute more.
+  std::function<bool()> stop_requested = {};
 };
 
 /// Starts and stops MPI; without a launcher it is the environment of one process without MPI. There is one

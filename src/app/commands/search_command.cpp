@@ -252,7 +252,8 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
 }  // namespace
 
 int run_search(const SearchArguments& arguments) {
-  const comm::StartOptions start{.timeout_s = arguments.start_timeout_s};
+  const comm::StartOptions start{.timeout_s = arguments.start_timeout_s,
+                                 .stop_requested = early_signal_noted};
   const auto environment = comm::Environment::start(start);
   JobStop stop;  // made after MPI, which may install its own handlers
   JobGuard guard(*environment, start, stop);

@@ -92,6 +92,10 @@ void note_early_signals() noexcept {
   }
 }
 
+bool early_signal_noted() {
+  return seen_signal.load() != 0;
+}
+
 void release_early_signals() {
   for (const int signal : kSignals) {
     struct sigaction now {};

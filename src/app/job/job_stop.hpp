@@ -30,6 +30,8 @@ std::optional<StopTime> find_stop_time(std::optional<double> time_limit_s, const
 /// Notes SIGUSR1, SIGTERM, SIGHUP and SIGINT from the first code of the process on, for the StopSignals that
 /// a job makes after MPI and its libraries have started. Async-signal-safe.
 void note_early_signals() noexcept;
+/// Returns whether one was noted. Any thread may call it.
+bool early_signal_noted();
 /// Gives these signals their usual effect, for commands that cannot be asked to stop. One that was noted
 /// takes effect now.
 void release_early_signals();

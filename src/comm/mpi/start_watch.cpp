@@ -26,6 +26,9 @@ namespace {
 constexpr double kFirstNotice_s = 60;
 // A rank that does not know which rank is missing waits this much longer: ranks that know print first.
 constexpr std::chrono::seconds kGrace{3};
+// A start that goes on ends by itself after a stop; one that hangs is given up.
+constexpr std::chrono::seconds kStopPatience{30};
+constexpr std::chrono::seconds kStopLook{1};
 constexpr double kLongest_s = 10 * 365 * 86400.0;  // a longer time would overflow clocks
 
 /// Takes a socket with a name that is unique in this network namespace and that the system releases when the
@@ -112,13 +115,21 @@ void StartWatch::watch(const std::stop_token& stop) {
     const auto now = Clock::now();
     const auto due = started_ + std::chrono::duration_cast<Clock::duration>(notice);
     const auto last = end();
-    if (last && now >= *last) give_up();
+    if (last && now >= *last) {
+      give_up("gave up after " + seconds_text(waited_s()) + " (--start-timeout)", kExitFault);
+    }
+    if (is_asked_to_stop() && now >= *asked_to_stop_ + kStopPatience) {
+      may_speak();
+      give_up("stopped on a signal, before the job had started", kExitStopped);
+    }
     if (now >= due) {
       if (may_speak()) say("after " + seconds_text(waited_s()) + ": " + what_);
       notice *= 2;
       continue;
     }
-    changed_.wait_until(lock, stop, last ? std::min(due, *last) : due, [] { return false; });
+    auto next = last ? std::min(due, *last) : due;
+    if (options_.stop_requested) next = std::min(next, now + kStopLook);
+    changed_.wait_until(lock, stop, next, [] { return false; });
   }
 }
 
@@ -132,16 +143,20 @@ void StartWatch::say(const std::string& text) {
   std::cerr << "skyline: " + printable(name_ + text) + "\n" << std::flush;
 }
 
-void StartWatch::give_up() {
+bool StartWatch::is_asked_to_stop() {
+  if (!asked_to_stop_ && options_.stop_requested && options_.stop_requested()) asked_to_stop_ = Clock::now();
+  return asked_to_stop_.has_value();
+}
+
+void StartWatch::give_up(const std::string& why, int exit_code) {
   if (knows_ || voice_) {  // If the process that spoke for the node has just ended, no other one replaces it.
-    say("gave up after " + seconds_text(waited_s()) + " (--start-timeout): " + what_ +
-        ". Nothing is lost: start the job again");
+    say(why + ": " + what_ + ". Nothing is lost: start the job again");
   } else {
     // When one process ends, the launcher ends the job; so the process that speaks for the node prints first.
     std::this_thread::sleep_for(kGrace);
   }
   flush_streams();
-  _exit(kExitFault);
+  _exit(exit_code);
 }
 
 std::string describe_missing(const std::vector<std::string>& hosts,

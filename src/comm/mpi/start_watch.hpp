@@ -36,7 +36,8 @@ class StartWatch {
   void watch(const std::stop_token& stop);
   bool may_speak();
   void say(const std::string& text);
-  [[noreturn]] void give_up();
+  bool is_asked_to_stop();
+  [[noreturn]] void give_up(const std::string& why, int exit_code);
   double waited_s() const;
   std::optional<Clock::time_point> end() const;
 
@@ -50,7 +51,8 @@ class StartWatch {
   std::condition_variable_any changed_;
   std::string what_;
   bool knows_ = false;
-  std::jthread thread_;  // the last member, because it uses all others
+  std::optional<Clock::time_point> asked_to_stop_;  // when that was seen
+  std::jthread thread_;                             // the last member, because it uses all others
 };
 
 /// The first exchange of a job, on MPI_COMM_WORLD. Returns when rank 0 has heard from every rank, and every
