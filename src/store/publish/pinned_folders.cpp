@@ -19,7 +19,9 @@ std::list<const PinnedFolders*> all_pinned;  // those that live
 PinnedFolders::PinnedFolders(const std::vector<std::filesystem::path>& folders) {
   for (const std::filesystem::path& folder : folders) {
     FileDescriptor descriptor = open_file(folder, O_PATH | O_DIRECTORY);
-    if (descriptor) pinned_.push_back({folder.lexically_normal(), std::move(descriptor)});
+    // Without a slash at the end, as check() has it.
+    if (descriptor)
+      pinned_.push_back({(folder / "").lexically_normal().parent_path(), std::move(descriptor)});
   }
   const std::lock_guard lock(pinned_mutex);
   all_pinned.push_back(this);
