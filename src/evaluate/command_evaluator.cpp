@@ -17,6 +17,8 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <exception>
+#include <mutex>
 #include <utility>
 
 namespace skyline::evaluate {
@@ -76,13 +78,31 @@ std::vector<std::string> gpus_of(const trial::Place& place) {
 }
 
 /// Returns the GPU of this rank, or none. Ranks of a node that see the same GPUs take them in turn.
+/// @param begun_on  kind of device on which the run began, or empty
 std::vector<std::string> device_of(const CommandOptions& options, const trial::Place& place,
-                                   const PlaceOnNode& on_node) {
-  if (options.device == DeviceChoice::kCpu) return {};
+                                   const PlaceOnNode& on_node, const std::string& begun_on) {
+  if (options.device == DeviceChoice::kCpu || begun_on == "cpu") return {};
   const std::vector<std::string> gpus = gpus_of(place);
   if (!gpus.empty()) return {gpus[static_cast<std::size_t>(on_node.number) % gpus.size()]};
-  if (options.device == DeviceChoice::kAuto) return {};
-  throw UserError("command.device: expected a GPU for each rank, and there is none on " + place.host);
+  if (options.device == DeviceChoice::kAuto && begun_on.empty()) return {};
+  throw UserError("command.device: expected a GPU for each rank" +
+                  std::string(begun_on.empty() ? "" : ", as the run began with") + ", and there is none on " +
+                  place.host);
+}
+
+/// Checks that trials run in the folder in which the run was started, since paths of `run` may count from it.
+/// Only rank 0 calls it. @throws UserError
+void keep_start_folder(const fs::path& run) {
+  const fs::path file = store::RunPaths{run}.trainer() / "started_in";
+  const std::string here = fs::current_path().string();
+  if (!store::exists(file)) {
+    store::make_own_folder(file.parent_path());
+    return store::publish_file(file, here);
+  }
+  const std::string there = store::read_file(file);
+  if (there == here) return;
+  throw UserError("this run's trainer starts in " + printable(there) + ": resume it from there, not from " +
+                  printable(here) + "; or remove " + file.string());
 }
 
 /// Returns the ports of this rank. @throws UserError if they are too few for its trials
@@ -132,9 +152,7 @@ class CommandEvaluator final : public trial::Evaluator {
         shares_device_(shares_device) {}
 
   double predicted_cost(const trial::Trial& trial) const override {
-    const double before = trial.continues() == nullptr ? 0 : trial.continues()->epochs;
-    const double cost = value_of(trial, "cost", options_.cost) * (trial.budget().epochs - before);
-    return std::max(1.0, kUnitsOfCost * cost);
+    return std::max(1.0, kUnitsOfCost * value_of(trial, "cost", options_.cost) * trial.budget().epochs);
   }
   std::uint32_t members_for(const trial::Trial& trial) const override {
     return static_cast<std::uint32_t>(value_of(trial, "processes", options_.processes.value_or(1)));
@@ -145,11 +163,16 @@ class CommandEvaluator final : public trial::Evaluator {
     rank.devices = devices_;
     return rank;
   }
+  std::string device() const override { return devices_.empty() ? "cpu" : "gpu"; }
+  std::exception_ptr fault() override {
+    const std::lock_guard lock(mutex_);
+    return fault_;
+  }
 
   trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {
     require(host_ != nullptr, "a rank without a run evaluates a command");
     for (int tried = 0;; ++tried) {
-      trial::Outcome outcome = TrialAttempt(*host_, trial, context).run();
+      trial::Outcome outcome = attempt(trial, context);
       auto* failure = std::get_if<Failure>(&outcome);
       const bool again =
           failure != nullptr && failure->kind == FailureKind::kProgram && tried < options_.retries;
@@ -163,6 +186,23 @@ class CommandEvaluator final : public trial::Evaluator {
   }
 
  private:
+  /// What this host lacks, such as room for a folder or a process, is no fault of the trial: the job ends.
+  trial::Outcome attempt(const trial::Trial& trial, trial::EvaluationContext& context) {
+    const auto note = [this](const auto& fault) {
+      const std::lock_guard lock(mutex_);
+      if (fault_ == nullptr) fault_ = std::make_exception_ptr(FaultError(fault.what()));
+    };
+    try {
+      return TrialAttempt(*host_, trial, context).run();
+    } catch (const FaultError& fault) {
+      note(fault);
+      throw;
+    } catch (const fs::filesystem_error& fault) {
+      note(fault);
+      throw;
+    }
+  }
+
   /// Returns the value that parameters give to a key in a trial, or else that of the section.
   static double value_of(const trial::Trial& trial, std::string_view key, double value) {
     for (const space::TrainingValue& own : trial.architecture().training()) {
@@ -175,6 +215,8 @@ class CommandEvaluator final : public trial::Evaluator {
   std::unique_ptr<TrainerHost> host_;
   std::vector<std::string> devices_;
   bool shares_device_;
+  std::mutex mutex_;
+  std::exception_ptr fault_;  // guarded by the mutex; the first one
 };
 
 /// Makes what this rank has for its trials, and prepares the folder of the run, and this host if it is the
@@ -193,6 +235,10 @@ std::unique_ptr<TrainerHost> make_host(const CommandOptions& options, const Eval
     } catch (const UserError& reason) {
       throw UserError(std::string("command.run: ") + reason.what());
     }
+  }
+  for (const std::string& name : options.passed) {
+    if (on_node.is_first && !process_variable(name.c_str()))
+      log::warning("command.pass: " + name + " is not set on " + services.place.host);
   }
   const fs::path cache = cache_folder(services.folder, services.place.host);
   for (const fs::path& folder : {store::RunPaths{services.folder}.trainer(), cache.parent_path(), cache}) {
@@ -223,23 +269,31 @@ std::unique_ptr<trial::Evaluator> make(const CommandOptions& options, const Eval
   }
   Ranks& ranks = *services.ranks;
   if (ranks.rank() == 0) {
+    keep_start_folder(services.folder);
     remove_attempts(services.folder);
     TrialLogs::prune(services.folder, kMostLogs);
   }
+  const std::string begun_on = ranks.exchange(services.begun_on).front();
   const PlaceOnNode on_node = place_on_node(ranks, {services.place.node, services.evaluates});
   std::unique_ptr<TrainerHost> host;
   std::vector<std::string> devices;
   std::string problem;
   try {
     if (services.evaluates) {
-      devices = device_of(options, services.place, on_node);
+      devices = device_of(options, services.place, on_node, begun_on);
       host = make_host(options, services, on_node, devices);
     }
   } catch (const UserError& error) {
     problem = error.what();
   }
-  ranks.exchange("");  // until every host is prepared
+  // Every host is prepared then.
+  const std::string gpu = !services.evaluates ? "" : devices.empty() ? "none" : "gpu";
+  const std::vector<std::string> all = ranks.exchange(gpu);
   if (!problem.empty()) throw UserError(problem);
+  if (std::ranges::count(all, "gpu") > 0 && std::ranges::count(all, "none") > 0) {
+    throw UserError(
+        "command.device: some ranks have a GPU and others have none; expected `cpu`, or a GPU for each rank");
+  }
   const bool shares_device = !devices.empty() && !services.slots;
   return std::make_unique<CommandEvaluator>(options, std::move(host), std::move(devices), shares_device);
 }

@@ -2,7 +2,19 @@
 
 #include "core/config/config_text.hpp"
 
+#include <cmath>
+
 namespace skyline::trial {
+
+namespace {
+
+/// Writes an end of a range, which may be open.
+ConfigNode end_node(double end) {
+  if (std::isfinite(end)) return ConfigNode::make_number(end);
+  return ConfigNode::make_scalar(end < 0 ? "-.inf" : ".inf", {});
+}
+
+}  // namespace
 
 OptionKind<MetricRange> metric_range() {
   OptionKind<MetricRange> kind{
@@ -17,8 +29,7 @@ OptionKind<MetricRange> metric_range() {
   };
   kind.write = [](const MetricRange& range) {
     if (range == MetricRange()) return ConfigNode();
-    return ConfigNode::make_list({ConfigNode::make_number(range.low), ConfigNode::make_number(range.high)},
-                                 {});
+    return ConfigNode::make_list({end_node(range.low), end_node(range.high)}, {});
   };
   return kind;
 }

@@ -49,7 +49,7 @@ class CommandGroups(TrainerCase):
             done = self.skyline("search", config, "--run", f"failed{ranks}", ranks=ranks)
             self.check_nothing_is_left(f"failed{ranks}")
             found = {trial["parameters"]["does"]: (trial["status"], trial["reason"]) for trial in self.trials(f"failed{ranks}")}
-            self.assertEqual(found["group_exit"], ("program", "process 1: exit code 3"))
+            self.assertEqual(found["group_exit"], ("exception", "process 1: exit code 3"))
             self.assertEqual(found["group_signal"], ("exception", "process 0: signal SIGKILL"))
             self.assertEqual(found["group_reports"], ("ok", None))
             self.assertIn("only what process 0 of a trial reports counts", done.stderr)

@@ -13,7 +13,7 @@ import unittest
 from command_case import TrainerCase
 from skyline_runs import SOURCE, TIMEOUT_S, processes_of_session, read_json
 
-STOPPED, NO_FRONT = 75, 3
+STOPPED, NO_FRONT, OUTSIDE = 75, 3, 76
 FAULTS = {  # what the trainer does: the status of its trial, and the beginning of the reason
     "exit": ("program", "exit code 3"),
     "signal": ("exception", "signal SIGSEGV"),
@@ -65,13 +65,47 @@ class Command(TrainerCase):
         starts = self.starts()
         self.assertEqual(starts.count(str(numbers["exit"])), 1, "an exit code is a result")
         self.assertEqual(starts.count(str(numbers["signal"])), 2, "a signal is tried once more")
-        self.assertEqual(list(temporary.glob("skyline-trial-*")), [])
+        self.assertEqual(list(temporary.glob("sky-*")), [])
 
     def test_an_exit_code_is_tried_again_if_the_user_says_so(self):
         config = self.config("{does: {choice: [exit]}}", ", retries: 2")
         self.skyline("search", config, "--run", "retries", expect=NO_FRONT)
         self.assertEqual(self.starts(), ["0", "0", "0"])
         self.assertEqual(len(list((self.folder / "retries/logs/trials").glob("0.failed*.log"))), 3)
+
+    def test_a_repeated_attempt_reports_its_curve_again(self):
+        config = self.config("{does: {choice: [points]}}", ", retries: 1")
+        self.skyline("search", config, "--run", "points")
+        courses = [json.loads(line) for path in (self.folder / "points/courses").iterdir() for line in path.read_text().splitlines()]
+        self.assertEqual([point for course in courses for point in course.get("points", [])], [[1, 5]])
+
+    def test_a_host_without_room_ends_the_job_and_fails_no_trial(self):
+        temporary = self.folder / "small"
+        temporary.mkdir()
+        config = self.config("{does: {choice: [clear]}, n: {range: [1, 3]}}", ", deterministic: true", rest="run: {window: 1}\n")
+        done = self.skyline("search", config, "--run", "room", expect=OUTSIDE, environment={"TMPDIR": str(temporary)})
+        self.assertIn("cannot make", done.stderr)
+        self.assertEqual(self.canonical("room").count('"status"'), self.canonical("room").count('"status":"ok"'))
+
+    def test_a_run_is_resumed_from_the_folder_in_which_its_trainer_starts(self):
+        config = self.config("{does: {choice: [well]}, n: {range: [1, 4]}}", search="{algorithm: random, trials: 2}")
+        self.skyline("search", config, "--run", "place")
+        elsewhere = self.folder / "elsewhere"
+        elsewhere.mkdir()
+        more = ("--resume", "--set", "search.trials=4")
+        done = self.skyline("search", config, "--run", self.folder / "place", *more, expect=2, cwd=elsewhere)
+        self.assertIn(f"this run's trainer starts in {self.folder}: resume it from there", done.stderr)
+        self.skyline("search", config, "--run", "place", *more)
+        self.assertEqual(len(self.trials("place")), 4)
+
+    def test_parameters_of_the_trainer_count_in_a_space_with_a_network(self):
+        config = self.config("{w: {choice: [1, 2]}, lr: {choice: [0.1, 0.2]}}", ", deterministic: true")
+        text = config.read_text().replace("{choice: [0.1, 0.2]}}}", "{choice: [0.1, 0.2]}}, network: [linear: {features: $w}, "
+                                          "linear: {features: $classes}]}\ndata: {shape: [4], classes: 2}")
+        config.write_text(text)
+        self.skyline("search", config, "--run", "network", ranks=2)
+        self.assertEqual(len(self.trials("network")), 4)
+        self.skyline("status", "network")
 
     def test_a_stop_ends_the_trainers_and_the_next_job_goes_on(self):
         config = self.config("{does: {choice: [sleep]}, seconds: {choice: [1, 2]}, deaf: {choice: [false, true]}, n: {range: [1, 3]}}",

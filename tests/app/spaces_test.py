@@ -50,7 +50,7 @@ NAS_BENCH_EDGES = ("input-node_1", "input-node_2", "node_1-node_2", "input-node_
 def on_digits():
     """The worked spaces, with the settings that train them on the digits."""
     for path in sorted((SOURCE / "configs").glob("*.yaml")):
-        file = yaml.safe_load(path.read_text())["data"].get("file")
+        file = yaml.safe_load(path.read_text()).get("data", {}).get("file")
         if file == "data/digits.h5":
             yield path, []
         elif file == "data/cifar10.h5":

@@ -35,6 +35,34 @@ bool is_executable(const fs::path& file) {
   return fs::is_regular_file(file, failure) && access(file.c_str(), X_OK) == 0;
 }
 
+/// Returns whether an argument of `run` has the text.
+bool is_in_arguments(const ConfigNode& run, const std::string& text) {
+  return std::ranges::any_of(run.items(), [&](const ConfigNode& argument) {
+    return argument.as_text().find(text) != std::string::npos;
+  });
+}
+
+/// Refuses parameters that a user means to hand to the trainer, but does not.
+void check_parameters(const ConfigNode& written, const space::SearchSpace& space) {
+  const ConfigNode& run = written.at("run");
+  const ConfigNode* const processes = written.find("processes");
+  for (const space::Parameter& parameter : space.parameters()) {
+    const std::string dollar = '$' + parameter.name;
+    for (const ConfigNode& argument : run.items()) {
+      if (argument.as_text() != dollar && !argument.as_text().ends_with('=' + dollar)) continue;
+      argument.fail(in_quotes(dollar) + " reaches the program as it is: write {" + parameter.name + "}");
+    }
+    if (space.has_network() || is_in_arguments(run, "{parameters}") ||
+        is_in_arguments(run, '{' + parameter.name + '}') ||
+        (processes != nullptr && processes->is_scalar() &&
+         processes->as_text().find(dollar) != std::string::npos)) {
+      continue;
+    }
+    run.fail("the trainer is never given the parameter " + in_quotes(parameter.name) + ": write {" +
+             parameter.name + "} or {parameters} in an argument, or leave the parameter out");
+  }
+}
+
 /// Checks the program of `run` or `prepare` and its placeholders.
 void check_arguments(const ConfigNode* arguments, const PlaceholderNames& names, const std::string& path) {
   if (arguments == nullptr) return;
@@ -45,6 +73,17 @@ void check_arguments(const ConfigNode* arguments, const PlaceholderNames& names,
     (void)find_program(filled(program.as_text(), {}), path);
   } catch (const UserError& reason) {
     program.fail(reason.what());
+  }
+}
+
+/// Values are arguments of a program, which end at a zero byte.
+void check_values(const space::SearchSpace& space) {
+  for (const space::Parameter& parameter : space.parameters()) {
+    for (const space::Value& value : parameter.values) {
+      if (space::to_text(value).find('\0') == std::string::npos) continue;
+      throw UserError("space.parameters." + printable(parameter.name) +
+                      ": a trainer cannot be given a text with a zero byte");
+    }
   }
 }
 
@@ -101,6 +140,8 @@ void check_command_section(const ConfigNode& written, const space::SearchSpace& 
   mistakes.attempt(
       [&] { check_arguments(written.find("run"), placeholder_names(options, parameters), path); });
   mistakes.attempt([&] { check_arguments(written.find("prepare"), {.of_trial = {"data", "cache"}}, path); });
+  mistakes.attempt([&] { check_parameters(written, space); });
+  mistakes.attempt([&] { check_values(space); });
   mistakes.attempt([&] { check_ports(options, written); });
   mistakes.attempt([&] { check_names_of_metrics(written, space); });
   mistakes.throw_if_any();

@@ -167,6 +167,13 @@ void check_launch(const CommandOptions& options, const ConfigNode& section) {
                    ? "`framework: torch`"
                    : "another framework than mpi, which needs `launch: mpirun`"));
   }
+  if (!options.processes) {
+    const char* const key = options.launch != CommandLaunch::kProcess ? "launch"
+                            : options.framework                       ? "framework"
+                            : options.ports                           ? "ports"
+                                                                      : nullptr;
+    if (key != nullptr) section.at(key).fail("needs `processes`, the number of processes of a trial");
+  }
   if (options.parameter_servers == 0) return;
   const ConfigNode& servers = section.at("parameter_servers");
   if (framework != CommandFramework::kTensorflow) servers.fail("needs `framework: tensorflow`");
@@ -176,12 +183,20 @@ void check_launch(const CommandOptions& options, const ConfigNode& section) {
   }
 }
 
+void check_not_of_launcher(const ConfigNode& place, const std::string& name) {
+  if (!is_of_launcher(name)) return;
+  place.fail(in_quotes(name) +
+             " belongs to the launcher of the search: a trainer that has it may join "
+             "or break the search's MPI job");
+}
+
 void check_variables(const CommandOptions& options, const ConfigNode& section) {
   const ConfigNode& variables = key_or_section(section, "env");
   for (const auto& [name, value] : options.variables) {
     const ConfigNode& place = key_or_section(variables, name);
     if (!is_variable_name(name)) place.fail("expected the name of a variable: letters, digits and `_`");
     if (is_set_for_trainer(options, name)) place.fail("Skyline sets this variable itself");
+    check_not_of_launcher(place, name);
   }
   const ConfigNode& passed = key_or_section(section, "pass");
   for (std::size_t i = 0; i < options.passed.size(); ++i) {
@@ -192,11 +207,7 @@ void check_variables(const CommandOptions& options, const ConfigNode& section) {
       place.fail("Skyline sets " + in_quotes(name) +
                  " itself; `env` may have another value for some of them");
     }
-    if (is_of_launcher(name)) {
-      place.fail(in_quotes(name) +
-                 " belongs to the launcher of the search: a trainer that has it may join "
-                 "or break the search's MPI job");
-    }
+    check_not_of_launcher(place, name);
     if (std::ranges::count(options.variables, name, &NamedText::first) > 0) {
       place.fail(in_quotes(name) + " is also set in `env`: leave out one of the two");
     }
@@ -234,7 +245,7 @@ const OptionTable<CommandLimits>& CommandLimits::table() {
       {"memory", &CommandLimits::memory_bytes, if_given(byte_size()),
        "Most memory of all processes of an attempt on a host together.", KeyRule::kMayChange},
       {"processes", &CommandLimits::processes, if_given(whole<std::uint64_t>(at_least(1))),
-       "Most processes and threads of an attempt on a host together.", KeyRule::kMayChange},
+       "Most processes of an attempt on a host together.", KeyRule::kMayChange},
       {"open_files", &CommandLimits::open_files, if_given(whole<std::uint64_t>(at_least(16))),
        "Most open files of each process.", KeyRule::kMayChange}};
   return table;

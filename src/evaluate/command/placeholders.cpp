@@ -77,8 +77,13 @@ std::string filled(std::string_view argument, const Variables& values) {
 }
 
 bool uses_placeholder(const std::vector<std::string>& arguments, const std::string& name) {
-  return std::ranges::any_of(
-      arguments, [&](const std::string& argument) { return holds(placeholders_in(argument), name); });
+  return std::ranges::any_of(arguments, [&](const std::string& argument) {
+    try {
+      return holds(placeholders_in(argument), name);
+    } catch (const UserError&) {  // check_placeholders says where
+      return false;
+    }
+  });
 }
 
 PlaceholderNames placeholder_names(const CommandOptions& options, std::vector<std::string> parameters) {

@@ -20,7 +20,7 @@ std::vector<std::string> placeholders_in(std::string_view argument);
 /// @throws InternalError for a placeholder without a value, or an argument that placeholders_in refuses
 std::string filled(std::string_view argument, const Variables& values);
 
-/// Returns whether one of the arguments has this placeholder. None is malformed.
+/// Returns whether one of the arguments has this placeholder; a malformed one has none.
 bool uses_placeholder(const std::vector<std::string>& arguments, const std::string& name);
 
 /// The names that placeholders of a section may have.

@@ -99,6 +99,7 @@ Variables trainer_variables(const TrainerHost& host, const fs::path& temporary,
   Variables variables = host.variables;
   const fs::path cache = cache_folder(host.services.folder, host.services.place.host);
   variables["TMPDIR"] = temporary.string();
+  variables["PYTHONUNBUFFERED"] = "1";  // so that the log of a killed program has all that it printed
   variables["OMP_NUM_THREADS"] = std::to_string(host.options.threads);
   variables["CUDA_VISIBLE_DEVICES"] = joined(devices, ",");
   variables["TORCH_EXTENSIONS_DIR"] = (cache / "torch_extensions").string();
@@ -301,7 +302,10 @@ trial::Outcome TrialAttempt::run() {
   show(planned);
   TrainerProcess process(planned);
   std::optional<ProcessEnd> end;
-  while (!process.has_started() && !(end = process.poll())) process.wait(kPoll);
+  while (!process.has_started() && !(end = process.poll())) {
+    if (must_end()) process.stop();
+    process.wait(kPoll);
+  }
   start.reset();
   {
     const trial::ScopeTimer timer(context_.timing(), &trial::TrialTiming::train_s);
@@ -347,7 +351,11 @@ void TrialAttempt::take_points(TrainerProcess& process) {
   }
   for (trial::CoursePoint& point : reports_.take_points()) {
     if (host_.services.watch) host_.services.watch("reported: " + text_of(point));
-    context_.report(std::move(point));
+    if (host_.options.retries > 0) {
+      points_.push_back(std::move(point));
+    } else {
+      context_.report(std::move(point));
+    }
   }
 }
 
@@ -368,7 +376,9 @@ Failure TrialAttempt::failure_of(const ProcessEnd& end) const {
       if (names_a_port_in_use(log_tail(log_))) {
         return {FailureKind::kException, end.reason + ", its port is in use"};
       }
-      return {FailureKind::kProgram, end.reason};
+      // One of several processes may have ended because a rank is lost, which nobody knows yet: it is tried
+      // once more.
+      return {place_.processes > 1 ? FailureKind::kException : FailureKind::kProgram, end.reason};
     case Kind::kManyProcesses:
       return {FailureKind::kProgram, end.reason};
     case Kind::kOutOfMemory:
@@ -392,6 +402,7 @@ trial::Outcome TrialAttempt::judge(const ProcessEnd& end) {
     return failure;
   }
   if (!leads()) return trial::Measurements{};
+  for (trial::CoursePoint& point : points_) context_.report(std::move(point));
   std::variant<trial::Measurements, std::string> result = reports_.finish();
   if (auto* mistake = std::get_if<std::string>(&result))
     return Failure{FailureKind::kProgram, std::move(*mistake)};

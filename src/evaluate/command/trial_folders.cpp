@@ -9,6 +9,7 @@
 #include "store/run_folder/run_folder.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <charconv>
 #include <cstdint>
@@ -33,10 +34,17 @@ void make_private_folder(const fs::path& folder) {
   throw FaultError("cannot make " + folder.string() + ": " + std::generic_category().message(errno));
 }
 
+constexpr int kBase = 36;
+
+std::string short_text(std::uint64_t number) {
+  std::array<char, 16> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number, kBase).ptr};
+}
+
 /// Returns the beginning of the names of temporary folders: it tells apart the processes of containers and
-/// boots that share the folder.
+/// boots that share the folder. Names are short, since sockets below such a folder have at most 107 letters.
 std::string temporary_beginning() {
-  return "skyline-trial-" + to_hex(stable_hash64(process_place())).substr(0, 8) + "-";
+  return "sky-" + to_hex(stable_hash64(process_place())).substr(0, 6) + "-";
 }
 
 /// Returns the process and its start that the rest of such a name states.
@@ -44,11 +52,19 @@ bool is_of_live_process(std::string_view rest) {
   std::uint64_t process = 0;
   std::uint64_t ticks = 0;
   const char* const end = rest.data() + rest.size();
-  const auto first = std::from_chars(rest.data(), end, process);
+  const auto first = std::from_chars(rest.data(), end, process, kBase);
   if (first.ec != std::errc() || first.ptr == end) return true;  // not a name of ours
-  const auto second = std::from_chars(first.ptr + 1, end, ticks);
+  const auto second = std::from_chars(first.ptr + 1, end, ticks, kBase);
   if (second.ec != std::errc()) return true;
   return process_start_ticks(static_cast<pid_t>(process)) == ticks;
+}
+
+/// Returns the folder for temporary ones. @throws FaultError if it is not there
+fs::path temporary_root() {
+  std::error_code failure;
+  fs::path root = fs::temp_directory_path(failure);
+  if (!failure) return root;
+  throw FaultError("TMPDIR: " + process_variable("TMPDIR").value_or("/tmp") + " is no folder");
 }
 
 void remove_tree(const fs::path& folder) {
@@ -101,9 +117,9 @@ AttemptFolder::AttemptFolder(const fs::path& run, trial::TrialName trial)
   make_private_folder(root_);
   try {
     make_private_folder(files());
-    temporary_ = fs::temp_directory_path() /
-                 (temporary_beginning() + std::to_string(getpid()) + "-" +
-                  std::to_string(process_start_ticks(getpid())) + "-" + to_hex(random_token()));
+    temporary_ = temporary_root() /
+                 (temporary_beginning() + short_text(static_cast<std::uint64_t>(getpid())) + "-" +
+                  short_text(process_start_ticks(getpid())) + "-" + to_hex(random_token()).substr(0, 8));
     make_private_folder(temporary_);
   } catch (...) {
     remove_tree(root_);
@@ -123,7 +139,7 @@ void remove_attempts(const fs::path& run) {
 void remove_temporary_folders() {
   const std::string beginning = temporary_beginning();
   std::error_code failure;
-  for (const fs::directory_entry& entry : fs::directory_iterator(fs::temp_directory_path(), failure)) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(temporary_root(), failure)) {
     const std::string name = entry.path().filename().string();
     struct stat status {};
     if (!name.starts_with(beginning) || is_of_live_process(std::string_view(name).substr(beginning.size()))) {
@@ -164,6 +180,7 @@ fs::path TrialLogs::keep(const fs::path& log, bool failed) {
   std::error_code failure;
   if (!failed) {
     const std::lock_guard lock(mutex_);
+    std::erase(succeeded_, log);  // of a trial that was repeated here
     succeeded_.push_back(log);
     for (; succeeded_.size() > most_; succeeded_.pop_front()) fs::remove(succeeded_.front(), failure);
     return log;

@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -54,6 +55,14 @@ def main():
         report('{"result": {"score": 1, "other": 2}}')
     elif does == "outside":
         result(101)
+    elif does == "points":  # fails at its first start, after a point
+        report('{"step": 1, "score": 5}')
+        if len(list(pathlib.Path(os.environ["MARKS"]).glob(trial["trial"] + ".*"))) < 2:
+            sys.exit(3)
+        result(6)
+    elif does == "clear":  # takes the room of all temporary folders, after its own result
+        result(1)
+        shutil.rmtree(pathlib.Path(os.environ["TMPDIR"]).parent)
     elif does == "file":  # as a program does that has closed the descriptor
         os.close(int(os.environ["SKYLINE_REPORT_FD"]))
         pathlib.Path(os.environ["SKYLINE_REPORT_FILE"]).write_text('{"result": {"score": 7}}\n')
