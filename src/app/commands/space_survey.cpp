@@ -234,7 +234,12 @@ std::string to_text(const SpaceSurvey& survey) {
   const GenotypeTally& tally = survey.tally;
   std::string text = front + size_text(survey) + "\n";
   if (keeps_few(survey)) {
-    text += front + about_text(static_cast<double>(std::log10(*survey.kept))) + " keep `where`\n";
+    constexpr long double kMostExact = 1e6L;
+    text +=
+        front +
+        (*survey.kept < kMostExact ? std::to_string(std::llround(*survey.kept))
+                                   : "about " + about_text(static_cast<double>(std::log10(*survey.kept)))) +
+        " keep `where`\n";
   }
   for (const auto& [constraint, count] : tally.broken) {
     text += front + share_text(count, tally.seen) + " break the constraint `" + constraint + "`\n";
