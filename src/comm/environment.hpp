@@ -6,7 +6,6 @@
 #include "comm/mailbox.hpp"
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -34,7 +33,7 @@ struct NodePlace {
 struct StartOptions {
   std::optional<double> timeout_s = 600;  // no value means no limit
   /// Whether the job was asked to stop. Any thread may call it. The start may then take half a minute more.
-  std::function<bool()> stop_requested = {};
+  bool (*stop_requested)() = nullptr;
 };
 
 /// Starts and stops MPI; without a launcher it is the environment of one process without MPI. There is one

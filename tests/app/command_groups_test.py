@@ -107,7 +107,7 @@ class CommandGroups(TrainerCase):
 
     def test_a_trainer_may_run_under_an_mpirun_of_its_own(self):
         path = self.folder / "nested.yaml"
-        path.write_text(f"space: {{parameters: {{n: {{range: [1, 2]}}}}}}\ncommand: {{run: [{MPI_PROBE}, report], "
+        path.write_text(f"space: {{parameters: {{n: {{range: [1, 2]}}}}}}\ncommand: {{run: [{MPI_PROBE}, report, \"{{n}}\"], "
                         "metrics: {score: {better: higher}}, processes: 2, launch: mpirun}\n"
                         "objectives: [maximize: score]\nsearch: {algorithm: exhaustive}\n")
         self.skyline("search", path, "--run", "nested", ranks=2)

@@ -84,7 +84,7 @@ class Command(TrainerCase):
         temporary.mkdir()
         config = self.config("{does: {choice: [clear]}, n: {range: [1, 3]}}", ", deterministic: true", rest="run: {window: 1}\n")
         done = self.skyline("search", config, "--run", "room", expect=OUTSIDE, environment={"TMPDIR": str(temporary)})
-        self.assertIn("cannot make", done.stderr)
+        self.assertIn("is no folder", done.stderr)
         self.assertEqual(self.canonical("room").count('"status"'), self.canonical("room").count('"status":"ok"'))
 
     def test_a_run_is_resumed_from_the_folder_in_which_its_trainer_starts(self):
@@ -100,8 +100,8 @@ class Command(TrainerCase):
 
     def test_parameters_of_the_trainer_count_in_a_space_with_a_network(self):
         config = self.config("{w: {choice: [1, 2]}, lr: {choice: [0.1, 0.2]}}", ", deterministic: true")
-        text = config.read_text().replace("{choice: [0.1, 0.2]}}}", "{choice: [0.1, 0.2]}}, network: [linear: {features: $w}, "
-                                          "linear: {features: $classes}]}\ndata: {shape: [4], classes: 2}")
+        text = config.read_text().replace("{choice: [0.1, 0.2]}}}", "{choice: [0.1, 0.2]}}, network: [flatten, linear: {features: $w}, "
+                                          "linear: {features: $classes}]}\ndata: {shape: [1, 2, 2], classes: 2}")
         config.write_text(text)
         self.skyline("search", config, "--run", "network", ranks=2)
         self.assertEqual(len(self.trials("network")), 4)

@@ -141,7 +141,7 @@ TEST(TrialTexts, AreThoseOfTheJournal) {
 TEST(TrialTexts, OfOtherWordsAreRefusedWithASuggestion) {
   EXPECT_EQ(user_error_of([] { parse_phase("serach"); }), "unknown phase `serach`, did you mean `search`?");
   EXPECT_EQ(user_error_of([] { parse_failure_kind("xyz"); }),
-            "unknown kind of failure `xyz`, known here: diverged, out_of_memory, exception, stopped");
+            "unknown kind of failure `xyz`, known here: diverged, out_of_memory, exception, stopped, program");
 }
 
 TEST(Origin, IsAnyShortWordOfSmallLettersAndFigures) {

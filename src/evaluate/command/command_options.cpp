@@ -196,7 +196,7 @@ void check_variables(const CommandOptions& options, const ConfigNode& section) {
     const ConfigNode& place = key_or_section(variables, name);
     if (!is_variable_name(name)) place.fail("expected the name of a variable: letters, digits and `_`");
     if (is_set_for_trainer(options, name)) place.fail("Skyline sets this variable itself");
-    check_not_of_launcher(place, name);
+    if (!name.starts_with("OMPI_")) check_not_of_launcher(place, name);  // those are options, too
   }
   const ConfigNode& passed = key_or_section(section, "pass");
   for (std::size_t i = 0; i < options.passed.size(); ++i) {

@@ -32,7 +32,7 @@ struct CommandLimits {
 /// mpirun.
 enum class CommandLaunch { kProcess, kNode, kMpirun };
 
-/// Whose variables tell the processes of a trial about each other.
+/// The library whose variables tell the processes of a trial about each other.
 enum class CommandFramework { kTorch, kAzure, kTensorflow, kMpi };
 
 using NamedText = std::pair<std::string, std::string>;

@@ -64,8 +64,7 @@ TEST(AttemptFolder, OfARankThatIsGoneIsRemovedByTheNextJob) {
   const ScratchFolder run;
   const AttemptFolder mine(run.path(), {1, false});
   std::string name = mine.temporary().filename().string();
-  const std::string own = std::to_string(getpid()) + "-" + std::to_string(process_start_ticks(getpid()));
-  name.replace(name.find(own), own.size(), std::to_string(getpid()) + "-1");
+  name.replace(name.rfind('-') - 1, 1, name[name.rfind('-') - 1] == '1' ? "2" : "1");  // the end of its start's time
   const fs::path left = mine.temporary().parent_path() / name;
   fs::create_directory(left);
   remove_temporary_folders();
