@@ -1,10 +1,8 @@
 #include "evaluate/command/command_check.hpp"
 
 #include "skyline/core/error.hpp"
-#include "skyline/space/network.hpp"
 
 #include "core/config/config_errors.hpp"
-#include "core/config/config_text.hpp"
 #include "core/system/process.hpp"
 #include "core/text/foreign_text.hpp"
 #include "evaluate/command/placeholders.hpp"
@@ -95,17 +93,6 @@ void check_ports(const CommandOptions& options, const ConfigNode& written) {
                            host_name());
 }
 
-void check_names_of_metrics(const ConfigNode& written, const space::SearchSpace& space) {
-  if (!space.has_network()) return;
-  const ConfigNode& metrics = written.at("metrics");
-  for (const ConfigNode::Entry& entry : metrics.entries()) {
-    const auto is_name = [&](const space::NamedCost& cost) { return cost.name == entry.key; };
-    if (std::ranges::none_of(space::kCosts, is_name)) continue;
-    key_node(metrics, entry)
-        .fail(in_quotes(entry.key) + " is computed from the network: give the reported metric another name");
-  }
-}
-
 }  // namespace
 
 fs::path find_program(const std::string& program, const std::string& path) {
@@ -143,7 +130,6 @@ void check_command_section(const ConfigNode& written, const space::SearchSpace& 
   mistakes.attempt([&] { check_parameters(written, space); });
   mistakes.attempt([&] { check_values(space); });
   mistakes.attempt([&] { check_ports(options, written); });
-  mistakes.attempt([&] { check_names_of_metrics(written, space); });
   mistakes.throw_if_any();
 }
 

@@ -25,6 +25,6 @@ if rank == 0:
     if "SKYLINE_REPORT_FILE" in os.environ:
         with open(os.environ["SKYLINE_REPORT_FILE"], "a") as file:
             file.write(line)
-    print(line, flush=True)
+    print(line, end="", flush=True)
 torch.distributed.barrier()
 os._exit(0)  # gloo's threads sometimes abort a process that ends in the usual way

@@ -64,7 +64,8 @@ TEST(AttemptFolder, OfARankThatIsGoneIsRemovedByTheNextJob) {
   const ScratchFolder run;
   const AttemptFolder mine(run.path(), {1, false});
   std::string name = mine.temporary().filename().string();
-  name.replace(name.rfind('-') - 1, 1, name[name.rfind('-') - 1] == '1' ? "2" : "1");  // the end of its start's time
+  name.replace(name.rfind('-') - 1, 1,
+               name[name.rfind('-') - 1] == '1' ? "2" : "1");  // the end of its start's time
   const fs::path left = mine.temporary().parent_path() / name;
   fs::create_directory(left);
   remove_temporary_folders();
