@@ -131,7 +131,9 @@ class SlurmJobs(unittest.TestCase):
                 self.hosts.kill(host, "skyline", number=signal.SIGSTOP)
                 self.check_done(run, job, 1)
                 self.assertIn(f"rank {host - 1} on h{host} hangs (silent for 5 s)", self.log(run, job))
-                self.assertIn("something outside failed: requeued to resume", self.log(run, job))
+                # The launcher wakes rank 0 before it ends it: it may save first, and say so.
+                self.assertRegex(self.log(run, job), "(something outside failed|stopped early with everything saved)"
+                                                     ": requeued to resume")
 
     def test_stops_within_a_minute_although_a_rank_hangs(self):
         for host in (3, 1):
