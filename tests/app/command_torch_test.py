@@ -16,7 +16,7 @@ class CommandTorch(RunsCase):
         path = self.folder / f"{run}.yaml"
         path.write_text(f"space: {{parameters: {{lr: {{choice: [0.1, 0.2]}}}}}}\n"
                         f"command: {{run: {json.dumps([sys.executable, *arguments])}, "
-                        f"metrics: {{loss: {{better: lower}}, world: {{better: higher}}}}, processes: 2{keys}}}\n"
+                        f"metrics: {{loss: {{better: lower}}, world: {{better: higher}}, hosts: {{better: lower}}}}, processes: 2{keys}}}\n"
                         "objectives: [minimize: loss]\nsearch: {algorithm: exhaustive}\n")
         self.skyline("search", path, "--run", run, ranks=2)
         trials = read_json(self.folder / run / "models.json")["trials"]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import sys
 
 import torch
@@ -20,8 +21,10 @@ for _ in range(3):
     optimizer.step()
 total = loss.detach().clone()
 torch.distributed.all_reduce(total)
+names = [None] * torch.distributed.get_world_size()
+torch.distributed.all_gather_object(names, socket.gethostname())
 if rank == 0:
-    line = json.dumps({"result": {"loss": total.item(), "world": torch.distributed.get_world_size()}}) + "\n"
+    line = json.dumps({"result": {"loss": total.item(), "world": len(names), "hosts": len(set(names))}}) + "\n"
     if "SKYLINE_REPORT_FILE" in os.environ:
         with open(os.environ["SKYLINE_REPORT_FILE"], "a") as file:
             file.write(line)
