@@ -3,9 +3,12 @@
 import json
 import os
 import pathlib
+import random
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import unittest
 
 from command_case import TrainerCase
@@ -14,6 +17,34 @@ from skyline_runs import SOURCE, TIMEOUT_S
 MPI_PROBE = pathlib.Path(sys.argv.pop(1)).resolve()
 NO_FRONT = 3
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"} if os.geteuid() == 0 else {}
+
+
+class Listeners:
+    """Listens on some of these ports, and every now and then on others."""
+
+    def __init__(self, count, ports):
+        self.count, self.ports, self.draws, self.sockets = count, ports, random.Random(count), []
+        self.is_over = threading.Event()
+        self.thread = threading.Thread(target=self.change)
+
+    def change(self):
+        while not self.is_over.wait(0.02):
+            if len(self.sockets) == self.count:
+                self.sockets.pop(0).close()
+            try:
+                self.sockets.append(socket.create_server(("", self.draws.choice(self.ports))))
+            except OSError:  # a trial has it
+                continue
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.is_over.set()
+        self.thread.join()
+        for each in self.sockets:
+            each.close()
 
 
 class CommandGroups(TrainerCase):
@@ -81,6 +112,19 @@ class CommandGroups(TrainerCase):
         self.skyline("search", config, "--run", "late", ranks=2, expect=NO_FRONT)
         self.check_nothing_is_left("late")
         self.assertIn("run.trial_timeout", self.trials("late")[0]["reason"])
+
+    def test_trials_at_once_meet_at_ports_of_their_own_beside_other_listeners(self):
+        """SKYLINE_MEETINGS=64 has 64 trials at once, in 20 rounds, beside 64 listeners; by hand."""
+        together = int(os.environ.get("SKYLINE_MEETINGS", "2"))
+        count = together * (20 if together > 2 else 4)
+        config = self.config(f"{{does: {{choice: [meet]}}, together: {{choice: [{together}]}}, n: {{range: [1, {count}]}}}}",
+                             ", processes: 2, ports: [21000, 21999]", rest=f"run: {{window: {count}}}\n")
+        with Listeners(together, range(21000, 22000)):
+            self.assertEqual(self.start("search", config, "--run", "meet", ranks=2 * together).wait(3600), 0)
+        trials = self.trials("meet")
+        self.assertEqual([trial["metrics"]["score"] for trial in trials], [trial["parameters"]["n"] % together for trial in trials])
+        taken = len(list((self.folder / "meet/logs/trials").glob("*.failed*")))
+        print(f"{taken} logs of processes of {count} trials that found their port taken", file=sys.stderr)
 
     def search_with_program(self, run, arguments, environment=AS_ROOT, ranks=2):
         variables = "".join(f", {name}: {value!r}" for name, value in environment.items())

@@ -18,6 +18,7 @@ from slurm_rig import Slurm
 PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
 SOURCE = pathlib.Path(sys.argv.pop(1)).resolve()
 del sys.argv[1]
+MPI_PROBE = os.environ["SKYLINE_MPI_PROBE"]
 DDP = str(SOURCE / "tests/app/command/ddp.py")
 TIMEOUT_S = 120
 
@@ -126,6 +127,22 @@ class UnderSlurm(Trainers):
         start = time.monotonic()
         self.slurm.wait_until(lambda: not set(self.trainers()) & trainers, 10, "trainers are still there")
         return time.monotonic() - start
+
+    def test_trainers_may_use_mpi_in_jobs_of_srun_and_of_mpirun(self):
+        nested = ["mpirun", "--oversubscribe", "-np", "2", MPI_PROBE]
+        run = [sys.executable, str(self.trainer), "{parameters}"]
+        root = "env: {OMPI_ALLOW_RUN_AS_ROOT: \"1\", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: \"1\"}"
+        jobs = []
+        for launcher in ("srun", "mpirun"):
+            for name, program in (("init", [MPI_PROBE]), ("nested", nested)):
+                config = self.config(name, "{does: {choice: [program]}, n: {range: [1, 2]}}",
+                                     f"run: {json.dumps([*run, *program])}, {root}, metrics: {{score: {{better: higher}}}}", "maximize: score")
+                jobs.append((f"{launcher}-{name}", self.submit(config, f"{launcher}-{name}", launcher)))
+        for name, job in jobs:
+            with self.subTest(name):
+                self.assertEqual(self.slurm.wait(job), "COMPLETED", (self.folder / name / f"slurm-{job}.log").read_text())
+                trials = json.loads((self.folder / name / "models.json").read_text())["trials"]
+                self.assertEqual([trial["status"] for trial in trials], ["ok", "ok"])
 
     def test_no_trainer_on_any_host_outlives_its_job_and_every_trial_is_there_once(self):
         config = self.config("linger", "{does: {choice: [sleep]}, seconds: {choice: [0.5]}, deaf: {choice: [true]}, n: {range: [1, 8]}}",
