@@ -1,23 +1,8 @@
 #include "run/account.hpp"
 
-#include "skyline/core/error.hpp"
-
-#include "core/log.hpp"
-#include "store/publish/publish.hpp"
-
 #include <algorithm>
 
 namespace skyline::run {
-
-std::vector<SlotAccount> read_account(const store::RunPaths& paths) {
-  if (!store::exists(paths.tables())) return {};
-  try {
-    return store::read_slot_accounts(paths.tables());
-  } catch (const Problem& problem) {
-    log::warning(std::string(problem.what()) + "; the account of the run's earlier jobs is lost");
-    return {};
-  }
-}
 
 AccountBook::AccountBook(std::vector<SlotAccount> slots) : slots_(std::move(slots)) {
   for (std::size_t i = 0; i < slots_.size(); ++i) index_[{slots_[i].rank, slots_[i].slot}] = i;

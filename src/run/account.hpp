@@ -3,7 +3,6 @@
 #include "skyline/trial/trial.hpp"
 
 #include "store/journal/run_tables.hpp"
-#include "store/run_folder/run_folder.hpp"
 
 #include <cstddef>
 #include <map>
@@ -20,10 +19,6 @@ struct RunAccount {
   std::vector<SlotAccount> slots;  // ordered by job, rank and slot
   double utilization() const;      // busy time / wall time of all slots
 };
-
-/// Returns the account of a run's jobs so far, as results were last written. A run without one is still a
-/// run: if it cannot be read, the log says so and the result is empty.
-std::vector<SlotAccount> read_account(const store::RunPaths& paths);
 
 /// Appends the account of one more job, which gets the next number, to that of the earlier jobs.
 RunAccount with_job(std::vector<SlotAccount> earlier, std::vector<SlotAccount> job);

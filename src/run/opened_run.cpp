@@ -36,7 +36,7 @@ OpenedRun OpenedRun::open(const std::filesystem::path& folder) {
   opened.space =
       space::SearchSpace::read(config.at("space"), read_shape(config), space::searched_scalars(config));
   store::JournalContents journal = store::read_journal(opened.paths.journal(), opened.space);
-  end.check(journal.entries.size(), journal.torn_tail);
+  end.check(journal.started_s, journal.torn_tail);
   opened.header = std::move(journal.header);
   auto objectives = objective::ObjectiveSet::parse(config.at("objectives"), config.find("constraints"),
                                                    opened.header.metrics, opened.space.has_network());
@@ -46,7 +46,7 @@ OpenedRun OpenedRun::open(const std::filesystem::path& folder) {
     opened.state.add({trial, true});
     journal.entries.forget_before(trial->position);
   }
-  opened.account = with_job(read_account(opened.paths), {});
+  opened.account = with_job(end.account(journal.started_s), {});
   return opened;
 }
 

@@ -22,7 +22,8 @@ struct OpenedRun {
   RunState state;      // objectives, trials and fronts, from the journal as it is now
   RunAccount account;  // all jobs, as results were last written; empty before that
 
-  /// Reads the folder and changes nothing. Warns of a damaged last line of the journal, which is left out.
+  /// Reads the folder and changes nothing. Warns of what is left out: a damaged last line of the journal, or
+  /// a run.h5 that is damaged, missing or of another run; and of lines that are missing (store::JournalEnd).
   /// @throws UserError if there is no run in the folder, one of its files is damaged, or the journal has
   ///         fewer trials than the last job had when it ended
   static OpenedRun open(const std::filesystem::path& folder);

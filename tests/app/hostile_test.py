@@ -48,6 +48,7 @@ class Hostile(RunsCase):
         journal = self.copy("killed")
         status = journal.parent / "status.json"
         status.write_text(json.dumps({**read_json(status), "state": "running", "exit_code": None}))
+        (journal.parent / "run.h5").unlink()  # it was killed before there was one
         journal.write_bytes(self.journal[:-50])
         whole = self.canonical("whole").splitlines(keepends=True)
         for command in (command for command in READING if command[0] not in ("compare", "export")):
@@ -56,6 +57,51 @@ class Hostile(RunsCase):
                 self.assertIn("killed/journal.jsonl: left out a damaged last line", done.stderr)
         self.assertEqual(self.skyline("journal", "killed", "--canonical").stdout, "".join(whole[:-1]))
         self.assertEqual(self.skyline("journal", "killed").stdout.encode(), b"".join(self.journal.splitlines(keepends=True)[:-1]))
+
+    def check_told(self, run, words):
+        """All commands that read the run say so, and answer."""
+        for command in READING:
+            if command[0] != "export":  # there are no weights
+                with self.subTest(command=command):
+                    once = dict.fromkeys(command)  # a run is not compared with itself
+                    self.assertIn(words, self.skyline(*[run if word == "RUN" else word for word in once]).stderr)
+
+    def test_lines_that_are_missing_at_the_end_are_told_by_the_tables_where_no_status_is(self):
+        lines = self.journal.splitlines(keepends=True)
+        journal = self.copy("no-status")
+        (journal.parent / "status.json").unlink()
+        self.skyline("report", "no-status")
+        journal.write_bytes(b"".join(lines[:-2]))
+        words = (f"no-status/journal.jsonl: lines are missing at its end: expected {len(lines) - 1} trials, as run.h5 says, "
+                 f"got {len(lines) - 3}; ")
+        self.check_told("no-status", words + "search --resume trains again what is lost")
+        self.assertIn(words + "what is lost is trained again", self.skyline(*SEARCH, "no-status", "--resume").stderr)
+        self.assertEqual(self.canonical("no-status"), self.canonical("whole"))
+
+    def test_tables_that_are_missing_cost_only_the_account_of_time(self):
+        self.copy("no-tables")
+        (self.folder / "no-tables/run.h5").unlink()
+        words = "no-tables/run.h5: missing; the account of the run's earlier jobs is lost"
+        self.check_told("no-tables", words)
+        self.assertNotIn("Account of time", self.skyline("status", "no-tables").stdout)
+        self.assertIn(words, self.skyline(*SEARCH, "no-tables", "--resume").stderr)
+        self.assertTrue((self.folder / "no-tables/run.h5").exists())
+        self.assertEqual(self.canonical("no-tables"), self.canonical("whole"))
+
+    def test_tables_of_another_run_are_told_and_no_job_overwrites_them(self):
+        self.skyline(*SEARCH, "equal")  # the same trials at other times
+        self.copy("foreign")
+        tables = self.folder / "foreign/run.h5"
+        shutil.copy(self.folder / "equal/run.h5", tables)
+        self.check_told("foreign", "foreign/run.h5: is of another run, since none of its trials is in journal.jsonl: it is left out, "
+                                   "and with it the account of time")
+        self.assertNotIn("Account of time", self.skyline("status", "foreign").stdout)
+        kept = tables.read_bytes()
+        self.assertIn("foreign/run.h5: is of another run, since none of its trials is in journal.jsonl: move it to where it belongs, "
+                      "or remove it", self.skyline(*SEARCH, "foreign", "--resume", expect=USER_ERROR).stderr)
+        self.assertEqual(tables.read_bytes(), kept)
+        tables.unlink()
+        self.skyline(*SEARCH, "foreign", "--resume")
 
     def test_a_damaged_status_is_left_out_with_a_warning(self):
         self.copy("status")

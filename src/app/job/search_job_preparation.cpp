@@ -99,8 +99,9 @@ void check_same_run(const store::RunPaths& paths, const RunConfig& config, const
                   "; resume with the configuration that the run was started with");
 }
 
-store::JournalContents read_own_journal(const store::RunPaths& paths, const RunConfig& config) {
-  const store::JournalEnd end(paths);
+/// @param end  was made before
+store::JournalContents read_own_journal(const store::RunPaths& paths, const RunConfig& config,
+                                        const store::JournalEnd& end) {
   store::JournalContents contents = store::read_journal(paths.journal(), config.space);
   if (contents.header.config_hash != config.identity_hash()) {
     throw UserError(paths.journal().string() + ": was not written with " + paths.config().string() +
@@ -111,7 +112,12 @@ store::JournalContents read_own_journal(const store::RunPaths& paths, const RunC
                  ", this is " + SKYLINE_VERSION);
   }
   if (contents.torn_tail) log::warning(paths.journal().string() + ": dropped a torn last line");
-  const std::string lost = end.loss(contents.entries.size(), contents.torn_tail);
+  if (end.has_foreign_tables(contents.started_s)) {
+    throw UserError(paths.tables().string() +
+                    ": is of another run, since none of its trials is in journal.jsonl: move it to where it "
+                    "belongs, or remove it");
+  }
+  const std::string lost = end.loss(contents.started_s, contents.torn_tail);
   if (!lost.empty()) log::warning(lost + "; what is lost is trained again");
   log::info("resuming: " + counted(contents.entries.size(), "trial") + " in the journal");
   return contents;
@@ -165,10 +171,11 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
   }
   if (store::exists(paths.journal())) {
     check_same_run(paths, config, arguments);
-    prepared.replay = read_own_journal(paths, config);
+    const store::JournalEnd end(paths);
+    prepared.replay = read_own_journal(paths, config, end);
     check_not_shortened(paths, config, prepared.replay->entries);
     store::settle_journal(paths.journal(), *prepared.replay);
-    prepared.earlier = run::read_account(paths);
+    prepared.earlier = end.account(prepared.replay->started_s);
   } else if (arguments.resume != Resume::kNo) {
     log::info("nothing to resume in " + paths.root.string() + ": starting from the beginning");
   }

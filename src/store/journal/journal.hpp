@@ -49,6 +49,7 @@ struct RankLoss {
 struct JournalContents {
   JournalHeader header;
   trial::CommitLog entries;
+  std::vector<double> started_s;  // start of each trial, by position, which tells equal runs apart
   bool torn_tail = false;         // an incomplete last line was found, which is not in `entries`
   std::uint64_t valid_bytes = 0;  // length of the valid part
 };
@@ -75,7 +76,7 @@ void settle_journal(const std::filesystem::path& path, const JournalContents& co
 struct JournalText {
   std::string canonical;      // without times, host, rank and checksums: equal, byte for byte, for equal runs
   bool deterministic = true;  // as in JournalHeader
-  std::size_t trials = 0;
+  std::vector<double> started_s;  // as in JournalContents
   bool torn_tail = false;         // as in JournalContents
   std::uint64_t valid_bytes = 0;  // length of the part of the file that was read
 };

@@ -3,6 +3,7 @@
 #include "store/journal/journal.hpp"
 #include "store/journal/journal_header.hpp"
 #include "store/journal/journal_line.hpp"
+#include "store/journal/trial_json.hpp"
 #include "store/publish/block_reader.hpp"
 #include "store/publish/publish.hpp"
 
@@ -126,6 +127,7 @@ JournalContents read_journal(const std::filesystem::path& path, const space::Sea
         throw UserError("trial " + to_text(entry.trial.name()) + " is there for the second time");
       }
       contents.entries.add(entry);
+      contents.started_s.push_back(entry.timing.started_s);
     });
   }
   contents.torn_tail = lines.torn();
@@ -161,9 +163,11 @@ JournalText check_journal(const std::filesystem::path& path) {
   append(header);
   while (std::optional<Json> line = lines.next()) {
     if (is_loss(*line)) continue;
-    at_line(path, lines.number(), [&] { check_position(*line, text.trials); });
+    at_line(path, lines.number(), [&] {
+      check_position(*line, text.started_s.size());
+      text.started_s.push_back(decode_timing(member(*line, "where")).started_s);
+    });
     append(*line);
-    ++text.trials;
   }
   text.torn_tail = lines.torn();
   text.valid_bytes = lines.valid_bytes();

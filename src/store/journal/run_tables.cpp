@@ -194,7 +194,7 @@ void write_run_tables(const std::filesystem::path& path, const trial::CommitLog&
   publish_sealed(image, kTablesFormat);
 }
 
-std::vector<SlotAccount> read_slot_accounts(const std::filesystem::path& path) {
+StoredTables read_run_tables(const std::filesystem::path& path) {
   constexpr int kMost = std::numeric_limits<int>::max();  // limit for counts and seconds
   const std::string file = read_file(path);
   const auto bytes = std::as_bytes(std::span(file));
@@ -220,7 +220,7 @@ std::vector<SlotAccount> read_slot_accounts(const std::filesystem::path& path) {
       }
     });
   }
-  return slots;
+  return {std::move(slots), reader.numbers("trials", "started_s")};
 }
 
 }  // namespace skyline::store

@@ -72,7 +72,13 @@ void write_run_tables(const std::filesystem::path& path, const trial::CommitLog&
                       const space::SearchSpace& space, const std::string& config_text,
                       const std::vector<SlotAccount>& slots, const Courses& courses = {});
 
-/// Reads the account in run.h5. @throws UserError if the file is damaged or of another version
-std::vector<SlotAccount> read_slot_accounts(const std::filesystem::path& path);
+/// What run.h5 knows that no other file does, and what ties it to a journal.
+struct StoredTables {
+  std::vector<SlotAccount> slots;
+  std::vector<double> started_s = {};  // start of each trial, by position, as in the journal
+};
+
+/// Reads run.h5. @throws UserError if the file is damaged or of another version
+StoredTables read_run_tables(const std::filesystem::path& path);
 
 }  // namespace skyline::store

@@ -73,9 +73,10 @@ TEST_F(RunTables, GiveTheAccountOfAllJobsBack) {
        .wait_files_s = 6,
        .wait_ranks_s = 7}};
   write_run_tables(path, sample_log(space, 1), {true}, metrics, space, "", slots);
-  EXPECT_EQ(read_slot_accounts(path), slots);
+  EXPECT_EQ(read_run_tables(path).slots, slots);
+  EXPECT_THAT(read_run_tables(path).started_s, ElementsAre(sample_log(space, 1)[0]->timing.started_s));
   write_run_tables(path, {}, {}, metrics, space, "", {});
-  EXPECT_TRUE(read_slot_accounts(path).empty());
+  EXPECT_TRUE(read_run_tables(path).slots.empty());
 }
 
 TEST_F(RunTables, HaveTheCoursesOfCommittedTrials) {
@@ -110,7 +111,7 @@ TEST_F(RunTables, OfAnotherVersionAreRefused) {
   Hdf5Image image(path, {.user_block = kSealBytes});
   image.write_attribute("/", "version", version);
   publish_sealed(image, "skyline-run");
-  EXPECT_EQ(user_error_of([&] { read_slot_accounts(path); }),
+  EXPECT_EQ(user_error_of([&] { read_run_tables(path); }),
             path.string() + ": tables of a run of version 2, this program reads version 8");
 }
 
@@ -120,16 +121,16 @@ TEST_F(RunTables, ThatAreDamagedAreRefusedBeforeTheHdf5LibrarySeesThem) {
   std::string file = read_file(path);
   file[file.size() / 2] ^= 1;
   publish_file(path, file);
-  EXPECT_THAT(user_error_of([&] { read_slot_accounts(path); }),
+  EXPECT_THAT(user_error_of([&] { read_run_tables(path); }),
               ::testing::StartsWith(path.string() + ": damaged"));
   publish_file(path, file.substr(0, 3000));
-  EXPECT_THAT(user_error_of([&] { read_slot_accounts(path); }),
+  EXPECT_THAT(user_error_of([&] { read_run_tables(path); }),
               ::testing::StartsWith(path.string() + ": truncated"));
 }
 
 TEST_F(RunTables, WithACellOutOfBoundsAreRefused) {
   write_run_tables(path, {}, {}, metrics, space, "", {{.rank = -1}});
-  EXPECT_EQ(user_error_of([&] { read_slot_accounts(path); }),
+  EXPECT_EQ(user_error_of([&] { read_run_tables(path); }),
             path.string() + ": slots: rank: expected at least 0 and at most 2147483647");
 }
 
