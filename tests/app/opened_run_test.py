@@ -64,6 +64,21 @@ class OpenedRun(RunsCase):
         self.assertNotIn("Account of time", again, "this job trained nothing")
         self.assertIn("in 2 jobs over", self.skyline("status", "run").stdout)
 
+    def test_status_shows_the_best_of_a_long_front_and_all_of_it_when_asked(self):
+        (self.folder / "long.yaml").write_text(
+            "data: {shape: [1, 8, 8], classes: 10}\nsynthetic: {seconds_per_gflop: 0}\n"
+            "space:\n  parameters: {width: {range: [1, 30]}}\n  network: [flatten, linear: {features: $width}, linear: {features: 10}]\n"
+            "objectives: [maximize: parameters, minimize: flops]\nsearch: {algorithm: exhaustive}\n")
+        self.skyline("search", "long.yaml", "--run", "long")
+        rows = r"(?m)^ +\d+  [0-9a-f]{16} "
+        best = self.skyline("status", "long").stdout
+        self.assertEqual(len(re.findall(rows, best)), 20)
+        self.assertIn("and 10 more: --all shows them\n", best)
+        whole = self.skyline("status", "long", "--all").stdout
+        self.assertEqual(len(re.findall(rows, whole)), 30)
+        self.assertNotIn("more:", whole)
+        self.assertEqual(len(json.loads(self.skyline("status", "long", "--json").stdout)["front_trials"]), 30)
+
     def watch_on_a_terminal(self, run):
         """What a watching process writes to a terminal of 40 rows, as a list that grows."""
         terminal, screen = pty.openpty()

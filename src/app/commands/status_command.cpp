@@ -26,12 +26,13 @@ namespace {
 
 constexpr int kExitRunning = 10;  // printed by `skyline status --exit-code` while the run goes on
 constexpr std::chrono::seconds kWatchEvery{2};
-constexpr std::size_t kMostRows = 20;  // of the front on a terminal
+constexpr std::size_t kMostRows = 20;  // of the front, unless all are asked for
 
 struct StatusArguments {
   std::filesystem::path run;
   bool watch = false;
   bool json = false;
+  bool all = false;        // show the whole front
   bool exit_code = false;  // return the run's own exit code
 };
 
@@ -122,12 +123,6 @@ int exit_code_of_run(const store::RunPaths& paths) {
   return report::last_exit_code(paths).value_or(kExitFault);  // the job ended without writing one
 }
 
-/// Returns the best of the front for a terminal, or all of it for a file or another program.
-std::string front_text(const report::ReportInputs& inputs) {
-  if (::isatty(STDOUT_FILENO) != 1) return report::front_table(inputs);
-  return report::front_table(inputs, kMostRows, "`skyline status RUN | less -S` shows all");
-}
-
 int run_status(const StatusArguments& arguments) {
   const store::RunPaths paths{arguments.run};
   StatusScreen screen(arguments);
@@ -141,7 +136,9 @@ int run_status(const StatusArguments& arguments) {
   const run::OpenedRun opened = run::OpenedRun::open(arguments.run);
   if (opened.state.trials().empty()) return exit_code;
   const report::ReportInputs inputs{opened.space, opened.header.metrics, opened.state};
-  std::cout << "\n" << results_text(inputs, opened.account, front_text(inputs));
+  const std::string front = arguments.all ? report::front_table(inputs)
+                                          : report::front_table(inputs, kMostRows, "--all shows them");
+  std::cout << "\n" << results_text(inputs, opened.account, front);
   return exit_code;
 }
 
@@ -152,6 +149,7 @@ RunCommand status_command(CLI::App& command) {
   add_path(command, "run", arguments->run, "run folder")->required();
   command.add_flag("--watch", arguments->watch,
                    "show progress, front and slots every 2 s until the run ends");
+  command.add_flag("--all", arguments->all, "show the whole front instead of its best 20");
   command.add_flag("--json", arguments->json, "the progress as JSON, a line each time with --watch");
   command.add_flag("--exit-code", arguments->exit_code,
                    "end with the exit code of the run's last job, 10 while one runs");
