@@ -238,6 +238,11 @@ Launch read_launch(const VariableLookup& variable) {
   return launch;
 }
 
+std::optional<int> rank_in_group(const VariableLookup& variable, const std::string& group) {
+  const Variables from(variable);
+  return group.empty() || from.text("PMIX_NAMESPACE") != group ? std::nullopt : from.count("PMIX_RANK");
+}
+
 std::optional<double> seconds_left(const Launch& launch, double unix_now_s) {
   if (!launch.job_end) return std::nullopt;
   const std::optional<double> end = number_in(*launch.job_end);

@@ -41,6 +41,11 @@ struct Launch {
 /// @throws UserError if several processes were started that MPI would not connect
 Launch read_launch(const VariableLookup& variable);
 
+/// Returns the rank of another process, if it was started together with this one.
+/// @param variable  looks up the other process's variables
+/// @param group     Launch::group of this one
+std::optional<int> rank_in_group(const VariableLookup& variable, const std::string& group);
+
 /// Returns the time until the batch system ends the job, or nullopt if it is unknown or past.
 std::optional<double> seconds_left(const Launch& launch, double unix_now_s);
 

@@ -20,11 +20,15 @@ using Variables = std::map<std::string, std::string>;
 constexpr double kNow = 1.7e9;
 const std::string kLibrary = "Open MPI 4.1.4";
 
-Launch launch_with(const Variables& variables) {
-  return read_launch([&](const char* name) -> std::optional<std::string> {
+VariableLookup lookup_in(const Variables& variables) {
+  return [&](const char* name) -> std::optional<std::string> {
     const auto found = variables.find(name);
     return found == variables.end() ? std::nullopt : std::optional(found->second);
-  });
+  };
+}
+
+Launch launch_with(const Variables& variables) {
+  return read_launch(lookup_in(variables));
 }
 
 /// The line of a start with these variables. @param more  on top of them
@@ -53,6 +57,13 @@ TEST(Launch, IsNoneWithoutVariables) {
   EXPECT_EQ(launch.batch, BatchSystem::kNone);
   EXPECT_FALSE(launch.ranks);
   EXPECT_EQ(describe_start(launch, "", {}, kNow), "one process, no MPI");
+}
+
+TEST(Launch, KnowsTheRanksOfItsGroup) {
+  EXPECT_EQ(rank_in_group(lookup_in(kMpirun), launch_with(kMpirun).group), 3);
+  EXPECT_EQ(rank_in_group(lookup_in(kSrun), launch_with(kSrun).group), 3);
+  EXPECT_EQ(rank_in_group(lookup_in(kSrun), launch_with(kMpirun).group), std::nullopt);
+  EXPECT_EQ(rank_in_group(lookup_in({}), launch_with({}).group), std::nullopt);
 }
 
 TEST(Launch, ByMpirunTellsRankAndRanks) {

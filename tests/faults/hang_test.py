@@ -25,6 +25,31 @@ class Hang(unittest.TestCase):
             with self.subTest(stops=stops, seed=SEED):
                 print(runs.hang(f"stops-{stops}", stops), flush=True)
 
+    def test_a_rank_that_is_suspended_before_mpi_has_started_ends_the_job_with_its_name(self):
+        bench = Bench(PROGRAM, FAULTS)
+        self.addCleanup(bench.remove)
+        jobs = []
+        for hung, stops in ((0, False), (1, False), (1, True)):
+            jobs.append((bench.job("search", *small_search(bench, SOURCE), "--run", f"{hung}-{stops}", ranks=2), hung, stops))
+            while hung not in jobs[-1][0].processes().values():
+                time.sleep(0.01)
+            jobs[-1][0].kill(hung, signal.SIGSTOP)
+        time.sleep(5)
+        for job, _, stops in jobs:
+            if stops:
+                job.kill("mpirun", signal.SIGUSR1)
+        for job, hung, stops in jobs:
+            with self.subTest(hung=hung, stops=stops):
+                self.assertEqual(job.wait(END_LIMIT_S), 75 if stops else 76, job.text())
+                job.wait_until_all_are_gone(10)
+                named = rf"\[rank {1 - hung} \S+\] rank {hung} on \S+ hangs \(suspended for 30 s\) while the job starts"
+                self.assertRegex(job.text(), f"{named}|stopped on a signal, before the job had started" if stops else named)
+
+    def test_the_others_wait_for_no_rank_that_is_suspended_while_it_exits(self):
+        runs = LoseRanks(PROGRAM, SOURCE, FAULTS, SEED, ranks=2, plain=True)
+        self.addCleanup(runs.remove)
+        print(runs.hang_at_the_end("end"), flush=True)
+
     def check_saves(self, hung, number=None, settings=(), code=76):
         """A job of two ranks, both of which train when one hangs: the other one's trial is saved."""
         bench = Bench(PROGRAM, FAULTS)

@@ -27,7 +27,7 @@ LIMIT_S = 120  # of a run; the undisturbed one takes seconds
 START_LIMIT = ("--start-timeout", "15s")  # of MPI, which knows of no death yet
 LOST_AFTER_S = 5
 END_LIMIT_S = 60  # from the moment that a rank counts as lost, or that a job is told to stop, to the end of mpirun
-NAMES = re.compile(r"rank (\d+) on \S+ hangs \(silent for|gave up after \d+ s \(--start-timeout\)|MPI does not end")
+NAMES = re.compile(r"rank (\d+) on \S+ hangs \((?:silent|suspended) for|gave up after \d+ s \(--start-timeout\)|MPI does not end")
 
 
 class Lost(AssertionError):
@@ -93,8 +93,8 @@ class LoseRanks:
         shutil.rmtree(self.bench.folder / name)
 
     def complete(self, name, jobs, story, ranks):
-        """Ends the run by a second job if the first has not, and compares it with the undisturbed one."""
-        if not self.is_finished(name):
+        """Ends the run by a second job if the first has not, or has kept its claim, and compares it with the undisturbed one."""
+        if not self.is_finished(name) or (self.bench.folder / name / "owner.json").exists():
             story.append("a second job")
             self.counts["second jobs"] += 1
             jobs.append(self.bench.job(*self.search, name, "--resume", ranks=ranks))
@@ -136,7 +136,7 @@ class LoseRanks:
     def hang(self, name, stops=None):
         """One run under a plain mpirun, of which a rank hangs from a random moment on, in the start and at the end too, and
         which may be told to stop. Returns what was done to it, in words. @throws Lost"""
-        job = self.bench.job(*self.search, name, *START_LIMIT, ranks=self.ranks)
+        job = self.bench.job(*self.search, name, ranks=self.ranks)
         began = time.monotonic()
         whole_s = self.start_s + self.whole_s
         rank = self.random.randrange(self.ranks)
@@ -147,8 +147,6 @@ class LoseRanks:
         told = False
         for moment_s, victim, number in sorted(acts):
             time.sleep(max(0, began + moment_s - time.monotonic()))
-            if number == signal.SIGUSR1 and not (self.bench.folder / name / "journal.jsonl").exists():
-                continue  # no job is told before it begins
             told |= number == signal.SIGUSR1
             job.kill(victim, number)
             story.append(f"{signal.Signals(number).name} to {victim} after {moment_s:.2f} s")
@@ -164,6 +162,26 @@ class LoseRanks:
             self.counts["hung jobs"] += named is not None
             self.complete(name, jobs, story, self.random.randint(1, 4))
         return "; ".join(story)
+
+    def hang_at_the_end(self, name):
+        """One run whose rank 0 hangs from the moment that it has told how the search ended. @throws Lost"""
+        job = self.bench.job(*self.search, name, ranks=self.ranks)
+        story = []
+        with self.telling(name, job, story) as jobs:
+            while job.process.poll() is None and not self.has_ended(name):
+                time.sleep(0.002)
+            job.kill(0, signal.SIGSTOP)
+            began = time.monotonic()
+            code = self.end_of_hung_job(name, job, 0)
+            if code not in (0, 76) or not self.has_ended(name):
+                raise Lost(f"exit code {code}")
+            story.append(f"{code} after {time.monotonic() - began:.1f} s")
+            self.complete(name, jobs, story, self.ranks)
+        return f"{'; '.join(story)}; {self.counts['launchers left waiting']} launchers left waiting"
+
+    def has_ended(self, name):
+        status = self.bench.folder / name / "status.json"
+        return status.exists() and json.loads(status.read_text())["exit_code"] == 0
 
     def end_of_hung_job(self, name, job, rank):
         """The job's exit code. A rank that is suspended while it exits, after MPI has ended, leaves mpirun waiting: the run is

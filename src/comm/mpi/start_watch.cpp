@@ -4,6 +4,7 @@
 
 #include "comm/environment.hpp"
 #include "core/backoff.hpp"
+#include "core/system/process.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "machine/node.hpp"
@@ -29,6 +30,9 @@ constexpr std::chrono::seconds kGrace{3};
 // A start that goes on ends by itself after a stop; one that hangs is given up.
 constexpr std::chrono::seconds kStopPatience{30};
 constexpr std::chrono::seconds kStopLook{1};
+// A rank of this node that is suspended will not come by itself. Looking for it means to read all of /proc.
+constexpr std::chrono::seconds kSuspensionPatience{30};
+constexpr std::chrono::seconds kSuspensionLook{5};
 constexpr double kLongest_s = 10 * 365 * 86400.0;  // a longer time would overflow clocks
 
 /// Takes a socket with a name that is unique in this network namespace and that the system releases when the
@@ -72,7 +76,9 @@ std::string short_name(const std::string& host) {
 
 StartWatch::StartWatch(const StartOptions& options, const Launch& launch, std::string host)
     : options_(options),
-      name_("[rank " + (launch.rank ? std::to_string(*launch.rank) : "?") + " " + std::move(host) + "] "),
+      host_(std::move(host)),
+      group_(launch.group),
+      name_("[rank " + (launch.rank ? std::to_string(*launch.rank) : "?") + " " + host_ + "] "),
       voice_name_("skyline-start-" + std::to_string(::getuid()) + "-" + launch.group),
       thread_([this](const std::stop_token& stop) { watch(stop); }) {}
 
@@ -111,6 +117,7 @@ void StartWatch::watch(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   std::chrono::duration<double> notice(options_.timeout_s ? std::min(kFirstNotice_s, *options_.timeout_s / 2)
                                                           : kFirstNotice_s);
+  auto look = started_ + kSuspensionLook;
   while (!stop.stop_requested()) {
     const auto now = Clock::now();
     const auto due = started_ + std::chrono::duration_cast<Clock::duration>(notice);
@@ -122,12 +129,16 @@ void StartWatch::watch(const std::stop_token& stop) {
       may_speak();
       give_up("stopped on a signal, before the job had started", kExitStopped);
     }
+    if (now >= look) {
+      look = now + kSuspensionLook;
+      if (const std::optional<int> rank = find_suspended_rank()) give_up_without(*rank);
+    }
     if (now >= due) {
       if (may_speak()) say("after " + seconds_text(waited_s()) + ": " + what_);
       notice *= 2;
       continue;
     }
-    auto next = last ? std::min(due, *last) : due;
+    auto next = std::min(look, last ? std::min(due, *last) : due);
     if (options_.stop_requested) next = std::min(next, now + kStopLook);
     changed_.wait_until(lock, stop, next, [] { return false; });
   }
@@ -146,6 +157,31 @@ void StartWatch::say(const std::string& text) {
 bool StartWatch::is_asked_to_stop() {
   if (!asked_to_stop_ && options_.stop_requested && options_.stop_requested()) asked_to_stop_ = Clock::now();
   return asked_to_stop_.has_value();
+}
+
+/// Returns a rank of this node that has been suspended for too long.
+std::optional<int> StartWatch::find_suspended_rank() {
+  std::map<pid_t, Clock::time_point> seen;
+  std::optional<int> found;
+  for (const pid_t process : suspended_processes()) {
+    const auto variable = [process](const char* name) { return variable_of_process(process, name); };
+    const std::optional<int> rank = rank_in_group(variable, group_);
+    if (!rank) continue;
+    const auto since = suspended_.contains(process) ? suspended_[process] : Clock::now();
+    seen[process] = since;
+    if (Clock::now() - since >= kSuspensionPatience) found = rank;
+  }
+  suspended_ = std::move(seen);
+  return found;
+}
+
+void StartWatch::give_up_without(int rank) {
+  // The rank that speaks for the node may be the one that is suspended.
+  if (!may_speak()) std::this_thread::sleep_for(kGrace);
+  say("rank " + std::to_string(rank) + " on " + host_ + " hangs (suspended for " +
+      seconds_text(kSuspensionPatience.count()) + ") while the job starts: nothing is lost, start it again");
+  flush_streams();
+  _exit(asked_to_stop_ ? kExitStopped : kExitFault);
 }
 
 void StartWatch::give_up(const std::string& why, int exit_code) {

@@ -6,17 +6,21 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include <sys/types.h>
+
 namespace skyline::comm {
 
 /// A thread that prints what this process waits for while a job starts, and ends the process when it has
-/// waited too long. The main thread cannot do that: it may be inside MPI, in a call that never returns. It
-/// runs from construction to destruction. There may be one object at a time.
+/// waited too long, or when a rank of its node has been suspended for half a minute. The main thread cannot
+/// do that: it may be inside MPI, in a call that never returns. It runs from construction to destruction.
+/// There may be one object at a time.
 class StartWatch {
  public:
   StartWatch(const StartOptions& options, const Launch& launch, std::string host);
@@ -37,11 +41,15 @@ class StartWatch {
   bool may_speak();
   void say(const std::string& text);
   bool is_asked_to_stop();
+  std::optional<int> find_suspended_rank();
+  [[noreturn]] void give_up_without(int rank);
   [[noreturn]] void give_up(const std::string& why, int exit_code);
   double waited_s() const;
   std::optional<Clock::time_point> end() const;
 
   const StartOptions options_;
+  const std::string host_;
+  const std::string group_;       // Launch::group
   const std::string name_;        // e.g. "[rank 3 node07] "
   const std::string voice_name_;  // name of the socket in voice_
   const Clock::time_point started_ = Clock::now();
@@ -52,6 +60,7 @@ class StartWatch {
   std::string what_;
   bool knows_ = false;
   std::optional<Clock::time_point> asked_to_stop_;  // when that was seen
+  std::map<pid_t, Clock::time_point> suspended_;    // ranks of this node: when that was first seen
   std::jthread thread_;                             // the last member, because it uses all others
 };
 

@@ -6,10 +6,13 @@
 #include <array>
 #include <cctype>
 #include <cerrno>
+#include <charconv>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <sstream>
+#include <system_error>
 
 #include <sched.h>
 #include <signal.h>
@@ -141,6 +144,29 @@ bool process_exists(pid_t process) {
   std::string state;
   if (std::istringstream(process_fields(process)) >> state) return !has_ended(state);
   return ::kill(process, 0) == 0 || errno == EPERM;
+}
+
+std::vector<pid_t> suspended_processes() {
+  std::vector<pid_t> found;
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string name = entry.path().filename();
+    pid_t process = 0;
+    const auto end = std::from_chars(name.data(), name.data() + name.size(), process);
+    if (end.ec != std::errc() || end.ptr != name.data() + name.size()) continue;
+    std::string state;
+    if (std::istringstream(process_fields(process)) >> state && state == "T") found.push_back(process);
+  }
+  return found;
+}
+
+std::optional<std::string> variable_of_process(pid_t process, const char* name) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/environ");
+  const std::string start = std::string(name) + "=";
+  for (std::string variable; std::getline(file, variable, '\0');) {
+    if (variable.starts_with(start)) return variable.substr(start.size());
+  }
+  return std::nullopt;
 }
 
 }  // namespace skyline

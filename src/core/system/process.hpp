@@ -42,4 +42,11 @@ std::string expand_home(const std::string& path, const VariableLookup& variable 
 /// counts.
 bool process_exists(pid_t process);
 
+/// Returns the suspended processes (SIGSTOP; a debugger's are not among them) that this user may see.
+std::vector<pid_t> suspended_processes();
+
+/// Looks up a variable in the environment with which a process was started. Returns nullopt if it was not
+/// set, or if this user may not see it.
+std::optional<std::string> variable_of_process(pid_t process, const char* name);
+
 }  // namespace skyline
