@@ -148,7 +148,7 @@ std::optional<engine::Hang> JobGuard::hang_now() const {
   const std::string who = "rank " + std::to_string(hung.rank) + " on " +
                           environment_.hosts()[static_cast<std::size_t>(hung.rank)] + " hangs (silent for " +
                           std::to_string(std::lround(hung.silent_s)) + " s)";
-  if (signs_->stops()) {
+  if (hung.stops) {  // a launcher that ends the job tells a rank that wakes up to stop, too
     return engine::Hang{who +
                             ": the job stops without it, and what it trained after its last checkpoint is " +
                             "done again: run again with --resume",

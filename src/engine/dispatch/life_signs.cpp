@@ -41,7 +41,7 @@ void LifeSigns::take(const comm::LinkMessage& message, double now_s) {
   if (sign.kind == Kind::kSaved) {
     saved_.insert(message.from);
   } else if (sign.kind == Kind::kHangs) {
-    if (!hung_) hung_ = HungRank{sign.hung, sign.silent_s};
+    if (!hung_) hung_ = HungRank{sign.hung, sign.silent_s, sign.stops != 0};
   } else if (rank_ == comm::kCoordinator) {
     watch_.heard(static_cast<std::size_t>(message.from), now_s);
     send(message.from, Kind::kAlive);  // only an answer, because a rank may have died for which nobody waits
@@ -60,7 +60,7 @@ void LifeSigns::look(double now_s, double lost_after_s, bool listens) {
   if (!listens) watch_.heard_all(now_s);
   for (const RankWatch::Loss& loss : watch_.losses(now_s, most_s)) {
     if (hung_) return;
-    hung_ = HungRank{static_cast<int>(loss.rank), most_s};
+    hung_ = HungRank{static_cast<int>(loss.rank), most_s, stops_};
     for (int to = 0; to < ranks_; ++to) {
       if (to != rank_) send(to, Kind::kHangs);
     }

@@ -14,6 +14,7 @@ namespace skyline::engine {
 struct HungRank {
   int rank = 0;
   double silent_s = 0;  // the silence that was too long
+  bool stops = false;   // whether a rank already wanted the job to stop when it was found
 };
 
 /// The signs of life of a job's ranks. Each rank sends one to rank 0 every second, and rank 0 answers. So it

@@ -105,6 +105,19 @@ TEST_F(LifeSignsTest, WaitLessLongWhileAnyRankWantsToStop) {
   EXPECT_EQ(hung(0), 2);
   EXPECT_EQ(of(0).hung()->silent_s, 15);
   EXPECT_TRUE(of(0).stops());
+  EXPECT_TRUE(of(0).hung()->stops);
+  EXPECT_TRUE(of(1).hung()->stops);
+}
+
+TEST_F(LifeSignsTest, KeepTheCauseOfTheEndWhenTheRankWakesUpAndIsToldToStop) {
+  pass(10);
+  pass(kLostAfter_s + 3, {0});
+  of(0).stop();
+  pass(5);
+  for (int rank = 0; rank < 3; ++rank) {
+    EXPECT_EQ(hung(rank), 0);
+    EXPECT_FALSE(of(rank).hung()->stops);
+  }
 }
 
 TEST_F(LifeSignsTest, BlameNobodyForASilenceThatDoesNotMatter) {
