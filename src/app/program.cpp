@@ -32,6 +32,7 @@ struct CommandEntry {
 
 constexpr auto kCommands = std::to_array<CommandEntry>(
     {{"prep", "make a data set file from images, arrays or published files", prep_command},
+     {"init", "write a configuration for your data: a space, its training and a budget", init_command},
      {"validate", "check a configuration and print it with all defaults", validate_command},
      {"show", "show networks of a space, layer by layer", show_command},
      {"simulate", "tell how long a search would take on so many slots, and how busy they would be",

@@ -36,6 +36,9 @@ IN_A_BUILT_TREE = {
     "scripts/quickstart": "scripts/quickstart --help",  # it builds
     "mpirun -np 2 skyline search configs/digits.yaml":  # half a minute
         "{} --set search.iterations=1 --set search.initial=3 --set training.epochs=1 --set final.epochs=1",
+    "skyline init photos": "skyline init photos -o photos.yaml --with size=32 --time 10s",  # 20 trials
+    "mpirun -np 2 skyline search photos.yaml --run runs/photos --resume":
+        "mpirun -np 2 skyline search photos.yaml --run runs/photos --resume --set search.trials=22",
 }
 
 
@@ -116,8 +119,6 @@ class Readme(unittest.TestCase):
         write_png(self.folder / "new/2.png", 40, "green")
         (self.folder / "new/cut.png").write_bytes((self.folder / "new/2.png").read_bytes()[:90])
         subprocess.run([PYTHON, "-c", TURNED_PHOTO], cwd=self.folder, check=True, timeout=120)
-        (yaml,) = blocks("yaml")
-        (self.folder / "photos.yaml").write_text(yaml)
         (self.folder / "stand_ins").mkdir()
         (self.folder / "stand_ins/sbatch").write_text("#!/bin/sh\necho Submitted batch job 7\n")
         (self.folder / "stand_ins/sbatch").chmod(0o755)

@@ -49,6 +49,22 @@ void add_config(CLI::App& command, std::filesystem::path& config, std::vector<st
       ->allow_extra_args(false);
 }
 
+void add_prep_options(CLI::App& command, std::vector<std::pair<std::string, std::string>>& options) {
+  command
+      .add_option_function<std::vector<std::string>>(
+          "--with",
+          [&options](const std::vector<std::string>& texts) {
+            for (const std::string& text : texts) {
+              const std::size_t equals = text.find('=');
+              if (equals == std::string::npos)
+                throw CLI::ValidationError("--with: expected KEY=VALUE, got " + text);
+              options.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+            }
+          },
+          "option of skyline prep for this kind of source, e.g. --with layout=nhwc")
+      ->allow_extra_args(false);
+}
+
 void add_start_timeout(CLI::App& command, std::optional<double>& timeout_s) {
   command.add_option_function<std::string>(
       "--start-timeout", [&timeout_s](const std::string& text) { timeout_s = read_start_timeout(text); },

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -49,6 +50,8 @@ void add_config(CLI::App& command, std::filesystem::path& config, std::vector<st
 void add_start_timeout(CLI::App& command, std::optional<double>& timeout_s);
 /// Adds the options that say how a run uses its ranks.
 void add_job(CLI::App& command, SearchArguments& arguments);
+/// Adds --with KEY=VALUE, for options of `skyline prep`.
+void add_prep_options(CLI::App& command, std::vector<std::pair<std::string, std::string>>& options);
 /// Adds the options that choose trials of a run.
 void add_trials(CLI::App& command, ModelChoice& choice);
 /// Adds the options that choose models of a run.

@@ -160,7 +160,8 @@ std::optional<std::string> large_window(const space::Network& network) {
     if (size == nullptr) continue;
     const std::int64_t window = (*size - 1) * space::attribute_integer_or(layer, "dilation", 1) + 1;
     const space::Shape& input = layer.input();
-    const bool slides_down = layer.kind.find("1d") == std::string::npos;
+    const bool is_pool_of_sequence = input.height == 1 && layer.kind.ends_with("_pool");
+    const bool slides_down = layer.kind.find("1d") == std::string::npos && !is_pool_of_sequence;
     if (window <= (slides_down ? std::min(input.height, input.width) : input.width)) continue;
     return layer.name + " has a window of " + std::to_string(window) + " over " +
            std::to_string(input.height) + "x" + std::to_string(input.width);

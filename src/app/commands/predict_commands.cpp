@@ -218,27 +218,13 @@ int run_evaluate(const PredictArguments& arguments) {
   return code;
 }
 
-/// Splits "key=value".
-std::pair<std::string, std::string> read_assignment(const std::string& text) {
-  const std::size_t equals = text.find('=');
-  if (equals == std::string::npos) throw CLI::ValidationError("--with: expected KEY=VALUE, got " + text);
-  return {text.substr(0, equals), text.substr(equals + 1)};
-}
-
 /// Adds the options that choose the samples for a model.
 void add_data(CLI::App& command, DataChoice& data) {
   add_path(command, "--data", data.sources, "samples: a prepared data set, or what `skyline prep` takes")
       ->required();
   command.add_option("--kind", data.kind,
                      "kind of source, as in skyline prep (default: images of a folder, else arrays)");
-  command
-      .add_option_function<std::vector<std::string>>(
-          "--with",
-          [&data](const std::vector<std::string>& texts) {
-            for (const std::string& text : texts) data.options.push_back(read_assignment(text));
-          },
-          "option of skyline prep for this kind, e.g. --with layout=nhwc")
-      ->allow_extra_args(false);
+  add_prep_options(command, data.options);
   command.add_option("--part", data.part, "train, validation or test (default: test if it has samples)")
       ->check(CLI::IsMember({"train", "validation", "test"}));
 }

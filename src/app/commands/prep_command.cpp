@@ -1,154 +1,17 @@
-#include "skyline/core/config_node.hpp"
-#include "skyline/core/error.hpp"
 #include "skyline/store/importer.hpp"
 
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
-#include "app/commands/output_file.hpp"
-#include "core/text/foreign_text.hpp"
-#include "core/text/wording.hpp"
-#include "store/publish/publish.hpp"
+#include "app/commands/preparation.hpp"
 
-#include <algorithm>
-#include <filesystem>
-#include <iomanip>
-#include <iostream>
-#include <map>
 #include <memory>
 #include <string>
-#include <system_error>
-#include <thread>
-#include <utility>
-#include <vector>
 
 namespace skyline::app {
 namespace {
 
-struct PrepArguments {
-  std::string kind;  // one of store::importer_names()
-  std::vector<std::filesystem::path> sources;
-  std::filesystem::path out;
-  bool force = false;  // overwrite an existing file
-  std::size_t threads = std::max(std::thread::hardware_concurrency(), 1U);
-  std::vector<std::pair<std::string, std::string>> options;  // the importer's options as key and value
-};
-
-void make_folder_of(const std::filesystem::path& file) {
-  if (!file.has_parent_path()) return;
-  std::error_code failure;
-  std::filesystem::create_directories(file.parent_path(), failure);
-  if (failure) throw UserError("cannot make " + file.parent_path().string() + ": " + failure.message());
-}
-
-/// Finds problems with the output now, rather than after everything has been read.
-void check_out(const PrepArguments& arguments) {
-  const std::filesystem::path& out = arguments.out;
-  std::error_code ignored;  // a missing file has no problem
-  if (!out.has_filename() || std::filesystem::is_directory(out, ignored))
-    throw UserError(out.string() + ": a folder, expected the name of a file, e.g. " +
-                    (out / "set.h5").string());
-  check_output(out, arguments.force, arguments.sources);
-}
-
-/// Returns the options as a section with the importer's keys, so that errors name them as the user does.
-ConfigNode section_of(const std::vector<std::pair<std::string, std::string>>& options) {
-  std::vector<ConfigNode::Entry> entries;
-  for (const auto& [key, text] : options) {
-    ConfigNode value = ConfigNode::make_scalar(text, {});
-    value.assign_paths("--" + key);
-    entries.push_back({key, std::move(value), {}});
-  }
-  return ConfigNode::make_map(std::move(entries), {});
-}
-
-constexpr std::size_t kMostClassesShown = 100;
-
-/// Prints the number of samples of each class in each part.
-void print_classes(const store::DatasetWriter& writer) {
-  const std::vector<std::string>& names = writer.facts().class_names;
-  std::vector<std::vector<std::size_t>> counts;
-  for (const store::Part part : store::kAllParts) counts.push_back(writer.class_counts(part));
-  if (counts.front().empty()) return;
-  std::size_t width = std::string_view("class").size();
-  for (const std::string& name : names) width = std::max(width, printable(name).size());
-  const auto print_name = [width](const std::string& name) {
-    const std::string shown = printable(name);
-    std::cout << shown << std::string(width - std::min(width, shown.size()), ' ');
-  };
-  print_name("class");
-  for (const store::Part part : store::kAllParts) std::cout << std::setw(12) << to_text(part);
-  for (std::size_t i = 0; i < std::min(names.size(), kMostClassesShown); ++i) {
-    std::cout << '\n';
-    print_name(names[i]);
-    for (const auto& of_part : counts) std::cout << std::setw(12) << (of_part.empty() ? 0 : of_part[i]);
-  }
-  if (names.size() > kMostClassesShown) std::cout << "\nand " << names.size() - kMostClassesShown << " more";
-  std::cout << '\n';
-}
-
-/// Prints what was guessed, and what looks wrong.
-void print_notes(const store::DatasetWriter& writer) {
-  for (const std::string& line : writer.notes()) std::cout << printable(line) << '\n';
-  if (writer.count(store::Part::kTest) == 0) std::cout << "check: the test set is empty\n";
-  std::vector<std::size_t> all(writer.facts().class_names.size());
-  std::size_t untrained = 0;
-  const std::vector<std::size_t> train = writer.class_counts(store::Part::kTrain);
-  if (train.empty()) return;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    for (const store::Part part : store::kAllParts) {
-      const std::vector<std::size_t> counts = writer.class_counts(part);
-      if (!counts.empty()) all[i] += counts[i];
-    }
-    if (train[i] == 0) ++untrained;
-  }
-  const auto single = static_cast<std::size_t>(std::ranges::count(all, 1U));
-  const std::string of = " of " + to_text(writer.target_kind(), all.size());
-  std::map<std::string, std::string> in_lower_case;
-  for (const std::string& name : writer.facts().class_names) {
-    const auto [other, is_new] = in_lower_case.emplace(lower_case(name), name);
-    if (is_new) continue;
-    std::cout << "check: classes `" << printable(other->second) << "` and `" << printable(name)
-              << "` differ in capitals alone\n";
-    break;
-  }
-  if (single > 0) std::cout << "check: " << single << of << " with one sample\n";
-  if (untrained > 0) std::cout << "check: " << untrained << of << " without training samples\n";
-}
-
-void print_summary(const std::filesystem::path& out, const store::DatasetWriter& writer) {
-  print_classes(writer);
-  const store::DatasetFacts& facts = writer.facts();
-  const std::size_t validation = writer.count(store::Part::kValidation);
-  std::cout << out.string() << ": " << writer.count(store::Part::kTrain) << " training";
-  if (validation > 0) std::cout << ", " << validation << " validation";
-  std::cout << " and " << writer.count(store::Part::kTest) << " test samples of "
-            << space::to_text(facts.shape) << ", " << to_text(writer.target_kind(), facts.class_names.size())
-            << '\n';
-  print_notes(writer);
-}
-
-int run_prep(const PrepArguments& arguments) {
-  const auto importer = store::find_importer(arguments.kind);
-  require(importer != nullptr, "the command line knows the kinds of sources");
-  if (arguments.sources.empty() && !importer->sources().starts_with('['))
-    throw UserError("prep " + arguments.kind + ": missing " + importer->sources());
-  if (arguments.sources.size() > 1 && !importer->sources().ends_with("..."))
-    throw UserError("prep " + arguments.kind + ": expected one " + importer->sources() + ", got " +
-                    std::to_string(arguments.sources.size()));
-  check_out(arguments);
-  make_folder_of(arguments.out);
-  store::remove_temporaries_of(arguments.out);
-  store::DatasetWriter writer(arguments.out);
-  importer->import({arguments.sources, section_of(arguments.options), arguments.threads}, writer);
-  if (writer.count(store::Part::kTrain) == 0)
-    throw UserError("prep " + arguments.kind + ": the training set is empty");
-  writer.finish();
-  print_summary(arguments.out, writer);
-  return kExitDone;
-}
-
 /// Adds the subcommand of `prep` for a kind of source, with the options of its importer.
-void add_importer(CLI::App& prep, const std::string& kind, PrepArguments& arguments) {
+void add_importer(CLI::App& prep, const std::string& kind, Preparation& arguments) {
   const auto importer = store::find_importer(kind);
   CLI::App& command = *prep.add_subcommand(kind, importer->meaning());
   command.callback([&arguments, kind] { arguments.kind = kind; });
@@ -170,10 +33,13 @@ void add_importer(CLI::App& prep, const std::string& kind, PrepArguments& argume
 }  // namespace
 
 RunCommand prep_command(CLI::App& command) {
-  const auto arguments = std::make_shared<PrepArguments>();
+  const auto arguments = std::make_shared<Preparation>();
   command.require_subcommand(1);
   for (const std::string& kind : store::importer_names()) add_importer(command, kind, *arguments);
-  return [arguments] { return run_prep(*arguments); };
+  return [arguments] {
+    prepare(*arguments);
+    return kExitDone;
+  };
 }
 
 }  // namespace skyline::app

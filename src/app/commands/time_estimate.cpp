@@ -11,6 +11,7 @@
 #include "report/text/text_table.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <memory>
 #include <utility>
@@ -72,12 +73,6 @@ class WatchedTrial final : public trial::EvaluationContext,
   double seconds_ = 0;
 };
 
-/// The time of a trial: of its epochs, and of everything else.
-struct TrialTime {
-  double epoch_s = 0;
-  double rest_s = 0;
-};
-
 class TimeEstimate {
  public:
   explicit TimeEstimate(const RunConfig& config)
@@ -93,12 +88,14 @@ class TimeEstimate {
   }
 
   std::string text(std::optional<std::size_t> slots);
+  TrialTime mean_time();
 
  private:
   std::vector<trial::Trial> sampled() const;
   static double thin_out(std::vector<std::int64_t>& indices);
   TrialTime measure(trial::Trial trial);
   double mean_s(const std::vector<std::pair<double, double>>& points) const;
+  std::array<std::pair<const char*, std::size_t>, 3> measured() const;
   std::size_t slots_here() const;
 
   const RunConfig& config_;
@@ -180,6 +177,23 @@ std::string seconds_or_longer(double seconds) {
   return seconds < 60 ? report::significant_text(seconds, 2) + " s" : report::duration_text(seconds);
 }
 
+/// Returns the places of trials that are measured, the cheapest first, and what they are called.
+std::array<std::pair<const char*, std::size_t>, 3> TimeEstimate::measured() const {
+  return {{{"smallest", 0}, {"median", trials_.size() / 2}, {"largest", trials_.size() - 1}}};
+}
+
+TrialTime TimeEstimate::mean_time() {
+  std::vector<std::pair<double, double>> epochs;
+  std::vector<std::pair<double, double>> rests;
+  for (const auto& [name, index] : measured()) {
+    const TrialTime time = measure(trials_[index]);
+    const double cost = evaluator_->predicted_cost(trials_[index]);
+    epochs.emplace_back(cost, time.epoch_s);
+    rests.emplace_back(cost, time.rest_s);
+  }
+  return {mean_s(epochs), mean_s(rests)};
+}
+
 std::string TimeEstimate::text(std::optional<std::size_t> slots) {
   const std::string front = "# time: ";
   const double epochs = config_.evaluator.needs.epochs;
@@ -187,9 +201,7 @@ std::string TimeEstimate::text(std::optional<std::size_t> slots) {
   std::string text;
   std::vector<std::pair<double, double>> points;
   double median_epoch_s = 0;
-  for (const auto& [name, index] : {std::pair("smallest", std::size_t{0}),
-                                    {"median", trials_.size() / 2},
-                                    {"largest", trials_.size() - 1}}) {
+  for (const auto& [name, index] : measured()) {
     const TrialTime time = measure(trials_[index]);
     const double total_s = epochs * time.epoch_s + time.rest_s;
     if (index == trials_.size() / 2) median_epoch_s = time.epoch_s;
@@ -217,6 +229,10 @@ std::string TimeEstimate::text(std::optional<std::size_t> slots) {
 }
 
 }  // namespace
+
+TrialTime mean_trial_time(const RunConfig& config) {
+  return TimeEstimate(config).mean_time();
+}
 
 std::string time_text(const RunConfig& config, std::optional<std::size_t> slots) {
   if (!config.evaluator.needs.data) {

@@ -8,6 +8,16 @@
 
 namespace skyline::app {
 
+/// The time of a trial: of an epoch, and of everything beside its epochs.
+struct TrialTime {
+  double epoch_s = 0;
+  double rest_s = 0;
+};
+
+/// Trains a few architectures of the space for a second each. Returns the mean time of its trials.
+/// @pre the evaluator trains networks. @throws UserError if an architecture cannot be trained
+TrialTime mean_trial_time(const RunConfig& config);
+
 /// Trains a few architectures of the space for a second each, with the settings and the data of the run.
 /// Returns how long trials and the whole search will take, in a few lines that begin with "# time: ".
 /// @param slots  number of slots of the search; if not given, as many as this machine has

@@ -81,15 +81,6 @@ bool is_dataset(const std::vector<fs::path>& sources) {
          store::Dataset::recognizes(sources.front());
 }
 
-std::string kind_of(const DataChoice& choice) {
-  if (!choice.kind.empty()) return choice.kind;
-  const fs::path& source = choice.sources.front();
-  if (fs::is_directory(source)) return "images";
-  if (!fs::is_regular_file(source)) return "arrays";  // refused there; a read would wait for a pipe's writer
-  const std::string start = start_of(source);
-  return store::is_image(start) || !store::foreign_image_kind(start).empty() ? "images" : "arrays";
-}
-
 /// Returns the importer's options; those that follow from the run are added unless they are given.
 ConfigNode prep_options(const store::Importer& importer, const DataChoice& choice, const DataOptions& run) {
   std::vector<ConfigNode::Entry> entries;
@@ -117,7 +108,7 @@ ConfigNode prep_options(const store::Importer& importer, const DataChoice& choic
 /// Prepares sources in a temporary file, which is opened and then removed.
 std::shared_ptr<const store::Dataset> prepare(const ModelSource& source, const DataChoice& choice,
                                               bool has_targets, store::SourceRows* rows) {
-  const std::string kind = kind_of(choice);
+  const std::string kind = choice.kind.empty() ? kind_of_source(choice.sources.front()) : choice.kind;
   const auto importer = store::find_importer(kind);
   if (importer == nullptr) {
     throw UserError("--kind: unknown kind of data `" + kind + "`, " +
@@ -273,6 +264,13 @@ std::vector<float> rescaled(std::span<const float> numbers, const std::vector<st
 }
 
 }  // namespace
+
+std::string kind_of_source(const fs::path& source) {
+  if (fs::is_directory(source)) return "images";
+  if (!fs::is_regular_file(source)) return "arrays";  // refused there; a read would wait for a pipe's writer
+  const std::string start = start_of(source);
+  return store::is_image(start) || !store::foreign_image_kind(start).empty() ? "images" : "arrays";
+}
 
 std::shared_ptr<const store::Dataset> open_model_data(const ModelSource& source, const DataChoice& choice,
                                                       bool has_targets, store::SourceRows* rows) {

@@ -21,6 +21,10 @@ struct DataChoice {
   std::string part;                                          // if empty, the test set if there is one
 };
 
+/// Returns the kind of source, as `skyline prep` names it: images of a folder or of a file that is one, else
+/// arrays.
+std::string kind_of_source(const std::filesystem::path& source);
+
 /// Reads samples for the models of a run and prepares them like the run's own: in their shape, scaled by the
 /// means of the run's training set, with the run's classes. Sources of `skyline prep` are written to a data
 /// set in the system's folder for temporary files, which is removed before this returns. Returns a data set

@@ -45,4 +45,10 @@ std::optional<std::filesystem::path> find_program_file(const char* name, const c
   return std::nullopt;
 }
 
+std::filesystem::path shipped_file(std::string_view name) {
+  std::error_code failure;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", failure);
+  return program.parent_path().parent_path() / "share/skyline" / name;
+}
+
 }  // namespace skyline

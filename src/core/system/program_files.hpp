@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace skyline {
 
@@ -13,5 +14,9 @@ namespace skyline {
 /// @param reason    set in one line if there is no such file
 std::optional<std::filesystem::path> find_program_file(const char* name, const char* variable,
                                                        std::string& reason);
+
+/// Returns the path of a file that ships with the program, in its tree: that of an installation or a build.
+/// @param name  e.g. "data/digits.csv.gz"
+std::filesystem::path shipped_file(std::string_view name);
 
 }  // namespace skyline

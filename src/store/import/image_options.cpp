@@ -9,6 +9,7 @@ namespace skyline::store {
 namespace {
 
 std::optional<ImageSize> size_in(std::string_view text) {
+  if (text == "auto") return ImageSize{kChosenSize, kChosenSize};
   ImageSize size;
   const char* const end = text.data() + text.size();
   auto read = std::from_chars(text.data(), end, size.height);
@@ -22,7 +23,7 @@ std::optional<ImageSize> size_in(std::string_view text) {
 }
 
 OptionKind<ImageSize> image_size() {
-  OptionKind<ImageSize> kind{{"a number of pixels, or HEIGHTxWIDTH", schema_text("string")}};
+  OptionKind<ImageSize> kind{{"a number of pixels, HEIGHTxWIDTH, or auto", schema_text("string")}};
   kind.read = [](const ConfigNode& node, ImageSize& size) {
     const auto read = size_in(node.is_scalar() ? node.as_text() : "");
     size = read.value_or(ImageSize{});
@@ -30,6 +31,7 @@ OptionKind<ImageSize> image_size() {
   };
   kind.write = [](const ImageSize& size) {
     if (size.height == 0) return ConfigNode();
+    if (size.height == kChosenSize) return ConfigNode::make_scalar("auto", {});
     return ConfigNode::make_scalar(std::to_string(size.height) + "x" + std::to_string(size.width), {});
   };
   return kind;
@@ -40,7 +42,8 @@ OptionKind<ImageSize> image_size() {
 const OptionTable<ImageOptions>& image_keys() {
   static const OptionTable<ImageOptions> table{
       {"size", &ImageOptions::size, image_size(),
-       "Makes all images of this size: 32, or 24x32 (height first)."},
+       "Makes all images of this size: 32, or 24x32 (height first). `auto`: their own size, if they all have "
+       "one of at most 96 pixels; else a square, by the median of their shorter sides."},
       {"fit", &ImageOptions::fit, choice<Fit>({{"resize", Fit::kResize}, {"crop", Fit::kCrop}}),
        "`resize` changes height and width each on its own; `crop` covers the size and cuts the rest."},
       {"test", &ImageOptions::test, if_given(number(at_least(0).below(1))),

@@ -10,6 +10,8 @@
 
 namespace skyline::store {
 
+constexpr std::int64_t kChosenSize = -1;
+
 struct ImageSize {
   std::int64_t height = 0;
   std::int64_t width = 0;
@@ -24,7 +26,8 @@ enum class ImageGroups : std::uint8_t {
 
 /// The options of `skyline prep images`.
 struct ImageOptions {
-  ImageSize size;  // 0 means the size of the files
+  ImageSize size;  // 0 means the size of the files, which must be one
+  bool chosen_size() const { return size.height == kChosenSize; }
   Fit fit = Fit::kResize;
   std::optional<double> test;
   double validation = 0;

@@ -72,6 +72,7 @@ class ImageImport {
  private:
   void survey();
   void look_at(std::size_t file, const space::Shape& shape);
+  void choose_size();
   double share_of(Part part, double share) const;
   std::string group_of(std::size_t file) const;
   void find_groups();
@@ -99,9 +100,11 @@ class ImageImport {
   std::size_t threads_;
   DatasetWriter& writer_;
   ImageFolder folder_;
-  bool as_rgb_;         // makes grey images RGB, even if none is coloured
-  bool as_grey_;        // makes coloured images grey
-  space::Shape shape_;  // shape of the samples
+  bool as_rgb_;                              // makes grey images RGB, even if none is coloured
+  bool as_grey_;                             // makes coloured images grey
+  space::Shape shape_;                       // shape of the samples
+  std::vector<std::int64_t> shorter_sides_;  // of the images, if their size is to be chosen
+  bool has_sizes_ = false;                   // whether the images have several sizes
   std::vector<std::int32_t>
       groups_;  // number of the group of each file that is read, if the user wants groups
   std::optional<std::size_t> first_;  // first file that can be read
@@ -160,6 +163,7 @@ void ImageImport::survey() {
     const std::string last = problems_.empty() ? "" : ": " + problems_.rbegin()->second;
     throw UserError(path_.string() + ": no image that can be read" + last);
   }
+  if (options_.chosen_size()) choose_size();
   if (num_grey_ > 0 && num_colour_ > 0 && !as_grey_) {
     log::info(std::to_string(num_grey_) + " of " + counted(num_grey_ + num_colour_, "image") +
               " are grey: all become RGB");
@@ -174,11 +178,30 @@ void ImageImport::look_at(std::size_t file, const space::Shape& shape) {
     shape_ = shape;
     if (options_.size.height > 0) shape_ = {1, options_.size.height, options_.size.width};
   }
+  if (options_.chosen_size()) shorter_sides_.push_back(std::min(shape.height, shape.width));
   if (options_.size.height > 0 || (shape.height == shape_.height && shape.width == shape_.width)) return;
+  has_sizes_ = true;
+  if (options_.chosen_size()) return;
   throw UserError(folder_.path(file).string() + ": " + std::to_string(shape.height) + " x " +
                   std::to_string(shape.width) + " pixels, and " + folder_.path(*first_).string() + " has " +
                   std::to_string(shape_.height) + " x " + std::to_string(shape_.width) +
                   ": make them one size by --size");
+}
+
+/// Chooses a size that small networks learn from in a short time.
+void ImageImport::choose_size() {
+  constexpr std::int64_t kMost = 96;
+  constexpr std::int64_t kStep = 8;
+  options_.size = {};
+  if (!has_sizes_ && std::max(shape_.height, shape_.width) <= kMost) return;
+  const auto median = shorter_sides_.begin() + std::ssize(shorter_sides_) / 2;
+  std::ranges::nth_element(shorter_sides_, median);
+  const std::int64_t side = std::clamp(*median / kStep * kStep, kStep, kMost);
+  options_.size = {side, side};
+  shape_.height = shape_.width = side;
+  writer_.note("size: " + std::to_string(side) + " x " + std::to_string(side) +
+               " pixels, by the images' shorter sides, whose median is " + std::to_string(*median) +
+               "; another one: --size");
 }
 
 /// Leaves out a file whose header cannot be read. Files that are no images, and images of other formats, are

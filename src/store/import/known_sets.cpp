@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/system/program_files.hpp"
 #include "store/import/built_in.hpp"
 
 #include <system_error>
@@ -9,11 +10,9 @@
 namespace skyline::store {
 namespace {
 
-/// Returns the path of the shipped digits in the tree of the program, which is installed or a build.
 std::filesystem::path shipped_digits() {
   std::error_code failure;
-  const auto program = std::filesystem::read_symlink("/proc/self/exe", failure);
-  auto digits = program.parent_path().parent_path() / "share/skyline/data/digits.csv.gz";
+  auto digits = shipped_file("data/digits.csv.gz");
   if (std::filesystem::exists(digits, failure)) return digits;
   throw UserError("prep digits: no " + digits.string() +
                   ", where an installed program has the digits that ship: name the file");

@@ -1,0 +1,218 @@
+// The command that writes a first configuration for somebody's data.
+#include "skyline/core/error.hpp"
+#include "skyline/objective/objective_set.hpp"
+#include "skyline/store/dataset.hpp"
+
+#include "app/commands/command_options.hpp"
+#include "app/commands/commands.hpp"
+#include "app/commands/output_file.hpp"
+#include "app/commands/preparation.hpp"
+#include "app/commands/presets.hpp"
+#include "app/commands/time_estimate.hpp"
+#include "app/config/run_config.hpp"
+#include "app/models/model_data.hpp"
+#include "core/config/config_text.hpp"
+#include "core/text/foreign_text.hpp"
+#include "core/text/wording.hpp"
+#include "report/text/text_table.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <thread>
+
+namespace skyline::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A trial makes some steps more than the fewest that tell networks apart.
+constexpr double kUsualSteps = 600;
+constexpr double kMostEpochs = 30;      // of a trial, where the time would allow more
+constexpr double kLonger = 4;           // and at most so many times the usual number
+constexpr double kFinalEpochs = 3;      // of the full training, for one of a trial
+constexpr double kShareOfSearch = 0.7;  // of the time; the rest is for full trainings
+constexpr double kMostTrials = 500;
+constexpr double kWantedTrials = 200;  // trials become longer only beyond these
+constexpr double kEnoughTrials = 60;   // trials become shorter only below these
+constexpr double kFewestTrials = 20;
+
+struct InitArguments {
+  fs::path source;
+  fs::path out;
+  std::string preset;
+  bool lists = false;
+  bool force = false;
+  std::vector<std::pair<std::string, std::string>> options;  // of prep
+  std::vector<std::pair<std::string, double>> bounds;        // costs; the first one is minimized
+  double time_s = 3600;
+  std::size_t slots = std::max(std::thread::hardware_concurrency(), 1U);
+};
+
+/// Returns the data set's file, which is made if the source is none.
+fs::path prepared(const InitArguments& arguments) {
+  if (fs::is_regular_file(arguments.source) && store::Dataset::recognizes(arguments.source)) {
+    if (!arguments.options.empty())
+      throw UserError("--with: " + arguments.source.string() + " is a prepared data set");
+    return arguments.source;
+  }
+  Preparation preparation;
+  preparation.kind = kind_of_source(arguments.source);
+  preparation.sources = {arguments.source};
+  preparation.out = fs::path(arguments.out).replace_extension(".h5");
+  preparation.force = arguments.force;
+  preparation.options = arguments.options;
+  preparation.option_start = "--with ";
+  const auto is_size = [](const auto& option) { return option.first == "size"; };
+  if (preparation.kind == "images" && std::ranges::none_of(preparation.options, is_size)) {
+    preparation.options.emplace_back("size", "auto");
+  }
+  prepare(preparation);
+  return preparation.out;
+}
+
+/// Rounds a number of epochs down, so that people can read it.
+double readable(double epochs) {
+  if (epochs >= 1) return std::floor(epochs);
+  const double unit = std::pow(10, std::floor(std::log10(epochs)));
+  return std::floor(epochs / unit) * unit;
+}
+
+/// Chooses the length of trials and their number for the time that there is. Returns the expected time of
+/// the search in seconds, on all slots.
+double plan(FirstSearch& search, const TrialTime& time, double usual_epochs, double available_s) {
+  const auto trial_s = [&](double epochs) { return epochs * time.epoch_s + time.rest_s; };
+  const auto trials_of = [&](double epochs) { return available_s / trial_s(epochs); };
+  const auto epochs_for = [&](double trials) { return (available_s / trials - time.rest_s) / time.epoch_s; };
+  double epochs = usual_epochs;
+  if (trials_of(epochs) > kWantedTrials) {
+    const double most = std::max(usual_epochs, std::min(kLonger * usual_epochs, kMostEpochs));
+    epochs = std::clamp(epochs_for(kWantedTrials), usual_epochs, most);
+  } else if (trials_of(epochs) < kEnoughTrials) {
+    epochs = std::clamp(epochs_for(kEnoughTrials), usual_epochs / kLonger, usual_epochs);
+  }
+  search.epochs = readable(epochs);
+  search.final_epochs = kFinalEpochs * search.epochs;
+  const double trials = std::clamp(trials_of(search.epochs), kFewestTrials, kMostTrials);
+  search.trials = static_cast<std::size_t>(trials) / 10 * 10;
+  return static_cast<double>(search.trials) * trial_s(search.epochs) / kShareOfSearch;
+}
+
+int print_presets() {
+  report::TextTable table;
+  table.add_column("preset", report::TextTable::Align::kLeft);
+  table.add_column("for", report::TextTable::Align::kLeft);
+  for (const Preset& preset : presets())
+    table.add_row({std::string(preset.name), std::string(preset.meaning)});
+  std::cout << table.text();
+  return kExitDone;
+}
+
+int run_init(const InitArguments& arguments) {
+  if (arguments.lists) return print_presets();
+  if (arguments.source.empty())
+    throw UserError("init: missing SOURCE, a data set or what `skyline prep` takes");
+  if (arguments.out.empty()) throw UserError("init: missing -o FILE.yaml");
+  check_output(arguments.out, arguments.force, {arguments.source});
+  const fs::path file = prepared(arguments);
+  const auto dataset = store::Dataset::open(file, false);
+  const Preset& preset = find_preset(arguments.preset, dataset->shape());
+
+  FirstSearch search;
+  search.data = file.string();
+  search.bounds = arguments.bounds;
+  const bool is_table = dataset->shape().height == 1 && dataset->shape().width == 1;
+  search.minimized = {!search.bounds.empty() ? search.bounds.front().first
+                      : is_table             ? "parameters"
+                                             : "flops"};
+  const auto samples = static_cast<double>(dataset->train().count);
+  search.batch = samples < 20'000 ? 32 : 128;
+  const double usual_epochs =
+      readable(std::min(kMostEpochs, kUsualSteps * static_cast<double>(search.batch) / samples));
+  search.epochs = usual_epochs;
+  if (arguments.slots > 8) search.window = arguments.slots;
+
+  const auto read = [&] {
+    return RunConfig::parse(
+        load_yaml_text(configuration_text(preset, *dataset, search), arguments.out.string()), false);
+  };
+  std::cout << "preset " << preset.name << ": " << preset.meaning << "\nmeasuring how long trials take ...\n"
+            << std::flush;
+  const double slots = static_cast<double>(arguments.slots);
+  const double search_s =
+      plan(search, mean_trial_time(read()), usual_epochs, kShareOfSearch * arguments.time_s * slots) / slots;
+  read();
+  write_output(arguments.out, configuration_text(preset, *dataset, search), arguments.force,
+               {arguments.source});
+  std::cout << arguments.out.string() << ": " << search.trials << " trials of "
+            << objective::number_text(search.epochs) << (search.epochs == 1 ? " epoch" : " epochs")
+            << ", about " << report::duration_text(search_s) << " on " << counted(arguments.slots, "slot")
+            << " with the full training of the front\n";
+  if (search_s > 1.5 * arguments.time_s) {
+    std::cout << "check: that is more than --time " << report::duration_text(arguments.time_s)
+              << ": a search needs some " << kFewestTrials << " trials\n";
+  }
+  std::cout << "next: mpirun -n " << arguments.slots << " skyline search " << arguments.out.string()
+            << " --run runs/" << arguments.out.stem().string() << "\n";
+  return kExitDone;
+}
+
+/// Reads "300k", "1.5M", "2G" or a plain number.
+double read_count(const std::string& option, const std::string& text) {
+  constexpr std::array kPrefixes{std::pair('k', 1e3), std::pair('K', 1e3), std::pair('M', 1e6),
+                                 std::pair('G', 1e9)};
+  std::string number = text;
+  double factor = 1;
+  for (const auto& [letter, value] : kPrefixes) {
+    if (text.empty() || text.back() != letter) continue;
+    factor = value;
+    number.pop_back();
+    break;
+  }
+  const auto count = number_in(number);
+  if (count && std::isfinite(*count) && *count > 0) return *count * factor;
+  throw CLI::ValidationError("--" + option + ": expected a number above 0, e.g. 300k or 1.5M, got " + text);
+}
+
+}  // namespace
+
+RunCommand init_command(CLI::App& command) {
+  const auto arguments = std::make_shared<InitArguments>();
+  add_path(command, "source", arguments->source,
+           "a prepared data set, or a folder of images or a file that `skyline prep` takes");
+  add_path(command, "-o,--out", arguments->out,
+           "configuration to write, e.g. mine.yaml; a source is prepared to a data set beside it, mine.h5");
+  command.add_option("--preset", arguments->preset,
+                     "space to take (default: by the kind and size of samples)");
+  command.add_flag("--list", arguments->lists, "list the presets");
+  const auto bound = [&](const std::string& option, const std::string& cost, const std::string& meaning) {
+    command.add_option_function<std::string>(
+        "--" + option,
+        [arguments, option, cost](const std::string& text) {
+          arguments->bounds.emplace_back(cost, read_count(option, text));
+        },
+        meaning);
+  };
+  bound("flops", "flops", "most FLOPs of a sample, e.g. 20M");
+  bound("latency", "latency_ms", "longest latency of a sample in milliseconds, measured where it trains");
+  bound("peak-memory", "peak_activation_bytes", "most bytes of activations of a sample, e.g. 256k");
+  bound("parameters", "parameters", "most parameters of a network, e.g. 300k");
+  command.add_option_function<std::string>(
+      "--time",
+      [arguments](const std::string& text) {
+        const auto seconds = duration_in(text);
+        if (!seconds || *seconds <= 0)
+          throw CLI::ValidationError("--time: expected a duration, e.g. 20m or 2h, got " + text);
+        arguments->time_s = *seconds;
+      },
+      "time for the search and the full training of its front (default: 1h)");
+  command.add_option("--slots", arguments->slots, "trials at a time (default: one per core of this machine)")
+      ->check(whole_number(1, kMostSlots));
+  add_prep_options(command, arguments->options);
+  command.add_flag("--force", arguments->force, "overwrite the files if they are there");
+  return [arguments] { return run_init(*arguments); };
+}
+
+}  // namespace skyline::app

@@ -1,0 +1,129 @@
+#include "app/commands/presets.hpp"
+
+#include "skyline/core/config_node.hpp"
+#include "skyline/core/error.hpp"
+#include "skyline/core/option_kind.hpp"
+#include "skyline/objective/objective_set.hpp"
+
+#include "core/config/config_text.hpp"
+#include "core/system/program_files.hpp"
+#include "core/text/wording.hpp"
+#include "store/publish/publish.hpp"
+
+#include <algorithm>
+
+namespace skyline::app {
+namespace {
+
+constexpr std::size_t kFewSamples = 20'000;
+constexpr std::size_t kMostScored = 2000;
+constexpr std::int64_t kCropped = 16;  // pixels of a side for one of the crop
+
+bool is_image(const space::Shape& sample) {
+  return sample.height > 1;
+}
+bool is_sequence(const space::Shape& sample) {
+  return sample.height == 1 && sample.width > 1;
+}
+std::int64_t side(const space::Shape& sample) {
+  return std::min(sample.height, sample.width);
+}
+
+/// Returns what a search for these targets improves.
+std::string quality(store::TargetKind kind) {
+  switch (kind) {
+    case store::TargetKind::kClasses:
+      return "maximize: validation_accuracy";
+    case store::TargetKind::kLabels:
+      return "maximize: validation_auc";
+    case store::TargetKind::kNumbers:
+      return "minimize: validation_mse";
+  }
+  throw InternalError("unknown kind of targets");
+}
+
+std::string data_section(const store::Dataset& dataset, const std::string& file) {
+  const bool stored = dataset.validation().count > 0;
+  const double share = dataset.train().count < kFewSamples ? 0.2 : 0.1;
+  const double held_out = stored ? static_cast<double>(dataset.validation().count)
+                                 : share * static_cast<double>(dataset.train().count);
+  std::string text = "data:\n  " + to_yaml(ConfigNode::make_map({{"file", schema_text(file), {}}}, {}));
+  if (!stored) {
+    text += "  validation: " + objective::number_text(share) +
+            "           # share of the training samples that is held out, to score trials\n";
+  }
+  if (held_out > static_cast<double>(kMostScored)) {
+    text += "  validation_limit: " + std::to_string(kMostScored) +
+            "   # samples of it on which a trial of the search is scored\n";
+  }
+  return text;
+}
+
+std::string augmentation(const store::Dataset& dataset) {
+  const space::Shape& sample = dataset.shape();
+  const std::int64_t crop = is_image(sample) ? side(sample) / kCropped : 0;
+  if (crop == 0) return "";
+  const bool flip = sample.channels == 3;
+  return "  augment: {crop: " + std::to_string(crop) + ", flip: " + (flip ? "true" : "false") + "}" +
+         (flip ? "   # flip: false where left and right differ, as in writing" : "") + "\n";
+}
+
+}  // namespace
+
+const std::vector<Preset>& presets() {
+  static const std::vector<Preset> all{
+      {"images-small", "images of less than 16 pixels a side: residual networks of two stages",
+       [](const space::Shape& sample) { return is_image(sample) && side(sample) < 16; }},
+      {"images", "images of 16 to 47 pixels: residual networks of three stages",
+       [](const space::Shape& sample) {
+         return is_image(sample) && side(sample) >= 16 && side(sample) < 48;
+       }},
+      {"images-large", "images of 48 pixels and more: inverted residuals in four stages",
+       [](const space::Shape& sample) { return is_image(sample) && side(sample) >= 48; }},
+      {"images-mobile", "images of 16 pixels and more: inverted residuals in three stages; only by --preset",
+       [](const space::Shape& sample) { return is_image(sample) && side(sample) >= 16; }},
+      {"signals-short", "sequences of less than 128 steps: temporal convolutions in two stages",
+       [](const space::Shape& sample) { return is_sequence(sample) && sample.width < 128; }},
+      {"signals", "sequences of 128 steps and more: dilated temporal convolutions in three stages",
+       [](const space::Shape& sample) { return is_sequence(sample) && sample.width >= 128; }},
+      {"table", "rows of a table: multilayer perceptrons",
+       [](const space::Shape& sample) { return !is_image(sample) && !is_sequence(sample); }}};
+  return all;
+}
+
+const Preset& find_preset(const std::string& name, const space::Shape& sample) {
+  std::vector<std::string> names;
+  for (const Preset& preset : presets()) {
+    names.emplace_back(preset.name);
+    if (name.empty() ? !preset.fits(sample) : preset.name != name) continue;
+    if (preset.fits(sample)) return preset;
+    throw UserError("--preset " + name + ": it is for " + std::string(preset.meaning) + ", and samples are " +
+                    space::to_text(sample));
+  }
+  throw UserError("--preset: unknown preset `" + name + "`, " + suggestion(name, names));
+}
+
+std::string configuration_text(const Preset& preset, const store::Dataset& dataset,
+                               const FirstSearch& search) {
+  const std::string file = std::string(preset.name) + ".yaml";
+  std::string text = "# Written by skyline init, with the preset `" + std::string(preset.name) +
+                     "`. All keys: skyline schema --markdown\n" + data_section(dataset, search.data) +
+                     store::read_file(shipped_file("configs/presets/" + file)) +
+                     "  epochs: " + objective::number_text(search.epochs) +
+                     "   # of a trial of the search\n" + "  batch: " + std::to_string(search.batch) + "\n" +
+                     augmentation(dataset) + "objectives:\n  - " + quality(dataset.train().target_kind()) +
+                     "\n";
+  for (const std::string& cost : search.minimized) text += "  - minimize: " + cost + "\n";
+  if (!search.bounds.empty()) text += "constraints:\n";
+  for (const auto& [cost, most] : search.bounds) {
+    text += "  - {" + cost + ": [0, " + objective::number_text(most) + "]}\n";
+  }
+  text += "search: {trials: " + std::to_string(search.trials) + "}\n" +
+          "final: {epochs: " + objective::number_text(search.final_epochs) +
+          "}   # full training of the front, then the metrics on the test set\n";
+  text += "run: {seed: 1";
+  if (search.window) text += ", window: " + std::to_string(*search.window);
+  return text + "}\n";
+}
+
+}  // namespace skyline::app

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "skyline/space/network.hpp"
+#include "skyline/store/dataset.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace skyline::app {
+
+/// A space with its training, in a file of `configs/presets`.
+struct Preset {
+  std::string_view name;
+  std::string_view meaning;  // the samples that it is for, e.g. "images of 8 to 15 pixels a side"
+  bool (*fits)(const space::Shape& sample);
+};
+
+/// Returns all presets; the first one that fits a sample is the one that is taken for it.
+const std::vector<Preset>& presets();
+
+/// Returns the preset of this name, or, if the name is empty, the first one that fits the samples.
+/// @throws UserError for an unknown name, and if the preset does not fit
+const Preset& find_preset(const std::string& name, const space::Shape& sample);
+
+/// What the configuration of a first search is made of, beside its data and its preset.
+struct FirstSearch {
+  std::string data;                                    // the data set file, as the configuration names it
+  std::vector<std::string> minimized;                  // names of the costs besides the error
+  std::vector<std::pair<std::string, double>> bounds;  // costs and their greatest values
+  std::size_t batch = 32;
+  double epochs = 1;  // of a trial
+  std::size_t trials = 20;
+  double final_epochs = 3;
+  std::optional<std::size_t> window;  // if not given, that of the algorithm
+};
+
+/// Writes a configuration with comments. The text is a function of the arguments alone.
+/// @throws UserError if the file of the preset is missing
+std::string configuration_text(const Preset& preset, const store::Dataset& dataset,
+                               const FirstSearch& search);
+
+}  // namespace skyline::app

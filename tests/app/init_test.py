@@ -1,0 +1,114 @@
+"""From a folder or a table to a configuration that is worth searching, without writing a space."""
+
+import pathlib
+import re
+import unittest
+
+import numpy
+
+from prep_test import png
+from skyline_runs import SOURCE, RunsCase
+
+PRESETS = sorted(path.stem for path in (SOURCE / "configs/presets").glob("*.yaml"))
+SHORT = ["--set", "search.trials=4", "--set", "training.epochs=1", "--set", "final.epochs=1", "--quiet"]
+
+
+class Init(RunsCase):
+    def init(self, source, *more, time="20s"):
+        return self.skyline("init", source, "-o", "mine.yaml", "--time", time, "--force", *more).stdout
+
+    def text(self):
+        return (self.folder / "mine.yaml").read_text()
+
+    def arrays(self, shape, samples=60):
+        random = numpy.random.default_rng(1)
+        labels = numpy.arange(samples) % 3
+        values = random.normal(size=(samples, *shape)) + labels.reshape(-1, *[1] * len(shape))
+        numpy.savez(self.folder / "made.npz", x_train=values.astype("float32"), y_train=labels)
+        return "made.npz"
+
+    def test_uneven_photos_become_a_search_that_ends(self):
+        random = numpy.random.default_rng(2)
+        for label, name in enumerate(("cat", "dog")):
+            (self.folder / "photos" / name).mkdir(parents=True)
+            for number in range(20):
+                size = random.integers(20, 30, 2)
+                image = random.integers(0, 100, (*size, 3)) + 100 * label
+                (self.folder / "photos" / name / f"{number}.png").write_bytes(png(image.astype("uint8")))
+        out = self.init("photos", "--parameters", "300k", "--flops", "20M")
+        self.assertRegex(out, r"size: 16 x 16 pixels, by the images' shorter sides, whose median is 2\d; another one: --size")
+        self.assertIn("preset images: images of 16 to 47 pixels", out)
+        text = self.text()
+        for line in ("augment: {crop: 1, flip: true}", "- maximize: validation_accuracy", "- minimize: flops",
+                     "- {flops: [0, 20000000]}", "- {parameters: [0, 300000]}"):
+            self.assertIn(line, text)
+        self.assertNotIn("minimize: parameters", text)
+        self.skyline("search", "mine.yaml", "--run", "photos_run", *SHORT, ranks=2)
+        self.assertTrue((self.folder / "photos_run/report.html").exists())
+
+    def test_a_table_of_pandas_becomes_a_search_that_ends(self):
+        random = numpy.random.default_rng(3)
+        rows = [f"{i},{random.normal():.4f},{random.choice(['red', 'green', ''])},{'' if i % 7 == 0 else i % 5},{3.5 * (i % 5)}"
+                for i in range(80)]
+        (self.folder / "houses.csv").write_text(",size,colour,rooms,price\n" + "\n".join(rows) + "\n")
+        out = self.init("houses.csv", "--with", "label=price", "--with", "targets=numbers")
+        self.assertIn("preset table", out)
+        self.assertIn("- minimize: validation_mse\n  - minimize: parameters\n", self.text())
+        self.skyline("search", "mine.yaml", "--run", "table_run", *SHORT)
+
+    def test_every_kind_and_size_of_samples_has_a_preset_whose_windows_fit(self):
+        for shape, layout, preset in (((1, 8, 8), "nchw", "images-small"), ((3, 16, 16), "nchw", "images"),
+                                      ((3, 48, 48), "nchw", "images-large"), ((2, 16), "ncl", "signals-short"),
+                                      ((2, 128), "ncl", "signals"), ((5,), "", "table")):
+            with self.subTest(preset):
+                options = ["--with", f"layout={layout}"] if layout in ("ncl",) else []
+                out = self.init(self.arrays(shape), *options)
+                self.assertIn(f"preset {preset}: ", out)
+                said = self.skyline("validate", "mine.yaml").stdout
+                self.assertNotIn("a window is larger", said)
+                count = re.search(r"at most about (\d+) different architectures", said)
+                self.assertGreaterEqual(int(count.group(1)), 10**6, said)
+        self.init(self.arrays((3, 16, 16)), "--preset", "images-mobile")
+        self.assertIn("inverted", self.text())
+
+    def test_the_list_has_a_line_for_each_file(self):
+        self.assertEqual(sorted(re.findall(r"^([a-z-]*[a-z]) +\S", self.skyline("init", "--list").stdout, re.M)[1:]), PRESETS)
+
+    def test_the_time_decides_how_many_trials_there_are_and_how_long(self):
+        self.init(self.digits, "--slots", "1")
+        short = self.text()
+        self.init(self.digits, "--slots", "16", time="1h")
+        long = self.text()
+        number = lambda key, text: float(re.search(rf"{key}: ([\d.]+)", text).group(1))
+        self.assertEqual(number("trials", long), 500)
+        self.assertGreater(number("trials", long), number("trials", short))
+        self.assertGreater(number("epochs", long), number("epochs", short))
+        self.assertIn("window: 16", long)
+        self.assertNotIn("window", short)
+
+    def test_mistakes_are_one_line(self):
+        prepared = self.digits
+        for arguments, expected in (
+                ([prepared, "-o", "a.yaml", "--preset", "image"], "--preset: unknown preset `image`, did you mean `images`?"),
+                ([prepared, "-o", "a.yaml", "--preset", "table"],
+                 "--preset table: it is for rows of a table: multilayer perceptrons, and samples are 1x8x8"),
+                ([prepared, "-o", "a.yaml", "--with", "size=8"], "--with: .*digits.h5 is a prepared data set"),
+                ([prepared, "-o", "a.yaml", "--flops", "many"],
+                 "--flops: expected a number above 0, e.g. 300k or 1.5M, got many"),
+                ([prepared, "-o", "a.yaml", "--flops", "1"], "flops"),
+                ([prepared], "init: missing -o FILE.yaml"),
+                ([], "init: missing SOURCE"),
+                (["nothing.csv", "-o", "a.yaml"], "nothing.csv"),
+                ([prepared, "-o", "digits.h5"], "digits.h5")):
+            with self.subTest(expected):
+                done = self.skyline("init", *arguments, expect=2)
+                self.assertEqual(done.stderr.strip().count("\n"), 0, done.stderr)
+                self.assertRegex(done.stderr, expected)
+                self.assertFalse((self.folder / "a.yaml").exists())
+        (self.folder / "kept.yaml").write_text("mine")
+        self.skyline("init", prepared, "-o", "kept.yaml", expect=2)
+        self.assertEqual(pathlib.Path(self.folder / "kept.yaml").read_text(), "mine")
+
+
+if __name__ == "__main__":
+    unittest.main()
