@@ -249,12 +249,9 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
   return kExitDone;
 }
 
-}  // namespace
-
-int run_search(const SearchArguments& arguments) {
-  const comm::StartOptions start{.timeout_s = arguments.start_timeout_s,
-                                 .stop_requested = early_signal_noted};
-  const auto environment = comm::Environment::start(start);
+/// Runs the job of this rank, and ends MPI. Returns the exit code.
+int run_job(const std::unique_ptr<comm::Environment> environment, const comm::StartOptions& start,
+            const SearchArguments& arguments) {
   JobStop stop;  // made after MPI, which may install its own handlers
   JobGuard guard(*environment, start, stop);
   const store::RunPaths paths{arguments.run};
@@ -279,6 +276,21 @@ int run_search(const SearchArguments& arguments) {
     prepared.reset();  // returns the folder
     return end_all_ranks(*environment, error, exit_code_of(error), paths.log());
   }
+}
+
+}  // namespace
+
+int run_search(const SearchArguments& arguments) {
+  const comm::StartOptions start{.timeout_s = arguments.start_timeout_s,
+                                 .stop_requested = early_signal_noted};
+  auto environment = comm::Environment::start(start);
+  const bool has_launcher = environment->launch().launcher != comm::Launcher::kNone;
+  const int code = run_job(std::move(environment), start, arguments);
+  if (!has_launcher) return code;
+  // The destructors of LibTorch take a tenth of a second, and mpirun waits for a rank that is suspended
+  // there.
+  comm::flush_streams();
+  _exit(code);
 }
 
 RunCommand search_command(CLI::App& command) {
