@@ -111,9 +111,12 @@ class Pillow(RunsCase):
                 (signals[:, None], words, (), 0, shape.format("1x1x500")),
                 (nan, targets, (), 2, "x_train: sample 3: a number that is not finite"),
                 (ragged, targets, (), 2, "samples of several lengths cut or filled to one length")):
-            numpy.savez(self.folder / "signals.npz", x_train=values, y_train=labels)
+            numpy.savez(self.folder / "signals.npz", x_train=values, y_train=labels, subject=targets, scale=3)
             done = self.skyline("prep", "arrays", "signals.npz", *options, "-o", "signals.h5", "--force", expect=code)
             self.assertIn(line, done.stdout + done.stderr)
+            self.assertNotIn("scale", done.stdout + done.stderr)
+            if code == 0:
+                self.assertIn("array `subject` is not read (--group subject keeps its groups of samples together)", done.stdout)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace skyline::store {
@@ -51,6 +52,17 @@ class ArrayCatalogue {
                     "NAME");
   }
 
+  /// Returns the arrays with a row for each training sample that were not asked for. Tables say themselves
+  /// which of their columns they leave out.
+  std::vector<std::string> left_over(const SourceArray& training) const {
+    std::vector<std::string> names;
+    for (const SourceArray& array : arrays_) {
+      const bool fits = array.table == nullptr && array.problem.empty() && array.rows() == training.rows();
+      if (fits && !asked_for_.contains(array.label())) names.push_back(array.name);
+    }
+    return names;
+  }
+
  private:
   const SourceArray* find_named(const std::string& name, bool any_case) const {
     const SourceArray* found = nullptr;
@@ -61,7 +73,9 @@ class ArrayCatalogue {
         throw UserError("two arrays `" + name + "`: " + found->label() + ", " + array.label());
       found = &array;
     }
-    if (found != nullptr && !found->problem.empty()) found->fail(found->problem);
+    if (found == nullptr) return nullptr;
+    if (!found->problem.empty()) found->fail(found->problem);
+    asked_for_.insert(found->label());
     return found;
   }
   std::string listing() const {
@@ -72,6 +86,7 @@ class ArrayCatalogue {
 
   const ImportSource& source_;
   std::vector<SourceArray> arrays_;
+  mutable std::set<std::string> asked_for_;  // labels
 };
 
 /// @param for_models  accept an incomplete set
@@ -220,6 +235,7 @@ std::vector<PartArrays> find_parts(const ImportSource& source, const ArrayOption
     for (PartArrays& part : parts) part.group = find_group(catalogue, part, options.group);
   }
   const SourceArray& first = parts.front().x;
+  if (!source.shape) parts.front().left_over = catalogue.left_over(first);
   constexpr std::size_t kMostSampleValues = std::size_t{1} << 28;
   if (first.row_elements() > kMostSampleValues)
     first.fail("expected samples of at most " + std::to_string(kMostSampleValues) + " values, got " +

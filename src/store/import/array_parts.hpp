@@ -18,6 +18,8 @@ struct PartArrays {
   SourceArray y;
   std::optional<SourceArray> class_names = {};  // of the first part, if a file has the array `class_names`
   std::optional<SourceArray> group = {};  // of each sample, if the user named groups and this part has them
+  // Names of arrays of the first part that have a row for each sample and are not used.
+  std::vector<std::string> left_over = {};
 };
 
 /// Finds the arrays of each part in the files of the source by name; the training set comes first.

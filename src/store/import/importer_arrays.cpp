@@ -52,6 +52,9 @@ class ArrayImport {
     const std::optional<Preparation> preparation = prepare(source);
     pixels_ = are_pixels(parts_);
     for (const std::string& line : set.notes) writer_.note(line);
+    for (const std::string& name : parts_.front().left_over)
+      writer_.note("array `" + name + "` is not read (--group " + name +
+                   " keeps its groups of samples together)");
     if (parts_.front().class_names) writer_.note("names of the outputs: array `class_names`");
     std::string origin = "arrays of " + parts_.front().x.file.filename().string();
     const bool has_classes = std::holds_alternative<std::vector<std::int32_t>>(targets_.front().values);
