@@ -59,11 +59,12 @@ class TrainerCase(RunsCase):
         self.assertEqual(list((self.folder / run / "trainer").glob("attempts/*")), [])
 
     def check_no_process_is_left(self):
-        """Processes of trials are gone a second after their rank; on a busy machine it takes longer."""
-        deadline = time.monotonic() + 10
+        """Processes of trials are gone a second after their rank; on a busy machine it takes longer. Returns how long, in seconds."""
+        start = time.monotonic()
         while left := processes_with(self.trainer.name):
-            self.assertLess(time.monotonic(), deadline, f"still there: {left}")
+            self.assertLess(time.monotonic(), start + 10, f"still there: {left}")
             time.sleep(0.02)
+        return time.monotonic() - start
 
     def probe(self, run, command="", arguments=(), ranks=2, environment=None):
         """What each process of the only trial saw, by rank."""

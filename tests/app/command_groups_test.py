@@ -20,7 +20,7 @@ AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
 class Listeners:
-    """Listens on some of these ports, and every now and then on others."""
+    """Listens on some of these ports, on each for a second."""
 
     def __init__(self, count, ports):
         self.count, self.ports, self.draws, self.sockets = count, ports, random.Random(count), []
@@ -28,7 +28,7 @@ class Listeners:
         self.thread = threading.Thread(target=self.change)
 
     def change(self):
-        while not self.is_over.wait(0.02):
+        while not self.is_over.wait(1 / self.count):
             if len(self.sockets) == self.count:
                 self.sockets.pop(0).close()
             try:
