@@ -86,6 +86,9 @@ class Resume(RunsCase):
         self.assertIn("`search.max_unseen` differs", done.stderr)
         own = self.skyline("search", "--set", "search.max_unseen=5", "--run", "other", "--resume", expect=2)
         self.assertIn("`search.max_unseen` differs between other/config.yaml and this command", own.stderr)
+        box = "objectives=[{maximize: validation_accuracy, reference: 0.2}, {minimize: flops}]"
+        aimed = self.skyline("search", *CONFIG, "--set", box, "--run", "other", "--resume", expect=2)
+        self.assertIn("`objectives[0].reference` differs", aimed.stderr)
 
     def test_a_config_yaml_that_was_edited_is_refused(self):
         journal = self.copy_of_whole("edited")

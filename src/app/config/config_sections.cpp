@@ -32,9 +32,7 @@ OptionKind<DataOptions> data_section() {
 }
 
 OptionKind<ConfigNode> as_it_stands(const ValueDescription& value) {
-  OptionKind<ConfigNode> kind = tree(value.expected, value.schema);
-  kind.identity = value.identity;
-  return kind;
+  return tree(value.expected, value.schema);
 }
 
 /// Describes the keys of the algorithm that the section names.
