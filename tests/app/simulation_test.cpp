@@ -137,8 +137,11 @@ TEST(RunTraps, AreNoneWhereAllSlotsWork) {
 
 TEST(RunTraps, NameWindowsAndGenerationsThatAreSmallerThanTheSlots) {
   EXPECT_THAT(traps_of({"search.breed=commit", "run.window=8"}, {.slots = 64}),
-              ElementsAre("run.window: 8 trials at a time for 64 slots, which leaves 56 idle; take 2 to 2.5 "
-                          "times the slots by virtual time, 4 to 5 times by number"));
+              ElementsAre("run.window: 8 trials at a time for 64 slots, which leaves 56 idle; set it to 256, "
+                          "or to 160 with `run.commit: virtual_time`"));
+  EXPECT_THAT(
+      traps_of({"search={algorithm: skyline}", "run={commit: virtual_time, virtual_slots: 9}"}, {.slots = 9}),
+      ElementsAre("run.window: 8 trials at a time for 9 slots, which leaves 1 idle; set it to 22"));
   EXPECT_THAT(
       traps_of({"search.initial=20", "search.max_unseen=12"}, {.slots = 64}),
       ElementsAre("search: a generation has at most 20 trials at a time for 64 slots, which leaves 44 "

@@ -36,8 +36,12 @@ std::optional<std::string> idle_slots(const RunConfig& config, const search::Sea
                                       std::size_t slots) {
   const std::optional<std::size_t> window = config.sections.run.window_trials();
   if (window && *window < slots) {
-    return "run.window: " + of_slots(*window, slots) +
-           "; take 2 to 2.5 times the slots by virtual time, 4 to 5 times by number";
+    const std::string by_time = std::to_string(2 * slots + slots / 2);
+    const bool is_by_time = config.sections.run.commit == engine::CommitBy::kVirtualTime;
+    return "run.window: " + of_slots(*window, slots) + "; set it to " +
+           (is_by_time
+                ? by_time
+                : std::to_string(4 * slots) + ", or to " + by_time + " with `run.commit: virtual_time`");
   }
   const std::optional<std::size_t> generation = searcher.generation();
   if (!generation || *generation >= slots) return std::nullopt;
