@@ -52,6 +52,11 @@ TEST(Language, RangesHaveStepsCountsAndFractions) {
               ElementsAre("7", "14", "28", "56", "112", "224", "448"));
   EXPECT_THAT(values_of("{range: [7.0e-4, 7.0], log: true, count: 9}"),
               ElementsAre("7e-04", "0.002214", "0.007", "0.02214", "0.07", "0.2214", "0.7", "2.214", "7.0"));
+  const std::vector<std::string> hundred = values_of("{range: [1.0e-5, 1.0e-1], log: true}");
+  ASSERT_EQ(hundred.size(), 100U);
+  EXPECT_EQ(hundred[1], "1.097e-05");
+  EXPECT_EQ(hundred.back(), "0.1");
+  EXPECT_THAT(values_of("{range: [2, 4], log: true}"), ElementsAre("2", "3", "4"));
 }
 
 TEST(Language, AnItemWithoutItsConditionPassesItsInputOn) {

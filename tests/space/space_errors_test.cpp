@@ -56,8 +56,8 @@ TEST(SpaceErrors, Ranges) {
   refuses_parameter("{range: [1, .inf]}", 18, ".range",
                     "expected numbers between -2^53 and 2^53, got a list of 2");
   refuses_parameter("{range: [1, 5, 0]}", 25, ".range[2]", "expected a step above 0, got 0");
-  refuses_parameter("{range: [1, 1024], log: true}", 18, ".range",
-                    "a log range needs a `count`, the number of its values");
+  refuses_parameter("{range: [1, 1024, 2], log: true}", 28, ".range[2]",
+                    "a log range has a `count`, and no step");
   refuses_parameter("{range: [0, 1024], log: true, count: 3}", 19, ".range[0]",
                     "expected a number above 0 for a log range, got 0");
   refuses_parameter("{range: [0, 1], step: 1, count: 3}", 42, ".count", "the range has a step already");

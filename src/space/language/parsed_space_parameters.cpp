@@ -20,7 +20,8 @@ namespace skyline::space {
 namespace {
 
 constexpr std::int64_t kMostValues = 100'000;
-constexpr double kLargest = 0x1p53;  // whole numbers are exact up to here
+constexpr std::int64_t kLogValues = 100;  // of a log range without a number of values
+constexpr double kLargest = 0x1p53;       // whole numbers are exact up to here
 
 std::vector<Value> read_choice(const ConfigNode& list) {
   if (!list.is_list() || list.items().empty()) list.fail_expected("a list of values");
@@ -121,7 +122,7 @@ std::vector<Value> stepped(const ConfigNode& list, RangeEnds ends, std::string& 
 }
 
 std::vector<Value> counted(const ConfigNode& list, const ParameterForm& form, const RangeEnds& ends) {
-  const std::int64_t count = form.count.as_integer();
+  const std::int64_t count = form.count.is_null() ? kLogValues : form.count.as_integer();
   if (count < 2 || count > kMostValues) {
     form.count.fail_expected("a whole number from 2 to " + std::to_string(kMostValues));
   }
@@ -146,8 +147,8 @@ std::vector<Value> counted(const ConfigNode& list, const ParameterForm& form, co
 
 std::vector<Value> read_range(const ParameterForm& form, std::string& remark) {
   const RangeEnds ends = read_ends(form);
-  if (!form.count.is_null()) return counted(form.range, form, ends);
-  if (form.log) form.range.fail("a log range needs a `count`, the number of its values");
+  if (form.log && ends.step != nullptr) ends.step->fail("a log range has a `count`, and no step");
+  if (form.log || !form.count.is_null()) return counted(form.range, form, ends);
   return stepped(form.range, ends, remark);
 }
 

@@ -222,8 +222,7 @@ const OptionTable<ParameterForm>& parameter_keys() {
        tree("a whole number of at least 2", whole<std::int64_t>(at_least(2)).schema),
        "Number of values, evenly spaced."},
       {"log", &ParameterForm::log,
-       "Whether the values of a range are evenly spaced by their ratios; needs "
-       "`count`."},
+       "Whether the values of a range are evenly spaced by their ratios; 100 values without a `count`."},
       {"weights", &ParameterForm::weights, weights(),
        "How often random samples take each value, relative to the others; equal unless given."},
       {"each", &ParameterForm::each,
