@@ -14,6 +14,7 @@
 #include "engine/group/group_hub.hpp"
 #include "engine/loop/replay.hpp"
 #include "engine/loop/search_loop.hpp"
+#include "engine/slots/asked_notes.hpp"
 #include "engine/slots/crash_signals.hpp"
 #include "engine/slots/journal_sink.hpp"
 #include "engine/slots/result_keeper.hpp"
@@ -21,6 +22,8 @@
 #include "engine/slots/suspects.hpp"
 #include "engine/weights/parent_exchange.hpp"
 #include "engine/weights/weights_keeper.hpp"
+#include "engine/work/storage_calls.hpp"
+#include "store/journal/asked_trials.hpp"
 #include "store/journal/courses.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/running_trials.hpp"
@@ -144,7 +147,10 @@ Replay make_replay(const Job& job, std::optional<store::JournalContents>& replay
   if (!replay) return {{}, {}, job.suspects.failed};
   check_same_metrics(replay->header, job.files.header.metrics);
   trial::ResultsByName waiting = job.results->take_over(replay->entries);
-  return {std::exchange(replay->entries, {}), std::move(waiting), job.suspects.failed};
+  store::AskedTrials asked = call_storage<store::AskedTrials>(job.files.storage, [&] {
+    return store::read_asked_trials(job.files.paths, job.files.header, job.task.space, replay->entries);
+  });
+  return {std::exchange(replay->entries, {}), std::move(waiting), job.suspects.failed, std::move(asked)};
 }
 
 /// Returns whether the first trials all failed, as many as end a search. Lines of the journal that are not
@@ -204,7 +210,9 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   Replay earlier = make_replay(job, replay);
   JournalSink journal(job.files, job.task.space, replay ? &*replay : nullptr, job.results);
   WeightsRemoval weights(job.files, job.task.options.keep_weights, lines, job.task.options.resume);
+  AskedNotes notes(job.files, job.task.space, lines);
   listeners = {&journal, job.checkpoints.get(), &weights};
+  if (job.task.options.window && job.task.options.checkpoints) listeners.push_back(&notes);
   listeners.insert(listeners.end(), told.begin(), told.end());
   for (run::RunListener* listener : listeners) listener->started(state);
 
@@ -231,6 +239,7 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   });
   others_wait.reset();
   remove_remains(job, dispatcher.lost_ranks(), !result.stopped);
+  if (!result.stopped) notes.remove_file();
   result.account = state.account().after(job.wall_s());
   return result;
 }

@@ -1,6 +1,7 @@
 """A run that is killed, cut or damaged, and what --resume makes of it."""
 
 import hashlib
+import json
 import os
 import random
 import re
@@ -174,6 +175,39 @@ class Resume(RunsCase):
         done = self.skyline("search", *CONFIG, "--run", "fresh", "--resume")
         self.assertIn("nothing to resume", done.stderr)
         self.assertEqual(self.canonical("fresh"), self.canonical("whole"))
+
+    def test_trials_in_flight_at_a_kill_are_taken_from_their_note(self):
+        # The best networks are the largest ones here, so trials take most of a second.
+        config = [SOURCE / "configs/synthetic.yaml", "--set", "search={trials: 16}", "--set", "run.window=4", "--set",
+                  "objectives=[{maximize: validation_accuracy}]", "--set", "synthetic.seconds_per_gflop=1"]
+        job = self.start("search", *config, "--run", "noted")
+        self.wait_for_lines("noted", 4)
+        self.kill(job)
+        committed = {line["k"] for line in self.trials_of("noted")}
+        note = self.folder / "noted/checkpoints/asked.jsonl"
+        header, *lines = note.read_text().splitlines()
+        in_flight = [line for line in lines if json.loads(line)["k"] not in committed]
+        first, second = (json.loads(line) for line in in_flight[-2:])
+        # Only the note can say that the two came in the other order.
+        for trial, number in ((first, second["k"]), (second, first["k"])):
+            trial["k"] = number
+            del trial["sum"]
+        swapped = [self.sealed(trial) for trial in (second, first)]
+        note.write_text("\n".join([header, *in_flight[:-2], *swapped]) + "\n")
+        self.skyline("search", *config, "--run", "noted", "--resume", ranks=2)
+        resumed = {line["k"]: line["arch"] for line in self.trials_of("noted")}
+        self.assertEqual(len(resumed), 16)
+        for trial in (first, second):
+            self.assertEqual(resumed[trial["k"]], trial["arch"])
+        self.assertFalse(note.exists())
+
+    def trials_of(self, run):
+        return [json.loads(line) for line in (self.folder / run / "journal.jsonl").read_text().splitlines()[1:]]
+
+    @staticmethod
+    def sealed(line):
+        body = json.dumps(line, separators=(",", ":"), ensure_ascii=False)[:-1]
+        return f'{body},"sum":"{checksum(body)}"}}'
 
     def test_a_window_of_few_trials_gives_the_same_trials(self):
         self.skyline("search", *CONFIG, "--set", "run.window=3", "--run", "window", ranks=2)

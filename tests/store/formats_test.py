@@ -171,7 +171,8 @@ class Formats(unittest.TestCase):
         places = {"dataset.h5": "data/mnist.h5", "journal.jsonl": "runs/mnist/journal.jsonl",
                   "run.h5": "runs/mnist/run.h5", "weights.h5": "runs/mnist/weights/17.h5",
                   "checkpoints/17.0.h5": "runs/mnist/checkpoints/17.0.h5",
-                  "checkpoints/results.3.jsonl": "runs/mnist/checkpoints/results.3.jsonl"}
+                  "checkpoints/results.3.jsonl": "runs/mnist/checkpoints/results.3.jsonl",
+                  "checkpoints/asked.jsonl": "runs/mnist/checkpoints/asked.jsonl"}
         for name, place in places.items():
             (self.folder / place).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(self.folder / name, self.folder / place)

@@ -6,6 +6,7 @@
 #include "store/fixtures/sample_dataset.hpp"
 #include "store/fixtures/sample_run.hpp"
 #include "store/fixtures/sample_weights.hpp"
+#include "store/journal/asked_trials.hpp"
 #include "store/journal/journal.hpp"
 #include "store/journal/run_tables.hpp"
 #include "store/run_folder/run_folder.hpp"
@@ -58,6 +59,7 @@ void write_all(const std::filesystem::path& folder) {
   const std::vector<trial::CommittedTrial> trials = skyline::testing::sample_trials(space, 12);
   write_waiting_results(paths, 3, skyline::testing::sample_header(),
                         {{trials[7].trial.name(), trials[7]}, {trials[11].trial.name(), trials[11]}}, space);
+  write_asked_trials(paths, skyline::testing::sample_header(), {trials[8].trial, trials[10].trial}, space);
 }
 
 }  // namespace

@@ -49,11 +49,12 @@ void check_same_metrics(const store::JournalHeader& recorded, const std::vector<
 }
 
 Replay::Replay(trial::CommitLog journal, trial::ResultsByName waiting,
-               std::map<trial::TrialName, trial::Failure> failed)
+               std::map<trial::TrialName, trial::Failure> failed, store::AskedTrials asked)
     : lines_(std::move(journal)),
       given_out_(lines_.size()),
       waiting_(std::move(waiting)),
-      failed_(std::move(failed)) {}
+      failed_(std::move(failed)),
+      asked_(std::move(asked)) {}
 
 /// Returns the line of a trial of the same training, or nullptr. Several full trainings with one name may
 /// have different budgets.
@@ -91,10 +92,17 @@ std::optional<trial::TrialName> Replay::name_at(trial::CommitPosition place) con
 }
 
 /// The engine adds the weights with which a proposal starts, so they are left out again.
-std::optional<trial::Proposal> Replay::proposal_of(trial::TrialNumber number) const {
+std::optional<trial::Proposal> Replay::proposal_of(trial::TrialNumber number) {
   const auto position = lines_.position_of(number);
-  if (!position || given_out_[*position]) return std::nullopt;
-  trial::Proposal proposal = lines_[*position]->trial.proposal;
+  trial::Proposal proposal;
+  if (position && !given_out_[*position]) {
+    proposal = lines_[*position]->trial.proposal;
+  } else if (const auto asked = asked_.find(number); asked != asked_.end()) {
+    proposal = asked->second;
+  } else {
+    asked_.clear();
+    return std::nullopt;
+  }
   if (std::holds_alternative<trial::Inherit>(proposal.start)) proposal.start = trial::Fresh{};
   return proposal;
 }

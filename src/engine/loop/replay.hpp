@@ -4,6 +4,7 @@
 #include "skyline/trial/trial.hpp"
 
 #include "engine/work/dispatcher.hpp"
+#include "store/journal/asked_trials.hpp"
 #include "store/journal/journal.hpp"
 #include "trial/commit_log.hpp"
 
@@ -21,18 +22,21 @@ bool same_training(const trial::Trial& left, const trial::Trial& right);
 void check_same_metrics(const store::JournalHeader& recorded, const std::vector<trial::Metric>& measured);
 
 /// The results of earlier jobs of the run, which a fresh search gets instead of training again: the lines of
-/// the journal, and results that wait for their commit. Each is returned once. Empty for a new run.
+/// the journal, results that wait for their commit, and what the search had asked for besides. Each is
+/// returned once. Empty for a new run.
 class Replay {
  public:
   Replay() = default;
   /// @param waiting  results that an earlier job left besides the journal
   /// @param failed   trials that must not be trained again, because they ended jobs
+  /// @param asked    trials without a result that the search had asked for
   Replay(trial::CommitLog journal, trial::ResultsByName waiting,
-         std::map<trial::TrialName, trial::Failure> failed = {});
+         std::map<trial::TrialName, trial::Failure> failed = {}, store::AskedTrials asked = {});
 
   std::size_t size() const { return lines_.size(); }
-  /// Returns what the search proposed as trial `number`, as it is recorded; nullopt if it is not.
-  std::optional<trial::Proposal> proposal_of(trial::TrialNumber number) const;
+  /// Returns what the search proposed as trial `number`, as it is recorded; nullopt if it is not. Then
+  /// nothing that was asked for later counts any more, because it follows from what is missing.
+  std::optional<trial::Proposal> proposal_of(trial::TrialNumber number);
   /// Returns the recorded result of a trial that is asked for again; nullopt if it must be trained.
   std::optional<Arrival> result_of(const trial::Trial& asked);
   /// Returns the line of a place if it is a full training that an earlier job made after the search, before
@@ -50,6 +54,7 @@ class Replay {
   std::vector<bool> given_out_;  // indexed by position
   trial::ResultsByName waiting_;
   std::map<trial::TrialName, trial::Failure> failed_;
+  store::AskedTrials asked_;
 };
 
 /// Returns when the jobs that wrote the journal had ended, in seconds of the run; its clock continues from

@@ -65,9 +65,7 @@ void encode_outcome(const trial::Outcome& outcome, const std::vector<trial::Metr
   }
 }
 
-Json encode(const trial::CommittedTrial& committed, const std::vector<trial::Metric>& metrics,
-            const space::SearchSpace& space, Json line) {
-  const trial::Trial& trial = committed.trial;
+void encode_trial(const trial::Trial& trial, const space::SearchSpace& space, Json& line) {
   const space::Architecture& architecture = trial.architecture();
   add_name(line, trial);
   Json& genotype = line["genotype"] = make_object(space.parameters().size());
@@ -77,6 +75,11 @@ Json encode(const trial::CommittedTrial& committed, const std::vector<trial::Met
   }
   if (!space.registered_kinds().empty()) line["facts"] = encode_facts(architecture);
   add_fields(line, trial);
+}
+
+Json encode(const trial::CommittedTrial& committed, const std::vector<trial::Metric>& metrics,
+            const space::SearchSpace& space, Json line) {
+  encode_trial(committed.trial, space, line);
   encode_outcome(committed.outcome, metrics, line);
   line["where"] = encode_timing(committed.timing);
   return line;
@@ -101,6 +104,12 @@ std::string entry_line(const trial::CommittedTrial& committed, const std::vector
   Json line = make_object(kMostMembers);
   line["position"] = committed.position;
   return seal_line(encode(committed, metrics, space, std::move(line)));
+}
+
+std::string asked_line(const trial::Trial& trial, const space::SearchSpace& space) {
+  Json line = make_object(kMostMembers);
+  encode_trial(trial, space, line);
+  return seal_line(line);
 }
 
 std::string loss_line(const RankLoss& loss) {
@@ -212,9 +221,8 @@ trial::Outcome EntryDecoder::outcome(const Json& line) const {
   return measurements;
 }
 
-trial::CommittedTrial EntryDecoder::decode(const Json& line) const {
-  trial::CommittedTrial committed;
-  trial::Trial& trial = committed.trial;
+trial::Trial EntryDecoder::decode_asked(const Json& line) const {
+  trial::Trial trial;
   trial.number = decode_integer<std::uint64_t>(member(line, "k"), "k");
   if (trial::parse_phase(decode_text(line, "phase")) == trial::Phase::kFinal) {
     trial.proposal.trains = trial.number;
@@ -226,8 +234,6 @@ trial::CommittedTrial EntryDecoder::decode(const Json& line) const {
   read_fields(
       line, [this](trial::TrialNumber number) { return earlier(number); }, trial);
   if (trial.members == 0) fail_expected("members", "1 or more", line["members"]);
-  committed.outcome = outcome(line);
-  committed.timing = decode_timing(member(line, "where"));
   const space::ArchId id = trial.architecture().id;
   if (trial.is_final() && !is_known(trial.number, id)) {
     fail_expected("k", "the number of an earlier trial of this architecture, which this one trains",
@@ -236,7 +242,11 @@ trial::CommittedTrial EntryDecoder::decode(const Json& line) const {
   if (trial.continues() != nullptr && !is_known(trial.continues()->from, id)) {
     fail_expected("continues", "the number of an earlier trial of this architecture", line["continues"]);
   }
-  return committed;
+  return trial;
+}
+
+trial::CommittedTrial EntryDecoder::decode(const Json& line) const {
+  return {decode_asked(line), outcome(line), decode_timing(member(line, "where"))};
 }
 
 }  // namespace skyline::store

@@ -28,6 +28,9 @@ inline constexpr std::string_view kEntryStart = R"({"position":)";
 std::string result_line(const trial::CommittedTrial& committed, const std::vector<trial::Metric>& metrics,
                         const space::SearchSpace& space);
 
+/// Returns the line of a trial that has no result yet.
+std::string asked_line(const trial::Trial& trial, const space::SearchSpace& space);
+
 /// Return a line about a lost rank, and whether a line is one.
 std::string loss_line(const RankLoss& loss);
 bool is_loss(const nlohmann::ordered_json& line);
@@ -47,6 +50,8 @@ class EntryDecoder {
   /// Reads a trial. Its network is built and compared, but not kept.
   /// @throws UserError for a member that is missing, wrong, or not of this space
   trial::CommittedTrial decode(const nlohmann::ordered_json& line) const;
+  /// Reads a trial without a result. @throws UserError as decode
+  trial::Trial decode_asked(const nlohmann::ordered_json& line) const;
   /// Makes a trial known that is not committed yet, since it may be an earlier one for other lines.
   void know(const trial::Trial& trial) { known_[trial.number] = trial.proposal.architecture; }
 

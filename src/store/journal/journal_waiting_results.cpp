@@ -1,6 +1,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
+#include "store/journal/asked_trials.hpp"
 #include "store/journal/journal.hpp"
 #include "store/journal/journal_header.hpp"
 #include "store/journal/journal_line.hpp"
@@ -9,7 +10,9 @@
 
 #include <algorithm>
 #include <exception>
+#include <functional>
 #include <string_view>
+#include <utility>
 
 namespace skyline::store {
 namespace {
@@ -21,6 +24,10 @@ std::filesystem::path results_path(const RunPaths& paths, int rank) {
   return paths.checkpoints() / (std::string(kStart) + std::to_string(rank) + std::string(kEnd));
 }
 
+std::filesystem::path asked_path(const RunPaths& paths) {
+  return paths.checkpoints() / "asked.jsonl";
+}
+
 std::vector<std::filesystem::path> all_results_paths(const RunPaths& paths) {
   std::vector<std::filesystem::path> found;
   for (const std::filesystem::path& path : list_folder(paths.checkpoints())) {
@@ -30,14 +37,14 @@ std::vector<std::filesystem::path> all_results_paths(const RunPaths& paths) {
   return found;
 }
 
-/// Adds the usable results of a file to the others.
-class ResultsReader {
+/// Reads the usable lines of files that begin with the header of the journal.
+class LinesReader {
  public:
-  ResultsReader(const JournalHeader& header, EntryDecoder& decoder, const trial::CommitLog& committed,
-                trial::ResultsByName& results)
-      : header_(header), decoder_(decoder), committed_(committed), results_(results) {}
+  /// @param take  gets a line; it may throw
+  LinesReader(const JournalHeader& header, std::function<void(const nlohmann::ordered_json&)> take)
+      : header_(header), take_(std::move(take)) {}
 
-  void read(const std::filesystem::path& path) {
+  void read(const std::filesystem::path& path) const {
     try {
       const std::string text = read_file(path);
       std::size_t number = 0;
@@ -74,11 +81,9 @@ class ResultsReader {
     }
   }
 
-  void read_line(const std::filesystem::path& path, std::size_t number, std::string_view line) {
+  void read_line(const std::filesystem::path& path, std::size_t number, std::string_view line) const {
     try {
-      trial::CommittedTrial result = decoder_.decode(parse(line));
-      decoder_.know(result.trial);
-      if (!committed_.contains(result.trial)) results_.emplace(result.trial.name(), std::move(result));
+      take_(parse(line));
     } catch (const std::exception& error) {
       log::warning(path.string() + ": line " + std::to_string(number) + ": " + error.what() +
                    "; the trial is trained again");
@@ -86,9 +91,7 @@ class ResultsReader {
   }
 
   const JournalHeader& header_;
-  EntryDecoder& decoder_;
-  const trial::CommitLog& committed_;
-  trial::ResultsByName& results_;
+  const std::function<void(const nlohmann::ordered_json&)> take_;
 };
 
 }  // namespace
@@ -108,7 +111,11 @@ trial::ResultsByName read_waiting_results(const RunPaths& paths, const JournalHe
   const std::vector<std::filesystem::path> files = all_results_paths(paths);
   if (files.empty()) return results;
   EntryDecoder decoder(space, header.metrics, committed);
-  ResultsReader reader(header, decoder, committed, results);
+  const LinesReader reader(header, [&](const nlohmann::ordered_json& line) {
+    trial::CommittedTrial result = decoder.decode(line);
+    decoder.know(result.trial);
+    if (!committed.contains(result.trial)) results.emplace(result.trial.name(), std::move(result));
+  });
   for (const std::filesystem::path& path : files) reader.read(path);
   return results;
 }
@@ -125,6 +132,31 @@ void remove_waiting_results(const RunPaths& paths, std::optional<int> kept) {
   for (const std::filesystem::path& path : all_results_paths(paths)) {
     if (!kept || path != results_path(paths, *kept)) remove_file(path);
   }
+}
+
+void write_asked_trials(const RunPaths& paths, const JournalHeader& header,
+                        const std::vector<trial::Trial>& asked, const space::SearchSpace& space) {
+  std::string text = header_line(header);
+  for (const trial::Trial& trial : asked) text += asked_line(trial, space);
+  publish_file(asked_path(paths), text, Effort::kOnce);
+}
+
+AskedTrials read_asked_trials(const RunPaths& paths, const JournalHeader& header,
+                              const space::SearchSpace& space, const trial::CommitLog& committed) {
+  AskedTrials asked;
+  if (!store::exists(asked_path(paths))) return asked;
+  EntryDecoder decoder(space, header.metrics, committed);
+  const LinesReader reader(header, [&](const nlohmann::ordered_json& line) {
+    trial::Trial trial = decoder.decode_asked(line);
+    decoder.know(trial);
+    asked.insert_or_assign(trial.number, std::move(trial.proposal));
+  });
+  reader.read(asked_path(paths));
+  return asked;
+}
+
+void remove_asked_trials(const RunPaths& paths) {
+  remove_file(asked_path(paths));
 }
 
 }  // namespace skyline::store

@@ -3,6 +3,7 @@
 #include "support/sample_metrics.hpp"
 #include "support/user_error_of.hpp"
 
+#include <cstdint>
 #include <string>
 
 #include <gmock/gmock.h>
@@ -30,6 +31,19 @@ TEST(Replay, RefusesAJournalOfOtherMetrics) {
             R"(but this configuration measures {"name":"a","better":"higher","low":0.0,"high":2.0})" +
                 end);
   EXPECT_EQ(metrics_error({testing::latency_ms()}, {testing::latency_ms()}), "(nothing was thrown)");
+}
+
+TEST(Replay, ForgetsWhatWasAskedAfterATrialThatIsMissing) {
+  const auto asked = [](std::uint32_t iteration) {
+    trial::Proposal proposal;
+    proposal.iteration = iteration;
+    return proposal;
+  };
+  Replay replay({}, {}, {}, {{0, asked(7)}, {1, asked(8)}, {3, asked(9)}});
+  EXPECT_EQ(replay.proposal_of(0).value().iteration, 7U);
+  EXPECT_EQ(replay.proposal_of(1).value().iteration, 8U);
+  EXPECT_FALSE(replay.proposal_of(2));
+  EXPECT_FALSE(replay.proposal_of(3)) << "it follows from what trial 2 was";
 }
 
 }  // namespace
