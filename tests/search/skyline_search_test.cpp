@@ -150,6 +150,26 @@ TEST(SkylineSearch, HasABetterFrontThanRandomSearch) {
   }
 }
 
+TEST(SkylineSearch, SaysHowFarItsPredictionsWereFromTheResults) {
+  WindowedRun run(skyline(kernels_space(), objective_set("[{minimize: macs}, {maximize: accuracy}]"), 40, 1),
+                  2, steps_from_the_best);
+  run.run(5);
+  EXPECT_EQ(run.searcher().remark(), "") << "no model chose these";
+  run.run(40);
+  EXPECT_THAT(run.searcher().remark(),
+              ::testing::MatchesRegex(
+                  "of the last 20 choices the model predicted accuracy within 0\\.[0-9]+ on average, "
+                  "1[0-9] within a standard deviation"));
+  WindowedRun flat(skyline(kernels_space(), objective_set("[{maximize: accuracy}]"), 20, 1), 1,
+                   [](const trial::Trial&) {
+                     return trial::Measurements{{0.5, 1}};
+                   });
+  flat.run(20);
+  EXPECT_EQ(flat.searcher().remark(),
+            "of the last 15 choices the model predicted accuracy within 0 on average, "
+            "15 within a standard deviation");
+}
+
 TEST(SkylineSearch, ProposesTheSameHoweverLongItThinks) {
   for (const int batch : {1, 3}) {
     std::vector<std::vector<space::ArchId>> runs;

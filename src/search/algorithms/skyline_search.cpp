@@ -7,7 +7,10 @@
 #include "search/algorithms/trial_model.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
+#include <cstdio>
 #include <deque>
 #include <functional>
 #include <future>
@@ -20,6 +23,7 @@
 #include <string>
 #include <unordered_set>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace skyline::search {
@@ -32,6 +36,7 @@ constexpr std::size_t kFirstSuccesses = 3;  // that a model needs
 constexpr std::size_t kSample = 300;        // random architectures, for the features and for the first trials
 constexpr std::size_t kParents = 10;        // best trials whose neighbourhood is looked at
 constexpr std::size_t kClimbs = 2;          // rounds of the local search
+constexpr std::size_t kRemembered = 20;     // newest results that tell how good the model is
 constexpr int kMostDraws = 10;              // where candidates are rare; each looks at 100,000 genotypes
 constexpr std::size_t kClimbers = 3;        // candidates from which a round starts
 
@@ -59,16 +64,14 @@ class SkylineSearch final : public Searcher {
 
   Answer ask(std::size_t room) override;
   bool accept(const trial::Proposal& recorded) override;
-  void tell(const trial::CommittedTrial& committed) override {
-    untold_.push_back(committed);
-    ++told_;
-  }
+  void tell(const trial::CommittedTrial& committed) override;
   void stop() override { stop_.request_stop(); }
   bool finished() const override { return exhausted_ || made_ >= options_.trials; }
   bool gave_up() const override { return exhausted_ && !rest_->is_exhausted(); }
   std::string finish_reason() const override {
     return exhausted_ ? rest_->exhaustion_reason() : counted(options_.trials, "trial") + " done";
   }
+  std::string remark() const override;
   std::size_t expected_trials() const override {
     return exhausted_ ? made_ : std::min(options_.trials, pool_.most_candidates());
   }
@@ -77,7 +80,14 @@ class SkylineSearch final : public Searcher {
   /// A trial in the order of proposals.
   struct Proposed {
     ArchitecturePointer architecture;
-    CandidatePointer candidate;  // nullptr until the model needs it
+    CandidatePointer candidate;             // nullptr until the model needs it
+    std::optional<Expected> expected = {};  // by the model that chose it
+  };
+
+  /// A result of a trial that a model chose.
+  struct Checked {
+    double error = 0;        // distance from what was expected
+    bool is_within = false;  // within one standard deviation
   };
 
   /// What a thought throws to end when the run stops.
@@ -106,6 +116,7 @@ class SkylineSearch final : public Searcher {
   std::deque<trial::Proposal> ready_;  // chosen and not handed out
   std::size_t told_ = 0;               // number of results
   bool exhausted_ = false;
+  std::deque<Checked> checked_;  // the newest ones
   // While there is a thought, its thread reads the next two, and it alone uses what follows them.
   std::size_t made_ = 0;   // number of proposals that were handed out or accepted
   std::size_t known_ = 0;  // number of results when the present batch began
@@ -143,6 +154,34 @@ Answer SkylineSearch::ask(std::size_t room) {
     exhausted_ = ready_.empty() && !stop_.stop_requested();
   }
   return answer;
+}
+
+void SkylineSearch::tell(const trial::CommittedTrial& committed) {
+  untold_.push_back(committed);
+  ++told_;
+  const std::optional<Expected>& expected = proposed_.at(committed.trial.number).expected;
+  const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
+  if (!expected || measured == nullptr) return;
+  const std::vector<objective::Objective>& objectives = pool_.objectives().objectives();
+  const auto first = std::ranges::find(objectives, false, &objective::Objective::computed);
+  const double value = measured->values[first->measured_index];
+  if (!std::isfinite(value)) return;
+  checked_.push_back({std::abs(value - expected->value), value >= expected->low && value <= expected->high});
+  if (checked_.size() > kRemembered) checked_.pop_front();
+}
+
+std::string SkylineSearch::remark() const {
+  if (checked_.empty()) return {};
+  const auto first =
+      std::ranges::find(pool_.objectives().objectives(), false, &objective::Objective::computed);
+  double sum = 0;
+  for (const Checked& one : checked_) sum += one.error;
+  std::array<char, 32> mean{};
+  std::snprintf(mean.data(), mean.size(), "%.2g", sum / static_cast<double>(checked_.size()));
+  return "of the last " + counted(checked_.size(), "choice") + " the model predicted " + first->metric +
+         " within " + mean.data() + " on average, " +
+         std::to_string(std::ranges::count(checked_, true, &Checked::is_within)) +
+         " within a standard deviation";
 }
 
 bool SkylineSearch::accept(const trial::Proposal& recorded) {
@@ -187,9 +226,10 @@ void SkylineSearch::choose(std::vector<trial::Proposal>& batch) {
   if (chosen == nullptr) return;
   std::vector<trial::TrialNumber> parents;
   if (const auto parent = model_->nearest_on_front(*chosen)) parents.push_back(*parent);
+  const std::optional<Expected> expected = is_first ? std::nullopt : model_->expected(chosen);
   if (model_->successes() > 0) model_->believe(chosen);
   pool_.take(chosen->architecture->id);
-  proposed_.push_back({chosen->architecture, chosen});
+  proposed_.push_back({chosen->architecture, chosen, expected});
   // The engine may build the network of its own copy.
   auto architecture = std::make_shared<const space::Architecture>(chosen->architecture->unbuilt());
   batch.push_back(pool_.propose(std::move(architecture), is_first ? trial::Origin::kInitial : kModel,

@@ -9,7 +9,9 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <span>
 #include <utility>
@@ -284,6 +286,30 @@ std::vector<CandidatePointer> TrialModel::best(std::size_t most) const {
   std::vector<CandidatePointer> best;
   for (const std::size_t i : order) best.push_back(points_[i]);
   return best;
+}
+
+/// A target stands for a value by what lies between the known ones; beyond them it stands for the last one.
+std::optional<Expected> TrialModel::expected(const CandidatePointer& candidate) {
+  Column& column = columns_.front();
+  if (column.objective == nullptr) return std::nullopt;
+  const Prediction prediction =
+      column.forecast.predict(points_of({&candidate, 1}, embedding_.point_space()), {&candidate->key, 1});
+  const Eigen::VectorXd known = values(column, std::ssize(told_));
+  const Eigen::VectorXd targets = surrogate_targets(known);
+  std::map<double, double> value_of;
+  for (Eigen::Index i = 0; i < known.size(); ++i) value_of.emplace(targets[i], known[i]);
+  const double sign = column.objective->sense == objective::Sense::kMinimize ? -1 : 1;
+  const auto value_at = [&](double target) {
+    const auto above = value_of.lower_bound(target);
+    if (above == value_of.begin()) return sign * above->second;
+    const auto below = std::prev(above);
+    if (above == value_of.end()) return sign * below->second;
+    const double share = (target - below->first) / (above->first - below->first);
+    return sign * (below->second + share * (above->second - below->second));
+  };
+  const double low = value_at(prediction.mean[0] - prediction.deviation[0]);
+  const double high = value_at(prediction.mean[0] + prediction.deviation[0]);
+  return Expected{std::min(low, high), value_at(prediction.mean[0]), std::max(low, high)};
 }
 
 std::optional<trial::TrialNumber> TrialModel::nearest_on_front(const Candidate& candidate) const {
