@@ -202,7 +202,7 @@ class Formats(unittest.TestCase):
         self.put_files_where_the_documentation_has_them()
         commands = re.findall(r"^\$ ((?:h5dump|tail) .*)$", DOCUMENTATION.read_text(encoding="utf-8"), re.MULTILINE)
         self.assertEqual([command.split()[0] for command in commands],
-                         ["tail", "h5dump", "h5dump", "h5dump", "h5dump", "tail"])
+                         ["tail", "h5dump", "h5dump", "h5dump", "h5dump", "tail", "tail"])
         for command in commands:
             done = subprocess.run(command, shell=True, cwd=self.folder, capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr), (0, ""), command)
