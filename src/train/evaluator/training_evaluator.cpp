@@ -75,7 +75,7 @@ class TrainingEvaluator final : public trial::Evaluator {
 
   std::uint32_t members_for(const trial::Trial& trial) const override {
     return choose_members(trial.architecture().network(), forecast_options_of(trial).batch,
-                          setup_.options.group);
+                          setup_.options.group, setup_.device.on_gpus ? MemberKind::kGpu : MemberKind::kCore);
   }
 
   std::string device() const override { return setup_.device.on_gpus ? "gpu" : "cpu"; }

@@ -5,6 +5,7 @@
 #include "train/evaluator/training_evaluator.hpp"
 #include "train/loading/device_choice.hpp"
 #include "train/loading/load_accelerator.hpp"
+#include "train/options/group_size.hpp"
 #include "train/options/training_check.hpp"
 #include "train/scoring/metrics.hpp"
 #include "train/sharing/host_memory.hpp"
@@ -21,7 +22,7 @@ namespace skyline::train {
 namespace {
 
 DeviceWish wish_of(const TrainingOptions& options) {
-  return {.choice = options.device, .groups = options.group.members != 1U};
+  return {.choice = options.device, .members = most_members(options.group)};
 }
 
 /// Prints a warning once. The search may try hundreds of values of a key with the same doubt.

@@ -4,11 +4,13 @@
 
 #include "core/log.hpp"
 #include "core/system/process.hpp"
+#include "core/text/wording.hpp"
 #include "evaluate/job_ranks.hpp"
 #include "machine/nccl_settings.hpp"
 #include "machine/node.hpp"
 #include "train/loading/device_plan.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <utility>
@@ -47,6 +49,17 @@ struct RankOffer {
 template <typename Visitor>
 void for_each_field(RankOffer& offer, Visitor& visit) {
   visit(offer.view, offer.unusable, offer.begun);
+}
+
+/// Refuses groups with more members than ranks that train: on a GPU a rank is one member, as NCCL wants it.
+void check_ranks_for(std::uint32_t members, const std::vector<machine::RankView>& ranks) {
+  const auto training = std::ranges::count_if(ranks, &machine::RankView::trains);
+  if (static_cast<std::int64_t>(members) <= training) return;
+  const std::string most = std::to_string(members);
+  throw UserError("`training.group` makes groups of up to " + most +
+                  " members, each of which needs a rank with a GPU of its own, and " +
+                  counted(static_cast<std::size_t>(training), "rank") +
+                  (training == 1 ? " trains" : " train") + ": start " + most + " ranks on " + most + " GPUs");
 }
 
 /// Prepares this process' environment for NCCL; rank 0 logs the settings of each node's ranks. Collective.
@@ -120,13 +133,14 @@ DeviceUse choose_device(evaluate::Ranks& ranks, const trial::Place& place, const
     throw UserError("`training.device` is auto, and a GPU is there that cannot be used (" + unusable +
                     "): mend that, or choose cpu");
   }
-  const DevicePlan plan = plan_devices(wish.choice, begun, wish.groups, views);
+  const DevicePlan plan = plan_devices(wish.choice, begun, wish.members > 1, views);
   if (ranks.rank() == 0) {
     for (const std::string& line : plan.lines) log::info(line);
     for (const std::string& line : plan.fabric) log::info(line);
     for (const std::string& warning : plan.warnings) log::warning(warning);
   }
   if (!plan.problem.empty()) throw UserError(plan.problem);
+  if (plan.on_gpus) check_ranks_for(wish.members, views);
 
   DeviceUse use;
   use.on_gpus = plan.on_gpus;
@@ -140,7 +154,7 @@ DeviceUse choose_device(evaluate::Ranks& ranks, const trial::Place& place, const
     use.accelerator = std::move(accelerator);
     use.device = binding.device;
   }
-  if (wish.groups && ranks.size() > 1) prepare_nccl(ranks, place.host, gpu, root);
+  if (wish.members > 1 && ranks.size() > 1) prepare_nccl(ranks, place.host, gpu, root);
   return use;
 }
 
@@ -158,7 +172,7 @@ std::vector<std::string> describe_device(const DeviceWish& wish, const Accelerat
   place.host = "this machine";
   place.allowed = allowed_processors();
   const machine::RankView view = look_at_devices(place, accelerator.get(), reason, root);
-  DevicePlan plan = plan_devices(wish.choice, "", wish.groups, {view});
+  DevicePlan plan = plan_devices(wish.choice, "", wish.members > 1, {view});
   if (!plan.problem.empty()) return {std::move(plan.problem)};
   if (!plan.on_gpus) return plan.lines;
   std::vector<std::string> lines{"training on the GPUs of this machine: " +

@@ -7,6 +7,7 @@
 #include "train/device/accelerator.hpp"
 #include "train/options/training_options.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -22,8 +23,8 @@ using AcceleratorLoader = std::function<std::shared_ptr<Accelerator>(std::string
 /// The device that a job asks for.
 struct DeviceWish {
   DeviceChoice choice = DeviceChoice::kAuto;
-  bool groups = false;  // whether ranks train trials together
-  bool trains = true;   // whether this rank trains
+  std::uint32_t members = 1;  // most members of a group; more than 1 if ranks train trials together
+  bool trains = true;         // whether this rank trains
   /// On rank 0: "cpu" or "gpu", on which the run began; empty if it is unknown, or the run begins now.
   std::string_view begun = {};
 };

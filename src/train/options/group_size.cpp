@@ -10,20 +10,32 @@ namespace skyline::train {
 namespace {
 
 constexpr double kLeastEfficiency = 0.8;
-constexpr double kFlopsASecond = 5e10;        // speed of a member: a CPU's core in convolutions
-constexpr double kLayerSeconds = 1e-5;        // time of a layer in a step, for any number of samples
-constexpr double kMessageSeconds = 5e-5;      // time of a small sum, for each level of its tree
-constexpr double kBytesASecond = 2e9;         // speed of large sums
 constexpr double kBucketBytes = 1024 * 1024;  // bytes of gradients that are summed together
 
-double compute_seconds(const space::Network& network, std::int64_t samples) {
+/// The speed of a kind of members. It is no measurement, since the number of members belongs to the result.
+struct MemberSpeed {
+  double flops_a_second = 0;   // of a member in convolutions
+  double layer_seconds = 0;    // time of a layer in a step, for any number of samples
+  double message_seconds = 0;  // time of a small sum, for each level of its tree
+  double bytes_a_second = 0;   // of large sums
+};
+constexpr MemberSpeed kCore{5e10, 1e-5, 5e-5, 2e9};
+constexpr MemberSpeed kGpu{1e13, 1e-5, 2e-5, 2e10};
+
+const MemberSpeed& speed_of(MemberKind kind) {
+  return kind == MemberKind::kGpu ? kGpu : kCore;
+}
+
+double compute_seconds(const space::Network& network, std::int64_t samples, const MemberSpeed& speed) {
   constexpr double kPasses = 3;  // forward, and backward by inputs and by parameters
-  return kPasses * static_cast<double>(network.cost.flops) * static_cast<double>(samples) / kFlopsASecond +
-         kLayerSeconds * static_cast<double>(network.layers.size());
+  return kPasses * static_cast<double>(network.cost.flops) * static_cast<double>(samples) /
+             speed.flops_a_second +
+         speed.layer_seconds * static_cast<double>(network.layers.size());
 }
 
 /// Returns the time of the sums, without overlap with backward.
-double sum_seconds(const space::Network& network, const GroupOptions& options, std::uint32_t members) {
+double sum_seconds(const space::Network& network, const GroupOptions& options, std::uint32_t members,
+                   const MemberSpeed& speed) {
   const double bytes = static_cast<double>(network.cost.parameters) * sizeof(float);
   double messages = 1 + std::ceil(bytes / kBucketBytes);  // losses and wishes; gradients
   if (options.statistics == GroupOptions::Statistics::kSynchronized) {
@@ -32,23 +44,30 @@ double sum_seconds(const space::Network& network, const GroupOptions& options, s
   }
   const auto levels = static_cast<double>(std::bit_width(members - 1));
   const double share = 2 * static_cast<double>(members - 1) / static_cast<double>(members);
-  return messages * levels * kMessageSeconds + share * bytes / kBytesASecond;
+  return messages * levels * speed.message_seconds + share * bytes / speed.bytes_a_second;
 }
 
 }  // namespace
 
-double predicted_efficiency(const space::Network& network, std::int64_t batch, const GroupOptions& options,
-                            std::uint32_t members) {
-  const std::int64_t samples = (batch + members - 1) / members;
-  const double together = compute_seconds(network, samples) + sum_seconds(network, options, members);
-  return compute_seconds(network, batch) / (members * together);
+std::uint32_t most_members(const GroupOptions& options) {
+  return options.members.value_or(std::bit_floor(std::max(1U, options.most)));
 }
 
-std::uint32_t choose_members(const space::Network& network, std::int64_t batch, const GroupOptions& options) {
+double predicted_efficiency(const space::Network& network, std::int64_t batch, const GroupOptions& options,
+                            std::uint32_t members, MemberKind kind) {
+  const MemberSpeed& speed = speed_of(kind);
+  const std::int64_t samples = (batch + members - 1) / members;
+  const double together =
+      compute_seconds(network, samples, speed) + sum_seconds(network, options, members, speed);
+  return compute_seconds(network, batch, speed) / (members * together);
+}
+
+std::uint32_t choose_members(const space::Network& network, std::int64_t batch, const GroupOptions& options,
+                             MemberKind kind) {
   if (options.members) return *options.members;
-  std::uint32_t members = std::bit_floor(std::max(1U, options.most));
-  while (members > 1 &&
-         (members > batch || predicted_efficiency(network, batch, options, members) < kLeastEfficiency)) {
+  std::uint32_t members = most_members(options);
+  while (members > 1 && (members > batch ||
+                         predicted_efficiency(network, batch, options, members, kind) < kLeastEfficiency)) {
     members /= 2;
   }
   return members;

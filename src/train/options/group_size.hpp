@@ -8,14 +8,21 @@
 
 namespace skyline::train {
 
+/// Returns the largest number of members that a group may have.
+std::uint32_t most_members(const GroupOptions& options);
+
+/// What a member computes on: a processor's core, or a GPU of its own.
+enum class MemberKind { kCore, kGpu };
+
 /// Predicts the efficiency of `members` in a training step of `batch` samples: the share of their time that a
-/// single member would need too; 1 for one member. It models CPUs on a fast network; elsewhere it is too low.
+/// single member would need too; 1 for one member. It models a fast network; elsewhere it is too low.
 double predicted_efficiency(const space::Network& network, std::int64_t batch, const GroupOptions& options,
-                            std::uint32_t members);
+                            std::uint32_t members, MemberKind kind = MemberKind::kCore);
 
 /// Chooses the number of members: that of the options, else the largest power of two, not above
 /// `options.most` and the batch, with a predicted efficiency of at least 80 %. It depends only on its
 /// arguments, because it defines the trial's result.
-std::uint32_t choose_members(const space::Network& network, std::int64_t batch, const GroupOptions& options);
+std::uint32_t choose_members(const space::Network& network, std::int64_t batch, const GroupOptions& options,
+                             MemberKind kind = MemberKind::kCore);
 
 }  // namespace skyline::train

@@ -135,9 +135,19 @@ TEST_F(DeviceChoiceTest, TellsNcclOfTheFabricForGroupsOfRanksAlone) {
   system_.add(machine::testing::FakePort{.device = "mlx5_7", .verbs = "uverbs7"});
   choose(gpus(size()));
   EXPECT_EQ(std::getenv("NCCL_IB_HCA"), nullptr);
-  wish_.groups = true;
+  wish_.members = static_cast<std::uint32_t>(size());
   choose(gpus(size()));
   EXPECT_STREQ(std::getenv("NCCL_IB_HCA"), size() == 1 ? nullptr : "=mlx5_7:1");
+}
+
+TEST_F(DeviceChoiceTest, RefusesGroupsOfMoreMembersThanRanks) {
+  wish_.members = static_cast<std::uint32_t>(size()) + 1;
+  const std::string needed = std::to_string(size() + 1);
+  EXPECT_THAT(problem_of(gpus(size())),
+              HasSubstr("groups of up to " + needed +
+                        " members, each of which needs a rank with a GPU of its own, and " +
+                        std::to_string(size()) + " rank"));
+  EXPECT_FALSE(choose(no_gpu()).on_gpus);  // on the CPU a rank trains several members
 }
 
 TEST(DescribeDevice, SaysWhatThisMachineWouldUse) {
