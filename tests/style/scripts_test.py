@@ -130,6 +130,15 @@ class Setup(unittest.TestCase):
             self.assertLess(time.monotonic(), end, what)
             time.sleep(0.02)
 
+    def test_knows_a_driver_that_is_too_old_for_cuda_13(self):
+        driver = self.root / "version"
+        for version, told in (("535.183.01", "535.183.01\n"), ("580.65.06", "")):
+            driver.write_text(f"NVRM version: NVIDIA UNIX x86_64 Kernel Module  {version}  Sun May 12 19:39:15 UTC 2024\n"
+                              "GCC version:  gcc version 11.4.0 (Ubuntu 11.4.0-1ubuntu1~22.04)\n")
+            done = subprocess.run([self.root / "scripts/setup", "--old-driver"], capture_output=True, text=True,
+                                  env={**os.environ, "SKYLINE_DRIVER": str(driver)}, timeout=TIMEOUT_S)
+            self.assertEqual((done.returncode, done.stdout), (0, told))
+
     def test_ends_what_it_started_when_it_fails(self):
         child = self.root / "child"
         settings = {"PATH": f"{self.root}/bin:{os.environ['PATH']}", "SKYLINE_SKIP_APT": "1", "SKYLINE_LINTERS": "1",

@@ -40,7 +40,9 @@ std::string version_problem(const DriverReport& report) {
   std::string driver = "the NVIDIA driver";
   if (!report.driver_version.empty()) driver += ' ' + report.driver_version;
   return driver + " supports CUDA " + std::to_string(major) + '.' + std::to_string(minor) + ", needed is " +
-         kCudaVersionText + ": update the driver to version " + kDriverBranch + " or newer";
+         kCudaVersionText + ": update the driver to version " + kDriverBranch +
+         " or newer, or take NVIDIA's cuda-compat-13-0 into the container or LD_LIBRARY_PATH (data-centre "
+         "GPUs)";
 }
 
 std::string gpus_text(std::size_t devices) {

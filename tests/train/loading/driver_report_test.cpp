@@ -71,9 +71,11 @@ TEST(DriverReport, knows_a_container_without_gpu_support) {
 }
 
 TEST(DriverReport, an_old_driver_is_told_which_is_needed) {
-  EXPECT_EQ(problem({{"FAKE_VERSION", "12040"}}),
-            "the NVIDIA driver 550.54.14 supports CUDA 12.4, needed is 13.0: update the driver to version "
-            "580 or newer");
+  EXPECT_EQ(
+      problem({{"FAKE_VERSION", "12040"}}),
+      "the NVIDIA driver 550.54.14 supports CUDA 12.4, needed is 13.0: update the driver to version "
+      "580 or newer, or take NVIDIA's cuda-compat-13-0 into the container or LD_LIBRARY_PATH (data-centre "
+      "GPUs)");
   EXPECT_THAT(problem({{"FAKE_VERSION", "12040"}, {"FAKE_INIT", "100"}}), HasSubstr("needed is 13.0"));
 }
 
