@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <string_view>
 #include <system_error>
 
@@ -85,7 +86,7 @@ void choose_interface(const NcclSurroundings& surroundings, std::vector<NcclSett
   const auto infiniband = std::ranges::find_if(interfaces, &NetworkInterface::over_infiniband);
   if (of_mpi != interfaces.end()) {
     set(*of_mpi, "MPI uses it");
-  } else if (infiniband != interfaces.end()) {
+  } else if (infiniband != interfaces.end() && !surroundings.azure) {  // Azure's own images take Ethernet
     set(*infiniband, "IP over InfiniBand");
   } else if (!interfaces.empty() && interfaces[0].default_route) {
     set(interfaces[0], "the default route");
@@ -94,15 +95,22 @@ void choose_interface(const NcclSurroundings& surroundings, std::vector<NcclSett
   }
 }
 
-void choose_topology(const NcclSurroundings& surroundings, std::vector<NcclSetting>& settings) {
-  if (any_set(surroundings, {"NCCL_TOPO_FILE"}) || !surroundings.azure) return;
-  if (surroundings.gpus != kTopologyGpus) return;
+/// Returns the topology file of this type of machine, whether or not it is there.
+std::optional<fs::path> topology_file(const NcclSurroundings& surroundings) {
+  if (any_set(surroundings, {"NCCL_TOPO_FILE"}) || !surroundings.azure) return std::nullopt;
+  if (surroundings.gpus != kTopologyGpus) return std::nullopt;
   for (const TopologyFile& known : kTopologyFiles) {
-    const fs::path file = surroundings.topology_folder / known.file;
-    std::error_code error;
-    if (surroundings.gpu_name.find(known.gpu) == std::string::npos || !fs::exists(file, error)) continue;
-    settings.push_back({"NCCL_TOPO_FILE", file.string(), "Azure's own; NCCL would guess"});
+    if (surroundings.gpu_name.find(known.gpu) == std::string::npos) continue;
+    return surroundings.topology_folder / known.file;
   }
+  return std::nullopt;
+}
+
+void choose_topology(const NcclSurroundings& surroundings, std::vector<NcclSetting>& settings) {
+  const std::optional<fs::path> file = topology_file(surroundings);
+  std::error_code error;
+  if (!file || !fs::exists(*file, error)) return;
+  settings.push_back({"NCCL_TOPO_FILE", file->string(), "Azure's own; NCCL would guess"});
 }
 
 /// Turns off the registration of memory in recorded operations: NCCL would wait inside the recording for all
@@ -155,6 +163,12 @@ std::vector<NcclSetting> choose_nccl_settings(const NcclSurroundings& surroundin
   choose_topology(surroundings, settings);
   choose_registration(surroundings, settings);
   return settings;
+}
+
+std::string missing_topology(const NcclSurroundings& surroundings) {
+  const std::optional<fs::path> file = topology_file(surroundings);
+  std::error_code error;
+  return file && !fs::exists(*file, error) ? file->string() : std::string();
 }
 
 void apply(const std::vector<NcclSetting>& settings) {

@@ -43,6 +43,10 @@ NcclSurroundings read_nccl_surroundings(const std::filesystem::path& root);
 /// are already set stay as they are, and so do those that belong to them.
 std::vector<NcclSetting> choose_nccl_settings(const NcclSurroundings& surroundings);
 
+/// Returns the file of Azure's that says where this machine's GPUs and adapters are, if it is missing: NCCL
+/// then guesses which are near each other. Empty if nothing is missing.
+std::string missing_topology(const NcclSurroundings& surroundings);
+
 /// Sets the variables in the environment of this process. Call it before the first use of NCCL, while there
 /// is only one thread.
 void apply(const std::vector<NcclSetting>& settings);

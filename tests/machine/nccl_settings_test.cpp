@@ -78,6 +78,9 @@ TEST(NcclSettings, TakeTheInterfaceOfMpiElseInfiniBandElseTheDefaultRouteElseThe
   surroundings.mpi_interface = "10.0.0.0/8";
   surroundings.interfaces[1].over_infiniband = true;
   EXPECT_EQ(chosen(surroundings), "NCCL_SOCKET_IFNAME==ib0 (IP over InfiniBand)");
+  surroundings.azure = true;
+  EXPECT_EQ(chosen(surroundings), "NCCL_SOCKET_IFNAME==eth0 (the default route)");
+  surroundings.azure = false;
   surroundings.interfaces[1].over_infiniband = false;
   EXPECT_EQ(chosen(surroundings), "NCCL_SOCKET_IFNAME==eth0 (the default route)");
   surroundings.interfaces = {{.name = "ib0"}};
@@ -109,8 +112,10 @@ TEST(NcclSettings, NameAzuresTopologyOfTheGpuWhereItsFileIsThere) {
   surroundings.azure = false;
   EXPECT_EQ(file_of(), "");
   surroundings.azure = true;
+  EXPECT_EQ(missing_topology(surroundings), "");
   std::filesystem::remove(folder / "ndv4-topo.xml");
   EXPECT_EQ(file_of(), "");
+  EXPECT_EQ(missing_topology(surroundings), (folder / "ndv4-topo.xml").string());
 }
 
 TEST(NcclSettings, NeverReplaceWhatIsSet) {

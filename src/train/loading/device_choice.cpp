@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdlib>
+#include <sstream>
+#include <system_error>
 #include <utility>
 
 namespace skyline::train {
@@ -20,13 +22,31 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Returns whether NVIDIA's MPS runs, by which processes share a GPU in compute mode Exclusive_Process.
+bool has_mps(const fs::path& root) {
+  const char* folder = std::getenv("CUDA_MPS_PIPE_DIRECTORY");
+  std::error_code ignored;
+  return fs::exists((folder != nullptr ? fs::path(folder) : root / "tmp/nvidia-mps") / "control", ignored);
+}
+
+/// Leaves this rank one MIG instance of a list: CUDA shows a process the first of its list alone.
+void keep_own_instance(int rank_on_node) {
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  if (visible == nullptr || !std::string_view(visible).starts_with("MIG-")) return;
+  std::vector<std::string> instances;
+  std::istringstream list(visible);
+  for (std::string instance; std::getline(list, instance, ',');) instances.push_back(instance);
+  const std::string& own = instances[static_cast<std::size_t>(rank_on_node) % instances.size()];
+  ::setenv("CUDA_VISIBLE_DEVICES", own.c_str(), 1);
+}
+
 machine::DeviceView view_of(const AcceleratorDevice& device, const fs::path& root) {
   const std::string address =
       device.bus_id.empty() ? "device " + std::to_string(device.index) : device.bus_id;
   return {.identity = machine::device_identity(address, std::getenv("CUDA_VISIBLE_DEVICES")),
           .name = device.name,
           .place = machine::read_pci_place(root, device.bus_id),
-          .exclusive = device.exclusive};
+          .exclusive = device.exclusive && !has_mps(root)};
 }
 
 /// Says which settings NCCL gets on this node, and which it already had.
@@ -36,7 +56,12 @@ std::string nccl_text(const std::vector<machine::NcclSetting>& settings,
   std::string before;
   for (const auto& [name, value] : found.set) before += (before.empty() ? "set before: " : ", ") + name;
   if (!text.empty() && !before.empty()) text += "; ";
-  return text + before;
+  text += before;
+  if (const std::string file = machine::missing_topology(found); !file.empty()) {
+    text +=
+        (text.empty() ? "" : "; ") + file + " is not there, and NCCL guesses which adapter is near which GPU";
+  }
+  return text;
 }
 
 /// The facts that a rank tells the others, so that all make the same plan.
@@ -109,6 +134,7 @@ DeviceUse choose_device(evaluate::Ranks& ranks, const trial::Place& place, const
   std::shared_ptr<Accelerator> accelerator;
   RankOffer mine;
   try {
+    keep_own_instance(place.node_rank);
     if (wish.trains) accelerator = load(reason);
   } catch (const UserError& error) {
     reason = mine.unusable = error.what();

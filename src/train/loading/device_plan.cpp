@@ -109,7 +109,10 @@ std::string find_shared(const std::vector<Node>& nodes, bool groups) {
       if (node.bindings[i].device < 0) continue;
       const machine::DeviceView& device =
           node.ranks[i].devices[static_cast<std::size_t>(node.bindings[i].device)];
-      if (taken.insert(device.identity).second || !(device.exclusive || groups)) continue;
+      // NCCL knows a GPU by its address alone, which its MIG instances share.
+      const std::string& identity = device.identity;
+      const std::string gpu_of_group = groups ? identity.substr(0, identity.find(' ')) : identity;
+      if (taken.insert(gpu_of_group).second || !(device.exclusive || groups)) continue;
       const std::string gpu = node.ranks[i].host + ": GPU " + device.identity + " (" + device.name + ") ";
       return device.exclusive ? gpu +
                                     "is in compute mode Exclusive_Process and would have several ranks: "

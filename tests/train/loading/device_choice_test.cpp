@@ -150,6 +150,27 @@ TEST_F(DeviceChoiceTest, RefusesGroupsOfMoreMembersThanRanks) {
   EXPECT_FALSE(choose(no_gpu()).on_gpus);  // on the CPU a rank trains several members
 }
 
+TEST_F(DeviceChoiceTest, SharesAnExclusiveGpuByMps) {
+  std::vector<AcceleratorDevice> devices{testing::listed_device(0, 0)};
+  devices.front().exclusive = true;
+  const AcceleratorLoader one = [&](std::string&) {
+    return std::make_shared<testing::ListedDevices>(devices);
+  };
+  if (size() > 1) {
+    EXPECT_THAT(problem_of(one), HasSubstr("is in compute mode Exclusive_Process"));
+  }
+  system_.write("tmp/nvidia-mps/control", "");
+  EXPECT_TRUE(choose(one).on_gpus);
+}
+
+TEST_F(DeviceChoiceTest, LeavesEveryRankOneMigInstanceOfAList) {
+  setenv("CUDA_VISIBLE_DEVICES", "MIG-a,MIG-b,MIG-c", 1);
+  choose(gpus(1));
+  EXPECT_STREQ(std::getenv("CUDA_VISIBLE_DEVICES"),
+               ("MIG-" + std::string(1, static_cast<char>('a' + rank()))).c_str());
+  unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
 TEST(DescribeDevice, SaysWhatThisMachineWouldUse) {
   machine::testing::FakeSystem system;
   DeviceWish wish;

@@ -109,6 +109,16 @@ TEST(DevicePlan, RefusesRanksThatTrainTogetherOnOneGpu) {
             "(`training.group`) need one each: start one rank a GPU");
 }
 
+TEST(DevicePlan, RefusesMembersOnTwoInstancesOfOneGpu) {
+  RankView first = with_gpus(0, 1);
+  RankView second = first;
+  first.devices.front().identity += " MIG-a";
+  second.devices.front().identity += " MIG-b";
+  EXPECT_EQ(plan_devices(DeviceChoice::kAuto, "", false, {first, second}).problem, "");
+  EXPECT_THAT(plan_devices(DeviceChoice::kAuto, "", true, {first, second}).problem,
+              HasSubstr("would have several ranks, and the members of a group"));
+}
+
 TEST(DevicePlan, RefusesAJobThatWouldTrainOnBothKinds) {
   const DevicePlan plan =
       plan_devices(DeviceChoice::kAuto, "", false, {with_gpus(0, 1), without_gpu(1, "no driver")});
