@@ -83,13 +83,15 @@ class CudaAccelerator final : public train::Accelerator {
   }
 
   /// Releases the cached memory of all devices, because the allocator cannot release it for one.
-  void release_cached_memory(int /*device*/) override {
+  void release_cached_memory(int device) override {
+    const c10::cuda::CUDAGuard guard(index_of(device));  // cudaFree makes a context on the current device
     const auto turn = take_recording_turn();
     if (!GroupUse::any()) allocator::emptyCache();
   }
 
   std::optional<std::string> fault(int device) override {
     if (const std::optional<std::string> lost = nccl_.reason()) return lost;
+    if (const std::optional<std::string> hangs = abort_problem()) return hangs;
     const std::string problem = problem_of(device);
     if (problem.empty()) return std::nullopt;
     return "GPU " + std::to_string(device) + " (" + devices_.at(static_cast<std::size_t>(device)).bus_id +
@@ -110,7 +112,7 @@ class CudaAccelerator final : public train::Accelerator {
   }
 
   std::unique_ptr<train::DeviceReducer> make_reducer(trial::TrialGroup& group, int device) override {
-    return make_nccl_reducer(group, devices_.at(static_cast<std::size_t>(device)), nccl_);
+    return make_nccl_reducer(group, devices_.at(static_cast<std::size_t>(device)), idle_, nccl_);
   }
 
  private:
@@ -140,6 +142,7 @@ class CudaAccelerator final : public train::Accelerator {
   std::mutex prepared_mutex_;
   std::set<int> prepared_;
   NcclFault nccl_;
+  IdleConnections idle_;
 };
 
 }  // namespace

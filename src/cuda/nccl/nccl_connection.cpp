@@ -5,9 +5,16 @@
 #include "core/backoff.hpp"
 #include "core/text/hash.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <fstream>
+#include <future>
+#include <iterator>
 #include <span>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace skyline::cuda {
@@ -17,8 +24,12 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kLongestStart{120};
 constexpr std::chrono::seconds kLongestEnd{10};
+constexpr std::chrono::seconds kLongestAbort{10};
 constexpr std::chrono::microseconds kShortestPoll{10};  // after this pause most operations have been queued
 constexpr std::chrono::microseconds kLongestPoll{1000};
+
+/// Whether an abort took too long; the process cannot use its device any more.
+std::atomic<bool> abort_hangs = false;
 
 void check_nccl(ncclResult_t status, const char* call) {
   if (status != ncclSuccess) throw FaultError(nccl_error_text(status, call));
@@ -54,16 +65,35 @@ ncclResult_t settle(ncclComm_t communicator, Clock::duration limit, const std::f
   }
 }
 
-CommunicatorHandle connect(trial::TrialGroup& group) {
-  ncclUniqueId id{};
-  if (group.member() == 0) check_nccl(ncclGetUniqueId(&id), "ncclGetUniqueId");
-  group.broadcast(std::as_writable_bytes(std::span(&id, 1)));
+void CommunicatorTraits::close(ncclComm_t communicator) noexcept {
+  std::promise<void> ended;
+  const std::future<void> end = ended.get_future();
+  std::thread([communicator, ended = std::move(ended)]() mutable {
+    static_cast<void>(ncclCommAbort(communicator));
+    ended.set_value();
+  }).detach();
+  if (end.wait_for(kLongestAbort) == std::future_status::ready) return;
+  abort_hangs = true;
+}
+
+std::optional<std::string> abort_problem() {
+  if (!abort_hangs) return std::nullopt;
+  return "NCCL has not let go of the GPU " + std::to_string(kLongestAbort.count()) +
+         " s after a group was given up: resume the run";
+}
+
+namespace {
+
+Connection connect(trial::TrialGroup& group, int device) {
+  Connection connection{.members = group.members(), .member = group.member(), .device = device};
+  if (group.member() == 0) check_nccl(ncclGetUniqueId(&connection.id), "ncclGetUniqueId");
+  group.broadcast(std::as_writable_bytes(std::span(&connection.id, 1)));
   ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
   config.blocking = 0;
   ncclComm_t communicator = nullptr;
-  ncclResult_t status = ncclCommInitRankConfig(&communicator, static_cast<int>(group.members()), id,
-                                               static_cast<int>(group.member()), &config);
-  CommunicatorHandle handle(communicator);
+  ncclResult_t status = ncclCommInitRankConfig(&communicator, static_cast<int>(group.members()),
+                                               connection.id, static_cast<int>(group.member()), &config);
+  connection.communicator = CommunicatorHandle(communicator);
   if (status == ncclInProgress) status = settle(communicator, kLongestStart, [&] { group.check(); });
   if (status == ncclInProgress) {
     throw FaultError("ncclCommInitRankConfig has not ended for " + std::to_string(kLongestStart.count()) +
@@ -72,13 +102,55 @@ CommunicatorHandle connect(trial::TrialGroup& group) {
   if (status != ncclSuccess) {
     throw FaultError(nccl_error_text(status, "ncclCommInitRankConfig", communicator));
   }
-  return handle;
+  return connection;
 }
 
-void disconnect(CommunicatorHandle communicator) noexcept {
-  ncclResult_t status = ncclCommFinalize(communicator.get());
-  if (status == ncclInProgress) status = settle(communicator.get(), kLongestEnd, [] {});
-  if (status == ncclSuccess) static_cast<void>(ncclCommDestroy(communicator.release()));
+}  // namespace
+
+IdleConnections::~IdleConnections() {
+  for (Connection& connection : idle_) {
+    const ncclComm_t communicator = connection.communicator.release();
+    ncclResult_t status = ncclCommFinalize(communicator);
+    if (status == ncclInProgress) status = settle(communicator, kLongestEnd, [] {});
+    if (status == ncclSuccess) static_cast<void>(ncclCommDestroy(communicator));
+  }
+}
+
+Connection IdleConnections::take(trial::TrialGroup& group, int device) {
+  const auto fits = [&](const Connection& connection) {
+    return connection.members == group.members() && connection.member == group.member() &&
+           connection.device == device;
+  };
+  std::optional<Connection> found;
+  ncclUniqueId id{};
+  if (group.member() == 0) {
+    found = find(fits);
+    if (found) id = found->id;
+  }
+  group.broadcast(std::as_writable_bytes(std::span(&id, 1)));
+  const auto is_same = [&](const Connection& connection) {
+    return fits(connection) && std::memcmp(&connection.id, &id, sizeof id) == 0;
+  };
+  if (group.member() != 0) found = find(is_same);
+  double missing = found ? 0 : 1;  // a member may have lost it, or have had it with other ranks
+  group.sum(std::span(&missing, 1));
+  if (missing == 0) return std::move(*found);
+  found.reset();
+  return connect(group, device);
+}
+
+void IdleConnections::give_back(Connection connection) {
+  const std::lock_guard lock(mutex_);
+  idle_.push_back(std::move(connection));
+}
+
+std::optional<Connection> IdleConnections::find(const std::function<bool(const Connection&)>& fits) {
+  const std::lock_guard lock(mutex_);
+  const auto last = std::find_if(idle_.rbegin(), idle_.rend(), fits);
+  if (last == idle_.rend()) return std::nullopt;
+  Connection found = std::move(*last);
+  idle_.erase(std::next(last).base());
+  return found;
 }
 
 void check_distinct_devices(trial::TrialGroup& group, const std::string& machine, const std::string& bus_id) {

@@ -5,8 +5,12 @@
 #include "core/system/unique_handle.hpp"
 
 #include <chrono>
+#include <cstddef>
 #include <functional>
+#include <mutex>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <nccl.h>
 
@@ -18,13 +22,19 @@ std::string nccl_error_text(ncclResult_t status, const char* call, ncclComm_t co
 /// Returns e.g. "2.28.9".
 std::string nccl_version();
 
-/// Closes a communicator by aborting it, for which no other member is needed.
+/// Closes a communicator by aborting it, for which no other member is needed. The abort may hang where
+/// another process of the node was killed or stopped: after 10 s it is left to itself, and abort_problem()
+/// says so.
 struct CommunicatorTraits {
   using Type = ncclComm_t;
   static constexpr Type kNull = nullptr;
-  static void close(Type communicator) noexcept { static_cast<void>(ncclCommAbort(communicator)); }
+  static void close(Type communicator) noexcept;
 };
 using CommunicatorHandle = UniqueHandle<CommunicatorTraits>;
+
+/// Says that an abort hangs: the device will never be free again, and the process must end. Any thread may
+/// ask.
+std::optional<std::string> abort_problem();
 
 /// Waits, sleeping, until NCCL has finished its last operation on a nonblocking communicator.
 /// @param meanwhile  called again and again; may throw
@@ -32,13 +42,40 @@ using CommunicatorHandle = UniqueHandle<CommunicatorTraits>;
 ncclResult_t settle(ncclComm_t communicator, std::chrono::steady_clock::duration limit,
                     const std::function<void()>& meanwhile);
 
-/// Makes a nonblocking communicator of the group, which can be left when a member is lost. The member's
-/// device must be current. Collective over the group.
-/// @throws FaultError with NCCL's text, GroupAborted if a member has given up
-CommunicatorHandle connect(trial::TrialGroup& group);
+/// A nonblocking communicator of a group, which can be left when a member is lost.
+struct Connection {
+  ncclUniqueId id = {};  // the same for all members, and for no other communicator
+  std::size_t members = 0;
+  std::size_t member = 0;
+  int device = 0;
+  CommunicatorHandle communicator = {};
+};
 
-/// Closes it together with the other members, if they have also ended their operations; otherwise aborts it.
-void disconnect(CommunicatorHandle communicator) noexcept;
+/// The connections that groups have left in order. The next group of the same ranks takes one again, because
+/// connecting takes longer than a small trial. Any thread may use it.
+class IdleConnections {
+ public:
+  IdleConnections() = default;
+  /// Closes them together with the other processes. One whose other members do not come stays open: the
+  /// process ends.
+  ~IdleConnections();
+  IdleConnections(const IdleConnections&) = delete;
+  IdleConnections& operator=(const IdleConnections&) = delete;
+
+  /// Returns a connection that all members of the group have, or makes one. The device must be current.
+  /// Collective over the group.
+  /// @throws FaultError with NCCL's text, GroupAborted if a member has given up
+  Connection take(trial::TrialGroup& group, int device);
+  /// Takes back a connection whose members have all ended their operations.
+  void give_back(Connection connection);
+
+ private:
+  /// Removes and returns the last connection that fits.
+  std::optional<Connection> find(const std::function<bool(const Connection&)>& fits);
+
+  std::mutex mutex_;
+  std::vector<Connection> idle_;
+};
 
 /// Checks that each member has its own device, as NCCL requires. Collective over the group.
 /// @param machine  equal on all ranks of a machine, in every container

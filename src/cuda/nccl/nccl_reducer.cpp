@@ -2,7 +2,6 @@
 
 #include "skyline/core/error.hpp"
 
-#include "cuda/nccl/nccl_connection.hpp"
 #include "cuda/streams/graph_memory.hpp"
 #include "cuda/streams/operation_watch.hpp"
 #include "cuda/streams/stream_branch.hpp"
@@ -37,16 +36,17 @@ std::string name_of(const char* operation, std::size_t values) {
 
 class NcclReducer final : public train::DeviceReducer, private WaitWatch {
  public:
-  NcclReducer(trial::TrialGroup& group, c10::DeviceIndex device, NcclFault& fault)
+  NcclReducer(trial::TrialGroup& group, c10::DeviceIndex device, IdleConnections& idle, NcclFault& fault)
       : group_(group),
         device_(device),
         fault_(fault),
+        idle_(idle),
         branch_(device),
-        communicator_(connect_on(group, device)) {}
+        connection_(take_on(group, device, idle)) {}
 
   ~NcclReducer() override {
     if (communicator_ && std::uncaught_exceptions() == exceptions_ && group_goes_on()) {
-      disconnect(std::move(communicator_));
+      idle_.give_back(std::move(connection_));
     }  // Otherwise the other members may be anywhere, and the handle aborts.
   }
   NcclReducer(const NcclReducer&) = delete;
@@ -88,9 +88,9 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
   void check() override { look_after(std::nullopt); }
 
  private:
-  static CommunicatorHandle connect_on(trial::TrialGroup& group, c10::DeviceIndex device) {
+  static Connection take_on(trial::TrialGroup& group, c10::DeviceIndex device, IdleConnections& idle) {
     const c10::cuda::CUDAGuard guard(device);
-    return connect(group);
+    return idle.take(group, device);
   }
 
   void look(Clock::time_point waiting_since) override { look_after(waiting_since); }
@@ -136,7 +136,7 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
   }
 
   void look_after(std::optional<Clock::time_point> waiting_since) {
-    if (!communicator_) return;
+    if (!communicator_) return check_abort();
     look_at_group();
     ncclResult_t state = ncclSuccess;
     const ncclResult_t status = ncclCommGetAsyncError(communicator_.get(), &state);
@@ -145,6 +145,13 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
     }
     drop_ended();
     if (const auto overdue = watch_.overdue(Clock::now(), waiting_since)) give_up(*overdue);
+  }
+
+  /// Ends a wait for a device that an abort does not free.
+  static void check_abort() {
+    if (const auto problem = abort_problem()) {
+      throw GroupAborted({trial::FailureKind::kException, *problem});
+    }
   }
 
   bool group_goes_on() const noexcept {
@@ -203,9 +210,11 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
   trial::TrialGroup& group_;
   c10::DeviceIndex device_;
   NcclFault& fault_;
+  IdleConnections& idle_;
   int exceptions_ = std::uncaught_exceptions();
   StreamBranch branch_;
-  CommunicatorHandle communicator_;
+  Connection connection_;
+  CommunicatorHandle& communicator_ = connection_.communicator;
   OperationWatch watch_{kLongestOperation};
   std::deque<EventHandle> ends_;  // ends of the operations that are queued in the watch
   GroupUse use_;
@@ -216,10 +225,10 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
 
 std::unique_ptr<train::DeviceReducer> make_nccl_reducer(trial::TrialGroup& group,
                                                         const train::AcceleratorDevice& device,
-                                                        NcclFault& fault) {
+                                                        IdleConnections& idle, NcclFault& fault) {
   check_distinct_devices(group, machine_name(), device.bus_id);
   try {
-    return std::make_unique<NcclReducer>(group, static_cast<c10::DeviceIndex>(device.index), fault);
+    return std::make_unique<NcclReducer>(group, static_cast<c10::DeviceIndex>(device.index), idle, fault);
   } catch (const FaultError& error) {
     fault.set(error.what());
     throw;

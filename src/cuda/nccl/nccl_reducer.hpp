@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cuda/nccl/nccl_connection.hpp"
 #include "train/device/accelerator.hpp"
 
 #include <memory>
@@ -28,10 +29,11 @@ class NcclFault {
   std::optional<std::string> reason_;
 };
 
-/// Makes a reducer with its own communicator. Collective over the group.
+/// Makes a reducer. Its communicator is one of the idle ones if all members have that, and becomes idle again
+/// if the trial ends in order. Collective over the group.
 /// @throws UserError on all members if two of them use one device, FaultError with NCCL's text otherwise
 std::unique_ptr<train::DeviceReducer> make_nccl_reducer(trial::TrialGroup& group,
                                                         const train::AcceleratorDevice& device,
-                                                        NcclFault& fault);
+                                                        IdleConnections& idle, NcclFault& fault);
 
 }  // namespace skyline::cuda

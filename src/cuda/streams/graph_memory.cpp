@@ -3,6 +3,7 @@
 #include <exception>
 
 #include <ATen/cuda/CUDAGraph.h>
+#include <c10/cuda/CUDAGuard.h>
 
 namespace skyline::cuda {
 
@@ -54,6 +55,7 @@ void GraphMemory::give_back() noexcept {
     return;  // the allocator returns it when its memory runs out, or with its cache
   }
   try {
+    const c10::cuda::CUDAGuard guard(device_);  // cudaFree makes a context on the current device
     allocator::emptyCache(pool_);
   } catch (const std::exception&) {
     // The device is lost, and its memory with it.
