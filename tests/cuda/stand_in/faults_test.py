@@ -1,0 +1,55 @@
+"""GPUs of the stand-in that break, are too small, too old, shared, or have no module."""
+
+import shutil
+
+import stand_in_runs
+from stand_in_runs import PROGRAM, StandInCase
+
+
+class Faults(StandInCase):
+    def test_a_device_that_breaks_ends_the_job_and_is_named(self):
+        text, _ = self.search("broken", break_after=500, expect=76)
+        self.assertIn("GPU 0 (0000:10:00.0) has failed: CUDA error 700", text)
+        self.assertNotIn("failed", self.trials("broken"))
+
+    def test_a_small_device_trains_every_candidate(self):
+        self.search("small", memory_mb=128)
+        self.assertEqual(set(self.trials("small")), {"ok"})
+
+    def test_an_old_driver_is_refused(self):
+        text, _ = self.search("old", driver=12040, expect=2)
+        self.assertIn("supports CUDA 12.4, needed is 13.0", text)
+
+    def test_a_gpu_without_the_module_is_not_left_idle_unseen(self):
+        alone = self.bench.folder / "bin/skyline"
+        alone.parent.mkdir()
+        shutil.copy2(PROGRAM, alone)
+        self.bench.program = alone
+        self.addCleanup(setattr, self.bench, "program", PROGRAM)
+        text, _ = self.search("module", expect=2)
+        self.assertIn("`training.device` is auto, and a GPU is there that cannot be used (", text)
+        self.assertIn("this build has no cuda module", text)
+        self.search("processor", "--set", "training.device=cpu", "--set", "training.epochs=1", "--set", "final.epochs=1")
+
+    def test_hidden_gpus_leave_the_processor(self):
+        text, report = self.search("hidden", "--set", "training.epochs=1", "--set", "final.epochs=1",
+                                   variables={"CUDA_VISIBLE_DEVICES": ""})
+        self.assertIn("training on the CPU: CUDA_VISIBLE_DEVICES='' hides", text)
+        self.assertEqual(report.counts["kernels"], 0)
+
+    def test_ranks_share_an_exclusive_gpu_by_mps_alone(self):
+        text, _ = self.search("exclusive", ranks=2, exclusive=1, expect=2)
+        self.assertIn("is in compute mode Exclusive_Process", text)
+        (self.bench.folder / "pipes").mkdir()
+        (self.bench.folder / "pipes/control").touch()
+        _, report = self.search("mps", ranks=2, exclusive=1,
+                                variables={"CUDA_MPS_PIPE_DIRECTORY": str(self.bench.folder / "pipes")})
+        self.assertEqual(report.contexts, [["0"], ["0"]])
+
+    def test_ranks_with_one_list_of_mig_instances_get_one_each(self):
+        text, _ = self.search("mig", ranks=2, variables={"CUDA_VISIBLE_DEVICES": "MIG-a,MIG-b"})
+        self.assertNotIn("share", text)
+
+
+if __name__ == "__main__":
+    stand_in_runs.main()

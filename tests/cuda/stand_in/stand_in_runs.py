@@ -1,0 +1,83 @@
+"""Starts searches of the program on the stand-in for CUDA, and reads what it counted."""
+
+import collections
+import json
+import os
+import pathlib
+import sys
+import time
+import unittest
+
+PROGRAM, SOURCE, LIBRARIES = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(3))
+sys.path.insert(0, str(SOURCE / "tests/faults"))
+from fault_runs import Bench, end_tidily
+
+LIMIT_S = 60  # of a search, which takes seconds
+
+
+class Report:
+    """What all ranks of a job together did on their devices."""
+
+    def __init__(self, folder):
+        ranks = [json.loads(path.read_text()) for path in folder.iterdir()]
+        self.contexts = sorted(sorted(rank["contexts"]) for rank in ranks)  # device numbers by rank
+        self.counts = collections.Counter()
+        self.graphs = []  # number of nodes by kind
+        for rank in ranks:
+            self.counts.update(rank["counts"])
+            self.graphs += [graph["nodes"] for graph in rank["graphs"]]
+        self.most_bytes = max((max(rank["most_bytes"].values(), default=0) for rank in ranks), default=0)
+
+    def nodes(self):
+        return [sum(graph.values()) for graph in self.graphs]
+
+
+class StandInCase(unittest.TestCase):
+    """A test whose searches take their GPUs from the stand-in."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.bench = Bench(PROGRAM, LIBRARIES)
+        cls.addClassCleanup(cls.bench.remove)
+        libraries = [library for library in sorted(LIBRARIES.iterdir()) if not library.is_symlink()]
+        cls.environment = {**cls.bench.environment, "LD_PRELOAD": " ".join(map(str, libraries))}
+
+    def start(self, run, *more, ranks=0, devices=1, variables=None, config="digits", **settings):
+        """A search in the background. `settings`: of the stand-in, e.g. delay_us=100."""
+        folder = self.bench.folder / f"{run}.report"
+        folder.mkdir(exist_ok=True)
+        for path in folder.iterdir():
+            path.unlink()
+        self.bench.environment = {**self.environment, **(variables or {}), "STAND_IN_REPORT": str(folder),
+                                  "STAND_IN_DEVICES": str(devices),
+                                  **{f"STAND_IN_{name.upper()}": str(value) for name, value in settings.items()}}
+        return self.bench.job("search", SOURCE / f"configs/{config}.yaml", "--set", f"data.file={self.bench.digits}",
+                              "--set", "search.iterations=2", "--set", "search.initial=4", "--set", "search.max_unseen=4",
+                              "--set", "training.epochs=10", "--set", "final.epochs=10", *more, "--run", run, ranks=ranks)
+
+    def search(self, run, *more, expect=0, **others):
+        """A search to its end, by the rules of CUDA. @return  its output and the Report"""
+        job = self.start(run, *more, **others)
+        code = job.wait(LIMIT_S)
+        self.assertEqual(code, expect, job.text())
+        self.assertNotIn("stand-in: violation", job.text())
+        return job.text(), Report(self.bench.folder / f"{run}.report")
+
+    def trials(self, run):
+        """The journal's trials by status: {"ok": 9}."""
+        lines = (self.bench.folder / run / "journal.jsonl").read_text().splitlines()
+        return collections.Counter(json.loads(line)["status"] for line in lines if '"status"' in line)
+
+    def wait_for_trials(self, run, count, job):
+        deadline = time.monotonic() + LIMIT_S
+        journal = self.bench.folder / run / "journal.jsonl"
+        while not journal.exists() or journal.read_bytes().count(b'"status"') < count:
+            self.assertLess(time.monotonic(), deadline, job.text())
+            self.assertIsNone(job.process.poll(), job.text())
+            time.sleep(0.02)
+
+
+def main():
+    os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+    end_tidily(limit_s=230)  # a little before CTest kills it
+    unittest.main()
