@@ -231,6 +231,7 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   result.stopped = !search(job.task, loop, state, result) && !is_hopeless();
   if (!result.stopped && is_hopeless()) result.finish_reason = hopeless_reason(state.trials().size());
   result.unsaved = loop.unsaved();
+  result.begin_again = loop.begin_again();
   loop.wind_down([&] { return storage.idle(); });
   job.check();
   dispatcher.finish([&] {

@@ -65,6 +65,7 @@ struct RunResult {
   bool gave_up = false;     // the search found nothing more to propose, although there may be more
   bool stopped = false;     // stopped on request; a later job with `resume` continues
   std::size_t unsaved = 0;  // trials that were stopped and whose last state could not be saved
+  std::size_t begin_again = 0;  // trials that were stopped and whose evaluator saves no state
 };
 
 /// Runs one job of a run, from its start to the end of the run or a stop. Rank 0 asks the searcher,

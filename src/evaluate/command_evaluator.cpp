@@ -25,7 +25,6 @@ namespace skyline::evaluate {
 namespace {
 
 namespace fs = std::filesystem;
-using trial::Failure;
 using trial::FailureKind;
 
 constexpr std::size_t kMostLogs = 300;  // of successful trials of a run
@@ -171,23 +170,7 @@ class CommandEvaluator final : public trial::Evaluator {
 
   trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {
     require(host_ != nullptr, "a rank without a run evaluates a command");
-    for (int tried = 0;; ++tried) {
-      trial::Outcome outcome = attempt(trial, context);
-      auto* failure = std::get_if<Failure>(&outcome);
-      const bool again =
-          failure != nullptr && failure->kind == FailureKind::kProgram && tried < options_.retries;
-      if (!again) return outcome;
-      if (context.group() != nullptr) {  // the group has ended; another one may try once more
-        failure->kind = FailureKind::kException;
-        return outcome;
-      }
-      log::info("trial " + to_text(trial.name()) + " is tried again (command.retries)");
-    }
-  }
-
- private:
-  /// What this host lacks, such as room for a folder or a process, is no fault of the trial: the job ends.
-  trial::Outcome attempt(const trial::Trial& trial, trial::EvaluationContext& context) {
+    // What this host lacks, such as room for a folder or a process, is no fault of the trial: the job ends.
     const auto note = [this](const auto& fault) {
       const std::lock_guard lock(mutex_);
       if (fault_ == nullptr) fault_ = std::make_exception_ptr(FaultError(fault.what()));
@@ -202,7 +185,13 @@ class CommandEvaluator final : public trial::Evaluator {
       throw;
     }
   }
+  bool tries_again(const trial::Failure& failure, std::uint32_t tried) const override {
+    const auto retries = static_cast<std::uint32_t>(options_.retries);
+    if (failure.kind == FailureKind::kProgram) return tried < retries;
+    return tried < retries || Evaluator::tries_again(failure, tried);
+  }
 
+ private:
   /// Returns the value that parameters give to a key in a trial, or else that of the section.
   static double value_of(const trial::Trial& trial, std::string_view key, double value) {
     for (const space::TrainingValue& own : trial.architecture().training()) {

@@ -18,4 +18,9 @@ TrialWait::~TrialWait() {
   timing.*part_ += seconds_since(start_) - (timing.waited_s() - waited_s_);
 }
 
+bool Evaluator::tries_again(const Failure& failure, std::uint32_t tried) const {
+  const bool may_pass = failure.kind == FailureKind::kException || failure.kind == FailureKind::kOutOfMemory;
+  return may_pass && tried == 0;
+}
+
 }  // namespace skyline::trial

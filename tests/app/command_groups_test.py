@@ -87,6 +87,12 @@ class CommandGroups(TrainerCase):
         self.assertEqual(self.canonical("failed1"), self.canonical("failed2"))
         self.assertEqual(self.canonical("failed1"), self.canonical("failed3"))
 
+    def test_a_group_is_tried_again_as_often_as_the_user_says(self):
+        config = self.config("{does: {choice: [group_exit]}}", ", processes: 2, retries: 3")
+        for ranks in (1, 2):
+            self.skyline("search", config, "--run", f"again{ranks}", ranks=ranks, expect=NO_FRONT)
+            self.assertEqual(len(list((self.folder / f"again{ranks}/logs/trials").glob("0.process1.failed*.log"))), 4)
+
     def test_the_number_of_processes_may_be_an_expression(self):
         config = self.config("{n: {range: [1, 3]}}", ", processes: $n, deterministic: true")
         self.skyline("search", config, "--run", "sizes", ranks=2)

@@ -116,6 +116,7 @@ class Command(TrainerCase):
         self.wait_for_lines("stopped", 2)
         job.send_signal(signal.SIGUSR1)
         self.assertEqual(job.wait(TIMEOUT_S), STOPPED)
+        self.assertRegex((self.folder / "stopped/logs/skyline.log").read_text(), r"all results are saved; \d trials? that w(as|ere) running begins? again: run again")
         self.check_nothing_is_left("stopped")
         lines = self.canonical("stopped").splitlines()
         self.assertLess(len(lines), 13, "stopped too late to show anything")

@@ -173,6 +173,10 @@ class Evaluator {
   /// for good) or a UserError (data that were overwritten). Called after a Failure, which then does not count
   /// as the trial's result: the job ends with this error.
   virtual std::exception_ptr fault() { return nullptr; }
+  /// Returns whether another try may cure the failure of a trial, which is then no result. Unless overridden,
+  /// it is so for the first failure by an exception, by a lack of memory, or because the trial took too long.
+  /// @param tried  how often the trial has failed before
+  virtual bool tries_again(const Failure& failure, std::uint32_t tried) const;
 };
 
 }  // namespace skyline::trial

@@ -80,6 +80,10 @@ void print_stop(const engine::RunResult& result, const std::string& cause, bool 
   } else if (result.unsaved > 0) {
     saved = "; the state of " + counted(result.unsaved, "running trial") +
             " could not be saved (see the log), what is not in a checkpoint is done again";
+  } else if (result.begin_again > 0) {
+    const bool one = result.begin_again == 1;
+    saved = ", all results are saved; " + counted(result.begin_again, "trial") +
+            (one ? " that was running begins again" : " that were running begin again");
   }
   print_end("stopped " + cause + " after " + std::to_string(result.state.trials().size()) + " of about " +
             counted(result.state.expected(trial::Phase::kSearch), "trial") + saved +

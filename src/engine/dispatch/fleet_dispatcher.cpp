@@ -124,7 +124,7 @@ void FleetDispatcher::try_again(const Arrival& arrival) {
     return;
   }
   Submitted& submitted = found->second;
-  submitted.last = true;
+  ++submitted.tried;
   submitted.avoids = static_cast<std::size_t>(arrival.timing.rank);
   log::info("trial " + to_text(arrival.trial) + " on rank " + std::to_string(arrival.timing.rank) + ": " +
             std::get<trial::Failure>(arrival.outcome).reason + "; it is tried once more");
@@ -147,7 +147,7 @@ void FleetDispatcher::start(const Scheduler::Start& start) {
   Submitted& submitted = trials_.at(start.trial);
   submitted.place = start.place;
   warn_of_time(submitted, start.place.ranks);
-  Assignment assignment{submitted.trial, std::nullopt, submitted.attempt, submitted.last};
+  Assignment assignment{submitted.trial, std::nullopt, submitted.attempt, submitted.tried};
   if (const std::uint32_t members = submitted.trial->members; members > 1) {
     submitted.sequence = ++groups_;
     assignment.group = {groups_, members, static_cast<int>(start.place.rank),

@@ -57,8 +57,8 @@ class FleetDispatcher final : public Dispatcher {
     AskedTrial trial;
     std::uint32_t attempt = 0;
     std::uint32_t losses = 0;                // number of ranks that had it and were lost
-    bool last = false;                       // see Assignment
-    bool stuck = false;                      // its last attempt does not end
+    std::uint32_t tried = 0;                 // see Assignment
+    bool stuck = false;                      // its second try, or a later one, does not end
     std::optional<std::size_t> avoids = {};  // see TrialWork
     std::optional<Placement> place = {};     // no value while it waits
     std::uint64_t sequence = 0;              // sequence number of its group

@@ -104,7 +104,7 @@ void FleetDispatcher::mark_stuck(trial::TrialName name) {
   const auto found = trials_.find(name);
   if (found == trials_.end()) return;
   Submitted& submitted = found->second;
-  submitted.stuck = std::exchange(submitted.last, true);
+  submitted.stuck = submitted.tried++ > 0;
 }
 
 }  // namespace skyline::engine

@@ -200,6 +200,7 @@ bool SearchLoop::collect() {
     state_.account().add(arrival.timing, !arrival.stopped() && !arrival.follower);
     if (arrival.follower) continue;
     if (arrival.unsaved) ++unsaved_;
+    if (arrival.begins_again) ++begin_again_;
     require(stopping_ || !arrival.stopped(), "a trial was stopped although nobody had asked for it");
     if (!arrival.stopped()) arrived(std::move(arrival));
   }

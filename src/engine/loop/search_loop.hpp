@@ -51,6 +51,8 @@ class SearchLoop {
 
   /// Returns the number of trials that were stopped and whose last state could not be saved.
   std::size_t unsaved() const { return unsaved_; }
+  /// Returns the number of trials that were stopped and whose evaluator saves no state.
+  std::size_t begin_again() const { return begin_again_; }
 
  private:
   /// @param searcher  the searcher that runs now; nullptr if there is none
@@ -84,6 +86,7 @@ class SearchLoop {
   search::Answer::State answer_ = search::Answer::State::kAnswered;  // state of the last answer
   std::deque<run::SharedTrial> untold_;  // committed trials that the searcher asked for and was not told yet
   std::size_t unsaved_ = 0;
+  std::size_t begin_again_ = 0;
   std::size_t unanswered_ = 0;  // trials whose result has not arrived, or is in the journal and not committed
   bool stopping_ = false;
   bool unasked_ = false;  // there was room for more trials after the stop

@@ -236,20 +236,17 @@ bool SlotPool::State::is_given_up(const Assignment& assignment) const {
   return assignment.group && options.groups->gave_up(assignment.group->sequence);
 }
 
-/// Returns whether another try may cure the failure: the trial took too long, an exception, perhaps for a
-/// file that could not be read, and a lack of memory that others may have used. Such a failure is no result
-/// the first time.
+/// Returns whether the trial has failed, and another try may cure that.
 bool SlotPool::State::is_tried_again(const Assignment& assignment, bool overran,
                                      trial::Outcome& outcome) const {
   auto* failed = std::get_if<trial::Failure>(&outcome);
-  if (failed == nullptr || failed->kind == trial::FailureKind::kDiverged) return false;
-  if (failed->kind == trial::FailureKind::kProgram) return false;
+  if (failed == nullptr) return false;
   if (failed->kind == trial::FailureKind::kStopped) {
     if (stop) return false;
     require(overran, "the evaluator stopped a trial that nobody had asked to stop");
     *failed = took_too_long();
   }
-  return !assignment.last;
+  return evaluator.tries_again(*failed, assignment.tried);
 }
 
 /// Checks for a member that fell silent. That is not a failure of the trial: the run must end.
@@ -293,6 +290,8 @@ void SlotPool::State::hand_in(const trial::Trial& trial, Arrival arrival, SlotCo
                               const SlotCheckpoints* checkpoints) {
   if (arrival.stopped() || arrival.again) {
     arrival.unsaved = checkpoints != nullptr && !checkpoints->all_is_saved();
+    arrival.begins_again =
+        checkpoints != nullptr && !arrival.unsaved && !checkpoints->has_files() && arrival.timing.train_s > 0;
     return finished(std::move(arrival));
   }
   std::vector<trial::NamedTensor> kept = context.take_weights();

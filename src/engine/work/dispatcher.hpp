@@ -16,6 +16,7 @@ struct Arrival {
   trial::Outcome outcome;
   trial::TrialTiming timing;
   bool unsaved = false;       // for a stopped trial: some of its steps are in no checkpoint
+  bool begins_again = false;  // for a stopped trial that has trained: its evaluator has saved no state
   bool replayed = false;      // from the journal: an earlier job had committed it
   bool follower = false;      // from a rank that did not lead the trial's group: has its time, but no outcome
   std::uint32_t attempt = 0;  // attempt of its Assignment
@@ -31,8 +32,8 @@ struct Arrival {
 /// The fields that travel between ranks.
 template <typename Visitor>
 void for_each_field(Arrival& arrival, Visitor& visit) {
-  visit(arrival.trial, arrival.outcome, arrival.timing, arrival.unsaved, arrival.follower, arrival.attempt,
-        arrival.again);
+  visit(arrival.trial, arrival.outcome, arrival.timing, arrival.unsaved, arrival.begins_again,
+        arrival.follower, arrival.attempt, arrival.again);
 }
 
 /// Returns the failure of a trial that took too long.

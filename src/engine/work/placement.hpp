@@ -49,7 +49,7 @@ struct Assignment {
   std::shared_ptr<const trial::Trial> trial;
   std::optional<GroupPlace> group;  // set for a trial with several members, which needs more than the slot
   std::uint32_t attempt = 0;        // greater than 0 if other slots had it before
-  bool last = false;                // its second try, whose result counts in any case
+  std::uint32_t tried = 0;          // number of its tries that have failed
 };
 
 }  // namespace skyline::engine

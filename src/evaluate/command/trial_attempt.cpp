@@ -351,11 +351,7 @@ void TrialAttempt::take_points(TrainerProcess& process) {
   }
   for (trial::CoursePoint& point : reports_.take_points()) {
     if (host_.services.watch) host_.services.watch("reported: " + text_of(point));
-    if (host_.options.retries > 0) {
-      points_.push_back(std::move(point));
-    } else {
-      context_.report(std::move(point));
-    }
+    context_.report(std::move(point));
   }
 }
 
@@ -402,7 +398,6 @@ trial::Outcome TrialAttempt::judge(const ProcessEnd& end) {
     return failure;
   }
   if (!leads()) return trial::Measurements{};
-  for (trial::CoursePoint& point : points_) context_.report(std::move(point));
   std::variant<trial::Measurements, std::string> result = reports_.finish();
   if (auto* mistake = std::get_if<std::string>(&result))
     return Failure{FailureKind::kProgram, std::move(*mistake)};

@@ -74,7 +74,6 @@ class TrialAttempt {
   std::optional<TakenPort> port_;
   Meeting meeting_;
   ReportReader reports_;
-  std::vector<trial::CoursePoint> points_;  // held back, since the attempt may be repeated
   std::filesystem::path log_;
   std::optional<trial::Failure> ended_by_;  // why this member has ended its process itself
   bool others_failed_ = false;              // whether that is a failure of another member

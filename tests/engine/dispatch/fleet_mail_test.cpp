@@ -46,8 +46,8 @@ class Echo final : public comm::Link {
 class FleetMailTest : public ::testing::Test {
  protected:
   FleetMail::SlotTrial back(const trial::Trial& trial, const std::optional<GroupPlace>& group = {},
-                            std::uint32_t attempt = 0, bool last = false) {
-    mail.send_trial(1, 3, {std::make_shared<const trial::Trial>(trial), group, attempt, last});
+                            std::uint32_t attempt = 0, std::uint32_t tried = 0) {
+    mail.send_trial(1, 3, {std::make_shared<const trial::Trial>(trial), group, attempt, tried});
     return mail.read_trial(mail.receive().value());
   }
   Arrival back(const Arrival& arrival) {
@@ -117,7 +117,7 @@ TEST_F(FleetMailTest, ReadsBackWhereTheMembersOfAGroupAre) {
   trial::Trial trial = sample_trial(3);
   trial.members = 5;
   const GroupPlace place{.sequence = 1ULL << 40U, .members = 5, .first_rank = 70'000, .ranks = 3};
-  const Assignment read = back(trial, place, 2, true).assignment;
+  const Assignment read = back(trial, place, 2, 1).assignment;
   ASSERT_TRUE(read.group);
   expect_same(*read.trial, trial);
   EXPECT_EQ(read.group->sequence, place.sequence);
@@ -125,7 +125,7 @@ TEST_F(FleetMailTest, ReadsBackWhereTheMembersOfAGroupAre) {
   EXPECT_EQ(read.group->first_rank, 70'000);
   EXPECT_EQ(read.group->ranks, 3);
   EXPECT_EQ(read.attempt, 2U);
-  EXPECT_TRUE(read.last);
+  EXPECT_EQ(read.tried, 1U);
 }
 
 TEST_F(FleetMailTest, HasRoomForTheLargestTrial) {
