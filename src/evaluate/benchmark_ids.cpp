@@ -36,7 +36,7 @@ std::optional<space::ArchId> build_id(const BenchmarkRows& rows, std::size_t row
   return attempt.architecture->id;
 }
 
-std::filesystem::path cache_folder() {
+std::filesystem::path ids_folder() {
   if (const auto cache = process_variable("XDG_CACHE_HOME"); cache && !cache->empty())
     return std::filesystem::path(*cache) / "skyline";
   if (const auto home = process_variable("HOME"); home && !home->empty())
@@ -50,7 +50,7 @@ std::string_view bytes_of(const std::vector<Element>& elements) {
 }
 
 std::filesystem::path cache_file(const BenchmarkRows& rows, const std::string& space_hash) {
-  const std::filesystem::path folder = cache_folder();
+  const std::filesystem::path folder = ids_folder();
   if (folder.empty() || space_hash.empty()) return {};
   std::string key = space_hash;
   key += bytes_of(rows.choices);

@@ -6,7 +6,7 @@
 #include "core/log.hpp"
 #include "core/text/foreign_text.hpp"
 #include "evaluate/command/command_check.hpp"
-#include "evaluate/command/log_tail.hpp"
+#include "evaluate/command/host_preparation.hpp"
 #include "evaluate/command/placeholders.hpp"
 #include "evaluate/command/trainer_variables.hpp"
 #include "evaluate/command/trial_attempt.hpp"
@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <chrono>
 #include <exception>
 #include <mutex>
 #include <utility>
@@ -29,7 +28,6 @@ using trial::FailureKind;
 
 constexpr std::size_t kMostLogs = 300;  // of successful trials of a run
 constexpr double kUnitsOfCost = 1000;   // costs are rounded to whole units
-constexpr std::chrono::milliseconds kPollPreparation(100);
 
 /// A rank as the others see it.
 struct RankFacts {
@@ -102,42 +100,6 @@ void keep_start_folder(const fs::path& run) {
   if (there == here) return;
   throw UserError("this run's trainer starts in " + printable(there) + ": resume it from there, not from " +
                   printable(here) + "; or remove " + file.string());
-}
-
-/// Returns the ports of this rank. @throws UserError if they are too few for its trials
-PortRange ports_of(const CommandOptions& options, const PlaceOnNode& on_node, std::size_t slots) {
-  const PortRange all = options.ports.value_or(default_ports(ephemeral_ports()));
-  const PortRange own = ports_of_rank(all, on_node.number, std::max(1, on_node.ranks));
-  const std::size_t least = slots * options.processes.value_or(1);
-  if (!options.forms_groups() || static_cast<std::size_t>(own.size()) >= least) return own;
-  throw UserError("command.ports: expected at least " +
-                  std::to_string(least * static_cast<std::size_t>(on_node.ranks)) +
-                  " ports, for the processes of all slots on a host, got " + std::to_string(all.size()));
-}
-
-/// Runs `prepare` on this host. @throws UserError if it fails
-void prepare_host(const TrainerHost& host, const std::vector<std::string>& devices) {
-  const CommandOptions& options = host.options;
-  if (options.prepare.empty()) return;
-  const std::string& name = host.services.place.host;
-  const AttemptFolder folder(host.services.folder, {});
-  const Variables values{{"data", host.services.data_file.string()},
-                         {"cache", cache_folder(host.services.folder, name).string()}};
-  ProcessPlan plan{
-      .environment = environment_of(trainer_variables(host, folder.temporary(), devices)),
-      .folder = fs::current_path(),
-      .log = store::RunPaths{host.services.folder}.log().parent_path() / ("prepare." + name + ".log"),
-      .log_limit = options.log_limit_bytes};
-  for (const std::string& argument : options.prepare) plan.arguments.push_back(filled(argument, values));
-  plan.arguments.front() = find_program(plan.arguments.front(), path_of_trainer(options)).string();
-  log::info("preparing " + name + ": " + printable(plan.arguments.front()) + ", log in " + plan.log.string());
-  TrainerProcess process(plan);
-  std::optional<ProcessEnd> end;
-  while (!(end = process.poll())) process.wait(kPollPreparation);
-  if (end->kind == ProcessEnd::Kind::kExited && end->value == 0) return;
-  const std::vector<std::string> lines = log_tail(plan.log, 1);
-  throw UserError("command.prepare: failed on " + name + " with " + end->reason + ", see " +
-                  plan.log.string() + (lines.empty() ? "" : ": " + lines.back()));
 }
 
 class CommandEvaluator final : public trial::Evaluator {
@@ -215,6 +177,10 @@ std::unique_ptr<TrainerHost> make_host(const CommandOptions& options, const Eval
   const std::size_t processors = services.place.processors.size();
   const std::size_t slots = services.slots.value_or(
       std::max<std::size_t>(1, processors / static_cast<std::size_t>(options.threads)));
+  const auto ranks = static_cast<std::size_t>(std::max(1, on_node.ranks));
+  check_room(options, services.written,
+             {.slots = slots, .ranks = ranks, .processors = processors, .host = services.place.host});
+  const PortRange ports = options.ports.value_or(default_ports(ephemeral_ports()));
   (void)find_launcher();  // a rank without it cannot start
   const std::string& program = options.run.front();
   fs::path found;
@@ -240,7 +206,7 @@ std::unique_ptr<TrainerHost> make_host(const CommandOptions& options, const Eval
       .variables = allowed_variables(process_variables(), options.passed),
       .program = std::move(found),
       .processors = ProcessorShares(services.place.processors),
-      .ports = PortBlock(ports_of(options, on_node, slots)),
+      .ports = PortBlock(ports_of_rank(ports, on_node.number, std::max(1, on_node.ranks))),
       .logs = TrialLogs(services.folder, std::max<std::size_t>(10, kMostLogs / static_cast<std::size_t>(
                                                                                    on_node.ranks_of_job)))});
   host->services.ranks = nullptr;
@@ -318,7 +284,7 @@ EvaluatorKind command_kind() {
               },
           .make = [read](const ConfigNode& section,
                          const EvaluatorServices& services) { return make(read(section), services); },
-          .check_space = check_command_section};
+          .check_place = check_command_section};
 }
 
 }  // namespace skyline::evaluate

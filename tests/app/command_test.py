@@ -4,8 +4,10 @@ import json
 import os
 import pathlib
 import random
+import re
 import shutil
 import signal
+import subprocess
 import sys
 import time
 import unittest
@@ -195,10 +197,45 @@ class Command(TrainerCase):
         self.assertEqual(text.count("trainer/cache"), 1, text)
         config = self.config("{n: {range: [1, 2]}}", ", prepare: [python3, -c, \"import sys; sys.exit('no compiler')\"]")
         done = self.skyline("search", config, "--run", "unprepared", ranks=2, expect=2)
-        self.assertIn("command.prepare: failed on ", done.stderr)
-        self.assertIn("exit code 1", done.stderr)
-        self.assertIn("no compiler", done.stderr)
+        self.assertRegex(done.stderr, r"command.prepare: failed with exit code 1 on \S+, see \S+/prepare\.\S+\.log: no compiler")
         self.skyline("search", self.config("{n: {range: [1, 2]}}"), "--run", "unprepared")
+
+    def preparation(self, script, keys=""):
+        """A configuration with a preparation, which has the test's file for marks as its argument."""
+        config = self.config("{n: {range: [1, 2]}}")
+        prepare = json.dumps([sys.executable, "-c", "import os, sys, time; mark = sys.argv[1]; " + script,
+                              str(self.marks / "prepared"), str(self.trainer)])
+        config.write_text(config.read_text().replace("command: {", f"command: {{prepare: {prepare}{keys}, "))
+        return config
+
+    def test_prepare_heeds_a_stop(self):
+        config = self.preparation("first = not os.path.exists(mark); open(mark, 'w'); time.sleep(600 if first else 0)", ", grace: 1 s")
+        job = self.start("search", config, "--run", "asked", ranks=2)
+        deadline = time.monotonic() + TIMEOUT_S
+        while not (self.marks / "prepared").exists():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+        job.send_signal(signal.SIGUSR1)
+        self.assertEqual(job.wait(TIMEOUT_S), STOPPED)
+        self.check_nothing_is_left("asked")
+        self.skyline("search", config, "--run", "asked", "--resume", ranks=2)
+        self.assertEqual(len(self.trials("asked")), 2)
+
+    def test_prepare_ends_with_the_time_of_the_job(self):
+        config = self.preparation("time.sleep(600)", ", grace: 1 s")
+        done = self.skyline("search", config, "--run", "short", "--set", "run.time_limit=1 s", expect=STOPPED)
+        self.assertIn("stopped at run.time_limit before the search began", done.stdout)
+        self.check_nothing_is_left("short")
+
+    def test_a_preparation_that_takes_too_long_ends_and_what_it_wrote_stays(self):
+        config = self.preparation("open(os.environ['TMPDIR'] + '/half', 'w'); time.sleep(600)", ", grace: 1 s, prepare_timeout: 1 s")
+        done = self.skyline("search", config, "--run", "late", expect=2)
+        self.assertIn("command.prepare: took longer than command.prepare_timeout (1 s) on ", done.stderr)
+        kept = pathlib.Path(re.search("its TMPDIR stays in (\\S+) until the next job", done.stderr).group(1))
+        self.assertEqual([path.name for path in kept.iterdir()], ["half"])
+        self.check_nothing_is_left("late")
+        self.skyline("search", self.config("{n: {range: [1, 2]}}"), "--run", "late")
+        self.assertFalse(kept.exists())
 
     def test_a_lock_that_a_killed_trainer_left_does_not_hang_the_next_job(self):
         config = self.config("{n: {range: [1, 2]}}")

@@ -69,8 +69,8 @@ evaluate::EvaluatorKind plain_kind() {
     return evaluate::EvaluatorNeeds{
         .inherits = section.at("value").as_number() == 9, .network = false, .deterministic = false};
   };
-  kind.check_space = [](const ConfigNode& written, const space::SearchSpace& space) {
-    if (space.parameters().size() > 1) written.fail("knows one parameter");
+  kind.check_place = [](const ConfigNode& written, const evaluate::SectionPlace& place) {
+    if (place.space.parameters().size() > 1) written.fail("knows one parameter");
   };
   return kind;
 }

@@ -3,9 +3,12 @@
 #include "report/python_output.hpp"
 #include "report/sample_run.hpp"
 #include "support/yaml_config.hpp"
+#include "trial/column_names.hpp"
 
+#include <algorithm>
 #include <map>
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -50,6 +53,15 @@ TEST_F(SearchStateCsv, ReadsBackInPandasWithArchaisColumns) {
                   "weight_bytes", "origin", "iteration_num", "parent", "parents", "inherited_from",
                   "inherited_share", "continued_from", "epochs", "horizon", "members", "repeat", "cost",
                   "seed", "search_walltime_hours", "is_pareto", "status"));
+  const std::vector<std::string> of_this_run{
+      "depth",       "kernel",     "width", "validation_accuracy",   "flops",
+      "parameters",  "latency_ms", "macs",  "peak_activation_bytes", "training_activation_bytes",
+      "weight_bytes"};
+  for (const auto& column : seen_.at("columns").get<std::vector<std::string>>()) {
+    const bool is_own = std::ranges::count(of_this_run, column) > 0;
+    EXPECT_NE(trial::is_column_name(column), is_own)
+        << column << ": a metric of this name would be mistaken for it";
+  }
   const nlohmann::json& types = seen_.at("types");
   EXPECT_EQ(types.at("is_pareto"), "bool");
   EXPECT_EQ(types.at("iteration_num"), "int64");

@@ -78,6 +78,19 @@ struct EvaluatorServices {
   /// Shows a line to a person who watches a single trial, e.g. which program it starts. Any thread may call
   /// it. Empty if nobody watches.
   std::function<void(const std::string& line)> watch = {};
+  /// Says whether the job should end while its evaluators are made. Only the calling thread uses it. Empty if
+  /// nobody asks it to. An evaluator that is made nevertheless is never used.
+  std::function<bool()> stop_requested = {};
+  /// The section as the configuration states it, so that messages have a line. Null if there is none.
+  ConfigNode written = {};
+};
+
+/// The surroundings of an evaluator's section in a user's configuration.
+struct SectionPlace {
+  const space::SearchSpace& space;
+  const ConfigNode& space_section;
+  bool has_data_file = false;
+  std::size_t slots = 1;  // slots of a rank, as far as they are known
 };
 
 /// An evaluator that a configuration can name, by its own section. A run has exactly one evaluator.
@@ -115,7 +128,7 @@ struct EvaluatorKind {
   /// Checks the section's requests against the space and this machine when a user's configuration is read;
   /// not when a run is. It may be left out. @param written  the section as the user wrote it. @throws
   /// UserError
-  std::function<void(const ConfigNode& written, const space::SearchSpace& space)> check_space = {};
+  std::function<void(const ConfigNode& written, const SectionPlace& place)> check_place = {};
   /// Describes the device on which this machine would evaluate, in lines; starts nothing. It may be left out.
   std::function<std::vector<std::string>(const ConfigNode& section)> describe_device = {};
   /// Describes the source of its results, in lines for `skyline validate`. It may be left out.

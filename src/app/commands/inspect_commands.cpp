@@ -186,7 +186,8 @@ void print_windows(const RunConfig& config) {
 }
 
 int run_validate(const ValidateArguments& arguments) {
-  const RunConfig config = RunConfig::parse(load_config(arguments.config, arguments.overrides), true);
+  const RunConfig config =
+      RunConfig::parse(load_config(arguments.config, arguments.overrides), true, arguments.slots.value_or(1));
   if (arguments.tries > 0) return try_trial(config, arguments.genotype, arguments.tries);
   const auto searcher = config.make_searcher();
   std::cout << "# " << arguments.config.string() << " is valid\n";

@@ -117,15 +117,22 @@ std::string problem_of(const std::function<void()>& step) {
   }
 }
 
+/// The run on which all ranks have agreed. The other members are valid only if the exit code is kExitDone.
+struct SharedRun {
+  int exit_code = kExitUserError;
+  RunConfig config;
+  std::function<bool()> stop_requested;  // see stop_of_start
+};
+
 /// Makes the evaluator. Returns nullptr if a rank cannot make its own; the problem is then printed.
 /// Collective.
 /// @param evaluates  whether this rank evaluates; otherwise it only predicts costs
 /// @param begun_on   on rank 0: the kind of device on which the run began; empty if it is unknown, or the run
 ///                   begins now
 std::unique_ptr<trial::Evaluator> make_evaluator(comm::Environment& environment,
-                                                 const SearchArguments& arguments, const RunConfig& config,
+                                                 const SearchArguments& arguments, const SharedRun& shared,
                                                  bool evaluates, const std::string& begun_on) {
-  evaluate::EvaluatorServices services = config.services();
+  evaluate::EvaluatorServices services = shared.config.services();
   evaluate::JobRanks ranks(environment);
   services.ranks = &ranks;
   services.place = evaluate::place_of(environment);
@@ -133,8 +140,9 @@ std::unique_ptr<trial::Evaluator> make_evaluator(comm::Environment& environment,
   services.slots = arguments.slots;
   services.folder = std::filesystem::absolute(arguments.run);
   services.begun_on = begun_on;
+  services.stop_requested = shared.stop_requested;
   std::unique_ptr<trial::Evaluator> evaluator;
-  const std::string problem = problem_of([&] { evaluator = config.make_evaluator(services); });
+  const std::string problem = problem_of([&] { evaluator = shared.config.make_evaluator(services); });
   if (!all_ready(environment, problem, rank_name(environment))) return nullptr;
   return evaluator;
 }
@@ -148,12 +156,6 @@ std::vector<trial::TrialNumber> numbers_of(const run::RunState& state) {
   return numbers;
 }
 
-/// The run on which all ranks have agreed. The other members are valid only if the exit code is kExitDone.
-struct SharedRun {
-  int exit_code = kExitUserError;
-  RunConfig config;
-};
-
 /// Gives every rank the same configuration and the same data. A problem has been printed. Collective.
 SharedRun share_run(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop,
                     std::optional<PreparedRun>& prepared) {
@@ -164,8 +166,9 @@ SharedRun share_run(comm::Environment& environment, const SearchArguments& argum
   JobStart start;
   if (coordinates) start = prepare(environment, arguments, stop, prepared);
   start = comm::share(world, std::move(start));
-  if (start.exit_code != kExitDone) return {start.exit_code, {}};
-  const auto stop_requested = stop_of_start(stop, start.seconds_left);
+  if (start.exit_code != kExitDone) return {start.exit_code, {}, {}};
+  shared.stop_requested = stop_of_start(stop, start.seconds_left);
+  const auto& stop_requested = shared.stop_requested;
   const ConfigNode tree = load_yaml_text(start.config, store::RunPaths{arguments.run}.config().string());
   const auto read = [&] {
     shared.config = RunConfig::read(tree);
@@ -197,17 +200,21 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
     return kExitUserError;
   }
   const SharedRun shared = share_run(environment, arguments, stop, prepared);
-  if (shared.exit_code == kExitStopped && environment.world().rank() == comm::kCoordinator) {
-    print_end("stopped " + stop.cause() + " before the search began: run again with --resume");
-  }
+  const auto stopped = [&] {
+    if (environment.world().rank() == comm::kCoordinator)
+      print_end("stopped " + stop.cause() + " before the search began: run again with --resume");
+    return kExitStopped;
+  };
+  if (shared.exit_code == kExitStopped) return stopped();
   if (shared.exit_code != kExitDone) return shared.exit_code;
   const RunConfig& config = shared.config;
   guard.set_lost_after(config.sections.run.lost_after_s);
   const bool evaluates = !arguments.coordinator_only || environment.world().rank() != comm::kCoordinator;
   const bool goes_on = prepared && prepared->replay;
-  const auto evaluator = make_evaluator(environment, arguments, config, evaluates,
+  const auto evaluator = make_evaluator(environment, arguments, shared, evaluates,
                                         goes_on ? prepared->replay->header.device : "");
   if (evaluator == nullptr) return kExitUserError;
+  if (comm::any(environment.world(), shared.stop_requested())) return stopped();
   store::StorageThread storage;
   engine::SearchTask task{.space = config.space,
                           .objectives = config.objectives,

@@ -40,7 +40,7 @@ ChosenEvaluator evaluator_of(const ConfigNode& resolved) {
   }
   const ConfigNode written = with_first_values(resolved, searched_section(resolved)).at(kind->name);
   const ConfigNode section = kind->keys->complete(written);
-  return {kind, section, kind->needs(section)};
+  return {kind, section, kind->needs(section), written};
 }
 
 std::optional<ChosenEvaluator> known_evaluator(const ConfigNode& resolved) {

@@ -13,6 +13,7 @@ struct ChosenEvaluator {
   const evaluate::EvaluatorKind* kind = nullptr;
   ConfigNode section = {};  // complete
   evaluate::EvaluatorNeeds needs = {};
+  ConfigNode written = {};  // as it is in the file, with the first genotype's values
 };
 
 /// Adds training to the evaluators, once. It is a call because a linker drops objects that nobody refers to.

@@ -33,6 +33,16 @@ void check_keeps_parents(const ConfigNode& root, const RunConfig& config) {
             ", got none: children start from their parents' weights");
 }
 
+/// Refuses the wish for weights that nobody leaves. `front` is the default, and no such wish.
+void check_leaves_weights(const ConfigNode& root, const RunConfig& config) {
+  if (config.evaluator.needs.weights) return;
+  if (config.sections.run.keep_weights != engine::KeepWeights::kAll) return;
+  root.at("run")
+      .at("keep_weights")
+      .fail("the evaluator `" + config.evaluator.kind->name +
+            "` leaves no weights: expected `none`, or leave the key out");
+}
+
 /// Sets `run.window` where it is not stated and the algorithm has one of its own.
 void set_window_of_algorithm(ConfigNode& root) {
   const ConfigNode* search = section_in(root, "search");
@@ -65,7 +75,7 @@ enum class DataCheck { kStated, kOpened, kVerified };
 /// still checked, as far as they do not depend on it, so that all mistakes are reported at once.
 class ConfigParser {
  public:
-  explicit ConfigParser(const ConfigNode& written);
+  ConfigParser(const ConfigNode& written, std::size_t slots);
   /// @throws UserError with all mistakes
   RunConfig parse(DataCheck check);
 
@@ -83,6 +93,7 @@ class ConfigParser {
   const OptionTable<ConfigSections> table_;
   const space::SearchedSection searched_;
   ConfigNode root_;  // tree with the values that the first genotype gives
+  const std::size_t slots_;
   RunConfig config_;
   DataOptions data_;         // options, and facts about the data set
   bool has_network_ = true;  // whether the space states a network
@@ -90,8 +101,8 @@ class ConfigParser {
   Mistakes mistakes_;        // all other mistakes
 };
 
-ConfigParser::ConfigParser(const ConfigNode& written)
-    : table_(all_sections()), searched_(searched_section(written)), root_(written) {
+ConfigParser::ConfigParser(const ConfigNode& written, std::size_t slots)
+    : table_(all_sections()), searched_(searched_section(written)), root_(written), slots_(slots) {
   in_values_.attempt([&] { root_ = with_first_values(written, searched_); });
   const ConfigNode* space = section_in(root_, "space");
   has_network_ = space != nullptr && (!space->is_map() || space->find("network") != nullptr);
@@ -119,8 +130,11 @@ void ConfigParser::read_sections() {
   }
   config_.evaluator = ChosenEvaluator{evaluate::find_evaluator(config_.sections.evaluator),
                                       config_.sections.evaluator_section};
+  const ConfigNode* written = root_.find(config_.evaluator.kind->name);
+  if (written != nullptr) config_.evaluator.written = *written;
   config_.evaluator.needs = config_.evaluator.kind->needs(config_.evaluator.section);
   check_keeps_parents(root_, config_);
+  check_leaves_weights(root_, config_);
   check_network();
   if (config_.evaluator.needs.data && config_.sections.data.file.empty()) {
     root_.at("data").fail("missing key `file`");
@@ -177,8 +191,11 @@ void ConfigParser::read_space(DataCheck check) {
   if (section == nullptr || (has_network_ && !data_.shape)) return;
   const bool right = is_right_so_far();
   config_.space = space::SearchSpace::parse(*section, config_.shape, searched_.counted());
-  if (check == DataCheck::kStated || !right || !config_.evaluator.kind->check_space) return;
-  config_.evaluator.kind->check_space(root_.at(config_.evaluator.kind->name), config_.space);
+  if (check == DataCheck::kStated || !right || !config_.evaluator.kind->check_place) return;
+  config_.evaluator.kind->check_place(config_.evaluator.written, {.space = config_.space,
+                                                                  .space_section = *section,
+                                                                  .has_data_file = !data_.file.empty(),
+                                                                  .slots = slots_});
 }
 
 /// @param knows_metrics  whether the evaluator's section and the data are right; otherwise all metrics that
@@ -216,12 +233,12 @@ void ConfigParser::resolve() {
 
 }  // namespace
 
-RunConfig RunConfig::parse(const ConfigNode& written, bool verify_data) {
-  return ConfigParser(written).parse(verify_data ? DataCheck::kVerified : DataCheck::kOpened);
+RunConfig RunConfig::parse(const ConfigNode& written, bool verify_data, std::size_t slots) {
+  return ConfigParser(written, slots).parse(verify_data ? DataCheck::kVerified : DataCheck::kOpened);
 }
 
 RunConfig RunConfig::read(const ConfigNode& written) {
-  return ConfigParser(written).parse(DataCheck::kStated);
+  return ConfigParser(written, 1).parse(DataCheck::kStated);
 }
 
 void RunConfig::open_data(const ConfigNode& section, bool verify_data) {
@@ -274,10 +291,10 @@ evaluate::EvaluatorServices RunConfig::services() const {
           .space_hash = sha256_hex(to_yaml(sections.space) + space::to_text(shape.input) + ":" +
                                    std::to_string(shape.classes)),
           .data_file = file.empty() ? std::filesystem::path() : std::filesystem::absolute(file),
-          .write_network = [space = space](const space::Architecture& architecture,
-                                           const std::filesystem::path& to) {
-            write_network(space, architecture, to);
-          }};
+          .write_network = [space = space](
+                               const space::Architecture& architecture,
+                               const std::filesystem::path& to) { write_network(space, architecture, to); },
+          .written = evaluator.written};
 }
 
 std::unique_ptr<trial::Evaluator> RunConfig::make_evaluator(

@@ -37,8 +37,9 @@ struct RunConfig {
 
   /// Reads and checks a whole configuration, and opens the data set.
   /// @param verify_data  whether to recompute the data set's checksums
+  /// @param slots        slots of a rank, as far as they are known
   /// @throws UserError with file, line and key
-  static RunConfig parse(const ConfigNode& written, bool verify_data);
+  static RunConfig parse(const ConfigNode& written, bool verify_data, std::size_t slots = 1);
   /// Reads a configuration that contains the facts about the data set; opens no file. @throws UserError
   static RunConfig read(const ConfigNode& written);
   /// Opens the data set. It must have the facts that `section`, the configuration's `data`, states. @throws

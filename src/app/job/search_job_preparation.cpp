@@ -155,7 +155,7 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
   const std::filesystem::path file = config_file(paths, arguments);
   const ConfigNode root =
       arguments.beginning != nullptr ? arguments.beginning->config() : load_config(file, arguments.overrides);
-  const RunConfig config = RunConfig::parse(root, false);
+  const RunConfig config = RunConfig::parse(root, false, arguments.slots.value_or(1));
   PreparedRun prepared{config.resolved, nullptr, std::nullopt};
   store::set_patience(config.sections.run.storage_patience_s);
   stop.limit(config.sections.run.time_limit_s, launch);

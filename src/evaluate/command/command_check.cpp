@@ -5,11 +5,14 @@
 #include "core/config/config_errors.hpp"
 #include "core/system/process.hpp"
 #include "core/text/foreign_text.hpp"
+#include "core/text/wording.hpp"
 #include "evaluate/command/placeholders.hpp"
 #include "evaluate/command/trainer_variables.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
+#include <variant>
 #include <vector>
 
 #include <unistd.h>
@@ -74,18 +77,30 @@ void check_arguments(const ConfigNode* arguments, const PlaceholderNames& names,
   }
 }
 
-/// Values are arguments of a program, which end at a zero byte.
-void check_values(const space::SearchSpace& space) {
-  for (const space::Parameter& parameter : space.parameters()) {
+/// Returns the place of a parameter of the space, or the space.
+const ConfigNode& place_of_parameter(const ConfigNode& space, const std::string& name) {
+  const ConfigNode* const parameters = space.is_map() ? space.find("parameters") : nullptr;
+  const ConfigNode* const found =
+      parameters != nullptr && parameters->is_map() ? parameters->find(name) : nullptr;
+  return found != nullptr ? *found : space;
+}
+
+/// Values are arguments of a program, which end at a zero byte, and numbers of JSON, which are finite.
+void check_values(const SectionPlace& place) {
+  for (const space::Parameter& parameter : place.space.parameters()) {
     for (const space::Value& value : parameter.values) {
-      if (space::to_text(value).find('\0') == std::string::npos) continue;
-      throw UserError("space.parameters." + printable(parameter.name) +
-                      ": a trainer cannot be given a text with a zero byte");
+      const auto* const number = std::get_if<double>(&value);
+      const bool is_number = number == nullptr || std::isfinite(*number);
+      if (is_number && space::to_text(value).find('\0') == std::string::npos) continue;
+      place_of_parameter(place.space_section, parameter.name)
+          .fail(is_number ? "a trainer cannot be given a text with a zero byte"
+                          : "a trainer cannot be given " + space::to_text(value) +
+                                ", since JSON has finite numbers alone");
     }
   }
 }
 
-void check_ports(const CommandOptions& options, const ConfigNode& written) {
+void check_port_range(const CommandOptions& options, const ConfigNode& written) {
   const PortRange system = ephemeral_ports();
   if (!options.ports || options.ports->end <= system.first || options.ports->first >= system.end) return;
   written.at("ports").fail("overlaps with the ports that the system gives to connections, " +
@@ -118,18 +133,43 @@ std::string path_of_trainer(const CommandOptions& options) {
   return own != options.variables.end() ? own->second : process_variable("PATH").value_or("");
 }
 
-void check_command_section(const ConfigNode& written, const space::SearchSpace& space) {
+void check_room(const CommandOptions& options, const ConfigNode& written, const HostRoom& room) {
+  if (static_cast<std::size_t>(options.threads) > room.processors) {
+    key_or_section(written, "threads")
+        .fail("expected at most " + std::to_string(room.processors) + ", the processors of a rank on " +
+              room.host + ", got " + std::to_string(options.threads));
+  }
+  if (!options.forms_groups()) return;
+  const PortRange ports = options.ports.value_or(default_ports(ephemeral_ports()));
+  const std::size_t least = room.slots * room.ranks * options.processes.value_or(1);
+  if (static_cast<std::size_t>(ports.size()) / room.ranks * room.ranks >= least) return;
+  key_or_section(written, "ports")
+      .fail("expected at least " + std::to_string(least) + " ports, for the processes of " +
+            counted(room.slots * room.ranks, "slot") + " on " + room.host + ", got " +
+            std::to_string(ports.size()));
+}
+
+void check_command_section(const ConfigNode& written, const SectionPlace& place) {
   const CommandOptions options = CommandOptions::table().parse(written);
   std::vector<std::string> parameters;
-  for (const space::Parameter& parameter : space.parameters()) parameters.push_back(parameter.name);
+  for (const space::Parameter& parameter : place.space.parameters()) parameters.push_back(parameter.name);
   const std::string path = path_of_trainer(options);
+  PlaceholderNames of_run = placeholder_names(options, parameters);
+  PlaceholderNames of_prepare{.of_trial = {"data", "cache"}};
+  if (!place.has_data_file) {
+    std::erase(of_run.of_trial, "data");
+    std::erase(of_prepare.of_trial, "data");
+  }
   Mistakes mistakes;
-  mistakes.attempt(
-      [&] { check_arguments(written.find("run"), placeholder_names(options, parameters), path); });
-  mistakes.attempt([&] { check_arguments(written.find("prepare"), {.of_trial = {"data", "cache"}}, path); });
-  mistakes.attempt([&] { check_parameters(written, space); });
-  mistakes.attempt([&] { check_values(space); });
-  mistakes.attempt([&] { check_ports(options, written); });
+  mistakes.attempt([&] { check_arguments(written.find("run"), of_run, path); });
+  mistakes.attempt([&] { check_arguments(written.find("prepare"), of_prepare, path); });
+  mistakes.attempt([&] { check_parameters(written, place.space); });
+  mistakes.attempt([&] { check_values(place); });
+  mistakes.attempt([&] { check_port_range(options, written); });
+  mistakes.attempt([&] {
+    check_room(options, written,
+               {.slots = place.slots, .processors = allowed_processors().size(), .host = host_name()});
+  });
   mistakes.throw_if_any();
 }
 

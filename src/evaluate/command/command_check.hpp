@@ -1,7 +1,10 @@
 #pragma once
 
+#include "skyline/evaluate/evaluator_kind.hpp"
+
 #include "evaluate/command/process_group.hpp"
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 
@@ -16,8 +19,20 @@ std::filesystem::path find_program(const std::string& program, const std::string
 /// Returns the variable PATH that a section's trainer gets.
 std::string path_of_trainer(const CommandOptions& options);
 
-/// Checks a section as the user wrote it against the space and this machine: placeholders, programs, ports
-/// and names of metrics. @throws UserError
-void check_command_section(const ConfigNode& written, const space::SearchSpace& space);
+/// What the ranks of a host have for their trials.
+struct HostRoom {
+  std::size_t slots = 1;       // of each rank
+  std::size_t ranks = 1;       // that evaluate
+  std::size_t processors = 1;  // of this rank
+  std::string host;
+};
+/// Refuses more threads than a rank has processors, and too few ports for the processes of all slots.
+/// @param written  the section as it is written, for the place of the mistake
+/// @throws UserError
+void check_room(const CommandOptions& options, const ConfigNode& written, const HostRoom& room);
+
+/// Checks a section as the user wrote it against the space and this machine: placeholders, programs, values,
+/// threads and ports. @throws UserError
+void check_command_section(const ConfigNode& written, const SectionPlace& place);
 
 }  // namespace skyline::evaluate

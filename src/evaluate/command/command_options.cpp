@@ -5,6 +5,7 @@
 #include "core/config/option_list.hpp"
 #include "core/text/foreign_text.hpp"
 #include "evaluate/command/trainer_variables.hpp"
+#include "trial/column_names.hpp"
 #include "trial/metric_keys.hpp"
 
 #include <algorithm>
@@ -16,6 +17,7 @@ constexpr double kMostEpochs = 1e6;
 constexpr double kMostCommandThreads = 1024;  // no machine of today has more processors
 constexpr double kMostProcesses = 1024;
 constexpr double kMostRetries = 100;
+constexpr std::uint64_t kMostLogBytes = std::uint64_t{1} << 30U;  // the launcher keeps the end in memory
 
 constexpr int kFirstFreePort = 1024;  // those below need a privilege
 constexpr int kLastPort = 65535;
@@ -61,10 +63,10 @@ OptionKind<std::vector<CommandMetric>> metrics_by_name() {
       if (entry.key.empty() || printable(entry.key) != entry.key) {
         key_node(node, entry).fail("expected a name of printable characters for this metric");
       }
-      if (entry.key == "step" || entry.key == "result") {
+      if (entry.key == "result" || trial::is_column_name(entry.key)) {
         key_node(node, entry)
             .fail(in_quotes(entry.key) +
-                  " has a meaning of its own in reports: give the metric another name");
+                  " has a meaning of its own in reports and results: give the metric another name");
       }
       if (!entry.value.is_map()) entry.value.fail_expected(section_text(CommandMetric::table()));
       metrics.push_back(CommandMetric::table().parse(entry.value));
@@ -147,12 +149,6 @@ OptionKind<CommandFramework> framework_words() {
                                    {"mpi", CommandFramework::kMpi}});
 }
 
-/// Returns the key of the section, or the section itself if the key is not written.
-const ConfigNode& key_or_section(const ConfigNode& section, std::string_view key) {
-  const ConfigNode* value = section.is_map() ? section.find(key) : nullptr;
-  return value != nullptr ? *value : section;
-}
-
 void check_launch(const CommandOptions& options, const ConfigNode& section) {
   const CommandFramework framework = options.framework_or_default();
   const bool fits = options.launch == CommandLaunch::kMpirun ? framework == CommandFramework::kMpi
@@ -219,9 +215,17 @@ void check_command(const CommandOptions& options, const ConfigNode& section) {
   if (!section.is_map()) return;
   check_launch(options, section);
   check_variables(options, section);
+  if (options.log_limit_bytes > kMostLogBytes)
+    section.at("log_limit")
+        .fail("expected at most 1 GiB, which is kept in memory, got " + section.at("log_limit").as_text());
 }
 
 }  // namespace
+
+const ConfigNode& key_or_section(const ConfigNode& section, std::string_view key) {
+  const ConfigNode* value = section.is_map() ? section.find(key) : nullptr;
+  return value != nullptr ? *value : section;
+}
 
 CommandFramework CommandOptions::framework_or_default() const {
   return framework.value_or(launch == CommandLaunch::kMpirun ? CommandFramework::kMpi
@@ -290,6 +294,8 @@ const OptionTable<CommandOptions>& CommandOptions::table() {
        {"prepare", &Options::prepare, argument_vector(),
         "A program and its arguments that run once on each host before its first trial.",
         KeyRule::kMayChange},
+       {"prepare_timeout", &Options::prepare_timeout_s, or_word("none", duration(above(0))),
+        "How long it may take; then the job ends.", KeyRule::kMayChange},
        {"processes", &Options::processes, if_given(whole<std::uint32_t>(at_least(1).at_most(kMostProcesses))),
         "How many processes train a trial together, which may be an expression of parameters."},
        {"launch", &Options::launch, launch_words(),

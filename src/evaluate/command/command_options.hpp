@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -53,6 +54,7 @@ struct CommandOptions {
   std::vector<NamedText> variables = {};  // `env`
   std::vector<std::string> passed = {};   // `pass`: names of variables
   std::vector<std::string> prepare = {};  // program and arguments; empty if there is nothing to prepare
+  std::optional<double> prepare_timeout_s = 3600;
   std::optional<std::uint32_t> processes = {};
   CommandLaunch launch = CommandLaunch::kProcess;
   std::optional<CommandFramework> framework = {};
@@ -64,6 +66,9 @@ struct CommandOptions {
   CommandFramework framework_or_default() const;
   static const OptionTable<CommandOptions>& table();
 };
+
+/// Returns the key of the section, or the section itself if the key is not written.
+const ConfigNode& key_or_section(const ConfigNode& section, std::string_view key);
 
 /// Returns the metrics of the section, in their order.
 std::vector<trial::Metric> metrics_of(const CommandOptions& options);

@@ -129,7 +129,7 @@ AttemptFolder::AttemptFolder(const fs::path& run, trial::TrialName trial)
 
 AttemptFolder::~AttemptFolder() {
   remove_tree(root_);
-  remove_tree(temporary_);
+  if (!keeps_temporary_) remove_tree(temporary_);
 }
 
 void remove_attempts(const fs::path& run) {

@@ -27,10 +27,13 @@ class AttemptFolder {
   std::filesystem::path network() const { return root_ / "network.py"; }
   std::filesystem::path report() const { return root_ / "report.jsonl"; }
   const std::filesystem::path& temporary() const { return temporary_; }  // on this host
+  /// Lets the temporary folder stay after the object's end, until remove_temporary_folders().
+  void keep_temporary() { keeps_temporary_ = true; }
 
  private:
   std::filesystem::path root_;
   std::filesystem::path temporary_;
+  bool keeps_temporary_ = false;
 };
 
 /// Removes the attempts that an earlier job left in the run's folder. No trial of the run may be under way.

@@ -1,0 +1,83 @@
+#include "evaluate/command/host_preparation.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/backoff.hpp"
+#include "core/log.hpp"
+#include "core/text/foreign_text.hpp"
+#include "core/text/wording.hpp"
+#include "evaluate/command/command_check.hpp"
+#include "evaluate/command/log_tail.hpp"
+#include "evaluate/command/placeholders.hpp"
+#include "evaluate/command/trainer_process.hpp"
+#include "evaluate/command/trainer_variables.hpp"
+#include "store/run_folder/run_folder.hpp"
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+
+namespace skyline::evaluate {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::chrono::milliseconds kPollPreparation(100);
+
+ProcessPlan plan_of(const TrainerHost& host, const AttemptFolder& folder,
+                    const std::vector<std::string>& devices) {
+  const CommandOptions& options = host.options;
+  const std::string& name = host.services.place.host;
+  const Variables values{{"data", host.services.data_file.string()},
+                         {"cache", cache_folder(host.services.folder, name).string()}};
+  ProcessPlan plan{
+      .environment = environment_of(trainer_variables(host, folder.temporary(), devices)),
+      .folder = fs::current_path(),
+      .log = store::RunPaths{host.services.folder}.log().parent_path() / ("prepare." + name + ".log"),
+      .log_limit = options.log_limit_bytes,
+      .grace_s = options.grace_s};
+  for (const std::string& argument : options.prepare) plan.arguments.push_back(filled(argument, values));
+  plan.arguments.front() = find_program(plan.arguments.front(), path_of_trainer(options)).string();
+  return plan;
+}
+
+/// Why a preparation has no good end; empty if it has one.
+std::string problem_of(const TrainerHost& host, const ProcessPlan& plan) {
+  const std::optional<double>& most_s = host.options.prepare_timeout_s;
+  const auto begin = std::chrono::steady_clock::now();
+  bool stopped = false;
+  bool late = false;
+  TrainerProcess process(plan);
+  std::optional<ProcessEnd> end;
+  while (!(end = process.poll())) {
+    late = late || (!stopped && most_s && seconds_since(begin) > *most_s);
+    stopped = stopped || (!late && host.services.stop_requested && host.services.stop_requested());
+    if (late || stopped) process.stop();
+    process.wait(kPollPreparation);
+  }
+  if (late) return "took longer than command.prepare_timeout (" + seconds_text(*most_s) + ")";
+  if (stopped || (end->kind == ProcessEnd::Kind::kExited && end->value == 0)) return {};
+  return "failed with " + end->reason;
+}
+
+}  // namespace
+
+void prepare_host(const TrainerHost& host, const std::vector<std::string>& devices) {
+  if (host.options.prepare.empty()) return;
+  const std::string& name = host.services.place.host;
+  AttemptFolder folder(host.services.folder, {});
+  const ProcessPlan plan = plan_of(host, folder, devices);
+  log::info("preparing " + name + ": " + printable(plan.arguments.front()) + ", log in " + plan.log.string());
+  const std::string problem = problem_of(host, plan);
+  if (problem.empty()) return;
+  std::string kept;
+  if (std::error_code failure; !fs::is_empty(folder.temporary(), failure)) {
+    folder.keep_temporary();
+    kept = ", its TMPDIR stays in " + folder.temporary().string() + " until the next job";
+  }
+  const std::vector<std::string> lines = log_tail(plan.log, 1);
+  throw UserError("command.prepare: " + problem + " on " + name + ", see " + plan.log.string() + kept +
+                  (lines.empty() ? "" : ": " + lines.back()));
+}
+
+}  // namespace skyline::evaluate
