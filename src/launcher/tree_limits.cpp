@@ -44,7 +44,9 @@ bool TreeLimits::should_look() const {
 
 std::optional<Notice> TreeLimits::look(const std::vector<ListedProcess>& tree) {
   system_processes_ = system_processes();
-  if (auto notice = processes_.check(tree.size())) return notice;
+  std::uint64_t threads = 0;
+  for (const ListedProcess& process : tree) threads += process.threads;
+  if (auto notice = processes_.check(threads)) return notice;
   std::uint64_t memory = 0;
   for (const ListedProcess& process : tree) memory += process.resident_bytes;
   if (memory_.most > 0 && memory > memory_.most) {  // what processes share was counted more than once

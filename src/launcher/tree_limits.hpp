@@ -14,7 +14,7 @@ namespace skyline::launcher {
 class TreeLimits {
  public:
   /// @param memory     bytes; 0 for no limit
-  /// @param processes  number; 0 for no limit
+  /// @param processes  number of processes and their threads, as the kernel counts them; 0 for no limit
   TreeLimits(std::uint64_t memory, std::uint64_t processes)
       : memory_{memory, News::kOutOfMemory}, processes_{processes, News::kManyProcesses} {}
   bool counts_processes() const { return processes_.most > 0; }

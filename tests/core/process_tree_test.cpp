@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <future>
+#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -29,6 +32,19 @@ TEST(ProcessTreeTest, ThisProcessIsListedWithItsParentAndGroup) {
   EXPECT_GT(self->resident_bytes, 100'000U);
   EXPECT_GT(memory_of(*self), 100'000U);
   EXPECT_LE(memory_of(*self), 2 * self->resident_bytes);
+}
+
+TEST(ProcessTreeTest, TheThreadsOfAProcessAreCounted) {
+  const auto threads = [] {
+    const std::vector<ListedProcess> all = list_processes();
+    return std::ranges::find(all, ::getpid(), &ListedProcess::id)->threads;
+  };
+  const std::uint64_t before = threads();
+  EXPECT_GE(before, 1U);
+  std::promise<void> end;
+  std::jthread other([&] { end.get_future().wait(); });
+  EXPECT_EQ(threads(), before + 1);
+  end.set_value();
 }
 
 TEST(ProcessTreeTest, DescendantsAreFoundAtAnyDepth) {

@@ -228,7 +228,7 @@ TEST_F(TrainerProcessTest, TooManyProcessesAreEndedTogether) {
   const ProcessEnd end = run(bomb);
   EXPECT_EQ(end.kind, Kind::kManyProcesses);
   EXPECT_THAT(end.reason, StartsWith("it had "));
-  EXPECT_THAT(end.reason, HasSubstr(" processes, its limit is 20"));
+  EXPECT_THAT(end.reason, HasSubstr(" processes and threads, its limit is 20"));
   EXPECT_FALSE(is_alive("child"));
 }
 

@@ -42,6 +42,13 @@ TEST(TreeLimitsTest, TwiceTheLimitIsTooMuchAtOnce) {
   EXPECT_EQ(notice->amount, 10U);
 }
 
+TEST(TreeLimitsTest, ThreadsCountLikeProcesses) {
+  TreeLimits limits(0, 5);
+  const auto notice = limits.look({{.threads = 7}, {.threads = 3}});
+  ASSERT_TRUE(notice);
+  EXPECT_EQ(notice->amount, 10U);
+}
+
 TEST(TreeLimitsTest, SharedMemoryCountsOnce) {
   const std::vector<ListedProcess> own{{.id = ::getpid(), .resident_bytes = std::uint64_t{1} << 60}};
   TreeLimits limits(std::uint64_t{1} << 50, 0);

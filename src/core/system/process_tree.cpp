@@ -38,12 +38,18 @@ bool read_stat(pid_t id, ListedProcess& process) {
   int parent = 0;
   int group = 0;
   int session = 0;
+  long threads = 0;  // 0 for a process that has ended
   long pages = 0;
   constexpr const char* kFields =
-      " %*c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %*u %*u %ld";
-  if (std::sscanf(name_end + 1, kFields, &parent, &group, &session, &pages) != 4) return false;
+      " %*c %d %d %d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld %*d %*u %*u %ld";
+  if (std::sscanf(name_end + 1, kFields, &parent, &group, &session, &threads, &pages) != 5) return false;
   static const auto page_bytes = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
-  process = {id, parent, group, session, static_cast<std::uint64_t>(std::max(pages, 0L)) * page_bytes};
+  process = {id,
+             parent,
+             group,
+             session,
+             static_cast<std::uint64_t>(std::max(pages, 0L)) * page_bytes,
+             static_cast<std::uint64_t>(std::max(threads, 1L))};
   return true;
 }
 

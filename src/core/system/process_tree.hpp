@@ -18,6 +18,7 @@ struct ListedProcess {
   pid_t group = 0;
   pid_t session = 0;
   std::uint64_t resident_bytes = 0;  // with memory that it shares with others
+  std::uint64_t threads = 1;
 };
 
 /// Lists the processes of this host that /proc shows, with those that have ended and were not waited for.

@@ -249,7 +249,9 @@ const OptionTable<CommandLimits>& CommandLimits::table() {
       {"memory", &CommandLimits::memory_bytes, if_given(byte_size()),
        "Most memory of all processes of an attempt on a host together.", KeyRule::kMayChange},
       {"processes", &CommandLimits::processes, if_given(whole<std::uint64_t>(at_least(1))),
-       "Most processes of an attempt on a host together.", KeyRule::kMayChange},
+       "Most processes and threads of an attempt on a host together, as pids.max of control groups counts "
+       "them.",
+       KeyRule::kMayChange},
       {"open_files", &CommandLimits::open_files, if_given(whole<std::uint64_t>(at_least(16))),
        "Most open files of each process.", KeyRule::kMayChange}};
   return table;

@@ -214,7 +214,7 @@ ProcessEnd end_of(const Notice& notice, const ProcessPlan& plan) {
                   amount_text(plan.memory_bytes.value_or(0))};
     case News::kManyProcesses:
       return {Kind::kManyProcesses, 0,
-              "it had " + std::to_string(notice.amount) + " processes, its limit is " +
+              "it had " + std::to_string(notice.amount) + " processes and threads, its limit is " +
                   std::to_string(plan.processes.value_or(0))};
     case News::kNotStarted:
       return {Kind::kNotStarted, notice.value, not_started_text(notice, plan)};
