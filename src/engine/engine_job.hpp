@@ -62,9 +62,9 @@ struct RunResult {
   run::RunState state;  // on rank 0 the state of the whole run; empty elsewhere
   run::RunAccount account;
   std::string finish_reason;
-  bool gave_up = false;     // the search found nothing more to propose, although there may be more
-  bool stopped = false;     // stopped on request; a later job with `resume` continues
-  std::size_t unsaved = 0;  // trials that were stopped and whose last state could not be saved
+  bool gave_up = false;         // the search found nothing more to propose, although there may be more
+  bool stopped = false;         // stopped on request; a later job with `resume` continues
+  std::size_t unsaved = 0;      // trials that were stopped and whose last state could not be saved
   std::size_t begin_again = 0;  // trials that were stopped and whose evaluator saves no state
 };
 

@@ -2,12 +2,14 @@
 
 #include "skyline/trial/evaluator.hpp"
 
+#include "core/backoff.hpp"
 #include "engine/slots/checkpoints.hpp"
 #include "engine/slots/timed_group.hpp"
 #include "engine/slots/trial_deadline.hpp"
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -57,7 +59,13 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
   /// Makes this the context of member 0.
   void lead(trial::TrialGroup& group) { group_.emplace(group, *this); }
   Tensors take_weights() { return std::move(kept_); }
+  /// Has each point shown to people, too. @param show  called by report(), not more than once a second
+  void show_points(std::function<void(const trial::CoursePoint&)> show) { show_ = std::move(show); }
   void report(trial::CoursePoint point) override {
+    if (show_ && (!shown_at_ || seconds_since(*shown_at_) >= 1)) {
+      show_(point);
+      shown_at_ = std::chrono::steady_clock::now();
+    }
     course_.push_back(std::move(point));
     if (course_.size() == kMostPoints) course_ = halved(std::move(course_));
   }
@@ -95,6 +103,8 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
   std::function<std::shared_ptr<const Tensors>()> inherited_;
   Tensors kept_;
   std::vector<trial::CoursePoint> course_;
+  std::function<void(const trial::CoursePoint&)> show_;
+  std::optional<std::chrono::steady_clock::time_point> shown_at_;
   std::optional<TimedGroup> group_;
   trial::TrialTiming timing_;
 };

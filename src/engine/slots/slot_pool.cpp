@@ -9,6 +9,7 @@
 #include "engine/slots/crash_signals.hpp"
 #include "engine/slots/evaluation.hpp"
 #include "engine/slots/slot_context.hpp"
+#include "trial/course_text.hpp"
 #include "trial/scope_timer.hpp"
 
 #include <algorithm>
@@ -41,6 +42,9 @@ class NotedTrial {
   NotedTrial(const NotedTrial&) = delete;
   NotedTrial& operator=(const NotedTrial&) = delete;
 
+  void reports(const trial::CoursePoint& point) const {
+    if (running_ != nullptr) running_->reports(slot_, trial::to_text(point));
+  }
   /// Must be called before the result is handed in: rank 0 may then start a trial that must run alone.
   void end() {
     if (running_ != nullptr) std::exchange(running_, nullptr)->ends(slot_);
@@ -170,6 +174,7 @@ void SlotPool::State::train(std::size_t slot, const Assignment& assignment, Slot
   deadlines.begin(slot, trial.name(), options.engine.trial_timeout_s, false);
   SlotContext context(place_of_thread(options.place, options.binds, slot), stop, checkpoints,
                       static_cast<bool>(files.weights), deadlines[slot]);
+  context.show_points([&noted](const trial::CoursePoint& point) { noted.reports(point); });
   trial::TrialTiming& timing = context.timing();
   if (checkpoints != nullptr) {
     const trial::ScopeTimer timer(timing, &trial::TrialTiming::wait_files_s);

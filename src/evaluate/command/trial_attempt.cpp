@@ -10,6 +10,7 @@
 #include "evaluate/command/log_tail.hpp"
 #include "evaluate/command/placeholders.hpp"
 #include "evaluate/command/trainer_variables.hpp"
+#include "trial/course_text.hpp"
 #include "trial/scope_timer.hpp"
 
 #include <algorithm>
@@ -64,14 +65,6 @@ bool names_a_port_in_use(const std::vector<std::string>& lines) {
 
 OrderedJson json_of(const space::Value& value) {
   return std::visit([](const auto& content) { return OrderedJson(content); }, value);
-}
-
-std::string text_of(const trial::CoursePoint& point) {
-  std::string text = "step " + std::to_string(point.step) + ":";
-  for (const trial::NamedNumber& each : point.values) {
-    text += " " + each.name + "=" + ConfigNode::make_number(each.value).as_text();
-  }
-  return printable(text);
 }
 
 std::string quoted(const std::vector<std::string>& arguments) {
@@ -350,7 +343,7 @@ void TrialAttempt::take_points(TrainerProcess& process) {
     return;
   }
   for (trial::CoursePoint& point : reports_.take_points()) {
-    if (host_.services.watch) host_.services.watch("reported: " + text_of(point));
+    if (host_.services.watch) host_.services.watch("reported: " + trial::to_text(point));
     context_.report(std::move(point));
   }
 }

@@ -174,7 +174,8 @@ void RunningTrials::write(std::size_t slot) const {
   std::string state = "idle";
   if (row.trial) {
     state = std::string(row.advanced ? "advanced" : "running") + std::string(row.overdue ? kOverdue : "") +
-            " " + to_text(*row.trial) + " " + std::to_string(std::llround(row.begun)) + " " + row.text;
+            " " + to_text(*row.trial) + " " + std::to_string(std::llround(row.begun)) + " " +
+            (row.reported.empty() ? "" : row.reported + ", ") + row.text;
   }
   const std::string text = padded_to("00 " + state, kRowBytes - 1) + "\n";
   const Attempt attempt("write", path_);
@@ -188,6 +189,13 @@ void RunningTrials::begins(std::size_t slot, trial::TrialName trial, const std::
   rows_.at(slot) = {.trial = trial, .begun = unix_now_s(), .text = printable(text)};
   write(slot);
   count_again();
+}
+
+void RunningTrials::reports(std::size_t slot, const std::string& text) {
+  if (stopping_) return;
+  const std::lock_guard lock(mutex_);
+  rows_.at(slot).reported = printable(text);
+  write(slot);
 }
 
 void RunningTrials::count_again() {

@@ -48,6 +48,8 @@ class RunningTrials {
   /// Notes that the calling thread, which is the slot's, begins a trial.
   /// @param text  describes it to people; cut to some 100 bytes
   void begins(std::size_t slot, trial::TrialName trial, const std::string& text = "");
+  /// Notes the last values that the trial of the slot has reported.
+  void reports(std::size_t slot, const std::string& text);
   void ends(std::size_t slot);
   /// Notes that a checkpoint of a running trial is ahead of where the trial began. Any thread may call it.
   /// Returns whether it is the first one.
@@ -75,6 +77,7 @@ class RunningTrials {
     bool overdue = false;
     double begun = 0;  // seconds since 1970
     std::string text = {};
+    std::string reported = {};
   };
   void write(std::size_t slot) const;
   /// If the OOM killer ended some process and the job survived, later trials must not be blamed for it.
@@ -101,7 +104,7 @@ struct LeftTrials {
     bool overdue = false;   // it takes longer than it may, and does not stop
     int signal = 0;         // signal of a crash
     double begun = 0;       // seconds since 1970
-    std::string text = {};  // describes the trial to people; may be cut
+    std::string text = {};  // what it has reported, and its description, for people; may be cut
   };
   int rank = 0;
   std::string job;

@@ -87,6 +87,15 @@ TEST_F(Running, TellWhoWatchesWhereTheyAreSinceWhenAndWhatTheyAre) {
   EXPECT_LT(now.rows[1].text.size(), 160U);
 }
 
+TEST_F(Running, TellTheLastValuesThatTheyHaveReported) {
+  running.begins(1, {8}, "depth=3");
+  running.reports(1, "step 1: accuracy=70");
+  running.reports(1, "step 2: accuracy=71");
+  EXPECT_EQ(left().rows.at(0).text, "step 2: accuracy=71, depth=3");
+  running.begins(1, {9}, "depth=4");
+  EXPECT_EQ(left().rows.at(0).text, "depth=4");
+}
+
 TEST_F(Running, AdvanceWithTheirFirstCheckpoint) {
   running.begins(0, {7});
   running.begins(1, {8});

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "skyline/trial/evaluator.hpp"
+
+#include <string>
+
+namespace skyline::trial {
+
+/// Returns a point of a learning curve for people, in one line: "step 3: accuracy=71.5".
+std::string to_text(const CoursePoint& point);
+
+}  // namespace skyline::trial
