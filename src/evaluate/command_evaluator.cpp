@@ -11,6 +11,7 @@
 #include "evaluate/command/trainer_variables.hpp"
 #include "evaluate/command/trial_attempt.hpp"
 #include "evaluate/job_ranks.hpp"
+#include "store/publish/pinned_folders.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/run_folder.hpp"
 
@@ -133,17 +134,23 @@ class CommandEvaluator final : public trial::Evaluator {
   trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {
     require(host_ != nullptr, "a rank without a run evaluates a command");
     // What this host lacks, such as room for a folder or a process, is no fault of the trial: the job ends.
-    const auto note = [this](const auto& fault) {
+    const auto note = [this](std::exception_ptr fault) {
       const std::lock_guard lock(mutex_);
-      if (fault_ == nullptr) fault_ = std::make_exception_ptr(FaultError(fault.what()));
+      if (fault_ == nullptr) fault_ = std::move(fault);
     };
     try {
+      check_folders(trial);
+    } catch (const UserError&) {
+      note(std::current_exception());
+      throw;
+    }
+    try {
       return TrialAttempt(*host_, trial, context).run();
-    } catch (const FaultError& fault) {
-      note(fault);
+    } catch (const FaultError&) {
+      note(std::current_exception());
       throw;
     } catch (const fs::filesystem_error& fault) {
-      note(fault);
+      note(std::make_exception_ptr(FaultError(fault.what())));
       throw;
     }
   }
@@ -154,6 +161,13 @@ class CommandEvaluator final : public trial::Evaluator {
   }
 
  private:
+  /// Checks that the folders of the run in which a trial writes are still those of the start.
+  /// @throws UserError if not
+  void check_folders(const trial::Trial& trial) const {
+    store::PinnedFolders::check(host_->logs.path(trial.name(), 0, 1));
+    store::PinnedFolders::check(store::RunPaths{host_->services.folder}.trainer() / "attempts");
+  }
+
   /// Returns the value that parameters give to a key in a trial, or else that of the section.
   static double value_of(const trial::Trial& trial, std::string_view key, double value) {
     for (const space::TrainingValue& own : trial.architecture().training()) {

@@ -125,6 +125,29 @@ class Command(TrainerCase):
         self.skyline("search", config, "--run", "stopped", "--resume", ranks=3)
         self.assertEqual(self.canonical("stopped"), self.canonical("whole"))
 
+    def test_status_shows_what_running_trials_have_reported(self):
+        config = self.config("{does: {choice: [sleep]}, seconds: {choice: [600]}}", ", grace: 1 s")
+        job = self.start("search", config, "--run", "watched", ranks=2)
+        deadline = time.monotonic() + TIMEOUT_S
+        while "step " not in (shown := self.skyline("status", "watched").stdout if (self.folder / "watched/journal.jsonl").exists() else ""):
+            self.assertLess(time.monotonic(), deadline, shown)
+            time.sleep(0.1)
+        self.assertRegex(shown, r"rank \d slot \d: trial 0, for .*, step \d+: score=\d+, does=sleep")
+        job.send_signal(signal.SIGUSR1)
+        self.assertEqual(job.wait(TIMEOUT_S), STOPPED)
+
+    def test_a_folder_of_the_run_that_is_swapped_ends_the_job(self):
+        config = self.config("{does: {choice: [sleep]}, n: {range: [1, 40]}}", rest="run: {window: 1}\n")
+        for name in ("trainer", "logs/trials"):
+            run = "swapped_" + name[0]
+            job = self.start("search", config, "--run", run)
+            self.wait_for_lines(run, 1)
+            folder = self.folder / run / name
+            folder.rename(folder.with_name("moved"))
+            folder.mkdir()
+            self.assertEqual(job.wait(TIMEOUT_S), 2)
+            self.assertIn(f"{name}: another folder has taken its place", (self.folder / run / "logs/skyline.log").read_text())
+
     def test_no_trainer_outlives_a_killed_rank_or_job(self):
         """SKYLINE_KILLS=200 kills at 200 random moments; by hand."""
         config = self.config("{does: {choice: [sleep]}, deaf: {choice: [true]}, n: {range: [1, 8]}}", ", deterministic: true",

@@ -34,7 +34,7 @@ struct RunPaths {
   /// Returns the folders that a job writes in.
   std::vector<std::filesystem::path> own_folders() const {
     std::vector<std::filesystem::path> all = folders();
-    all.push_back(root);
+    all.insert(all.end(), {root, trainer(), trial_logs()});
     return all;
   }
   std::filesystem::path models_json() const { return root / "models.json"; }
