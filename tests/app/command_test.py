@@ -269,6 +269,55 @@ class Command(TrainerCase):
         self.skyline("search", config, "--run", "locked", "--resume")
         self.assertFalse((cache / "torch_extensions/ops/lock").exists())
 
+    def try_once(self, config, **more):
+        """What a tried trial says, and what it leaves where temporary folders are."""
+        temporary = self.folder / "tried"
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir()
+        done = self.skyline("validate", config, "--try", environment={"TMPDIR": str(temporary)}, **more)
+        self.check_no_process_is_left()
+        return done.stdout, done.stderr, list(temporary.iterdir())
+
+    def test_a_tried_trial_names_no_file_that_is_gone(self):
+        out, _, left = self.try_once(self.config("{does: {choice: [well]}}"))
+        self.assertIn("printed: trial 0 does well\n", out)
+        self.assertRegex(out, "reported: step 1: score=1\nprinted")
+        self.assertNotIn("/logs/", out)
+        self.assertEqual(left, [])
+        out, warned, left = self.try_once(self.config("{does: {choice: [exit]}}"), expect=NO_FRONT)
+        self.assertEqual(len(left), 1)
+        self.assertIn(f"# its files stay in {left[0]}\n", out)
+        self.assertTrue(pathlib.Path(re.search("the end of (\\S+):", warned).group(1)).is_file())
+
+    def test_a_tried_trial_keeps_what_a_failed_preparation_left(self):
+        out, warned, left = self.try_once(self.preparation("open(os.environ['TMPDIR'] + '/half', 'w'); sys.exit('no compiler')"), expect=2)
+        self.assertTrue(pathlib.Path(re.search("see (\\S+\\.log)", warned).group(1)).is_file())
+        self.assertTrue(pathlib.Path(re.search("TMPDIR stays in (\\S+)", warned).group(1)).is_dir())
+        self.assertEqual(len(left), 2)
+        self.assertIn("# its files stay in ", out)
+
+    def test_a_tried_trial_ends_at_its_time_and_at_the_time_of_the_job(self):
+        sleeper = "{does: {choice: [sleep]}, seconds: {choice: [600]}, deaf: {choice: [true]}}"
+        out, _, left = self.try_once(self.config(sleeper, ", grace: 1 s", rest="run: {time_limit: 1 s}\n"), expect=STOPPED)
+        self.assertIn("# stopped at run.time_limit\n", out)
+        self.assertEqual(left, [])
+        out, _, _ = self.try_once(self.config(sleeper, ", grace: 1 s", rest="run: {trial_timeout: 1 s}\n"), expect=NO_FRONT)
+        self.assertIn("failed: exception: took longer than run.trial_timeout\n", out)
+
+    def test_a_signal_ends_a_tried_trial_and_removes_its_folder(self):
+        for sent in (signal.SIGINT, signal.SIGTERM):
+            config = self.config("{does: {choice: [sleep]}, seconds: {choice: [600]}}", ", grace: 1 s")
+            temporary = self.folder / f"tried{sent}"
+            temporary.mkdir()
+            job = subprocess.Popen(self.command("validate", config, "--try"), cwd=self.folder, stdout=subprocess.PIPE, text=True,
+                                   env={**os.environ, "TMPDIR": str(temporary)})
+            for line in job.stdout:
+                if line.startswith("reported: step 2:"):
+                    job.send_signal(sent)
+            self.assertEqual(job.wait(TIMEOUT_S), STOPPED)
+            self.check_no_process_is_left()
+            self.assertEqual(list(temporary.iterdir()), [])
+
     def test_the_shipped_example_ends_with_a_front(self):
         done = self.skyline("validate", SOURCE / "configs/command.yaml", cwd=SOURCE)
         self.assertIn("command", done.stdout)

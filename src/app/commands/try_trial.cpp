@@ -4,6 +4,7 @@
 #include "skyline/core/exit_code.hpp"
 
 #include "app/commands/named_architecture.hpp"
+#include "app/job/job_stop.hpp"
 #include "comm/environment.hpp"
 #include "core/backoff.hpp"
 #include "core/log.hpp"
@@ -22,6 +23,7 @@
 #include <iostream>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <utility>
 #include <variant>
@@ -47,7 +49,13 @@ trial::Proposal proposal_of(const RunConfig& config, const std::string& genotype
   throw UserError("the search proposes no trial: " + searcher->finish_reason());
 }
 
-/// The folder of a run that is not kept.
+void print_line(const std::string& line) {
+  static std::mutex mutex;  // evaluators tell lines from any thread
+  const std::lock_guard lock(mutex);
+  std::cout << line << std::endl;
+}
+
+/// The folder of a run that is kept only where somebody wants to look into it.
 class PassingFolder {
  public:
   PassingFolder() {
@@ -65,18 +73,17 @@ class PassingFolder {
   PassingFolder& operator=(const PassingFolder&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
-  void keep() { kept_ = true; }
+  /// Lets it stay, and says so.
+  void keep() {
+    kept_ = true;
+    print_line("# its files stay in " + path_.string());
+  }
+  bool has_logs() const { return !std::filesystem::is_empty(path_ / "logs"); }
 
  private:
   std::filesystem::path path_;
   bool kept_ = false;
 };
-
-void print_line(const std::string& line) {
-  static std::mutex mutex;  // evaluators tell lines from any thread
-  const std::lock_guard lock(mutex);
-  std::cout << line << std::endl;
-}
 
 engine::EngineOptions options_of(const RunConfig& config) {
   engine::EngineOptions options = config.engine_options();
@@ -87,9 +94,9 @@ engine::EngineOptions options_of(const RunConfig& config) {
   return options;
 }
 
-/// Runs the trial as the only one of a run. Returns it with its result.
-trial::CommittedTrial run_alone(const RunConfig& config, const trial::Proposal& proposal,
-                                const std::filesystem::path& folder) {
+/// Runs the trial as the only one of a run. Returns it with its result, or nullopt if it was stopped.
+std::optional<trial::CommittedTrial> run_alone(const RunConfig& config, const trial::Proposal& proposal,
+                                               const std::filesystem::path& folder, const JobStop& stop) {
   const auto job = comm::make_local_environment();
   evaluate::EvaluatorServices services = config.services();
   evaluate::JobRanks ranks(*job);
@@ -98,7 +105,9 @@ trial::CommittedTrial run_alone(const RunConfig& config, const trial::Proposal& 
   services.slots = 1;
   services.folder = folder;
   services.watch = print_line;
+  services.stop_requested = [&stop] { return stop.requested(); };
   const auto evaluator = config.make_evaluator(services);
+  if (stop.requested()) return std::nullopt;
   store::StorageThread storage;
   const engine::SearchTask task{.space = config.space,
                                 .objectives = config.objectives,
@@ -112,7 +121,9 @@ trial::CommittedTrial run_alone(const RunConfig& config, const trial::Proposal& 
                                 .options = options_of(config),
                                 .place = services.place};
   const engine::RunFiles files{store::RunPaths{folder}, config.journal_header(*evaluator), storage};
-  const engine::RunResult result = engine::run_job(*job, task, files, {});
+  const engine::RunResult result =
+      engine::run_job(*job, task, files, {.stop_requested = services.stop_requested});
+  if (result.stopped) return std::nullopt;
   return *result.state.search_trial(0);
 }
 
@@ -164,6 +175,8 @@ void print_agreement(const std::vector<trial::Outcome>& outcomes, const RunConfi
 
 int try_trial(const RunConfig& config, const std::string& genotype, std::size_t times) {
   const trial::Proposal proposal = proposal_of(config, genotype);
+  JobStop stop;  // a signal ends the trainer, and removes the folder
+  stop.limit(config.sections.run.time_limit_s, comm::make_local_environment()->launch());
   std::vector<trial::Outcome> outcomes;
   bool failed = false;
   for (std::size_t i = 1; i <= times; ++i) {
@@ -171,13 +184,22 @@ int try_trial(const RunConfig& config, const std::string& genotype, std::size_t 
                config.space.describe(proposal.architecture->genotype));
     PassingFolder folder;
     log::start({.file = "", .prefix = "", .terminal_level = log::Level::kWarning});
-    const trial::CommittedTrial committed = run_alone(config, proposal, folder.path());
-    print_outcome(committed, config, folder.path());
-    outcomes.push_back(committed.outcome);
-    if (!std::holds_alternative<trial::Failure>(committed.outcome)) continue;
+    std::optional<trial::CommittedTrial> committed;
+    try {
+      committed = run_alone(config, proposal, folder.path(), stop);
+    } catch (const Problem&) {
+      if (folder.has_logs()) folder.keep();
+      throw;
+    }
+    if (!committed) {
+      print_line("# stopped " + stop.cause());
+      return kExitStopped;
+    }
+    print_outcome(*committed, config, folder.path());
+    outcomes.push_back(committed->outcome);
+    if (!std::holds_alternative<trial::Failure>(committed->outcome)) continue;
     failed = true;
     folder.keep();
-    print_line("# its files stay in " + folder.path().string());
   }
   if (times > 1) print_agreement(outcomes, config);
   return failed ? kExitNoFront : kExitDone;

@@ -264,7 +264,6 @@ void TrialAttempt::show(const ProcessPlan& plan) const {
   for (const int processor : plan.processors) processors.push_back(std::to_string(processor));
   host_.services.watch("place: host " + host_.services.place.host + ", processors " + joined(processors) +
                        ", folder " + printable(plan.folder.string()));
-  host_.services.watch("log: " + printable(log_.string()));
 }
 
 trial::Outcome TrialAttempt::run() {
@@ -402,6 +401,9 @@ void TrialAttempt::keep_log(const trial::Outcome& outcome) {
   const auto* failure = std::get_if<Failure>(&outcome);
   const bool failed = failure != nullptr && failure->kind != FailureKind::kStopped;
   log_ = host_.logs.keep(log_, failed);
+  if (host_.services.watch && failure == nullptr) {
+    for (const std::string& line : log_tail(log_)) host_.services.watch("printed: " + line);
+  }
   if (!failed || others_failed_) return;
   log::warning("trial " + to_text(trial_.name()) + ": " + failure->reason + "; the end of " + log_.string() +
                ":");
