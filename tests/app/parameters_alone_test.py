@@ -158,8 +158,8 @@ class ParametersAlone(RunsCase):
 
     def test_commands_that_need_a_network_say_so(self):
         models = "skyline: run: its space has no network, only parameters: there are no models\n"
-        for command in (["export", "run", "--front"], ["predict", "run", "--front", "--data", "x.h5"],
-                        ["evaluate", "run", "--front", "--data", "x.h5"], ["profile", "run", "--trial", "1"]):
+        for command in (["export", "run", "--front"], ["predict", "run", "--front", "--data", "x.h5"], ["export", "run"], ["predict", "run"],
+                        ["evaluate", "run", "--front", "--data", "x.h5"], ["profile", "run", "--trial", "1"], ["profile", "run"]):
             self.assertEqual(self.skyline(*command, expect=2).stderr, models, command)
         self.assertEqual(self.skyline("show", "rows.yaml", expect=2).stderr,
                          "skyline: rows.yaml: the space has no network to show, only parameters\n")

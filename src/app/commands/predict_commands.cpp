@@ -55,6 +55,7 @@ void unscale(std::vector<float>& outputs, const std::vector<store::TargetColumn>
 UsedData open_data(const PredictArguments& arguments, bool has_targets) {
   log::start({.file = "", .prefix = "", .terminal_level = log::Level::kWarning});
   UsedData data{.source = ModelSource::open(arguments.choice.run), .rows = {}, .samples = {}};
+  if (arguments.data.sources.empty()) throw UserError("expected --data with the samples");
   (void)chosen_trials(data.source.run, arguments.choice);  // a wrong choice is told before the data are read
   data.samples =
       open_model_data(data.source, arguments.data, has_targets, has_targets ? nullptr : &data.rows);
@@ -220,8 +221,8 @@ int run_evaluate(const PredictArguments& arguments) {
 
 /// Adds the options that choose the samples for a model.
 void add_data(CLI::App& command, DataChoice& data) {
-  add_path(command, "--data", data.sources, "samples: a prepared data set, or what `skyline prep` takes")
-      ->required();
+  add_path(command, "--data", data.sources,
+           "samples: a prepared data set, or what `skyline prep` takes; must be given");
   command.add_option("--kind", data.kind,
                      "kind of source, as in skyline prep (default: images of a folder, else arrays)");
   add_prep_options(command, data.options);

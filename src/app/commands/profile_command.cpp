@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,7 +29,7 @@ using train::StepProfile;
 
 struct ProfileArguments {
   std::filesystem::path run;
-  trial::TrialNumber trial = 0;
+  std::optional<trial::TrialNumber> trial;
   bool json = false;
 };
 
@@ -40,7 +41,8 @@ struct ProfiledTrial {
 ProfiledTrial measure(const ProfileArguments& arguments) {
   log::start({.file = "", .prefix = "", .terminal_level = log::Level::kWarning});
   ModelSource source = ModelSource::open(arguments.run);
-  const ModelChoice choice{.run = arguments.run, .trials = {arguments.trial}, .front = false, .weights = {}};
+  if (!arguments.trial) throw UserError("expected --trial NUMBER");
+  const ModelChoice choice{.run = arguments.run, .trials = {*arguments.trial}, .front = false, .weights = {}};
   const trial::TrialNumber number = chosen_trials(source.run, choice).front();
   const ConfigNode& data = source.run.config.at("data");
   const auto dataset = open_data_set(data, source.data, false);
@@ -112,7 +114,7 @@ std::string table_of(const space::Network& network, const StepProfile& step) {
 
 std::string text_of(const ProfileArguments& arguments, const ProfiledTrial& profiled) {
   const StepProfile& step = profiled.step;
-  return "trial " + std::to_string(arguments.trial) + ", architecture " +
+  return "trial " + std::to_string(*arguments.trial) + ", architecture " +
          space::to_text(profiled.architecture->id) + ": a step of " + counted(step.batch, "sample") + " on " +
          step.device + ", " + counted(step.threads, "thread") + "\n" +
          table_of(profiled.architecture->network(), step) + "a step as a whole takes " +
@@ -145,7 +147,7 @@ std::string json_of(const ProfileArguments& arguments, const ProfiledTrial& prof
                               {"most_bytes", whole(layer.most_bytes), {}}},
                              {}));
   }
-  return to_json(ConfigNode::make_map({{"trial", whole(static_cast<std::int64_t>(arguments.trial)), {}},
+  return to_json(ConfigNode::make_map({{"trial", whole(static_cast<std::int64_t>(*arguments.trial)), {}},
                                        {"arch_id", text_node(space::to_text(profiled.architecture->id)), {}},
                                        {"device", text_node(step.device), {}},
                                        {"batch", whole(step.batch), {}},
@@ -167,7 +169,7 @@ std::string json_of(const ProfileArguments& arguments, const ProfiledTrial& prof
 RunCommand profile_command(CLI::App& command) {
   const auto arguments = std::make_shared<ProfileArguments>();
   add_path(command, "run", arguments->run, "run folder, which is only read")->required();
-  command.add_option("--trial", arguments->trial, "number of the trial")->required();
+  command.add_option("--trial", arguments->trial, "number of the trial; must be given");
   command.add_flag("--json", arguments->json, "as JSON");
   return [arguments] {
     const ProfiledTrial profiled = measure(*arguments);
