@@ -24,6 +24,13 @@ TEST(TextTable, AlignsColumnsAndLeavesNoBlanksAtLineEnds) {
             "      sum\n");
 }
 
+TEST(TextTable, EscapesLineBreaksAndOtherControlCharacters) {
+  TextTable table;
+  table.add_column("a\tb", TextTable::Align::kLeft);
+  table.add_row({"x\ny"});
+  EXPECT_EQ(table.text(), "a\\x09b\n------\nx\\x0ay\n");
+}
+
 TEST(TextTable, RefusesARowOfAnotherLength) {
   TextTable table;
   table.add_column("n");

@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/text/foreign_text.hpp"
 #include "report/files/trial_results.hpp"
 
 #include <algorithm>
@@ -31,13 +32,14 @@ constexpr int kSignificant = 4;
 
 }  // namespace
 
-void TextTable::add_column(std::string title, Align align, std::string note) {
-  columns_.push_back({std::move(title), align, std::move(note)});
+void TextTable::add_column(const std::string& title, Align align, std::string note) {
+  columns_.push_back({printable(title), align, std::move(note)});
 }
 
 void TextTable::add_row(std::vector<std::string> cells) {
   require(cells.size() == columns_.size(),
           "a table row has another number of cells than the table has columns");
+  for (std::string& cell : cells) cell = printable(cell);
   rows_.push_back(std::move(cells));
 }
 

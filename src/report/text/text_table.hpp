@@ -16,8 +16,8 @@ class TextTable {
  public:
   enum class Align { kLeft, kRight };
   /// @param note  text below the title; may be empty
-  void add_column(std::string title, Align align = Align::kRight, std::string note = "");
-  /// Adds a row. @pre one cell per column
+  void add_column(const std::string& title, Align align = Align::kRight, std::string note = "");
+  /// Adds a row; line breaks and control characters are escaped, as in titles. @pre one cell per column
   void add_row(std::vector<std::string> cells);
   /// Draws a line across the table before the next row.
   void add_rule() { rows_.emplace_back(); }
