@@ -100,6 +100,20 @@ TEST(ReportReaderTest, AMetricOfFullTrainingsMayBeMissingFromASearchTrialOnly) {
   EXPECT_EQ(std::get<std::string>(full.finish()), "line 1 of its report: the result has no `b`");
 }
 
+TEST(ReportReaderTest, WhatASearchTrialReportsOfAMetricOfFullTrainingsIsDropped) {
+  const std::vector<Metric> metrics{{.name = "a"}, {.name = "b", .when = Metric::When::kFullTraining}};
+  for (const bool is_final : {false, true}) {
+    ReportReader reader(metrics, is_final);
+    reader.feed(
+        "{\"step\": 1, \"b\": 2}\n{\"step\": 2, \"a\": 1, \"b\": 2}\n{\"result\": {\"a\": 1, \"b\": 2}}\n",
+        ReportChannel::kDescriptor);
+    std::size_t values = 0;
+    for (const trial::CoursePoint& point : reader.take_points()) values += point.values.size();
+    EXPECT_EQ(values, is_final ? 3U : 1U);
+    EXPECT_EQ(std::isnan(std::get<Measurements>(reader.finish()).values[1]), !is_final);
+  }
+}
+
 TEST(ReportReaderTest, OnlyTheFirstMistakeCounts) {
   ReportReader reader = reader_of("{}\n[]\n" + std::string(kResult));
   EXPECT_THAT(*reader.mistake(), HasSubstr("line 1 "));

@@ -240,7 +240,7 @@ const OptionTable<CommandMetric>& CommandMetric::table() {
        "All values that it can have; a trial that reports another one has failed. Unbounded unless given."},
       {"unit", &CommandMetric::unit, text("a word"), "Its unit, for people."},
       {"full", &CommandMetric::full,
-       "Whether only full trainings report it, so that the search does not see it."}};
+       "Whether it is of full trainings alone: the value of a search trial is dropped."}};
   return table;
 }
 

@@ -192,6 +192,11 @@ void ReportReader::read_line(std::string_view text) {
   }
 }
 
+/// Returns whether a metric counts in this trial: those of full trainings are none of a search trial.
+bool ReportReader::counts(const trial::Metric& metric) const {
+  return is_final_ || metric.when != trial::Metric::When::kFullTraining;
+}
+
 void ReportReader::add_point(const Line& line) {
   if (!line.step) return fail("expected `step` or `result`, got neither");
   if (last_step_ && *line.step <= *last_step_) {
@@ -200,20 +205,22 @@ void ReportReader::add_point(const Line& line) {
   }
   last_step_ = line.step;
   trial::CoursePoint point{.step = *line.step};
+  bool has_values = false;
   for (std::size_t i = 0; i < metrics_.size(); ++i) {
-    if (line.values[i]) point.values.push_back({metrics_[i].name, *line.values[i]});
+    has_values = has_values || line.values[i];
+    if (line.values[i] && counts(metrics_[i])) point.values.push_back({metrics_[i].name, *line.values[i]});
   }
-  if (point.values.empty()) return fail("expected a metric beside the step");
-  new_points_.push_back(std::move(point));
+  if (!has_values) return fail("expected a metric beside the step");
+  if (!point.values.empty()) new_points_.push_back(std::move(point));
 }
 
 void ReportReader::set_result(const Line& line) {
   if (result_) return fail("it is a second result");
   trial::Measurements result;
   for (std::size_t i = 0; i < metrics_.size(); ++i) {
-    const bool may_be_missing = !is_final_ && metrics_[i].when == trial::Metric::When::kFullTraining;
-    if (!line.values[i] && !may_be_missing) return fail("the result has no " + in_quotes(metrics_[i].name));
-    result.values.push_back(line.values[i].value_or(std::numeric_limits<double>::quiet_NaN()));
+    const bool is_wanted = counts(metrics_[i]);
+    if (!line.values[i] && is_wanted) return fail("the result has no " + in_quotes(metrics_[i].name));
+    result.values.push_back(is_wanted ? *line.values[i] : std::numeric_limits<double>::quiet_NaN());
   }
   result_ = std::move(result);
 }

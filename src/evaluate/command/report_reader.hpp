@@ -28,7 +28,8 @@ class ReportReader {
   static constexpr std::size_t kMostPoints = 10'000;
 
   /// @param metrics   declared metrics; the reader keeps a copy. `step` and `result` are no names for them.
-  /// @param is_final  whether metrics of full trainings must be there; in a search trial they may be missing
+  /// @param is_final  whether metrics of full trainings must be there; in a search trial they may be missing,
+  ///                  and are dropped
   ReportReader(std::vector<trial::Metric> metrics, bool is_final);
 
   /// Reads bytes of a channel, which may end within a line.
@@ -43,8 +44,8 @@ class ReportReader {
   std::size_t lines() const { return lines_; }
   /// Returns the points since the last call.
   std::vector<trial::CoursePoint> take_points();
-  /// Returns the values in the order of the metrics, or the mistake. Metrics that are missing from a search
-  /// trial are NaN. Call it at the end: a last line without a line feed is read now.
+  /// Returns the values in the order of the metrics, or the mistake. Those of full trainings are NaN in a
+  /// search trial. Call it at the end: a last line without a line feed is read now.
   std::variant<trial::Measurements, std::string> finish();
 
  private:
@@ -52,6 +53,7 @@ class ReportReader {
   class LineReader;
 
   void read_line(std::string_view line);
+  bool counts(const trial::Metric& metric) const;
   void add_point(const Line& line);
   void set_result(const Line& line);
   void fail(const std::string& mistake);
