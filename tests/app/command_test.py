@@ -100,6 +100,13 @@ class Command(TrainerCase):
         self.skyline("search", config, "--run", "place", *more)
         self.assertEqual(len(self.trials("place")), 4)
 
+    def test_what_may_change_results_may_not_change_when_a_run_is_resumed(self):
+        config = self.config("{does: {choice: [well]}, n: {range: [1, 4]}}", search="{algorithm: random, trials: 2}")
+        self.skyline("search", config, "--run", "changed")
+        self.skyline("search", config, "--run", "changed", "--resume", "--set", "command.retries=3", "--set", "search.trials=3")
+        done = self.skyline("search", config, "--run", "changed", "--resume", "--set", "command.env.OTHER=1", expect=2)
+        self.assertIn("`command.env.OTHER` differs between", done.stderr)
+
     def test_parameters_of_the_trainer_count_in_a_space_with_a_network(self):
         config = self.config("{w: {choice: [1, 2]}, lr: {choice: [0.1, 0.2]}}", ", deterministic: true")
         text = config.read_text().replace("{choice: [0.1, 0.2]}}}", "{choice: [0.1, 0.2]}}, network: [flatten, linear: {features: $w}, "

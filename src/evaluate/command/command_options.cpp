@@ -276,7 +276,8 @@ const OptionTable<CommandOptions>& CommandOptions::table() {
         "Whether a trial gets the GPU of its rank; `auto`: where the rank has one."},
        {"retries", &Options::retries, at_least(0).at_most(kMostRetries),
         "How often a trainer that has failed by itself is tried again, e.g. after an exit code other than "
-        "0."},
+        "0.",
+        KeyRule::kMayChange},
        {"deterministic", &Options::deterministic,
         "Whether the trainer has the same result for the same parameters, epochs and seed, on every host."},
        {"grace", &Options::grace_s, duration(at_least(0).below(kStopMargin_s)),
