@@ -1,5 +1,4 @@
 #include "core/system/process.hpp"
-#include "evaluate/command/host_address.hpp"
 #include "evaluate/command/processor_shares.hpp"
 #include "evaluate/command/trial_folders.hpp"
 #include "store/fixtures/scratch_folder.hpp"
@@ -19,11 +18,6 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using testing::ScratchFolder;
-
-TEST(HostAddress, IsWrittenWithDots) {
-  EXPECT_EQ(dotted(kLoopback), "127.0.0.1");
-  EXPECT_EQ(dotted(0x0A000102), "10.0.1.2");
-}
 
 TEST(ProcessorShares, GiveEachProcessProcessorsOfItsOwnAsLongAsThereAreEnough) {
   ProcessorShares shares({2, 3, 5, 8});
