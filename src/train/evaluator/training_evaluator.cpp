@@ -78,6 +78,7 @@ class TrainingEvaluator final : public trial::Evaluator {
                           setup_.options.group, setup_.device.on_gpus ? MemberKind::kGpu : MemberKind::kCore);
   }
 
+  bool rank_per_member() const override { return setup_.device.on_gpus; }
   std::string device() const override { return setup_.device.on_gpus ? "gpu" : "cpu"; }
 
   trial::Place place(trial::Place rank) const override {
