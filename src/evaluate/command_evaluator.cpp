@@ -27,6 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 using trial::FailureKind;
 
+constexpr std::uint32_t kMostPorts = 10;  // tries of a trial whose port somebody else takes
 constexpr std::size_t kMostLogs = 300;  // of successful trials of a run
 constexpr double kUnitsOfCost = 1000;   // costs are rounded to whole units
 
@@ -157,6 +158,7 @@ class CommandEvaluator final : public trial::Evaluator {
   bool tries_again(const trial::Failure& failure, std::uint32_t tried) const override {
     const auto retries = static_cast<std::uint32_t>(options_.retries);
     if (failure.kind == FailureKind::kProgram) return tried < retries;
+    if (failure.reason.ends_with(kPortInUse) && tried < kMostPorts) return true;  // each try has a new one
     return tried < retries || Evaluator::tries_again(failure, tried);
   }
 

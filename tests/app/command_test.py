@@ -75,6 +75,11 @@ class Command(TrainerCase):
         self.assertEqual(self.starts(), ["0", "0", "0"])
         self.assertEqual(len(list((self.folder / "retries/logs/trials").glob("0.failed*.log"))), 3)
 
+    def test_a_port_that_somebody_else_has_is_another_port_and_no_failure(self):
+        self.skyline("search", self.config("{does: {choice: [port]}}"), "--run", "ports")
+        self.assertEqual(self.starts(), ["0"] * 4)
+        self.assertEqual([trial["status"] for trial in self.trials("ports")], ["ok"])
+
     def test_a_repeated_attempt_reports_its_curve_again(self):
         config = self.config("{does: {choice: [points]}}", ", retries: 1")
         self.skyline("search", config, "--run", "points")

@@ -362,7 +362,7 @@ Failure TrialAttempt::failure_of(const ProcessEnd& end) const {
   switch (end.kind) {
     case Kind::kExited:
       if (names_a_port_in_use(log_tail(log_))) {
-        return {FailureKind::kException, end.reason + ", its port is in use"};
+        return {FailureKind::kException, end.reason + std::string(kPortInUse)};
       }
       // One of several processes may have ended because a rank is lost, which nobody knows yet: it is tried
       // once more.

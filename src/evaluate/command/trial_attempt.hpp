@@ -15,9 +15,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace skyline::evaluate {
+
+/// The end of the reason of a failure for which somebody else has taken the trial's port.
+constexpr std::string_view kPortInUse = ", its port is in use";
 
 /// What a rank has for all its trials. Slot threads share it.
 struct TrainerHost {

@@ -61,6 +61,10 @@ def main():
         if len(list(pathlib.Path(os.environ["MARKS"]).glob(trial["trial"] + ".*"))) < 2:
             sys.exit(3)
         result(6)
+    elif does == "port":  # which somebody else has at its first three starts
+        if len(list(pathlib.Path(os.environ["MARKS"]).glob(trial["trial"] + ".*"))) < 4:
+            sys.exit("OSError: [Errno 98] Address already in use")
+        result(4)
     elif does == "clear":  # takes the room of all temporary folders, after its own result
         result(1)
         shutil.rmtree(pathlib.Path(os.environ["TMPDIR"]).parent)
