@@ -49,6 +49,20 @@ ConfigNode metric_schema(const std::vector<std::string>& measured, bool others) 
   return ConfigNode::make_map({{"anyOf", ConfigNode::make_list({std::move(known), any}, {}), {}}}, {});
 }
 
+/// Drops all but metrics and senses: the box of the volumes may change at a resume, unless the algorithm aims
+/// at them.
+ConfigNode without_ends(const ConfigNode& objectives) {
+  std::vector<ConfigNode> items;
+  for (const ConfigNode& item : objectives.items()) {
+    std::vector<ConfigNode::Entry> entries = item.entries();
+    std::erase_if(entries, [](const ConfigNode::Entry& entry) {
+      return std::ranges::find(kSenses, entry.key, &SenseWord::word) == kSenses.end();
+    });
+    items.push_back(ConfigNode::make_map(std::move(entries), item.position()));
+  }
+  return ConfigNode::make_list(std::move(items), objectives.position());
+}
+
 /// The metrics of a run.
 struct RunMetrics {
   const std::vector<trial::Metric>& measured;
@@ -151,7 +165,9 @@ ValueDescription objectives_format(const std::vector<std::string>& measured, boo
   schema.set("items.maxProperties", ConfigNode::make_integer(4));
   schema.set("items.oneOf", load_yaml_text("[{required: [maximize]}, {required: [minimize]}]", "schema"));
   schema.set("minItems", ConfigNode::make_integer(1));
-  return {std::string("a list of ") + kObjective, std::move(schema)};
+  ValueDescription format{std::string("a list of ") + kObjective, std::move(schema)};
+  format.identity = without_ends;
+  return format;
 }
 
 ValueDescription constraints_format(const std::vector<std::string>& measured, bool others) {

@@ -29,6 +29,9 @@ struct Algorithm {
   std::function<std::unique_ptr<Searcher>(const ConfigNode& section, const SearchProblem& problem)> make;
   /// Whether `final` trains all successful trials of the search instead of only its front.
   bool trains_all = false;
+  /// Whether its proposals depend on the box of volumes (`reference`, `ideal`, `scale`), which is then a part
+  /// of the run.
+  bool aims_at_volumes = false;
   /// Returns the folder of the run from which the results of the search come, or an empty text if they are
   /// measured here. If it names a run, the program that begins this run writes these results into its journal
   /// (`skyline train` does), and `skyline search` refuses to begin it.

@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 #include "skyline/objective/objective_set.hpp"
+#include "skyline/search/algorithm.hpp"
 
 #include "app/config/config_sections.hpp"
 #include "app/config/evaluator_section.hpp"
@@ -135,6 +136,9 @@ ConfigNode identity_of(const ConfigNode& resolved) {
   const std::optional<ChosenEvaluator> evaluator = known_evaluator(resolved);
   if (evaluator && evaluator->needs.inherits)
     tree.set("run.keep_weights", resolved.at("run").at("keep_weights"));
+  const search::Algorithm* algorithm =
+      search::find_algorithm(resolved.at("search").at("algorithm").as_text());
+  if (algorithm != nullptr && algorithm->aims_at_volumes) tree.set("objectives", resolved.at("objectives"));
   tree.assign_paths();
   return canonical(tree, has_places(tree));
 }

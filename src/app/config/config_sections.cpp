@@ -32,7 +32,9 @@ OptionKind<DataOptions> data_section() {
 }
 
 OptionKind<ConfigNode> as_it_stands(const ValueDescription& value) {
-  return tree(value.expected, value.schema);
+  OptionKind<ConfigNode> kind = tree(value.expected, value.schema);
+  kind.identity = value.identity;
+  return kind;
 }
 
 /// Describes the keys of the algorithm that the section names.
