@@ -21,7 +21,8 @@ PinnedFolders::PinnedFolders(const std::vector<std::filesystem::path>& folders) 
     FileDescriptor descriptor = open_file(folder, O_PATH | O_DIRECTORY);
     // Without a slash at the end, as check() has it.
     if (descriptor)
-      pinned_.push_back({(folder / "").lexically_normal().parent_path(), std::move(descriptor)});
+      pinned_.push_back(
+          {std::filesystem::absolute(folder / "").lexically_normal().parent_path(), std::move(descriptor)});
   }
   const std::lock_guard lock(pinned_mutex);
   all_pinned.push_back(this);
@@ -46,7 +47,7 @@ void PinnedFolders::check_folder(const std::filesystem::path& folder) const {
 }
 
 void PinnedFolders::check(const std::filesystem::path& file) {
-  const std::filesystem::path folder = file.lexically_normal().parent_path();
+  const std::filesystem::path folder = std::filesystem::absolute(file).lexically_normal().parent_path();
   const std::lock_guard lock(pinned_mutex);
   for (const PinnedFolders* const some : all_pinned) {
     some->check_folder(folder.parent_path());
