@@ -3,6 +3,7 @@
 
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
+#include "app/config/evaluator_section.hpp"
 #include "app/config/run_config.hpp"
 #include "app/models/taken_model.hpp"
 #include "engine/loop/trial_maker.hpp"
@@ -50,7 +51,9 @@ class TakenTrials final : public RunBeginning {
     ConfigNode root = source_.config;
     root.set("search", listed.to_section());
     root.set("final.epochs", ConfigNode::make_number(arguments_.epochs));
-    root.set("run.keep_weights", ConfigNode::make_scalar("all", {}));
+    const std::optional<ChosenEvaluator> evaluator = known_evaluator(source_.config);
+    if (!evaluator || evaluator->needs.weights)
+      root.set("run.keep_weights", ConfigNode::make_scalar("all", {}));
     if (arguments_.seed) {
       root.set("run.seed", ConfigNode::make_integer(static_cast<std::int64_t>(*arguments_.seed)));
     }
