@@ -100,6 +100,11 @@ class CommandGroups(TrainerCase):
         self.assertEqual([self.starts().count(str(number)) for number in range(3)], [1, 2, 3])
         self.skyline("search", config, "--run", "sizes1", ranks=1)
         self.assertEqual(self.canonical("sizes"), self.canonical("sizes1"))
+        text = config.read_text().replace("{parameters}", "{epochs}")
+        config.write_text(text)  # the number is all that the trainer is given
+        self.skyline("validate", config)
+        config.write_text(text.replace("processes: $n", "processes: 2"))
+        self.assertIn("the trainer is never given the parameter `n`", self.skyline("validate", config, expect=2).stderr)
 
     def test_a_stop_ends_all_processes_of_a_trial(self):
         config = self.config("{does: {choice: [sleep]}, seconds: {choice: [2]}, deaf: {choice: [true]}, n: {range: [1, 4]}}",

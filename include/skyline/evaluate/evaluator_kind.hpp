@@ -89,6 +89,7 @@ struct EvaluatorServices {
 struct SectionPlace {
   const space::SearchSpace& space;
   const ConfigNode& space_section;
+  const std::vector<ConfigNode>& searched;  // expressions of parameters in the section, e.g. `$n`, as written
   bool has_data_file = false;
   std::size_t slots = 1;  // slots of a rank, as far as they are known
 };
@@ -137,8 +138,8 @@ struct EvaluatorKind {
 };
 
 /// Adds a kind; call it before run_program. @throws InternalError for a second kind of the same name, or if a
-/// function is missing that may not be left out. If
-/// another section has that name, reading a configuration throws InternalError.
+/// function is missing that may not be left out. If another section has that name, reading a configuration
+/// throws InternalError.
 void register_evaluator(EvaluatorKind kind);
 /// Returns the kind of that name, or nullptr if there is none. Any thread may call it.
 const EvaluatorKind* find_evaluator(std::string_view name);

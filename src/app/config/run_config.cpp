@@ -194,6 +194,7 @@ void ConfigParser::read_space(DataCheck check) {
   if (check == DataCheck::kStated || !right || !config_.evaluator.kind->check_place) return;
   config_.evaluator.kind->check_place(config_.evaluator.written, {.space = config_.space,
                                                                   .space_section = *section,
+                                                                  .searched = searched_.written(),
                                                                   .has_data_file = !data_.file.empty(),
                                                                   .slots = slots_});
 }

@@ -10,6 +10,7 @@
 #include "evaluate/command/trainer_variables.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <sstream>
 #include <variant>
@@ -43,20 +44,34 @@ bool is_in_arguments(const ConfigNode& run, const std::string& text) {
   });
 }
 
+/// Returns whether a trainer knows a parameter by the number of its processes, which may be an expression.
+bool is_in_processes(const std::vector<ConfigNode>& searched, const std::string& name) {
+  const auto is_of_name = [](char letter) {
+    return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
+  };
+  const std::string dollar = '$' + name;
+  for (const ConfigNode& expression : searched) {
+    if (!expression.path().ends_with(".processes")) continue;
+    const std::string text = expression.as_text();
+    for (std::size_t at = text.find(dollar); at != std::string::npos; at = text.find(dollar, at + 1)) {
+      const std::size_t end = at + dollar.size();
+      if (end == text.size() || !is_of_name(text[end])) return true;
+    }
+  }
+  return false;
+}
+
 /// Refuses parameters that a user means to hand to the trainer, but does not.
-void check_parameters(const ConfigNode& written, const space::SearchSpace& space) {
+void check_parameters(const ConfigNode& written, const SectionPlace& place) {
   const ConfigNode& run = written.at("run");
-  const ConfigNode* const processes = written.find("processes");
-  for (const space::Parameter& parameter : space.parameters()) {
+  for (const space::Parameter& parameter : place.space.parameters()) {
     const std::string dollar = '$' + parameter.name;
     for (const ConfigNode& argument : run.items()) {
       if (argument.as_text() != dollar && !argument.as_text().ends_with('=' + dollar)) continue;
       argument.fail(in_quotes(dollar) + " reaches the program as it is: write {" + parameter.name + "}");
     }
-    if (space.has_network() || is_in_arguments(run, "{parameters}") ||
-        is_in_arguments(run, '{' + parameter.name + '}') ||
-        (processes != nullptr && processes->is_scalar() &&
-         processes->as_text().find(dollar) != std::string::npos)) {
+    if (place.space.has_network() || is_in_arguments(run, "{parameters}") ||
+        is_in_arguments(run, '{' + parameter.name + '}') || is_in_processes(place.searched, parameter.name)) {
       continue;
     }
     run.fail("the trainer is never given the parameter " + in_quotes(parameter.name) + ": write {" +
@@ -163,7 +178,7 @@ void check_command_section(const ConfigNode& written, const SectionPlace& place)
   Mistakes mistakes;
   mistakes.attempt([&] { check_arguments(written.find("run"), of_run, path); });
   mistakes.attempt([&] { check_arguments(written.find("prepare"), of_prepare, path); });
-  mistakes.attempt([&] { check_parameters(written, place.space); });
+  mistakes.attempt([&] { check_parameters(written, place); });
   mistakes.attempt([&] { check_values(place); });
   mistakes.attempt([&] { check_port_range(options, written); });
   mistakes.attempt([&] {
