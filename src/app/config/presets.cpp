@@ -1,4 +1,4 @@
-#include "app/commands/presets.hpp"
+#include "app/config/presets.hpp"
 
 #include "skyline/core/config_node.hpp"
 #include "skyline/core/error.hpp"
