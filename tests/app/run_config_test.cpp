@@ -109,13 +109,14 @@ TEST_F(RunConfigTest, AResolvedConfigurationResolvesToItself) {
 
 TEST_F(RunConfigTest, TheBoxOfTheVolumesIsAPartOfARunWhoseSearchAimsAtIt) {
   const std::string model = "search={algorithm: skyline, trials: 20}";
-  const RunConfig plain = with({model});
+  const std::string window = "run.window=8";
+  const RunConfig plain = with({model, window});
   const std::string text = to_yaml(plain.resolved);
   EXPECT_THAT(text, testing::HasSubstr(
                         "- minimize: flops\n    reference: 16538250\n    ideal: 375.4\n    scale: log\n"));
   const auto expect_other = [&](const std::string& key, const std::string& flops) {
-    const RunConfig other =
-        with({model, "objectives=[{maximize: validation_accuracy}, {minimize: flops, " + flops + "}]"});
+    const RunConfig other = with(
+        {model, window, "objectives=[{maximize: validation_accuracy}, {minimize: flops, " + flops + "}]"});
     EXPECT_EQ(first_identity_difference(plain.resolved, other.resolved), "objectives[1]." + key);
     EXPECT_NE(other.identity_hash(), plain.identity_hash());
   };
@@ -123,7 +124,7 @@ TEST_F(RunConfigTest, TheBoxOfTheVolumesIsAPartOfARunWhoseSearchAimsAtIt) {
   expect_other("ideal", "ideal: 100");
   expect_other("ideal", "scale: linear");
   expect_other("scale", "ideal: 375.4, scale: linear");
-  expect_same_run(plain, with({model,
+  expect_same_run(plain, with({model, window,
                                "objectives=[{maximize: validation_accuracy}, {minimize: flops, ideal: "
                                "375.4, reference: 16538250}]"}));
   expect_same_run(with({}),

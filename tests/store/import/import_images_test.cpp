@@ -328,7 +328,7 @@ TEST_F(ImportImages, ImagesOfSeveralSizesNeedASize) {
     EXPECT_THAT(set->train().pixels().first(20), ::testing::ElementsAreArray(first.pixels));
   }
   for (const char* size : {"0", "4x", "x4", "99999", "4x5x6", "big"}) {
-    EXPECT_THAT(error({{"size", size}}), HasSubstr("a number of pixels, or HEIGHTxWIDTH")) << size;
+    EXPECT_THAT(error({{"size", size}}), HasSubstr("a number of pixels, HEIGHTxWIDTH, or auto")) << size;
   }
 }
 
