@@ -68,8 +68,8 @@ class ParametersAlone(RunsCase):
             for ranks in (1, 2, 3):
                 self.search(f"{name}{ranks}", *search, ranks=ranks)
                 self.assertEqual(self.canonical(f"{name}{ranks}"), self.canonical(f"{name}1"))
-            lines = (self.folder / f"{name}1/journal.jsonl").read_bytes().splitlines(keepends=True)
-            (self.folder / f"{name}2/journal.jsonl").write_bytes(b"".join(lines[:6]))
+            journal = self.folder / f"{name}2/journal.jsonl"
+            journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:6]))
             self.skyline("search", "--run", f"{name}2", "--resume", ranks=3)
             self.assertEqual(self.canonical(f"{name}2"), self.canonical(f"{name}1"))
             self.assertNotIn("exception", self.canonical(f"{name}1"))
