@@ -51,10 +51,12 @@ void write_map(std::ostream& out, std::string_view name, const Map& map) {
   out << "}";
 }
 
+pid_t first_process = 0;  // the one that made the state; forks of it have used no device
+
 /// Writes the report of this process: STAND_IN_REPORT/PID.json.
 void write_report() {
   const char* folder = std::getenv("STAND_IN_REPORT");
-  if (folder == nullptr) return;
+  if (folder == nullptr || getpid() != first_process) return;
   const std::lock_guard lock(state().mutex);
   std::ofstream out(std::string(folder) + "/" + std::to_string(getpid()) + ".json");
   out << "{\"violations\": " << state().violations.size() << ", ";
@@ -107,7 +109,9 @@ Recording* broken_by_legacy_work(int device) {
 
 State& state() {
   static State& state = []() -> State& {
+    first_process = getpid();
     std::atexit(write_report);
+    std::at_quick_exit(write_report);
     return *new State;  // never destroyed: threads and destructors use it until the process ends
   }();
   return state;
