@@ -46,7 +46,7 @@ class Groups(StandInCase):
         self.assertFalse((self.bench.folder / "crowd/journal.jsonl").exists())
 
     def test_a_run_with_groups_is_not_resumed_on_fewer_gpus(self):
-        job = self.start("fewer", *PAIRS, *LONG, ranks=2, devices=2)
+        job = self.start("fewer", *PAIRS, *LONG, ranks=2, devices=2, delay_us=200)
         self.wait_for_trials("fewer", 1, job)
         job.process.send_signal(signal.SIGUSR1)
         self.assertEqual(job.wait(LIMIT_S), 75, job.text())
@@ -56,7 +56,8 @@ class Groups(StandInCase):
         self.assertEqual(self.trials("fewer"), journal)
 
     def test_a_job_that_loses_a_rank_between_two_members_ends_to_be_resumed(self):
-        job = self.start("lost", *PAIRS, *LONG, ranks=3, devices=3, variables={"OMPI_MCA_orte_enable_recovery": "1"})
+        job = self.start("lost", *PAIRS, *LONG, ranks=3, devices=3, delay_us=200,
+                         variables={"OMPI_MCA_orte_enable_recovery": "1"})
         self.wait_for_trials("lost", 1, job)
         job.kill(1)
         job.wait(LIMIT_S)
@@ -65,11 +66,11 @@ class Groups(StandInCase):
         self.assertEqual(set(self.trials("lost")), {"ok"})
 
     def test_a_rank_whose_abort_of_nccl_never_ends_is_given_up(self):
-        # Both blocks of two ranks have trials for seconds.
-        job = self.start("hangs", *PAIRS, "--set", "training.epochs=400", "--set", "search.initial=8", "--set",
-                         "search.iterations=1", "--set", "final.epochs=1", ranks=4, devices=4, abort_hangs=1,
+        # Both blocks of two ranks have a trial of some seconds; rank 2 leads the second.
+        job = self.start("hangs", *PAIRS, "--set", "training.epochs=200", "--set", "search.initial=2", "--set",
+                         "search.iterations=1", "--set", "final.epochs=1", ranks=4, devices=4, abort_hangs=1, delay_us=1000,
                          variables={"OMPI_MCA_orte_enable_recovery": "1"})
-        self.wait_for_trials("hangs", 1, job)
+        self.wait_until_it_trains("hangs", 2, job)
         job.kill(3)
         job.wait(LIMIT_S)
         self.assertIn("warning: rank 2 on", job.text())

@@ -1,9 +1,6 @@
 #include "state.hpp"
 
-#include <random>
 #include <vector>
-
-#include <unistd.h>
 
 // Kernels of the CUDA runtime: their registration, which the compiler of CUDA calls, and their launch.
 
@@ -21,13 +18,6 @@ struct Configuration {
 std::vector<Configuration>& configurations() {
   thread_local std::vector<Configuration> configurations;
   return configurations;
-}
-
-/// Takes a random time, so that slots meet in other orders.
-void delay() {
-  static const auto most_us = static_cast<unsigned>(stand_in_setting("DELAY_US", 0));
-  thread_local std::minstd_rand random(static_cast<unsigned>(thread_id()));
-  if (most_us > 0) usleep(static_cast<unsigned>(random()) % most_us);
 }
 
 cudaError_t launch(const void* kernel, dim3 grid, dim3 block, cudaStream_t stream) {

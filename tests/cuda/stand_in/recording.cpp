@@ -111,6 +111,7 @@ cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) {
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t handle) {
+  delay();
   const std::lock_guard lock(state().mutex);
   if (is_device_broken()) return fail(cudaErrorIllegalAddress);
   CUstream_st& stream = stream_of(handle);

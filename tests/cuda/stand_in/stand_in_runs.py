@@ -69,9 +69,16 @@ class StandInCase(unittest.TestCase):
         return collections.Counter(json.loads(line)["status"] for line in lines if '"status"' in line)
 
     def wait_for_trials(self, run, count, job):
+        self.wait_for(self.bench.folder / run / "journal.jsonl", lambda text: text.count('"status"') >= count, job)
+
+    def wait_until_it_trains(self, run, rank, job):
+        """Waits for a second of a trial's training by the rank."""
+        self.wait_for(self.bench.folder / run / f"checkpoints/running.{rank}", lambda text: " running " in text, job)
+        time.sleep(1)
+
+    def wait_for(self, path, is_there, job):
         deadline = time.monotonic() + LIMIT_S
-        journal = self.bench.folder / run / "journal.jsonl"
-        while not journal.exists() or journal.read_bytes().count(b'"status"') < count:
+        while not path.exists() or not is_there(path.read_text()):
             self.assertLess(time.monotonic(), deadline, job.text())
             self.assertIsNone(job.process.poll(), job.text())
             time.sleep(0.02)

@@ -91,6 +91,9 @@ bool is_device_broken();
 CUstream_st& stream_of(cudaStream_t handle);
 bool is_legacy(const CUstream_st& stream);
 
+/// Takes a random time of at most STAND_IN_DELAY_US, so that slots meet in other orders: before every launch.
+void delay();
+
 /// Notes a broken rule that also breaks a recording, if there is one. Returns the error.
 cudaError_t violate(const std::string& text, cudaError_t error, Recording* recording = nullptr);
 

@@ -2,6 +2,8 @@
 
 #include <random>
 
+#include <unistd.h>
+
 // Streams and events of the CUDA runtime. All work is done at once, unless STAND_IN_BUSY_PERCENT makes events
 // say that theirs is not done yet.
 
@@ -60,6 +62,12 @@ cudaError_t join(CUstream_st& stream, const CUevent_st& event) {
 }
 
 }  // namespace
+
+void stand_in::delay() {
+  static const auto most_us = static_cast<unsigned>(stand_in_setting("DELAY_US", 0));
+  thread_local std::minstd_rand random(static_cast<unsigned>(thread_id()));
+  if (most_us > 0) usleep(static_cast<unsigned>(random()) % most_us);
+}
 
 extern "C" {
 
