@@ -60,7 +60,7 @@ void RunState::add(const Commit& commit) {
 void RunState::add_search_trial(const SharedTrial& trial) {
   const trial::TrialNumber number = trial->trial.number;
   const auto values = objectives_.values(*trial);
-  if (!values) {
+  if (!values || trial->trial.may_be_continued()) {
     left_behind_ = {number};
     return;
   }

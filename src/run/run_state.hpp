@@ -68,7 +68,8 @@ class RunState {
   /// Returns a search trial as a new object, like all of trials(). @pre it is committed
   SharedTrial search_trial(trial::TrialNumber number) const;
 
-  /// Returns the front of the search; its keys are numbers of search trials.
+  /// Returns the front of the search; its keys are numbers of search trials. Trials that may be continued are
+  /// not on it: what they measured is less than their budget can give.
   const search::ParetoArchive& front() const { return front_; }
   bool on_front(trial::TrialNumber number) const { return members_.contains(number); }
   /// Returns the full trainings of a search trial, the latest last.

@@ -105,7 +105,7 @@ TEST(SearchOptions, RefuseUnknownAlgorithmsAndKeysWithASuggestion) {
   EXPECT_EQ(
       parse_error("algorithm: nsga2"),
       "run.yaml:1:12: search.algorithm: unknown algorithm `nsga2`, known here: evolution_pareto, exhaustive, "
-      "listed, random, skyline");
+      "listed, mo_asha, random, skyline, successive_halving");
   EXPECT_EQ(parse_error("algorithm: evolution_pareto\niteration: 3"),
             "run.yaml:2:1: search: unknown key `iteration` beside `algorithm: evolution_pareto`, did you "
             "mean `iterations`?");

@@ -84,7 +84,6 @@ inline std::vector<trial::CommittedTrial> run_search(search::Searcher& searcher,
       trial::Trial trial;
       trial.number = committed.size();
       trial.proposal = proposal;
-      trial.proposal.budget.epochs = 0.1;
       committed.push_back({trial, evaluate(trial), {}});
     }
     if (state == search::Answer::State::kBusy) std::this_thread::yield();

@@ -12,8 +12,8 @@ using Algorithms = Registry<Algorithm>;
 
 Algorithms& registry() {
   static Algorithms algorithms("search algorithm", [](Algorithms& built_in) {
-    for (const auto make :
-         {evolution_pareto, exhaustive_search, listed_search, random_search, skyline_search}) {
+    for (const auto make : {evolution_pareto, exhaustive_search, listed_search, mo_asha, random_search,
+                            skyline_search, successive_halving}) {
       const Algorithm algorithm = make();
       built_in.add(algorithm.name, algorithm);
     }

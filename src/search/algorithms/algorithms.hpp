@@ -11,7 +11,9 @@ inline constexpr double kMostCounted = 1'000'000;
 Algorithm evolution_pareto();
 Algorithm exhaustive_search();
 Algorithm listed_search();
+Algorithm mo_asha();
 Algorithm random_search();
 Algorithm skyline_search();
+Algorithm successive_halving();
 
 }  // namespace skyline::search

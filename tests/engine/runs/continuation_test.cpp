@@ -107,7 +107,7 @@ TEST_F(Continuation, KeepsAStateForAsLongAsItIsOfUse) {
 TEST_F(Continuation, TrainsFromTheStartToTheSameBitsWhereAStateIsLost) {
   RunSpec spec = rungs_spec();
   spec.options.inherit = true;
-  spec.options.keep_weights = KeepWeights::kFront;
+  spec.options.keep_weights = KeepWeights::kAll;
   const std::string expected = canonical_of_one_process(spec);
   std::set<trial::TrialNumber> heirs;
   spec.asked = [&](const trial::Trial& trial) {

@@ -140,7 +140,7 @@ TEST_F(Extension, OfCommitsByVirtualTimeKeepsTheJournalAndReplaysToTheSameWherev
 
 TEST_F(Extension, ContinuesHeirsWhoseParentHasLeftTheFront) {
   const auto rungs = [](std::size_t played) {
-    RunSpec spec = rungs_spec({.budgets = {1, 4}, .new_ones = 8, .played = played});
+    RunSpec spec = rungs_spec({.budgets = {1, 2, 4}, .generations = 8, .new_ones = 4, .played = played});
     spec.options.inherit = true;
     spec.options.keep_weights = KeepWeights::kFront;
     spec.final_epochs.reset();
@@ -150,7 +150,7 @@ TEST_F(Extension, ContinuesHeirsWhoseParentHasLeftTheFront) {
   const std::string expected = canonical();
   for (const bool state_is_lost : {false, true}) {
     std::filesystem::remove_all(folder_.path());
-    const RigRun shorter = run(rungs(2), false);
+    const RigRun shorter = run(rungs(4), false);
     if (state_is_lost) {
       const auto checkpoints = store::RunPaths{folder_.path()}.checkpoints();
       std::filesystem::remove_all(checkpoints);
@@ -162,7 +162,8 @@ TEST_F(Extension, ContinuesHeirsWhoseParentHasLeftTheFront) {
     for (const CommittedTrial& entry : longer.result.committed) {
       const trial::Trial& trial = entry.trial;
       if (entry.position < shorter.result.committed.size() || trial.continues() == nullptr) continue;
-      if (trial.inherits() != nullptr &&
+      const bool began_before = trial.continues()->from < shorter.result.committed.size();
+      if (began_before && trial.inherits() != nullptr &&
           !shorter.result.on_front[position_of(shorter, trial.inherits()->from)])
         ++heirs;
     }

@@ -1,0 +1,177 @@
+#include "search/algorithms/ladder.hpp"
+
+#include "skyline/core/error.hpp"
+#include "skyline/search/pareto.hpp"
+
+#include "core/config/option_list.hpp"
+#include "core/text/wording.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+namespace skyline::search {
+namespace {
+
+constexpr std::size_t kRungs = 3;  // unless budgets are stated
+constexpr std::size_t kMostRungs = 20;
+
+/// Returns the place of each value among the sorted ones, column by column, so that no unit counts.
+std::vector<std::vector<double>> places_of(const std::vector<const std::vector<double>*>& points) {
+  std::vector<std::vector<double>> places(points.size());
+  for (std::size_t column = 0; column < points.front()->size(); ++column) {
+    std::vector<double> sorted;
+    for (const auto* point : points) sorted.push_back((*point)[column]);
+    std::ranges::sort(sorted);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      const auto place = std::ranges::lower_bound(sorted, (*points[i])[column]);
+      places[i].push_back(static_cast<double>(place - sorted.begin()));
+    }
+  }
+  return places;
+}
+
+/// Returns `count` of the points, each the farthest from those before it. The first is the best by the first
+/// objective.
+std::vector<std::size_t> far_apart(const std::vector<const std::vector<double>*>& points, std::size_t count) {
+  const std::vector<std::vector<double>> places = places_of(points);
+  std::vector<double> distances(points.size(), std::numeric_limits<double>::infinity());
+  std::vector<std::size_t> chosen;
+  const auto first = std::ranges::min_element(places, {}, [](const auto& place) { return place.front(); });
+  for (auto next = static_cast<std::size_t>(first - places.begin()); chosen.size() < count;) {
+    chosen.push_back(next);
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      double squared = 0;
+      for (std::size_t column = 0; column < places[i].size(); ++column) {
+        const double difference = places[i][column] - places[next][column];
+        squared += difference * difference;
+      }
+      distances[i] = std::min(distances[i], squared);
+    }
+    distances[next] = -1;
+    next = static_cast<std::size_t>(std::ranges::max_element(distances) - distances.begin());
+  }
+  return chosen;
+}
+
+}  // namespace
+
+std::vector<double> RungOptions::budgets_of(const SearchProblem& problem) const {
+  const double full = problem.budget.epochs;
+  if (budgets) {
+    const bool grows = std::ranges::adjacent_find(*budgets, std::greater_equal<>()) == budgets->end();
+    std::vector<std::string> texts;
+    for (const double epochs : *budgets) texts.push_back(objective::number_text(epochs));
+    if (budgets->size() < 2 || budgets->size() > kMostRungs || !grows || budgets->back() != full) {
+      throw UserError("search.budgets: expected 2 to " + std::to_string(kMostRungs) +
+                      " epochs that grow up to those of a whole trial, " + objective::number_text(full) +
+                      ", got " + joined(texts));
+    }
+    return *budgets;
+  }
+  std::vector<double> derived(kRungs);
+  for (std::size_t rung = 0; rung < kRungs; ++rung) {
+    double share = 1;
+    for (std::size_t higher = rung + 1; higher < kRungs; ++higher) share *= static_cast<double>(reduction);
+    derived[rung] = full / share;
+  }
+  return derived;
+}
+
+OptionKind<std::optional<std::vector<double>>> RungOptions::budgets_kind() {
+  return or_word("auto", list_of(number(above(0)), "a list of epochs"));
+}
+
+void Rung::add(const trial::CommittedTrial& committed, const objective::ObjectiveSet& objectives) {
+  Member added{committed.trial.number, committed.trial.proposal.architecture,
+               objectives.minimized(committed).value_or(std::vector<double>())};
+  if (!added.values.empty()) {
+    for (Member& member : members_) {
+      if (member.values.empty()) continue;
+      if (dominates(added.values, member.values)) ++member.dominators;
+      if (dominates(member.values, added.values)) ++added.dominators;
+    }
+  }
+  members_.push_back(std::move(added));
+}
+
+std::optional<std::size_t> Rung::next_to_promote(std::size_t most) const {
+  for (const std::size_t place : best(most)) {
+    if (!members_[place].is_promoted) return place;
+  }
+  return std::nullopt;
+}
+
+const Rung::Member& Rung::promote(std::size_t place) {
+  members_[place].is_promoted = true;
+  return members_[place];
+}
+
+/// A trial has fewer dominators than any that it dominates, and never loses one.
+bool Rung::may_rise(trial::TrialNumber number, std::size_t most) const {
+  const auto found = std::ranges::find(members_, number, &Member::number);
+  return found != members_.end() && !found->values.empty() && !found->is_promoted && found->dominators < most;
+}
+
+/// Returns the places of the best members, the best first.
+std::vector<std::size_t> Rung::best(std::size_t most) const {
+  std::vector<std::size_t> order;
+  for (std::size_t place = 0; place < members_.size(); ++place) {
+    if (!members_[place].values.empty()) order.push_back(place);
+  }
+  const auto dominators = [this](std::size_t place) { return members_[place].dominators; };
+  std::ranges::stable_sort(order, {}, dominators);
+  if (most == 0 || order.size() <= most) {
+    order.resize(std::min(order.size(), most));
+    return order;
+  }
+  // Only some of those with as many dominators as the last one are among the best.
+  const auto [first, last] = std::ranges::equal_range(order, dominators(order[most - 1]), {}, dominators);
+  const std::vector<std::size_t> tied(first, last);
+  order.erase(first, order.end());
+  std::vector<const std::vector<double>*> points;
+  for (const std::size_t place : tied) points.push_back(&members_[place].values);
+  for (const std::size_t chosen : far_apart(points, most - order.size())) order.push_back(tied[chosen]);
+  return order;
+}
+
+Ladder::Ladder(CandidatePool& pool, const RungOptions& options, const SearchProblem& problem)
+    : pool_(pool), budgets_(options.budgets_of(problem)), rungs_(budgets_.size() - 1) {}
+
+void Ladder::tell(const trial::CommittedTrial& committed) {
+  const auto found = std::ranges::lower_bound(budgets_, committed.trial.budget().epochs);
+  const auto rung = static_cast<std::size_t>(found - budgets_.begin());
+  rung_by_number_[committed.trial.number] = rung;
+  if (rung < rungs_.size()) rungs_[rung].add(committed, pool_.objectives());
+}
+
+std::optional<std::size_t> Ladder::rung_of(trial::TrialNumber number) const {
+  const auto found = rung_by_number_.find(number);
+  return found == rung_by_number_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<trial::Proposal> Ladder::begin(RandomStream& random, std::size_t iteration) const {
+  ArchitecturePointer drawn = pool_.draw(random);
+  if (drawn == nullptr) return std::nullopt;
+  trial::Proposal proposal = pool_.propose(std::move(drawn), trial::Origin::kRandom, {}, iteration);
+  proposal.budget = {budgets_.front()};
+  proposal.horizon = {budgets_.back()};
+  return proposal;
+}
+
+std::optional<trial::Proposal> Ladder::promote(std::size_t rung, std::size_t most, std::size_t iteration) {
+  const std::optional<std::size_t> place = rungs_[rung].next_to_promote(most);
+  if (!place) return std::nullopt;
+  const Rung::Member& member = rungs_[rung].promote(*place);
+  trial::Proposal proposal = pool_.propose(member.architecture, kPromotion, {}, iteration);
+  proposal.budget = {budgets_[rung + 1]};
+  proposal.start = trial::Continue{member.number};
+  return proposal;
+}
+
+void Ladder::clear() {
+  rungs_.assign(rungs_.size(), Rung());
+}
+
+}  // namespace skyline::search

@@ -1,0 +1,94 @@
+#pragma once
+
+#include "skyline/core/option_table.hpp"
+#include "skyline/search/algorithm.hpp"
+#include "skyline/search/candidate_pool.hpp"
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace skyline::search {
+
+/// How an architecture that a promotion trains further came about.
+inline constexpr trial::Origin kPromotion{"promotion"};
+
+/// Options of algorithms whose trials begin with a small budget, and are continued if they are good.
+struct RungOptions {
+  std::optional<std::vector<double>> budgets;  // of the rungs, in epochs; the last is the full one
+  std::size_t reduction = 3;                   // one of so many trials is promoted to the next rung
+
+  /// Returns the budgets that are not stated, too: a ninth, a third and all of the full budget if the
+  /// reduction is 3. @throws UserError unless they grow, from 2 to 20 of them, up to the full one
+  std::vector<double> budgets_of(const SearchProblem& problem) const;
+  static OptionKind<std::optional<std::vector<double>>> budgets_kind();
+  static constexpr Range reduction_range() { return at_least(2).at_most(1000); }
+  static constexpr const char* kBudgetsMeaning =
+      "Epochs of the rungs, the last of which are those of a whole trial. `auto`: three rungs, each with "
+      "`reduction` times as many as the one before.";
+  static constexpr const char* kReductionMeaning = "One of so many trials of a rung is promoted to the next.";
+};
+
+/// The results of the trials with one budget. Trials are ordered by how many others dominate them; those on
+/// the front come first. Among trials with as many dominators those that are far from each other come first.
+/// Deterministic.
+/// @see Fonseca and Fleming, ICGA 1993, for the ranks
+/// @see Schmucker et al., Multi-objective Asynchronous Successive Halving, 2021, for the distances
+class Rung {
+ public:
+  struct Member {
+    trial::TrialNumber number = 0;
+    ArchitecturePointer architecture;
+    std::vector<double> values;  // minimized; empty if it failed or breaks a constraint
+    std::size_t dominators = 0;
+    bool is_promoted = false;
+  };
+
+  void add(const trial::CommittedTrial& committed, const objective::ObjectiveSet& objectives);
+  /// Returns the number of results, failures too.
+  std::size_t size() const { return members_.size(); }
+  /// Returns the place of the first of the best `most` members that is not promoted.
+  std::optional<std::size_t> next_to_promote(std::size_t most) const;
+  /// Marks a member as promoted, and returns it.
+  const Member& promote(std::size_t place);
+  /// Returns whether a member may still be among the best `most`, whatever other results come.
+  bool may_rise(trial::TrialNumber number, std::size_t most) const;
+
+ private:
+  std::vector<std::size_t> best(std::size_t most) const;
+
+  std::vector<Member> members_;
+};
+
+/// The rungs of a search: trials begin on the first one with the smallest budget, and are continued from rung
+/// to rung. Nothing is promoted from the last one.
+class Ladder {
+ public:
+  /// @param pool  must outlive this object
+  Ladder(CandidatePool& pool, const RungOptions& options, const SearchProblem& problem);
+
+  const std::vector<double>& budgets() const { return budgets_; }
+  /// Returns the number of rungs from which trials are promoted.
+  std::size_t promoting() const { return rungs_.size(); }
+  const Rung& operator[](std::size_t rung) const { return rungs_[rung]; }
+
+  void tell(const trial::CommittedTrial& committed);
+  /// Returns a proposal of a random architecture on the first rung, or nullopt if none is left.
+  std::optional<trial::Proposal> begin(RandomStream& random, std::size_t iteration = 0) const;
+  /// Returns a proposal that continues the first of the best `most` members of a rung that is not promoted,
+  /// or nullopt if all are.
+  std::optional<trial::Proposal> promote(std::size_t rung, std::size_t most, std::size_t iteration = 0);
+  /// Returns the rung of a trial whose result is known, from 0.
+  std::optional<std::size_t> rung_of(trial::TrialNumber number) const;
+  /// Lets the rungs be filled anew.
+  void clear();
+
+ private:
+  CandidatePool& pool_;
+  std::vector<double> budgets_;
+  std::vector<Rung> rungs_;
+  std::map<trial::TrialNumber, std::size_t> rung_by_number_;
+};
+
+}  // namespace skyline::search
