@@ -97,7 +97,7 @@ void write(const std::filesystem::path& folder, const std::string& name, const N
   publish(".onnx", onnx_bytes(model));
   publish(".safetensors", safetensors_bytes(model));
   publish(".py", pytorch_source(model, name + ".safetensors"));
-  publish("_untrained.py", pytorch_source(network, model.metadata));
+  publish("_untrained.py", pytorch_source({network, weights, {}, {}, model.metadata}, ""));
   publish(".inputs", bytes_of(inputs.values));
   publish(".outputs", bytes_of(outputs_of(network, parameters, inputs).mul(kFactor).add(kOffset)));
 }

@@ -4,6 +4,7 @@
 #include "app/commands/commands.hpp"
 #include "app/commands/output_file.hpp"
 #include "app/job/job_stop.hpp"
+#include "app/models/exported_network.hpp"
 #include "app/models/taken_model.hpp"
 #include "model_export/model/exported_model.hpp"
 #include "store/publish/publish.hpp"
@@ -12,7 +13,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <vector>
 
 namespace skyline::app {
@@ -33,31 +33,6 @@ struct ExportedFile {
   std::string bytes;
 };
 
-/// Returns the model. A network reads (value - offset) * factor instead of stored values.
-ExportedModel exported(const ModelSource& source, const TakenModel& taken) {
-  const DataOptions& data = source.data;
-  ExportedModel model{taken.architecture().network(), taken.weights, {}, {}, metadata_of(source, taken)};
-  const double scale = data.value_scale.value_or(1);
-  const bool standard = data.normalization == evaluate::Normalization::kStandard;
-  const auto channels = static_cast<std::size_t>(model.network.input.channels);
-  if (standard && (data.mean.size() != channels || data.deviation.size() != channels)) {
-    throw UserError(source.run.paths.config().string() + ": data.mean and data.deviation: expected " +
-                    std::to_string(channels) + " numbers, as the network's input has channels");
-  }
-  for (std::size_t c = 0; c < channels; ++c) {
-    const double mean = standard ? data.mean.at(c) : 0;
-    const double deviation = standard && data.deviation.at(c) > 0 ? data.deviation.at(c) : 1;
-    model.offset.push_back(static_cast<float>(mean * scale));
-    model.factor.push_back(static_cast<float>(1 / (scale * deviation)));
-  }
-  for (const store::TargetColumn& target : scaled_targets(source)) {
-    model.output_factor.push_back(static_cast<float>(target.deviation));
-    model.output_offset.push_back(static_cast<float>(target.mean));
-  }
-  model_export::check_weights(model, taken.file);
-  return model;
-}
-
 std::vector<ExportedFile> files_of(const ExportedModel& model, trial::TrialNumber number, Format format,
                                    const std::filesystem::path& folder) {
   const std::string name = std::to_string(number);
@@ -66,14 +41,6 @@ std::vector<ExportedFile> files_of(const ExportedModel& model, trial::TrialNumbe
   const std::string module = "trial_" + name;  // a name that Python can import
   return {{folder / (module + ".safetensors"), safetensors_bytes(model)},
           {folder / (module + ".py"), pytorch_source(model, module + ".safetensors")}};
-}
-
-/// @param is_ours  whether it is the run's own folder, where others may have put a link
-void make_folder(const std::filesystem::path& folder, bool is_ours) {
-  if (is_ours) return store::make_own_folder(folder);
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure) throw UserError("cannot make " + folder.string() + ": " + failure.message());
 }
 
 int run_export(const ExportArguments& arguments) {
@@ -95,8 +62,14 @@ int run_export(const ExportArguments& arguments) {
 std::vector<std::filesystem::path> export_model(const ModelSource& source, const TakenModel& taken,
                                                 model_export::Format format,
                                                 const std::filesystem::path& folder, bool overwrites) {
-  const ExportedModel model = exported(source, taken);
-  make_folder(folder, folder == source.run.paths.exports());
+  const ExportedModel model = exported_network(taken.architecture().network(), taken.weights, source.data,
+                                               metadata_of(source, taken));
+  model_export::check_weights(model, taken.file);
+  if (folder == source.run.paths.exports()) {
+    store::make_own_folder(folder);  // others may have put a link there
+  } else {
+    make_output_folder(folder);
+  }
   std::vector<std::filesystem::path> written;
   for (const ExportedFile& file : files_of(model, taken.trained->trial.number, format, folder)) {
     write_output(file.path, file.bytes, overwrites);

@@ -55,4 +55,10 @@ void write_output(const fs::path& file, std::string_view bytes, bool overwrites,
   }
 }
 
+void make_output_folder(const fs::path& folder) {
+  std::error_code failure;
+  fs::create_directories(folder, failure);
+  if (failure) throw UserError("cannot make " + folder.string() + ": " + failure.message());
+}
+
 }  // namespace skyline::app

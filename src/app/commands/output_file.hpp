@@ -15,4 +15,7 @@ void check_output(const std::filesystem::path& file, bool overwrites,
 void write_output(const std::filesystem::path& file, std::string_view bytes, bool overwrites,
                   const std::vector<std::filesystem::path>& inputs = {});
 
+/// Makes a folder that a user's --out names, with those above it. @throws UserError
+void make_output_folder(const std::filesystem::path& folder);
+
 }  // namespace skyline::app

@@ -6,6 +6,7 @@
 #include "app/commands/output_file.hpp"
 #include "app/config/evaluator_section.hpp"
 #include "app/job/job_stop.hpp"
+#include "app/models/exported_network.hpp"
 #include "app/models/model_data.hpp"
 #include "app/models/taken_model.hpp"
 #include "comm/environment.hpp"
@@ -73,7 +74,7 @@ int use_models(const PredictArguments& arguments, const UsedData& data,
                             .architecture = model.trained->trial.proposal.architecture,
                             .tensors = model.weights.tensors,
                             .dataset = data.samples});
-    unscale(result.outputs, scaled_targets(data.source));
+    unscale(result.outputs, scaled_targets(data.source.data));
     use(model, result);
   });
   for (const std::string& line : missing) print_error(line);

@@ -18,13 +18,6 @@
 namespace skyline::app {
 namespace {
 
-void make_folder_of(const std::filesystem::path& file) {
-  if (!file.has_parent_path()) return;
-  std::error_code failure;
-  std::filesystem::create_directories(file.parent_path(), failure);
-  if (failure) throw UserError("cannot make " + file.parent_path().string() + ": " + failure.message());
-}
-
 /// Finds problems with the output now, rather than after everything has been read.
 void check_out(const Preparation& arguments) {
   const std::filesystem::path& out = arguments.out;
@@ -123,7 +116,7 @@ void prepare(const Preparation& arguments) {
     throw UserError("prep " + arguments.kind + ": expected one " + importer->sources() + ", got " +
                     std::to_string(arguments.sources.size()));
   check_out(arguments);
-  make_folder_of(arguments.out);
+  if (arguments.out.has_parent_path()) make_output_folder(arguments.out.parent_path());
   store::remove_temporaries_of(arguments.out);
   store::DatasetWriter writer(arguments.out);
   importer->import({arguments.sources, section_of(arguments), arguments.threads}, writer);

@@ -65,7 +65,9 @@ void write_network(const space::SearchSpace& space, const space::Architecture& a
   const model_export::Metadata metadata{{"skyline_version", SKYLINE_VERSION},
                                         {"arch_id", space::to_text(architecture.id)},
                                         {"genotype", space.describe(architecture.genotype)}};
-  store::publish_file(file, model_export::pytorch_source(architecture.network(), metadata));
+  const store::WeightsFile none;
+  store::publish_file(file,
+                      model_export::pytorch_source({architecture.network(), none, {}, {}, metadata}, ""));
 }
 
 /// How far a data set is checked while a configuration is read.

@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "app/config/evaluator_section.hpp"
+#include "app/models/exported_network.hpp"
 #include "core/config/config_text.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
@@ -60,20 +61,6 @@ std::string value_text(const ModelSource& source, const trial::CommittedTrial& t
                        const std::string& metric) {
   const auto value = report::metric_value(trained, metric, source.run.header.metrics);
   return value ? objective::number_text(*value) : "";
-}
-
-std::string input_text(const DataOptions& data) {
-  const double scale = data.value_scale.value_or(1);
-  if (scale == 1) return "values as stored; the model normalizes them";
-  return "values as stored, up to " + objective::number_text(scale) + "; the model scales them";
-}
-
-std::string list_text(const std::vector<std::string>& texts) {
-  std::vector<ConfigNode> items;
-  for (const std::string& text : texts) items.push_back(ConfigNode::make_scalar(printable(text), {}, true));
-  std::string json = to_json(ConfigNode::make_list(std::move(items), {}));
-  std::erase(json, '\n');
-  return json;
 }
 
 /// Returns the part of a provenance that does not depend on the version of the program.
@@ -172,27 +159,14 @@ std::vector<std::string> take_models(const ModelSource& source, const ModelChoic
   return missing;
 }
 
-std::vector<store::TargetColumn> scaled_targets(const ModelSource& source) {
-  if (source.data.preparation.empty() || source.data.targets != store::TargetKind::kNumbers) return {};
-  return store::read_preparation(source.data.preparation).targets;
-}
-
-std::vector<std::pair<std::string, std::string>> metadata_of(const ModelSource& source,
-                                                             const TakenModel& model) {
+model_export::Metadata metadata_of(const ModelSource& source, const TakenModel& model) {
   const trial::Trial& trial = model.trained->trial;
-  const DataOptions& data = source.data;
-  std::vector<std::pair<std::string, std::string>> metadata{
-      {"skyline_version", SKYLINE_VERSION},
-      {"run", printable(report::run_name({std::filesystem::absolute(source.run.paths.root)}))},
-      {"trial", std::to_string(trial.number)},
-      {"arch_id", space::to_text(trial.architecture().id)},
-      {"genotype", source.run.space.describe(trial.architecture().genotype)},
-      {"weights", trial.is_final() ? "final" : "search"},
-      {"epochs", objective::number_text(trial.budget().epochs)},
-      {"targets", std::string(store::to_text(data.targets.value_or(store::TargetKind::kClasses)))},
-      {"class_names", list_text(data.class_names)},
-      {"input", input_text(data)}};
-  if (!data.preparation.empty()) metadata.emplace_back("preparation", data.preparation);
+  model_export::Metadata metadata = network_metadata(source.run.space, trial.architecture(), source.data);
+  metadata.emplace_back("run",
+                        printable(report::run_name({std::filesystem::absolute(source.run.paths.root)})));
+  metadata.emplace_back("trial", std::to_string(trial.number));
+  metadata.emplace_back("weights", trial.is_final() ? "final" : "search");
+  metadata.emplace_back("epochs", objective::number_text(trial.budget().epochs));
   for (const objective::Objective& objective : source.run.state.objectives().objectives()) {
     metadata.emplace_back("objective." + objective.metric,
                           value_text(source, *model.trained, objective.metric));

@@ -5,7 +5,6 @@
 #include "app/config/config_sections.hpp"
 #include "model_export/model/exported_model.hpp"
 #include "run/opened_run.hpp"
-#include "store/arrays/preparation.hpp"
 #include "store/weights/weights.hpp"
 
 #include <filesystem>
@@ -61,12 +60,8 @@ TakenModel take_model(const ModelSource& source, trial::TrialNumber number, cons
 std::vector<std::string> take_models(const ModelSource& source, const ModelChoice& choice,
                                      const std::function<void(const TakenModel&)>& use);
 
-/// Returns the scales of the run's targets, one per output; empty unless they are numbers of a table.
-std::vector<store::TargetColumn> scaled_targets(const ModelSource& source);
-
 /// Returns what an exported model says about itself, as names and values.
-std::vector<std::pair<std::string, std::string>> metadata_of(const ModelSource& source,
-                                                             const TakenModel& model);
+model_export::Metadata metadata_of(const ModelSource& source, const TakenModel& model);
 
 /// Publishes the files of a model, and returns their paths. @throws UserError if one exists and must not be
 /// overwritten, or a layer cannot be exported in the format

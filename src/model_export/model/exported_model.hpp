@@ -16,11 +16,12 @@ namespace skyline::model_export {
 /// What an exported model says about itself: names and values, all as texts.
 using Metadata = std::vector<std::pair<std::string, std::string>>;
 
-/// A trained network to be exported. The referenced objects must outlive it.
+/// A network to be exported. The referenced objects must outlive it.
 struct ExportedModel {
   const space::Network& network;
-  const store::WeightsFile& weights;
-  /// [channels]: the first layers read (value - offset) * factor instead of the stored values.
+  const store::WeightsFile& weights;  // may be empty where a format takes no weights
+  /// [channels]: the first layers read (value - offset) * factor instead of the stored values; both empty if
+  /// they read them unchanged.
   std::vector<float> offset;
   std::vector<float> factor;
   Metadata metadata;
@@ -51,10 +52,9 @@ constexpr int kOnnxOpset = 17;
 std::string safetensors_bytes(const ExportedModel& model);
 
 /// Returns the source of a PyTorch module that needs no Skyline. @throws UserError if a kind has no export
-/// @param weights  name of the safetensors file beside it
+/// @param weights  name of the safetensors file beside it; empty for a module without weights, which begins
+/// as
+///                 training does
 std::string pytorch_source(const ExportedModel& model, const std::string& weights);
-/// Returns the source of a PyTorch module of a network without weights, which begins as training does. It
-/// scales nothing. @throws UserError if a kind has no export
-std::string pytorch_source(const space::Network& network, const Metadata& metadata);
 
 }  // namespace skyline::model_export

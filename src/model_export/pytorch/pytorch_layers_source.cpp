@@ -86,13 +86,10 @@ std::string filling(const space::TensorSpec& spec) {
 
 class SourceBuilder final : public PytorchLayer {
  public:
-  SourceBuilder(const space::Network& network, const Metadata& metadata) : network_(network) {
-    metadata_ = "METADATA = {\n";
-    for (const auto& [name, value] : metadata) {
-      metadata_ += "    " + literal(name) + ": " + literal(value) + ",\n";
-    }
-    metadata_ += "}\n";
-    for (const space::Layer& layer : network_.layers) {
+  /// @param weights  name of their file; empty for an untrained network
+  SourceBuilder(const ExportedModel& model, std::string weights)
+      : model_(model), weights_(std::move(weights)) {
+    for (const space::Layer& layer : model_.network.layers) {
       layer_ = &layer;
       const ExportedValue made = find_layer_export(layer.kind)->pytorch(*this);
       forward_ += "        " + layer.name + " = " + made.name + "\n";
@@ -100,16 +97,15 @@ class SourceBuilder final : public PytorchLayer {
     }
   }
 
-  /// Returns the source of a network without weights.
-  std::string untrained() const {
-    return "\"\"\"A network of a space of Skyline's, untrained: METADATA says which. `Network()` makes "
-           "it.\"\"\"" +
-           std::string(kImports) + "\n" + metadata_ + definitions() + network_class(nullptr);
-  }
-  std::string trained(const ExportedModel& model, const std::string& weights) const {
+  std::string source() const {
+    if (weights_.empty()) {
+      return "\"\"\"A network of a space of Skyline's, untrained: METADATA says which. `Network()` makes "
+             "it.\"\"\"" +
+             std::string(kImports) + "\n" + metadata() + definitions() + network_class();
+    }
     return "\"\"\"A network that Skyline has found: METADATA says which. `load()` returns it.\"\"\"" +
-           std::string(kImportsOfLoading) + kImports + "\nWEIGHTS = " + literal(weights) + "\n" + metadata_ +
-           definitions() + network_class(&model) + "\n" + kLoading;
+           std::string(kImportsOfLoading) + kImports + "\nWEIGHTS = " + literal(weights_) + "\n" +
+           metadata() + definitions() + network_class() + "\n" + kLoading;
   }
 
   const space::Layer& layer() const override { return *layer_; }
@@ -145,6 +141,14 @@ class SourceBuilder final : public PytorchLayer {
     return value.form == ExportedValue::Form::kMatrix ? value.name : value.name + ".flatten(1)";
   }
 
+  std::string metadata() const {
+    std::string text = "METADATA = {\n";
+    for (const auto& [name, value] : model_.metadata) {
+      text += "    " + literal(name) + ": " + literal(value) + ",\n";
+    }
+    return text + "}\n";
+  }
+
   std::string definitions() const {
     std::string text;
     for (const std::string& definition : definitions_) text += "\n" + definition;
@@ -161,19 +165,19 @@ class SourceBuilder final : public PytorchLayer {
            ", persistent=False)\n";
   }
 
-  /// @param model  scales inputs and outputs; nullptr if nothing does
-  std::string network_class(const ExportedModel* model) const {
-    const space::Shape& shape = network_.input;
+  std::string network_class() const {
+    const space::Shape& shape = model_.network.input;
     const std::string per_channel = ".reshape(-1, 1, 1)";
     const std::string result = as_matrix(values_.back());
-    const bool scales = model != nullptr && !model->output_factor.empty();
+    const bool scales_input = !model_.factor.empty();
+    const bool scales_output = !model_.output_factor.empty();
     std::string buffers;
-    if (model != nullptr) {
-      buffers = buffer("offset", model->offset, per_channel) + buffer("factor", model->factor, per_channel);
+    if (scales_input) {
+      buffers = buffer("offset", model_.offset, per_channel) + buffer("factor", model_.factor, per_channel);
     }
-    if (scales) {
-      buffers += buffer("output_factor", model->output_factor, "") +
-                 buffer("output_offset", model->output_offset, "");
+    if (scales_output) {
+      buffers += buffer("output_factor", model_.output_factor, "") +
+                 buffer("output_offset", model_.output_offset, "");
     }
     return "class Network(nn.Module):\n"
            "    def __init__(self):\n"
@@ -181,18 +185,18 @@ class SourceBuilder final : public PytorchLayer {
            buffers + modules_ +
            "\n    def forward(self, values):\n"
            "        \"\"\"@param values  " +
-           std::string(model != nullptr ? "as the data set has them, " : "") + "float32 [batch, " +
+           std::string(scales_input ? "as the data set has them, " : "") + "float32 [batch, " +
            std::to_string(shape.channels) + ", " + std::to_string(shape.height) + ", " +
            std::to_string(shape.width) +
            "]\"\"\"\n"
            "        x = " +
-           (model != nullptr ? "(values - self.offset) * self.factor" : "values") + "\n" + forward_ +
-           "        return " + (scales ? result + " * self.output_factor + self.output_offset" : result) +
-           "\n";
+           (scales_input ? "(values - self.offset) * self.factor" : "values") + "\n" + forward_ +
+           "        return " +
+           (scales_output ? result + " * self.output_factor + self.output_offset" : result) + "\n";
   }
 
-  const space::Network& network_;
-  std::string metadata_;
+  const ExportedModel& model_;
+  const std::string weights_;
   const space::Layer* layer_ = nullptr;
   std::vector<ExportedValue> values_;  // outputs of the layers so far
   std::vector<std::string> definitions_;
@@ -200,24 +204,15 @@ class SourceBuilder final : public PytorchLayer {
   std::string forward_;
 };
 
-/// @throws UserError for layers that have no form in PyTorch
-void check_exports(const space::Network& network) {
-  const std::set<std::string> unknown = kinds_without_export(network, Format::kPytorch);
-  if (unknown.empty()) return;
-  throw UserError("no PyTorch for layers of kind " + joined({unknown.begin(), unknown.end()}) +
-                  " (register_layer_export)");
-}
-
 }  // namespace
 
 std::string pytorch_source(const ExportedModel& model, const std::string& weights) {
-  check_exports(model.network);
-  return SourceBuilder(model.network, model.metadata).trained(model, weights);
-}
-
-std::string pytorch_source(const space::Network& network, const Metadata& metadata) {
-  check_exports(network);
-  return SourceBuilder(network, metadata).untrained();
+  const std::set<std::string> unknown = kinds_without_export(model.network, Format::kPytorch);
+  if (!unknown.empty()) {
+    throw UserError("no PyTorch for layers of kind " + joined({unknown.begin(), unknown.end()}) +
+                    " (register_layer_export)");
+  }
+  return SourceBuilder(model, weights).source();
 }
 
 }  // namespace skyline::model_export
