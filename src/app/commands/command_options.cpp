@@ -43,8 +43,9 @@ CLI::Validator home_expanded() {
   return {expand, "", "home"};
 }
 
-void add_config(CLI::App& command, std::filesystem::path& config, std::vector<std::string>& overrides) {
-  add_path(command, "config", config, "configuration, YAML")->required();
+void add_config(CLI::App& command, std::filesystem::path& config, std::vector<std::string>& overrides,
+                const std::string& meaning) {
+  add_path(command, "config", config, meaning)->required();
   command.add_option("--set", overrides, "replace a setting, e.g. --set search.iterations=3")
       ->allow_extra_args(false);
 }
@@ -92,9 +93,9 @@ void add_job(CLI::App& command, SearchArguments& arguments) {
   command.add_flag("--quiet", arguments.quiet, "warnings and the result alone on the terminal");
 }
 
-void add_trials(CLI::App& command, ModelChoice& choice) {
-  command.add_option("--trial", choice.trials, "numbers of trials, e.g. 17 or 17,23")->delimiter(',');
-  command.add_flag("--front", choice.front, "all trials on the front");
+std::array<CLI::Option*, 2> add_trials(CLI::App& command, ModelChoice& choice) {
+  return {command.add_option("--trial", choice.trials, "numbers of trials, e.g. 17 or 17,23")->delimiter(','),
+          command.add_flag("--front", choice.front, "all trials on the front")};
 }
 
 void add_models(CLI::App& command, ModelChoice& choice) {

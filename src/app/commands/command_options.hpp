@@ -5,6 +5,7 @@
 #include "app/job/search_arguments.hpp"
 #include "app/models/taken_model.hpp"
 
+#include <array>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -46,14 +47,15 @@ CLI::Option* add_path(CLI::App& command, const std::string& name, Paths& paths, 
   return command.add_option(name, paths, meaning)->transform(home_expanded());
 }
 
-void add_config(CLI::App& command, std::filesystem::path& config, std::vector<std::string>& overrides);
+void add_config(CLI::App& command, std::filesystem::path& config, std::vector<std::string>& overrides,
+                const std::string& meaning = "configuration, YAML");
 void add_start_timeout(CLI::App& command, std::optional<double>& timeout_s);
 /// Adds the options that say how a run uses its ranks.
 void add_job(CLI::App& command, SearchArguments& arguments);
 /// Adds --with KEY=VALUE, for options of `skyline prep`.
 void add_prep_options(CLI::App& command, std::vector<std::pair<std::string, std::string>>& options);
-/// Adds the options that choose trials of a run.
-void add_trials(CLI::App& command, ModelChoice& choice);
+/// Adds the options that choose trials of a run, and returns them.
+std::array<CLI::Option*, 2> add_trials(CLI::App& command, ModelChoice& choice);
 /// Adds the options that choose models of a run.
 void add_models(CLI::App& command, ModelChoice& choice);
 

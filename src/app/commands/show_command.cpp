@@ -1,19 +1,29 @@
-// The command that shows networks of a space: as a table, or as a graph.
+// The command that shows networks of a space, and writes them as they are before a training.
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 #include "skyline/search/candidate_pool.hpp"
 
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
-#include "app/commands/named_architecture.hpp"
+#include "app/commands/output_file.hpp"
 #include "app/config/config_file.hpp"
 #include "app/config/run_config.hpp"
+#include "app/job/job_stop.hpp"
+#include "app/models/exported_network.hpp"
+#include "app/models/named_architecture.hpp"
+#include "app/models/taken_model.hpp"
+#include "core/log.hpp"
+#include "core/text/wording.hpp"
+#include "report/files/trials_json.hpp"
 #include "report/text/text_table.hpp"
+#include "train/evaluator/inference.hpp"
 
-#include <algorithm>
+#include <cstdint>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace skyline::app {
@@ -21,12 +31,23 @@ namespace {
 
 constexpr int kMostSamples = 1'000'000;
 
+enum class ShowFormat { kTable, kDot, kJson, kPytorch, kOnnx };
+
 struct ShowArguments {
-  std::filesystem::path config;
+  ModelChoice choice;                   // its `run` may be a configuration, which has no trials
   int samples = 1;                      // number of random architectures
   std::optional<std::string> genotype;  // e.g. "depth=3,kernel=5", instead of random ones
-  bool dot = false;
+  ShowFormat format = ShowFormat::kTable;
+  std::filesystem::path out;  // a file or a folder; empty for standard output
+  bool force = false;         // overwrite existing files
   std::vector<std::string> overrides;
+};
+
+/// An architecture that is shown.
+struct ShownNetwork {
+  std::string name;  // name of its file, without the ending
+  space::Architecture architecture;
+  std::uint64_t seed = 0;  // seed of its initial weights
 };
 
 /// Returns different architectures, fewer if the space has no more.
@@ -94,28 +115,121 @@ std::string dot_of(const space::Network& network, const std::string& name) {
   return text + "}\n";
 }
 
-int run_show(const ShowArguments& arguments) {
-  const RunConfig config = RunConfig::parse(load_config(arguments.config, arguments.overrides), false);
-  if (!config.space.has_network()) {
-    throw UserError(arguments.config.string() + ": the space has no network to show, only parameters");
-  }
-  std::vector<space::Architecture> shown;
-  if (arguments.genotype) {
-    shown.push_back(named_architecture(config.space, *arguments.genotype));
-  } else {
-    shown = samples(config, arguments.samples);
-  }
-  for (const space::Architecture& architecture : shown) {
-    const std::string id = space::to_text(architecture.id);
-    if (arguments.dot) {
-      std::cout << dot_of(architecture.network(), id);
-      continue;
+RunConfig read_config(const ShowArguments& arguments, const std::optional<run::OpenedRun>& run) {
+  if (!run) return RunConfig::parse(load_config(arguments.choice.run, arguments.overrides), false);
+  if (!arguments.overrides.empty())
+    throw UserError("--set: " + arguments.choice.run.string() +
+                    " is a run, whose configuration stays as it is");
+  return RunConfig::read(run->config);
+}
+
+std::vector<ShownNetwork> chosen_networks(const ShowArguments& arguments, const RunConfig& config,
+                                          const std::optional<run::OpenedRun>& run) {
+  std::vector<ShownNetwork> shown;
+  if (!arguments.choice.trials.empty() || arguments.choice.front) {
+    if (!run) throw UserError(arguments.choice.run.string() + ": is no run, so it has no trials");
+    for (const trial::TrialNumber number : chosen_trials(*run, arguments.choice)) {
+      const trial::SharedTrial committed = run->state.search_trial(number);
+      shown.push_back(
+          {"trial_" + std::to_string(number), committed->trial.architecture(), committed->trial.seed});
     }
-    std::cout << "architecture " << id << ": " << config.space.describe(architecture.genotype) << "\n"
-              << table_of(architecture.network())
-              << "peak activation bytes: " << report::si_text(double(architecture.cost.peak_activation_bytes))
-              << "\n";
-    if (&architecture != &shown.back()) std::cout << "\n";
+    return shown;
+  }
+  const std::uint64_t seed = config.sections.run.seed;
+  if (arguments.genotype) return {{"network_0", named_architecture(config, *arguments.genotype), seed}};
+  for (const space::Architecture& architecture : samples(config, arguments.samples)) {
+    shown.push_back({"network_" + std::to_string(shown.size()), architecture, seed});
+  }
+  if (std::ssize(shown) < arguments.samples)
+    print_error("--sample " + std::to_string(arguments.samples) + ": found " + std::to_string(shown.size()) +
+                ", and the space has no more");
+  return shown;
+}
+
+std::string text_of(const ShownNetwork& shown, const RunConfig& config) {
+  const space::Architecture& architecture = shown.architecture;
+  return "architecture " + space::to_text(architecture.id) + ": " +
+         config.space.describe(architecture.genotype) + "\n" + table_of(architecture.network()) +
+         "peak activation bytes: " + report::si_text(double(architecture.cost.peak_activation_bytes)) + "\n";
+}
+
+/// Returns an untrained network as `skyline export` writes a trained one.
+std::string exported(const ShownNetwork& shown, const RunConfig& config, ShowFormat format) {
+  const DataOptions data = config.resolved.find("data") == nullptr
+                               ? DataOptions{}
+                               : DataOptions::table().parse(config.resolved.at("data"));
+  const space::Network& network = shown.architecture.network();
+  store::WeightsFile weights;
+  if (format == ShowFormat::kOnnx) weights.tensors = train::initial_tensors(network, shown.seed);
+  model_export::Metadata metadata = network_metadata(config.space, shown.architecture, data);
+  metadata.emplace_back("weights", "untrained");
+  const auto model = exported_network(network, weights, data, std::move(metadata));
+  return format == ShowFormat::kOnnx ? onnx_bytes(model) : pytorch_source(model, "");
+}
+
+std::string contents_of(const ShownNetwork& shown, const RunConfig& config, ShowFormat format) {
+  switch (format) {
+    case ShowFormat::kTable:
+      return text_of(shown, config);
+    case ShowFormat::kDot:
+      return dot_of(shown.architecture.network(), space::to_text(shown.architecture.id));
+    case ShowFormat::kJson:
+      return report::architecture_json(config.space, shown.architecture);
+    case ShowFormat::kPytorch:
+    case ShowFormat::kOnnx:
+      return exported(shown, config, format);
+  }
+  throw InternalError("unknown format");
+}
+
+std::string ending_of(ShowFormat format) {
+  switch (format) {
+    case ShowFormat::kTable:
+      return ".txt";
+    case ShowFormat::kDot:
+      return ".dot";
+    case ShowFormat::kJson:
+      return ".json";
+    case ShowFormat::kPytorch:
+      return ".py";
+    case ShowFormat::kOnnx:
+      return ".onnx";
+  }
+  throw InternalError("unknown format");
+}
+
+void write_files(const ShowArguments& arguments, const RunConfig& config,
+                 const std::vector<ShownNetwork>& shown) {
+  const std::filesystem::path& out = arguments.out;
+  const bool is_folder = shown.size() != 1 || !out.has_filename() || std::filesystem::is_directory(out);
+  if (is_folder) make_output_folder(out);
+  for (const ShownNetwork& each : shown) {
+    const auto file = is_folder ? out / (each.name + ending_of(arguments.format)) : out;
+    write_output(file, contents_of(each, config, arguments.format), arguments.force, {arguments.choice.run});
+    std::cout << file.string() << std::endl;
+  }
+}
+
+int run_show(const ShowArguments& arguments) {
+  log::start({.file = "", .prefix = "", .terminal_level = log::Level::kWarning});
+  std::optional<run::OpenedRun> run;
+  if (std::filesystem::is_directory(arguments.choice.run)) run = open_built_run(arguments.choice.run);
+  const RunConfig config = read_config(arguments, run);
+  if (!config.space.has_network()) {
+    throw UserError(arguments.choice.run.string() + ": the space has no network to show, only parameters");
+  }
+  const std::vector<ShownNetwork> shown = chosen_networks(arguments, config, run);
+  const bool is_text = arguments.format == ShowFormat::kTable || arguments.format == ShowFormat::kDot;
+  if (!arguments.out.empty()) {
+    write_files(arguments, config, shown);
+    return kExitDone;
+  }
+  if (arguments.format == ShowFormat::kOnnx) throw UserError("--format onnx: name a file or a folder by -o");
+  if (!is_text && shown.size() > 1)
+    throw UserError("--format: name a folder for " + counted(shown.size(), "file") + " by -o");
+  for (const ShownNetwork& each : shown) {
+    std::cout << contents_of(each, config, arguments.format);
+    if (arguments.format == ShowFormat::kTable && &each != &shown.back()) std::cout << "\n";
   }
   return kExitDone;
 }
@@ -123,14 +237,32 @@ int run_show(const ShowArguments& arguments) {
 }  // namespace
 
 RunCommand show_command(CLI::App& command) {
+  static const std::map<std::string, ShowFormat> formats{{"table", ShowFormat::kTable},
+                                                         {"dot", ShowFormat::kDot},
+                                                         {"json", ShowFormat::kJson},
+                                                         {"pytorch", ShowFormat::kPytorch},
+                                                         {"onnx", ShowFormat::kOnnx}};
   const auto arguments = std::make_shared<ShowArguments>();
-  add_config(command, arguments->config, arguments->overrides);
+  add_config(command, arguments->choice.run, arguments->overrides, "configuration, YAML, or a run folder");
   CLI::Option* samples =
       command.add_option("--sample", arguments->samples, "number of random architectures (default: 1)")
           ->check(whole_number(1, kMostSamples));
-  command.add_option("--genotype", arguments->genotype, "this architecture, e.g. depth=3,kernel=5")
-      ->excludes(samples);
-  command.add_flag("--dot", arguments->dot, "as a graph in the language of Graphviz");
+  CLI::Option* genotype = command
+                              .add_option("--genotype", arguments->genotype,
+                                          "this architecture, e.g. depth=3,kernel=5; other values are drawn")
+                              ->excludes(samples);
+  for (CLI::Option* trials : add_trials(command, arguments->choice)) {
+    trials->excludes(samples);
+    trials->excludes(genotype);
+  }
+  command
+      .add_option(
+          "--format", arguments->format,
+          "table (default), dot for Graphviz, json, pytorch (a module) or onnx; both without training")
+      ->transform(one_of(formats));
+  add_path(command, "-o,--out", arguments->out,
+           "file to write to, or a folder for trial_N or network_N with the format's ending");
+  command.add_flag("--force", arguments->force, "overwrite files");
   return [arguments] { return run_show(*arguments); };
 }
 

@@ -3,8 +3,8 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/exit_code.hpp"
 
-#include "app/commands/named_architecture.hpp"
 #include "app/job/job_stop.hpp"
+#include "app/models/named_architecture.hpp"
 #include "comm/environment.hpp"
 #include "core/backoff.hpp"
 #include "core/log.hpp"
@@ -36,8 +36,7 @@ namespace {
 trial::Proposal proposal_of(const RunConfig& config, const std::string& genotype) {
   if (!genotype.empty()) {
     trial::Proposal proposal;
-    proposal.architecture =
-        std::make_shared<const space::Architecture>(named_architecture(config.space, genotype));
+    proposal.architecture = std::make_shared<const space::Architecture>(named_architecture(config, genotype));
     proposal.budget.epochs = config.evaluator.needs.epochs;
     return proposal;
   }

@@ -149,7 +149,9 @@ Json layers_json(const space::Network& network) {
                       {"reads", layer.inputs.empty() ? Json::array({"input"}) : reads},
                       {"attributes", attributes},
                       {"output", {layer.output.channels, layer.output.height, layer.output.width}},
-                      {"parameters", layer.cost.parameters}});
+                      {"parameters", layer.cost.parameters},
+                      {"macs", layer.cost.macs},
+                      {"flops", layer.cost.flops}});
   }
   return layers;
 }
@@ -227,6 +229,17 @@ std::string text_of(const Json& json, int indent = 2) {
 }
 
 }  // namespace
+
+std::string architecture_json(const space::SearchSpace& space, const space::Architecture& architecture) {
+  const space::Network& network = architecture.network();
+  const Json json{{"arch_id", space::to_text(architecture.id)},
+                  {"archai_id", space.archai_id(architecture)},
+                  {"parameters", parameters_json(space, architecture)},
+                  {"input", {network.input.channels, network.input.height, network.input.width}},
+                  {"costs", costs_json(architecture.cost)},
+                  {"layers", layers_json(network)}};
+  return text_of(json) + "\n";
+}
 
 std::string front_json(const store::RunPaths& paths, const ReportInputs& inputs) {
   return text_of(search_front_json(paths, inputs)) + "\n";

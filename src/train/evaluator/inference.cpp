@@ -2,6 +2,7 @@
 
 #include "train/batches/training_setup.hpp"
 #include "train/learner/learner.hpp"
+#include "train/parameters/parameter_store.hpp"
 #include "train/scoring/metrics.hpp"
 
 #include <algorithm>
@@ -44,6 +45,10 @@ InferenceResult infer(comm::Environment& job, const InferenceTask& task) {
     result.metrics.emplace_back(setup.options.metrics[i].name, score.metrics[i]);
   }
   return result;
+}
+
+std::vector<trial::NamedTensor> initial_tensors(const space::Network& network, std::uint64_t seed) {
+  return ParameterStore(network, seed).export_tensors();
 }
 
 std::vector<double> to_answers(std::span<const float> outputs, store::TargetKind targets) {
