@@ -66,7 +66,7 @@ FACES = {
     "search": ["algorithms/listed_search", "algorithms/proposal_list"],
     "trial": ["column_names", "commit_log", "course_text", "metric_keys", "scope_timer", "trial_fields", "trial_record"],
     "comm": ["agreement", "communicator", "environment", "link", "mailbox", "mpi/start_watch"],
-    "store": ["arrays/csv_reader", "arrays/preparation", "data/staged_dataset", "events/event_file", "images/image", "journal/asked_trials", "journal/courses",
+    "store": ["arrays/csv_reader", "arrays/npz_writer", "arrays/preparation", "data/staged_dataset", "events/event_file", "images/image", "journal/asked_trials", "journal/courses",
               "journal/journal", "journal/journal_end", "journal/provenance", "journal/run_tables",
               "journal/trial_json", "publish/folder_check", "publish/patience", "publish/pinned_folders",
               "publish/publish",

@@ -4,8 +4,10 @@
 #include "app/commands/commands.hpp"
 #include "app/commands/output_file.hpp"
 #include "app/job/job_stop.hpp"
+#include "app/models/calibration.hpp"
 #include "app/models/exported_network.hpp"
 #include "app/models/taken_model.hpp"
+#include "core/text/wording.hpp"
 #include "model_export/model/exported_model.hpp"
 #include "store/publish/publish.hpp"
 
@@ -21,11 +23,14 @@ namespace {
 using model_export::ExportedModel;
 using model_export::Format;
 
+constexpr int kMostCalibration = 1'000'000;
+
 struct ExportArguments {
   ModelChoice choice;
   Format format = Format::kOnnx;
-  std::filesystem::path out;  // folder; empty for that of the run
-  bool force = false;         // overwrite files of another folder
+  std::filesystem::path out;    // folder; empty for that of the run
+  bool force = false;           // overwrite files of another folder
+  std::size_t calibration = 0;  // most samples of calibration.npz; 0 for no such file
 };
 
 struct ExportedFile {
@@ -43,16 +48,39 @@ std::vector<ExportedFile> files_of(const ExportedModel& model, trial::TrialNumbe
           {folder / (module + ".py"), pytorch_source(model, module + ".safetensors")}};
 }
 
+/// Makes the folder of exported files.
+void make_export_folder(const ModelSource& source, const std::filesystem::path& folder) {
+  if (folder == source.run.paths.exports())
+    return store::make_own_folder(folder);  // others may have put a link there
+  make_output_folder(folder);
+}
+
+std::filesystem::path write_calibration(const ModelSource& source, std::size_t count,
+                                        const std::filesystem::path& folder, bool overwrites) {
+  const Calibration calibration = draw_calibration(source, count);
+  make_export_folder(source, folder);
+  std::filesystem::path file = folder / "calibration.npz";
+  write_output(file, calibration.npz, overwrites);
+  if (calibration.samples < count) {
+    print_error("--calibration " + std::to_string(count) + ": the training set has " +
+                counted(calibration.samples, "sample") + ", which are all in the file");
+  }
+  return file;
+}
+
 int run_export(const ExportArguments& arguments) {
   const ModelSource source = ModelSource::open(arguments.choice.run);
   const std::filesystem::path own = source.run.paths.exports();
   const std::filesystem::path& folder = arguments.out.empty() ? own : arguments.out;
+  const bool overwrites = arguments.force || arguments.out.empty();
   const auto missing = take_models(source, arguments.choice, [&](const TakenModel& model) {
-    const bool overwrites = arguments.force || arguments.out.empty();
     for (const auto& path : export_model(source, model, arguments.format, folder, overwrites)) {
       std::cout << path.string() << std::endl;
     }
   });
+  if (arguments.calibration > 0) {
+    std::cout << write_calibration(source, arguments.calibration, folder, overwrites).string() << std::endl;
+  }
   for (const std::string& line : missing) print_error(line);
   return missing.empty() ? kExitDone : kExitUserError;
 }
@@ -65,11 +93,7 @@ std::vector<std::filesystem::path> export_model(const ModelSource& source, const
   const ExportedModel model = exported_network(taken.architecture().network(), taken.weights, source.data,
                                                metadata_of(source, taken));
   model_export::check_weights(model, taken.file);
-  if (folder == source.run.paths.exports()) {
-    store::make_own_folder(folder);  // others may have put a link there
-  } else {
-    make_output_folder(folder);
-  }
+  make_export_folder(source, folder);
   std::vector<std::filesystem::path> written;
   for (const ExportedFile& file : files_of(model, taken.trained->trial.number, format, folder)) {
     write_output(file.path, file.bytes, overwrites);
@@ -86,6 +110,10 @@ RunCommand export_command(CLI::App& command) {
   command.add_option("--format", arguments->format, "onnx (default), pytorch or safetensors")
       ->transform(one_of(formats));
   add_path(command, "-o,--out", arguments->out, "folder to write to (default: RUN/exports)");
+  command
+      .add_option("--calibration", arguments->calibration,
+                  "write so many training samples to calibration.npz, for int8 (docs/models.md)")
+      ->check(whole_number(1, kMostCalibration));
   command.add_flag("--force", arguments->force, "overwrite files in another folder than RUN/exports");
   return [arguments] { return run_export(*arguments); };
 }

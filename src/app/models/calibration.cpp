@@ -1,0 +1,78 @@
+#include "app/models/calibration.hpp"
+
+#include "app/config/data_section.hpp"
+#include "app/models/exported_network.hpp"
+#include "store/arrays/npz_writer.hpp"
+
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace skyline::app {
+namespace {
+
+using store::SampleView;
+
+/// Returns rows of an array that has equally many values of each sample.
+template <typename Value, typename Stored>
+std::vector<Value> picked_rows(std::span<const Stored> values, std::size_t samples,
+                               const std::vector<std::int64_t>& rows) {
+  const std::size_t each = values.size() / samples;
+  std::vector<Value> picked;
+  picked.reserve(rows.size() * each);
+  for (const std::int64_t row : rows) {
+    const auto of_row = values.subspan(static_cast<std::size_t>(row) * each, each);
+    for (const Stored value : of_row) picked.push_back(static_cast<Value>(value));
+  }
+  return picked;
+}
+
+store::NpzArray inputs_of(const SampleView& samples, const space::Shape& shape,
+                          const std::vector<std::int64_t>& rows) {
+  store::NpzArray array{"input", {std::ssize(rows), shape.channels, shape.height, shape.width}, {}};
+  std::visit([&](auto values) { array.values = picked_rows<float>(values, samples.count, rows); },
+             samples.values);
+  return array;
+}
+
+store::NpzArray labels_of(const SampleView& samples, const DataOptions& data,
+                          const std::vector<std::int64_t>& rows) {
+  store::NpzArray array{"label", {std::ssize(rows)}, {}};
+  if (samples.target_kind() != store::TargetKind::kClasses)
+    array.dims.push_back(static_cast<std::int64_t>(data.class_names.size()));
+  std::visit(
+      [&](auto values) {
+        using Value = std::remove_cv_t<typename decltype(values)::element_type>;
+        array.values = picked_rows<Value>(values, samples.count, rows);
+      },
+      samples.targets);
+  const std::vector<store::TargetColumn> columns = scaled_targets(data);
+  auto* const numbers = std::get_if<std::vector<float>>(&array.values);
+  for (std::size_t i = 0; numbers != nullptr && !columns.empty() && i < numbers->size(); ++i) {
+    const store::TargetColumn& column = columns[i % columns.size()];
+    const double value = static_cast<double>((*numbers)[i]);
+    (*numbers)[i] = static_cast<float>(value * column.deviation + column.mean);
+  }
+  return array;
+}
+
+}  // namespace
+
+Calibration draw_calibration(const ModelSource& source, std::size_t count) {
+  const ConfigNode& section = source.run.config.at("data");
+  const std::uint64_t seed = source.run.header.seed;
+  DataOptions data = source.data;
+  const auto dataset = open_data_set(section, data, false);
+  const SampleView& train = dataset->train();
+  std::vector<std::int32_t> classes(train.count);
+  if (train.target_kind() == store::TargetKind::kClasses)
+    classes.assign(train.classes().begin(), train.classes().end());
+  const std::vector<std::int64_t> rows =
+      store::stratified_part(classes, split_data(section, *dataset, data, seed).train, count, seed);
+  return {store::npz_bytes({inputs_of(train, dataset->shape(), rows), labels_of(train, data, rows)}),
+          rows.size()};
+}
+
+}  // namespace skyline::app

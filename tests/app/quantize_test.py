@@ -1,0 +1,121 @@
+"""Exported models with whole numbers and with half precision, by the recipes of docs/models.md."""
+
+import os
+import re
+import unittest
+
+import h5py
+import numpy
+import onnx
+import onnxruntime
+
+from skyline_runs import SOURCE, RunsCase, read_json, small_digits
+
+TABLE = """
+data: {file: houses.h5}
+space:
+  parameters: {width: {choice: [4, 8]}}
+  network: [flatten, {linear: {features: $width}}, relu, {linear: {features: $classes}}]
+training: {epochs: 2, batch: 16}
+objectives: [{minimize: validation_mse}, {minimize: parameters}]
+search: {algorithm: random, trials: 2}
+"""
+
+
+def recipe(name):
+    """The lines of Python that the page has for a format."""
+    page = (SOURCE / "docs/models.md").read_text()
+    return next(code for code in re.findall(r"```python\n(.*?)```", page, re.S) if f"17.{name}.onnx" in code)
+
+
+class Quantize(RunsCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls().skyline("search", *small_digits(cls.digits), "--set", "final.epochs=8", "--run", "run")
+        with h5py.File(cls.digits) as file:
+            cls.train, cls.train_labels = file["train/values"][:].astype(numpy.float32), file["train/targets"][:]
+            cls.images, cls.labels = file["test/values"][:].astype(numpy.float32), file["test/targets"][:]
+
+    def best(self):
+        front = [trial for trial in read_json(self.folder / "run/models.json")["trials"]
+                 if trial["phase"] == "search" and trial.get("final", {}).get("on_front")]
+        return max(front, key=lambda trial: trial["final"]["test_accuracy"])["trial"]
+
+    def export(self, run, trial, folder):
+        """Writes the model under the name that the page has, 17.onnx, and its samples."""
+        done = self.skyline("export", run, "--trial", trial, "--calibration", 300, "-o", folder)
+        os.rename(self.folder / folder / f"{trial}.onnx", self.folder / folder / "17.onnx")
+        return done
+
+    def run_recipe(self, name, folder):
+        before = os.getcwd()
+        os.chdir(self.folder / folder)
+        try:
+            exec(compile(recipe(name), name, "exec"), {})
+        finally:
+            os.chdir(before)
+
+    def outputs(self, path, values):
+        session = onnxruntime.InferenceSession(self.folder / path, providers=["CPUExecutionProvider"])
+        return session.run(None, {"input": values})[0]
+
+    def accuracy(self, path):
+        return (self.outputs(path, self.images).argmax(1) == self.labels).mean()
+
+    def test_models_with_whole_numbers_and_half_precision_are_as_accurate_as_before(self):
+        self.export("run", self.best(), "small")
+        whole = self.accuracy("small/17.onnx")
+        self.assertGreater(whole, 0.5)
+        for name in ("int8", "fp16"):
+            self.run_recipe(name, "small")
+            self.assertAlmostEqual(self.accuracy(f"small/17.{name}.onnx"), whole, delta=0.03)
+        kinds = {node.op_type for node in onnx.load(self.folder / "small/17.int8.onnx").graph.node}
+        self.assertIn("QuantizeLinear", kinds)
+
+    def test_the_samples_are_of_the_training_set_of_each_class_the_same_share_and_always_the_same(self):
+        for folder in ("a", "b"):
+            done = self.export("run", self.best(), folder)
+            self.assertEqual(done.stderr, "")
+        self.assertEqual(done.stdout.split()[1], "b/calibration.npz")
+        self.assertEqual((self.folder / "a/calibration.npz").read_bytes(), (self.folder / "b/calibration.npz").read_bytes())
+        arrays = numpy.load(self.folder / "a/calibration.npz")
+        inputs, labels = arrays["input"], arrays["label"]
+        self.assertEqual((inputs.shape, inputs.dtype, labels.dtype), ((300, 1, 8, 8), numpy.float32, numpy.int32))
+        known = {image.tobytes(): label for image, label in zip(self.train, self.train_labels)}
+        self.assertEqual([known[image.tobytes()] for image in inputs], labels.tolist())
+        shares = numpy.bincount(self.train_labels) / len(self.train_labels)
+        self.assertLess(numpy.abs(numpy.bincount(labels) / 300 - shares).max(), 0.01)
+
+    def test_where_fewer_samples_are_there_all_are_taken_and_a_line_says_how_many(self):
+        done = self.skyline("export", "run", "--front", "--calibration", 5000)
+        count = len(numpy.load(self.folder / "run/exports/calibration.npz")["input"])
+        self.assertEqual(done.stderr, f"skyline: --calibration 5000: the training set has {count} samples, which are all in the file\n")
+        self.assertLess(count, len(self.train))  # without those that are held out for validation
+
+    def test_numbers_of_a_table_are_in_its_units(self):
+        random = numpy.random.default_rng(1)
+        rows = random.normal(size=(200, 2))
+        price = 1e6 + 1e5 * (rows[:, 0] - rows[:, 1])
+        text = "size,age,price\n" + "".join(f"{1e5 * a + 1e6},{b},{c}\n" for (a, b), c in zip(rows, price))
+        (self.folder / "houses.csv").write_text(text)
+        (self.folder / "houses.yaml").write_text(TABLE)
+        self.skyline("prep", "arrays", "houses.csv", "--label", "price", "--targets", "numbers", "-o", "houses.h5")
+        self.skyline("search", "houses.yaml", "--run", "houses")
+        self.export("houses", 0, "table")
+        labels = numpy.load(self.folder / "table/calibration.npz")["label"]
+        self.assertEqual(labels.shape[1], 1)
+        for label in labels[:, 0]:
+            self.assertLess(numpy.abs(price - label).min(), 1)
+
+    def test_samples_of_a_data_set_that_is_not_there_are_refused(self):
+        self.skyline("prep", "digits", "-o", "passing.h5")
+        self.skyline("search", *small_digits(self.folder / "passing.h5"), "--set", "final=none", "--run", "left")
+        (self.folder / "passing.h5").unlink()
+        done = self.skyline("export", "left", "--front", "--calibration", 10, expect=2)
+        self.assertIn("passing.h5", done.stderr)
+        self.assertEqual(done.stderr.count("\n"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
