@@ -56,17 +56,17 @@ void note_content(const ConfigNode& node, TableOptions& options, const std::stri
   options.checksum = found;
 }
 
-/// Reads the name of a file, which may also lie beside the configuration.
+/// Reads the name of a file beside the configuration, or else in the folder in which the program starts.
 OptionKind<TableOptions> table_file() {
   OptionKind<TableOptions> kind{text("a CSV file, which may be gzip")};
   kind.read = [plain = text("a CSV file")](const ConfigNode& node, TableOptions& options) {
     if (!plain.read(node, options.file)) return false;
     options.file = expand_home(options.file);
-    if (!store::exists(options.file)) {
-      const auto beside = std::filesystem::path(node.position().file).parent_path() / options.file;
-      if (!store::exists(beside))
-        node.fail("there is no " + options.file + ", nor is it beside the configuration");
+    const auto beside = std::filesystem::path(node.position().file).parent_path() / options.file;
+    if (store::exists(beside)) {
       options.file = beside.lexically_normal().string();
+    } else if (!store::exists(options.file)) {
+      node.fail("there is no " + options.file + ", nor is it beside the configuration");
     }
     note_content(node, options, options.checksum);
     return true;

@@ -58,9 +58,9 @@ std::string locate_data(const ConfigNode& section, const std::string& file) {
     std::error_code failure;  // other failures are reported when it is opened
     return std::filesystem::status(path, failure).type() == std::filesystem::file_type::not_found;
   };
-  if (!is_missing(given)) return given;
   const auto beside = std::filesystem::path(node.position().file).parent_path() / given;
   if (!is_missing(beside)) return beside.lexically_normal().string();
+  if (!is_missing(given)) return given;
   node.fail("there is no " + given +
             ", nor is it beside the configuration; make it, e.g.: " + prep_line(given));
 }

@@ -11,8 +11,8 @@
 
 namespace skyline::app {
 
-/// Finds the data set file that the section `data` names: relative to the folder in which the program starts,
-/// else to the configuration's folder. @throws UserError at `file`, with the command that makes one, if it is
+/// Finds the data set file that the section `data` names: relative to the configuration's folder, else to the
+/// folder in which the program starts. @throws UserError at `file`, with the command that makes one, if it is
 /// in neither
 std::string locate_data(const ConfigNode& section, const std::string& file);
 
