@@ -36,7 +36,7 @@ class Init(RunsCase):
                 image = random.integers(0, 100, (*size, 3)) + 100 * label
                 (self.folder / "photos" / name / f"{number}.png").write_bytes(png(image.astype("uint8")))
         out = self.init("photos", "--parameters", "300k", "--flops", "20M")
-        self.assertRegex(out, r"size: 16 x 16 pixels, by the images' shorter sides, whose median is 2\d; another one: --size")
+        self.assertRegex(out, r"size: 16 x 16 pixels, by the images' shorter sides, whose median is 2\d; another one: --with size=\n")
         self.assertIn("preset images: images of 16 to 47 pixels", out)
         text = self.text()
         for line in ("augment: {crop: 1, flip: true}", "- maximize: validation_accuracy", "- minimize: flops",
@@ -85,6 +85,47 @@ class Init(RunsCase):
         self.assertGreater(number("epochs", long), number("epochs", short))
         self.assertIn("window: 16", long)
         self.assertNotIn("window", short)
+
+    def test_the_configuration_names_its_data_as_seen_from_its_folder(self):
+        other = self.arrays((2, 16))
+        numpy.savez(self.folder / "here.npz", x_train=numpy.random.default_rng(4).normal(size=(60, 5)).astype("float32"),
+                    y_train=numpy.arange(60) % 3)
+        self.skyline("prep", "arrays", other, "--layout", "ncl", "-o", "moved.h5")  # where the program starts
+        for out, source, named in (("deep/moved.yaml", "here.npz", "moved.h5"), ("deep/digits.yaml", "digits.h5", "../digits.h5"),
+                                   (self.folder / "deep/whole.yaml", self.digits, str(self.digits)), ("flat.yaml", "digits.h5", "digits.h5")):
+            self.skyline("init", source, "-o", out, "--time", "20s", "--force")
+            self.assertIn(f'  file: "{named}"\n', (self.folder / out).read_text())
+        for start in (".", "deep", "deep/.."):
+            said = self.skyline("validate", self.folder / "deep/moved.yaml", cwd=self.folder / start).stdout
+            self.assertIn("5x1x1, 3 classes", said)
+
+    def test_options_of_prep_are_named_as_init_has_them(self):
+        (self.folder / "few.csv").write_text("size,rooms,price\n" + "".join(f"{i * 1.5},{i % 4},{i % 3}\n" for i in range(60)))
+        out = self.init("few.csv")
+        self.assertIn("label: `price`, the last one (--with label=", out)
+        self.assertIn("(--with test=, --with validation=, --with seed=)", out)
+        self.assertNotRegex(out, r"--(label|test|drop|targets)\b")
+        numpy.savez(self.folder / "long.npz", x_train=numpy.zeros((60, 500), "float32"), y_train=numpy.arange(60) % 3)
+        self.assertIn("say --with layout=nf or nl", self.skyline("init", "long.npz", "-o", "long.yaml", expect=2).stderr)
+
+    def test_a_refused_attempt_leaves_nothing_behind_and_can_be_repeated(self):
+        source = self.arrays((2, 16))
+        for arguments in (["--flops", "1"], ["--preset", "table"], ["--preset", "nothing"]):
+            self.skyline("init", source, "-o", "again.yaml", "--with", "layout=ncl", *arguments, expect=2)
+            self.assertEqual(list(self.folder.glob("again.*")), [])
+        self.skyline("init", source, "-o", "again.yaml", "--with", "layout=ncl", "--time", "20s")
+        self.assertEqual({path.name for path in self.folder.glob("again.*")}, {"again.yaml", "again.h5"})
+
+    def test_uneven_classes_get_advice_that_works(self):
+        random = numpy.random.default_rng(5)
+        labels = numpy.array([0] * 90 + [1] * 10)
+        numpy.savez(self.folder / "uneven.npz", x_train=random.normal(size=(100, 5)).astype("float32"), y_train=labels)
+        out = self.init("uneven.npz")
+        advice = re.search(r"(?m)^check: classes have 8 to 72 training samples, .*", out).group()
+        metrics, objective, loss = re.findall(r"`(.*?)`", advice)
+        self.skyline("validate", "mine.yaml", "--set", metrics.replace(": ", "=", 1), "--set", loss.replace(": ", "=", 1),
+                     "--set", f"objectives=[{{{objective}}}, {{minimize: parameters}}]")
+        self.assertNotIn("check: classes", self.init(self.arrays((5,))))
 
     def test_mistakes_are_one_line(self):
         prepared = self.digits

@@ -103,9 +103,9 @@ class Pillow(RunsCase):
         words = numpy.array(["rest", "walk", "run", "jump"])[targets]
         shape = "48 training and 12 test samples of {}, 4 classes"
         for values, labels, options, code, line in (
-                (signals, targets, (), 2, "x_train: [60, 500] may be features or sequences: say --layout nf or nl"),
+                (signals, targets, (), 2, "x_train: [60, 500] may be features or sequences: say --layout=nf or nl"),
                 (signals, targets, ("--layout", "nl"), 0, shape.format("1x1x500")),
-                (numpy.stack([signals, -signals, signals // 2], 2), targets, (), 2, "may be grey images or sequences: say --layout nhw, ncl or nlc"),
+                (numpy.stack([signals, -signals, signals // 2], 2), targets, (), 2, "may be grey images or sequences: say --layout=nhw, ncl or nlc"),
                 (numpy.stack([signals, -signals, signals // 2], 2), targets, ("--layout", "nlc"), 0, shape.format("3x1x500")),
                 (signals[:, None], targets, (), 0, shape.format("1x1x500")),
                 (signals[:, None], words, (), 0, shape.format("1x1x500")),
@@ -116,7 +116,7 @@ class Pillow(RunsCase):
             self.assertIn(line, done.stdout + done.stderr)
             self.assertNotIn("scale", done.stdout + done.stderr)
             if code == 0:
-                self.assertIn("array `subject` is not read (--group subject keeps its groups of samples together)", done.stdout)
+                self.assertIn("array `subject` is not read (--group=subject keeps its groups of samples together)", done.stdout)
 
 
 if __name__ == "__main__":

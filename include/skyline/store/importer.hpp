@@ -102,11 +102,6 @@ struct ImportSource {
   SourceRows* rows = nullptr;
   /// The preparation of this run's data set, if that is from a table. New rows are prepared alike.
   std::string preparation = {};
-
-  /// Returns the start of an option for messages: "--size=", or for models "--with size=".
-  std::string option(std::string_view key) const {
-    return (shape ? "--with " : "--") + std::string(key) + "=";
-  }
 };
 
 /// A kind of source. A program adds its own kind by deriving from this and registering it before run_program.
@@ -122,7 +117,8 @@ class Importer {
   virtual std::shared_ptr<const KeyTable> keys() const { return nullptr; }
   /// Returns whether it can read samples without targets (ImportSource::has_targets).
   virtual bool reads_samples_alone() const { return false; }
-  /// Reads the source and appends all its samples to the writer; the caller finishes the writer.
+  /// Reads the source and appends all its samples to the writer; the caller finishes the writer. Errors and
+  /// notes name options as `skyline prep` has them, "--size" or "--size=32"; other commands spell them anew.
   /// @throws UserError, one line that names the file
   virtual void import(const ImportSource& source, DatasetWriter& writer) const = 0;
 };

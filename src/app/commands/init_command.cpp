@@ -21,6 +21,7 @@
 #include <cmath>
 #include <iostream>
 #include <memory>
+#include <system_error>
 #include <thread>
 
 namespace skyline::app {
@@ -64,7 +65,7 @@ fs::path prepared(const InitArguments& arguments) {
   preparation.out = fs::path(arguments.out).replace_extension(".h5");
   preparation.force = arguments.force;
   preparation.options = arguments.options;
-  preparation.option_start = "--with ";
+  preparation.by_with = true;
   const auto is_size = [](const auto& option) { return option.first == "size"; };
   if (preparation.kind == "images" && std::ranges::none_of(preparation.options, is_size)) {
     preparation.options.emplace_back("size", "auto");
@@ -110,18 +111,19 @@ int print_presets() {
   return kExitDone;
 }
 
-int run_init(const InitArguments& arguments) {
-  if (arguments.lists) return print_presets();
-  if (arguments.source.empty())
-    throw UserError("init: missing SOURCE, a data set or what `skyline prep` takes");
-  if (arguments.out.empty()) throw UserError("init: missing -o FILE.yaml");
-  check_output(arguments.out, arguments.force, {arguments.source});
-  const fs::path file = prepared(arguments);
+/// Returns the data set file as the configuration names it: as seen from its folder, so that both can move.
+std::string named_by(const fs::path& configuration, const fs::path& file) {
+  if (file.parent_path() == configuration.parent_path()) return file.filename().string();
+  if (file.is_absolute() || !configuration.has_parent_path()) return file.string();
+  return fs::proximate(file, configuration.parent_path()).string();
+}
+
+void write_configuration(const InitArguments& arguments, const fs::path& file) {
   const auto dataset = store::Dataset::open(file, false);
   const Preset& preset = find_preset(arguments.preset, dataset->shape());
 
   FirstSearch search;
-  search.data = file.string();
+  search.data = named_by(arguments.out, file);
   search.bounds = arguments.bounds;
   const bool is_table = dataset->shape().height == 1 && dataset->shape().width == 1;
   search.minimized = {!search.bounds.empty() ? search.bounds.front().first
@@ -156,6 +158,22 @@ int run_init(const InitArguments& arguments) {
   }
   std::cout << "next: mpirun -n " << arguments.slots << " skyline search " << arguments.out.string()
             << " --run runs/" << arguments.out.stem().string() << "\n";
+}
+
+int run_init(const InitArguments& arguments) {
+  if (arguments.lists) return print_presets();
+  if (arguments.source.empty())
+    throw UserError("init: missing SOURCE, a data set or what `skyline prep` takes");
+  if (arguments.out.empty()) throw UserError("init: missing -o FILE.yaml");
+  check_output(arguments.out, arguments.force, {arguments.source});
+  const fs::path file = prepared(arguments);
+  try {
+    write_configuration(arguments, file);
+  } catch (const Problem&) {
+    std::error_code ignored;  // a file that stays is named by the next attempt
+    if (file != arguments.source) fs::remove(file, ignored);
+    throw;
+  }
   return kExitDone;
 }
 

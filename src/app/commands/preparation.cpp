@@ -5,6 +5,7 @@
 #include "skyline/store/importer.hpp"
 
 #include "app/commands/output_file.hpp"
+#include "app/models/model_data.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "store/publish/publish.hpp"
@@ -33,7 +34,7 @@ ConfigNode section_of(const Preparation& arguments) {
   std::vector<ConfigNode::Entry> entries;
   for (const auto& [key, text] : arguments.options) {
     ConfigNode value = ConfigNode::make_scalar(text, {});
-    value.assign_paths(arguments.option_start + key);
+    value.assign_paths((arguments.by_with ? "--with " : "--") + key);
     entries.push_back({key, std::move(value), {}});
   }
   return ConfigNode::make_map(std::move(entries), {});
@@ -64,9 +65,21 @@ void print_classes(const store::DatasetWriter& writer) {
   std::cout << '\n';
 }
 
+/// Says how to count small classes as much as large ones, if some are much larger than others.
+void print_advice_on_uneven(const std::vector<std::size_t>& train) {
+  constexpr std::size_t kMuchLarger = 4;
+  const auto [least, most] = std::ranges::minmax(train);
+  if (most < kMuchLarger * least || least == 0) return;
+  std::cout
+      << "check: classes have " << least << " to " << most
+      << " training samples, and accuracy counts the large ones most: `training.metrics: [accuracy, "
+         "macro_f1]`, `maximize: validation_macro_f1` and `training.loss: {cross_entropy: {class_weights: "
+         "balanced}}` count all alike\n";
+}
+
 /// Prints what was guessed, and what looks wrong.
-void print_notes(const store::DatasetWriter& writer) {
-  for (const std::string& line : writer.notes()) std::cout << printable(line) << '\n';
+void print_notes(const store::DatasetWriter& writer, const std::vector<std::string>& notes) {
+  for (const std::string& line : notes) std::cout << printable(line) << '\n';
   if (writer.count(store::Part::kTest) == 0) std::cout << "check: the test set is empty\n";
   std::vector<std::size_t> all(writer.facts().class_names.size());
   std::size_t untrained = 0;
@@ -89,11 +102,13 @@ void print_notes(const store::DatasetWriter& writer) {
               << "` differ in capitals alone\n";
     break;
   }
+  print_advice_on_uneven(train);
   if (single > 0) std::cout << "check: " << single << of << " with one sample\n";
   if (untrained > 0) std::cout << "check: " << untrained << of << " without training samples\n";
 }
 
-void print_summary(const std::filesystem::path& out, const store::DatasetWriter& writer) {
+void print_summary(const std::filesystem::path& out, const store::DatasetWriter& writer,
+                   const std::vector<std::string>& notes) {
   print_classes(writer);
   const store::DatasetFacts& facts = writer.facts();
   const std::size_t validation = writer.count(store::Part::kValidation);
@@ -102,7 +117,7 @@ void print_summary(const std::filesystem::path& out, const store::DatasetWriter&
   std::cout << " and " << writer.count(store::Part::kTest) << " test samples of "
             << space::to_text(facts.shape) << ", " << to_text(writer.target_kind(), facts.class_names.size())
             << '\n';
-  print_notes(writer);
+  print_notes(writer, notes);
 }
 
 }  // namespace
@@ -119,11 +134,20 @@ void prepare(const Preparation& arguments) {
   if (arguments.out.has_parent_path()) make_output_folder(arguments.out.parent_path());
   store::remove_temporaries_of(arguments.out);
   store::DatasetWriter writer(arguments.out);
-  importer->import({arguments.sources, section_of(arguments), arguments.threads}, writer);
+  const store::ImportSource source{arguments.sources, section_of(arguments), arguments.threads};
+  if (arguments.by_with) {
+    import_by_with(*importer, source, writer);
+  } else {
+    importer->import(source, writer);
+  }
   if (writer.count(store::Part::kTrain) == 0)
     throw UserError("prep " + arguments.kind + ": the training set is empty");
   writer.finish();
-  print_summary(arguments.out, writer);
+  std::vector<std::string> notes = writer.notes();
+  for (std::string& note : notes) {
+    if (arguments.by_with) note = spelled_by_with(note, *importer);
+  }
+  print_summary(arguments.out, writer, notes);
 }
 
 }  // namespace skyline::app

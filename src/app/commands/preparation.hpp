@@ -18,7 +18,7 @@ struct Preparation {
   bool force = false;  // overwrite an existing file
   std::size_t threads = std::max(std::thread::hardware_concurrency(), 1U);
   std::vector<std::pair<std::string, std::string>> options;  // the importer's options as key and value
-  std::string option_start = "--";                           // of an option, in messages
+  bool by_with = false;  // whether the command has them as --with KEY=VALUE
 };
 
 /// Writes the data set, and prints its classes, what was guessed and what looks wrong.

@@ -120,14 +120,15 @@ std::shared_ptr<const store::Dataset> prepare(const ModelSource& source, const D
                     std::to_string(choice.sources.size()));
   const fs::path file = fs::temp_directory_path() / ("skyline-" + to_hex(random_token()) + ".h5");
   store::DatasetWriter writer(file);
-  importer->import({.paths = choice.sources,
-                    .options = prep_options(*importer, choice, source.data),
-                    .threads = std::max(std::thread::hardware_concurrency(), 1U),
-                    .has_targets = reads_targets,
-                    .shape = source.data.shape,
-                    .rows = rows,
-                    .preparation = source.data.preparation},
-                   writer);
+  import_by_with(*importer,
+                 {.paths = choice.sources,
+                  .options = prep_options(*importer, choice, source.data),
+                  .threads = std::max(std::thread::hardware_concurrency(), 1U),
+                  .has_targets = reads_targets,
+                  .shape = source.data.shape,
+                  .rows = rows,
+                  .preparation = source.data.preparation},
+                 writer);
   writer.finish();
   auto dataset = store::Dataset::open(file, false);
   std::error_code ignored;  // the file is temporary
@@ -270,6 +271,33 @@ std::string kind_of_source(const fs::path& source) {
   if (!fs::is_regular_file(source)) return "arrays";  // refused there; a read would wait for a pipe's writer
   const std::string start = start_of(source);
   return store::is_image(start) || !store::foreign_image_kind(start).empty() ? "images" : "arrays";
+}
+
+std::string spelled_by_with(std::string_view message, const store::Importer& importer) {
+  const auto keys = importer.keys();
+  std::string text;
+  while (!message.empty()) {
+    const bool begins =
+        message.starts_with("--") && (text.empty() || text.ends_with(' ') || text.ends_with('('));
+    const std::size_t end =
+        std::min(message.find_first_not_of("abcdefghijklmnopqrstuvwxyz-"), message.size());
+    const std::string word(message.substr(begins ? 2 : 0, begins ? end - 2 : 0));
+    const auto is_word = [&word](const OptionKey& key) { return key.name == word; };
+    const bool is_option = begins && keys != nullptr && std::ranges::any_of(keys->keys(), is_word);
+    text += is_option ? "--with " + word + "=" : std::string(message.substr(0, 1));
+    message.remove_prefix(is_option ? end : 1);
+    if (is_option && message.starts_with('=')) message.remove_prefix(1);
+  }
+  return text;
+}
+
+void import_by_with(const store::Importer& importer, const store::ImportSource& source,
+                    store::DatasetWriter& writer) {
+  try {
+    importer.import(source, writer);
+  } catch (const UserError& error) {
+    throw UserError(spelled_by_with(error.what(), importer));
+  }
 }
 
 std::shared_ptr<const store::Dataset> open_model_data(const ModelSource& source, const DataChoice& choice,

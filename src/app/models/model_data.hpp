@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,14 @@ struct DataChoice {
 /// Returns the kind of source, as `skyline prep` names it: images of a folder or of a file that is one, else
 /// arrays.
 std::string kind_of_source(const std::filesystem::path& source);
+
+/// Returns a message of an importer for commands that have its options as --with KEY=VALUE: `--size=32`
+/// becomes
+/// `--with size=32`.
+std::string spelled_by_with(std::string_view message, const store::Importer& importer);
+/// Imports for such a command: errors are spelled so. @throws UserError, FaultError as the importer
+void import_by_with(const store::Importer& importer, const store::ImportSource& source,
+                    store::DatasetWriter& writer);
 
 /// Reads samples for the models of a run and prepares them like the run's own: in their shape, scaled by the
 /// means of the run's training set, with the run's classes. Sources of `skyline prep` are written to a data

@@ -138,7 +138,7 @@ void CsvTable::read() {
 /// Prepares the first reading of the features: to learn from them, or to check them.
 void CsvTable::begin_features() {
   if (learns()) {
-    const auto categories = columns_in(options_.categories, "categories", columns_, file_, options_);
+    const auto categories = columns_in(options_.categories, "categories", columns_, file_);
     for (const std::size_t column : columns_.features) {
       const bool is_category = std::ranges::find(categories, column) != categories.end();
       surveys_.emplace_back(column, is_category, kMostKept / columns_.features.size());
@@ -262,8 +262,7 @@ void CsvTable::learn() {
   if (!problems.empty()) {
     std::string advice;
     if (!bad.empty())
-      advice = " (" + options_.option("drop") + " " + joined(bad, ",") + " leaves " +
-               (bad.size() == 1 ? "it" : "them") + " out)";
+      advice = " (--drop=" + joined(bad, ",") + " leaves " + (bad.size() == 1 ? "it" : "them") + " out)";
     throw UserError(file_.string() + ": " + joined(problems, "; ") + advice);
   }
   if (features.empty()) throw UserError(file_.string() + ": no column is left for features");
@@ -272,7 +271,7 @@ void CsvTable::learn() {
         "check: " + counted(constant.size(), "column") + " always the same: " +
         joined(std::vector(constant.begin(),
                            constant.begin() + std::min<std::ptrdiff_t>(std::ssize(constant), 5))) +
-        (constant.size() > 5 ? ", ..." : "") + " (" + options_.option("drop") + ")");
+        (constant.size() > 5 ? ", ..." : "") + " (--drop)");
   }
   features_.emplace(std::move(features), std::move(places));
   bytes_ = bytes_ && features_->are_plain();
@@ -312,10 +311,10 @@ void CsvTable::scale_targets() {
       const double variance = squares / rows - (sum / rows) * (sum / rows);
       target.mean = first + sum / rows;
       target.deviation = variance > 0 ? std::sqrt(variance) : 1;
-      columns_.notes.push_back(
-          "targets: " + columns_.label(columns_.targets[column]) + " is numbers, stored as (" + "value - " +
-          objective::number_text(target.mean) + ") / " + objective::number_text(target.deviation) +
-          "; predict and exports give its own units (" + options_.option("targets") + ")");
+      columns_.notes.push_back("targets: " + columns_.label(columns_.targets[column]) +
+                               " is numbers, stored as (" + "value - " + objective::number_text(target.mean) +
+                               ") / " + objective::number_text(target.deviation) +
+                               "; predict and exports give its own units (--targets)");
     }
     for (std::size_t i = column; i < targets_.numbers.size(); i += columns)
       targets_.numbers[i] = (targets_.numbers[i] - target.mean) / target.deviation;

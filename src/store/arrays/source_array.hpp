@@ -91,9 +91,6 @@ struct TableOptions {
   std::size_t num_features = 0;  // a table with so many columns, and without such a label, has only features
   bool needs_targets = true;     // else columns with targets are passed over
   bool for_model = false;        // the table is for a run's models
-
-  /// Returns the name of an option for messages: "--drop", or for models "--with drop=".
-  std::string option(std::string_view key) const;
 };
 
 /// Returns the part that a table's file name states, as in names of arrays: "train", "val" or "test", e.g.

@@ -115,7 +115,7 @@ class ColumnFinder {
  private:
   void note(const std::string& text) { columns_.notes.push_back(file_.filename().string() + ": " + text); }
   std::vector<std::size_t> named(const std::string& list, std::string_view key) const {
-    return columns_in(list, key, columns_, file_, options_);
+    return columns_in(list, key, columns_, file_);
   }
   void number_names() {
     for (std::size_t i = 0; i < columns_.names.size(); ++i) columns_.names[i] = std::to_string(i + 1);
@@ -131,7 +131,7 @@ class ColumnFinder {
   }
   void find_id(const std::string& name) {
     const std::vector<std::size_t> named_ids = named(name, "id");
-    if (named_ids.size() > 1) throw UserError(options_.option("id") + ": expected one column");
+    if (named_ids.size() > 1) throw UserError("--id: expected one column");
     if (!named_ids.empty()) columns_.id = named_ids.front();
     if (!columns_.id && options_.known && !options_.known->id.empty())
       columns_.id = place_of(options_.known->id);
@@ -143,7 +143,7 @@ class ColumnFinder {
     if (options_.known) {
       columns_.group = place_of(options_.group);
     } else if (const auto named_groups = named(options_.group, "group"); !named_groups.empty()) {
-      if (named_groups.size() > 1) throw UserError(options_.option("group") + ": expected one column");
+      if (named_groups.size() > 1) throw UserError("--group: expected one column");
       columns_.group = named_groups.front();
     }
     if (columns_.group && !taken_[*columns_.group]) leave_out(*columns_.group);
@@ -162,14 +162,11 @@ class ColumnFinder {
 
 void ColumnFinder::choose(std::size_t column, const std::string& reason) {
   if (taken_[column]) {
-    throw UserError(options_.option("label") + ": " + columns_.label(column) +
-                    " is the label, and another option names it, too");
+    throw UserError("--label: " + columns_.label(column) + " is the label, and another option names it, too");
   }
   columns_.targets.push_back(column);
   taken_[column] = true;
-  if (!reason.empty())
-    note("label: " + columns_.label(column) + ", " + reason + " (" + options_.option("label") +
-         " names another)");
+  if (!reason.empty()) note("label: " + columns_.label(column) + ", " + reason + " (--label names another)");
 }
 
 void ColumnFinder::choose_targets() {
@@ -190,7 +187,7 @@ void ColumnFinder::choose_targets() {
   }
   if (by_name.size() > 1) {
     reader_.fail(columns_.label(by_name[0]) + " and " + columns_.label(by_name[1]) +
-                 " may both be the label: name it by " + options_.option("label"));
+                 " may both be the label: name it by --label");
   }
   if (by_name.size() == 1) return choose(by_name.front(), "by its name");
   if (free.empty() || free.size() == options_.num_features) return;
@@ -262,8 +259,7 @@ void ColumnFinder::match(const Preparation& known) {
     std::string text = "the columns are not those of the training data: ";
     if (!missing.empty()) text += "missing " + quoted_list(missing);
     if (!missing.empty() && !unknown.empty()) text += "; ";
-    if (!unknown.empty())
-      text += "unknown " + quoted_list(unknown) + " (" + options_.option("drop") + " leaves columns out)";
+    if (!unknown.empty()) text += "unknown " + quoted_list(unknown) + " (--drop leaves columns out)";
     reader_.fail(text);
   }
   for (const Feature& feature : known.features) columns_.features.push_back(place_of(feature.column).value());
@@ -283,17 +279,12 @@ bool is_nameless(std::string_view name) {
   return name.empty() || name.starts_with("Unnamed: ");
 }
 
-std::string TableOptions::option(std::string_view key) const {
-  return for_model ? "--with " + std::string(key) + "=" : "--" + std::string(key);
-}
-
 TableColumns find_columns(const std::filesystem::path& file, const TableOptions& options) {
   return ColumnFinder(file, options).find();
 }
 
 std::vector<std::size_t> columns_in(const std::string& list, std::string_view key,
-                                    const TableColumns& columns, const std::filesystem::path& file,
-                                    const TableOptions& options) {
+                                    const TableColumns& columns, const std::filesystem::path& file) {
   if (list.empty()) return {};
   const bool is_one = std::ranges::find(columns.names, list) != columns.names.end();
   std::vector<std::size_t> places;
@@ -304,13 +295,13 @@ std::vector<std::size_t> columns_in(const std::string& list, std::string_view ke
     if (found != columns.names.end()) {
       number = static_cast<std::size_t>(found - columns.names.begin()) + 1;
     } else if (read.ptr != name.data() + name.size() || number < 1 || number > columns.names.size()) {
-      throw UserError(file.string() + ": " + options.option(key) + ": no column " + in_quotes(name) + ", " +
-                      (columns.has_names
-                           ? suggestion(name, columns.names)
-                           : "expected a number from 1 to " + std::to_string(columns.names.size())));
+      throw UserError(
+          file.string() + ": " + "--" + std::string(key) + ": no column " + in_quotes(name) + ", " +
+          (columns.has_names ? suggestion(name, columns.names)
+                             : "expected a number from 1 to " + std::to_string(columns.names.size())));
     }
     if (std::ranges::find(places, number - 1) != places.end())
-      throw UserError(options.option(key) + ": names " + in_quotes(name) + " twice");
+      throw UserError("--" + std::string(key) + ": names " + in_quotes(name) + " twice");
     places.push_back(number - 1);
   }
   return places;

@@ -35,7 +35,6 @@ TableColumns find_columns(const std::filesystem::path& file, const TableOptions&
 
 /// Returns the columns that an option names. @throws UserError for one that the table does not have
 std::vector<std::size_t> columns_in(const std::string& list, std::string_view key,
-                                    const TableColumns& columns, const std::filesystem::path& file,
-                                    const TableOptions& options);
+                                    const TableColumns& columns, const std::filesystem::path& file);
 
 }  // namespace skyline::store

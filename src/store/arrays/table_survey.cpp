@@ -148,7 +148,6 @@ std::optional<std::string> ColumnSurvey::describe(TableColumns& columns, const T
                                                   std::size_t rows, std::vector<Feature>& features) const {
   const std::string& name = columns.names[column_];
   const std::string label = columns.label(column_);
-  const std::string drop = options.option("drop");
   if (columns.has_names && is_nameless(name)) {
     if (!names_rows(rows)) {
       return label + " has no name: give it one";
@@ -208,7 +207,7 @@ std::optional<std::string> ColumnSurvey::describe_words(TableColumns& columns, c
       (num_trained < words_.size() ? " that training samples have (" + std::to_string(num_trained) + ")"
                                    : "") +
       (bounded ? " of the " + std::to_string(taken.size()) + " most frequent, and one for others" : "") +
-      " (" + options.option("drop") + ", " + options.option("most-categories") + ")");
+      " (--drop, --most-categories)");
   return std::nullopt;
 }
 
@@ -217,22 +216,19 @@ std::optional<std::string> ColumnSurvey::describe_numbers(TableColumns& columns,
                                                           std::vector<Feature>& features) const {
   const std::string& name = columns.names[column_];
   const std::string label = columns.label(column_);
-  const std::string drop = options.option("drop");
-  Feature feature{.column = name, .subtract = find_centre(kept_, label, drop, columns.notes)};
+  Feature feature{.column = name, .subtract = find_centre(kept_, label, "--drop", columns.notes)};
   if (std::max(std::abs(least_ - feature.subtract), std::abs(most_ - feature.subtract)) >
       std::numeric_limits<float>::max()) {
     return label + ": a number is too large for float32";
   }
   if (missing_ > 0) {
     if (options.missing == "refuse") {
-      return label + ": " + counted(missing_, "value") + " missing (" + options.option("missing") +
-             " fills them in)";
+      return label + ": " + counted(missing_, "value") + " missing (--missing fills them in)";
     }
     feature.missing = options.missing == "median" ? median_of(kept_) : std::stod(options.missing);
     columns.notes.push_back(label + ": " + counted(missing_, "value") +
                             " missing: " + (options.missing == "median" ? "the median, " : "") +
-                            number_text(*feature.missing) + ", and a feature that says so (" +
-                            options.option("missing") + ")");
+                            number_text(*feature.missing) + ", and a feature that says so (--missing)");
   }
   features.push_back(feature);
   if (missing_ > 0) features.push_back({.column = name, .is_missing = true});
@@ -244,9 +240,9 @@ std::optional<std::string> ColumnSurvey::describe_numbers(TableColumns& columns,
                             name.ends_with("ID") || lower == "index");
   constexpr std::size_t kFewRows = 20;
   if (rows >= kFewRows && ((rises_ && numbers_ == rows) || shuffled || (named_id && names_rows(rows)))) {
-    columns.notes.push_back("check: " + label +
-                            " looks like an index or an id, which says nothing about new samples (" +
-                            options.option("drop") + " or " + options.option("id") + ")");
+    columns.notes.push_back(
+        "check: " + label +
+        " looks like an index or an id, which says nothing about new samples (--drop or --id)");
   }
   return std::nullopt;
 }

@@ -48,8 +48,7 @@ class ArrayCatalogue {
                         const char* key) const {
     const SourceArray* const found = find(told, names);
     if (found != nullptr) return *found;
-    throw UserError("no array `" + names.front() + "`, " + listing() + ": name it by " + source_.option(key) +
-                    "NAME");
+    throw UserError("no array `" + names.front() + "`, " + listing() + ": name it by --" + key + "=NAME");
   }
 
   /// Returns the arrays with a row for each training sample that were not asked for. Tables say themselves

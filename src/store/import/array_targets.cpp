@@ -67,7 +67,7 @@ std::vector<std::int64_t> different_values(std::vector<std::int64_t> values, con
   values.erase(std::unique(values.begin(), values.end()), values.end());
   if (values.size() > kMostOutputs) {
     array.fail(std::to_string(values.size()) +
-               " different targets are too many classes (--targets numbers?)");
+               " different targets are too many classes (--targets=numbers?)");
   }
   return values;
 }
@@ -170,7 +170,7 @@ TargetSet read_labels(std::span<const SourceArray> arrays, const std::vector<std
     std::vector<std::uint8_t> labels;
     for (const std::int64_t value : values) {
       if (value != 0 && value != 1) {
-        array.fail("expected 0 or 1 for each label, got " + std::to_string(value) + " (--targets numbers?)");
+        array.fail("expected 0 or 1 for each label, got " + std::to_string(value) + " (--targets=numbers?)");
       }
       labels.push_back(static_cast<std::uint8_t>(value));
     }
@@ -180,7 +180,7 @@ TargetSet read_labels(std::span<const SourceArray> arrays, const std::vector<std
   }
   if (ones == rows)
     set.notes.emplace_back(
-        "check: one label per sample on average: if they exclude each other, say --targets classes");
+        "check: one label per sample on average: if they exclude each other, say --targets=classes");
   return set;
 }
 
@@ -204,11 +204,11 @@ TargetSet read_numbers(std::span<const SourceArray> arrays, std::optional<Target
   const bool whole = std::ranges::all_of(first, [](float value) { return value == std::floor(value); });
   if (!kind && are_one_hot(first, each)) {
     set.notes.emplace_back(
-        "check: each row of the targets has a single 1: if they are classes, say --targets classes");
+        "check: each row of the targets has a single 1: if they are classes, say --targets=classes");
   } else if (!kind && whole) {
     set.notes.emplace_back(
         "check: all targets are whole numbers: if they are " +
-        std::string(each == 1 ? "classes, say --targets classes" : "labels, say --targets labels"));
+        std::string(each == 1 ? "classes, say --targets=classes" : "labels, say --targets=labels"));
   }
   return set;
 }

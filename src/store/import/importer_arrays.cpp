@@ -53,7 +53,7 @@ class ArrayImport {
     pixels_ = are_pixels(parts_);
     for (const std::string& line : set.notes) writer_.note(line);
     for (const std::string& name : parts_.front().left_over)
-      writer_.note("array `" + name + "` is not read (--group " + name +
+      writer_.note("array `" + name + "` is not read (--group=" + name +
                    " keeps its groups of samples together)");
     if (parts_.front().class_names) writer_.note("names of the outputs: array `class_names`");
     std::string origin = "arrays of " + parts_.front().x.file.filename().string();
@@ -165,7 +165,7 @@ void ArrayImport::draw() {
   const std::vector<std::int32_t> labels = targets_.front().labels();
   if (parts_.front().group) {
     if (options_.split == Split::kLast)
-      throw UserError("--group and --split last exclude each other: leave one of them out");
+      throw UserError("--group and --split=last exclude each other: leave one of them out");
     shares_.split = Split::kGroups;
     groups_ = read_groups(parts_);
   }
@@ -212,7 +212,7 @@ void ArrayImport::check_classes(const std::vector<std::int32_t>& labels) const {
   if (!missing.empty())
     parts_.front().y.fail(std::to_string(missing.size()) +
                           " of the classes without a sample to train on, since " + draw_text(shares_) +
-                          ": put the samples in the order of time, or leave out --split last");
+                          ": put the samples in the order of time, or leave out --split=last");
 }
 
 /// Asks what numbers mean that were taken for classes and can hardly be classes. @throws UserError
@@ -233,7 +233,7 @@ void ArrayImport::check_meaning(const TargetSet& set) const {
   if (single > 0) found += ", " + std::to_string(single) + " of them once";
   if (no_test) found += "; as classes they leave the test set empty";
   y.fail((y.names.empty() ? "" : in_quotes(y.names.front()) + ": ") + found +
-         ": say --targets numbers or --targets classes" +
+         ": say --targets=numbers or --targets=classes" +
          (y.names.empty() ? "" : ", or name the label by --label"));
 }
 

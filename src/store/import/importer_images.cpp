@@ -43,7 +43,6 @@ class ImageImport {
   ImageImport(const ImportSource& source, DatasetWriter& writer)
       : path_(source.paths.at(0)),
         options_(image_keys().parse(source.options)),
-        skip_option_(source.option("skip")),
         rows_(source.rows),
         threads_(source.threads),
         writer_(writer),
@@ -95,7 +94,6 @@ class ImageImport {
 
   fs::path path_;
   ImageOptions options_;
-  std::string skip_option_;
   SourceRows* rows_;
   std::size_t threads_;
   DatasetWriter& writer_;
@@ -220,7 +218,7 @@ void ImageImport::skip(std::size_t file, const std::string& problem) {
   const std::string line = problem.find(path) == std::string::npos ? path + ": " + problem : problem;
   if (++num_skipped_ > options_.skip) {
     throw UserError(path_.string() + ": more than " + counted(options_.skip, "file") +
-                    " cannot be read as images (" + skip_option_ + "N allows N), the last of them " + line);
+                    " cannot be read as images (--skip=N allows N), the last of them " + line);
   }
   log::warning("left out: " + line);
   problems_[file] = problem;
@@ -273,14 +271,14 @@ std::string ImageImport::group_of(std::size_t file) const {
     std::string name = folder_.folder_in_class(file);
     if (name.empty())
       throw UserError(folder_.path(file).string() +
-                      ": expected a folder below that of its class, named like its group (--group folder)");
+                      ": expected a folder below that of its class, named like its group (--group=folder)");
     return name;
   }
   const std::string name = folder_.path(file).stem().string();
   const std::size_t end = name.find_first_of("_-");
   if (end == std::string::npos || end == 0)
     throw UserError(folder_.path(file).string() +
-                    ": expected a name that begins with its group, up to `_` or `-` (--group name)");
+                    ": expected a name that begins with its group, up to `_` or `-` (--group=name)");
   return name.substr(0, end);
 }
 

@@ -28,8 +28,8 @@ void check_features(const SourceArray& x) {
   if (x.from_text || x.dims.size() != 2 || x.dims[1] <= kMostFeatures) return;
   const auto side = static_cast<std::int64_t>(std::lround(std::sqrt(x.dims[1])));
   const std::string square = "1x" + std::to_string(side) + "x" + std::to_string(side);
-  x.fail(dims_text(x) + " may be features or sequences: say --layout nf or nl" +
-         (side * side == x.dims[1] ? ", or --shape " + square + " if they are flat images" : ""));
+  x.fail(dims_text(x) + " may be features or sequences: say --layout=nf or nl" +
+         (side * side == x.dims[1] ? ", or --shape=" + square + " if they are flat images" : ""));
 }
 
 /// Returns the layout that the number of dimensions suggests.
@@ -39,13 +39,13 @@ Layout layout_of(const SourceArray& x, bool careful) {
   if (x.dims.size() == 4) {
     const bool few_last = x.dims[3] < x.dims[1] && x.dims[3] <= kMostChannelsLast;
     if (careful && !could_be_channels(x.dims[1]) && (could_be_channels(x.dims[3]) || few_last))
-      x.fail(dims_text(x) + " may have its channels last: say --layout nhwc or nchw");
+      x.fail(dims_text(x) + " may have its channels last: say --layout=nhwc or nchw");
     return Layout::kChw;
   }
   if (careful) check_features(x);
   if (x.dims.size() < 3) return Layout::kFeatures;
   if (careful && x.dims[1] > 1)
-    x.fail(dims_text(x) + " may be grey images or sequences: say --layout nhw, ncl or nlc");
+    x.fail(dims_text(x) + " may be grey images or sequences: say --layout=nhw, ncl or nlc");
   return Layout::kChannelsLength;
 }
 
@@ -66,7 +66,7 @@ space::Shape told_shape(const std::string& text, const SourceArray& x) {
   if (dims.size() == 2) dims.insert(dims.begin() + 1, 1);
   const space::Shape shape{dims[0], dims[1], dims[2]};
   if (shape.elements() == static_cast<std::int64_t>(x.row_elements())) return shape;
-  x.fail("expected " + std::to_string(shape.elements()) + " values per sample for --shape " + text +
+  x.fail("expected " + std::to_string(shape.elements()) + " values per sample for --shape=" + text +
          ", got " + std::to_string(x.row_elements()));
 }
 

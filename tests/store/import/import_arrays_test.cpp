@@ -73,10 +73,10 @@ TEST_F(ImportArrays, ChannelsAreLastOnlyIfToldAndAmbiguousDimensionsAreAskedAbou
   EXPECT_THAT(last->train().pixels().first(6), ElementsAre('a', 'd', 'b', 'e', 'c', 'f'));
   write_pair(npy("|u1", "2, 2, 1, 3", "abcdefABCDEF"), kTwoLabels);
   EXPECT_THAT(error({"set.npz"}),
-              HasSubstr("x_train: [2, 2, 1, 3] may have its channels last: say --layout nhwc or nchw"));
+              HasSubstr("x_train: [2, 2, 1, 3] may have its channels last: say --layout=nhwc or nchw"));
   write_pair(npy("|u1", "2, 2, 3", "abcdefABCDEF"), kTwoLabels);
   EXPECT_THAT(error({"set.npz"}),
-              HasSubstr("[2, 2, 3] may be grey images or sequences: say --layout nhw, ncl or nlc"));
+              HasSubstr("[2, 2, 3] may be grey images or sequences: say --layout=nhw, ncl or nlc"));
   EXPECT_EQ(read({"set.npz"}, {{"layout", "nhw"}})->shape(), (space::Shape{1, 2, 3}));
   EXPECT_EQ(read({"set.npz"}, {{"layout", "ncl"}})->shape(), (space::Shape{2, 1, 3}));
   const auto lengths_first = read({"set.npz"}, {{"layout", "nlc"}, {"test", "0"}});
@@ -84,7 +84,7 @@ TEST_F(ImportArrays, ChannelsAreLastOnlyIfToldAndAmbiguousDimensionsAreAskedAbou
   EXPECT_THAT(lengths_first->train().pixels().first(6), ElementsAre('a', 'd', 'b', 'e', 'c', 'f'));
   EXPECT_EQ(read({"set.npz"}, {{"shape", "1x3x2"}})->shape(), (space::Shape{1, 3, 2}));
   EXPECT_THAT(error({"set.npz"}, {{"shape", "1x3x3"}}),
-              HasSubstr("expected 9 values per sample for --shape 1x3x3, got 6"));
+              HasSubstr("expected 9 values per sample for --shape=1x3x3, got 6"));
 }
 
 TEST_F(ImportArrays, SequencesAreAskedAboutAndNotTakenForManyChannels) {
@@ -95,7 +95,7 @@ TEST_F(ImportArrays, SequencesAreAskedAboutAndNotTakenForManyChannels) {
   const Options whole{{"test", "0"}};
   write_x("36", 36);
   EXPECT_THAT(error({"set.npz"}, whole),
-              HasSubstr("[1, 36] may be features or sequences: say --layout nf or nl, or "
+              HasSubstr("[1, 36] may be features or sequences: say --layout=nf or nl, or "
                         "--shape 1x6x6 if they are flat images"));
   EXPECT_EQ(read({"set.npz"}, {{"test", "0"}, {"layout", "nf"}})->shape(), (space::Shape{36, 1, 1}));
   EXPECT_EQ(read({"set.npz"}, {{"test", "0"}, {"layout", "nl"}})->shape(), (space::Shape{1, 1, 36}));

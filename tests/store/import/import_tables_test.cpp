@@ -149,7 +149,7 @@ TEST_F(ImportTables, AllColumnsThatCannotBeReadAreNamedAtOnceWithTheCause) {
                       "`name`: expected numbers or the words of some categories, got 3 different words, "
                       "`Ann` in line 2; `size`: expected a number, got `5 m` in line 3"),
             HasSubstr("`price`: expected a number, got `1,200` in line 2: a decimal comma, or thousands"),
-            HasSubstr("(--drop sold,name,size,price leaves them out)")));
+            HasSubstr("(--drop=sold,name,size,price leaves them out)")));
   const auto rest = import({"train.csv"}, {{"test", "0"}, {"drop", "sold,name,size,price"}});
   EXPECT_THAT(names_of(rest), ElementsAre("a"));
 }
@@ -201,7 +201,7 @@ TEST_F(ImportTables, NumbersThatCanHardlyBeClassesAreAskedAbout) {
   write("train.csv", rows);
   EXPECT_THAT(error({"train.csv"}),
               HasSubstr("`price`: 20 different whole numbers in 40 samples; as classes they "
-                        "leave the test set empty: say --targets numbers or --targets "
+                        "leave the test set empty: say --targets=numbers or --targets="
                         "classes, or name the label by --label"));
   EXPECT_EQ(import({"train.csv"}, {{"targets", "numbers"}}).set->train().target_kind(), TargetKind::kNumbers);
   EXPECT_EQ(import({"train.csv"}, {{"targets", "classes"}}).set->class_names().size(), 20U);
@@ -217,7 +217,7 @@ TEST_F(ImportTables, WholeAndOneHotFloatsGetAHint) {
   write_pair(npy("|u1", "2, 1", "ab"), npy("<f4", "2, 2", raw_bytes<float>({0, 1, 1, 0})));
   EXPECT_THAT(import({"set.npz"}, all).notes,
               Contains(HasSubstr(
-                  "each row of the targets has a single 1: if they are classes, say --targets classes")));
+                  "each row of the targets has a single 1: if they are classes, say --targets=classes")));
   write_pair(npy("|u1", "2, 1", "ab"), npy("<f4", "2,", raw_bytes<float>({3, 1})));
   EXPECT_THAT(import({"set.npz"}, all).notes,
               Contains(HasSubstr("all targets are whole numbers: if they are classes")));
