@@ -90,7 +90,7 @@ search: {algorithm: random, trials: 12}
     def test_of_a_digits_run_has_every_plot_and_its_controls_work(self):
         self.skyline("search", *small_digits(self.digits), "--set", "search.initial=10", "--run", "digits", "--quiet")
         self.report("digits")
-        drawn = ["front", "volume", "evolution", "importance", "parallel", "curves", "timeline", "utilization"]
+        drawn = ["front", "volume", "evolution", "parallel", "curves", "timeline", "utilization"]
         for name, marks in zip(drawn, self.marks(*drawn)):
             self.assertGreater(marks, 0, name)
         self.assertEqual(self.text("#state"), "finished")
@@ -98,14 +98,14 @@ search: {algorithm: random, trials: 12}
         self.assertIn("batch norm", self.text("#network-graph"))
         self.assertIn("algorithm: evolution_pareto", self.text("#config"))
         front = self.table()
-        self.assertEqual(len(front), self.browser.run("RUNS[0].front.length"))
+        self.assertEqual(len(front), self.browser.run("RUNS[0].final_front.length"))
 
         self.assertEqual(self.browser.run("[0, 0.0007, 0.25, 12, 90, 3000].map(duration)"),
                          ["0 s", "1 ms", "250 ms", "12 s", "1 min 30 s", "50 min"])
 
         with self.subTest("the table sorts, filters and gives a line for the shell"):
             self.browser.run("[...document.querySelectorAll('#trials th button')].find((each) => each.textContent.startsWith('FLOPs')).click()")
-            trials = [int(row[1]) for row in self.table()]
+            trials = [int(row[0]) for row in self.table()]
             flops = self.browser.run(f"{trials}.map((trial) => RUNS[0].value('flops', RUNS[0].rowOf.get(trial)))")
             self.assertEqual(flops, sorted(flops))
             self.choose("table-filter", f"flops<={flops[0]}")
@@ -113,9 +113,9 @@ search: {algorithm: random, trials: 12}
             self.assertEqual(len(self.table()), flops.count(flops[0]))
             self.assertEqual(self.browser.run(f"RUNS[0].exportLine({trials[0]})"), f"skyline export digits --trial {trials[0]} --format onnx")
             self.choose("table-filter", "")
-            self.choose("table-rows", "final")
-            self.assertEqual(len(self.table()), self.browser.run("RUNS[0].final_front.length"))
             self.choose("table-rows", "front")
+            self.assertEqual(len(self.table()), self.browser.run("RUNS[0].front.length"))
+            self.choose("table-rows", "best")
         with self.subTest("a click in the table shows the network"):
             self.browser.run("document.querySelector('#trials .link').click()")
             self.assertEqual(self.browser.run("byId('network-trial').value"), str(trials[0]))
@@ -140,6 +140,92 @@ search: {algorithm: random, trials: 12}
             self.browser.open(self.folder / "report.html")
             self.assertIsNone(self.browser.run("webGL"))
 
+    def test_says_first_which_networks_to_take_how_good_they_are_and_how_to_get_them(self):
+        self.synthetic("result", "--set", "final.epochs=20", "--set", "search.iterations=8", "--set", "constraints=[{flops: [0, 1.0e+9]}, {parameters: [0, 2.0e+6]}]")
+        self.report("result")
+        trials, front, final = (self.browser.run(f"RUNS[0].{name}") for name in ("searched.length", "front", "final_front"))
+        disproved = [trial for trial in front if trial not in final]
+        self.assertGreater(len(disproved), 0)
+        result = self.text("#result-text")
+        self.assertIn(f"{trials} networks were tried for the highest validation accuracy and the lowest FLOPs, with FLOPs at most 1 G and parameters at most 2 M.", result)
+        self.assertIn(f"Trained in full (20 epochs), {len(front) - len(disproved)} of the {len(front)} on the search's front hold: from test accuracy 0.", result)
+        picks = self.browser.run("[...document.querySelectorAll('.pick')].map((pick) => [pick.querySelector('h3').firstChild.textContent, pick.querySelector('.link').textContent, pick.textContent])")
+        self.assertEqual([title for title, _, _ in picks], ["Smallest", "Knee", "Best"])
+        taken = [int(link.removeprefix("trial ")) for _, link, _ in picks]
+        self.assertEqual(taken[-1], final[0])
+        for trial, (_, _, text) in zip(taken, picks):
+            self.assertIn(trial, final)
+            value = "RUNS[0].value('{}', RUNS[0].finalOf.get(%d))" % trial
+            tested, validated, flops = (self.browser.run(value.format(metric)) for metric in ("test_accuracy", "validation_accuracy", "flops"))
+            for part in (f"{tested:.4f} test accuracy, 20 epochs", f"validation accuracy{validated:.4f}", "FLOPs" + self.browser.run(f"number({flops})"), "parameters"):
+                self.assertIn(part, text)
+            self.assertIn(f"skyline export result --trial {trial} --format onnx", text)
+        best = self.browser.run(f"RUNS[0].value('validation_accuracy', RUNS[0].finalOf.get({final[0]}))")
+        smallest = self.browser.run(f"RUNS[0].value('validation_accuracy', RUNS[0].finalOf.get({taken[0]}))")
+        self.assertGreaterEqual(smallest, best / 2, "a network of no use is not offered as the smallest")
+        with self.subTest("the answer is on the first screen"):
+            self.browser.size(1280, 800)
+            bottom = self.browser.run("Math.max(...[...document.querySelectorAll('.pick')].map((pick) => pick.getBoundingClientRect().bottom))")
+            self.browser.size(1000, 700)
+            self.assertLess(bottom, 500)
+        with self.subTest("the final front is shown everywhere"):
+            self.assertEqual([int(row[0]) for row in self.table()], final)
+            self.assertEqual(self.browser.run("byId('network-trial').value"), str(final[0]))
+            self.assertIn(f"--trial {final[0]} ", self.text("#network-export"))
+            self.assertIn("trained for 20 epochs", self.text("#network-text"))
+            self.assertEqual(self.browser.run("byId('front').querySelector('[data-plot]').data.filter(({ meta, x }) => meta === 'front' && x.length > 0).length"), 0)
+        with self.subTest("the front of the search is one click away, and what was disproved is marked"):
+            self.choose("front-search", True)
+            self.assertEqual(self.browser.run("byId('front').querySelector('[data-plot]').data.find(({ meta }) => meta === 'front').x.length"), len(front))
+            self.choose("table-rows", "front")
+            marked = self.browser.run("[...document.querySelectorAll('tr.disproved')].map((row) => [Number(row.dataset.trial), row.textContent])")
+            self.assertEqual([trial for trial, _ in marked], disproved)
+            for _, text in marked:
+                self.assertRegex(text, "no: beaten by \\d+")
+            options = self.browser.run("[...byId('network-trial').options].map((option) => option.textContent)")
+            self.assertEqual({option for option in options if "disproved by full training" in option}, {f"{trial} (disproved by full training)" for trial in disproved})
+
+    def test_grows_the_table_and_keeps_the_results_in_view(self):
+        blocks = ["--set", "space.parameters={" + ", ".join([*(f"w{i}: {{choice: [8, 16]}}" for i in range(26)), "kernel: {choice: [1, 3]}"]) + "}", "--set",
+                  "space.network=[" + ", ".join([*(f"conv2d: {{channels: $w{i}, kernel: $kernel, padding: same}}" for i in range(26)), "global_average_pool", "linear: {features: $classes}"]) + "]"]
+        self.synthetic("wide", *blocks, "--set", "search={algorithm: random, trials: 60}")
+        self.report("wide")
+        self.choose("table-rows", "all")
+        frame = "document.querySelector('#table .scroll')"
+        shown = f"[...byId('trials').tBodies[0].rows].filter((row) => row.getBoundingClientRect().bottom <= {frame}.getBoundingClientRect().bottom).length"
+        self.assertGreaterEqual(self.browser.run(shown), 20)
+        self.assertRegex(self.text("#table-more"), r"Scroll to the right for \d\d more columns")
+        self.assertTrue(self.browser.run(f"{frame}.parentElement.classList.contains('more')"))
+        places = "[...byId('trials').tBodies[0].rows[0].cells].slice(0, 4).map((cell) => Math.round(cell.getBoundingClientRect().left))"
+        before = self.browser.run(places)
+        self.browser.run(f"{frame}.scrollLeft = 1e6")
+        self.browser.wait("byId('table-more').textContent === ''")
+        after = self.browser.run(places)
+        self.assertEqual(after[:3], before[:3], "trial and objectives stay")
+        self.assertLess(after[3], before[3])
+        for size in (400, 1000):
+            self.browser.size(size, 700)
+            self.browser.run("pinColumns()")
+            self.assertEqual(self.browser.run("byId('trials').tHead.rows[0].querySelectorAll('.pinned').length"), 1 if size == 400 else 3)
+            self.browser.wait(f"document.documentElement.scrollWidth <= {size}")
+
+    def test_folds_repeated_parts_of_a_network(self):
+        body = "{residual: [conv2d: {channels: 16, kernel: 3, padding: same}, batch_norm, relu, conv2d: {channels: 16, kernel: $kernel, padding: same}, batch_norm]}"
+        network = f"[conv2d: {{channels: 16, kernel: 3, padding: same}}, {{repeat: $depth, body: [{body}, relu]}}, global_average_pool, linear: {{features: $classes}}]"
+        self.synthetic("folded", "--set", "space.parameters={depth: {choice: [4]}, kernel: {choice: [1, 3]}}", "--set", f"space.network={network}")
+        self.report("folded")
+        self.assertEqual(self.browser.run("[...byId('network-graph').querySelectorAll('text')].filter((text) => text.textContent.startsWith('×')).map((text) => text.textContent)"), ["× 4"])
+        self.assertEqual(self.browser.run("byId('network-graph').textContent.match(/conv2d \\+ batch norm/g).length"), 2)
+
+    def test_of_accuracies_near_one_keeps_them_apart(self):
+        self.synthetic("near")
+        self.report("near")
+        self.assertTrue(self.browser.run("byId('front-log-up').checked"))
+        places = self.browser.run("[0, 0.5, 0.75].map(scaleOf('validation_accuracy', true).place)")
+        self.assertAlmostEqual(places[2] - places[1], places[1] - places[0])
+        texts = self.browser.run("document.querySelector('[data-plot=front]').data.find(({ meta }) => meta === 'front').text")
+        self.assertEqual([int(text) for text in texts], self.browser.run("RUNS[0].front"))
+
     def test_of_three_objectives_shows_the_front_in_space(self):
         self.synthetic("three", "--set", "objectives=[{maximize: validation_accuracy}, {minimize: flops}, {minimize: peak_activation_bytes}]")
         self.report("three")
@@ -153,8 +239,9 @@ search: {algorithm: random, trials: 12}
         self.synthetic(name, "--set", "objectives=[{maximize: validation_accuracy}]", "--set", "search={algorithm: random, trials: 3}")
         self.report(name)
         self.assertEqual(self.marks("front", "volume", "importance"), [3, 3, 0])
-        self.assertIn("at least 10 successful trials", self.text("[data-plot=importance]"))
-        self.assertIn("No trial has failed", self.text("[data-plot=failures]"))
+        self.assertIn("Too few trials: importance needs at least 50 successful trials", self.text("#importance summary"))
+        self.assertEqual(self.browser.run("['importance', 'curves', 'time'].map((id) => foldOf(id).open)"), [False] * 3)
+        self.assertTrue(self.browser.run("byId('failures').hidden"))
         self.assertEqual(self.text("#title"), name)
         self.assertEqual(self.browser.run("document.querySelectorAll('img').length"), 0)
         self.assertIn(f"'{name}'", self.text("#network-export"))
@@ -195,7 +282,7 @@ search: {algorithm: random, trials: 12}
         self.synthetic("b", "--set", "search={algorithm: random, trials: 40}")
         self.report("a", "b")
         self.assertEqual(self.browser.run("document.querySelector('[data-plot=volume]').data.map((trace) => trace.name)"), ["a", "b"])
-        self.assertEqual({row[1] for row in self.table()}, {"a", "b"})
+        self.assertEqual({row[0] for row in self.table()}, {"a", "b"})
         self.assertGreater(self.browser.run("byId('means').tBodies[0].rows.length"), 2)
         self.assertIn("hypervolume", self.text("#tests"))
         self.choose("run", "1")

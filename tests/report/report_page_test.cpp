@@ -76,6 +76,9 @@ TEST_F(ReportPage, TellsFrontVolumeAndFailures) {
   EXPECT_EQ(data["final_front"], nlohmann::json({1}));
   EXPECT_EQ(data["final_epochs"], 10);
   EXPECT_EQ(data["volume"]["trials"], nlohmann::json({1, 2, 3, 4}));
+  EXPECT_EQ(data["test_metric"], "test_accuracy");
+  EXPECT_EQ(data["described"]["validation_accuracy"]["higher"], true);
+  EXPECT_EQ(data["described"]["flops"]["higher"], false);
   const auto volume = data["volume"]["volume"].get<std::vector<double>>();
   EXPECT_TRUE(std::ranges::is_sorted(volume));
   ASSERT_EQ(data["failures"].size(), 2U);

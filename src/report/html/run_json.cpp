@@ -58,6 +58,7 @@ Json descriptions_of(const run::OpenedRun& run) {
     const trial::Metric metric = described(name, run.header.metrics);
     descriptions[name] = {{"unit", metric.unit},
                           {"share", metric.range == trial::MetricRange{0, 1}},
+                          {"higher", metric.better == trial::Better::kHigher},
                           {"cost", is_computed_metric(name, run.header.metrics)},
                           {"test", metric.of == trial::Metric::Of::kTest}};
   }
@@ -235,12 +236,14 @@ double end_hours(const trial::TrialTiming& timing) {
 Json run_json(const ReportedRun& run) {
   const run::OpenedRun& opened = run.opened;
   const std::optional<trial::Budget>& final_budget = opened.state.final_budget();
+  const trial::Metric* test = test_metric(opened.state.objectives(), opened.header.metrics);
   return {{"name", run.name},
           {"path", opened.paths.root.string()},
           {"state", run.state},
           {"objectives", objectives_of(opened.state.objectives())},
           {"constraints", constraints_of(opened.state.objectives())},
           {"described", descriptions_of(opened)},
+          {"test_metric", test != nullptr ? Json(test->name) : Json(nullptr)},
           {"genotypes", genotypes_of(opened.space)},
           {"trials", trial_columns(opened)},
           {"front", front_order(opened.state.front())},
@@ -251,6 +254,7 @@ Json run_json(const ReportedRun& run) {
           {"volume", volume_json(run)},
           {"evolution", evolution_json(run)},
           {"importance", importance_json(run)},
+          {"fewest_ranked", kFewestRanked},
           {"courses", courses_json(run)},
           {"networks", networks_json(run)},
           {"has_network", opened.space.has_network()},

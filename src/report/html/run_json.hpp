@@ -2,6 +2,7 @@
 
 #include "report/html/html_report.hpp"
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -12,6 +13,9 @@ namespace skyline::report {
 // The data of the page. They are columns rather than objects, so that 20,000 trials take only some megabytes.
 
 using Json = nlohmann::ordered_json;
+
+/// The fewest trials from which the importance of parameters is computed: a tenth of fewer says nothing.
+constexpr std::size_t kFewestRanked = 50;
 
 /// Writes whole numbers in full and others with seven significant digits; null if there is no finite value.
 Json short_number(std::optional<double> value);

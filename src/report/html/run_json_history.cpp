@@ -16,7 +16,6 @@ constexpr std::size_t kMostVolumes = 400;
 constexpr std::size_t kMostFronts = 12;
 constexpr std::size_t kFewestIterations = 3;  // with fewer iterations, fronts are shown by trials
 constexpr std::size_t kMostCourses = 200;
-constexpr std::size_t kFewestRanked = 10;  // fewest trials for ranking the parameters
 
 using Trials = std::vector<run::SharedTrial>;
 

@@ -19,6 +19,8 @@ class Run {
     this.finalOf = new Map(ofFinalBudget.map((row) => [columns.number[row], row]));
     this.frontRows = data.front.map((number) => this.rowOf.get(number));
     this.finalFrontRows = data.final_front.map((number) => this.rowOf.get(number));
+    this.hasFinalFront = data.final_front.length > 0;
+    this.bestRows = this.hasFinalFront ? this.finalFrontRows : this.frontRows;
     this.metrics = Object.keys(columns.metrics);
     this.parameters = columns.parameters;
   }
@@ -31,6 +33,29 @@ class Run {
     const column = this.trials.metrics[metric];
     return column === undefined || row === undefined ? null : column[row];
   }
+  /// Returns the full training of a trial, or the trial itself if none has succeeded: the one that is exported.
+  resultOf(row) {
+    const trained = this.finalOf.get(this.number(row));
+    return trained !== undefined && this.ok(trained) ? trained : row;
+  }
+  /// Returns the objectives' values, smaller is better, or null if one is missing.
+  minimized(row) {
+    const values = this.objectives.map(({ metric, maximize }) => { const value = this.value(metric, row); return value === null ? null : maximize ? -value : value; });
+    return values.includes(null) ? null : values;
+  }
+  /// Says whether a full training is on the final front, and if not, why; null if there is none.
+  finalText(row) {
+    const number = this.number(row);
+    if (this.finalMembers.has(number)) return "yes";
+    const trained = this.finalOf.get(number);
+    if (trained === undefined) return null;
+    if (!this.ok(trained)) return "no: " + this.trials.status[trained].replaceAll("_", " ");
+    const values = this.minimized(trained);
+    const beats = (other) => { const its = this.minimized(this.resultOf(other)); return its.every((value, i) => value <= values[i]) && its.some((value, i) => value < values[i]); };
+    const better = values && this.finalFrontRows.find(beats);
+    return better === undefined || better === null ? "no: breaks a constraint" : "no: beaten by " + this.number(better);
+  }
+  isDisproved(row) { return this.finalOf.has(this.number(row)) && !this.finalMembers.has(this.number(row)); }
   /// Returns the value of a parameter in a trial, or null if its network does not use it.
   parameterValue(parameter, row) {
     const choice = parameter.choices[row];

@@ -1,6 +1,7 @@
 // The front: trials over two or three of the objectives or other metrics.
 
 const MOST_DIMMED = 4000;  // number of points without WebGL
+const MOST_LABELS = 40;    // number of points that carry their trial's number
 
 function frontMetrics() {
   const names = new Set(["trial"]);
@@ -25,18 +26,57 @@ function startFront() {
   byId("front-3d-choice").hidden = !three;
   if (three && kept.get("front-3d") === null) byId("front-3d").checked = true;
   byId("front-final-choice").hidden = RUNS.every((run) => run.trained.length === 0);
+  byId("front-search-choice").hidden = !RUNS.some((run) => run.hasFinalFront);
   byId("front-log").checked = wantsLog(across);
+  byId("front-log-up").checked = wantsLog(up);
   const changed = () => { byId("front-z-choice").hidden = !byId("front-3d").checked; drawAgain("front"); };
-  for (const id of ["front-y", "front-z", "front-colour", "front-dominated", "front-final", "front-log", "front-3d"]) listen(id, changed);
-  listen("front-x", () => { byId("front-log").checked = wantsLog(byId("front-x").value); changed(); });
+  for (const id of ["front-z", "front-colour", "front-dominated", "front-search", "front-final", "front-labels", "front-log", "front-log-up", "front-3d"]) listen(id, changed);
+  for (const [id, log] of [["front-x", "front-log"], ["front-y", "front-log-up"]]) {
+    listen(id, () => { byId(log).checked = wantsLog(byId(id).value); changed(); });
+  }
   byId("front-z-choice").hidden = !byId("front-3d").checked;
   addPlot("front", drawFront, TRIAL_LISTENERS);
 }
 
-/// Returns whether the values are costs that differ by orders of magnitude.
-function wantsLog(metric) {
+/// Returns whether a metric is a share that is better the nearer it is to 1, as an accuracy is.
+function nearsOne(metric) { return described(metric).share && described(metric).higher; }
+
+/// Returns the least error above 0 of such a metric in the runs.
+const leastErrors = new Map();
+function leastError(metric) {
+  if (!leastErrors.has(metric)) {
+    const values = RUNS.flatMap((run) => run.trials.metrics[metric] ?? []);
+    const [least] = extent(values.map((value) => (value !== null && value < 1 ? 1 - value : null)));
+    leastErrors.set(metric, Number.isFinite(least) ? least : 1e-3);
+  }
+  return leastErrors.get(metric);
+}
+
+/// Returns whether the values are above 0 and differ by orders of magnitude.
+function spansDecades(metric) {
   const [low, high] = extent(RUNS.flatMap((run) => run.searched.map((row) => run.value(metric, row))));
   return metric !== "trial" && low > 0 && high / low > 30;
+}
+
+/// Returns whether a logarithmic scale shows the front better: of costs that span decades, or of shares whose errors do.
+function wantsLog(metric) {
+  if (nearsOne(metric)) {
+    const errors = RUNS.flatMap((run) => run.bestRows.map((row) => 1 - run.value(metric, run.resultOf(row)))).filter((error) => error > 0);
+    return Math.min(...errors) < 0.1 && Math.max(...errors) > 10 * Math.min(...errors);
+  }
+  return spansDecades(metric);
+}
+
+/// Returns how an axis shows a metric: plainly, by the logarithm, or for a share by the logarithm of its error, which
+/// keeps values near 1 apart. `place` gives the value that is drawn.
+function scaleOf(metric, isLog) {
+  if (!isLog) return { place: (value) => value, axis: { type: "linear" } };
+  if (!nearsOne(metric)) return { place: (value) => value, axis: { type: "log", dtick: "D2" } };
+  const least = leastError(metric) / 2;
+  const place = (value) => -Math.log10(Math.max(1 - value, least));
+  const digits = [0, 1, 2, 3, 4, 5].flatMap((power) => [1, 0.5, 0.2].map((error) => 1 - error * 10 ** -power)).filter((tick) => 1 - tick > least * 1.2);
+  const ticks = [...digits, 1];
+  return { place, axis: { type: "linear", tickvals: ticks.map(place), ticktext: ticks.map((tick) => String(Number(tick.toPrecision(7)))) } };
 }
 
 /// Returns the metrics on the axes; the last one points up.
@@ -45,11 +85,19 @@ function frontAxes() {
   return ["front-x", ...(three ? ["front-z"] : []), "front-y"].map((id) => byId(id).value);
 }
 
-function points(runIndex, rows, axes) {
+/// Returns whether an axis is logarithmic; the one that points up has its own choice.
+function isLogAxis(index, axes) {
+  return (index === 0 && byId("front-log").checked) || (index === axes.length - 1 && byId("front-log-up").checked);
+}
+
+function frontPlaces(axes) { return axes.map((metric, i) => scaleOf(metric, isLogAxis(i, axes)).place); }
+
+/// @param places  gives the value that is drawn, for each axis
+function points(runIndex, rows, axes, places = frontPlaces(axes)) {
   const run = RUNS[runIndex];
   const there = rows.filter((row) => axes.every((metric) => run.value(metric, row) !== null));
   const trace = { customdata: there.map((row) => [runIndex, row]) };
-  ["x", "y", "z"].slice(0, axes.length).forEach((name, i) => { trace[name] = there.map((row) => run.value(axes[i], row)); });
+  ["x", "y", "z"].slice(0, axes.length).forEach((name, i) => { trace[name] = there.map((row) => places[i](run.value(axes[i], row))); });
   return trace;
 }
 
@@ -95,6 +143,12 @@ function frontLine(run, trace, axes) {
   };
 }
 
+/// Adds the trials' numbers to points, if they are few enough to be read.
+function labelled(trace, runIndex) {
+  if (!byId("front-labels").checked || trace.z || trace.x.length > MOST_LABELS || RUNS.length > 1) return trace;
+  return { ...trace, mode: "markers+text", text: trace.customdata.map(([, row]) => String(RUNS[runIndex].number(row))), textposition: "top left", textfont: { size: 11, color: css("soft") }, cliponaxis: false };
+}
+
 /// Draws the full trainings: those on the final front filled and with a line, the others open.
 function finalTraces(runIndex, axes, dressed) {
   const run = RUNS[runIndex];
@@ -110,11 +164,11 @@ function finalTraces(runIndex, axes, dressed) {
     traces.push({ type: "scatter", mode: "lines", x: line.x, y: line.y, hoverinfo: "skip", showlegend: false, meta: "line",
       line: { color: colour, width: 1.5, shape: line.shape, dash: many ? "dot" : "solid" } });
   }
-  traces.push(dressed({ name: many ? escaped(run.name) + ", final front" : "final front", meta: "final", showlegend: true, ...on,
+  traces.push(dressed({ name: many ? escaped(run.name) + ", final front" : "final front", meta: "final", showlegend: true, ...labelled(on, runIndex),
     marker: { size, symbol: "diamond", color: colour, line: { color: css("card"), width: 1 } } }));
-  traces.push(dressed({ name: "trained in full, not on the final front", meta: "trained", showlegend: !many && off.x.length > 0, ...off,
-    marker: { size, symbol: "diamond-open", color: colour, line: { width: 1.5 } } }));
-  return traces;
+  const disproved = dressed({ name: "disproved by full training", meta: "trained", showlegend: !many && off.x.length > 0, ...off,
+    marker: { size, symbol: "diamond", color: css("card"), line: { color: colour, width: 1.5 } } });
+  return [...traces.slice(0, -1), disproved, traces.at(-1)];
 }
 
 function tracesOf(runIndex, axes) {
@@ -123,19 +177,20 @@ function tracesOf(runIndex, axes) {
   const kind = axes.length === 3 ? { type: "scatter3d", mode: "markers", hoverinfo: "none" } : null;
   const dressed = (trace) => (kind ? { ...trace, ...kind } : scatter(trace));
   const traces = [];
+  const showsSearch = !run.hasFinalFront || byId("front-search").checked || !byId("front-final").checked;
   if (byId("front-dominated").checked) {
-    const rows = thinned(run.searched.filter((row) => run.ok(row) && !run.onFront(row)));
+    const rows = thinned(run.searched.filter((row) => run.ok(row) && !(showsSearch && run.onFront(row))));
     const dim = { size: kind ? 3 : 6, color: RUNS.length > 1 ? colour : css("quiet"), opacity: RUNS.length > 1 ? 0.3 : 0.55 };
-    traces.push(dressed({ name: "dominated", meta: "dominated", showlegend: RUNS.length === 1, ...mark(points(runIndex, rows, axes), runIndex, dim) }));
+    traces.push(dressed({ name: showsSearch ? "dominated" : "trials of the search", meta: "dominated", showlegend: RUNS.length === 1, ...mark(points(runIndex, rows, axes), runIndex, dim) }));
   }
-  const front = points(runIndex, run.frontRows, axes);
+  const front = points(runIndex, showsSearch ? run.frontRows : [], axes);
   const line = frontLine(run, front, axes);
   if (line) {
     traces.push({ type: "scatter", mode: "lines", x: line.x, y: line.y, hoverinfo: "skip", showlegend: false, meta: "line",
       line: { color: colour, width: 1.5, shape: line.shape } });
   }
   const marker = { size: kind ? 6 : 9, color: colour, line: { color: css("card"), width: 1 } };
-  traces.push(dressed({ name: RUNS.length > 1 ? escaped(run.name) : "front of the search", meta: "front", showlegend: true, ...mark(front, runIndex, marker) }));
+  traces.push(dressed({ name: RUNS.length > 1 ? escaped(run.name) : "front of the search", meta: "front", showlegend: showsSearch, ...mark(run.hasFinalFront ? front : labelled(front, runIndex), runIndex, marker) }));
   if (run.trained.length && byId("front-final").checked) traces.push(...finalTraces(runIndex, axes, dressed));
   return traces;
 }
@@ -143,16 +198,17 @@ function tracesOf(runIndex, axes) {
 /// Shades the area in which a constraint is not met.
 function constraintShapes(axes) {
   const shapes = [];
+  const places = frontPlaces(axes);
   axes.slice(0, 2).forEach((metric, i) => {
     for (const { low, high } of RUNS[0].constraints.filter((constraint) => constraint.metric === metric)) {
       const [least, most] = extent(RUNS.flatMap((run) => run.searched.map((row) => run.value(metric, row))));
-      const add = (from, to) => shapes.push({
+      const add = (...ends) => { const [from, to] = ends.map(places[i]); shapes.push({
         type: "rect", layer: "below", line: { width: 0 }, fillcolor: css("shade"), opacity: 0.13,
         ...(i === 0 ? { x0: from, x1: to, y0: 0, y1: 1, xref: "x", yref: "paper" } : { y0: from, y1: to, x0: 0, x1: 1, yref: "y", xref: "paper" }),
-      });
+      }); };
       const far = Math.max(Math.abs(least), Math.abs(most), Math.abs(high ?? 0)) * 10;
       if (high !== null && most > high * 0.6) add(high, far);
-      if (low !== null && low !== 0 && least < low * 1.5) add(i === 0 && byId("front-log").checked ? Math.min(low, least) / 1e3 : -far, low);
+      if (low !== null && low !== 0 && least < low * 1.5) add(isLogAxis(i, axes) ? Math.min(low, least) / 1e3 : -far, low);
     }
   });
   return shapes;
@@ -174,11 +230,10 @@ function drawFront() {
     return RUNS.every((run) => run.searched.length === 0) ? "No trial has been committed yet." : "No trial has values for these axes.";
   }
   const [x, y, z] = axes.map((metric) => label(metric));
-  const isLog = byId("front-log").checked;
+  const scales = axes.map((metric, i) => scaleOf(metric, isLogAxis(i, axes)).axis);
   if (axes.length === 3) {
     const side = (title) => ({ ...axis(title), backgroundcolor: css("card"), automargin: undefined });
-    const scene = { xaxis: side(x), yaxis: side(y), zaxis: side(z), aspectmode: "cube", camera: { eye: { x: 1.55, y: 1.55, z: 0.75 }, center: { x: 0, y: 0, z: -0.16 } } };
-    if (isLog) scene.xaxis.type = "log";
+    const scene = { xaxis: { ...side(x), ...scales[0] }, yaxis: side(y), zaxis: { ...side(z), ...scales[2] }, aspectmode: "cube", camera: { eye: { x: 1.55, y: 1.55, z: 0.75 }, center: { x: 0, y: 0, z: -0.16 } } };
     return { data: traces, layout: layout({ scene, showlegend: true, margin: { l: 0, r: 0, t: 30, b: 0 } }) };
   }
   const shapes = constraintShapes(axes);
@@ -190,12 +245,9 @@ function drawFront() {
     data: traces,
     layout: layout({
       showlegend: true, margin: { l: 60, r: 16, t: 34, b: 48 }, hovermode: "closest", shapes,
-      xaxis: axis(x, { type: isLog ? "log" : "linear", range: rangeOf(traces, "x", isLog), ...logTicks(isLog) }), yaxis: axis(y, { range: rangeOf(traces, "y", false) }),
+      xaxis: axis(x, { ...scales[0], range: rangeOf(traces, "x", scales[0].type === "log") }), yaxis: axis(y, { ...scales[1], range: rangeOf(traces, "y", scales[1].type === "log") }),
     }),
   };
 }
-
-/// Labels a logarithmic axis at 1, 2 and 5 of each decade.
-function logTicks(isLog) { return isLog ? { dtick: "D2" } : {}; }
 
 SECTIONS.push({ start: startFront });

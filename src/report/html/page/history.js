@@ -8,6 +8,11 @@ function startHistory() {
 
 function showHistory() {
   byId("volume-text").textContent = shown.volume.text;
+  const [low, high] = extent(shown.volume.volume);
+  const changes = RUNS.length > 1 || shown.volume.volume.length < 2 ? Infinity : high - low;
+  foldWithout("volume", low > high ? "none" : changes < 0.005 ? "nearly the same after every trial: " + shown.volume.volume.at(-1).toFixed(4) : "");
+  const fronts = new Set(shown.evolution.map(({ front }) => front.join()));
+  foldWithout("evolution", fronts.size > 1 ? "" : "the front has not changed since the first trials");
   const ends = shown.evolution;
   byId("evolution-text").textContent = ends.length === 0 ? ""
     : ends[0].iteration === undefined ? "The front after some of the trials, from light to dark, the latest one in orange."
@@ -55,8 +60,9 @@ function drawEvolution() {
   if (!across) return drawBest(run, fronts, up);
   const colour = (i) => (i === fronts.length - 1 ? colours()[1] : shade((i + 1) / fronts.length));
   const runIndex = RUNS.indexOf(run);
+  const scales = [across, up].map((metric) => scaleOf(metric, wantsLog(metric)));
   const data = fronts.map((entry, i) => {
-    const trace = points(runIndex, entry.front.map((number) => run.rowOf.get(number)), [across, up]);
+    const trace = points(runIndex, entry.front.map((number) => run.rowOf.get(number)), [across, up], scales.map(({ place }) => place));
     const order = trace.x.map((_, index) => index).sort((a, b) => trace.x[a] - trace.x[b]);
     const name = entry.iteration === undefined ? "after " + counted(entry.trials, "trial") : "iteration " + entry.iteration;
     const lines = run.objectives.length === 2 ? "lines+markers" : "markers";
@@ -67,12 +73,11 @@ function drawEvolution() {
       marker: { color: colour(i), size: 5 },
     };
   });
-  const isLog = wantsLog(across);
   return {
     data,
     layout: layout({
       showlegend: true, hovermode: "closest", legend: { ...layout().legend, orientation: "v", x: 1.01, y: 1, yanchor: "top" },
-      xaxis: axis(label(across), { type: isLog ? "log" : "linear", ...logTicks(isLog) }), yaxis: axis(label(up)),
+      xaxis: axis(label(across), scales[0].axis), yaxis: axis(label(up), scales[1].axis),
       ...(innerWidth < 600 ? { showlegend: false } : {}),
     }),
   };

@@ -1,7 +1,8 @@
-// The network of a trial as a graph: boxes of layers that follow each other, drawn from the top in columns.
+// The network of a trial as a graph: boxes of layers that follow each other, drawn from the top in columns. A part that is
+// repeated is drawn once, in a frame that says how often.
 
 const SVG = "http://www.w3.org/2000/svg";
-const BOX = { width: 230, line: 18, pad: 8, gapX: 26, gapY: 26, lane: 12, column: 480 };  // pixels
+const BOX = { width: 290, line: 18, pad: 6, gapX: 26, gapY: 20, lane: 12, column: 420 };  // pixels
 const FAMILIES = [
   [/conv/, 0], [/linear|dense|attention|embed/, 1], [/pool|resize|upsample|flatten/, 2], [/^(add|concat|multiply|sum|squeeze)/, 3],
 ];
@@ -54,26 +55,72 @@ function boxesOf(layers) {
   return boxes;
 }
 
+/// Returns what makes a box equal to another one, with its inputs as distances.
+function signatureOf(box, i, layers) {
+  const own = box.layers.map((index) => [layers[index].kind, layers[index].attributes, layers[index].output]);
+  return JSON.stringify([own, box.inputs.map((input) => i - input)]);
+}
+
+/// Returns whether boxes `from` to `to` - 1 read only each other and the box before, and only their last one is read beyond.
+function standsAlone(boxes, readUntil, from, to) {
+  for (let i = from; i < to; ++i) {
+    if (boxes[i].inputs.some((input) => input < from - 1)) return false;
+    if (i < to - 1 && readUntil[i] >= to) return false;
+  }
+  return from === 0 || readUntil[from - 1] < to;
+}
+
+/// Folds parts that follow each other and are equal: keeps the first of them, with `times` at all its boxes.
+function folded(boxes, layers) {
+  const signatures = boxes.map((box, i) => signatureOf(box, i, layers));
+  const readUntil = boxes.map((_, i) => i);  // the last box that reads a box
+  boxes.forEach((box, i) => box.inputs.forEach((input) => { readUntil[input] = Math.max(readUntil[input], i); }));
+  const kept = [];
+  const newPlace = new Map();
+  for (let i = 0; i < boxes.length;) {
+    let best = { saved: 0, size: 1, times: 1 };
+    for (let size = 1; i > 0 && i + 2 * size <= boxes.length; ++size) {
+      let times = 1;
+      const equal = (next) => next + size <= boxes.length && signatures.slice(next, next + size).every((signature, k) => signature === signatures[i + k]);
+      if (!standsAlone(boxes, readUntil, i, i + size)) continue;
+      while (equal(i + times * size) && standsAlone(boxes, readUntil, i + times * size, i + (times + 1) * size)) ++times;
+      if (size * (times - 1) > best.saved) best = { saved: size * (times - 1), size, times };
+    }
+    for (let k = 0; k < best.size; ++k) {
+      newPlace.set(i + k, kept.length);
+      const fold = best.times > 1 ? { times: best.times, isFirst: k === 0, isLast: k === best.size - 1 } : null;
+      kept.push({ ...boxes[i + k], inputs: boxes[i + k].inputs.map((input) => newPlace.get(input)), fold });
+    }
+    newPlace.set(i + best.size * best.times - 1, kept.length - 1);
+    i += best.size * best.times;
+  }
+  for (const box of kept) box.depth = box.isInput ? 0 : 1 + Math.max(...box.inputs.map((input) => kept[input].depth));
+  return kept;
+}
+
 /// Places boxes by depth. A new column begins where the one before is long enough and a single box is read across the
 /// break; a port at the top of the new column represents that box.
-function place(boxes, layers) {
+function placeBoxes(boxes, available) {
   const depths = [];
   boxes.forEach((box, i) => (depths[box.depth] ??= []).push(i));
   const reach = depths.map((_, depth) => depth);  // for each depth: the deepest box that reads a box of that depth
   boxes.forEach((box) => box.inputs.forEach((input) => { const from = boxes[input].depth; reach[from] = Math.max(reach[from], box.depth); }));
+  const total = depths.length * (heightOf(boxes[1] ?? boxes[0]) + BOX.gapY);
+  const most = Math.max(BOX.column, total / Math.max(1, Math.floor(available / (BOX.width + 3 * BOX.gapX))));
   const columns = [{ width: 0, boxes: [] }];
   let top = 0, bottom = 0, before = 0;  // before: deepest box that reads a box above the last row
   depths.forEach((row, depth) => {
-    const height = Math.max(...row.map((i) => heightOf(boxes[i], layers)));
+    const height = Math.max(...row.map((i) => heightOf(boxes[i])));
+    const inFold = row.some((i) => boxes[i].fold && !boxes[i].fold.isFirst);
     let column = columns.at(-1);
-    if (depth > 0 && top + height > BOX.column && before < depth && depths[depth - 1].length === 1) {
+    if (depth > 0 && top + height > most && !inFold && before < depth && depths[depth - 1].length === 1) {
       column = { width: 0, boxes: [], source: boxes[depths[depth - 1][0]] };
       columns.push(column);
       top = 0;
     }
     const width = row.length * BOX.width + (row.length - 1) * BOX.gapX;
     row.forEach((i, k) => {
-      Object.assign(boxes[i], { column, place: k * (BOX.width + BOX.gapX) - width / 2, y: top, height: heightOf(boxes[i], layers) });
+      Object.assign(boxes[i], { column, place: k * (BOX.width + BOX.gapX) - width / 2, y: top, height: heightOf(boxes[i]) });
       column.boxes.push(boxes[i]);
     });
     column.width = Math.max(column.width, width);
@@ -109,10 +156,7 @@ function edgesOf(column, boxes) {
   return { edges, lanes: lanes.length };
 }
 
-function heightOf(box, layers) {
-  const lines = box.isInput ? 1 : box.layers.length + (brief(layers[box.layers[0]].attributes) ? 1 : 0);
-  return 2 * BOX.pad + BOX.line * lines;
-}
+function heightOf(box) { return 2 * BOX.pad + BOX.line * (box.isInput ? 1 : 2); }
 
 /// Draws the edge from the last box of a column to the port of the next one.
 function trunkPath({ source, port, left }) {
@@ -134,24 +178,42 @@ function boxElement(box, layers, input) {
   const colour = family ? colours()[family[1]] : css("soft");
   const group = svg("g", { transform: `translate(${box.x},${box.y})` });
   group.append(svg("rect", { width: BOX.width, height: box.height, rx: 7, fill: css("card"), stroke: box.isInput ? css("quiet") : colour, "stroke-width": 1.3 }));
-  let line = 0;
-  const write = (text, style, most = 36) => group.append(svg("text", { x: 12, y: BOX.pad + 13 + BOX.line * line++, ...style }, shortened(text, most)));
-  if (box.isInput) { write("input " + input, { fill: css("soft") }); return group; }
+  const write = (line, ...parts) => group.append(svg("text", { x: 12, y: BOX.pad + 13 + BOX.line * line, fill: css("soft") }, ...parts));
+  if (box.isInput) { write(0, "input " + input); return group; }
   group.append(svg("rect", { width: 4, height: box.height - 10, x: 0, y: 5, rx: 2, fill: colour }));
-  write(main.kind.replaceAll("_", " "), { fill: css("text"), "font-weight": 600 }, 22);
-  if (brief(main.attributes)) write(brief(main.attributes), { fill: css("soft") });
-  for (const index of box.layers.slice(1)) {
-    const { kind, attributes } = layers[index];
-    write([kind.replaceAll("_", " "), brief(attributes)].filter(Boolean).join(", "), { fill: css("soft") });
-  }
+  const words = (index) => layers[index].kind.replaceAll("_", " ");
+  const followers = box.layers.slice(1).map((index) => " + " + words(index)).join("");
+  write(0, svg("tspan", { fill: css("text"), "font-weight": 600 }, words(box.layers[0])), shortened(followers, 37 - words(box.layers[0]).length));
+  write(1, shortened(brief(main.attributes), 30));
   const title = box.layers.map((index) => {
     const layer = layers[index];
     const attributes = Object.entries(layer.attributes).map(([name, value]) => name + " " + value).join(", ");
     return [layer.name, attributes, "output " + layer.output, number(layer.parameters) + " parameters, " + number(layer.flops) + " FLOPs"].filter(Boolean).join("\n");
   }).join("\n\n");
   group.append(svg("title", {}, title));
-  group.append(svg("text", { x: BOX.width - 9, y: BOX.pad + 13, "text-anchor": "end", fill: css("soft") }, layers[box.layers.at(-1)].output));
+  group.append(svg("text", { x: BOX.width - 9, y: BOX.pad + 13 + BOX.line, "text-anchor": "end", fill: css("soft") }, layers[box.layers.at(-1)].output));
   return group;
+}
+
+/// Returns the boxes of each folded part.
+function foldedParts(boxes) {
+  const parts = [];
+  for (const box of boxes) {
+    if (box.fold?.isFirst) parts.push([]);
+    if (box.fold) parts.at(-1).push(box);
+  }
+  return parts;
+}
+
+/// Draws the frame around a part that is repeated and its edges, with the number of times.
+function frameElement(part, edges) {
+  const room = 7;
+  const sides = edges.filter(({ to, side }) => side !== undefined && part.includes(to)).map(({ side }) => side);
+  const [x] = extent(part.map((box) => box.x)), [y] = extent(part.map((box) => box.y));
+  const [, right] = extent([...part.map((box) => box.x + BOX.width), ...sides]), [, bottom] = extent(part.map((box) => box.y + box.height));
+  return svg("g", {},
+    svg("rect", { x: x - room, y: y - room, width: right - x + 2 * room, height: bottom - y + 2 * room, rx: 9, fill: "none", stroke: css("soft"), "stroke-dasharray": "4 3" }),
+    svg("text", { x: right + room + 5, y: y + 8, fill: css("text"), "font-weight": 600 }, "× " + part[0].fold.times));
 }
 
 function drawNetwork(run, number) {
@@ -159,16 +221,17 @@ function drawNetwork(run, number) {
   const network = run.networks[number];
   frame.hidden = !network;
   if (!network) return;
-  const boxes = boxesOf(network.layers);
-  const size = place(boxes, network.layers);
+  const boxes = folded(boxesOf(network.layers), network.layers);
+  const size = placeBoxes(boxes, frame.clientWidth);
   const margin = 18;
   const drawing = svg("svg", {
-    xmlns: SVG, width: size.width + 2 * margin, height: size.height + 2 * margin,
-    viewBox: `${-margin} ${-margin} ${size.width + 2 * margin} ${size.height + 2 * margin}`, role: "img", "aria-label": "Layer graph of trial " + number,
+    xmlns: SVG, width: size.width + 4 * margin, height: size.height + 2 * margin,
+    viewBox: `${-margin} ${-margin} ${size.width + 4 * margin} ${size.height + 2 * margin}`, role: "img", "aria-label": "Layer graph of trial " + number,
   });
   const line = (path) => drawing.append(svg("path", { d: path, fill: "none", stroke: css("quiet"), "stroke-width": 1.5 }));
   for (const column of size.columns) if (column.port) line(trunkPath(column));
   for (const edge of size.edges) line(edgePath(edge));
+  for (const part of foldedParts(boxes)) drawing.append(frameElement(part, size.edges));
   for (const box of boxes) drawing.append(boxElement(box, network.layers, network.input));
   frame.replaceChildren(drawing);
 }
@@ -200,17 +263,17 @@ function markSelected() {
 
 function showNetwork() {
   const run = RUNS[chosen.run];
-  const listed = [...new Set([...run.frontRows, ...run.finalFrontRows].map((row) => run.number(row)))];
+  const listed = [...new Set([...run.bestRows, ...run.frontRows].map((row) => run.number(row)))];
   if (chosen.number === null || !run.rowOf.has(chosen.number)) chosen.number = listed[0] ?? null;
   byId("network").hidden = chosen.number === null;
   if (chosen.number === null) return;
   if (!listed.includes(chosen.number)) listed.unshift(chosen.number);
-  byId("network-trial").replaceChildren(...listed.map((each) => make("option", { value: each }, (RUNS.length > 1 ? run.name + " " : "") + each)));
+  byId("network-trial").replaceChildren(...listed.map((each) => make("option", { value: each }, (RUNS.length > 1 ? run.name + " " : "") + each + (run.isDisproved(run.rowOf.get(each)) ? " (disproved by full training)" : ""))));
   byId("network-trial").value = chosen.number;
   byId("network-export").parentElement.querySelectorAll("code, button").forEach((each) => { each.hidden = !run.has_network; });
   byId("network-export").textContent = run.exportLine(chosen.number);
   const row = run.rowOf.get(chosen.number);
-  const pairs = trialPairs(run, row).map(([name, value]) => name + " " + value);
+  const pairs = trialPairs(run, run.resultOf(row)).map(([name, value]) => name + " " + value);
   byId("network-text").textContent = pairs.join(" · ") + (run.networks[chosen.number] || !run.has_network ? "" : " · The graph is kept for the first trials of the front.");
   drawNetwork(run, chosen.number);
 }

@@ -13,14 +13,11 @@ function showHead() {
     ...(shown.trained.length ? [["on the final front", shown.final_front.length.toLocaleString("en")]] : []),
     ["failed", failed.toLocaleString("en")],
   ];
-  for (const { metric, maximize } of shown.objectives) {
-    const [low, high] = extent(shown.searched.map((row) => shown.ok(row) ? shown.value(metric, row) : null));
-    if (low <= high) figures.push([(maximize ? "highest " : "lowest ") + label(metric), amount(metric, maximize ? high : low)]);
-  }
   const volume = shown.volume.volume.at(-1);
   if (volume !== undefined) figures.push(["hypervolume", volume.toFixed(4)]);
   const [, end] = extent(shown.trials.start.map((start, row) => start + shown.trials.seconds[row]));
   if (end > 0) figures.push(["time", duration(end)]);
+  hideSection("failures", failed === 0);
   byId("figures").replaceChildren(...figures.map(([name, text]) => make("div", {}, make("dt", {}, name), make("dd", {}, text))));
 }
 

@@ -18,6 +18,11 @@ function showParameters() {
     ? "How much each parameter decides whether a trial is among the best tenth for an objective (PED-ANOVA over " +
       counted(first.trials, "trial") + " of " + epochs(first.epochs) + "); the shares of an objective sum to 1."
     : "";
+  foldWithout("importance", first ? "" : importanceProblem(shown));
+}
+
+function importanceProblem(run) {
+  return "Too few trials: importance needs at least " + run.fewest_ranked + " successful trials of one budget.";
 }
 
 /// Returns the parameters, the most important first.
@@ -28,7 +33,7 @@ function rankedParameters(run) {
 
 function drawImportance() {
   const run = shown;
-  if (run.importance.length === 0) return "Importance needs at least 10 successful trials of one budget.";
+  if (run.importance.length === 0) return importanceProblem(run);
   const order = rankedParameters(run).slice(0, MOST_BARS).reverse();
   const names = order.map((index) => escaped(run.parameters[index].name));
   const height = Math.max(180, 70 + order.length * (10 + 14 * run.importance.length));
@@ -61,7 +66,7 @@ function shortened(text, most) { return text.length > most ? text.slice(0, most 
 
 /// Returns the axis of a metric, logarithmic for costs that differ by orders of magnitude.
 function metricAxis(run, metric, rows) {
-  const isLog = wantsLog(metric);
+  const isLog = spansDecades(metric);
   const values = rows.map((row) => (isLog ? Math.log10(run.value(metric, row)) : run.value(metric, row)));
   const [low, high] = extent(values);
   const ticks = Array.from({ length: 5 }, (_, i) => low + ((high - low) * i) / 4);
@@ -89,7 +94,7 @@ function drawParallel() {
   const dimensions = [...parameters.map((parameter) => parameterAxis(parameter, rows)), ...metrics.map((metric) => metricAxis(run, metric, rows))];
   byId("parallel-text").hidden = rows.length === run.searched.filter((row) => run.ok(row)).length || byId("parallel-front").checked;
   PLOTS.get("parallel").element.style.minWidth = 110 * dimensions.length + "px";
-  const logged = metrics.includes(colour) && wantsLog(colour);
+  const logged = metrics.includes(colour) && spansDecades(colour);
   const best = run.objectives.find(({ metric }) => metric === colour);
   const values = rows.map((row) => (logged ? Math.log10(run.value(colour, row)) : run.value(colour, row)));
   return {

@@ -50,13 +50,16 @@ function drawNow(name) {
     return;
   }
   if (plot.element.firstElementChild?.className === "empty") plot.element.replaceChildren();
+  const isFirst = !plot.element.classList.contains("js-plotly-plot");
   Plotly.react(plot.element, figure.data, figure.layout, { responsive: true, displayModeBar: false, doubleClick: "reset" });
+  if (!isFirst) Plotly.Plots.resize(plot.element);  // it may have been drawn while its section was folded
   if (plot.listening) return;
   plot.listening = true;
   for (const [event, listener] of Object.entries(plot.listeners)) plot.element.on(event, listener);
 }
 
 function isNear(element) {
+  if (element.closest("details:not([open])")) return false;
   const box = element.getBoundingClientRect();
   return box.top < innerHeight + 300 && box.bottom > -300;
 }
@@ -97,7 +100,8 @@ function hideTip() { byId("tip").hidden = true; }
 
 /// Returns the lines about a trial.
 function trialPairs(run, row) {
-  const pairs = run.objectives.map(({ metric }) => [label(metric), amount(metric, run.value(metric, row))]);
+  const names = [...run.objectives.map(({ metric }) => metric), ...(run.test_metric ? [run.test_metric] : [])];
+  const pairs = names.filter((metric, i) => i < run.objectives.length || run.value(metric, row) !== null).map((metric) => [label(metric), amount(metric, run.value(metric, row))]);
   for (const parameter of run.parameters) {
     const value = run.parameterValue(parameter, row);
     if (value !== null && pairs.length < 16) pairs.push([parameter.name, String(value)]);

@@ -12,31 +12,32 @@ function plainTable(id, titles, rows, wide = -1) {
   table.tBodies[0].replaceChildren(...rows.map((row) => make("tr", {}, ...row.map((text, i) => make("td", { class: i === wide ? "left wrap" : isWords[i] ? "left" : null }, text)))));
 }
 
-/// Returns the columns of the table: key, title, note below it, value and text for [run, row].
+/// Returns the columns of the table: key, title, note below it, value and text for [run, row]. Those of runs, trials and
+/// results come first and stay in view.
 function tableColumns() {
   const columns = [];
-  const add = (key, title, note, value, text = (found) => (typeof found === "number" ? number(found) : found ?? "–")) => columns.push({ key, title, note, value, text });
+  let pinned = true;
+  const add = (key, title, note, value, text = (found) => (typeof found === "number" ? number(found) : found ?? "–")) => columns.push({ key, title, note, value, text, pinned });
   if (RUNS.length > 1) add("run", "run", "", (run) => run.name);
   add("trial", "trial", "", (run, row) => run.number(row), String);
   const first = RUNS[0];
   const budget = (rows, run) => { const all = new Set(rows.map((row) => run.trials.epochs[row])); return all.size === 1 ? epochs([...all][0]) : ""; };
-  for (const { metric } of first.objectives) {
-    const trained = first.trials.metrics[metric] && !described(metric).cost;
-    add(metric, label(metric), trained ? budget(first.searched, first) : "", (run, row) => run.value(metric, row), (found) => amount(metric, found));
-  }
-  for (const metric of finalMetrics()) {
+  const addMetric = (metric) => add(metric, label(metric), described(metric).cost ? "" : budget(first.searched, first), (run, row) => run.value(metric, row), (found) => amount(metric, found));
+  const finals = finalMetrics();
+  for (const metric of finals) {
     add("final " + metric, "final " + label(metric), budget(first.trained, first), (run, row) => run.value(metric, run.finalOf.get(run.number(row))), (found) => amount(metric, found));
   }
-  if (RUNS.some((run) => run.trained.length > 0)) {
-    add("final front", "final front", "", (run, row) => (run.finalMembers.has(run.number(row)) ? "yes" : run.finalOf.has(run.number(row)) ? "no" : null));
-  }
+  const metrics = first.objectives.map(({ metric }) => metric);
+  metrics.filter((metric) => !finals.includes(metric)).forEach(addMetric);
+  pinned = false;
+  if (RUNS.some((run) => run.trained.length > 0)) add("final front", "final front", "", (run, row) => run.finalText(row));
+  for (const metric of first.metrics.filter((name) => !metrics.includes(name) && (name === "parameters" || first.constraints.some((each) => each.metric === name)))) addMetric(metric);
+  metrics.filter((metric) => finals.includes(metric)).forEach(addMetric);
   for (const name of new Set(RUNS.flatMap((run) => run.parameters.map((parameter) => parameter.name)))) {
     add(name, name, "", (run, row) => { const parameter = run.parameters.find((each) => each.name === name); return parameter ? run.parameterValue(parameter, row) : null; }, (found) => (found === null ? "–" : String(found)));
   }
-  const listed = new Set(columns.map(({ key }) => key));
-  for (const metric of first.metrics.filter((name) => !listed.has(name) && (described(name).cost || first.constraints.some((each) => each.metric === name)))) {
-    add(metric, label(metric), "", (run, row) => run.value(metric, row), (found) => amount(metric, found));
-  }
+  const present = new Set(columns.map(({ key }) => key));
+  first.metrics.filter((name) => !present.has(name) && described(name).cost).forEach(addMetric);
   add("status", "status", "", (run, row) => run.trials.status[row]);
   add("architecture", "architecture", "", (run, row) => run.trials.arch[row]);
   return columns;
@@ -52,12 +53,48 @@ let COLUMNS = [];
 
 function startTable() {
   COLUMNS = tableColumns();
-  byId("table-rows").querySelector("[value=final]").hidden = RUNS.every((run) => run.final_front.length === 0);
+  const hasFinal = RUNS.some((run) => run.hasFinalFront);
+  byId("table-rows").querySelector("[value=front]").hidden = !hasFinal;
+  if (hasFinal) byId("table-rows").querySelector("[value=best]").textContent = "the final front";
   listen("table-rows", showTable);
   listen("table-filter", showTable);
   const head = COLUMNS.map((column, i) => make("th", { scope: "col" }, make("button", { type: "button", onclick: () => sortBy(i) }, column.title, make("small", {}, column.note))));
-  byId("trials").tHead.replaceChildren(make("tr", {}, make("th", { class: "left", scope: "col" }, "export"), ...head));
+  head.splice(pinnedColumns(), 0, make("th", { class: "left", scope: "col" }, "export"));
+  byId("trials").tHead.replaceChildren(make("tr", {}, ...head));
+  byId("trials").closest(".scroll").addEventListener("scroll", showMore, { passive: true });
+  addEventListener("resize", pinColumns);
   showTable();
+}
+
+function pinnedColumns() { return COLUMNS.filter(({ pinned }) => pinned).length; }
+
+/// Keeps the first columns in view, on narrow screens the trial alone.
+function pinColumns() {
+  const rows = [...byId("trials").rows];
+  const all = pinnedColumns();
+  const wide = byId("trials").closest(".scroll").clientWidth;
+  const widths = [...rows[0].cells].slice(0, all).map((cell) => cell.getBoundingClientRect().width);
+  const fits = widths.reduce((sum, width) => sum + width, 0) < 0.6 * wide;
+  const count = fits ? all : 1 + COLUMNS.findIndex(({ key }) => key === "trial");
+  let left = 0;
+  widths.forEach((width, i) => {
+    for (const row of rows) {
+      row.cells[i].classList.toggle("pinned", i < count);
+      row.cells[i].classList.toggle("last", i === count - 1);
+      row.cells[i].style.left = i < count ? left + "px" : "";
+    }
+    left += width;
+  });
+  showMore();
+}
+
+/// Says how many columns lie beyond the right edge, and shades that edge.
+function showMore() {
+  const frame = byId("trials").closest(".scroll");
+  const edge = frame.getBoundingClientRect().right;
+  const beyond = [...byId("trials").rows[0].cells].filter((cell) => cell.getBoundingClientRect().right > edge + 2).length;
+  frame.parentElement.classList.toggle("more", beyond > 0);
+  byId("table-more").textContent = beyond > 0 ? "Scroll to the right for " + counted(beyond, "more column") + "." : "";
 }
 
 function sortBy(index) {
@@ -81,7 +118,7 @@ function filterOf(text) {
 }
 
 function tableRows() {
-  const chosenRows = { front: (run) => run.frontRows, final: (run) => run.finalFrontRows, all: (run) => run.searched }[byId("table-rows").value];
+  const chosenRows = { best: (run) => run.bestRows, front: (run) => run.frontRows, all: (run) => run.searched }[byId("table-rows").value];
   const rows = RUNS.flatMap((run, i) => chosenRows(run).map((row) => [i, row]));
   const filter = byId("table-filter").value;
   const holds = filterOf(filter);
@@ -98,9 +135,11 @@ function showTable() {
   byId("table-count").textContent = rows.length > MOST_ROWS ? "the first " + MOST_ROWS + " of " + counted(rows.length, "trial") : counted(rows.length, "trial");
   byId("trials").tBodies[0].replaceChildren(...rows.slice(0, MOST_ROWS).map(([i, row]) => tableRow(i, row)));
   [...byId("trials").tHead.rows[0].cells].forEach((cell, i) => {
-    const active = COLUMNS[i - 1]?.key === sorting.key && sorting.key !== null;
-    if (i > 0) cell.setAttribute("aria-sort", active ? (sorting.down ? "descending" : "ascending") : "none");
+    const column = COLUMNS[i < pinnedColumns() ? i : i - 1];
+    const active = column.key === sorting.key && sorting.key !== null;
+    if (i !== pinnedColumns()) cell.setAttribute("aria-sort", active ? (sorting.down ? "descending" : "ascending") : "none");
   });
+  pinColumns();
   markSelected();
 }
 
@@ -112,7 +151,8 @@ function tableRow(runIndex, row) {
     return make("td", {}, make("button", { type: "button", class: "link", onclick: () => select(runIndex, run.number(row), true) }, text));
   });
   const copy = make("button", { type: "button", title: run.exportLine(run.number(row)), onclick: (event) => copyText(run.exportLine(run.number(row)), event.target) }, "Copy line");
-  return make("tr", { "data-run": runIndex, "data-trial": run.number(row) }, make("td", { class: "left" }, run.has_network ? copy : ""), ...cells);
+  cells.splice(pinnedColumns(), 0, make("td", { class: "left" }, run.has_network ? copy : ""));
+  return make("tr", { "data-run": runIndex, "data-trial": run.number(row), class: run.isDisproved(row) ? "disproved" : null }, ...cells);
 }
 
 /// Puts a text on the clipboard. If the page may not, it shows the text, to be copied by hand.

@@ -2,6 +2,7 @@
 
 const MOST_BARS_OF_TIME = 3000;  // with more trials the timeline shows shares
 const TIME_STEPS = 240;
+const MOST_NAMED_CURVES = 20;
 const KINDS_OF_BAR = [["search", 0], ["full training", 1], ["failed", 3]];
 
 function startTime() {
@@ -15,11 +16,12 @@ function startTime() {
 function showTime() {
   const curves = Object.keys(shown.courses[0] ?? {}).filter((name) => !["trial", "step"].includes(name) && shown.courses.some((course) => course[name].some((value) => value !== null)));
   const pointsOf = (name) => Math.max(...shown.courses.map((course) => course[name].filter((value) => value !== null).length));
-  fill("curves-y", curves.map((name) => [name, label(name)]), curves.find((name) => pointsOf(name) > 1) ?? curves[0]);
+  fill("curves-y", curves.map((name) => [name, label(name)]), curves.find((name) => name === shown.objectives[0].metric && pointsOf(name) > 1) ?? curves.find((name) => pointsOf(name) > 1) ?? curves[0]);
+  foldWithout("curves", curves.length === 0 ? "none recorded" : "");
   byId("curves-y").parentElement.hidden = byId("curves-front").parentElement.hidden = curves.length === 0;
   byId("curves-text").textContent = shown.courses.length === 0 ? ""
     : "The courses of " + counted(shown.courses.length, "training") + " over their steps" +
-      (shown.courses.length >= 200 ? ", those of the front first." : "; the front in colour.");
+      (shown.courses.length >= 200 ? ", those of the front first." : "; the front in colour.") + " Select one to see its trial.";
   showSlots();
 }
 
@@ -30,25 +32,32 @@ const CURVE_LISTENERS = {
     if (row !== undefined) showTip(shown.nameOf(row), trialPairs(shown, row), event.event);
   },
   plotly_unhover: hideTip,
+  plotly_click: (event) => select(RUNS.indexOf(shown), parseInt(event.points[0].data.meta, 10)),
 };
 
 function drawCurves() {
   const run = shown;
   if (run.courses.length === 0) return "No course is recorded: this evaluator reports none, or no trial has ended.";
   const metric = byId("curves-y").value;
-  const onFront = (course) => run.members.has(parseInt(course.trial, 10));
-  const chosen = run.courses.filter((course) => !byId("curves-front").checked || onFront(course));
-  const data = chosen.map((course) => {
+  const scale = scaleOf(metric, nearsOne(metric) && wantsLog(metric));
+  const members = run.hasFinalFront ? run.finalMembers : run.members;
+  const onFront = (course) => members.has(parseInt(course.trial, 10)) && (course.trial.endsWith(".final") || !run.hasFinalFront);
+  const alone = byId("curves-front").checked;
+  const chosen = run.courses.filter((course) => !alone || onFront(course));
+  const few = chosen.filter(onFront).length <= MOST_NAMED_CURVES;
+  const data = chosen.map((course, i) => {
     const there = course.step.map((_, i) => i).filter((i) => course[metric]?.[i] !== null);
     const final = course.trial.endsWith(".final");
+    const colour = !onFront(course) ? css("quiet") : few ? colours()[i % 7] : colours()[final ? 1 : 0];
+    const named = few && onFront(course);
     return {
-      type: "scatter", mode: there.length > 1 ? "lines" : "markers", meta: course.trial, hoverinfo: "none", name: course.trial,
-      x: there.map((i) => course.step[i]), y: there.map((i) => course[metric][i]),
-      line: { color: onFront(course) ? colours()[final ? 1 : 0] : css("quiet"), width: onFront(course) ? 1.6 : 1, dash: final ? "dot" : "solid" },
-      marker: { color: onFront(course) ? colours()[final ? 1 : 0] : css("quiet"), size: 4 }, opacity: onFront(course) ? 0.9 : 0.4,
+      type: "scatter", mode: (there.length > 1 ? "lines" : "markers") + (named ? "+text" : ""), meta: course.trial, hoverinfo: "none", name: course.trial,
+      x: there.map((k) => course.step[k]), y: there.map((k) => scale.place(course[metric][k])),
+      text: named ? there.map((k, at) => (at === there.length - 1 ? String(parseInt(course.trial, 10)) : "")) : undefined, textposition: "middle right", textfont: { size: 11, color: colour }, cliponaxis: false,
+      line: { color: colour, width: onFront(course) ? 1.6 : 1 }, marker: { color: colour, size: 4 }, opacity: onFront(course) ? 0.9 : 0.4,
     };
   }).reverse();  // the front on top
-  return { data, layout: layout({ hovermode: "closest", xaxis: axis("training step"), yaxis: axis(label(metric)) }) };
+  return { data, layout: layout({ hovermode: "closest", xaxis: axis("training step"), yaxis: axis(label(metric), scale.axis) }) };
 }
 
 /// Returns the slots that trained, as [rank, slot] with their rows.

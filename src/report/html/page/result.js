@@ -1,0 +1,125 @@
+// The result in words: what was sought and found, and the networks that most people choose from.
+
+/// Returns e.g. "at most 100 k".
+function boundText(metric, { low, high }) {
+  const text = (bound) => amount(metric, bound).replace(/(\.\d*?)0+(?= |$)/, "$1").replace(/\.(?= |$)/, "");
+  const least = low === null || (low === 0 && high !== null) ? null : text(low);
+  const most = high === null ? null : text(high);
+  return least && most ? least + " to " + most : most ? "at most " + most : "at least " + least;
+}
+
+/// Returns e.g. "the highest validation accuracy and the lowest FLOPs, with parameters at most 100 k".
+function soughtText(run) {
+  const ends = run.objectives.map(({ metric, maximize }) => (maximize ? "the highest " : "the lowest ") + label(metric));
+  const bounds = run.constraints.map((constraint) => label(constraint.metric) + " " + boundText(constraint.metric, constraint));
+  return listed(ends) + (bounds.length ? ", with " + listed(bounds) : "");
+}
+
+function listed(texts) { return texts.length < 2 ? texts.join("") : texts.slice(0, -1).join(", ") + " and " + texts.at(-1); }
+
+/// Returns whether a value is good enough for a network of use: at least half of the best share, at most twice the best error.
+function isUseful(value, best, maximize) {
+  if (best <= 0) return true;
+  return maximize ? value >= best / 2 : value <= best * 2;
+}
+
+/// Returns the place of each row between the best (0) and the worst (1) of the rows in each objective, on the scales of the front.
+function placesOf(run, rows) {
+  const columns = run.objectives.map(({ metric, maximize }) => {
+    const values = rows.map((row) => run.value(metric, run.resultOf(row)));
+    const { place, axis: { type } } = scaleOf(metric, wantsLog(metric));
+    const placed = values.map((value) => (type === "log" ? Math.log(place(value)) : place(value)) * (maximize ? -1 : 1));
+    const [low, high] = extent(placed);
+    return placed.map((value) => (value - low) / (high - low || 1));
+  });
+  return rows.map((_, i) => columns.map((column) => column[i]));
+}
+
+/// Returns the picks of a run as { row, titles, note }: the cheapest network of use, the one nearest to the best of all
+/// objectives at once, and the best. A network that is several of them is one pick.
+function picksOf(run) {
+  const rows = run.bestRows;
+  if (rows.length === 0) return [];
+  const [first, second] = run.objectives;
+  const valueOf = (objective, row) => run.value(objective.metric, run.resultOf(row));
+  const best = (from, { metric, maximize }) => from.reduce((kept, row) => {
+    const difference = valueOf({ metric }, row) - valueOf({ metric }, kept);
+    return (maximize ? difference > 0 : difference < 0) ? row : kept;
+  });
+  const superlative = ({ metric, maximize }) => (maximize ? "highest " : "lowest ") + label(metric);
+  const found = [];
+  const top = best(rows, first);
+  if (second) {
+    const useful = rows.filter((row) => isUseful(valueOf(first, row), valueOf(first, top), first.maximize));
+    const title = described(second.metric).cost ? "Smallest" : capital(superlative(second));
+    const bound = (first.maximize ? " with at least half of the best " : " with at most twice the best ") + label(first.metric);
+    found.push([best(useful, second), title, superlative(second) + (useful.length < rows.length ? bound : "")]);
+    const distances = placesOf(run, rows).map((places) => Math.hypot(...places));
+    if (rows.length > 2) found.push([rows[distances.indexOf(Math.min(...distances))], "Knee", "nearest to the best of all objectives at once"]);
+  }
+  found.push([top, "Best", superlative(first)]);
+  const picks = [];
+  for (const [row, title, note] of found) {
+    const same = picks.find((pick) => pick.row === row);
+    if (same) { same.titles.push(title); same.note += "; " + note; } else picks.push({ row, titles: [title], note });
+  }
+  return picks;
+}
+
+function capital(text) { return text[0].toUpperCase() + text.slice(1); }
+
+/// Returns the metric by which a network is judged: on the test set if that was measured, else the first objective.
+function judgedBy(run, row) {
+  const measured = run.test_metric !== null && run.value(run.test_metric, run.resultOf(row)) !== null;
+  return measured ? run.test_metric : run.objectives[0].metric;
+}
+
+/// Returns the lines of a pick: its objectives, size and latency, as far as they are known.
+function pickPairs(run, row) {
+  const trained = run.resultOf(row);
+  const names = [...run.objectives.map(({ metric }) => metric), ...run.constraints.map(({ metric }) => metric), "flops", "parameters", "latency_ms"];
+  const known = [...new Set(names)].filter((metric) => metric !== judgedBy(run, row) && run.value(metric, trained) !== null);
+  return known.map((metric) => [label(metric), amount(metric, run.value(metric, trained))]);
+}
+
+function pickCard(run, { row, titles, note }) {
+  const index = RUNS.indexOf(run);
+  const judged = judgedBy(run, row);
+  const line = run.exportLine(run.number(row));
+  const pairs = pickPairs(run, row).flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]);
+  const exported = run.has_network ? [make("div", { class: "line" }, make("code", {}, line), make("button", { type: "button", onclick: (event) => copyText(line, event.target) }, "Copy"))] : [];
+  return make("article", { class: "pick" },
+    make("h3", { title: note }, titles.join(", ").replace(/, (?=[^,]*$)/, " and "), make("button", { type: "button", class: "link", onclick: () => select(index, run.number(row), true) }, "trial " + run.number(row))),
+    make("p", { class: "judged" }, make("b", {}, amount(judged, run.value(judged, run.resultOf(row)))), " " + label(judged) + ", " + epochs(run.trials.epochs[run.resultOf(row)])),
+    make("dl", { class: "pairs" }, ...pairs), make("p", { class: "hint" }, capital(note) + "."), ...exported);
+}
+
+/// Returns e.g. "from test accuracy 0.1577 at FLOPs 3.754 k to test accuracy 0.969 at FLOPs 4.799 M".
+function rangeText(run) {
+  const [, second] = run.objectives;
+  const end = (row) => {
+    const judged = judgedBy(run, row);
+    const cost = second && second.metric !== judged ? " at " + amount(second.metric, run.value(second.metric, run.resultOf(row))) + " " + label(second.metric).replace(/ \(.*\)$/, "") : "";
+    return label(judged) + " " + amount(judged, run.value(judged, run.resultOf(row))) + cost;
+  };
+  const rows = run.bestRows;
+  return rows.length === 1 ? end(rows[0]) : "from " + end(rows.at(-1)) + " to " + end(rows[0]);
+}
+
+function resultText(run) {
+  const noun = run.has_network ? "network" : "candidate";
+  const tried = counted(run.searched.length, noun) + (run.searched.length === 1 ? " was" : " were") + " tried for " + soughtText(run) + ".";
+  if (run.bestRows.length === 0) return run.searched.length ? tried : "";
+  const held = run.hasFinalFront ? run.frontRows.filter((row) => run.finalMembers.has(run.number(row))).length : 0;
+  const found = run.hasFinalFront
+    ? "Trained in full (" + epochs(run.final_epochs) + "), " + (held === run.front.length ? "all " + held : held + " of the " + run.front.length) + " on the search's front " + (held === 1 ? "holds" : "hold") + ": "
+    : (run.front.length === 1 ? "One is" : run.front.length + " are") + " beaten by no other one: ";
+  return tried + " " + found + rangeText(run) + ".";
+}
+
+function showResult() {
+  byId("result-text").textContent = (RUNS.length > 1 ? shown.name + ": " : "") + resultText(shown);
+  byId("picks").replaceChildren(...picksOf(shown).map((pick) => pickCard(shown, pick)));
+}
+
+SECTIONS.push({ show: showResult });
