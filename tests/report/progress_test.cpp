@@ -113,7 +113,7 @@ TEST_F(ProgressTest, KnowsNoTimeLeftBeforeTheFirstCommitAndCountsDownAfterIt) {
   EXPECT_THAT(writes_.back(), HasSubstr("ETA 0:19"));
   now_s_ += 60;
   progress->tick(state_);
-  EXPECT_THAT(writes_.back(), HasSubstr("ETA 0:00"));
+  EXPECT_THAT(writes_.back(), Not(HasSubstr("ETA"))) << "the trial is overdue";
 }
 
 TEST_F(ProgressTest, KeepsCommitLinesOffTheTerminalAndInTheLogFile) {
@@ -213,6 +213,7 @@ TEST_F(ProgressTest, SaysThatARunIsStoppingAndThatItHasStopped) {
   {
     const auto progress = make(true);
     start(*progress, 10);
+    now_s_ += 1;
     commit(*progress, 0, 4);
     now_s_ += 1;
     progress->tick(state_);

@@ -1,5 +1,6 @@
 #include "report/sample_run.hpp"
 #include "report/text/progress.hpp"
+#include "support/yaml_config.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +8,7 @@ namespace skyline::report {
 namespace {
 
 std::string line_of(const testing::SampleRun& run, std::size_t trial, const std::string& host = "") {
-  return commit_line(run.committed[trial], run.state().on_front(run.committed[trial].trial.number),
-                     run.objectives, run.space, run.metrics, host);
+  return commit_line(run.committed[trial], run.state(), run.space, run.metrics, host);
 }
 
 TEST(ProgressLine, ShowsCountsFrontBestAndTimes) {
@@ -61,11 +61,52 @@ TEST(CommitLine, NamesTheHostWhereThereAreSeveral) {
       "0 4.31 s");
 }
 
+/// A run of two trials with 20 parameters; the second one is the first one's child and differs in two.
+testing::SampleRun wide_run(std::vector<trial::TrialNumber> parents) {
+  std::string space = "parameters:\n";
+  std::string network = "network:\n";
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = "width_of_block_" + std::to_string(i);
+    space += "  " + name + ": {choice: [8, 16]}\n";
+    network += "  - conv2d: {channels: $" + name + ", kernel: 1}\n";
+  }
+  network += "  - global_average_pool\n  - linear: {features: $classes}\n";
+  testing::SampleRun run;
+  run.space = space::SearchSpace::parse(testing::config_from_yaml(space + network, "space.yaml", "space"),
+                                        {{1, 8, 8}, 10});
+  std::vector<std::uint32_t> choices(20, 0);
+  run.committed = {testing::make_trial(run.space, {.number = 0,
+                                                   .choices = choices,
+                                                   .parameters = 1,
+                                                   .flops = 2000,
+                                                   .outcome = testing::measured(0.5, 1)})};
+  choices[3] = choices[17] = 1;
+  run.committed.push_back(testing::make_trial(run.space, {.number = 1,
+                                                          .choices = choices,
+                                                          .parameters = 1,
+                                                          .flops = 3000,
+                                                          .outcome = testing::measured(0.6, 1),
+                                                          .parents = std::move(parents)}));
+  return run;
+}
+
+TEST(CommitLine, OfManyParametersNamesWhatDiffersFromTheParent) {
+  EXPECT_EQ(line_of(wide_run({0}), 1),
+            "trial 1 committed: as trial 0 but width_of_block_3=16 width_of_block_17=16 "
+            "validation_accuracy=0.6000 flops=3.000k front=yes rank 1 slot 0 4.31 s");
+}
+
+TEST(CommitLine, OfManyParametersWithoutAParentNamesTheFirst) {
+  EXPECT_EQ(line_of(wide_run({}), 1),
+            "trial 1 committed: width_of_block_0=8 width_of_block_1=8 +18 more "
+            "validation_accuracy=0.6000 flops=3.000k front=yes rank 1 slot 0 4.31 s");
+}
+
 TEST(CommitLine, AddsWhatElseAFullTrainingMeasured) {
   const testing::SampleRun run;
   EXPECT_EQ(line_of(run, 4),
-            "final trial 1 committed: depth=9 kernel=3 width=64 validation_accuracy=0.9900 flops=465.2M "
-            "latency_ms=4.50 test_accuracy=0.9700 steps=840 front=yes rank 1 slot 0 4.31 s");
+            "final trial 1 committed: validation_accuracy=0.9900 flops=465.2M test_accuracy=0.9700 "
+            "latency_ms=4.50 steps=840 front=yes rank 1 slot 0 4.31 s");
 }
 
 }  // namespace

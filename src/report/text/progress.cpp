@@ -150,8 +150,8 @@ void Progress::committed(const run::Commit& commit, const run::RunState& state) 
   }
   ++done_here_;
   const auto host = hosts_.find(committed.timing.rank);
-  std::string line = commit_line(committed, state.on_its_front(committed.trial), state.objectives(), space_,
-                                 metrics_, host == hosts_.end() ? "" : host->second);
+  std::string line =
+      commit_line(committed, state, space_, metrics_, host == hosts_.end() ? "" : host->second);
   // The terminal shows only the progress line; the log file gets debug lines as well.
   log::write(on_terminal() ? log::Level::kDebug : log::Level::kInfo, line);
   status_.recent.push_back(std::move(line));
@@ -174,8 +174,9 @@ void Progress::update_times() {
   if (!going_on || done_here_ == 0 || status_.done > status_.expected) return;
   // The pace is that of the last commit, so that the time left runs down between commits.
   const double pace_s = (last_commit_s_ - phase_start_s_) / static_cast<double>(done_here_);
-  const double left_s = pace_s * static_cast<double>(status_.expected - status_.done);
-  status_.eta_s = std::max(0.0, left_s - (now - last_commit_s_));
+  const double left_s =
+      pace_s * static_cast<double>(status_.expected - status_.done) - (now - last_commit_s_);
+  if (left_s >= 1) status_.eta_s = left_s;  // a trial that is overdue has no known end
 }
 
 void Progress::tick(const run::RunState& state) {

@@ -23,11 +23,14 @@ std::string progress_line(const RunStatus& status, const std::vector<trial::Metr
 std::string cut_to_columns(std::string_view text, std::size_t columns);
 
 /// Returns `trial 17 committed: depth=3 width=16 validation_accuracy=0.9712 flops=1.2M front=yes rank 1 slot
-/// 0 4.31 s`; for a failed trial with its kind and reason instead of values.
+/// 0 4.31 s`; for a failed trial with its kind and reason instead of values. Where parameters would make it
+/// longer than some 150 characters, it names what differs from the nearest parent (`as trial 3 but
+/// width=32`), or the first parameters.
+/// @param state  state after the commit
 /// @param host  host that trained it, shown as `rank 1 node07 slot 0`; empty if the run has one node
-std::string commit_line(const trial::CommittedTrial& committed, bool on_front,
-                        const objective::ObjectiveSet& objectives, const space::SearchSpace& space,
-                        const std::vector<trial::Metric>& metrics, const std::string& host);
+std::string commit_line(const trial::CommittedTrial& committed, const run::RunState& state,
+                        const space::SearchSpace& space, const std::vector<trial::Metric>& metrics,
+                        const std::string& host);
 
 /// The clocks and the terminal of Progress. Tests bring their own.
 struct ProgressConsole {

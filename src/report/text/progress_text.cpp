@@ -3,25 +3,94 @@
 #include "report/text/text_table.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace skyline::report {
 namespace {
 
 constexpr std::string_view kSeparator = " · ";
+constexpr std::size_t kMostOfCommit = 150;  // characters of a commit's line, where parameters can be left out
+constexpr std::size_t kLeastOfParameters = 20;  // characters that remain for them
 
-/// Returns the metrics in a commit's line: the objectives, and in full trainings all measured metrics.
-std::vector<std::string> metrics_of_line(const trial::CommittedTrial& committed,
-                                         const objective::ObjectiveSet& objectives,
-                                         const std::vector<trial::Metric>& metrics) {
+/// Returns "validation_accuracy=0.9712 flops=1.2M " for a commit's line: the objectives, and in full
+/// trainings what was measured on the test set, then the other measured metrics as far as they fit.
+std::string values_text(const trial::CommittedTrial& committed, const objective::ObjectiveSet& objectives,
+                        const std::vector<trial::Metric>& metrics, std::size_t most) {
   std::vector<std::string> names;
   for (const auto& objective : objectives.objectives()) names.push_back(objective.metric);
-  if (!committed.trial.is_final()) return names;
-  for (const trial::Metric& metric : metrics) {
-    if (std::ranges::find(names, metric.name) == names.end()) names.push_back(metric.name);
+  std::size_t needed = names.size();
+  for (const bool of_test : {true, false}) {
+    for (const trial::Metric& metric : metrics) {
+      if (!committed.trial.is_final() || (metric.of == trial::Metric::Of::kTest) != of_test) continue;
+      if (std::ranges::find(names, metric.name) == names.end()) names.push_back(metric.name);
+    }
+    if (of_test) needed = names.size();
   }
-  return names;
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto value = metric_value(committed, names[i], metrics);
+    if (!value) continue;
+    const std::string part =
+        fmt::format("{}={} ", names[i], metric_text(described(names[i], metrics), *value, ""));
+    if (i < needed || text.size() + part.size() <= most) text += part;
+  }
+  return text;
+}
+
+/// Returns "depth=3 width=16" for some parameters, or as many of them as `most` characters hold and "+14
+/// more".
+std::string parameters_text(const space::SearchSpace& space, const space::Architecture& architecture,
+                            const std::vector<std::size_t>& parameters, std::size_t most) {
+  const auto written = [&](std::size_t count, const std::string& end) {
+    std::vector<std::string> parts;
+    for (std::size_t i = 0; i < count; ++i) {
+      parts.push_back(space.parameters()[parameters[i]].name + "=" +
+                      parameter_text(space, architecture, parameters[i], ""));
+    }
+    if (!end.empty()) parts.push_back(end);
+    return fmt::format("{}", fmt::join(parts, " "));
+  };
+  std::string text = written(parameters.size(), "");
+  for (std::size_t count = parameters.size(); text.size() > most && count > 0;) {
+    --count;
+    text = written(count, fmt::format("+{} more", parameters.size() - count));
+  }
+  return text;
+}
+
+/// Returns the parameters that an architecture uses and in which it differs from another one.
+std::vector<std::size_t> differences(const space::Architecture& from, const space::Architecture* other) {
+  std::vector<std::size_t> found;
+  for (std::size_t p = 0; p < from.used.size(); ++p) {
+    const bool same =
+        other != nullptr && other->used[p] && other->genotype.choices[p] == from.genotype.choices[p];
+    if (from.used[p] && !same) found.push_back(p);
+  }
+  return found;
+}
+
+/// Returns the parameters of a trial in at most `most` characters: all, or what differs from the nearest
+/// parent, or the first ones. A full training repeats its trial, whose line names them.
+std::string what_text(const trial::Trial& trial, const run::RunState& state, const space::SearchSpace& space,
+                      std::size_t most) {
+  const space::Architecture& architecture = trial.architecture();
+  std::vector<std::size_t> named = differences(architecture, nullptr);
+  const std::string all = parameters_text(space, architecture, named, std::string::npos);
+  if (all.size() <= most) return all;
+  if (trial.is_final()) return "";
+  std::string beginning;
+  for (const trial::TrialNumber parent : trial.proposal.parents) {
+    const run::SharedTrial other = state.search_trial(parent);
+    std::vector<std::size_t> from_it = differences(architecture, &other->trial.architecture());
+    if (from_it.size() >= named.size()) continue;
+    named = std::move(from_it);
+    beginning = fmt::format("as trial {} but ", parent);
+  }
+  most -= std::min(most, beginning.size());
+  return beginning + parameters_text(space, architecture, named, most);
 }
 
 bool continues_character(char byte) {
@@ -55,26 +124,23 @@ std::string cut_to_columns(std::string_view text, std::size_t columns) {
   return std::string(text.substr(0, end));
 }
 
-std::string commit_line(const trial::CommittedTrial& committed, bool on_front,
-                        const objective::ObjectiveSet& objectives, const space::SearchSpace& space,
-                        const std::vector<trial::Metric>& metrics, const std::string& host) {
+std::string commit_line(const trial::CommittedTrial& committed, const run::RunState& state,
+                        const space::SearchSpace& space, const std::vector<trial::Metric>& metrics,
+                        const std::string& host) {
   const trial::Trial& trial = committed.trial;
   const trial::TrialTiming& timing = committed.timing;
-  const std::string what = space.describe(trial.architecture().genotype);
   const std::string where = fmt::format("rank {}{} slot {} {:.2f} s", timing.rank,
                                         host.empty() ? "" : " " + host, timing.slot, timing.total_s());
-  const std::string name = trial.is_final() ? "final trial" : "trial";
-  if (const trial::Failure* failure = failure_of(committed)) {
-    return fmt::format("{} {} failed: {} {}: {} {}", name, trial.number, what, trial::to_text(failure->kind),
-                       failure->reason, where);
-  }
-  std::string values;
-  for (const std::string& metric : metrics_of_line(committed, objectives, metrics)) {
-    const auto value = metric_value(committed, metric, metrics);
-    if (value) values += fmt::format(" {}={}", metric, metric_text(described(metric, metrics), *value, ""));
-  }
-  return fmt::format("{} {} committed: {}{} front={} {}", name, trial.number, what, values,
-                     on_front ? "yes" : "no", where);
+  const trial::Failure* const failure = failure_of(committed);
+  const std::string name = fmt::format("{}trial {} {}: ", trial.is_final() ? "final " : "", trial.number,
+                                       failure != nullptr ? "failed" : "committed");
+  std::string result = failure != nullptr
+                           ? fmt::format("{}: {} {}", trial::to_text(failure->kind), failure->reason, where)
+                           : fmt::format("front={} {}", state.on_its_front(trial) ? "yes" : "no", where);
+  const auto room = [&] { return kMostOfCommit - std::min(kMostOfCommit, name.size() + result.size()); };
+  if (failure == nullptr) result = values_text(committed, state.objectives(), metrics, room()) + result;
+  const std::string what = what_text(trial, state, space, std::max(room(), kLeastOfParameters + 1) - 1);
+  return name + what + (what.empty() ? "" : " ") + result;
 }
 
 }  // namespace skyline::report
