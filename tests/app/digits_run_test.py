@@ -133,7 +133,8 @@ class DigitsRun(RunsCase):
 
     def test_validate_prints_what_a_run_would_use(self):
         arguments = small_digits(self.digits)
-        output = self.skyline("validate", *arguments).stdout
+        self.assertTrue(all(line.startswith("# ") for line in self.skyline("validate", *arguments).stdout.splitlines()))
+        output = self.skyline("validate", *arguments, "--resolved").stdout
         for text in ("is valid", "genotypes", "sha256", "learning_rate", "max_unseen: 4"):
             self.assertIn(text, output)
 

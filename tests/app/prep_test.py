@@ -106,7 +106,7 @@ class PrepTest(RunsCase):
         script = page.split("```python\n", 1)[1].split("```", 1)[0]
         numpy.savez(self.folder / "mine.npz", **self.arrays())
         subprocess.run([sys.executable, "-c", script], cwd=self.folder, check=True)
-        validate = ("validate", SOURCE / "configs/digits.yaml", "--set", "data.file=mine.h5")
+        validate = ("validate", SOURCE / "configs/digits.yaml", "--set", "data.file=mine.h5", "--resolved")
         said = self.skyline(*validate).stdout
         self.assertIn("1442 training", said)
         seal = self.folder / "mine.h5.seal"

@@ -48,7 +48,7 @@ class Schema(RunsCase):
 
     def test_a_configuration_with_all_its_defaults_validates(self):
         for config in (small_digits(self.digits), [SOURCE / "configs/synthetic.yaml"]):
-            resolved = load(self.skyline("validate", *config).stdout)
+            resolved = load(self.skyline("validate", *config, "--resolved").stdout)
             self.assertEqual(self.errors(resolved), [])
 
     def test_a_misspelt_key_does_not_validate(self):

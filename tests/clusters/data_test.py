@@ -60,7 +60,7 @@ class Data(unittest.TestCase):
         return checked(PROGRAM, "journal", self.folder / run, "--canonical")
 
     def hash_of(self, file):
-        text = checked(PROGRAM, "validate", *self.arguments(f"data.file={file}"))
+        text = checked(PROGRAM, "validate", *self.arguments(f"data.file={file}"), "--resolved")
         return text.split("sha256: ")[1][:16]
 
     def test_another_data_set_under_the_same_name_is_refused_by_search_and_doctor(self):

@@ -41,6 +41,7 @@ struct ValidateArguments {
   std::filesystem::path config;
   bool count = false;  // count all architectures of the space, however long that takes
   bool time = false;   // train a few architectures
+  bool resolved = false;
   std::optional<std::size_t> slots;
   std::size_t tries = 0;  // run a trial so many times
   std::string genotype;   // of this trial; empty for the first one of the search
@@ -205,8 +206,8 @@ int run_validate(const ValidateArguments& arguments) {
   if (!config.objectives.has_volume()) {
     std::cout << "# objectives: " << report::volume_text(run::RunState(config.objectives)) << "\n";
   }
-  std::cout << "# search: at most " << counted(searcher->expected_trials(), "trial") << "\n"
-            << to_yaml(config.resolved);
+  std::cout << "# search: at most " << counted(searcher->expected_trials(), "trial") << "\n";
+  if (arguments.resolved) std::cout << to_yaml(config.resolved);
   return kExitDone;
 }
 
@@ -215,6 +216,9 @@ int run_validate(const ValidateArguments& arguments) {
 RunCommand validate_command(CLI::App& command) {
   const auto arguments = std::make_shared<ValidateArguments>();
   add_config(command, arguments->config, arguments->overrides);
+  command.add_flag(
+      "--resolved", arguments->resolved,
+      "print the resolved configuration too, with all defaults; the other lines are its comments");
   command.add_flag("--count", arguments->count, "count the architectures, however long that takes");
   command.add_flag("--time", arguments->time, "train a few architectures, and tell how long a search takes");
   command
