@@ -4,15 +4,23 @@
 
 #include "run/run_state.hpp"
 
+#include <string>
 #include <vector>
 
 namespace skyline::report {
+
+/// Where the search trials come from whose models `skyline train` trains.
+struct TakenTrials {
+  std::string run = {};                          // name of that run's folder; empty if nothing is taken
+  std::vector<trial::TrialNumber> numbers = {};  // their numbers there, [search trials]
+};
 
 /// The source of all reports.
 struct ReportInputs {
   const space::SearchSpace& space;
   const std::vector<trial::Metric>& metrics;  // metrics of Measurements::values
   const run::RunState& state;
+  const TakenTrials taken = {};
 };
 
 /// Says what cannot be expected of two runs with equal configurations.

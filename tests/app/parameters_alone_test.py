@@ -3,6 +3,7 @@
 import csv
 import json
 import pathlib
+import re
 import shutil
 import unittest
 
@@ -91,11 +92,11 @@ class ParametersAlone(RunsCase):
         self.assertTrue(all(trial["epochs"] == 9 for trial in front))
 
     def test_commands_that_need_no_network_work(self):
-        text = self.skyline("validate", "rows.yaml").stdout
+        text = self.skyline("validate", "rows.yaml", "--resolved").stdout
         self.assertIn("# space: 40 genotypes, 38 (95 %) valid, 38 different architectures\n", text)
         self.assertNotIn("data:", text)
         (self.folder / "resolved.yaml").write_text(text)
-        again = self.skyline("validate", "resolved.yaml").stdout
+        again = self.skyline("validate", "resolved.yaml", "--resolved").stdout
         self.assertEqual(again[again.index("\nspace:"):], text[text.index("\nspace:"):])
         self.assertIn("accuracy", self.skyline("status", "run").stdout)
         self.assertIn("# 20 trials of random architectures", self.skyline("simulate", "rows.yaml", "--slots", "2,4").stdout)
@@ -139,6 +140,9 @@ class ParametersAlone(RunsCase):
         self.assertEqual(len(longer), 2)
         for number, accuracy in longer.items():
             self.assertAlmostEqual(accuracy, shorter[number] + 1)
+        table = self.skyline("status", "trained").stdout.split("account of time")[0]
+        self.assertIn("trial  trial of run  ", table)
+        self.assertEqual(set(re.findall(r"(?m)^ +([01])            +([35])  ", table)), {("0", "3"), ("1", "5")})
 
     def test_a_run_whose_evaluator_is_not_deterministic_says_what_is_not_promised(self):
         for run in ("varying", "second"):

@@ -56,13 +56,25 @@ TEST(FrontTable, TellsHowManyRowsItLeavesOut) {
   testing::SampleRun run;
   run.committed.resize(4);
   const std::string all = front_table(run.inputs());
-  EXPECT_EQ(front_table(run.inputs(), 2), all);
-  const std::string first = front_table(run.inputs(), 1);
+  EXPECT_EQ(front_table(run.inputs(), {.rows = 2}), all);
+  const std::string first = front_table(run.inputs(), {.rows = 1});
   EXPECT_THAT(first, ::testing::EndsWith("\nand 1 more\n"));
   EXPECT_THAT(all, ::testing::StartsWith(first.substr(0, first.find("and 1 more"))));
-  EXPECT_THAT(front_table(run.inputs(), 1, "`x` shows all"),
+  EXPECT_THAT(front_table(run.inputs(), {.rows = 1, .rows_with = "`x` shows all"}),
               ::testing::EndsWith("\nand 1 more: `x` shows all\n"));
-  EXPECT_EQ(front_table(run.inputs(), 2, "`x` shows all"), all);
+  EXPECT_EQ(front_table(run.inputs(), {.rows = 2, .rows_with = "`x` shows all"}), all);
+}
+
+TEST(FrontTable, FitsItsColumnsAndLeavesOutWhatDoesNotDifferFirst) {
+  testing::SampleRun run;
+  run.committed.resize(4);
+  EXPECT_EQ(front_table(run.inputs(), {.columns = 73, .columns_with = "show"}),
+            "                             validation_                       latency_\n"
+            "trial  depth  kernel  width     accuracy    flops  parameters        ms\n"
+            "-----  -----  ------  -----  -----------  -------  ----------  --------\n"
+            "    1      9       3     64       0.9812  465.2 M     298.4 k      4.50\n"
+            "    0      1       1     16       0.5000  88.14 k         234     0.123\n"
+            "without 1 column of parameters and ids: show\n");
 }
 
 TEST(FrontTable, SortsAMinimizedFirstObjectiveAscending) {

@@ -31,6 +31,38 @@ TEST(TextTable, EscapesLineBreaksAndOtherControlCharacters) {
   EXPECT_EQ(table.text(), "a\\x09b\n------\nx\\x0ay\n");
 }
 
+TEST(TextTable, FitsAWidthByTitlesOfSeveralLinesAndThenByDroppingColumnsOfHighRank) {
+  const auto make = [] {
+    TextTable table;
+    table.add_column("n");
+    table.add_column("kernel.stage_0.block_1", TextTable::Align::kRight, "", 1);
+    table.add_column("expansion", TextTable::Align::kRight, "", 1);
+    table.add_column("arch id", TextTable::Align::kLeft, "", 2);
+    table.add_column("validation_accuracy", TextTable::Align::kRight, "10 epochs");
+    table.add_row({"1", "3", "6", "0123456789abcdef", "0.9"});
+    table.add_rule();
+    table.add_row({"2", "5", "2", "fedcba9876543210", "0.8"});
+    return table;
+  };
+  TextTable table = make();
+  const std::string whole = table.text();
+  EXPECT_EQ(table.fit(whole.find('\n')), 0U);
+  EXPECT_EQ(table.text(), whole);
+  EXPECT_EQ(table.fit(40), 1U);
+  EXPECT_EQ(table.text(),
+            "    kernel.\n"
+            "   stage_0.             validation_\n"
+            "n   block_1  expansion     accuracy\n"
+            "                          10 epochs\n"
+            "-  --------  ---------  -----------\n"
+            "1         3          6          0.9\n"
+            "-  --------  ---------  -----------\n"
+            "2         5          2          0.8\n");
+  EXPECT_EQ(table.fit(30), 1U);
+  EXPECT_EQ(table.text().substr(0, 12), "    kernel.\n");
+  EXPECT_EQ(table.fit(1), 1U) << "columns of rank 0 stay";
+}
+
 TEST(TextTable, RefusesARowOfAnotherLength) {
   TextTable table;
   table.add_column("n");

@@ -1,6 +1,7 @@
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "app/job/run_results.hpp"
+#include "report/files/trial_results.hpp"
 #include "report/files/trials_json.hpp"
 #include "report/report.hpp"
 #include "report/text/front_table.hpp"
@@ -49,9 +50,12 @@ class FrontSoFar {
     const std::uintmax_t bytes = std::filesystem::file_size(paths_.journal(), ignored);
     if (bytes == bytes_ || now < next_) return text_;
     const run::OpenedRun opened = run::OpenedRun::open(paths_.root);
-    const report::ReportInputs inputs{opened.space, opened.header.metrics, opened.state};
+    const report::ReportInputs inputs{opened.space, opened.header.metrics, opened.state,
+                                      report::taken_trials(opened.config)};
     if (json_) text_ = report::front_json(paths_, inputs);
-    if (!json_ && opened.state.front().size() > 0) text_ = report::front_table(inputs, kMostMembers);
+    report::TableBounds bounds = output_bounds(paths_);
+    bounds.rows = kMostMembers;
+    if (!json_ && opened.state.front().size() > 0) text_ = report::front_table(inputs, bounds);
     bytes_ = bytes;
     next_ = now + 10 * (Steady::now() - now);
     return text_;
@@ -135,10 +139,14 @@ int run_status(const StatusArguments& arguments) {
   if (arguments.json) return exit_code;
   const run::OpenedRun opened = run::OpenedRun::open(arguments.run);
   if (opened.state.trials().empty()) return exit_code;
-  const report::ReportInputs inputs{opened.space, opened.header.metrics, opened.state};
-  const std::string front = arguments.all ? report::front_table(inputs)
-                                          : report::front_table(inputs, kMostRows, "--all shows them");
-  std::cout << "\n" << results_text(inputs, opened.account, front);
+  const report::ReportInputs inputs{opened.space, opened.header.metrics, opened.state,
+                                    report::taken_trials(opened.config)};
+  report::TableBounds bounds = output_bounds(paths);
+  if (!arguments.all) {
+    bounds.rows = kMostRows;
+    bounds.rows_with = "--all shows them";
+  }
+  std::cout << "\n" << results_text(inputs, opened.account, bounds);
   return exit_code;
 }
 

@@ -4,10 +4,10 @@
 
 #include "app/job/job_stop.hpp"
 #include "core/log.hpp"
+#include "core/system/standard_output.hpp"
 #include "core/text/wording.hpp"
 #include "report/results/result_files.hpp"
 #include "report/text/account_table.hpp"
-#include "report/text/front_table.hpp"
 #include "store/publish/publish.hpp"
 #include "store/weights/weights.hpp"
 
@@ -34,19 +34,25 @@ bool write_results(run::OpenedRun opened, const std::string& state, const std::f
 }
 
 std::string results_text(const report::ReportInputs& inputs, const run::RunAccount& account,
-                         const std::string& front) {
+                         const report::TableBounds& bounds) {
   std::string text = inputs.state.final_budget()
                          ? "The final front, then the other members of the search's front:\n"
                          : "The front of the search:\n";
-  text += front;
+  text += report::front_table(inputs, bounds);
   if (inputs.state.front().size() > 0) text += report::volume_text(inputs.state) + "\n";
-  text += report::seeds_table(inputs);
-  return account.slots.empty() ? text : text + "\nAccount of time:\n" + report::account_table(account);
+  text += report::seeds_table(inputs, bounds);
+  if (account.slots.empty()) return text;
+  return text + "\nAccount of time:\n" + report::account_table(account, bounds.columns);
+}
+
+report::TableBounds output_bounds(const store::RunPaths& paths) {
+  return {.columns = output_columns(),
+          .columns_with = "skyline show " + paths.root.string() + " --trial NUMBER"};
 }
 
 void print_results(const store::RunPaths& paths, const report::ReportInputs& inputs,
                    const engine::RunResult& result) {
-  tell("\n" + results_text(inputs, result.account, report::front_table(inputs)) +
+  tell("\n" + results_text(inputs, result.account, output_bounds(paths)) +
        "\nsearch ended: " + result.finish_reason + "\n");
   print_end("done: " + counted(inputs.state.trials().size(), "trial") + " (" +
             std::to_string(inputs.state.failed()) + " failed), results in " + paths.root.string());

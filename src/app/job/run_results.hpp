@@ -3,6 +3,7 @@
 #include "app/config/run_config.hpp"
 #include "engine/engine_job.hpp"
 #include "report/report.hpp"
+#include "report/text/front_table.hpp"
 #include "run/opened_run.hpp"
 #include "run/run_state.hpp"
 #include "store/run_folder/run_folder.hpp"
@@ -24,9 +25,10 @@ namespace skyline::app {
 bool write_results(run::OpenedRun opened, const std::string& state, const std::function<bool()>& ends);
 
 /// Returns the fronts with their volumes, and the account of time if there is one.
-/// @param front  report::front_table of the run
 std::string results_text(const report::ReportInputs& inputs, const run::RunAccount& account,
-                         const std::string& front);
+                         const report::TableBounds& bounds);
+/// Returns the bounds of tables on standard output about the run of a folder.
+report::TableBounds output_bounds(const store::RunPaths& paths);
 
 /// Prints the results and a last line about the run to standard output.
 void print_results(const store::RunPaths& paths, const report::ReportInputs& inputs,

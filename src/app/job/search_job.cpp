@@ -10,6 +10,7 @@
 #include "core/log.hpp"
 #include "core/system/process.hpp"
 #include "core/text/wording.hpp"
+#include "report/files/trial_results.hpp"
 #include "report/report.hpp"
 #include "report/text/front_table.hpp"
 #include "report/text/progress.hpp"
@@ -162,7 +163,8 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
                                                    {&progress, tracking.get(), &claim, &change, &writer});
   log::info("writing results");
   writer.finish();
-  const report::ReportInputs outputs{config.space, metrics, result.state};
+  const report::ReportInputs outputs{config.space, metrics, result.state,
+                                     report::taken_trials(config.resolved)};
   if (result.stopped) {
     progress.ended(report::RunEnd::kStopped);
     if (result.state.replayed() == replayed) try_to_write_results(opened(result.state, result.account));

@@ -3,8 +3,11 @@
 #include "skyline/core/error.hpp"
 
 #include <cerrno>
+#include <charconv>
 #include <csignal>
 #include <cstddef>
+#include <cstdlib>
+#include <cstring>
 #include <iostream>
 #include <mutex>
 #include <streambuf>
@@ -12,6 +15,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 namespace skyline {
@@ -30,6 +34,19 @@ int write_whole(int descriptor, std::string_view bytes) {
     }
   }
   return 0;
+}
+
+std::size_t output_columns() {
+  if (::isatty(STDOUT_FILENO) != 1) return kColumnsOfText;
+  if (const char* const given = std::getenv("COLUMNS")) {
+    std::size_t columns = 0;
+    std::from_chars(given, given + std::strlen(given), columns);
+    if (columns > 0) return columns;
+  }
+  winsize size{};
+  // mpirun gives its ranks a terminal without a size where its own output is a pipe or a file
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return kColumnsOfText;
+  return size.ws_col;
 }
 
 void outlive_standard_streams() {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string_view>
 
@@ -13,6 +14,12 @@ int write_whole(int descriptor, std::string_view bytes);
 /// the limit of a file's size, becomes an error instead of a signal. Standard streams that are closed are
 /// opened such that their use fails, because another file would get their number. Call it first in main.
 void outlive_standard_streams();
+
+/// The columns of text that goes to a pipe or a file.
+constexpr std::size_t kColumnsOfText = 160;
+/// Returns how many columns a line on standard output should have at most: those of its terminal, or the
+/// environment variable COLUMNS in their place; kColumnsOfText for a pipe or a file.
+std::size_t output_columns();
 
 /// What std::cout writes to while the object lives. It keeps the first error, which a stream would lose. Only
 /// one exists at a time. Bytes go out when a piece is full, when std::cout is flushed, and on a terminal with

@@ -236,12 +236,14 @@ double end_hours(const trial::TrialTiming& timing) {
 Json run_json(const ReportedRun& run) {
   const run::OpenedRun& opened = run.opened;
   const std::optional<trial::Budget>& final_budget = opened.state.final_budget();
+  const TakenTrials taken = taken_trials(opened.config);
   const trial::Metric* test = test_metric(opened.state.objectives(), opened.header.metrics);
   return {{"name", run.name},
           {"path", opened.paths.root.string()},
           {"state", run.state},
           {"objectives", objectives_of(opened.state.objectives())},
           {"constraints", constraints_of(opened.state.objectives())},
+          {"taken", taken.run.empty() ? Json(nullptr) : Json{{"run", taken.run}, {"numbers", taken.numbers}}},
           {"described", descriptions_of(opened)},
           {"test_metric", test != nullptr ? Json(test->name) : Json(nullptr)},
           {"genotypes", genotypes_of(opened.space)},

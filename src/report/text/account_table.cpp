@@ -93,20 +93,27 @@ std::vector<std::string> cells_of(const AccountRow& row, const std::vector<TimeP
   return cells;
 }
 
-TextTable empty_table(RowKind kind, const std::vector<TimePart>& parts) {
+TextTable empty_table(RowKind kind, const std::vector<TimePart>& parts, const AccountRow& all) {
   TextTable table;
   const char* title = kind == RowKind::kJob ? "job" : kind == RowKind::kNode ? "node" : "slot";
   table.add_column(title, TextTable::Align::kLeft);
-  table.add_column("slots");
+  constexpr auto kRight = TextTable::Align::kRight;
+  constexpr int kRankOfNothing = 2;  // of a column that is 0 everywhere
+  table.add_column("slots", kRight, "", kind == RowKind::kSlot ? kRankOfNothing : 0);
   table.add_column("trials");
-  for (const TimePart& part : parts) table.add_column(part.title);
+  for (const TimePart& part : parts) {
+    table.add_column(part.title, kRight, "",
+                     seconds_in(all, part) == "0.0" ? kRankOfNothing
+                     : part.always                  ? 0
+                                                    : 1);
+  }
   table.add_column("utilization");
   return table;
 }
 
 }  // namespace
 
-std::string account_table(const run::RunAccount& account) {
+std::string account_table(const run::RunAccount& account, std::size_t columns) {
   if (account.slots.empty()) return "no slot worked in this job\n";
 
   const RowKind kind = kind_of(account);
@@ -114,10 +121,11 @@ std::string account_table(const run::RunAccount& account) {
   AccountRow all{"all", {}, 0};
   for (const run::SlotAccount& slot : account.slots) all.add(slot);
   const std::vector<TimePart> parts = shown_parts(all);
-  TextTable table = empty_table(kind, parts);
+  TextTable table = empty_table(kind, parts, all);
   for (const AccountRow& row : rows) table.add_row(cells_of(row, parts));
   table.add_rule();
   table.add_row(cells_of(all, parts));
+  table.fit(columns);
   return table.text() +
          fmt::format("utilization {}: {:.1f} s of training, validation and latency in {} over {:.1f} s\n",
                      percent_text(account.utilization()), all.sum.busy_s(),

@@ -2,6 +2,7 @@
 
 #include "skyline/search/pareto.hpp"
 
+#include "core/text/wording.hpp"
 #include "report/files/seed_groups.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/text/text_table.hpp"
@@ -32,7 +33,12 @@ struct FrontColumn {
   std::string note;  // budget of the column's values
   TextTable::Align align;
   std::function<std::string(const Row&)> cell;
+  int rank = 0;  // see TextTable::add_column()
 };
+
+constexpr int kRankOfDifference = 1;  // of a parameter with several values
+constexpr int kRankOfId = 2;
+constexpr int kRankOfConstant = 3;  // of a parameter with one value
 
 /// Returns the value of a training, or `-` if it has none.
 std::string value_cell(const ReportInputs& inputs, const run::SharedTrial& training,
@@ -68,17 +74,33 @@ std::string search_note(const std::vector<Row>& rows) {
   return same ? epochs_text(first) : "search";
 }
 
+/// Returns the text of a table that keeps to the bounds, with a line about the columns that it lacks.
+std::string fitted(TextTable table, const TableBounds& bounds) {
+  const std::size_t dropped = table.fit(bounds.columns);
+  if (dropped == 0) return table.text();
+  return table.text() + "without " + counted(dropped, "column") + " of parameters and ids" +
+         (bounds.columns_with.empty() ? "" : ": " + bounds.columns_with) + "\n";
+}
+
 class FrontTable {
  public:
   FrontTable(const ReportInputs& inputs, std::vector<Row> rows) : inputs_(inputs), rows_(std::move(rows)) {
     if (const auto& budget = state().final_budget()) final_note_ = epochs_text(*budget);
     search_note_ = final_note_.empty() ? "" : search_note(rows_);
     add("trial", "", [](const Row& row) { return std::to_string(row.searched->trial.number); });
+    if (const TakenTrials& taken = inputs.taken; !taken.run.empty()) {
+      add("trial of " + taken.run, "", [&taken](const Row& row) {
+        const trial::TrialNumber number = row.searched->trial.number;
+        return number < taken.numbers.size() ? std::to_string(taken.numbers[number]) : "-";
+      });
+    }
     add("arch id", "", [](const Row& row) { return space::to_text(architecture_of(row).id); });
     columns_.back().align = TextTable::Align::kLeft;
+    columns_.back().rank = kRankOfId;
     for (std::size_t p = 0; p < inputs.space.parameters().size(); ++p) {
       add(inputs.space.parameters()[p].name, "",
           [this, p](const Row& row) { return parameter_text(inputs_.space, architecture_of(row), p, "-"); });
+      columns_.back().rank = differs(columns_.back()) ? kRankOfDifference : kRankOfConstant;
     }
     for (const auto& objective : state().objectives().objectives()) add_metric(objective.metric);
     for (const std::string& metric : constraint_only_metrics(state().objectives())) add_metric(metric);
@@ -90,19 +112,25 @@ class FrontTable {
   }
 
   /// @param first  number of rows above the rule; 0 for no rule
-  std::string text(std::size_t first) const {
+  std::string text(std::size_t first, const TableBounds& bounds) const {
     TextTable table;
-    for (const FrontColumn& column : columns_) table.add_column(column.title, column.align, column.note);
+    for (const FrontColumn& column : columns_) {
+      table.add_column(column.title, column.align, column.note, column.rank);
+    }
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       if (i == first && i > 0) table.add_rule();
       std::vector<std::string> cells;
       for (const FrontColumn& column : columns_) cells.push_back(column.cell(rows_[i]));
       table.add_row(std::move(cells));
     }
-    return table.text();
+    return fitted(std::move(table), bounds);
   }
 
  private:
+  bool differs(const FrontColumn& column) const {
+    return std::ranges::any_of(rows_,
+                               [&](const Row& row) { return column.cell(row) != column.cell(rows_[0]); });
+  }
   const run::RunState& state() const { return inputs_.state; }
   static const space::Architecture& architecture_of(const Row& row) {
     return row.searched->trial.architecture();
@@ -163,7 +191,7 @@ std::string trials_text(const SeedGroup& group) {
 
 }  // namespace
 
-std::string front_table(const ReportInputs& inputs, std::size_t most, const std::string& all_with) {
+std::string front_table(const ReportInputs& inputs, const TableBounds& bounds) {
   const run::RunState& state = inputs.state;
   std::vector<Row> rows;
   const auto add = [&](trial::TrialNumber number) {
@@ -175,21 +203,24 @@ std::string front_table(const ReportInputs& inputs, std::size_t most, const std:
     if (!state.on_final_front(number)) add(number);
   }
   if (rows.empty()) return "the front is empty: " + no_front_reason(inputs) + "\n";
-  const std::size_t more = rows.size() - std::min(rows.size(), most);
+  const std::size_t more = rows.size() - std::min(rows.size(), bounds.rows);
   rows.resize(rows.size() - more);
-  const std::string table = FrontTable(inputs, std::move(rows)).text(final_members);
+  const std::string table = FrontTable(inputs, std::move(rows)).text(final_members, bounds);
   if (more == 0) return table;
-  return table + "and " + std::to_string(more) + " more" + (all_with.empty() ? "" : ": " + all_with) + "\n";
+  return table + "and " + std::to_string(more) + " more" +
+         (bounds.rows_with.empty() ? "" : ": " + bounds.rows_with) + "\n";
 }
 
-std::string seeds_table(const ReportInputs& inputs) {
+std::string seeds_table(const ReportInputs& inputs, const TableBounds& bounds) {
   const std::vector<SeedGroup> groups = seed_groups(inputs);
   if (groups.empty()) return {};
   const std::vector<std::string> metrics = shown_metrics(inputs);
   TextTable table;
   table.add_column("trials", TextTable::Align::kLeft);
-  table.add_column("arch id", TextTable::Align::kLeft);
-  for (const space::Parameter& parameter : inputs.space.parameters()) table.add_column(parameter.name);
+  table.add_column("arch id", TextTable::Align::kLeft, "", kRankOfId);
+  for (const space::Parameter& parameter : inputs.space.parameters()) {
+    table.add_column(parameter.name, TextTable::Align::kRight, "", kRankOfConstant);
+  }
   for (const std::string& metric : metrics) {
     const bool computed = is_computed_metric(metric, inputs.metrics);
     table.add_column(metric, TextTable::Align::kRight, computed ? "" : "mean");
@@ -204,7 +235,7 @@ std::string seeds_table(const ReportInputs& inputs) {
     for (const std::string& metric : metrics) add_cells(cells, group, metric, inputs.metrics);
     table.add_row(std::move(cells));
   }
-  return "\nThe full trainings of each architecture, over their seeds:\n" + table.text();
+  return "\nThe full trainings of each architecture, over their seeds:\n" + fitted(std::move(table), bounds);
 }
 
 }  // namespace skyline::report

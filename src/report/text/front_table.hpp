@@ -8,17 +8,24 @@
 
 namespace skyline::report {
 
-/// Table of the front of the search, best first objective first, at most `most` rows, then a count of the
-/// rest. If there are full trainings, it shows the final front with the accuracy on the test set, then the
-/// other members of the search's front and why they are not on the final one. The heading names the budget
-/// of each column.
-/// @param all_with  how the user sees all rows, which the count adds; e.g. a command
-std::string front_table(const ReportInputs& inputs,
-                        std::size_t most = std::numeric_limits<std::size_t>::max(),
-                        const std::string& all_with = "");
+/// Bounds of a table for people.
+struct TableBounds {
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+  std::size_t rows = kNone;
+  std::string rows_with = {};   // how the user sees all rows, e.g. an option; the count of the rest names it
+  std::size_t columns = kNone;  // of text
+  std::string columns_with = {};  // how the user sees what the columns lack, e.g. a command
+};
+
+/// Table of the front of the search, best first objective first, then a count of the rows that are left out.
+/// Where it is too wide, parameters without differences are left out first, then the id, then other
+/// parameters. If there are full trainings, it shows the final front with the accuracy on the test set, then
+/// the other members of the search's front and why they are not on the final one. The heading names the
+/// budget of each column.
+std::string front_table(const ReportInputs& inputs, const TableBounds& bounds = {});
 /// Table of the architectures that were trained in full with several seeds: mean and standard deviation of
 /// what was measured, best first objective first, with a line above. Empty if there are none.
-std::string seeds_table(const ReportInputs& inputs);
+std::string seeds_table(const ReportInputs& inputs, const TableBounds& bounds = {});
 /// One line: how large the fronts' hypervolumes are and from where they are measured, or why they have none.
 std::string volume_text(const run::RunState& state);
 /// Returns why the front of the search is empty, as one clause. @pre it is empty

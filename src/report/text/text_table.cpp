@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <ranges>
 #include <utility>
 
 #include <fmt/format.h>
@@ -29,11 +31,28 @@ void end_line(std::string& text) {
 }
 
 constexpr int kSignificant = 4;
+constexpr std::size_t kShortTitle = 8;  // titles up to this size stay in one line
+
+/// Cuts a title after "_", "." and blanks into lines of at most `most` characters, where its words are not
+/// longer.
+std::vector<std::string> lines_of(const std::string& title, std::size_t most) {
+  std::vector<std::string> lines(1);
+  for (std::size_t begin = 0; begin < title.size();) {
+    const std::size_t end = std::min(title.find_first_of("_. ", begin), title.size() - 1) + 1;
+    const std::string word = title.substr(begin, end - begin);
+    if (!lines.back().empty() && lines.back().size() + word.size() > most) lines.emplace_back();
+    lines.back() += word;
+    begin = end;
+  }
+  for (std::string& line : lines) line.erase(line.find_last_not_of(' ') + 1);
+  return lines;
+}
 
 }  // namespace
 
-void TextTable::add_column(const std::string& title, Align align, std::string note) {
-  columns_.push_back({printable(title), align, std::move(note)});
+void TextTable::add_column(const std::string& title, Align align, std::string note, int rank) {
+  const std::string text = printable(title);
+  columns_.push_back({text, {text}, align, std::move(note), rank});
 }
 
 void TextTable::add_row(std::vector<std::string> cells) {
@@ -43,16 +62,49 @@ void TextTable::add_row(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
+std::size_t TextTable::width_of_cells(std::size_t column) const {
+  std::size_t width = columns_[column].note.size();
+  for (const auto& row : rows_) {
+    if (!row.empty()) width = std::max(width, row[column].size());
+  }
+  return width;
+}
+
 std::vector<std::size_t> TextTable::widths() const {
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
-    std::size_t width = std::max(columns_[c].title.size(), columns_[c].note.size());
-    for (const auto& row : rows_) {
-      if (!row.empty()) width = std::max(width, row[c].size());
-    }
-    widths.push_back(width);
+    widths.push_back(width_of_cells(c));
+    for (const std::string& line : columns_[c].lines) widths.back() = std::max(widths.back(), line.size());
   }
   return widths;
+}
+
+std::size_t TextTable::width() const {
+  std::size_t sum = 0;
+  for (const std::size_t width : widths()) sum += width + kGap.size();
+  return sum - std::min(sum, kGap.size());
+}
+
+void TextTable::drop(std::size_t column) {
+  const auto place = static_cast<std::ptrdiff_t>(column);
+  columns_.erase(columns_.begin() + place);
+  for (auto& row : rows_) {
+    if (!row.empty()) row.erase(row.begin() + place);
+  }
+}
+
+std::size_t TextTable::fit(std::size_t columns) {
+  if (width() <= columns) return 0;
+  for (std::size_t c = 0; c < columns_.size(); ++c) {
+    columns_[c].lines = lines_of(columns_[c].title, std::max(width_of_cells(c), kShortTitle));
+  }
+  const std::size_t before = columns_.size();
+  while (width() > columns) {
+    const auto last = std::ranges::max_element(columns_.rbegin(), columns_.rend(), {}, &Column::rank);
+    if (last->rank == 0) break;
+    drop(static_cast<std::size_t>(columns_.rend() - last) - 1);
+  }
+  return before - columns_.size();
 }
 
 std::string TextTable::text() const {
@@ -67,7 +119,14 @@ std::string TextTable::text() const {
   };
   const auto add_rule_line = [&] { add_line([&](std::size_t c) { return std::string(width[c], '-'); }); };
 
-  add_line([&](std::size_t c) { return columns_[c].title; });
+  const std::size_t lines = std::ranges::max(
+      columns_ | std::views::transform([](const Column& each) { return each.lines.size(); }));
+  for (std::size_t line = 0; line < lines; ++line) {
+    add_line([&](std::size_t c) {
+      const std::vector<std::string>& title = columns_[c].lines;
+      return line + title.size() < lines ? "" : title[line + title.size() - lines];
+    });
+  }
   const bool notes = std::ranges::any_of(columns_, [](const Column& column) { return !column.note.empty(); });
   if (notes) add_line([&](std::size_t c) { return columns_[c].note; });
   add_rule_line();

@@ -16,11 +16,16 @@ class TextTable {
  public:
   enum class Align { kLeft, kRight };
   /// @param note  text below the title; may be empty
-  void add_column(const std::string& title, Align align = Align::kRight, std::string note = "");
+  /// @param rank  0 for a column that always stays; fit() drops those with the highest rank first
+  void add_column(const std::string& title, Align align = Align::kRight, std::string note = "", int rank = 0);
   /// Adds a row; line breaks and control characters are escaped, as in titles. @pre one cell per column
   void add_row(std::vector<std::string> cells);
   /// Draws a line across the table before the next row.
   void add_rule() { rows_.emplace_back(); }
+  /// Makes the table at most so many columns of text wide, as far as that is possible: first titles of
+  /// several words take several lines, then columns are dropped, of equal ones the last.
+  /// @return  number of columns that were dropped
+  std::size_t fit(std::size_t columns);
   /// Returns the table: titles, their notes if there are any, a line, the rows. Columns are two spaces apart,
   /// no line ends with blanks, and each ends with a newline.
   std::string text() const;
@@ -28,10 +33,15 @@ class TextTable {
  private:
   struct Column {
     std::string title;
+    std::vector<std::string> lines;  // of the title
     Align align;
     std::string note;
+    int rank;
   };
+  std::size_t width_of_cells(std::size_t column) const;
   std::vector<std::size_t> widths() const;
+  std::size_t width() const;
+  void drop(std::size_t column);
 
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;  // an empty row is a rule

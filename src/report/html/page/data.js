@@ -62,7 +62,7 @@ class Run {
     return choice < 0 ? null : parameter.values[choice];
   }
   maximizes(metric) { return this.objectives.some((objective) => objective.metric === metric && objective.maximize); }
-  nameOf(row) { return "trial " + this.number(row) + (this.trials.final[row] ? " (full training)" : ""); }
+  nameOf(row) { return "trial " + this.number(row) + (this.taken ? " (" + this.taken.numbers[this.number(row)] + " of " + this.taken.run + ")" : "") + (this.trials.final[row] ? " (full training)" : ""); }
   exportLine(number) { return "skyline export " + quoted(this.path) + " --trial " + number + " --format onnx"; }
 }
 

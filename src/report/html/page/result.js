@@ -89,7 +89,7 @@ function pickCard(run, { row, titles, note }) {
   const pairs = pickPairs(run, row).flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]);
   const exported = run.has_network ? [make("div", { class: "line" }, make("code", {}, line), make("button", { type: "button", onclick: (event) => copyText(line, event.target) }, "Copy"))] : [];
   return make("article", { class: "pick" },
-    make("h3", { title: note }, titles.join(", ").replace(/, (?=[^,]*$)/, " and "), make("button", { type: "button", class: "link", onclick: () => select(index, run.number(row), true) }, "trial " + run.number(row))),
+    make("h3", { title: note }, titles.join(", ").replace(/, (?=[^,]*$)/, " and "), make("button", { type: "button", class: "link", onclick: () => select(index, run.number(row), true) }, run.nameOf(row))),
     make("p", { class: "judged" }, make("b", {}, amount(judged, run.value(judged, run.resultOf(row)))), " " + label(judged) + ", " + epochs(run.trials.epochs[run.resultOf(row)])),
     make("dl", { class: "pairs" }, ...pairs), make("p", { class: "hint" }, capital(note) + "."), ...exported);
 }

@@ -20,6 +20,7 @@ function tableColumns() {
   const add = (key, title, note, value, text = (found) => (typeof found === "number" ? number(found) : found ?? "–")) => columns.push({ key, title, note, value, text, pinned });
   if (RUNS.length > 1) add("run", "run", "", (run) => run.name);
   add("trial", "trial", "", (run, row) => run.number(row), String);
+  if (RUNS.some((run) => run.taken)) add("taken", "trial of " + [...new Set(RUNS.flatMap((run) => run.taken?.run ?? []))].join(", "), "", (run, row) => run.taken?.numbers[run.number(row)] ?? null);
   const first = RUNS[0];
   const budget = (rows, run) => { const all = new Set(rows.map((row) => run.trials.epochs[row])); return all.size === 1 ? epochs([...all][0]) : ""; };
   const addMetric = (metric) => add(metric, label(metric), described(metric).cost ? "" : budget(first.searched, first), (run, row) => run.value(metric, row), (found) => amount(metric, found));
