@@ -3,12 +3,36 @@
 #include "skyline/core/error.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 
 namespace skyline::run {
 namespace {
 
 bool is_minimized(const objective::Objective& objective) {
   return objective.sense == objective::Sense::kMinimize;
+}
+
+/// Returns the first repeat with the mean of each measured value over those that have it.
+SharedTrial mean_of(const std::vector<SharedTrial>& repeats) {
+  std::vector<double> means;
+  std::vector<double> counts;
+  for (const SharedTrial& repeat : repeats) {
+    const auto* measured = std::get_if<trial::Measurements>(&repeat->outcome);
+    if (measured == nullptr) continue;
+    means.resize(measured->values.size(), std::nan(""));
+    counts.resize(measured->values.size());
+    for (std::size_t i = 0; i < means.size(); ++i) {
+      const double value = measured->values[i];
+      if (std::isnan(value)) continue;
+      if (++counts[i] == 1) means[i] = 0;
+      means[i] += (value - means[i]) / counts[i];  // equal values have exactly that mean
+    }
+  }
+  if (repeats.size() == 1 || means.empty()) return repeats.front();
+  auto mean = std::make_shared<trial::CommittedTrial>(*repeats.front());
+  mean->outcome = trial::Measurements{std::move(means)};
+  return mean;
 }
 
 }  // namespace
@@ -82,38 +106,42 @@ void RunState::add_search_trial(const SharedTrial& trial) {
   if (grew) points_.reset();
 }
 
-/// Trainings with another budget than the latest one are not compared with it.
+/// Trainings with another budget than the latest one are not compared with it. A repeat makes no weights
+/// superfluous, because a later one may bring its trial, or another one, back to the final front.
 void RunState::add_full_training(const SharedTrial& trial) {
-  full_trainings_[trial->trial.number].push_back(trial);
+  const trial::TrialNumber number = trial->trial.number;
+  full_trainings_[number].push_back(trial);
   std::vector<trial::TrialNumber> affected = final_front_.keys();
-  affected.push_back(trial->trial.number);
-  const bool new_budget = final_budget_ != trial->trial.budget();
-  if (new_budget) final_front_ = search::ParetoArchive(objectives_.objectives().size());
-  final_budget_ = trial->trial.budget();
-  const auto insert = [this](const SharedTrial& training) {
-    const auto values = objectives_.minimized(*training);
-    if (values) final_front_.insert(training->trial.number, *values);
-  };
-  if (new_budget) {
-    for (const SharedTrial& training : trainings_of(*final_budget_)) insert(training);
+  affected.push_back(number);
+  if (final_budget_ != trial->trial.budget()) {
+    final_budget_ = trial->trial.budget();
+    final_means_.clear();
+    for (const auto& [each, trainings] : full_trainings_) {
+      if (const auto repeats = final_repeats(each); !repeats.empty()) final_means_[each] = mean_of(repeats);
+    }
+    compare_full_trainings();
+  } else if (final_means_.contains(number)) {
+    final_means_[number] = mean_of(final_repeats(number));
+    compare_full_trainings();
+    return;
   } else {
-    insert(trial);
+    final_means_[number] = trial;
+    if (const auto values = objectives_.minimized(*trial)) final_front_.insert(number, *values);
   }
-  for (const trial::TrialNumber number : affected) {
-    if (!on_front(number) && !on_final_front(number)) left_final_front_.push_back(number);
+  for (const trial::TrialNumber each : affected) {
+    if (!on_front(each) && !on_final_front(each)) left_final_front_.push_back(each);
   }
 }
 
-/// Returns them in the order of their commits.
-std::vector<SharedTrial> RunState::trainings_of(const trial::Budget& budget) const {
-  std::vector<SharedTrial> found;
-  for (const auto& [number, trainings] : full_trainings_) {
-    for (const SharedTrial& training : trainings) {
-      if (training->trial.budget() == budget) found.push_back(training);
-    }
+/// Makes the final front anew, in the order of the commits.
+void RunState::compare_full_trainings() {
+  std::vector<SharedTrial> means;
+  for (const auto& [number, mean] : final_means_) means.push_back(mean);
+  std::ranges::sort(means, {}, [](const SharedTrial& mean) { return mean->position; });
+  final_front_ = search::ParetoArchive(objectives_.objectives().size());
+  for (const SharedTrial& mean : means) {
+    if (const auto values = objectives_.minimized(*mean)) final_front_.insert(mean->trial.number, *values);
   }
-  std::ranges::sort(found, {}, [](const SharedTrial& training) { return training->position; });
-  return found;
 }
 
 void RunState::begin_phase(trial::Phase phase, std::size_t expected) {
@@ -133,11 +161,22 @@ std::span<const SharedTrial> RunState::full_trainings(trial::TrialNumber number)
   return found == full_trainings_.end() ? std::span<const SharedTrial>() : found->second;
 }
 
+std::vector<SharedTrial> RunState::final_repeats(trial::TrialNumber number) const {
+  std::vector<SharedTrial> repeats;
+  std::ranges::copy_if(full_trainings(number), std::back_inserter(repeats), [&](const SharedTrial& training) {
+    return training->trial.budget() == final_budget_;
+  });
+  return repeats;
+}
+
 SharedTrial RunState::final_training(trial::TrialNumber number) const {
-  for (const SharedTrial& training : full_trainings(number)) {
-    if (training->trial.budget() == final_budget_) return training;
-  }
-  return nullptr;
+  const auto repeats = final_repeats(number);
+  return repeats.empty() ? nullptr : repeats.front();
+}
+
+SharedTrial RunState::final_mean(trial::TrialNumber number) const {
+  const auto found = final_means_.find(number);
+  return found == final_means_.end() ? nullptr : found->second;
 }
 
 bool RunState::on_its_front(const trial::Trial& trial) const {

@@ -72,7 +72,7 @@ class RunState {
   /// not on it: what they measured is less than their budget can give.
   const search::ParetoArchive& front() const { return front_; }
   bool on_front(trial::TrialNumber number) const { return members_.contains(number); }
-  /// Returns the full trainings of a search trial, the latest last.
+  /// Returns the full trainings of a search trial, with all budgets and repeats, the latest last.
   std::span<const SharedTrial> full_trainings(trial::TrialNumber number) const;
   /// Returns the search trials that the last commit pushed off the front, and the committed trial if it is
   /// not on the front.
@@ -85,10 +85,16 @@ class RunState {
   /// Returns the budget of the latest full training, or nullopt if there is none. The trainings of the final
   /// front have this budget.
   const std::optional<trial::Budget>& final_budget() const { return final_budget_; }
-  /// Returns the full training of a search trial with that budget, or nullptr if there is none.
+  /// Returns the full trainings of a search trial with that budget, in the order of their commits: the
+  /// repeats.
+  std::vector<SharedTrial> final_repeats(trial::TrialNumber number) const;
+  /// Returns the first repeat, whose weights are kept, or nullptr if there is none.
   SharedTrial final_training(trial::TrialNumber number) const;
-  /// Returns the front among the full trainings with the final budget, by their own measurements. Its keys
-  /// are the numbers of the search trials that were trained.
+  /// Returns the first repeat with the means of the repeats' measurements, or nullptr if there is none. A
+  /// repeat that failed does not count; if all failed, it is the first one. One repeat is returned as it is.
+  SharedTrial final_mean(trial::TrialNumber number) const;
+  /// Returns the front among the full trainings with the final budget, by their means. Its keys are the
+  /// numbers of the search trials that were trained.
   const search::ParetoArchive& final_front() const { return final_front_; }
   bool on_final_front(trial::TrialNumber number) const { return final_front_.contains(number); }
   std::optional<double> final_volume() const { return volume_of(objectives_, points_of(final_front_)); }
@@ -117,7 +123,7 @@ class RunState {
   static std::size_t index(trial::Phase phase) { return static_cast<std::size_t>(phase); }
   void add_search_trial(const SharedTrial& trial);
   void add_full_training(const SharedTrial& trial);
-  std::vector<SharedTrial> trainings_of(const trial::Budget& budget) const;
+  void compare_full_trainings();
 
   objective::ObjectiveSet objectives_;
   trial::CommitLog trials_;
@@ -127,6 +133,7 @@ class RunState {
   std::vector<trial::TrialNumber> left_final_front_;
   std::map<trial::TrialNumber, std::vector<SharedTrial>> full_trainings_;
   std::optional<trial::Budget> final_budget_;
+  std::map<trial::TrialNumber, SharedTrial> final_means_;
   search::ParetoArchive final_front_{1};
   std::vector<double> best_;
   mutable std::shared_ptr<const FrontPoints> points_;  // nullptr until it is needed

@@ -10,20 +10,15 @@ namespace {
 
 /// The columns that are no fields of a trial (trial_fields.hpp). Those of the second line are
 /// search_state.csv's.
-constexpr std::array<std::string_view, 14> kOthers{"number",
-                                                   "position",
-                                                   "phase",
-                                                   "arch_id",
-                                                   "status",
-                                                   "reason",
-                                                   "on_front",
-                                                   "step",
-                                                   "archid",
-                                                   "trial",
-                                                   "iteration_num",
-                                                   "parent",
-                                                   "search_walltime_hours",
-                                                   "is_pareto"};
+constexpr std::array<std::string_view, 18> kOthers{"number",       "position",
+                                                   "phase",        "final_repeat",
+                                                   "arch_id",      "status",
+                                                   "reason",       "on_front",
+                                                   "step",         "archid",
+                                                   "trial",        "iteration_num",
+                                                   "parent",       "search_walltime_hours",
+                                                   "is_pareto",    "is_final_pareto",
+                                                   "final_epochs", "final_repeats"};
 
 }  // namespace
 

@@ -30,7 +30,7 @@ CommitPosition CommitLog::add(const CommittedTrial& committed) {
   const CommitPosition position = size();
   require(!contains(trial), "a trial is committed twice");
   if (trial.is_final()) {
-    trained_[{trial.number, trial.budget().epochs}] = position;
+    trained_[{trial.name(), trial.budget().epochs}] = position;
   } else {
     require(trial.number <= position + kFarthestAhead, "the number of a trial is far ahead of its position");
     if (trial.number >= searched_.size()) searched_.resize(trial.number + 1, kNone);
@@ -68,7 +68,7 @@ SharedTrial CommitLog::operator[](CommitPosition position) const {
 TrialName CommitLog::name_at(CommitPosition position) const {
   Trial trial;
   RecordReader read(record(position));
-  read(trial.number, trial.proposal.trains);
+  read(trial.number, trial.proposal.trains, trial.proposal.final_repeat);
   return trial.name();
 }
 
@@ -79,7 +79,7 @@ std::optional<CommitPosition> CommitLog::position_of(TrialNumber number) const {
 
 std::optional<CommitPosition> CommitLog::position_of(TrialName name, const Budget& budget) const {
   if (!name.is_final) return position_of(name.number);
-  const auto found = trained_.find({name.number, budget.epochs});
+  const auto found = trained_.find({name, budget.epochs});
   return found == trained_.end() ? std::nullopt : std::optional(found->second);
 }
 
@@ -88,7 +88,7 @@ ArchitecturePointer CommitLog::architecture_of(TrialNumber number) const {
   if (!position || *position / kTrialsOfChunk < forgotten_) return nullptr;
   Trial trial;
   RecordReader read(record(*position));
-  read(trial.number, trial.proposal.trains, trial.proposal.architecture);
+  read(trial.number, trial.proposal.trains, trial.proposal.final_repeat, trial.proposal.architecture);
   return std::make_shared<const space::Architecture>(any_.sibling(trial.architecture()));
 }
 

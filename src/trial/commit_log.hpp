@@ -100,8 +100,8 @@ class CommitLog {
   std::size_t forgotten_ = 0;             // number of chunks
   space::Architecture any_;               // of the space to which all trials belong
   std::vector<CommitPosition> searched_;  // indexed by number
-  // positions of full trainings by number and epochs
-  std::map<std::pair<TrialNumber, double>, CommitPosition> trained_;
+  // positions of full trainings by name and epochs
+  std::map<std::pair<TrialName, double>, CommitPosition> trained_;
 };
 
 }  // namespace skyline::trial

@@ -49,7 +49,8 @@ void Origin::refuse(std::string_view word) {
 }
 
 std::string to_text(TrialName name) {
-  return std::to_string(name.number) + (name.is_final ? ".final" : "");
+  return std::to_string(name.number) + (name.is_final ? ".final" : "") +
+         (name.repeat > 0 ? "." + std::to_string(name.repeat) : "");
 }
 
 std::string_view to_text(Phase phase) {

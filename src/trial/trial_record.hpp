@@ -51,7 +51,7 @@ void for_each_field(NamedTensor& tensor, Visitor& visit) {
 /// The first fields must stay first: CommitLog reads some records only up to them.
 template <typename Visitor>
 void for_each_field(Trial& trial, Visitor& visit) {
-  visit(trial.number, trial.proposal.trains, trial.proposal.architecture);
+  visit(trial.number, trial.proposal.trains, trial.proposal.final_repeat, trial.proposal.architecture);
   for_each_field([&visit](const char* /*name*/, auto& field) { visit(field); }, trial);
 }
 

@@ -38,6 +38,16 @@ TEST(FrontTable, NamesTheTrainingThatDominatesAMemberOfTheSearchsFront) {
   EXPECT_THAT(front_table(run.inputs()), ::testing::EndsWith("  breaks a constraint, or lacks a value\n"));
 }
 
+TEST(FrontTable, ShowsMeanAndDeviationOfRepeatedFullTrainings) {
+  testing::SampleRun run;
+  trial::CommittedTrial repeat = run.committed[4];
+  repeat.trial.proposal.final_repeat = 1;
+  repeat.outcome = trial::Measurements{{0.97, 4.5, 0.97, 840}};
+  run.committed.push_back(repeat);
+  EXPECT_THAT(front_table(run.inputs()), ::testing::HasSubstr("  0.9800 (0.0141)  "));
+  EXPECT_THAT(front_table(run.inputs()), ::testing::HasSubstr("  0.9700 (0.0000)  yes"));
+}
+
 TEST(FrontTable, HasNoTestColumnBeforeTheFullTraining) {
   testing::SampleRun run;
   run.committed.resize(4);

@@ -2,6 +2,7 @@
 #include "report/text/progress.hpp"
 #include "support/yaml_config.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace skyline::report {
@@ -100,6 +101,12 @@ TEST(CommitLine, OfManyParametersWithoutAParentNamesTheFirst) {
   EXPECT_EQ(line_of(wide_run({}), 1),
             "trial 1 committed: width_of_block_0=8 width_of_block_1=8 +18 more "
             "validation_accuracy=0.6000 flops=3.000k front=yes rank 1 slot 0 4.31 s");
+}
+
+TEST(CommitLine, NumbersTheRepeatsOfAFullTraining) {
+  testing::SampleRun run;
+  run.committed[4].trial.proposal.final_repeat = 2;
+  EXPECT_THAT(line_of(run, 4), ::testing::StartsWith("repeat 2 of final trial 1 committed: depth=9"));
 }
 
 TEST(CommitLine, AddsWhatElseAFullTrainingMeasured) {

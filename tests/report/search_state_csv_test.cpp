@@ -34,6 +34,10 @@ class SearchStateCsv : public ::testing::Test {
   static void SetUpTestSuite() {
     testing::SampleRun run;
     run.committed[2].trial.proposal.start = trial::Inherit{.from = 1, .architecture = nullptr, .share = 0.75};
+    trial::CommittedTrial repeat = run.committed[4];
+    repeat.trial.proposal.final_repeat = 1;
+    repeat.outcome = trial::Measurements{{0.5, 4.5, 0.72, 840}};
+    run.committed.push_back(repeat);
     const testing::SampleFolder folder;
     write_search_state_csv(folder.paths(), run.inputs());
     seen_ = read_by_python(folder.paths().search_state_csv());
@@ -52,13 +56,17 @@ TEST_F(SearchStateCsv, ReadsBackInPandasWithArchaisColumns) {
                   "parameters", "latency_ms", "macs", "peak_activation_bytes", "training_activation_bytes",
                   "weight_bytes", "origin", "iteration_num", "parent", "parents", "inherited_from",
                   "inherited_share", "continued_from", "epochs", "horizon", "members", "repeat", "cost",
-                  "seed", "search_walltime_hours", "is_pareto", "status"));
+                  "seed", "search_walltime_hours", "is_pareto", "status", "is_final_pareto", "final_epochs",
+                  "final_repeats", "final_validation_accuracy", "final_validation_accuracy_deviation",
+                  "final_latency_ms", "final_latency_ms_deviation", "final_test_accuracy",
+                  "final_test_accuracy_deviation"));
   const std::vector<std::string> of_this_run{
       "depth",       "kernel",     "width", "validation_accuracy",   "flops",
       "parameters",  "latency_ms", "macs",  "peak_activation_bytes", "training_activation_bytes",
       "weight_bytes"};
   for (const auto& column : seen_.at("columns").get<std::vector<std::string>>()) {
-    const bool is_own = std::ranges::count(of_this_run, column) > 0;
+    const bool is_own = std::ranges::count(of_this_run, column) > 0 || column.starts_with("final_v") ||
+                        column.starts_with("final_l") || column.starts_with("final_t");
     EXPECT_NE(trial::is_column_name(column), is_own)
         << column << ": a metric of this name would be mistaken for it";
   }
@@ -83,6 +91,19 @@ TEST_F(SearchStateCsv, HasARowForEachSearchTrialAndNoneForFullTraining) {
                  {"epochs", "0.5"},
                  {"status", "ok"},
                  {"parent", ""}});
+}
+
+TEST_F(SearchStateCsv, HasMeanAndDeviationOfTheRepeatsOfAFullTraining) {
+  expect_row(1, {{"is_final_pareto", "True"},
+                 {"final_epochs", "10"},
+                 {"final_repeats", "2"},
+                 {"final_validation_accuracy", "0.745"},
+                 {"final_latency_ms_deviation", "0"},
+                 {"final_test_accuracy", "0.845"}});
+  EXPECT_EQ(seen_.at("rows").at(1).at("final_test_accuracy_deviation").get<std::string>().substr(0, 6),
+            "0.1767");
+  expect_row(0, {{"is_final_pareto", "False"}, {"final_repeats", "1"}, {"final_test_accuracy", ""}});
+  expect_row(2, {{"is_final_pareto", "False"}, {"final_repeats", ""}, {"final_test_accuracy", ""}});
 }
 
 TEST_F(SearchStateCsv, NamesOneParentOrTwoByArchaisIds) {

@@ -3,6 +3,7 @@
 #include "report/sample_run.hpp"
 #include "support/yaml_config.hpp"
 
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -73,6 +74,49 @@ TEST(ParetoJson, HoldsTheFinalFrontWithItsOwnMeasurements) {
   EXPECT_EQ(front[0].at("objectives").at("validation_accuracy"), 0.99);
   EXPECT_EQ(front[0].at("metrics").at("test_accuracy"), 0.97);
   EXPECT_EQ(front[0].at("on_front"), true);
+}
+
+/// Adds repeats of the full training of trial 1, of which the last one failed.
+void add_repeats_of_1(testing::SampleRun& run) {
+  for (const std::uint32_t repeat : {1U, 2U}) {
+    trial::CommittedTrial again = run.committed[4];
+    again.trial.proposal.final_repeat = repeat;
+    again.outcome = trial::Measurements{{0.97, 4.9, 0.95, 840}};
+    if (repeat == 2) again.outcome = trial::Failure{trial::FailureKind::kDiverged, "NaN"};
+    run.committed.push_back(again);
+  }
+}
+
+TEST(ParetoJson, ComparesTheMeansOfRepeatsAndTellsTheirDeviation) {
+  testing::SampleRun run;
+  add_repeats_of_1(run);
+  const testing::SampleFolder folder;
+  const ordered_json json = pareto_of(run, folder);
+  const ordered_json& member = json.at("final_front").at(0);
+  EXPECT_DOUBLE_EQ(member.at("objectives").at("validation_accuracy"), 0.98);
+  EXPECT_DOUBLE_EQ(member.at("constraints").at("latency_ms"), 4.7);
+  EXPECT_EQ(member.at("metrics").at("validation_accuracy"), 0.99) << "that of the model that is kept";
+  const ordered_json& repeats = member.at("repeats");
+  EXPECT_EQ(repeats.at("count"), 3);
+  EXPECT_EQ(repeats.at("failed"), 1);
+  EXPECT_DOUBLE_EQ(repeats.at("metrics").at("test_accuracy").at("mean"), 0.96);
+  EXPECT_NEAR(repeats.at("metrics").at("test_accuracy").at("deviation"), 0.02 / std::sqrt(2), 1e-12);
+  EXPECT_EQ(repeats.at("metrics").at("test_accuracy").at("count"), 2);
+  EXPECT_EQ(json.at("search_front").at(0).at("final").at("repeats"), repeats);
+  EXPECT_FALSE(json.contains("seeds")) << "these are trainings of one trial";
+}
+
+TEST(ModelsJson, NumbersTheRepeatsOfAFullTraining) {
+  testing::SampleRun run;
+  add_repeats_of_1(run);
+  const testing::SampleFolder folder;
+  const ordered_json trials = models_of(run, folder).at("trials");
+  ASSERT_EQ(trials.size(), 8U);
+  EXPECT_FALSE(trials[4].contains("final_repeat"));
+  EXPECT_EQ(trials[4].at("objectives").at("validation_accuracy"), 0.99);
+  EXPECT_EQ(trials[6].at("final_repeat"), 1);
+  EXPECT_EQ(trials[6].at("objectives").at("validation_accuracy"), 0.97);
+  EXPECT_EQ(trials[7].at("status"), "diverged");
 }
 
 TEST(ParetoJson, HasNoFinalFrontWithoutFullTrainings) {

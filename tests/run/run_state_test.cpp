@@ -26,19 +26,26 @@ class RunStateTest : public ::testing::Test {
  protected:
   /// @param trains  of a full training: the trial that it trains
   void commit(trial::Outcome outcome, std::int64_t flops, std::optional<trial::TrialNumber> trains = {},
-              bool replayed = false, double epochs = 1) {
+              bool replayed = false, double epochs = 1, std::uint32_t final_repeat = 0) {
     trial::CommittedTrial committed;
     auto architecture = std::make_shared<space::Architecture>();
     architecture->cost.flops = flops;
     committed.trial.proposal.architecture = architecture;
     committed.trial.proposal.trains = trains;
+    committed.trial.proposal.final_repeat = final_repeat;
     committed.trial.number = trains ? *trains : next_++;
     committed.trial.proposal.budget = {trains ? 10 * epochs : epochs};
     committed.outcome = std::move(outcome);
     committed.position = state_.trials().size();
     state_.add({std::make_shared<const trial::CommittedTrial>(std::move(committed)), replayed});
   }
+  void repeat(trial::Outcome outcome, std::int64_t flops, trial::TrialNumber trains, std::uint32_t repeat) {
+    commit(std::move(outcome), flops, trains, false, 1, repeat);
+  }
   static trial::Measurements accuracy(double value) { return {{value}}; }
+  double mean(trial::TrialNumber number) const {
+    return std::get<trial::Measurements>(state_.final_mean(number)->outcome).values.at(0);
+  }
 
   RunState state_{objectives()};
   trial::TrialNumber next_ = 0;
@@ -144,6 +151,58 @@ TEST_F(RunStateTest, ComparesFullTrainingsOfTheLatestBudgetAlone) {
   EXPECT_FALSE(state_.on_its_front(state_.full_trainings(0)[0]->trial));
   commit(accuracy(0.9), 100, 0, false, 2);
   EXPECT_THAT(state_.final_front().keys(), ElementsAre(1, 0));
+}
+
+TEST_F(RunStateTest, ComparesTheMeansOfRepeatedFullTrainings) {
+  commit(accuracy(0.5), 100);
+  commit(accuracy(0.9), 1000);
+  repeat(accuracy(0.98), 100, 0, 0);
+  repeat(accuracy(0.97), 1000, 1, 0);
+  EXPECT_THAT(state_.final_front().keys(), ElementsAre(0));
+  repeat(accuracy(0.9), 100, 0, 1);
+  EXPECT_THAT(state_.final_front().keys(), ElementsAre(0, 1)) << "trial 0 was lucky";
+  repeat(accuracy(0.99), 1000, 1, 1);
+  EXPECT_DOUBLE_EQ(mean(0), 0.94);
+  EXPECT_DOUBLE_EQ(mean(1), 0.98);
+  EXPECT_EQ(state_.final_repeats(1).size(), 2U);
+  EXPECT_EQ(state_.final_training(1)->position, 3U) << "the first stands for the model";
+  EXPECT_TRUE(state_.on_its_front(state_.final_repeats(1)[1]->trial));
+}
+
+TEST_F(RunStateTest, CountsARepeatThatFailedInNoMeanAndAMemberWhoseRepeatsAllFailedAsFailed) {
+  const trial::Failure failure{trial::FailureKind::kDiverged, "NaN"};
+  commit(accuracy(0.5), 100);
+  commit(accuracy(0.9), 1000);
+  repeat(failure, 100, 0, 0);
+  repeat(accuracy(0.97), 1000, 1, 0);
+  repeat(failure, 100, 0, 1);
+  repeat(failure, 1000, 1, 1);
+  EXPECT_THAT(state_.final_front().keys(), ElementsAre(1));
+  EXPECT_EQ(mean(1), 0.97);
+  EXPECT_TRUE(std::holds_alternative<trial::Failure>(state_.final_mean(0)->outcome));
+  repeat(accuracy(0.6), 100, 0, 2);
+  EXPECT_THAT(state_.final_front().keys(), ElementsAre(0, 1));
+  EXPECT_EQ(mean(0), 0.6);
+}
+
+TEST_F(RunStateTest, HasOneFullTrainingAndTheMeanOfEqualValuesBitByBit) {
+  commit(accuracy(0.5), 100);
+  repeat(accuracy(0.1), 100, 0, 0);
+  EXPECT_EQ(state_.final_mean(0), state_.final_training(0));
+  for (std::uint32_t i = 1; i < 50; ++i) repeat(accuracy(0.1), 100, 0, i);
+  EXPECT_EQ(mean(0), 0.1);
+}
+
+TEST_F(RunStateTest, DropsNoWeightsBecauseOfARepeatThatALaterOneMayOutweigh) {
+  commit(accuracy(0.5), 100);
+  commit(accuracy(0.6), 90);
+  repeat(accuracy(0.9), 100, 0, 0);
+  repeat(accuracy(0.79), 90, 1, 0);
+  repeat(accuracy(0.5), 100, 0, 1);
+  EXPECT_FALSE(state_.on_front(0) || state_.on_final_front(0));
+  EXPECT_THAT(state_.left_final_front(), IsEmpty());
+  repeat(accuracy(1), 100, 0, 2);
+  EXPECT_TRUE(state_.on_final_front(0));
 }
 
 TEST_F(RunStateTest, SaysWhoseFullTrainingNoFrontWantsAnyMore) {

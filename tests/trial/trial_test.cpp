@@ -123,6 +123,15 @@ TEST(TrialFields, AreNamedWithBothValuesWhereTwoTrialsDiffer) {
   EXPECT_EQ(difference([](Trial& trial) { trial.seed = 3; }), "seed: 18364758544493064720, 3");
 }
 
+TEST(TrialTexts, NameATrialAndItsFullTrainingsApart) {
+  EXPECT_EQ(to_text(TrialName{17}), "17");
+  EXPECT_EQ(to_text(TrialName{17, true}), "17.final");
+  EXPECT_EQ(to_text(TrialName{17, true, 2}), "17.final.2");
+  const std::hash<TrialName> hash;
+  EXPECT_NE(hash({17, true}), hash({17, true, 2}));
+  EXPECT_LT((TrialName{17, true}), (TrialName{17, true, 2}));
+}
+
 TEST(TrialTexts, AreThoseOfTheJournal) {
   EXPECT_EQ(to_text(Phase::kSearch), "search");
   EXPECT_EQ(to_text(Phase::kFinal), "final");
@@ -140,8 +149,9 @@ TEST(TrialTexts, AreThoseOfTheJournal) {
 
 TEST(TrialTexts, OfOtherWordsAreRefusedWithASuggestion) {
   EXPECT_EQ(user_error_of([] { parse_phase("serach"); }), "unknown phase `serach`, did you mean `search`?");
-  EXPECT_EQ(user_error_of([] { parse_failure_kind("xyz"); }),
-            "unknown kind of failure `xyz`, known here: diverged, out_of_memory, exception, stopped, program");
+  EXPECT_EQ(
+      user_error_of([] { parse_failure_kind("xyz"); }),
+      "unknown kind of failure `xyz`, known here: diverged, out_of_memory, exception, stopped, program");
 }
 
 TEST(Origin, IsAnyShortWordOfSmallLettersAndFigures) {

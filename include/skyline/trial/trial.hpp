@@ -22,14 +22,15 @@ using TrialNumber = std::uint64_t;
 /// Place of a commit among the commits of a run, from 0: its line of the journal, after the header.
 using CommitPosition = std::uint64_t;
 
-/// The name of a trial in a run: its number, and whether it is the full training of the trial of that number.
-/// A run that is extended with another final budget trains a front member again, with the same name.
+/// The name of a trial in a run: its number, and whether it is a full training of the trial of that number.
+/// A run that is extended with another final budget trains a front member again, with the same names.
 struct TrialName {
   TrialNumber number = 0;
   bool is_final = false;
+  std::uint32_t repeat = 0;  // Proposal::final_repeat
   auto operator<=>(const TrialName&) const = default;
 };
-/// Returns "17", or "17.final" for the full training of trial 17.
+/// Returns "17", or "17.final" for the full training of trial 17, or "17.final.2" for its second repeat.
 std::string to_text(TrialName name);
 
 /// kSearch: proposed by the search algorithm. kFinal: full training of a front member.
@@ -136,19 +137,22 @@ struct Proposal {
   /// A proposal that continues a trial gets that trial's repeat.
   std::uint32_t repeat = 0;
   std::optional<TrialNumber> trains = {};  // for a full training: the trial that it trains
+  /// Full trainings of a trial differ only in this, and in the seed that follows from it. The first one, 0,
+  /// stands for the model: its weights are kept.
+  std::uint32_t final_repeat = 0;
 };
 
 /// An evaluation in a run. It is complete: any rank can evaluate it, with the same result.
 struct Trial {
   TrialNumber number = 0;
   Proposal proposal;
-  std::uint64_t seed = 0;     // depends only on the run's seed, arch id, horizon and repeat
+  std::uint64_t seed = 0;     // depends only on the run's seed, arch id, horizon and repeats
   std::uint32_t members = 1;  // members of the group that trains it; a part of its definition
   std::uint64_t cost = 0;     // Evaluator::predicted_cost in whole units; commits by virtual time use it
 
   bool is_final() const { return proposal.trains.has_value(); }
   Phase phase() const { return is_final() ? Phase::kFinal : Phase::kSearch; }
-  TrialName name() const { return {number, is_final()}; }
+  TrialName name() const { return {number, is_final(), proposal.final_repeat}; }
   const space::Architecture& architecture() const { return *proposal.architecture; }
   const Budget& budget() const { return proposal.budget; }
   const Budget& horizon() const {
@@ -212,6 +216,6 @@ struct CommittedTrial {
 template <>
 struct std::hash<skyline::trial::TrialName> {
   std::size_t operator()(skyline::trial::TrialName name) const noexcept {
-    return name.number << 1U | (name.is_final ? 1U : 0U);
+    return (name.number << 1U | (name.is_final ? 1U : 0U)) ^ std::size_t{name.repeat} << 40U;
   }
 };

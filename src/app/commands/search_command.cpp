@@ -229,11 +229,11 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
                           .options = engine_options(arguments, config),
                           .place = evaluate::place_of(environment)};
   if (const std::optional<trial::Budget> budget = config.final_budget()) {
-    const std::size_t most_tied = config.sections.final_training->most_tied;
-    task.full_training = [budget, most_tied,
+    task.full_training = [budget, final = *config.sections.final_training,
                           all = config.algorithm().trains_all](const run::RunState& state) {
-      const auto numbers = all ? numbers_of(state) : search::keys_with_few_ties(state.front(), most_tied);
-      return engine::front_training(state, numbers, *budget);
+      const auto numbers =
+          all ? numbers_of(state) : search::keys_with_few_ties(state.front(), final.most_tied);
+      return engine::front_training(state, numbers, *budget, final.repeats);
     };
   }
   const engine::RunFiles files{store::RunPaths{arguments.run}, config.journal_header(*evaluator), storage};

@@ -51,6 +51,7 @@ class TakenTrials final : public RunBeginning {
     ConfigNode root = source_.config;
     root.set("search", listed.to_section());
     root.set("final.epochs", ConfigNode::make_number(arguments_.epochs));
+    root.set("final.repeats", ConfigNode::make_integer(1));  // --seeds repeats
     const std::optional<ChosenEvaluator> evaluator = known_evaluator(source_.config);
     if (!evaluator || evaluator->needs.weights)
       root.set("run.keep_weights", ConfigNode::make_scalar("all", {}));

@@ -159,9 +159,13 @@ OptionKind<std::vector<model_export::Format>> export_formats() {
 }  // namespace
 
 const OptionTable<FinalOptions>& FinalOptions::table() {
+  constexpr double kMostRepeats = 100;
   static const OptionTable<FinalOptions> table{
       {"epochs", &FinalOptions::epochs, above(0).at_most(train::kMostEpochs), "Budget of each network.",
        KeyRule::kRequired},
+      {"repeats", &FinalOptions::repeats, whole<std::uint32_t>(at_least(1).at_most(kMostRepeats)),
+       "Trainings of each network, which differ in their seed: the final front compares their means. The "
+       "weights of the first one are kept."},
       {"most", &FinalOptions::most_tied, whole<std::size_t>(at_least(1)),
        "Maximum number of networks with the same values of all objectives that are trained; the first ones "
        "of the search."},

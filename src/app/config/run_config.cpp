@@ -43,6 +43,14 @@ void check_leaves_weights(const ConfigNode& root, const RunConfig& config) {
             "` leaves no weights: expected `none`, or leave the key out");
 }
 
+/// Refuses two ways to repeat the same trainings.
+void check_repeats(const ConfigNode& root, const RunConfig& config) {
+  if (!config.sections.final_training || config.sections.final_training->repeats == 1) return;
+  if (!config.algorithm().trains_all) return;
+  root.at("final").at("repeats").fail(
+      "`search.seeds` repeats the trainings of listed architectures: expected 1");
+}
+
 /// Sets `run.window` where it is not stated and the algorithm has one of its own.
 void set_window_of_algorithm(ConfigNode& root) {
   const ConfigNode* search = section_in(root, "search");
@@ -137,6 +145,7 @@ void ConfigParser::read_sections() {
   config_.evaluator.needs = config_.evaluator.kind->needs(config_.evaluator.section);
   check_keeps_parents(root_, config_);
   check_leaves_weights(root_, config_);
+  check_repeats(root_, config_);
   check_network();
   if (config_.evaluator.needs.data && config_.sections.data.file.empty()) {
     root_.at("data").fail("missing key `file`");

@@ -8,6 +8,7 @@
 #include "core/text/wording.hpp"
 #include "report/results/result_files.hpp"
 #include "report/text/account_table.hpp"
+#include "report/text/front_notes.hpp"
 #include "store/publish/publish.hpp"
 #include "store/weights/weights.hpp"
 
@@ -39,6 +40,7 @@ std::string results_text(const report::ReportInputs& inputs, const run::RunAccou
                          ? "The final front, then the other members of the search's front:\n"
                          : "The front of the search:\n";
   text += report::front_table(inputs, bounds);
+  text += report::front_notes(inputs);
   if (inputs.state.front().size() > 0) text += report::volume_text(inputs.state) + "\n";
   text += report::seeds_table(inputs, bounds);
   if (account.slots.empty()) return text;
@@ -65,7 +67,7 @@ void warn_of_lost_weights(const store::RunPaths& paths, const RunConfig& config,
   for (const run::SharedTrial& member : state.trials()) {
     const trial::TrialNumber number = member->trial.number;
     const bool kept = state.on_front(number) || (member->trial.is_final() && state.on_final_front(number));
-    if (!kept) continue;
+    if (!kept || member->trial.proposal.final_repeat > 0) continue;
     if (!member->trial.is_final() && is_from_elsewhere) continue;
     if (std::holds_alternative<trial::Failure>(member->outcome)) continue;  // the full training failed
     const auto file = paths.weights(member->trial.name());

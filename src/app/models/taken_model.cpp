@@ -47,11 +47,12 @@ std::string kept_text(const store::RunPaths& paths) {
   return "those that have are " + joined(numbers) + (others > 0 ? " and " + counted(others, "other") : "");
 }
 
-/// Returns the last full training of a search trial that left weights, or nullptr.
+/// Returns the last full training of a search trial that left weights, or nullptr. Repeats leave none.
 trial::SharedTrial full_training(const ModelSource& source, trial::TrialNumber number) {
   const auto trainings = source.run.state.full_trainings(number);
   for (auto each = trainings.rbegin(); each != trainings.rend(); ++each) {
-    if (std::holds_alternative<trial::Measurements>((*each)->outcome)) return *each;
+    const bool is_repeat = (*each)->trial.proposal.final_repeat > 0;
+    if (!is_repeat && std::holds_alternative<trial::Measurements>((*each)->outcome)) return *each;
   }
   return nullptr;
 }

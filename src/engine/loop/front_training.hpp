@@ -4,16 +4,20 @@
 
 #include "run/run_state.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <span>
 
 namespace skyline::engine {
 
-/// The full training after the search, through the same loop: a searcher that asks once for each of some
-/// search trials (usually the front) that has not been trained with this budget.
-/// @param state  a run whose search is over; used only during this call
+/// The full training after the search, through the same loop: a searcher that asks for each repeat of some
+/// search trials (usually the front) that has not been trained with this budget. All trials are trained once
+/// before the first is repeated, so more repeats only add trainings at the end. If there are repeats, the
+/// members of an earlier final front that have left the front of the search get them as well.
+/// @param state    a run whose search is over; used only during this call
+/// @param repeats  number of full trainings of each trial
 std::unique_ptr<search::Searcher> front_training(const run::RunState& state,
                                                  std::span<const trial::TrialNumber> numbers,
-                                                 const trial::Budget& budget);
+                                                 const trial::Budget& budget, std::uint32_t repeats = 1);
 
 }  // namespace skyline::engine

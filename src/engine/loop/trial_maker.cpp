@@ -45,7 +45,8 @@ trial::Trial TrialMaker::make(trial::Proposal proposal) {
   const trial::TrialNumber number = proposal.trains ? *proposal.trains : next_++;
   trial::Trial trial{number, std::move(proposal)};
   trial.proposal.horizon = trial.horizon();
-  trial.seed = trial_seed(options_.seed, trial.architecture().id, trial.horizon(), trial.proposal.repeat);
+  trial.seed = trial_seed(options_.seed, trial.architecture().id, trial.horizon(), trial.proposal.repeat,
+                          trial.proposal.final_repeat);
   trial.members = evaluator_.members_for(trial);
   require(trial.members > 0, "the evaluator wants a trial to be trained by nobody");
   require(trial.members == 1 || evaluator_.forms_groups(),
@@ -91,8 +92,9 @@ void TrialMaker::complete(trial::Continue& start, trial::Proposal& proposal) con
 }
 
 std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, const trial::Budget& horizon,
-                         std::uint32_t repeat) {
+                         std::uint32_t repeat, std::uint32_t final_repeat) {
   if (repeat > 0) run_seed = derive_seed(run_seed, "engine.seeds", {repeat});
+  if (final_repeat > 0) run_seed = derive_seed(run_seed, "engine.final_repeats", {final_repeat});
   return derive_seed(run_seed, "trial",
                      {static_cast<std::uint64_t>(arch), std::bit_cast<std::uint64_t>(horizon.epochs)});
 }

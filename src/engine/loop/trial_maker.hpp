@@ -39,7 +39,7 @@ class TrialMaker {
 /// Returns the seed of a trial's training, which depends only on the arguments. The training parameters are
 /// part of the arch id.
 std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, const trial::Budget& horizon,
-                         std::uint32_t repeat);
+                         std::uint32_t repeat, std::uint32_t final_repeat = 0);
 
 /// Returns the start of a proposal: the weights of the parent that fills the greater share of its parameters
 /// (the first of equal ones), or fresh if it has nothing in common with any. A function of its arguments.

@@ -173,7 +173,7 @@ void SlotPool::State::train(std::size_t slot, const Assignment& assignment, Slot
   const Clock::time_point started = Clock::now();
   deadlines.begin(slot, trial.name(), options.engine.trial_timeout_s, false);
   SlotContext context(place_of_thread(options.place, options.binds, slot), stop, checkpoints,
-                      static_cast<bool>(files.weights), deadlines[slot]);
+                      files.weights && trial.proposal.final_repeat == 0, deadlines[slot]);
   context.show_points([&noted](const trial::CoursePoint& point) { noted.reports(point); });
   trial::TrialTiming& timing = context.timing();
   if (checkpoints != nullptr) {

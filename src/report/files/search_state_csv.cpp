@@ -1,6 +1,7 @@
 #include "report/files/search_state_csv.hpp"
 
 #include "report/files/csv.hpp"
+#include "report/files/seed_groups.hpp"
 #include "report/files/trial_results.hpp"
 #include "store/journal/run_tables.hpp"
 #include "store/publish/publish.hpp"
@@ -50,6 +51,48 @@ std::vector<std::string> metric_columns(const ReportInputs& inputs) {
   return names;
 }
 
+std::string metric_field(const ReportInputs& inputs, const trial::CommittedTrial& committed,
+                         const std::string& metric) {
+  const auto value = metric_value(committed, metric, inputs.metrics);
+  if (!value || !std::isfinite(*value)) return "";
+  return is_computed_metric(metric, inputs.metrics) ? fmt::format("{:.0f}", *value)
+                                                    : fmt::format("{}", *value);
+}
+
+/// Returns the measured metrics that have columns of full trainings; none without full trainings.
+std::vector<std::string> final_metrics(const ReportInputs& inputs) {
+  if (!inputs.state.final_budget()) return {};
+  std::vector<std::string> names = judged_metrics(inputs.state.objectives(), inputs.metrics);
+  std::erase_if(names, [&](const std::string& name) { return is_computed_metric(name, inputs.metrics); });
+  return names;
+}
+
+std::vector<std::string> final_columns(const ReportInputs& inputs) {
+  if (!inputs.state.final_budget()) return {};
+  std::vector<std::string> columns{"is_final_pareto", "final_epochs", "final_repeats"};
+  for (const std::string& metric : final_metrics(inputs)) {
+    columns.push_back("final_" + metric);
+    columns.push_back("final_" + metric + "_deviation");
+  }
+  return columns;
+}
+
+/// Returns the means of the repeats of a trial's full training; empty fields if it was not trained in full.
+std::vector<std::string> final_fields(const ReportInputs& inputs, trial::TrialNumber number) {
+  const run::RunState& state = inputs.state;
+  if (!state.final_budget()) return {};
+  const SeedGroup repeats = state.final_repeats(number);
+  std::vector<std::string> fields{state.on_final_front(number) ? "True" : "False"};
+  fields.push_back(repeats.empty() ? "" : fmt::format("{}", state.final_budget()->epochs));
+  fields.push_back(repeats.empty() ? "" : std::to_string(repeats.size()));
+  for (const std::string& metric : final_metrics(inputs)) {
+    const auto spread = spread_of(repeats, metric, inputs.metrics);
+    fields.push_back(spread ? fmt::format("{}", spread->mean) : "");
+    fields.push_back(spread && spread->deviation ? fmt::format("{}", *spread->deviation) : "");
+  }
+  return fields;
+}
+
 /// Returns for each iteration the hours from the start of the run until it had all its results.
 std::map<std::uint32_t, double> walltime_hours(const ReportInputs& inputs) {
   std::map<std::uint32_t, double> hours;
@@ -62,14 +105,6 @@ std::map<std::uint32_t, double> walltime_hours(const ReportInputs& inputs) {
   double so_far = 0;
   for (auto& [iteration, latest] : hours) latest = so_far = std::max(so_far, latest);
   return hours;
-}
-
-std::string metric_field(const ReportInputs& inputs, const trial::CommittedTrial& committed,
-                         const std::string& metric) {
-  const auto value = metric_value(committed, metric, inputs.metrics);
-  if (!value || !std::isfinite(*value)) return "";
-  return is_computed_metric(metric, inputs.metrics) ? fmt::format("{:.0f}", *value)
-                                                    : fmt::format("{}", *value);
 }
 
 /// Archai writes the id of one parent in one column, and of two in another, with a comma between.
@@ -99,6 +134,7 @@ std::vector<std::string> header_fields(const ReportInputs& inputs, const std::ve
   std::vector<std::string> after = metrics;
   std::ranges::move(columns_of_fields(), std::back_inserter(after));
   after.insert(after.end(), kLastColumns.begin(), kLastColumns.end());
+  std::ranges::move(final_columns(inputs), std::back_inserter(after));
   std::vector<std::string> others = fields;
   others.insert(others.end(), after.begin(), after.end());
   std::ranges::move(store::parameter_columns(inputs.space, others), std::back_inserter(fields));
@@ -127,6 +163,7 @@ std::vector<std::string> trial_fields(const ReportInputs& inputs, const std::vec
   const bool on_front = inputs.state.on_front(trial.number);
   fields.emplace_back(on_front ? "True" : "False");  // pandas writes and reads flags like this
   fields.push_back(status_of(committed));
+  std::ranges::move(final_fields(inputs, trial.number), std::back_inserter(fields));
   return fields;
 }
 

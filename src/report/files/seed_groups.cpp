@@ -24,7 +24,9 @@ std::vector<SeedGroup> seed_groups(const ReportInputs& inputs) {
   std::map<space::ArchId, std::size_t> places;
   std::vector<SeedGroup> groups;
   for (const run::SharedTrial& committed : state.trials()) {
-    if (!committed->trial.is_final() || committed->trial.budget() != state.final_budget()) continue;
+    const trial::Trial& trial = committed->trial;
+    if (!trial.is_final() || trial.budget() != state.final_budget()) continue;
+    if (trial.proposal.final_repeat > 0) continue;
     const auto [place, is_new] = places.try_emplace(committed->trial.architecture().id, groups.size());
     if (is_new) groups.emplace_back();
     groups[place->second].push_back(committed);
@@ -41,18 +43,17 @@ std::vector<SeedGroup> seed_groups(const ReportInputs& inputs) {
 
 std::optional<Spread> spread_of(const SeedGroup& group, const std::string& metric,
                                 const std::vector<trial::Metric>& metrics) {
-  std::vector<double> values;
+  Spread spread;
+  double squares = 0;  // sum of squared distances from the mean
   for (const run::SharedTrial& training : group) {
     const auto value = metric_value(*training, metric, metrics);
-    if (value && !std::isnan(*value)) values.push_back(*value);
+    if (!value || std::isnan(*value)) continue;
+    const double from_mean = *value - spread.mean;
+    spread.mean += from_mean / static_cast<double>(++spread.count);
+    squares += from_mean * (*value - spread.mean);
   }
-  if (values.empty()) return std::nullopt;
-  const auto count = static_cast<double>(values.size());
-  Spread spread{values.size(), 0, std::nullopt};
-  for (const double value : values) spread.mean += value / count;
-  double squares = 0;
-  for (const double value : values) squares += (value - spread.mean) * (value - spread.mean);
-  if (values.size() > 1) spread.deviation = std::sqrt(squares / (count - 1));
+  if (spread.count == 0) return std::nullopt;
+  if (spread.count > 1) spread.deviation = std::sqrt(squares / static_cast<double>(spread.count - 1));
   return spread;
 }
 

@@ -10,11 +10,11 @@
 
 namespace skyline::report {
 
-/// The full trainings of an architecture with different seeds, in the order of their commits.
+/// Full trainings of an architecture with different seeds, in the order of their commits.
 using SeedGroup = std::vector<run::SharedTrial>;
 
-/// Groups the full trainings with the final budget by architecture and keeps groups of two or more, ordered
-/// by the mean of the first objective, best first.
+/// Groups the first full trainings of all trials with the final budget by architecture and keeps groups of
+/// two or more, ordered by the mean of the first objective, best first.
 std::vector<SeedGroup> seed_groups(const ReportInputs& inputs);
 
 /// A metric over those trainings of a group that have it.

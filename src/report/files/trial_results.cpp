@@ -117,9 +117,26 @@ std::vector<trial::TrialNumber> front_order(const search::ParetoArchive& front) 
   return order;
 }
 
+std::vector<std::string> judged_metrics(const objective::ObjectiveSet& objectives,
+                                        const std::vector<trial::Metric>& metrics) {
+  std::vector<std::string> names;
+  const auto add = [&](const std::string& name) {
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  };
+  for (const auto& objective : objectives.objectives()) add(objective.metric);
+  for (const std::string& metric : constraint_only_metrics(objectives)) add(metric);
+  for (const trial::Metric& metric : metrics) {
+    if (metric.of == trial::Metric::Of::kTest) add(metric.name);
+  }
+  return names;
+}
+
 run::SharedTrial final_of(const run::RunState& state, trial::TrialNumber number) {
-  const auto trainings = state.full_trainings(number);
-  return trainings.empty() ? nullptr : trainings.back();
+  run::SharedTrial latest;
+  for (const run::SharedTrial& training : state.full_trainings(number)) {
+    if (training->trial.proposal.final_repeat == 0) latest = training;
+  }
+  return latest;
 }
 
 }  // namespace skyline::report

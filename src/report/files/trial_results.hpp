@@ -58,7 +58,12 @@ const trial::Failure* failure_of(const trial::CommittedTrial& committed);
 /// Returns the members of a front, ordered by the objectives, best first, then by insertion.
 std::vector<trial::TrialNumber> front_order(const search::ParetoArchive& front);
 
-/// Returns the latest full training of a search trial, or nullptr if there is none.
+/// Returns the metrics by which trainings are judged: the objectives, those of constraints, and those of the
+/// test set.
+std::vector<std::string> judged_metrics(const objective::ObjectiveSet& objectives,
+                                        const std::vector<trial::Metric>& metrics);
+
+/// Returns the latest full training of a search trial that is no repeat, or nullptr if there is none.
 run::SharedTrial final_of(const run::RunState& state, trial::TrialNumber number);
 
 }  // namespace skyline::report

@@ -111,7 +111,8 @@ bool is_outdated(const run::RunState& state, const trial::CommittedTrial& commit
   if (!committed.trial.is_final()) return false;
   const auto trainings = state.full_trainings(committed.trial.number);
   return std::any_of(trainings.begin(), trainings.end(), [&](const run::SharedTrial& other) {
-    return other->position > committed.position && failure_of(*other) == nullptr;
+    return other->position > committed.position && other->trial.proposal.final_repeat == 0 &&
+           failure_of(*other) == nullptr;
   });
 }
 
@@ -123,6 +124,32 @@ void add_weights(Json& json, const store::RunPaths& paths, const run::RunState& 
   if (store::exists(file)) json["weights"] = file.lexically_relative(paths.root).string();
 }
 
+/// Returns mean and deviation of each metric over those trainings that have it.
+Json spreads_json(const SeedGroup& trainings, const std::vector<trial::Metric>& metrics) {
+  Json spreads = Json::object();
+  for (const std::string& metric : trial::names_of(metrics)) {
+    const auto spread = spread_of(trainings, metric, metrics);
+    if (!spread) continue;
+    spreads[metric] = {{"mean", number_json(spread->mean)},
+                       {"deviation", number_json(spread->deviation)},
+                       {"count", spread->count}};
+  }
+  return spreads;
+}
+
+/// Adds the repeats of a full training to the first of them.
+void add_repeats(Json& json, const ReportInputs& inputs, const trial::Trial& trial) {
+  const std::uint32_t repeat = trial.proposal.final_repeat;
+  if (repeat > 0) json["final_repeat"] = repeat;
+  if (!trial.is_final() || repeat > 0 || trial.budget() != inputs.state.final_budget()) return;
+  const SeedGroup repeats = inputs.state.final_repeats(trial.number);
+  if (repeats.size() < 2) return;
+  const auto failed =
+      std::ranges::count_if(repeats, [](const auto& each) { return failure_of(*each) != nullptr; });
+  json["repeats"] = {
+      {"count", repeats.size()}, {"failed", failed}, {"metrics", spreads_json(repeats, inputs.metrics)}};
+}
+
 Json final_json(const store::RunPaths& paths, const ReportInputs& inputs,
                 const trial::CommittedTrial& committed) {
   Json json;
@@ -131,6 +158,7 @@ Json final_json(const store::RunPaths& paths, const ReportInputs& inputs,
   json["on_front"] = inputs.state.on_its_front(committed.trial);
   json.update(measured_json(committed, inputs.metrics));
   add_weights(json, paths, inputs.state, committed);
+  add_repeats(json, inputs, committed.trial);
   return json;
 }
 
@@ -176,6 +204,7 @@ Json trial_json(const store::RunPaths& paths, const ReportInputs& inputs,
   add_status(json, committed);
   json["on_front"] = inputs.state.on_its_front(trial);
   add_weights(json, paths, inputs.state, committed);
+  add_repeats(json, inputs, trial);
   const run::SharedTrial full_training = final_of(inputs.state, trial.number);
   if (!trial.is_final() && full_training != nullptr)
     json["final"] = final_json(paths, inputs, *full_training);
@@ -197,18 +226,10 @@ Json seeds_json(const ReportInputs& inputs) {
     const space::Architecture& architecture = group.front()->trial.architecture();
     Json trials = Json::array();
     for (const run::SharedTrial& training : group) trials.push_back(training->trial.number);
-    Json metrics = Json::object();
-    for (const std::string& metric : trial::names_of(inputs.metrics)) {
-      const auto spread = spread_of(group, metric, inputs.metrics);
-      if (!spread) continue;
-      metrics[metric] = {{"mean", number_json(spread->mean)},
-                         {"deviation", number_json(spread->deviation)},
-                         {"count", spread->count}};
-    }
     list.push_back({{"arch_id", space::to_text(architecture.id)},
                     {"parameters", parameters_json(inputs.space, architecture)},
                     {"trials", std::move(trials)},
-                    {"metrics", std::move(metrics)}});
+                    {"metrics", spreads_json(group, inputs.metrics)}});
   }
   return list;
 }
@@ -251,7 +272,10 @@ void write_pareto_json(const store::RunPaths& paths, const ReportInputs& inputs)
   json["hypervolume"] = hypervolume_json(state);
   json["final_front"] = Json::array();
   for (const trial::TrialNumber number : front_order(state.final_front())) {
-    json["final_front"].push_back(trial_json(paths, inputs, *state.final_training(number)));
+    const run::SharedTrial mean = state.final_mean(number);  // which the front compares
+    Json& member = json["final_front"].emplace_back(trial_json(paths, inputs, *state.final_training(number)));
+    member["objectives"] = values_json(state.objectives().objectives(), *mean, inputs.metrics);
+    member["constraints"] = values_json(state.objectives().constraints(), *mean, inputs.metrics);
   }
   json["search_front"] = search_front_json(paths, inputs);
   if (Json seeds = seeds_json(inputs); !seeds.empty()) json["seeds"] = std::move(seeds);

@@ -1,5 +1,6 @@
 #include "report/html/run_json.hpp"
 
+#include "report/files/seed_groups.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/report.hpp"
 #include "report/text/front_table.hpp"
@@ -96,7 +97,11 @@ Json trial_columns(const run::OpenedRun& run) {
     const trial::Trial& trial = each->trial;
     const space::Architecture& architecture = trial.architecture();
     json["number"].push_back(trial.number);
-    json["final"].push_back(trial.is_final() ? 1 : 0);
+    // The repeats of a full training have 2, 3, ...; the first one shows their means.
+    json["final"].push_back(trial.is_final() ? 1 + trial.proposal.final_repeat : 0);
+    const bool shows_mean =
+        trial.is_final() && trial.proposal.final_repeat == 0 && trial.budget() == run.state.final_budget();
+    const run::SharedTrial measured_by = shows_mean ? run.state.final_mean(trial.number) : each;
     json["arch"].push_back(space::to_text(architecture.id));
     json["status"].push_back(status_of(*each));
     json["iteration"].push_back(trial.proposal.iteration);
@@ -107,7 +112,7 @@ Json trial_columns(const run::OpenedRun& run) {
     json["rank"].push_back(each->timing.rank);
     json["slot"].push_back(each->timing.slot);
     for (std::size_t i = 0; i < metrics.size(); ++i) {
-      measured[i].push_back(short_number(metric_value(*each, metrics[i], run.header.metrics)));
+      measured[i].push_back(short_number(metric_value(*measured_by, metrics[i], run.header.metrics)));
     }
     for (std::size_t p = 0; p < choices.size(); ++p) {
       choices[p].push_back(architecture.used[p] ? std::int64_t{architecture.genotype.choices[p]} : -1);
@@ -171,6 +176,26 @@ Json missing_front_of(const run::OpenedRun& run) {
   if (run.state.final_budget() && run.state.final_front().size() == 0)
     return "There is no final front: " + no_final_front_reason(inputs) + ".";
   return nullptr;
+}
+
+/// Returns the repeats of full trainings by their trial, where there are several: how many there are, how
+/// many failed, and the standard deviation of each metric.
+Json repeats_of(const run::OpenedRun& run) {
+  Json json = Json::object();
+  for (const trial::TrialNumber number : members_of(run.state)) {
+    const SeedGroup repeats = run.state.final_repeats(number);
+    if (repeats.size() < 2) continue;
+    Json deviations = Json::object();
+    for (const trial::Metric& metric : run.header.metrics) {
+      const auto spread = spread_of(repeats, metric.name, run.header.metrics);
+      if (spread && spread->deviation) deviations[metric.name] = short_number(spread->deviation);
+    }
+    const auto failed =
+        std::ranges::count_if(repeats, [](const auto& each) { return failure_of(*each) != nullptr; });
+    json[std::to_string(number)] = {
+        {"count", repeats.size()}, {"failed", failed}, {"deviations", std::move(deviations)}};
+  }
+  return json;
 }
 
 Json weights_of(const run::OpenedRun& run) {
@@ -251,6 +276,7 @@ Json run_json(const ReportedRun& run) {
           {"front", front_order(opened.state.front())},
           {"final_front", front_order(opened.state.final_front())},
           {"final_epochs", final_budget ? short_number(final_budget->epochs) : Json(nullptr)},
+          {"repeats", repeats_of(opened)},
           {"weights", weights_of(opened)},
           {"missing_front", missing_front_of(opened)},
           {"volume", volume_json(run)},

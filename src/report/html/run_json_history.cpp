@@ -155,6 +155,7 @@ Json courses_json(const ReportedRun& run) {
   const auto add = [&](bool on_front) {
     for (const run::SharedTrial& trial : state.trials()) {
       if (json.size() >= kMostCourses) return;
+      if (trial->trial.proposal.final_repeat > 0) continue;
       const bool is_member = state.on_front(trial->trial.number) || state.on_final_front(trial->trial.number);
       if (is_member != on_front) continue;
       const store::TrainingKey key{trial->trial.name(), trial->timing.started_s};

@@ -22,10 +22,11 @@ std::string epochs_text(const trial::Budget& budget) {
   return objective::number_text(budget.epochs) + (budget.epochs == 1 ? " epoch" : " epochs");
 }
 
-/// A search trial in the table, and its training with the final budget, or nullptr.
+/// A search trial in the table, and the mean of its trainings with the final budget, or nullptr.
 struct Row {
   run::SharedTrial searched;
   run::SharedTrial trained;
+  std::vector<run::SharedTrial> repeats;
 };
 
 struct FrontColumn {
@@ -51,7 +52,7 @@ std::string value_cell(const ReportInputs& inputs, const run::SharedTrial& train
 std::optional<trial::TrialNumber> dominator(const run::RunState& state, const CommittedTrial& training) {
   const std::vector<double> values = state.objectives().minimized(training).value();
   for (const trial::TrialNumber number : front_order(state.final_front())) {
-    const auto member = state.objectives().minimized(*state.final_training(number)).value();
+    const auto member = state.objectives().minimized(*state.final_mean(number)).value();
     if (search::dominates(member, values)) return number;
   }
   return std::nullopt;
@@ -140,8 +141,12 @@ class FrontTable {
     columns_.push_back({std::move(title), std::move(note), TextTable::Align::kRight, std::move(cell)});
   }
   void add_final(const std::string& metric) {
-    add(metric, final_note_,
-        [this, metric](const Row& row) { return value_cell(inputs_, row.trained, metric); });
+    add(metric, final_note_, [this, metric](const Row& row) {
+      const auto spread = spread_of(row.repeats, metric, inputs_.metrics);
+      const std::string mean = value_cell(inputs_, row.trained, metric);
+      if (!spread || !spread->deviation) return mean;
+      return mean + " (" + metric_text(described(metric, inputs_.metrics), *spread->deviation) + ")";
+    });
   }
   /// Adds a column; the costs of a network need no budget.
   void add_metric(const std::string& metric) {
@@ -157,20 +162,6 @@ class FrontTable {
   std::string final_note_;  // empty if there are no full trainings
   std::vector<FrontColumn> columns_;
 };
-
-/// Returns the objectives, the metrics of constraints, and those measured on the test set.
-std::vector<std::string> shown_metrics(const ReportInputs& inputs) {
-  std::vector<std::string> names;
-  const auto add = [&](const std::string& name) {
-    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
-  };
-  for (const auto& objective : inputs.state.objectives().objectives()) add(objective.metric);
-  for (const std::string& metric : constraint_only_metrics(inputs.state.objectives())) add(metric);
-  for (const trial::Metric& metric : inputs.metrics) {
-    if (metric.of == trial::Metric::Of::kTest) add(metric.name);
-  }
-  return names;
-}
 
 void add_cells(std::vector<std::string>& cells, const SeedGroup& group, const std::string& metric,
                const std::vector<trial::Metric>& metrics) {
@@ -195,7 +186,7 @@ std::string front_table(const ReportInputs& inputs, const TableBounds& bounds) {
   const run::RunState& state = inputs.state;
   std::vector<Row> rows;
   const auto add = [&](trial::TrialNumber number) {
-    rows.push_back({state.search_trial(number), state.final_training(number)});
+    rows.push_back({state.search_trial(number), state.final_mean(number), state.final_repeats(number)});
   };
   for (const trial::TrialNumber number : front_order(state.final_front())) add(number);
   const std::size_t final_members = rows.size();
@@ -214,7 +205,7 @@ std::string front_table(const ReportInputs& inputs, const TableBounds& bounds) {
 std::string seeds_table(const ReportInputs& inputs, const TableBounds& bounds) {
   const std::vector<SeedGroup> groups = seed_groups(inputs);
   if (groups.empty()) return {};
-  const std::vector<std::string> metrics = shown_metrics(inputs);
+  const std::vector<std::string> metrics = judged_metrics(inputs.state.objectives(), inputs.metrics);
   TextTable table;
   table.add_column("trials", TextTable::Align::kLeft);
   table.add_column("arch id", TextTable::Align::kLeft, "", kRankOfId);

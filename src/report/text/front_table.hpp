@@ -21,7 +21,7 @@ struct TableBounds {
 /// Where it is too wide, parameters without differences are left out first, then the id, then other
 /// parameters. If there are full trainings, it shows the final front with the accuracy on the test set, then
 /// the other members of the search's front and why they are not on the final one. The heading names the
-/// budget of each column.
+/// budget of each column. Repeated full trainings have their mean, and in brackets its standard deviation.
 std::string front_table(const ReportInputs& inputs, const TableBounds& bounds = {});
 /// Table of the architectures that were trained in full with several seeds: mean and standard deviation of
 /// what was measured, best first objective first, with a line above. Empty if there are none.

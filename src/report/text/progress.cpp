@@ -130,7 +130,7 @@ void Progress::take(const run::RunState& state) {
 
 void Progress::keep_best_test(const trial::CommittedTrial& committed,
                               const objective::ObjectiveSet& objectives) {
-  if (!committed.trial.is_final()) return;
+  if (!committed.trial.is_final() || committed.trial.proposal.final_repeat > 0) return;
   const trial::Metric* test = test_metric(objectives, metrics_);
   const auto value = test != nullptr ? metric_value(committed, test->name, metrics_) : std::nullopt;
   if (!value) return;

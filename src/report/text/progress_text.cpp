@@ -132,8 +132,12 @@ std::string commit_line(const trial::CommittedTrial& committed, const run::RunSt
   const std::string where = fmt::format("rank {}{} slot {} {:.2f} s", timing.rank,
                                         host.empty() ? "" : " " + host, timing.slot, timing.total_s());
   const trial::Failure* const failure = failure_of(committed);
-  const std::string name = fmt::format("{}trial {} {}: ", trial.is_final() ? "final " : "", trial.number,
-                                       failure != nullptr ? "failed" : "committed");
+  const std::uint32_t repeat = trial.proposal.final_repeat;
+  const std::string kind = repeat > 0         ? fmt::format("repeat {} of final trial", repeat)
+                           : trial.is_final() ? "final trial"
+                                              : "trial";
+  const std::string name =
+      fmt::format("{} {} {}: ", kind, trial.number, failure != nullptr ? "failed" : "committed");
   std::string result = failure != nullptr
                            ? fmt::format("{}: {} {}", trial::to_text(failure->kind), failure->reason, where)
                            : fmt::format("front={} {}", state.on_its_front(trial) ? "yes" : "no", where);

@@ -38,6 +38,7 @@ std::string course_line(const TrainingKey& training, const std::vector<trial::Co
   Json line;
   line["k"] = training.trial.number;
   line["final"] = training.trial.is_final;
+  if (training.trial.repeat > 0) line["final_repeat"] = training.trial.repeat;
   line["started_s"] = encode_number(training.started_s);
   line["names"] = names;
   Json& points = line["points"] = Json::array();
@@ -68,8 +69,11 @@ void read_line(std::string_view text, const std::vector<std::string>& older_name
   const auto line = parse_line(text);
   if (!line) return;
   const auto number = decode_integer<trial::TrialNumber>(member(*line, "k"), "k");
-  const TrainingKey training{{number, member(*line, "final") == true},
-                             decode_number(member(*line, "started_s"), "started_s")};
+  const auto repeat = line->find("final_repeat");
+  const TrainingKey training{
+      {number, member(*line, "final") == true,
+       repeat == line->end() ? 0 : decode_integer<std::uint32_t>(*repeat, "final_repeat")},
+      decode_number(member(*line, "started_s"), "started_s")};
   Course course;
   if (!line->contains("names")) course.names = older_names;
   for (const Json& name : line->value("names", Json::array())) {
@@ -89,7 +93,8 @@ double Course::value(std::size_t point, std::string_view name) const {
 
 std::vector<std::string> course_names(const std::vector<trial::Metric>& metrics, const Courses& courses) {
   std::vector<std::string> names{"train_loss", "learning_rate", "validation_loss"};
-  std::set<std::string> taken{"number", "position", "phase", "step", "trial", names[0], names[1], names[2]};
+  std::set<std::string> taken{"number", "position", "phase",  "final_repeat", "step",
+                              "trial",  names[0],   names[1], names[2]};
   const auto add = [&](const std::string& name) {
     if (taken.insert(name).second) names.push_back(name);
   };

@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kSumStart = R"(,"sum":")";
 constexpr std::string_view kSumEnd = R"("})";
 constexpr std::size_t kSumDigits = 32;
-constexpr std::size_t kMostMembers = 20;  // members of a trial's line
+constexpr std::size_t kMostMembers = 21;  // members of a trial's line
 
 Json encode_value(const space::Value& value) {
   if (const auto* number = std::get_if<double>(&value)) return encode_number(*number);
@@ -226,6 +226,8 @@ trial::Trial EntryDecoder::decode_asked(const Json& line) const {
   trial.number = decode_integer<std::uint64_t>(member(line, "k"), "k");
   if (trial::parse_phase(decode_text(line, "phase")) == trial::Phase::kFinal) {
     trial.proposal.trains = trial.number;
+    if (const auto repeat = line.find("final_repeat"); repeat != line.end())
+      trial.proposal.final_repeat = decode_integer<std::uint32_t>(*repeat, "final_repeat");
   }
   trial.proposal.architecture = architecture(line);
   if (trial.number > earlier_.size() + trial::CommitLog::kFarthestAhead) {

@@ -66,6 +66,7 @@ void add_row(Table& rows, const CommittedTrial& entry, bool on_front, const OwnC
   rows("number", static_cast<std::int64_t>(entry.trial.number));
   rows("position", static_cast<std::int64_t>(entry.position));
   rows("phase", std::string(to_text(entry.trial.phase())));
+  rows("final_repeat", std::int64_t{entry.trial.proposal.final_repeat});
   rows("arch_id", space::to_text(architecture.id));
   for (std::size_t i = 0; i < own.parameters.size(); ++i) {
     add_parameter(rows, own.parameters[i], architecture.genotype.choices.at(i));
@@ -136,6 +137,7 @@ void add_point(Table& rows, const CommittedTrial& entry, const Course& course, s
   rows("number", static_cast<std::int64_t>(entry.trial.number));
   rows("position", static_cast<std::int64_t>(entry.position));
   rows("phase", std::string(to_text(entry.trial.phase())));
+  rows("final_repeat", std::int64_t{entry.trial.proposal.final_repeat});
   rows("step", course.steps[point]);
   for (const std::string& column : columns) rows(column, course.value(point, column));
   rows.end_row();

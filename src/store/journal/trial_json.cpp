@@ -143,6 +143,7 @@ void fail_expected(const char* name, const char* expected, const Json& found) {
 void add_name(Json& object, const trial::Trial& trial) {
   object["k"] = trial.number;
   object["phase"] = trial::to_text(trial.phase());
+  if (trial.proposal.final_repeat > 0) object["final_repeat"] = trial.proposal.final_repeat;
   object["arch"] = space::to_text(trial.architecture().id);
 }
 

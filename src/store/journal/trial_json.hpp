@@ -36,7 +36,8 @@ Integer decode_integer(const nlohmann::ordered_json& value, const char* name) {
   return static_cast<Integer>(value.get<std::uint64_t>());
 }
 
-/// Adds a trial's number, phase and architecture to an object.
+/// Adds a trial's number, phase, number of the repeat of a full training (unless 0) and architecture to an
+/// object.
 void add_name(nlohmann::ordered_json& object, const trial::Trial& trial);
 /// Adds the fields of a trial (trial::for_each_field) to an object. Numbers above 32 bits become text; a
 /// start becomes `inherits` or `continues`, a fresh one is left out.

@@ -46,7 +46,10 @@ std::optional<trial::TrialName> parse_trial_name(std::string_view text) {
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, name.number);
   if (error != std::errc()) return std::nullopt;
-  name.is_final = rest != end;
+  constexpr std::string_view kFinal = ".final";
+  name.is_final = std::string_view(rest, end).starts_with(kFinal);
+  if (name.is_final && end - rest > std::ssize(kFinal) + 1)
+    std::from_chars(rest + kFinal.size() + 1, end, name.repeat);
   if (to_text(name) != text) return std::nullopt;
   return name;
 }

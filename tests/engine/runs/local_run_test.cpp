@@ -111,6 +111,8 @@ TEST_F(LocalRun, SeedsTheRepetitionsOfAListAsTheirFullTrainings) {
 TEST_F(LocalRun, SeedsARepetitionAsARunWithAnotherSeedWould) {
   constexpr space::ArchId kArch{2};
   EXPECT_EQ(trial_seed(1, kArch, {0.5}, 3), trial_seed(derive_seed(1, "engine.seeds", {3}), kArch, {0.5}, 0));
+  EXPECT_NE(trial_seed(1, kArch, {0.5}, 3, 2), trial_seed(1, kArch, {0.5}, 3, 0));
+  EXPECT_NE(trial_seed(1, kArch, {0.5}, 3, 2), trial_seed(1, kArch, {0.5}, 2, 3));
   EXPECT_EQ(trial_seed(1, kArch, {0.5}, 0), derive_seed(1, "trial", {2, std::bit_cast<std::uint64_t>(0.5)}));
 }
 

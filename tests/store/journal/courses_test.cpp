@@ -37,9 +37,10 @@ class CoursesTest : public ::testing::Test {
 TEST_F(CoursesTest, ComeBackFromTheFilesOfAllRanks) {
   append_course(paths, 0, {{3}, 1.5}, course);
   append_course(paths, 2, {{3, true}, 7}, {course[1]});
+  append_course(paths, 2, {{3, true, 2}, 7}, {course[0]});
   append_course(paths, 0, {{4}, 2}, {});
   const Courses courses = read_courses(paths, metrics);
-  ASSERT_EQ(courses.size(), 3U);
+  ASSERT_EQ(courses.size(), 4U);
   const Course& both = courses.at({{3}, 1.5});
   EXPECT_EQ(both.steps, (std::vector<std::int64_t>{10, 17}));
   EXPECT_EQ(both.value(0, "train_loss"), 0.5);
@@ -47,6 +48,7 @@ TEST_F(CoursesTest, ComeBackFromTheFilesOfAllRanks) {
   EXPECT_EQ(both.value(1, "reward"), 0.25);
   EXPECT_TRUE(std::isnan(both.value(1, "validation_loss")));
   EXPECT_EQ(courses.at({{3, true}, 7}).value(0, "validation_accuracy"), 0.9);
+  EXPECT_EQ(courses.at({{3, true, 2}, 7}).value(0, "train_loss"), 0.5);
   EXPECT_TRUE(courses.at({{4}, 2}).steps.empty());
 }
 

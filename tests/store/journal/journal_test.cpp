@@ -179,6 +179,21 @@ TEST_F(Journal, NamesARepetitionUnlessItIsTheFirst) {
   EXPECT_EQ(contents.entries[1]->trial.proposal.repeat, 3U);
 }
 
+TEST_F(Journal, NamesARepeatOfAFullTrainingUnlessItIsTheFirst) {
+  std::vector<CommittedTrial> trials = sample_trials(space, 6);
+  trials[5] = trials[4];
+  trials[5].position = 5;
+  trials[5].trial.proposal.final_repeat = 2;
+  write(trials);
+  const std::string canonical = canonical_journal(path);
+  const std::size_t place = canonical.find(R"("phase":"final","final_repeat":2,"arch")");
+  ASSERT_NE(place, std::string::npos) << canonical;
+  EXPECT_EQ(canonical.find("final_repeat"), canonical.rfind("final_repeat")) << canonical;
+  const JournalContents contents = read_journal(path, space);
+  EXPECT_EQ(contents.entries[4]->trial.name(), (trial::TrialName{3, true}));
+  EXPECT_EQ(contents.entries[5]->trial.name(), (trial::TrialName{3, true, 2}));
+}
+
 TEST_F(Journal, RecordsTheKindOfDeviceOfARunThatTrains) {
   JournalHeader header = sample_header();
   EXPECT_EQ(header.device, "");

@@ -255,7 +255,9 @@ TEST_F(Running, MayBecomeSuspectsInFilesOfTheirOwn) {
 TEST(TrialNames, AreReadBackFromTheirTexts) {
   EXPECT_EQ(parse_trial_name("17"), trial::TrialName{17});
   EXPECT_EQ(parse_trial_name("17.final"), (trial::TrialName{17, true}));
-  for (const char* text : {"", "x", "17.", "17.finals", "017", "-1", "18446744073709551616"}) {
+  EXPECT_EQ(parse_trial_name("17.final.2"), (trial::TrialName{17, true, 2}));
+  for (const char* text : {"", "x", "17.", "17.2", "17.finals", "17.final.", "17.final.0", "17.final.02",
+                           "17.final2", "017", "-1", "18446744073709551616"}) {
     EXPECT_EQ(parse_trial_name(text), std::nullopt) << text;
   }
 }

@@ -25,6 +25,7 @@ trial::CommitLog committed_trials(const std::vector<trial::TrialName>& names, do
     trial.proposal.architecture = std::make_shared<const space::Architecture>();
     trial.proposal.budget.epochs = epochs;
     if (name.is_final) trial.proposal.trains = name.number;
+    trial.proposal.final_repeat = name.repeat;
     log.add(committed);
   }
   return log;

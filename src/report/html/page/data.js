@@ -11,7 +11,7 @@ class Run {
     const columns = data.trials;
     const rows = columns.number.map((_, row) => row);
     this.searched = rows.filter((row) => !columns.final[row]);
-    this.trained = rows.filter((row) => columns.final[row]);
+    this.trained = rows.filter((row) => columns.final[row] === 1);  // repeats have 2, 3, ...
     this.members = new Set(data.front);
     this.finalMembers = new Set(data.final_front);
     this.rowOf = new Map(this.searched.map((row) => [columns.number[row], row]));

@@ -1,0 +1,72 @@
+#include "engine/loop/front_training.hpp"
+
+#include "support/sample_metrics.hpp"
+#include "support/yaml_config.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::engine {
+namespace {
+
+using ::testing::ElementsAre;
+
+class FrontTrainingTest : public ::testing::Test {
+ protected:
+  void commit(trial::TrialNumber number, double accuracy, std::optional<std::uint32_t> final_repeat = {},
+              double epochs = 10) {
+    trial::CommittedTrial committed;
+    committed.trial.number = number;
+    committed.trial.proposal.architecture = std::make_shared<const space::Architecture>();
+    committed.trial.proposal.budget = {1};
+    if (final_repeat) {
+      committed.trial.proposal.trains = number;
+      committed.trial.proposal.final_repeat = *final_repeat;
+      committed.trial.proposal.budget = {epochs};
+    }
+    committed.outcome = trial::Measurements{{accuracy}};
+    committed.position = state_.trials().size();
+    state_.add({std::make_shared<const trial::CommittedTrial>(std::move(committed)), false});
+  }
+  /// Returns the names of the trainings that are asked for.
+  std::vector<std::string> asked(std::uint32_t repeats) const {
+    const auto searcher = front_training(state_, state_.front().keys(), {10}, repeats);
+    std::vector<std::string> names;
+    for (const trial::Proposal& proposal : searcher->ask(100).proposals) {
+      names.push_back(to_text(trial::TrialName{*proposal.trains, true, proposal.final_repeat}));
+    }
+    EXPECT_TRUE(searcher->finished());
+    return names;
+  }
+
+  run::RunState state_{
+      objective::ObjectiveSet::parse(testing::config_from_yaml("[{maximize: validation_accuracy}]"), nullptr,
+                                     {testing::validation_accuracy()})};
+};
+
+TEST_F(FrontTrainingTest, AsksForEachRepeatThatIsMissing) {
+  commit(0, 0.9);
+  commit(1, 0.9);
+  EXPECT_THAT(asked(1), ElementsAre("0.final", "1.final"));
+  EXPECT_THAT(asked(2), ElementsAre("0.final", "1.final", "0.final.1", "1.final.1"));
+  commit(0, 0.9, 0);
+  commit(1, 0.9, 1);
+  EXPECT_THAT(asked(2), ElementsAre("1.final", "0.final.1"));
+}
+
+TEST_F(FrontTrainingTest, RepeatsTheMembersOfTheFinalFrontThatALongerSearchTookFromItsFront) {
+  commit(0, 0.8);
+  commit(0, 0.95, 0);
+  commit(1, 0.9);
+  EXPECT_THAT(asked(1), ElementsAre("1.final"));
+  EXPECT_THAT(asked(2), ElementsAre("1.final", "1.final.1", "0.final.1"));
+  commit(1, 0.97, 0, 20);
+  EXPECT_THAT(asked(2), ElementsAre("1.final", "1.final.1")) << "the final front has another budget";
+}
+
+}  // namespace
+}  // namespace skyline::engine
