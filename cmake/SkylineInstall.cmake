@@ -37,6 +37,9 @@ install(PROGRAMS aml/run DESTINATION share/skyline/aml COMPONENT skyline)
 install(PROGRAMS slurm/submit slurm/search.sbatch DESTINATION share/skyline/slurm COMPONENT skyline)
 install(DIRECTORY configs DESTINATION share/skyline COMPONENT skyline)
 install(FILES data/digits.csv.gz data/nasbench201_cifar10.csv.gz DESTINATION share/skyline/data COMPONENT skyline)
+install(FILES python/pyproject.toml DESTINATION share/skyline/python COMPONENT skyline)
+install(DIRECTORY python/skyline DESTINATION share/skyline/python COMPONENT skyline
+  FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
 install(FILES THIRD_PARTY_NOTICES.md DESTINATION share/skyline COMPONENT skyline)
 configure_file(cmake/modulefile.in ${PROJECT_BINARY_DIR}/modulefile @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/modulefile DESTINATION share/skyline/modulefiles/skyline RENAME ${PROJECT_VERSION}

@@ -116,7 +116,7 @@ class FindPackage(unittest.TestCase):
         files = self.prefix / "share/skyline/modulefiles"
         loaded = run(MODULECMD, "python", "load", "skyline", folder=self.root, MODULEPATH=str(files))
         self.assertEqual(loaded.returncode, 0, loaded.stderr)
-        for variable in ("SKYLINE_ROOT", "PATH", "CMAKE_PREFIX_PATH"):
+        for variable in ("SKYLINE_ROOT", "PATH", "PYTHONPATH", "CMAKE_PREFIX_PATH"):
             self.assertRegex(loaded.stdout, rf"environ\['{variable}'\] = ['\"]{self.prefix}")
 
     def test_the_slurm_scripts_find_the_program_that_they_were_installed_with(self):

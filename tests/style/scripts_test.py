@@ -46,7 +46,7 @@ def shell_scripts():
 
 
 def python_scripts():
-    return [file for file in files(*FOLDERS, "tests") if file.suffix == ".py" or "python" in first_line(file)
+    return [file for file in files(*FOLDERS, "tests", "python") if file.suffix == ".py" or "python" in first_line(file)
             and first_line(file).startswith("#!")]
 
 

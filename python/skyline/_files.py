@@ -1,0 +1,101 @@
+"""The files of a run, as they are while a job writes them."""
+
+from __future__ import annotations
+
+import json
+import math
+import pathlib
+from collections.abc import Mapping
+from typing import Any
+
+from ._errors import Error
+
+_JOURNALS = (8, 9)  # versions
+_OWN_COLUMNS = {"trial", "phase", "status", "reason", "epochs", "origin", "iteration", "parents", "arch_id", "seed", "rank",
+                "slot", "started_s", "duration_s"}
+
+
+def read_json(file: pathlib.Path) -> dict[str, Any]:
+    """Returns a file that is published whole; nothing where it is not there yet. Raises Error if it is damaged."""
+    try:
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except ValueError as problem:
+        raise Error(f"{file}: is no JSON: {problem}") from problem
+    return found if isinstance(found, dict) else {}
+
+
+def _journal(folder: pathlib.Path) -> list[dict[str, Any]]:
+    """Returns the header and the trials of the journal. A last line that is not whole is still being written."""
+    file = folder / "journal.jsonl"
+    try:
+        lines = file.read_bytes().split(b"\n")
+    except OSError as problem:
+        raise Error(f"{folder}: holds no run: {problem.strerror}: {file}") from problem
+    entries = []
+    for number, line in enumerate(lines[:-1], 1):
+        try:
+            entries.append(json.loads(line))
+        except ValueError as problem:
+            if number == len(lines) - 1:
+                break  # a killed job left it
+            raise Error(f"{file}:{number}: is damaged (`skyline journal {folder}` says more)") from problem
+    if entries and (entries[0].get("format") != "skyline-journal" or entries[0].get("version") not in _JOURNALS):
+        raise Error(f"{file}: is no journal of a version that this package reads ({', '.join(map(str, _JOURNALS))})")
+    return entries
+
+
+def _number(value: Any) -> float:
+    return float(value)  # infinities are texts
+
+
+def _row(entry: Mapping[str, Any], costs: Mapping[str, Any]) -> dict[str, Any]:
+    where = entry.get("where", {})
+    times = [value for name, value in where.items() if name.endswith("_s") and name != "started_s"]
+    row = {"trial": entry["k"], "phase": entry["phase"], "status": entry["status"], "reason": entry.get("reason")}
+    for name, value in entry["genotype"].items():
+        row[f"parameter_{name}" if name in _OWN_COLUMNS else name] = value
+    for name, value in entry.get("metrics", {}).items():
+        row[f"metric_{name}" if name in _OWN_COLUMNS or name in row else name] = _number(value)
+    for name, value in (costs.get(entry["arch"]) or {}).items():
+        row.setdefault(name, math.nan if value is None else value)
+    return {**row, "epochs": entry["epochs"], "origin": entry["origin"], "iteration": entry["iteration"], "parents": entry["parents"],
+            "arch_id": entry["arch"], "seed": int(entry["seed"]), "rank": where.get("rank"), "slot": where.get("slot"),
+            "started_s": where.get("started_s"), "duration_s": sum(times)}
+
+
+def log_of(folder: pathlib.Path, trial: int | str) -> pathlib.Path | None:
+    """Returns the newest log of a trial's own program, e.g. of `17` or `17.final`."""
+    final = str(trial).endswith(".final")
+    logs = [file for file in (folder / "logs/trials").glob(f"{trial}.*log") if final or file.name.split(".")[1] != "final"]
+    return max(logs, key=lambda file: file.stat().st_mtime, default=None)
+
+
+def _said_last(folder: pathlib.Path, entry: Mapping[str, Any]) -> str:
+    """Returns the last line that a failed trainer printed, e.g. its exception."""
+    log = log_of(folder, f"{entry['k']}.final" if entry["phase"] == "final" else entry["k"])
+    text = log.read_text(encoding="utf-8", errors="replace").strip() if log else ""
+    return ": " + text.splitlines()[-1].strip() if text else ""
+
+
+def trial_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
+    """Returns the committed trials in the order of the journal, each with its columns by name.
+
+    The reason of a trainer that failed by itself has the last line that it printed. Costs of networks are those that `models.json` has, which a job writes every few minutes.
+    """
+    costs = {trial["arch_id"]: trial.get("costs") for trial in read_json(folder / "models.json").get("trials", [])}
+    rows = []
+    for entry in _journal(folder)[1:]:
+        if "k" not in entry:
+            continue  # a rank was lost
+        if entry["status"] == "program":
+            entry["reason"] += _said_last(folder, entry)
+        rows.append(_row(entry, costs))
+    return rows
+
+
+def front_names(pareto: Mapping[str, Any]) -> list[tuple[int, str]]:
+    """Returns number and phase of the trials on a front, best first: the final front, else that of the search."""
+    front = pareto.get("final_front") or pareto.get("search_front") or []
+    return [(trial["trial"], trial["phase"]) for trial in front]

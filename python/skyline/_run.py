@@ -1,0 +1,254 @@
+"""A run: its state, its trials, and what can be done with it."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import pathlib
+import signal
+import socket
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from . import _plots
+from ._config import flow
+from ._errors import Error
+from ._files import front_names, log_of, read_json, trial_rows
+from ._html import run_html
+from ._job import Job
+from ._program import error_of, find_program, launch_command, output_of, without_notices
+from ._progress import Progress
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.axes import Axes
+
+_STOPPED = 75
+_POLL_S = 0.2
+_LOOK_S = 2.0  # between looks at a job that this process has not started
+_SILENCE_S = 30.0  # after which such a job may be dead
+_not_waited_for: dict[int, "Run"] = {}  # runs whose jobs this process has started
+
+
+class Run:
+    """A run in a folder, of a job that this process has started, or any other one.
+
+    Its properties read the folder's files when they are asked for, also while a job works.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, program: str | os.PathLike[str] | None = None) -> None:
+        self.path = pathlib.Path(path)
+        self._program = program
+        self._job: Job | None = None
+        self._progress = Progress(quiet=False)
+
+    @property
+    def status(self) -> dict[str, Any]:
+        """What `status.json` says (docs/results.md): `state`, `done`, `expected`, `best` and more; empty before the start."""
+        return read_json(self.path / "status.json")
+
+    @property
+    def running(self) -> bool:
+        """Whether a job works on the run."""
+        return self._job.exit_code is None if self._job else bool(self._asked().get("running"))
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """What `trials` has, as a list of dictionaries, without pandas."""
+        return trial_rows(self.path)
+
+    @property
+    def trials(self) -> pandas.DataFrame:
+        """The committed trials, in the order of the journal.
+
+        The columns are `trial`, `phase` (`search` or `final`), `status`, `reason`, one per parameter, one per metric and cost,
+        `epochs`, `origin`, `iteration`, `parents`, `arch_id`, `seed`, `rank`, `slot`, `started_s` and `duration_s`. A parameter
+        or metric that has the name of another column is called `parameter_NAME` or `metric_NAME`. Raises Error if the journal
+        is missing or damaged, ImportError without pandas.
+        """
+        return _frame(self.rows)
+
+    @property
+    def front(self) -> pandas.DataFrame:
+        """The rows of `trials` on the front, best first objective first: the final front if there is one."""
+        return _frame(self.front_rows)
+
+    @property
+    def front_rows(self) -> list[dict[str, Any]]:
+        """What `front` has, as a list of dictionaries, without pandas."""
+        rows = {(row["trial"], row["phase"]): row for row in self.rows}
+        pareto = read_json(self.path / "pareto.json")
+        if self.status.get("state") not in ("finished", "stopped"):  # pareto.json is minutes old
+            pareto = {"search_front": self._asked().get("front_trials")}
+        return [rows[name] for name in front_names(pareto) if name in rows]
+
+    def log(self, trial: int | str) -> str:
+        """Returns what a trial's own program printed, of its last attempt. Raises Error if there is no log of it."""
+        log = log_of(self.path, trial)
+        if log is None:
+            raise Error(f"{self.path}: has no log of trial {trial}")
+        return log.read_text(encoding="utf-8", errors="replace")
+
+    def wait(self, timeout: float | None = None) -> Run:
+        """Waits until the job ends, and shows what it says and how far it is. Returns the run.
+
+        A job that was stopped has ended well: `status["state"]` is then `stopped`. Raises Error with the program's line and
+        exit code if it failed, TimeoutError after `timeout` seconds. Ctrl-C stops the job, waits until everything is saved,
+        and raises KeyboardInterrupt; a second one ends the job at once.
+        """
+        try:
+            return self._wait(timeout)
+        except KeyboardInterrupt:
+            self._progress.say(["stopping: running trials save their state (Ctrl-C again ends them at once)"])
+            try:
+                self.stop()
+            except KeyboardInterrupt:
+                if self._job:
+                    self._job.kill()
+            raise
+
+    def stop(self) -> Run:
+        """Has the running trials save their state, ends the job, and waits for that. Returns the run.
+
+        `resume` then goes on in the middle of the trials of Skyline's own training; trials of other trainers begin again. A job
+        that this process has not started must run on this host. Raises Error otherwise, or if it failed.
+        """
+        if self._job:
+            return self._wait(None, stops=True)
+        asked = self._asked()
+        if asked.get("running"):
+            if asked["host"] != socket.gethostname():
+                raise Error(f"{self.path}: its job runs on {asked['host']}: send SIGUSR1 to process {asked['process']} there")
+            os.kill(asked["process"], signal.SIGUSR1)
+            self._wait(None)
+        return self
+
+    def resume(self, *, trials: int | None = None, ranks: int | None = None, slots: int | None = None, quiet: bool = False,
+               **sections: Mapping[str, Any]) -> Run:
+        """Starts a job that continues the run, and returns when it works.
+
+        `trials` extends the search to so many; `ranks` are those of the last job unless given. Settings may be given as in
+        `search`, those that may change (docs/configuration.md). The folder in which the first job was started must be the
+        current one if the trainer is a program. Raises Error with the program's line if it is refused.
+        """
+        if trials is not None:
+            sections["search"] = {**sections.get("search", {}), "trials": trials}
+        settings = [word for name, section in sections.items() for setting in _settings(name, section) for word in ("--set", setting)]
+        words = ["--resume=must", *settings, *(["--slots", str(slots)] if slots else [])]
+        return self._start(words, ranks or int(self.status.get("ranks") or 1), quiet)
+
+    def plot_front(self, x: str | None = None, y: str | None = None, ax: Axes | None = None) -> Axes:
+        """Draws the trials over two metrics, and the front as a line; by default over the first two objectives.
+
+        Returns the axes of matplotlib. Raises Error if there are no such metrics, ImportError without matplotlib.
+        """
+        return _plots.front(self, x, y, ax)
+
+    def plot_volume(self, ax: Axes | None = None) -> Axes:
+        """Draws the hypervolume of the front over the trials. Returns the axes of matplotlib.
+
+        Raises Error if the objectives have no ends to measure from (docs/results.md), ImportError without matplotlib.
+        """
+        return _plots.volume(self, output_of(self._find(), "compare", str(self.path), "--curves"), ax)
+
+    def __repr__(self) -> str:
+        status = self.status
+        return (f"<skyline.Run {self.path}: {status.get('state', 'not started')}, {status.get('committed', 0)} trials, "
+                f"front {status.get('front', 0)}>")
+
+    def _repr_html_(self) -> str:
+        return run_html(self.path, self.status, self.front_rows)
+
+    def _find(self) -> str:
+        return find_program(self._program)
+
+    def _asked(self) -> dict[str, Any]:
+        """Returns what `skyline status` says, which knows whether a job is alive."""
+        return dict(json.loads(output_of(self._find(), "status", str(self.path), "--json")))
+
+    def _start(self, words: list[str], ranks: int, quiet: bool) -> Run:
+        """Starts a job, and returns when it has the folder."""
+        if self._job and self._job.exit_code is None:
+            raise Error(f"{self.path}: its job still runs")
+        status = self.path / "status.json"
+        before = status.stat().st_mtime_ns if status.exists() else None
+        self._progress = Progress(quiet)
+        self._job = Job([*launch_command(self._find(), ranks), "search", *words, "--run", str(self.path), "--quiet"])
+        _not_waited_for[id(self)] = self
+        try:
+            while self._job.exit_code is None and not (status.exists() and status.stat().st_mtime_ns != before):
+                time.sleep(_POLL_S)
+        except KeyboardInterrupt:
+            self.stop()
+            raise
+        return self if self._job.exit_code in (None, 0, _STOPPED) else self._wait(None)
+
+    def _wait(self, timeout: float | None, stops: bool = False) -> Run:
+        end = None if timeout is None else time.monotonic() + timeout
+        job = self._job
+        if job is None:
+            return self._wait_for_other(end)
+        while (code := job.exit_code) is None:
+            if stops:
+                job.ask_to_stop()
+            self._progress.say(without_notices(job.new_lines()))
+            self._progress.draw(self.status)
+            _sleep(_POLL_S, end, self.path)
+        _not_waited_for.pop(id(self), None)
+        self._progress.say(without_notices(job.new_lines()))
+        job.close()
+        self._progress.clear()
+        if code not in (0, _STOPPED):
+            raise error_of(job.lines, code)
+        return self
+
+    def _wait_for_other(self, end: float | None) -> Run:
+        """Waits for a job that this process has not started: its last act is to write its exit code."""
+        while (status := self.status).get("exit_code") is None:
+            self._progress.draw(status)
+            if time.time() - status.get("updated", 0) > _SILENCE_S and not self._asked().get("running"):
+                raise Error(f"{self.path}: its job was killed: resume the run", 76)
+            _sleep(_LOOK_S, end, self.path)
+        self._progress.clear()
+        if status["exit_code"] not in (0, _STOPPED):
+            log = (self.path / "logs/skyline.log").read_text(encoding="utf-8", errors="replace").splitlines()
+            raise Error(log[-1] if log else f"{self.path}: its job failed", status["exit_code"])
+        return self
+
+
+def _sleep(seconds: float, end: float | None, path: pathlib.Path) -> None:
+    if end is not None and time.monotonic() >= end:
+        raise TimeoutError(f"{path}: its job still runs")
+    time.sleep(seconds if end is None else max(0.0, min(seconds, end - time.monotonic())))
+
+
+def _settings(name: str, value: Any) -> list[str]:
+    if isinstance(value, Mapping):
+        return [setting for key, each in value.items() for setting in _settings(f"{name}.{key}", each)]
+    return [f"{name}={flow(value)}"]
+
+
+def _frame(rows: list[dict[str, Any]]) -> pandas.DataFrame:
+    import pandas
+
+    columns = dict.fromkeys(name for row in rows for name in row)
+    return pandas.DataFrame(rows, columns=list(columns))
+
+
+def _wait_for_all() -> None:
+    """Waits for the searches that a script has started and not waited for, before it ends."""
+    for run in list(_not_waited_for.values()):
+        run.wait()
+
+
+atexit.register(_wait_for_all)
+
+
+def open_run(path: str | os.PathLike[str], *, program: str | os.PathLike[str] | None = None) -> Run:
+    """Returns the run in a folder, whoever started it. Raises Error if the folder holds none."""
+    run = Run(path, program=program)
+    if not (run.path / "journal.jsonl").is_file():
+        raise Error(f"{run.path}: holds no run (no journal.jsonl)")
+    return run

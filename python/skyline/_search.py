@@ -1,0 +1,118 @@
+"""Starts a search from Python."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Union
+
+from ._config import yaml_text
+from ._errors import Error
+from ._functions import address_of
+from ._program import find_program, launch_command
+from ._run import Run
+from ._space import Domain, space_section
+from ._trial import trial
+
+Objectives = Union[str, Sequence[str], Mapping[str, Mapping[str, Any]], None]
+_COSTS = ("parameters", "flops", "macs", "peak_activation_bytes", "training_activation_bytes", "weight_bytes")  # of networks
+_FIRST_LINE = "# Written by skyline.search.\n"
+
+
+def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[..., Any] | Sequence[str] | None = None, *,
+           maximize: Objectives = None, minimize: Objectives = None, trials: int | None = None, ranks: int = 1,
+           folder: str | os.PathLike[str] = "runs/search", metrics: Mapping[str, Mapping[str, Any]] | None = None,
+           slots: int | None = None, resume: bool = False, quiet: bool = False,
+           program: str | os.PathLike[str] | None = None, **sections: Any) -> Run:
+    """Starts a search in the background, and returns its run when it works.
+
+    space     a list of values or `skyline.range(low, high)` for each parameter by name; or a section `space` with a network
+    train     a function that is imported by name in a process of its own for each trial, gets the parameters by name, and
+              returns its metrics by name, or a number if there is one objective; or a program with its arguments; or None for
+              Skyline's own training (sections `data` and `training`)
+    maximize, minimize   objectives: a metric's name, several, or {name: {reference: 0, ideal: 1}}
+    trials    how many trials; 100 unless given
+    ranks     processes of the search, by mpirun from 2 on; each trains `slots` trials at a time, unless given one a core
+    folder    the run's folder; its configuration is written beside it, as FOLDER.yaml
+    metrics   what else is known of metrics, such as {"accuracy": {"range": [0, 1], "unit": "%"}}, and further metrics
+    resume    whether to resume the run in the folder, if there is one
+    quiet     shows nothing
+    sections  further sections of the configuration, or keys of `command` and `search`, as dictionaries
+
+    Raises Error with the program's own line if the configuration is refused, and for a function that cannot be imported by
+    name. A script that ends waits for its searches first; `Run.wait` shows how far they are.
+    """
+    if not trial.by_hand:
+        raise Error('search: is called in a process of a trial: call it below `if __name__ == "__main__":`')
+    launch_command(find_program(program), ranks)  # refuses before anything is written
+    place = pathlib.Path(folder)
+    config = place.with_name(place.name + ".yaml")
+    text = _FIRST_LINE + yaml_text(_sections(space, train, _objectives(maximize, minimize), trials, metrics or {}, sections))
+    is_there = (place / "journal.jsonl").exists()
+    if is_there and not resume:
+        raise Error(f"{place}: holds a run already: give another folder, or resume=True")
+    if config.exists() and not config.read_text(encoding="utf-8").startswith(_FIRST_LINE):
+        raise Error(f"{config}: is no file of skyline.search, which would overwrite it: give another folder")
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text(text, encoding="utf-8")
+    run = Run(place, program=program)
+    words = [str(config), *(["--resume"] if resume else []), *(["--slots", str(slots)] if slots else [])]
+    if not quiet:
+        command = ["skyline", "search", *words, "--run", str(place)]
+        print(text + "$ " + shlex.join((["mpirun", "-np", str(ranks)] if ranks > 1 else []) + command), flush=True)
+    return run._start(words, ranks, quiet)
+
+
+def _objectives(maximize: Objectives, minimize: Objectives) -> list[dict[str, Any]]:
+    found = []
+    for sense, names in (("maximize", maximize), ("minimize", minimize)):
+        for name in [names] if isinstance(names, str) else names or []:
+            found.append({sense: name, **(names[name] if isinstance(names, Mapping) else {})})
+    if not found:
+        raise Error('objectives: expected at least one, such as maximize="accuracy"')
+    return found
+
+
+def _command(train: Callable[..., Any] | Sequence[str], objectives: list[dict[str, Any]],
+             metrics: Mapping[str, Mapping[str, Any]], computed: Sequence[str]) -> dict[str, Any]:
+    directions = {each[sense]: better for each in objectives for sense, better in (("maximize", "higher"), ("minimize", "lower"))
+                  if sense in each and each[sense] not in computed}
+    described = {name: {**({"better": directions[name]} if name in directions else {}), **metrics.get(name, {})}
+                 for name in [*directions, *(name for name in metrics if name not in directions)]}
+    if isinstance(train, (list, tuple)):
+        return {"run": [str(word) for word in train], "metrics": described}
+    if not callable(train):
+        raise Error(f"train: expected a function, or a program with its arguments in a list, got {train!r}")
+    address, folders = address_of(train)
+    words = [sys.executable, "-m", "skyline.run_trial", address]
+    command: dict[str, Any] = {"run": [*(word.replace("{", "{{") for word in words), "{parameters}", *directions], "metrics": described}
+    if folders:
+        command["env"] = {"PYTHONPATH": os.pathsep.join([*folders, *filter(None, [os.environ.get("PYTHONPATH")])])}
+    return command
+
+
+def _sections(space: Mapping[str, Any], train: Callable[..., Any] | Sequence[str] | None, objectives: list[dict[str, Any]],
+              trials: int | None, metrics: Mapping[str, Mapping[str, Any]], others: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the configuration."""
+    sections: dict[str, Any] = {"space": space_section(space)}
+    if train is not None:
+        sections["command"] = _command(train, objectives, metrics, _COSTS if "network" in sections["space"] else ())
+    sections["objectives"] = objectives
+    sections["search"] = {"algorithm": "skyline", **({"trials": trials} if trials is not None else {})}
+    if "algorithm" in others.get("search", {}):
+        del sections["search"]["algorithm"]
+    return _merged(sections, others, "")
+
+
+def _merged(known: Mapping[str, Any], more: Mapping[str, Any], where: str) -> dict[str, Any]:
+    merged = dict(known)
+    for name, value in more.items():
+        if isinstance(merged.get(name), Mapping) and isinstance(value, Mapping):
+            value = _merged(merged[name], value, f"{where}{name}.")
+        elif name in merged:
+            raise Error(f"{where}{name}: is given twice, by another argument of search too")
+        merged[name] = value
+    return merged

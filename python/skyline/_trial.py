@@ -1,0 +1,215 @@
+"""What a trainer that Skyline starts knows of its trial, and how it reports."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import pathlib
+import signal
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+_FILE = "parameters.json"  # the name of the file that {parameters} stands for
+
+
+class Parameters(dict[str, Any]):
+    """The values of a trial's parameters by name."""
+
+    def __missing__(self, name: str) -> Any:
+        if trial.by_hand:
+            raise KeyError(f"{name}: has no value by hand: give {name}=VALUE as an argument, or trial.defaults({name}=...)")
+        raise KeyError(f"{name}: is no parameter of the space ({', '.join(self)})")
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _finite(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, RuntimeError) as problem:
+        raise TypeError(f"{name}: expected a number, got {value!r}") from problem
+    if not math.isfinite(number):
+        raise ValueError(f"{name}: expected a finite number, got {number}")
+    return number
+
+
+class Trial:
+    """The trial of this process.
+
+    A script that a section `command` starts has `"{parameters}"` among its arguments, from which everything here is read when
+    it is first asked for. Started by hand, the script gets its parameters from arguments NAME=VALUE and from
+    `trial.defaults`, and prints what it reports.
+    """
+
+    def __init__(self) -> None:
+        self._facts: dict[str, Any] | None = None
+        self._parameters = Parameters()
+        self._own_folder: tempfile.TemporaryDirectory[str] | None = None
+        self._step = 0
+        self._listens = False
+        self._stops = False
+        self.has_result = False
+
+    def _read(self) -> dict[str, Any]:
+        if self._facts is None:
+            if self.by_hand:
+                given = dict(word.split("=", 1) for word in sys.argv[1:] if "=" in word and not word.startswith("-"))
+                self._facts = {"parameters": {name: _value(text) for name, text in given.items()}}
+            else:
+                files = [word for word in sys.argv[1:] if os.path.basename(word) == _FILE]
+                if not files:
+                    raise RuntimeError('the trainer was started without its parameters: add "{parameters}" to command.run')
+                self._facts = json.loads(pathlib.Path(files[0]).read_text(encoding="utf-8"))
+            self._parameters = Parameters(self._facts["parameters"])
+        assert self._facts is not None
+        return self._facts
+
+    @property
+    def by_hand(self) -> bool:
+        """Whether no Skyline started this process."""
+        return "SKYLINE_REPORT_FD" not in os.environ and "SKYLINE_REPORT_FILE" not in os.environ
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The values of the parameters by name: int, float, str or bool."""
+        self._read()
+        return self._parameters
+
+    def defaults(self, **values: Any) -> dict[str, Any]:
+        """Returns the parameters; by hand, those that no argument gives have these values."""
+        given = self.parameters
+        if self.by_hand:
+            self._parameters = Parameters({**values, **given})
+        return self._parameters
+
+    @property
+    def name(self) -> str:
+        """Its number in the run, such as `17`, or `17.final` for a full training; empty by hand."""
+        return str(self._read().get("trial", ""))
+
+    @property
+    def budget(self) -> float:
+        """Its epochs, which may be a fraction; 1 by hand."""
+        return float(self._read().get("epochs", 1))
+
+    @property
+    def seed(self) -> int:
+        """Its seed, below 2^31; 1 by hand."""
+        return int(self._read().get("seed", 1))
+
+    @property
+    def final(self) -> bool:
+        """Whether it is a full training after the search."""
+        return bool(self._read().get("final", False))
+
+    @property
+    def folder(self) -> pathlib.Path:
+        """An empty folder for this attempt alone, which is removed at its end."""
+        if self.by_hand and self._own_folder is None:
+            self._own_folder = tempfile.TemporaryDirectory(prefix="skyline-trial-")
+        return pathlib.Path(self._own_folder.name if self._own_folder else self._read()["folder"])
+
+    @property
+    def cache(self) -> pathlib.Path:
+        """A folder that all trials of the run on this host share; by hand the same as `folder`."""
+        return self.folder if self.by_hand else pathlib.Path(self._read()["cache"])
+
+    @property
+    def data(self) -> pathlib.Path | None:
+        """The file of the section `data`, if there is one."""
+        file = self._read().get("data")
+        return pathlib.Path(file) if file else None
+
+    @property
+    def rank(self) -> int:
+        """The number of this process among those of its trial, from 0. Only process 0 may report."""
+        if "TF_CONFIG" in os.environ:
+            tensorflow = json.loads(os.environ["TF_CONFIG"])
+            servers = 0 if tensorflow["task"]["type"] == "ps" else len(tensorflow["cluster"].get("ps", []))
+            return servers + int(tensorflow["task"]["index"])
+        return self._of_group("RANK", "OMPI_COMM_WORLD_RANK", 0)
+
+    @property
+    def world_size(self) -> int:
+        """How many processes train this trial."""
+        if "TF_CONFIG" in os.environ:
+            return sum(map(len, json.loads(os.environ["TF_CONFIG"])["cluster"].values()))
+        return self._of_group("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", 1)
+
+    @staticmethod
+    def _of_group(of_torch: str, of_azure: str, alone: int) -> int:
+        return int(os.environ.get(of_torch, os.environ.get(of_azure, alone)))
+
+    def epochs(self, by_hand: int = 1) -> Iterator[int]:
+        """Yields the epochs of the budget, from 1; a fraction at the end counts as a whole one. By hand: so many.
+
+        It ends early once `should_stop` has returned True: what the trainer then returns is dropped.
+        """
+        for epoch in range(1, 1 + (by_hand if self.by_hand else math.ceil(self.budget))):
+            if self._stops:
+                return
+            self._step = epoch - 1
+            yield epoch
+
+    def should_stop(self) -> bool:
+        """Whether the search stops, and the trainer has `command.grace` (20 s) to end.
+
+        The first call has SIGTERM noted, which before ends the process at once: a trainer that has nothing to tidy up needs
+        no call. Only the main thread can begin to listen; elsewhere the answer is False.
+        """
+        if not self._listens and not self.by_hand:
+            try:
+                signal.signal(signal.SIGTERM, self._note_stop)
+            except ValueError:  # not the main thread
+                return False
+            self._listens = True
+        return self._stops
+
+    def _note_stop(self, _signal: int, _frame: Any) -> None:
+        self._stops = True
+
+    def report(self, step: int | None = None, **metrics: Any) -> None:
+        """Reports a point of the learning curve. It decides nothing.
+
+        Without `step` it belongs to the epoch of `epochs`, or comes after the point before. Values are numbers or what
+        `float` takes. Raises TypeError or ValueError for another one, for NaN, and for infinite ones.
+        """
+        self._step = self._step + 1 if step is None else step
+        values = {name: _finite(name, value) for name, value in metrics.items()}
+        self._send({"step": self._step, **values}, f"step {self._step}", values)
+
+    def result(self, **metrics: Any) -> None:
+        """Reports the result, once, as the last report. Raises as `report`, and RuntimeError at a second one."""
+        if self.has_result:
+            raise RuntimeError("a trial has one result, and this is the second one")
+        values = {name: _finite(name, value) for name, value in metrics.items()}
+        self.has_result = True
+        self._send({"result": values}, "result", values)
+
+    def _send(self, line: Mapping[str, Any], title: str, values: Mapping[str, float]) -> None:
+        if self.by_hand:
+            print(f"{title}: " + " ".join(f"{name}={value:g}" for name, value in values.items()), flush=True)
+            return
+        if self.rank != 0:
+            return
+        text = json.dumps(line).encode() + b"\n"
+        # Below torchrun the descriptor may be another file's; in a container the file may not be there.
+        file = os.environ.get("SKYLINE_REPORT_FILE", "")
+        if os.path.isfile(file):
+            with open(file, "ab") as stream:
+                stream.write(text)
+            return
+        descriptor = int(os.environ["SKYLINE_REPORT_FD"])
+        while text:
+            text = text[os.write(descriptor, text):]
+
+
+trial = Trial()

@@ -1,0 +1,64 @@
+"""Calls a function for one trial, in a process of its own.
+
+usage: python -m skyline.run_trial FUNCTION FILE [METRIC...]   as `skyline.search` has Skyline start it
+       python -m skyline.run_trial FUNCTION NAME=VALUE...      by hand
+
+FUNCTION is package.module:function, or folder/script.py:function. It is called with the parameters by name. It returns its
+metrics by name, or a number where there is one METRIC.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import operator
+import os
+import sys
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from skyline import trial
+
+
+def load(address: str) -> Callable[..., Any]:
+    """Returns the function that an address names. Raises what the import of its module raises."""
+    place, _, name = address.rpartition(":")
+    if place.endswith(".py"):
+        sys.path[0] = os.path.dirname(os.path.abspath(place))  # as for the script itself
+        stem = os.path.basename(place)[:-len(".py")]
+        spec = importlib.util.spec_from_file_location(f"__skyline_{stem}" if stem in sys.modules else stem, place)
+        if spec is None or spec.loader is None:
+            raise ImportError(f"{place} cannot be imported")
+        found: Any = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = found
+        spec.loader.exec_module(found)
+    else:
+        found = importlib.import_module(place)
+    function: Callable[..., Any] = operator.attrgetter(name)(found)
+    return function
+
+
+def _metrics(returned: Any, names: list[str]) -> Mapping[str, Any]:
+    if isinstance(returned, Mapping):
+        return returned
+    if len(names) == 1 and returned is not None:
+        return {names[0]: returned}
+    raise TypeError(f"the function returned {returned!r}: expected a dictionary of its metrics ({', '.join(names) or 'by name'})")
+
+
+def main() -> None:
+    if len(sys.argv) < 2 or ":" not in sys.argv[1]:
+        sys.exit(__doc__)
+    try:
+        returned = load(sys.argv[1])(**trial.parameters)
+        if not (returned is None and trial.has_result):
+            trial.result(**_metrics(returned, [word for word in sys.argv[2:] if "=" not in word and not word.endswith(".json")]))
+    except Exception as problem:
+        calls = problem.__traceback__
+        traceback.print_exception(type(problem), problem, calls.tb_next if calls else None)  # without this function
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""Which functions a new Python finds by name, and what is said of those that it cannot find."""
+
+import ast
+import functools
+import subprocess
+import sys
+import unittest
+
+from package_case import SOURCE, PackageCase
+
+import functions
+import skyline
+from skyline._functions import address_of
+
+
+class Functions(PackageCase):
+    def refusal(self, function):
+        with self.assertRaises(skyline.Error) as refused:
+            skyline.search({"depth": [1]}, function, maximize="score")
+        self.assertEqual(list((self.folder).glob("runs*")), [], "something was written")
+        return str(refused.exception)
+
+    def test_a_lambda_a_nested_function_and_an_object_are_refused_with_what_to_do(self):
+        def nested(depth):
+            return depth
+
+        for function, said in ((lambda depth: depth, "is a lambda"), (nested, "`Functions.*nested` is defined within another function"),
+                               (functools.partial(functions.one_number, lr=1), "expected a function, got functools.partial"),
+                               (PackageCase().id, "`TestCase.id` of unittest.case is another object")):
+            with self.subTest(said):
+                self.assertRegex(self.refusal(function), f"^train: {said}.*write it into a file, e.g. my_trainer.py, and import it")
+
+    def test_neither_a_function_nor_a_program_is_refused(self):
+        self.assertIn("train: expected a function, or a program with its arguments in a list, got 3", self.refusal(3))
+        self.assertIn("got 'train.py'", self.refusal("train.py"))
+
+    def test_a_function_whose_name_is_another_one_now_is_refused(self):
+        old, functions.product = functions.product, functions.slow
+        try:
+            self.assertIn("`product` of functions is another object", self.refusal(old))
+        finally:
+            functions.product = old
+
+    def test_a_function_of_a_prompt_is_refused_with_what_to_do_in_a_notebook(self):
+        code = ("import skyline\ndef train(depth): return depth\nskyline.search({'depth': [1]}, train, maximize='score')\n")
+        for how in (["-c", code], ["-"]):
+            done = subprocess.run([sys.executable, *how], input=code, text=True, capture_output=True, env={"PYTHONPATH": str(SOURCE / "python")})
+            self.assertRegex(done.stderr, r"skyline.Error: train: `train` is defined in a notebook or at a prompt; .*%%writefile my_trainer.py")
+
+    def test_a_module_of_a_package_is_found_from_the_folder_that_holds_the_package(self):
+        (self.folder / "lib/pack/deep").mkdir(parents=True)
+        for file in ("lib/pack/__init__.py", "lib/pack/deep/__init__.py"):
+            (self.folder / file).touch()
+        (self.folder / "lib/pack/deep/own.py").write_text("class Own:\n    @staticmethod\n    def train(depth):\n        return depth\n")
+        sys.path.insert(0, str(self.folder / "lib"))
+        self.addCleanup(sys.path.remove, str(self.folder / "lib"))
+        from pack.deep.own import Own
+
+        self.assertEqual(address_of(Own.train), ("pack.deep.own:Own.train", [str(SOURCE / "python"), "lib"]))
+        self.assertEqual(address_of(ast.parse), ("ast:parse", [str(SOURCE / "python")]))
+
+    def test_the_runner_calls_a_function_by_hand(self):
+        runner = [sys.executable, "-m", "skyline.run_trial"]
+        for words, said in ((["functions:product", "lr=0.5", "depth=2"], "result: score=1 size=2\n"),
+                            (["functions.py:one_number", "depth=2", "score"], "result: score=0.2\n")):
+            done = subprocess.run([*runner, *words], capture_output=True, text=True, cwd=SOURCE / "tests/python", env={"PYTHONPATH": str(SOURCE / "python")})
+            self.assertEqual((done.stdout, done.stderr), (said, ""))
+        for words, said in ((["functions:one_number", "depth=2"], "TypeError: the function returned 0.2: expected a dictionary of its metrics"),
+                            (["functions:product", "lr=0.5"], "TypeError: product() missing 1 required positional argument: 'depth'"),
+                            (["functions:nothing"], "AttributeError: module 'functions' has no attribute 'nothing'"), ([], "usage: python -m skyline.run_trial")):
+            done = subprocess.run([*runner, *words], capture_output=True, text=True, cwd=SOURCE / "tests/python", env={"PYTHONPATH": str(SOURCE / "python")})
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(said, done.stderr)
+
+    def test_the_package_is_written_for_python_3_10_and_imports_the_standard_library_alone(self):
+        for file in (SOURCE / "python/skyline").glob("*.py"):
+            ast.parse(file.read_text(), feature_version=(3, 10))
+        done = subprocess.run([sys.executable, "-S", "-c", "import sys, skyline; print({name.split('.')[0] for name in sys.modules} - sys.stdlib_module_names)"],
+                              capture_output=True, text=True, env={"PYTHONPATH": str(SOURCE / "python")}, check=True)
+        self.assertEqual(ast.literal_eval(done.stdout), {"__main__", "skyline"} - sys.stdlib_module_names)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,271 @@
+"""Searches that Python starts, waits for, stops and resumes."""
+
+import contextlib
+import io
+import os
+import pathlib
+import signal
+import subprocess
+import unittest
+
+from package_case import METRICS, PROGRAM, SETTINGS, SPACE, TIMEOUT_S, PackageCase
+
+import functions
+import skyline
+
+SCRIPT = """
+import skyline, time
+
+def train(lr, depth):
+    time.sleep({sleep})
+    return {{"score": lr * depth, "size": depth}}
+
+if __name__ == "__main__":
+    run = skyline.search({{"lr": [0.1, 0.2, 0.4], "depth": range(1, 5)}}, train, maximize="score", minimize="size", trials=12,
+                         folder={folder!r})
+{rest}
+"""
+
+
+class Search(PackageCase):
+    def test_a_plain_function_has_the_same_canonical_journal_on_any_number_of_ranks(self):
+        runs = [skyline.search(SPACE, functions.product, trials=8, ranks=ranks, folder=f"{self.name()}.{ranks}", **SETTINGS)
+                for ranks in (1, 2, 3)]
+        journals = [self.canonical(run.wait()) for run in runs]
+        self.assertEqual(journals[0].count(b'"status":"ok"'), 8)
+        self.assertEqual(journals[0], journals[1])
+        self.assertEqual(journals[0], journals[2])
+        best = runs[1].front_rows[0]
+        self.assertEqual((best["score"], best["size"], best["phase"]), (best["lr"] * best["depth"], best["depth"], "search"))
+
+    def test_a_stopped_search_is_resumed_to_the_journal_of_one_that_was_not_stopped(self):
+        whole = skyline.search(SPACE, functions.product, trials=12, folder=f"{self.name()}.whole", **SETTINGS).wait()
+        for ranks, then in ((1, 2), (2, 1)):
+            run = skyline.search(SPACE, functions.slow, trials=12, ranks=ranks, folder=f"{self.name()}.{ranks}", **SETTINGS)
+            self.wait_until(lambda: len(run.rows) > 1, "no trial ended")
+            self.assertTrue(run.running)
+            run.stop()
+            self.assertEqual((run.running, run.status["state"], run.status["exit_code"]), (False, "stopped", 75))
+            self.assertLess(len(run.rows), 12)
+            run.resume(ranks=then, quiet=True).wait()
+            self.assertEqual(run.status["state"], "finished")
+            self.assertEqual([(row["trial"], row["arch_id"], row["score"]) for row in run.rows],
+                             [(row["trial"], row["arch_id"], row["score"]) for row in whole.rows])
+
+    def test_a_finished_search_is_extended(self):
+        run = skyline.search(SPACE, functions.product, trials=4, folder=self.name(), **SETTINGS).wait()
+        run.resume(trials=6, quiet=True).wait()
+        self.assertEqual(len(run.rows), 6)
+        with self.assertRaises(skyline.Error) as refused:
+            run.resume(run={"seed": 9}, quiet=True)
+        self.assertIn("run.seed", str(refused.exception))
+
+    def test_a_number_will_do_for_one_objective(self):
+        run = skyline.search({"depth": [1, 2]}, functions.one_number, maximize="score", folder=self.name(), quiet=True,
+                             search={"algorithm": "exhaustive"})
+        self.assertEqual([row["score"] for row in run.wait().rows], [0.1, 0.2])
+
+    def test_an_exception_is_a_failed_trial_that_says_why(self):
+        shown = io.StringIO()
+        with contextlib.redirect_stdout(shown):
+            run = skyline.search(SPACE, functions.fails, folder=self.name(), search={"algorithm": "exhaustive"},
+                                 **{**SETTINGS, "quiet": False}).wait()
+        failed = [row for row in run.rows if row["status"] == "program"]
+        self.assertEqual({row["depth"] for row in failed}, {2})
+        self.assertEqual(failed[0]["reason"], "exit code 1: ValueError: depth 2 is not for me")
+        self.assertTrue(run.log(failed[0]["trial"]).startswith('Traceback (most recent call last):\n  File "' + functions.__file__))
+        self.assertIn("ValueError: depth 2 is not for me", shown.getvalue())
+        self.assertIn("algorithm: exhaustive", shown.getvalue())
+        self.assertNotIn("\r", shown.getvalue())
+        with self.assertRaisesRegex(skyline.Error, "has no log of trial 99"):
+            run.log(99)
+
+    def test_a_search_in_which_all_trials_fail_raises_what_the_program_says(self):
+        for ranks in (1, 2):
+            with self.assertRaises(skyline.Error) as failed:
+                skyline.search(SPACE, functions.always_fails, ranks=ranks, folder=f"{self.name()}.{ranks}", **SETTINGS).wait()
+            self.assertEqual(failed.exception.exit_code, 3)
+            self.assertRegex(str(failed.exception), "^there is no front: [^\n]*exit code 1")
+
+    def test_values_reach_the_function_as_they_are(self):
+        texts = ["plain", "true", "1", "nan", "~", "a: b", "x, y", "#", "-", "'", '"', "{lr}", "$y", "\u00fc\n"]
+        numbers = [1, 1.5, 1e-5, True]
+        run = skyline.search({"text": texts}, functions.any_text, maximize="score", folder=self.name(), quiet=True,
+                             search={"algorithm": "exhaustive"}).wait()
+        self.assertEqual([row["text"] for row in run.rows], texts)
+        self.assertEqual([row["score"] for row in run.rows], [len(text) for text in texts])
+        for number in numbers:
+            folder = f"{self.name()}.{number}"
+            run = skyline.search({"lr": [number], "depth": [1]}, functions.product, trials=1, folder=folder, **SETTINGS).wait()
+            self.assertEqual((run.rows[0]["lr"], type(run.rows[0]["lr"])), (number, type(number)))
+
+    def test_a_bad_space_is_refused_with_the_line_of_the_program(self):
+        for ranks in (1, 2):
+            for values, said in (({"choise": [1]}, "unknown key `choise`, did you mean `choice`?"), ([], "choice"), ({"range": [2, 1]}, "range")):
+                with self.subTest(values=values, ranks=ranks):
+                    with self.assertRaises(skyline.Error) as refused:
+                        skyline.search({"depth": values}, functions.one_number, maximize="score", ranks=ranks, folder=self.name(),
+                                       quiet=True)
+                    self.assertRegex(str(refused.exception), rf"^{self.name()}\.yaml:\d+:\d+: space.parameters.depth")
+                    self.assertIn(said, str(refused.exception))
+                    self.assertNotIn("\n", str(refused.exception))
+                    self.assertEqual(refused.exception.exit_code, 2)
+
+    def test_what_the_package_refuses_itself_names_the_argument(self):
+        search, once = skyline.search, {"maximize": "score"}
+        for said, call in (("objectives: expected at least one", lambda: search(SPACE, functions.product)),
+                           ("space: depth: expected a list of values", lambda: search({"depth": 3}, functions.product, **once)),
+                           ("space: expected parameters by name", lambda: search([1], functions.product, **once)),
+                           ("ranks: expected a whole number of at least 1", lambda: search(SPACE, functions.product, ranks=0, **once)),
+                           ("command.run: is given twice", lambda: search(SPACE, functions.product, command={"run": ["a"]}, **once)),
+                           ("expected a number, a text", lambda: search({"a": [object()]}, functions.product, **once))):
+            with self.subTest(said), self.assertRaisesRegex(skyline.Error, said):
+                call()
+
+    def test_neither_a_run_nor_a_file_of_the_user_is_overwritten(self):
+        run = skyline.search(SPACE, functions.product, trials=2, folder=self.name(), **SETTINGS).wait()
+        with self.assertRaisesRegex(skyline.Error, "holds a run already: give another folder, or resume=True"):
+            skyline.search(SPACE, functions.product, trials=2, folder=self.name(), **SETTINGS)
+        skyline.search(SPACE, functions.product, trials=3, folder=self.name(), resume=True, **SETTINGS).wait()
+        self.assertEqual(len(run.rows), 3)
+        (self.folder / "mine.yaml").write_text("mine\n")
+        with self.assertRaisesRegex(skyline.Error, "mine.yaml: is no file of skyline.search"):
+            skyline.search(SPACE, functions.product, folder="mine", **SETTINGS)
+        self.assertEqual((self.folder / "mine.yaml").read_text(), "mine\n")
+
+    def test_wait_gives_up_after_its_time_and_the_search_goes_on(self):
+        run = skyline.search(SPACE, functions.slow, trials=6, folder=self.name(), **SETTINGS)
+        with self.assertRaises(TimeoutError):
+            run.wait(timeout=0.1)
+        self.assertEqual(len(run.wait().rows), 6)
+
+    def test_a_process_of_an_mpi_job_starts_searches_of_their_own(self):
+        of_a_rank = {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "2", "PMIX_RANK": "1", "PMIX_NAMESPACE": "nobody",
+                     "PMIX_SERVER_URI4": "nobody.0;tcp4://127.0.0.1:1", "OMPI_MCA_ess_base_jobid": "7"}
+        os.environ.update(of_a_rank)
+        try:
+            for ranks in (1, 2):
+                run = skyline.search(SPACE, functions.product, trials=2, ranks=ranks, folder=f"{self.name()}.{ranks}", **SETTINGS)
+                self.assertEqual(run.wait().status["ranks"], ranks)
+        finally:
+            for name in of_a_rank:
+                del os.environ[name]
+
+
+class Script(PackageCase):
+    def test_a_script_may_hold_its_function_and_waits_for_its_search(self):
+        for name in ("script.py", "below/my-search.py"):
+            folder = f"{self.name()}.{len(name)}"
+            shown = self.run_script(SCRIPT.format(sleep=0, folder=folder, rest=""), name=name)
+            run = skyline.open_run(folder)
+            self.assertEqual((run.status["state"], len(run.rows), run.status["failed"]), ("finished", 12, 0), shown)
+            self.assertIn(f"{name}:train", shown)
+
+    def test_a_script_without_a_guard_says_what_is_missing(self):
+        text = SCRIPT.format(sleep=0, folder=self.name(), rest="").replace('__name__ == "__main__"', "True")
+        shown = self.run_script(text + "    run.wait()\n", expect=1)
+        self.assertIn('search: is called in a process of a trial: call it below `if __name__ == "__main__":`', shown)
+
+    def test_a_module_beside_the_script_and_not_in_the_folder_of_the_search_is_found(self):
+        (self.folder / "apart").mkdir()
+        (self.folder / "apart/trainers.py").write_text(pathlib.Path(functions.__file__).read_text())
+        text = SCRIPT.format(sleep=0, folder=self.name(), rest="    run.wait()").replace("if __name__", "from trainers import product as train\nif __name__")
+        self.run_script(text, name="apart/start.py")
+        self.assertEqual(skyline.open_run(self.name()).status["failed"], 0)
+
+    def test_ctrl_c_stops_and_saves(self):
+        for ranks in (1, 2):
+            folder = f"{self.name()}.{ranks}"
+            text = SCRIPT.format(sleep=0.3, folder=folder, rest="    print(1, flush=True)\n    run.wait()").replace("trials=12", f"trials=12, ranks={ranks}")
+            script = self.start_script(text)
+            journal = self.folder / folder / "journal.jsonl"
+            self.wait_until(lambda: journal.exists() and journal.read_bytes().count(b"\n") > 2, "no trial ended")
+            script.send_signal(signal.SIGINT)
+            output, errors = script.communicate(timeout=TIMEOUT_S)
+            self.assertEqual(script.returncode, -signal.SIGINT, errors)
+            self.assertIn("KeyboardInterrupt", errors)
+            self.assertIn("stopped on SIGUSR1", output)
+            run = skyline.open_run(folder)
+            self.assertEqual((run.running, run.status["state"]), (False, "stopped"))
+            self.assertLess(len(run.rows), 12)
+
+    def test_a_run_of_another_process_is_watched_and_stopped(self):
+        script = self.start_script(SCRIPT.format(sleep=0.3, folder=self.name(), rest=""))
+        self.wait_until(lambda: (self.folder / self.name() / "status.json").exists(), "no start")
+        run = skyline.open_run(self.name())
+        self.assertTrue(run.running)
+        self.wait_until(lambda: run.rows, "no trial ended")
+        with self.assertRaises(TimeoutError):
+            run.wait(timeout=0)
+        self.assertEqual(run.stop().status["state"], "stopped")
+        self.assertFalse(run.running)
+        self.assertEqual(script.communicate(timeout=TIMEOUT_S)[1], "")
+        self.assertEqual(script.returncode, 0)
+        self.assertIs(run.wait(), run)
+        self.assertIs(run.stop(), run)
+
+    def test_a_search_outlives_a_python_that_is_killed(self):
+        script = self.start_script(SCRIPT.format(sleep=0.2, folder=self.name(), rest=""))
+        self.wait_until(lambda: (self.folder / self.name() / "status.json").exists(), "no start")
+        script.kill()
+        script.communicate()
+        self.assertEqual(len(skyline.open_run(self.name()).wait().rows), 12)
+
+
+class Files(PackageCase):
+    def test_a_line_that_is_still_being_written_is_left_out(self):
+        run = skyline.search(SPACE, functions.product, trials=4, folder=self.name(), **SETTINGS).wait()
+        journal = run.path / "journal.jsonl"
+        whole = journal.read_bytes()
+        for cut in (1, 40):
+            journal.write_bytes(whole[:-cut])
+            self.assertEqual([row["trial"] for row in run.rows], [0, 1, 2])
+        journal.write_bytes(whole.replace(b'"k":1', b'"k:1'))
+        with self.assertRaisesRegex(skyline.Error, r"journal.jsonl:3: is damaged"):
+            run.rows
+        journal.write_bytes(whole.replace(b'"version":9', b'"version":99'))
+        with self.assertRaisesRegex(skyline.Error, "no journal of a version that this package reads"):
+            run.rows
+
+    def test_a_parameter_and_a_metric_with_the_name_of_a_column_are_told_apart(self):
+        row = skyline.search({"rank": [4], "size": [5]}, functions.names_of_columns, maximize="size", minimize="loss", folder=self.name(), trials=1,
+                             quiet=True).wait().rows[0]
+        self.assertEqual((row["parameter_rank"], row["rank"], row["size"], row["metric_size"]), (4, 0, 5, 5.0))
+        self.assertEqual((row["loss"], type(row["seed"])), (4.0, int))
+
+    def test_a_run_shows_itself(self):
+        run = skyline.search(SPACE, functions.product, trials=8, folder=f"{self.name()}<b>", **SETTINGS).wait()
+        self.assertRegex(repr(run), r"<skyline.Run runs/.*<b>: finished, 8 trials, front \d>")
+        page = run._repr_html_()
+        self.assertIn("&lt;b&gt;</b> finished: search 8/8 trials", page)
+        self.assertEqual(page.count("<tr>"), 1 + len(run.front_rows))
+
+    def test_a_folder_without_a_run_is_refused(self):
+        with self.assertRaisesRegex(skyline.Error, "nowhere: holds no run"):
+            skyline.open_run("nowhere")
+
+
+class Program(PackageCase):
+    def test_the_program_is_the_argument_the_variable_or_in_path(self):
+        (self.folder / "bin").mkdir()
+        (self.folder / "bin/skyline").symlink_to(PROGRAM)
+        named, path = os.environ.pop("SKYLINE"), os.environ["PATH"]
+        os.environ["PATH"] = f"{self.folder}/bin:{path}"
+        try:
+            self.assertEqual(skyline.find_program(), f"{self.folder}/bin/skyline")
+            self.assertEqual(skyline.find_program(PROGRAM), str(PROGRAM))
+            os.environ["SKYLINE"] = "/nowhere"
+            with self.assertRaisesRegex(skyline.Error, "SKYLINE: /nowhere is no program"):
+                skyline.find_program()
+        finally:
+            os.environ.update(SKYLINE=named, PATH=path)
+
+    def test_the_configuration_is_one_that_the_program_takes_by_itself(self):
+        run = skyline.search(SPACE, functions.product, trials=2, folder=self.name(), **SETTINGS).wait()
+        done = subprocess.run([PROGRAM, "validate", f"{run.path}.yaml"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(str(METRICS["size"]["range"][1]), done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,122 @@
+"""Trainers that use `skyline.trial`, started by Skyline and by hand."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import unittest
+
+from package_case import PROGRAM, SOURCE, TIMEOUT_S, PackageCase
+
+import skyline
+
+TRAINER = """
+import json, sys
+from skyline import trial
+
+values = trial.defaults(lr=0.1, depth=2)
+for epoch in trial.epochs(by_hand=2):
+    trial.report(score=values["lr"] * epoch)
+facts = [trial.name, trial.budget, trial.seed, trial.final, trial.rank, trial.world_size, str(trial.data), trial.folder.is_dir(), trial.cache.is_dir(),
+         list(trial.folder.iterdir()), trial.by_hand, {name: [type(value).__name__, value] for name, value in trial.parameters.items()}]
+print("facts " + json.dumps(facts))
+trial.result(score=values["lr"], size=values["depth"])
+"""
+CONFIG = """
+space: {{parameters: {parameters}}}
+command: {{run: {run}, metrics: {{score: {{better: higher}}, size: {{better: lower}}}}, epochs: 2.5, deterministic: true{more}}}
+objectives: [maximize: score, minimize: size]
+search: {{algorithm: exhaustive}}
+"""
+
+
+class Trainer(PackageCase):
+    def setUp(self):
+        self.script = self.folder / f"{self.id().rsplit('.', 1)[-1]}.py"
+        self.variables = {**os.environ, "PYTHONPATH": str(SOURCE / "python")}
+
+    def search(self, text, ranks=0, expect=0, parameters="{lr: {choice: [0.5]}, depth: {choice: [3]}}", more="", start=False):
+        """A search over a script, by the program itself."""
+        self.script.write_text(text)
+        config, run = self.script.with_suffix(".yaml"), self.script.with_suffix("")
+        command = json.dumps([sys.executable, str(self.script), "{parameters}"])
+        config.write_text(CONFIG.format(parameters=parameters, run=command, more=more))
+        launcher = [os.environ.get("MPIEXEC", "mpirun"), "--oversubscribe", "-np", str(ranks)] if ranks else []
+        words = [*launcher, PROGRAM, "search", config, "--run", run, "--quiet"]
+        if start:
+            return subprocess.Popen(words, env=self.variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        done = subprocess.run(words, capture_output=True, text=True, env=self.variables, timeout=TIMEOUT_S)
+        self.assertEqual(done.returncode, expect, done.stderr)
+        return skyline.open_run(run)
+
+    def by_hand(self, text, *arguments, expect=0):
+        self.script.write_text(text)
+        done = subprocess.run([sys.executable, self.script, *arguments], capture_output=True, text=True, env=self.variables)
+        self.assertEqual(done.returncode, expect, done.stderr)
+        return done.stdout + done.stderr
+
+    def facts(self, text):
+        return json.loads(next(line for line in text.splitlines() if line.startswith("facts "))[len("facts "):])
+
+    def test_a_script_runs_by_hand_with_defaults_and_arguments(self):
+        for arguments, lr, depth in (([], 0.1, 2), (["lr=0.25", "depth=x"], 0.25, "x")):
+            shown = self.by_hand(TRAINER.replace("size=values", "size=0 if arguments else values").replace("import json", f"arguments = {len(arguments)}\nimport json"),
+                                 *arguments)
+            self.assertTrue(shown.startswith(f"step 1: score={lr}\nstep 2: score={2 * lr}\n"), shown)
+            self.assertEqual(self.facts(shown), ["", 1.0, 1, False, 0, 1, "None", True, True, [], True,
+                                                 {"lr": ["float", lr], "depth": [type(depth).__name__, depth]}])
+            self.assertIn(f"result: score={lr} size=", shown)
+        told = self.by_hand("from skyline import trial\ntrial.parameters['width']\n", expect=1)
+        self.assertIn("width: has no value by hand: give width=VALUE as an argument, or trial.defaults(width=...)", told)
+
+    def test_the_same_script_is_a_trainer_of_the_program(self):
+        run = self.search(TRAINER)
+        row = run.rows[0]
+        self.assertEqual((row["score"], row["size"]), (0.5, 3.0))
+        self.assertEqual(self.facts(run.log(0)), ["0", 2.5, row["seed"] & 0x7FFFFFFF, False, 0, 1, "None", True, True, [], False,
+                                                  {"lr": ["float", 0.5], "depth": ["int", 3]}])
+        points = [json.loads(line)["points"] for file in (run.path / "courses").iterdir() for line in file.read_text().splitlines()]
+        self.assertEqual([point[0] for point in points[0]], [1, 2, 3])
+
+    def test_what_is_no_finite_number_is_an_exception_where_it_is_reported(self):
+        for value, said in (("float('nan')", "ValueError: score: expected a finite number, got nan"),
+                            ("'much'", "TypeError: score: expected a number, got 'much'")):
+            for call in ("report", "result"):
+                self.assertIn(said, self.by_hand(f"from skyline import trial\ntrial.{call}(score={value})\n", expect=1))
+        self.assertIn("a trial has one result", self.by_hand("from skyline import trial\ntrial.result(a=1)\ntrial.result(a=1)\n", expect=1))
+        run = self.search("from skyline import trial\ntrial.result(score=float('inf'), size=1)\n", expect=3)
+        self.assertEqual(run.rows[0]["reason"], "exit code 1: ValueError: score: expected a finite number, got inf")
+
+    def test_a_trainer_without_its_parameters_says_what_to_add(self):
+        self.variables["SKYLINE_REPORT_FD"] = "1"
+        self.assertIn('add "{parameters}" to command.run', self.by_hand("from skyline import trial\ntrial.parameters\n", expect=1))
+
+    def test_it_reports_by_its_descriptor_where_the_file_is_not_to_be_seen(self):
+        self.variables.update(SKYLINE_REPORT_FD="1", SKYLINE_REPORT_FILE="/nowhere")
+        self.assertEqual(self.by_hand("from skyline import trial\ntrial.report(3, a=1)\ntrial.result(a=2)\n"), '{"step": 3, "a": 1.0}\n{"result": {"a": 2.0}}\n')
+
+    def test_process_0_of_several_reports_alone(self):
+        text = ("from skyline import trial\nprint('facts', f'[{trial.rank}, {trial.world_size}]')\n"
+                "trial.result(score=trial.rank, size=trial.world_size)\n")
+        for framework in ("torch", "azure", "tensorflow"):
+            self.script = self.folder / f"{framework}.py"
+            run = self.search(text, ranks=2, more=f", processes: 2, framework: {framework}" + (", parameter_servers: 1" if framework == "tensorflow" else ""))
+            self.assertEqual((run.rows[0]["score"], run.rows[0]["size"]), (0.0, 2.0))
+            logs = {self.facts(file.read_text())[0] for file in (run.path / "logs/trials").iterdir()}
+            self.assertEqual(logs, {0, 1})
+            self.assertNotIn("only what process 0", (run.path / "logs/skyline.log").read_text())
+
+    def test_a_trainer_that_asks_learns_of_a_stop(self):
+        text = ("import pathlib, sys, time\nfrom skyline import trial\ntrial.should_stop()\npathlib.Path(sys.argv[0] + '.began').touch()\n"
+                "for epoch in trial.epochs():\n    while not trial.should_stop():\n        time.sleep(0.05)\n"
+                "pathlib.Path(sys.argv[0] + '.heard').write_text(str(epoch))\n")
+        job = self.search(text, start=True)
+        self.wait_until(lambda: (self.folder / f"{self.script.name}.began").exists(), "no trial began")
+        job.send_signal(signal.SIGUSR1)
+        self.assertEqual(job.wait(TIMEOUT_S), 75)
+        self.assertEqual((self.folder / f"{self.script.name}.heard").read_text(), "1")
+
+
+if __name__ == "__main__":
+    unittest.main()
