@@ -11,8 +11,8 @@ from typing import Any
 from ._errors import Error
 
 _JOURNALS = (8, 9)  # versions
-_OWN_COLUMNS = {"trial", "phase", "status", "reason", "epochs", "origin", "iteration", "parents", "arch_id", "seed", "rank",
-                "slot", "started_s", "duration_s"}
+_OWN_COLUMNS = {"trial", "phase", "status", "reason", "epochs", "repeat", "origin", "iteration", "parents", "arch_id", "seed",
+                "rank", "slot", "started_s", "duration_s"}
 
 
 def read_json(file: pathlib.Path) -> dict[str, Any]:
@@ -46,10 +46,6 @@ def _journal(folder: pathlib.Path) -> list[dict[str, Any]]:
     return entries
 
 
-def _number(value: Any) -> float:
-    return float(value)  # infinities are texts
-
-
 def _row(entry: Mapping[str, Any], costs: Mapping[str, Any]) -> dict[str, Any]:
     where = entry.get("where", {})
     times = [value for name, value in where.items() if name.endswith("_s") and name != "started_s"]
@@ -57,12 +53,12 @@ def _row(entry: Mapping[str, Any], costs: Mapping[str, Any]) -> dict[str, Any]:
     for name, value in entry["genotype"].items():
         row[f"parameter_{name}" if name in _OWN_COLUMNS else name] = value
     for name, value in entry.get("metrics", {}).items():
-        row[f"metric_{name}" if name in _OWN_COLUMNS or name in row else name] = _number(value)
+        row[f"metric_{name}" if name in _OWN_COLUMNS or name in row else name] = float(value)  # infinities are texts
     for name, value in (costs.get(entry["arch"]) or {}).items():
         row.setdefault(name, math.nan if value is None else value)
-    return {**row, "epochs": entry["epochs"], "origin": entry["origin"], "iteration": entry["iteration"], "parents": entry["parents"],
-            "arch_id": entry["arch"], "seed": int(entry["seed"]), "rank": where.get("rank"), "slot": where.get("slot"),
-            "started_s": where.get("started_s"), "duration_s": sum(times)}
+    return {**row, "epochs": entry["epochs"], "repeat": entry.get("repeat", 0), "origin": entry["origin"],
+            "iteration": entry["iteration"], "parents": entry["parents"], "arch_id": entry["arch"], "seed": int(entry["seed"]),
+            "rank": where.get("rank"), "slot": where.get("slot"), "started_s": where.get("started_s"), "duration_s": sum(times)}
 
 
 def log_of(folder: pathlib.Path, trial: int | str) -> pathlib.Path | None:
@@ -82,7 +78,8 @@ def _said_last(folder: pathlib.Path, entry: Mapping[str, Any]) -> str:
 def trial_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
     """Returns the committed trials in the order of the journal, each with its columns by name.
 
-    The reason of a trainer that failed by itself has the last line that it printed. Costs of networks are those that `models.json` has, which a job writes every few minutes.
+    The reason of a trainer that failed by itself has the last line that it printed. Costs of networks are those that
+    `models.json` has, which a job writes every few minutes.
     """
     costs = {trial["arch_id"]: trial.get("costs") for trial in read_json(folder / "models.json").get("trials", [])}
     rows = []
@@ -95,7 +92,14 @@ def trial_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
     return rows
 
 
-def front_names(pareto: Mapping[str, Any]) -> list[tuple[int, str]]:
-    """Returns number and phase of the trials on a front, best first: the final front, else that of the search."""
-    front = pareto.get("final_front") or pareto.get("search_front") or []
-    return [(trial["trial"], trial["phase"]) for trial in front]
+Training = tuple[int, str, float, int]
+
+
+def training_of(row: Mapping[str, Any]) -> Training:
+    """Returns what tells a training from all others: number, phase, budget, repeat. `row` is one of ours or of a front."""
+    return row["trial"], row["phase"], row["epochs"], row.get("repeat", 0)
+
+
+def front_of(pareto: Mapping[str, Any]) -> list[Training]:
+    """Returns the trainings on a front, best first: the final front, else that of the search."""
+    return [training_of(trial) for trial in pareto.get("final_front") or pareto.get("search_front") or []]

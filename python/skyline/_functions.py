@@ -15,7 +15,8 @@ from typing import Any
 from ._errors import Error
 from ._program import PACKAGE_ROOT
 
-_ADVICE = "each trial starts a new Python, which imports it by name: write it into a file, e.g. my_trainer.py, and import it from there"
+_ADVICE = ("each trial starts a new Python, which imports it by name: "
+           "write it into a file, e.g. my_trainer.py, and import it from there")
 
 
 def _near(path: pathlib.Path) -> str:

@@ -10,7 +10,8 @@ from typing import Any
 from ._progress import progress_text
 
 _MOST_ROWS = 20
-_LEFT_OUT = {"phase", "status", "reason", "origin", "iteration", "parents", "arch_id", "seed", "rank", "slot", "started_s"}
+_LEFT_OUT = {"phase", "status", "reason", "origin", "iteration", "parents", "arch_id", "seed", "rank", "slot", "started_s",
+             "repeat"}
 
 
 def _text(value: Any) -> str:
@@ -25,6 +26,7 @@ def run_html(path: pathlib.Path, status: Mapping[str, Any], front: Sequence[Mapp
         return f"<div>{title}</div>"
     names = [name for name in dict.fromkeys(name for row in front for name in row) if name not in _LEFT_OUT]
     head = "".join(f"<th>{html.escape(name)}</th>" for name in names)
-    rows = "".join("<tr>" + "".join(f"<td>{_text(row.get(name, ''))}</td>" for name in names) + "</tr>" for row in front[:_MOST_ROWS])
+    cells = ("".join(f"<td>{_text(row.get(name, ''))}</td>" for name in names) for row in front[:_MOST_ROWS])
+    rows = "".join(f"<tr>{each}</tr>" for each in cells)
     more = f"<div>and {len(front) - _MOST_ROWS} more</div>" if len(front) > _MOST_ROWS else ""
     return f"<div>{title}</div><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>{more}"

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from ._program import child_environment
 
 _SIGNAL_PERIOD_S = 5.0  # a program that is still being loaded misses a signal
-_KILL_AFTER_S = 10.0
+_KILL_AFTER_S = 5.0  # mpirun kills its ranks in three
 # SIGUSR1 does no harm before the program or mpirun handles it.
 _WITHOUT_HARM = ["/bin/sh", "-c", 'trap "" USR1; exec "$@"', "skyline"]
 

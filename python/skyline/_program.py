@@ -81,11 +81,12 @@ def without_notices(lines: Iterable[str]) -> list[str]:
 
 
 def error_of(lines: Sequence[str], exit_code: int) -> Error:
-    """Returns the program's own lines of what was wrong; without any, the last line that there is."""
+    """Returns the program's own lines of what was wrong; without any, the first line that there is."""
     own = [line.strip().removeprefix("skyline: ") for line in lines if line.strip().startswith("skyline: ")]
     own = [line for line in own if not line.startswith("done: ")]
     others = [line.strip() for line in lines if line.strip() and not _RULE.fullmatch(line.strip())]
-    return Error("\n".join(dict.fromkeys(own)) or (others[0] if others else f"skyline ended with exit code {exit_code}"), exit_code)
+    said = "\n".join(dict.fromkeys(own)) or (others[0] if others else f"skyline ended with exit code {exit_code}")
+    return Error(said, exit_code)
 
 
 def output_of(program: str, *arguments: str) -> str:

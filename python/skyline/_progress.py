@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 
@@ -33,26 +33,25 @@ class Progress:
     def __init__(self, quiet: bool) -> None:
         self._quiet = quiet
         self._draws = not quiet and (sys.stdout.isatty() or "ipykernel" in sys.modules)
-        self._drawn = 0  # its letters on the screen
+        self._drawn = ""  # what is on the screen
 
     def draw(self, status: Mapping[str, Any]) -> None:
         if not self._draws or not status:
             return
         text = progress_text(status)[:shutil.get_terminal_size().columns - 1]
-        sys.stdout.write("\r" + text.ljust(self._drawn))
-        sys.stdout.flush()
-        self._drawn = len(text)
+        if text != self._drawn:
+            sys.stdout.write("\r" + text.ljust(len(self._drawn)))
+            sys.stdout.flush()
+            self._drawn = text
 
-    def say(self, lines: Iterable[str]) -> None:
+    def say(self, lines: Sequence[str]) -> None:
         """Writes lines above the one that is drawn again."""
-        if self._quiet:
-            return
-        for line in lines:
+        if lines and not self._quiet:
             self.clear()
-            print(line, flush=True)
+            print("\n".join(lines), flush=True)
 
     def clear(self) -> None:
         if self._drawn:
-            sys.stdout.write("\r" + " " * self._drawn + "\r")
+            sys.stdout.write("\r" + " " * len(self._drawn) + "\r")
             sys.stdout.flush()
-            self._drawn = 0
+            self._drawn = ""

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import os
 import pathlib
 import signal
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import _plots
 from ._config import flow
 from ._errors import Error
-from ._files import front_names, log_of, read_json, trial_rows
+from ._files import front_of, log_of, read_json, training_of, trial_rows
 from ._html import run_html
 from ._job import Job
 from ._program import error_of, find_program, launch_command, output_of, without_notices
@@ -64,7 +65,7 @@ class Run:
         """The committed trials, in the order of the journal.
 
         The columns are `trial`, `phase` (`search` or `final`), `status`, `reason`, one per parameter, one per metric and cost,
-        `epochs`, `origin`, `iteration`, `parents`, `arch_id`, `seed`, `rank`, `slot`, `started_s` and `duration_s`. A parameter
+        `epochs`, `repeat`, `origin`, `iteration`, `parents`, `arch_id`, `seed`, `rank`, `slot`, `started_s` and `duration_s`. A parameter
         or metric that has the name of another column is called `parameter_NAME` or `metric_NAME`. Raises Error if the journal
         is missing or damaged, ImportError without pandas.
         """
@@ -78,11 +79,11 @@ class Run:
     @property
     def front_rows(self) -> list[dict[str, Any]]:
         """What `front` has, as a list of dictionaries, without pandas."""
-        rows = {(row["trial"], row["phase"]): row for row in self.rows}
+        rows = {training_of(row): row for row in self.rows}
         pareto = read_json(self.path / "pareto.json")
         if self.status.get("state") not in ("finished", "stopped"):  # pareto.json is minutes old
             pareto = {"search_front": self._asked().get("front_trials")}
-        return [rows[name] for name in front_names(pareto) if name in rows]
+        return [rows[training] for training in front_of(pareto) if training in rows]
 
     def log(self, trial: int | str) -> str:
         """Returns what a trial's own program printed, of its last attempt. Raises Error if there is no log of it."""
@@ -98,16 +99,8 @@ class Run:
         exit code if it failed, TimeoutError after `timeout` seconds. Ctrl-C stops the job, waits until everything is saved,
         and raises KeyboardInterrupt; a second one ends the job at once.
         """
-        try:
+        with self._interrupts():
             return self._wait(timeout)
-        except KeyboardInterrupt:
-            self._progress.say(["stopping: running trials save their state (Ctrl-C again ends them at once)"])
-            try:
-                self.stop()
-            except KeyboardInterrupt:
-                if self._job:
-                    self._job.kill()
-            raise
 
     def stop(self) -> Run:
         """Has the running trials save their state, ends the job, and waits for that. Returns the run.
@@ -135,8 +128,9 @@ class Run:
         """
         if trials is not None:
             sections["search"] = {**sections.get("search", {}), "trials": trials}
-        settings = [word for name, section in sections.items() for setting in _settings(name, section) for word in ("--set", setting)]
-        words = ["--resume=must", *settings, *(["--slots", str(slots)] if slots else [])]
+        words = ["--resume=must", *(["--slots", str(slots)] if slots else [])]
+        for setting in _settings("", sections):
+            words += ["--set", setting]
         return self._start(words, ranks or int(self.status.get("ranks") or 1), quiet)
 
     def plot_front(self, x: str | None = None, y: str | None = None, ax: Axes | None = None) -> Axes:
@@ -177,13 +171,24 @@ class Run:
         self._progress = Progress(quiet)
         self._job = Job([*launch_command(self._find(), ranks), "search", *words, "--run", str(self.path), "--quiet"])
         _not_waited_for[id(self)] = self
-        try:
+        with self._interrupts():
             while self._job.exit_code is None and not (status.exists() and status.stat().st_mtime_ns != before):
                 time.sleep(_POLL_S)
-        except KeyboardInterrupt:
-            self.stop()
-            raise
         return self if self._job.exit_code in (None, 0, _STOPPED) else self._wait(None)
+
+    @contextlib.contextmanager
+    def _interrupts(self) -> Iterator[None]:
+        """Has Ctrl-C stop the job meanwhile, and a second one end it."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self._progress.say(["stopping: running trials save their state (Ctrl-C again ends them at once)"])
+            try:
+                self.stop()
+            except KeyboardInterrupt:
+                if self._job:
+                    self._job.kill()
+            raise
 
     def _wait(self, timeout: float | None, stops: bool = False) -> Run:
         end = None if timeout is None else time.monotonic() + timeout
@@ -226,7 +231,7 @@ def _sleep(seconds: float, end: float | None, path: pathlib.Path) -> None:
 
 def _settings(name: str, value: Any) -> list[str]:
     if isinstance(value, Mapping):
-        return [setting for key, each in value.items() for setting in _settings(f"{name}.{key}", each)]
+        return [setting for key, each in value.items() for setting in _settings(f"{name}.{key}" if name else key, each)]
     return [f"{name}={flow(value)}"]
 
 

@@ -88,7 +88,8 @@ def _command(train: Callable[..., Any] | Sequence[str], objectives: list[dict[st
         raise Error(f"train: expected a function, or a program with its arguments in a list, got {train!r}")
     address, folders = address_of(train)
     words = [sys.executable, "-m", "skyline.run_trial", address]
-    command: dict[str, Any] = {"run": [*(word.replace("{", "{{") for word in words), "{parameters}", *directions], "metrics": described}
+    run = [*(word.replace("{", "{{") for word in words), "{parameters}", *directions]
+    command: dict[str, Any] = {"run": run, "metrics": described}
     if folders:
         command["env"] = {"PYTHONPATH": os.pathsep.join([*folders, *filter(None, [os.environ.get("PYTHONPATH")])])}
     return command

@@ -51,4 +51,5 @@ def space_section(space: Mapping[str, Any]) -> dict[str, Any]:
     is_section = isinstance(space.get("parameters"), Mapping) or isinstance(space.get("file"), str)
     parameters = space.get("parameters", {}) if is_section else space
     section = {key: value for key, value in space.items() if key != "parameters"} if is_section else {}
-    return {"parameters": {name: _domain(name, values) for name, values in parameters.items()}, **section} if parameters else section
+    domains = {name: _domain(name, values) for name, values in parameters.items()}
+    return {"parameters": domains, **section} if domains else section

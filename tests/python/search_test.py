@@ -12,6 +12,7 @@ from package_case import METRICS, PROGRAM, SETTINGS, SPACE, TIMEOUT_S, PackageCa
 
 import functions
 import skyline
+from skyline._progress import Progress
 
 SCRIPT = """
 import skyline, time
@@ -189,6 +190,20 @@ class Script(PackageCase):
             self.assertEqual((run.running, run.status["state"]), (False, "stopped"))
             self.assertLess(len(run.rows), 12)
 
+    def test_a_second_ctrl_c_ends_the_search_at_once(self):
+        deaf = "    import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(60)\n"
+        text = SCRIPT.format(sleep=0, folder=self.name(), rest="    run.wait()").replace("    time.sleep(0)\n", deaf)
+        script = self.start_script(text)
+        trials = self.folder / self.name() / "logs/trials"
+        self.wait_until(lambda: trials.exists() and list(trials.iterdir()), "no trial began")
+        script.send_signal(signal.SIGINT)
+        self.assertIn("Ctrl-C again ends them at once", next(line for line in script.stdout if "stopping" in line))
+        script.send_signal(signal.SIGINT)
+        script.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(script.returncode, -signal.SIGINT)
+        run = skyline.open_run(self.name())
+        self.assertEqual((run.running, run.status["exit_code"]), (False, None))
+
     def test_a_run_of_another_process_is_watched_and_stopped(self):
         script = self.start_script(SCRIPT.format(sleep=0.3, folder=self.name(), rest=""))
         self.wait_until(lambda: (self.folder / self.name() / "status.json").exists(), "no start")
@@ -239,6 +254,22 @@ class Files(PackageCase):
         page = run._repr_html_()
         self.assertIn("&lt;b&gt;</b> finished: search 8/8 trials", page)
         self.assertEqual(page.count("<tr>"), 1 + len(run.front_rows))
+
+    def test_progress_is_one_line_that_is_drawn_again_on_a_terminal_alone(self):
+        status = {"state": "running", "phase": "search", "done": 3, "expected": 9, "failed": 1, "front": 2, "best": {"score": 0.25, "size": None},
+                  "elapsed_s": 3725.5, "eta_s": 61}
+        text = "search 3/9 trials · 1 failed · front 2 · best score 0.25 · 1:02:05 elapsed"
+        for is_terminal in (True, False):
+            screen = io.StringIO()
+            screen.isatty = lambda: is_terminal
+            with contextlib.redirect_stdout(screen):
+                progress = Progress(quiet=False)
+                for drawn in ({}, status, status, {**status, "eta_s": None}):
+                    progress.draw(drawn)
+                progress.say(["a warning"])
+                progress.clear()
+            gone = f"\r{text} · ETA"[:80] + f"\r{text}".ljust(80) + "\r" + " " * len(text) + "\r"
+            self.assertEqual(screen.getvalue(), (gone if is_terminal else "") + "a warning\n")
 
     def test_a_folder_without_a_run_is_refused(self):
         with self.assertRaisesRegex(skyline.Error, "nowhere: holds no run"):
