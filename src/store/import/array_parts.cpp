@@ -26,7 +26,7 @@ class ArrayCatalogue {
     std::ranges::stable_partition(paths, [](const auto& path) { return part_in_name(path) == "train"; });
     for (const auto& path : paths) {
       for (SourceArray& array : list_arrays(path, tables)) {
-        if (array.table != nullptr && !source.shape) tables.known = array.table->preparation;
+        if (array.table != nullptr && !source.shape && !tables.known) tables.known = array.table->preparation;
         if (tables.known && !tables.targets && array.name.starts_with('y') &&
             array.type.kind == ElementType::Kind::kFloat)
           tables.targets = TargetKind::kNumbers;

@@ -51,6 +51,13 @@ TEST_F(ImportTables, OtherPartsAreMatchedByName) {
   const auto imported = import({"test.csv", "train.csv"});
   EXPECT_THAT(std::get<1>(imported.set->test().values), ElementsAre(10, 20, 15, 30));
   EXPECT_THAT(imported.set->test().classes(), ElementsAre(1, 0));
+  write("val.csv", "a,b,c,label\n7,8,x,no\n");
+  write("train.csv", "c,a,b,label\nx,1.5,2,no\ny,2.5,3,yes\n");
+  write("test.csv", "a,c,b,label\n9,z,10,no\n");
+  const auto dropped = import({"train.csv", "val.csv", "test.csv"}, {{"drop", "c"}});
+  EXPECT_THAT(std::get<1>(dropped.set->validation().values), ElementsAre(7, 8));
+  EXPECT_THAT(std::get<1>(dropped.set->test().values), ElementsAre(9, 10));
+  write("train.csv", "a,b,label\n1.5,2,no\n2.5,3,yes\n");
   write("test.csv", "a,c,d,label\n1,2,3,no\n");
   EXPECT_THAT(
       error({"train.csv", "test.csv"}),
