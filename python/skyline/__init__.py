@@ -1,15 +1,16 @@
 """Skyline from Python: start searches, write trainers, read runs.
 
-The package needs the standard library alone. pandas, matplotlib and torch are imported by the functions that return their
-objects. The program `skyline` does the work, as a child process: MPI never runs inside the interpreter.
+The package needs the standard library alone. pandas, matplotlib, NumPy, Pillow and torch are imported by the functions that
+take or return their objects. The program `skyline` does the work, as a child process: MPI never runs inside the interpreter.
 """
 
 from ._errors import Error
 from ._models import load_model
+from ._prepare import prepare
 from ._program import find_program
 from ._run import Run, open_run
 from ._search import search
 from ._space import range
 from ._trial import Trial, trial
 
-__all__ = ["Error", "Run", "Trial", "find_program", "load_model", "open_run", "range", "search", "trial"]
+__all__ = ["Error", "Run", "Trial", "find_program", "load_model", "open_run", "prepare", "range", "search", "trial"]

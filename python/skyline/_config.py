@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -24,8 +25,8 @@ def flow(value: Any) -> str:
         return "{" + ", ".join(f"{_word(str(name))}: {flow(each)}" for name, each in value.items()) + "}"
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(flow(each) for each in value) + "]"
-    if isinstance(value, str):
-        return _word(value)
+    if isinstance(value, (str, os.PathLike)):
+        return _word(os.fspath(value))
     if hasattr(value, "item"):  # a number of NumPy
         value = value.item()
     try:

@@ -11,6 +11,7 @@ from typing import Any
 from ._errors import Error
 
 _JOURNALS = (8, 9)  # versions
+_TAIL_BYTES = 4096
 _OWN_COLUMNS = {"trial", "phase", "status", "reason", "epochs", "repeat", "origin", "iteration", "parents", "arch_id", "seed",
                 "rank", "slot", "started_s", "duration_s"}
 
@@ -68,11 +69,15 @@ def log_of(folder: pathlib.Path, trial: int | str) -> pathlib.Path | None:
     return max(logs, key=lambda file: file.stat().st_mtime, default=None)
 
 
-def _said_last(folder: pathlib.Path, entry: Mapping[str, Any]) -> str:
-    """Returns the last line that a failed trainer printed, e.g. its exception."""
-    log = log_of(folder, f"{entry['k']}.final" if entry["phase"] == "final" else entry["k"])
-    text = log.read_text(encoding="utf-8", errors="replace").strip() if log else ""
-    return ": " + text.splitlines()[-1].strip() if text else ""
+def _last_words(folder: pathlib.Path) -> dict[str, str]:
+    """Returns the last lines that failed trainers printed, e.g. their exceptions, by the names of their trials."""
+    words = {}
+    for log in sorted((folder / "logs/trials").glob("*.failed*.log"), key=lambda file: file.stat().st_mtime):
+        with log.open("rb") as file:
+            file.seek(max(0, log.stat().st_size - _TAIL_BYTES))
+            lines = file.read().decode(errors="replace").split("\n")
+        words[log.name.split(".failed")[0]] = next((line.strip() for line in reversed(lines) if line.strip()), "")
+    return words
 
 
 def trial_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
@@ -82,14 +87,13 @@ def trial_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
     `models.json` has, which a job writes every few minutes.
     """
     costs = {trial["arch_id"]: trial.get("costs") for trial in read_json(folder / "models.json").get("trials", [])}
-    rows = []
-    for entry in _journal(folder)[1:]:
-        if "k" not in entry:
-            continue  # a rank was lost
-        if entry["status"] == "program":
-            entry["reason"] += _said_last(folder, entry)
-        rows.append(_row(entry, costs))
-    return rows
+    trials = [entry for entry in _journal(folder)[1:] if "k" in entry]  # without lines of lost ranks
+    failed = [entry for entry in trials if entry["status"] == "program"]
+    words = _last_words(folder) if failed else {}
+    for entry in failed:
+        said = words.get(f"{entry['k']}.final" if entry["phase"] == "final" else str(entry["k"]))
+        entry["reason"] += f": {said}" if said else ""
+    return [_row(entry, costs) for entry in trials]
 
 
 Training = tuple[int, str, float, int]

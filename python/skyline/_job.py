@@ -9,7 +9,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 
-from ._program import child_environment
+from ._program import RULE, child_environment
 
 _SIGNAL_PERIOD_S = 5.0  # a program that is still being loaded misses a signal
 _KILL_AFTER_S = 5.0  # mpirun kills its ranks in three
@@ -27,6 +27,7 @@ class Job:
         self._output = tempfile.TemporaryFile()
         self._read = 0
         self._last_signal = -_SIGNAL_PERIOD_S
+        self._is_notice = False
         self.lines: list[str] = []
         self._process = subprocess.Popen([*_WITHOUT_HARM, *command], stdin=subprocess.DEVNULL, stdout=self._output,
                                          stderr=subprocess.STDOUT, env=child_environment(), start_new_session=True)
@@ -38,7 +39,10 @@ class Job:
         return code if code is None or code >= 0 else 128 - code
 
     def new_lines(self) -> list[str]:
-        """Returns what was printed since the last call, in whole lines."""
+        """Returns what was printed since the last call, in whole lines.
+
+        It lacks what mpirun adds when a rank ends with an exit code other than 0; `lines` has all.
+        """
         if self._output.closed:
             return []
         text = b""
@@ -48,7 +52,13 @@ class Job:
         self._read += len(whole)
         found = whole.decode(errors="replace").splitlines()
         self.lines += found
-        return found
+        own = []
+        for line in found:
+            if RULE.fullmatch(line.strip()):
+                self._is_notice = not self._is_notice
+            elif not self._is_notice:
+                own.append(line)
+        return own
 
     def close(self) -> None:
         """Gives up its output, once it has ended and all of that is read."""

@@ -7,7 +7,7 @@ import pathlib
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from ._errors import Error
 
@@ -16,7 +16,7 @@ _PLACES = (PACKAGE_ROOT / "../../../bin/skyline",  # of an installed tree, in wh
            PACKAGE_ROOT / "../build/release/bin/skyline")  # of the source tree
 _SET_BY_LAUNCHERS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")
 _OF_LAUNCHERS = ("OMPI_", "OPAL_", "ORTE_", "PMIX_", "PRTE_", "PMI_")
-_RULE = re.compile(r"-{70,}")  # around what mpirun itself says
+RULE = re.compile(r"-{70,}")  # around what mpirun itself says
 
 
 def find_program(program: str | os.PathLike[str] | None = None) -> str:
@@ -69,22 +69,11 @@ def launch_command(program: str, ranks: int) -> list[str]:
     return [launcher, "-np", str(ranks), program]
 
 
-def without_notices(lines: Iterable[str]) -> list[str]:
-    """Returns the lines without those that mpirun adds when a rank ends with an exit code other than 0."""
-    kept, is_notice = [], False
-    for line in lines:
-        if _RULE.fullmatch(line.strip()):
-            is_notice = not is_notice
-        elif not is_notice:
-            kept.append(line)
-    return kept
-
-
 def error_of(lines: Sequence[str], exit_code: int) -> Error:
     """Returns the program's own lines of what was wrong; without any, the first line that there is."""
     own = [line.strip().removeprefix("skyline: ") for line in lines if line.strip().startswith("skyline: ")]
     own = [line for line in own if not line.startswith("done: ")]
-    others = [line.strip() for line in lines if line.strip() and not _RULE.fullmatch(line.strip())]
+    others = [line.strip() for line in lines if line.strip() and not RULE.fullmatch(line.strip())]
     said = "\n".join(dict.fromkeys(own)) or (others[0] if others else f"skyline ended with exit code {exit_code}")
     return Error(said, exit_code)
 

@@ -9,6 +9,7 @@ import os
 import pathlib
 import signal
 import socket
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from ._errors import Error
 from ._files import front_of, log_of, read_json, training_of, trial_rows
 from ._html import run_html
 from ._job import Job
-from ._program import error_of, find_program, launch_command, output_of, without_notices
+from ._program import error_of, find_program, launch_command, output_of
 from ._progress import Progress
 
 if TYPE_CHECKING:
@@ -65,9 +66,9 @@ class Run:
         """The committed trials, in the order of the journal.
 
         The columns are `trial`, `phase` (`search` or `final`), `status`, `reason`, one per parameter, one per metric and cost,
-        `epochs`, `repeat`, `origin`, `iteration`, `parents`, `arch_id`, `seed`, `rank`, `slot`, `started_s` and `duration_s`. A parameter
-        or metric that has the name of another column is called `parameter_NAME` or `metric_NAME`. Raises Error if the journal
-        is missing or damaged, ImportError without pandas.
+        `epochs`, `repeat`, `origin`, `iteration`, `parents`, `arch_id`, `seed`, `rank`, `slot`, `started_s` and `duration_s`.
+        A parameter or metric that has the name of another column is called `parameter_NAME` or `metric_NAME`. Raises Error if
+        the journal is missing or damaged, ImportError without pandas.
         """
         return _frame(self.rows)
 
@@ -182,8 +183,8 @@ class Run:
         try:
             yield
         except KeyboardInterrupt:
-            self._progress.say(["stopping: running trials save their state (Ctrl-C again ends them at once)"])
             try:
+                self._progress.say(["stopping: running trials save their state (Ctrl-C again ends them at once)"])
                 self.stop()
             except KeyboardInterrupt:
                 if self._job:
@@ -198,11 +199,11 @@ class Run:
         while (code := job.exit_code) is None:
             if stops:
                 job.ask_to_stop()
-            self._progress.say(without_notices(job.new_lines()))
+            self._progress.say(job.new_lines())
             self._progress.draw(self.status)
             _sleep(_POLL_S, end, self.path)
         _not_waited_for.pop(id(self), None)
-        self._progress.say(without_notices(job.new_lines()))
+        self._progress.say(job.new_lines())
         job.close()
         self._progress.clear()
         if code not in (0, _STOPPED):
@@ -243,9 +244,16 @@ def _frame(rows: list[dict[str, Any]]) -> pandas.DataFrame:
 
 
 def _wait_for_all() -> None:
-    """Waits for the searches that a script has started and not waited for, before it ends."""
+    """Waits for the searches that a script has started and not waited for, before it ends. If Ctrl-C ends it, they stop."""
+    is_interrupted = getattr(sys, "last_type", None) is KeyboardInterrupt
     for run in list(_not_waited_for.values()):
-        run.wait()
+        try:
+            if is_interrupted:
+                run.stop()
+            else:
+                run.wait()
+        except Error as problem:  # the other searches are waited for, too
+            print(f"skyline: {problem}", file=sys.stderr)
 
 
 atexit.register(_wait_for_all)

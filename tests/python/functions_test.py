@@ -2,11 +2,12 @@
 
 import ast
 import functools
+import re
 import subprocess
 import sys
 import unittest
 
-from package_case import SOURCE, PackageCase
+from package_case import PROGRAM, SOURCE, PackageCase
 
 import functions
 import skyline
@@ -71,6 +72,11 @@ class Functions(PackageCase):
             done = subprocess.run([*runner, *words], capture_output=True, text=True, cwd=SOURCE / "tests/python", env={"PYTHONPATH": str(SOURCE / "python")})
             self.assertEqual(done.returncode, 1)
             self.assertIn(said, done.stderr)
+
+    def test_the_package_has_the_version_of_the_program(self):
+        told = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout
+        version = re.search(r'^version = "(.*)"$', (SOURCE / "python/pyproject.toml").read_text(), re.MULTILINE).group(1)
+        self.assertIn(version, told.split())
 
     def test_the_package_is_written_for_python_3_10_and_imports_the_standard_library_alone(self):
         for file in (SOURCE / "python/skyline").glob("*.py"):

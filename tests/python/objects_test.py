@@ -13,6 +13,7 @@ import functions
 import skyline
 
 try:
+    import h5py
     import matplotlib
     import pandas
     import torch
@@ -76,8 +77,6 @@ class Objects(PackageCase):
         self.assertEqual(run.plot_front().get_xlabel(), "trial")
 
     def test_a_model_has_the_accuracy_that_was_measured(self):
-        import h5py
-
         with h5py.File("digits.h5") as file:
             images = torch.from_numpy(file["test/values"][:]).float()
             labels = torch.from_numpy(file["test/targets"][:].astype("int64"))
