@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _PARTS = {"train": "train", "val": "val", "validation": "val", "test": "test"}
 _READ_BY_PREP = {".png", ".jpg", ".jpeg", ".webp", ".pbm", ".pgm", ".ppm"}
 _ROWS_AT_ONCE = 10_000
+_MOST_OF_PNG = 65535
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 Options = dict[str, Any]
 
@@ -126,8 +127,11 @@ def _array(values: Any) -> Any:
 def _sample(sample: Any) -> tuple[Any, str | None]:
     """Returns a sample as an array; for an image of Pillow also the layout of many of them."""
     if hasattr(sample, "convert") and hasattr(sample, "mode"):
-        grey = sample.mode in ("1", "L", "LA", "I", "I;16", "F")
-        return _array(sample.convert("L" if grey else "RGB")), "nhw" if grey else "nhwc"
+        if sample.mode in ("1", "L", "LA"):
+            return _array(sample.convert("L")), "nhw"
+        if sample.mode == "F" or sample.mode.startswith("I"):  # Pillow would cut their values off at 255
+            return _array(sample), "nhw"
+        return _array(sample.convert("RGB")), "nhwc"
     return _array(sample), None
 
 
@@ -140,19 +144,19 @@ def _samples(data: Any, folder: pathlib.Path, part: str, options: Options) -> It
     if layout:
         options.setdefault("layout", layout)
     file = folder / f"x_{part}.npy"
-    open_memmap: Any = numpy.lib.format.open_memmap
-    samples = open_memmap(file, mode="w+", dtype=first.dtype, shape=(len(data), *first.shape))
+    write_header: Any = numpy.lib.format.write_array_header_1_0
+    descr: Any = numpy.lib.format.dtype_to_descr
     targets = []
-    for number in range(len(data)):
-        pair = data[number]
-        array, own_layout = _sample(pair[0])
-        if array.shape != first.shape or array.dtype != first.dtype or own_layout != layout:
-            raise Error(f"data: {part}: sample {number} is {array.dtype} {list(array.shape)}, and the first one "
-                        f"{first.dtype} {list(first.shape)}")
-        samples[number] = array
-        target = pair[1]
-        targets.append(target if isinstance(target, (int, str)) else _array(target))
-    samples.flush()
+    with file.open("wb") as stream:
+        write_header(stream, {"descr": descr(first.dtype), "fortran_order": False, "shape": (len(data), *first.shape)})
+        for number in range(len(data)):
+            sample, target = data[number]
+            array, own_layout = _sample(sample)
+            if array.shape != first.shape or array.dtype != first.dtype or own_layout != layout:
+                raise Error(f"data: {part}: sample {number} is {array.dtype} {list(array.shape)}, and the first one "
+                            f"{first.dtype} {list(first.shape)}")
+            stream.write(array.tobytes())
+            targets.append(target if isinstance(target, (int, str)) else _array(target))
     names = getattr(data, "classes", None)
     if names and all(isinstance(target, int) and target < len(names) for target in targets):
         targets = [str(names[target]) for target in targets]
@@ -173,11 +177,22 @@ def _images(source: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     for file in others:
         place = copy / file.relative_to(source)
         with Image.open(file) as image:
-            whole = ImageOps.exif_transpose(image)
-            modes = {"1", "L", "I;16", "RGB", "RGBA", "P"}  # of PNG files
-            (whole if whole.mode in modes else whole.convert("RGB")).save(place.with_name(place.name + ".png"))
+            _as_png(ImageOps.exif_transpose(image), file).save(place.with_name(place.name + ".png"))
         place.unlink()
     return copy
+
+
+def _as_png(image: Any, file: pathlib.Path) -> Any:
+    """Returns an image in a mode that PNG files have, with the same values."""
+    if image.mode == "F":
+        raise Error(f"{file}: is an image of floats: expected whole numbers, or an array (docs/training.md)")
+    if image.mode.startswith("I"):
+        image = image.convert("I")
+        least, most = image.getextrema()
+        if least < 0 or most > _MOST_OF_PNG:
+            raise Error(f"{file}: has values from {least} to {most}: expected at most {_MOST_OF_PNG}, or an array (docs/training.md)")
+        return image.convert("I;16")
+    return image if image.mode in ("1", "L", "RGB", "RGBA", "P") else image.convert("RGB")
 
 
 def _is_image(file: pathlib.Path) -> bool:

@@ -86,6 +86,21 @@ class Prepared(PackageCase):
         self.assertEqual(sorted(file["train/values"][:, 1, 0, 0]), [0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
         self.assertEqual(sorted(pathlib.Path("photos").rglob("*")), before)
 
+    def test_images_of_16_bits_are_not_cut_off(self):
+        values = (numpy.arange(64, dtype="uint16") * 1000).reshape(8, 8)
+        pairs = [(PIL.Image.fromarray(values), number % 2) for number in range(10)]
+        _, file = self.prepare(pairs)
+        self.assertTrue((file["train/values"][0, 0] == values).all())
+        for name in "ab":
+            pathlib.Path("deep", name).mkdir(parents=True)
+            for number in range(2):
+                PIL.Image.fromarray(values).save(f"deep/{name}/{number}.tiff")
+        _, file = self.prepare("deep", test=0)
+        self.assertTrue((file["train/values"][0, 0] == numpy.rint(values / 257)).all())
+        for array, said in ((values.astype("float32"), "is an image of floats"), (values.astype("int32") * 2, "has values from 0 to 126000")):
+            PIL.Image.fromarray(array).save("deep/a/9.tiff")
+            self.assertIn(f"deep/a/9.tiff: {said}", self.refusal("deep"))
+
     def test_what_cannot_be_prepared_is_refused(self):
         frame = pandas.DataFrame({"a": [1.5, 2.5], "b": ["x", "y"]})
         self.assertIn("train.csv: --label: no column `c`, known here: a, b", self.refusal(frame, label="c"))
