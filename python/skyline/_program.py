@@ -6,6 +6,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 from collections.abc import Sequence
 
@@ -16,6 +17,7 @@ _PLACES = (PACKAGE_ROOT / "../../../bin/skyline",  # of an installed tree, in wh
            PACKAGE_ROOT / "../build/release/bin/skyline")  # of the source tree
 _SET_BY_LAUNCHERS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")
 _OF_LAUNCHERS = ("OMPI_", "OPAL_", "ORTE_", "PMIX_", "PRTE_", "PMI_")
+_SIGNALS = 128  # and more are exit codes of programs that a signal has ended
 RULE = re.compile(r"-{70,}")  # around what mpirun itself says
 
 
@@ -70,12 +72,14 @@ def launch_command(program: str, ranks: int) -> list[str]:
 
 
 def error_of(lines: Sequence[str], exit_code: int) -> Error:
-    """Returns the program's own lines of what was wrong; without any, the first line that there is."""
+    """Returns the program's own lines of what was wrong; without any, the signal, or the first line that there is."""
     own = [line.strip().removeprefix("skyline: ") for line in lines if line.strip().startswith("skyline: ")]
     own = [line for line in own if not line.startswith("done: ")]
     others = [line.strip() for line in lines if line.strip() and not RULE.fullmatch(line.strip())]
-    said = "\n".join(dict.fromkeys(own)) or (others[0] if others else f"skyline ended with exit code {exit_code}")
-    return Error(said, exit_code)
+    if exit_code > _SIGNALS:
+        others = [f"skyline was ended by signal {exit_code - _SIGNALS} ({signal.strsignal(exit_code - _SIGNALS)})"]
+    others.append(f"skyline ended with exit code {exit_code}")
+    return Error("\n".join(dict.fromkeys(own)) or others[0], exit_code)
 
 
 def output_of(program: str, *arguments: str) -> str:

@@ -74,7 +74,10 @@ class Run:
 
     @property
     def front(self) -> pandas.DataFrame:
-        """The rows of `trials` on the front, best first objective first: the final front if there is one."""
+        """The rows of `trials` on the front, best first objective first: the final front if there is one.
+
+        Without the program, the front of a search that runs is the one that was written last, at most some minutes ago.
+        """
         return _frame(self.front_rows)
 
     @property
@@ -82,7 +85,7 @@ class Run:
         """What `front` has, as a list of dictionaries, without pandas."""
         rows = {training_of(row): row for row in self.rows}
         pareto = read_json(self.path / "pareto.json")
-        if self.status.get("state") not in ("finished", "stopped"):  # pareto.json is minutes old
+        if self.status.get("state") not in ("finished", "stopped") and self._has_program():  # pareto.json is minutes old
             pareto = {"search_front": self._asked().get("front_trials")}
         return [rows[training] for training in front_of(pareto) if training in rows]
 
@@ -158,6 +161,12 @@ class Run:
 
     def _find(self) -> str:
         return find_program(self._program)
+
+    def _has_program(self) -> bool:
+        try:
+            return bool(self._find())
+        except Error:
+            return False
 
     def _asked(self) -> dict[str, Any]:
         """Returns what `skyline status` says, which knows whether a job is alive."""

@@ -3,8 +3,10 @@
 import contextlib
 import io
 import os
+import signal
 import subprocess
 import unittest
+import unittest.mock
 
 from package_case import METRICS, PROGRAM, SETTINGS, SPACE, PackageCase
 
@@ -138,6 +140,25 @@ class Search(PackageCase):
                 del os.environ[name]
 
 
+class Killed(PackageCase):
+    def test_a_job_that_was_killed_is_told_of_and_its_run_is_read_and_resumed(self):
+        run = skyline.search(SPACE, functions.slow, trials=8, folder=self.name(), **SETTINGS)
+        self.wait_until(lambda: len(run.rows) > 1, "no trial ended")
+        os.kill(run._job._process.pid, signal.SIGKILL)
+        with self.assertRaises(skyline.Error) as killed:
+            run.wait()
+        self.assertEqual(killed.exception.exit_code, 128 + signal.SIGKILL)
+        self.assertEqual(str(killed.exception), "skyline was ended by signal 9 (Killed)")
+        other = skyline.open_run(self.name())
+        with unittest.mock.patch("skyline._run._SILENCE_S", 0), self.assertRaisesRegex(skyline.Error, "its job was killed: resume the run"):
+            other.wait()
+        self.assertEqual(other.status["state"], "running")
+        self.assertTrue(other.front_rows)
+        with unittest.mock.patch.object(other, "_program", "/nowhere"):  # on a machine without Skyline
+            self.assertEqual(other.front_rows, [])
+        self.assertEqual(len(other.resume(quiet=True).wait().rows), 8)
+
+
 class Files(PackageCase):
     def test_a_line_that_is_still_being_written_is_left_out(self):
         run = skyline.search(SPACE, functions.product, trials=4, folder=self.name(), **SETTINGS).wait()
@@ -201,6 +222,17 @@ class Program(PackageCase):
                 skyline.find_program()
         finally:
             os.environ.update(SKYLINE=named, PATH=path)
+
+    def test_a_launcher_that_is_not_there_is_named(self):
+        launcher = os.environ.get("MPIEXEC")
+        os.environ["MPIEXEC"] = "nowhere"
+        try:
+            with self.assertRaisesRegex(skyline.Error, "ranks: 2 ranks need the launcher `nowhere` of Open MPI, which is not in PATH"):
+                skyline.search(SPACE, functions.product, ranks=2, folder=self.name(), **SETTINGS)
+            self.assertFalse((self.folder / f"{self.name()}.yaml").exists())
+        finally:
+            os.environ.pop("MPIEXEC")
+            os.environ.update({"MPIEXEC": launcher} if launcher else {})
 
     def test_the_configuration_is_one_that_the_program_takes_by_itself(self):
         run = skyline.search(SPACE, functions.product, trials=2, folder=self.name(), **SETTINGS).wait()
