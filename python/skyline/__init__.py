@@ -13,4 +13,4 @@ from ._search import search
 from ._space import range
 from ._trial import Trial, trial
 
-__all__ = ["Error", "Run", "Trial", "find_program", "load_model", "open_run", "prepare", "range", "search", "trial"]
+__all__ = ["Error", "Run", "Trial", "find_program", "load_model", "open_run", "prepare", "search", "trial"]

@@ -106,7 +106,13 @@ TEST(CommitLine, OfManyParametersWithoutAParentNamesTheFirst) {
 TEST(CommitLine, NumbersTheRepeatsOfAFullTraining) {
   testing::SampleRun run;
   run.committed[4].trial.proposal.final_repeat = 2;
-  EXPECT_THAT(line_of(run, 4), ::testing::StartsWith("repeat 2 of final trial 1 committed: depth=9"));
+  EXPECT_THAT(line_of(run, 4), ::testing::StartsWith("repeat 2 of final trial 1 committed: validation_accuracy="));
+}
+
+TEST(CommitLine, NamesTheTrialThatIsContinued) {
+  testing::SampleRun run;
+  run.committed[1].trial.proposal.start = trial::Continue{.from = 0};
+  EXPECT_THAT(line_of(run, 1), ::testing::StartsWith("trial 1 (on from 0) committed: depth="));
 }
 
 TEST(CommitLine, AddsWhatElseAFullTrainingMeasured) {

@@ -73,14 +73,14 @@ std::vector<std::size_t> differences(const space::Architecture& from, const spac
 }
 
 /// Returns the parameters of a trial in at most `most` characters: all, or what differs from the nearest
-/// parent, or the first ones. A full training repeats its trial, whose line names them.
+/// parent, or the first ones. A training of the network of an earlier trial need not repeat them.
 std::string what_text(const trial::Trial& trial, const run::RunState& state, const space::SearchSpace& space,
                       std::size_t most) {
   const space::Architecture& architecture = trial.architecture();
   std::vector<std::size_t> named = differences(architecture, nullptr);
   const std::string all = parameters_text(space, architecture, named, std::string::npos);
   if (all.size() <= most) return all;
-  if (trial.is_final()) return "";
+  if (trial.is_final() || trial.continues() != nullptr) return "";
   std::string beginning;
   for (const trial::TrialNumber parent : trial.proposal.parents) {
     const run::SharedTrial other = state.search_trial(parent);
@@ -136,8 +136,10 @@ std::string commit_line(const trial::CommittedTrial& committed, const run::RunSt
   const std::string kind = repeat > 0         ? fmt::format("repeat {} of final trial", repeat)
                            : trial.is_final() ? "final trial"
                                               : "trial";
-  const std::string name =
-      fmt::format("{} {} {}: ", kind, trial.number, failure != nullptr ? "failed" : "committed");
+  const trial::Continue* const earlier = trial.continues();
+  const std::string name = fmt::format("{} {}{} {}: ", kind, trial.number,
+                                       earlier == nullptr ? "" : fmt::format(" (on from {})", earlier->from),
+                                       failure != nullptr ? "failed" : "committed");
   std::string result = failure != nullptr
                            ? fmt::format("{}: {} {}", trial::to_text(failure->kind), failure->reason, where)
                            : fmt::format("front={} {}", state.on_its_front(trial) ? "yes" : "no", where);
