@@ -79,7 +79,7 @@ function pickPairs(run, row) {
   const trained = run.resultOf(row);
   const names = [...run.objectives.map(({ metric }) => metric), ...run.constraints.map(({ metric }) => metric), "flops", "parameters", "latency_ms"];
   const known = [...new Set(names)].filter((metric) => metric !== judgedBy(run, row) && run.value(metric, trained) !== null);
-  return known.map((metric) => [label(metric), amount(metric, run.value(metric, trained))]);
+  return known.map((metric) => [label(metric), run.textOf(metric, trained)]);
 }
 
 function pickCard(run, { row, titles, note }) {
@@ -90,7 +90,7 @@ function pickCard(run, { row, titles, note }) {
   const exported = run.has_network ? [make("div", { class: "line" }, make("code", {}, line), make("button", { type: "button", onclick: (event) => copyText(line, event.target) }, "Copy"))] : [];
   return make("article", { class: "pick" },
     make("h3", { title: note }, titles.join(", ").replace(/, (?=[^,]*$)/, " and "), make("button", { type: "button", class: "link", onclick: () => select(index, run.number(row), true) }, run.nameOf(row))),
-    make("p", { class: "judged" }, make("b", {}, amount(judged, run.value(judged, run.resultOf(row)))), " " + label(judged) + ", " + epochs(run.trials.epochs[run.resultOf(row)])),
+    make("p", { class: "judged" }, make("b", {}, run.textOf(judged, run.resultOf(row))), " " + label(judged) + ", " + epochs(run.trials.epochs[run.resultOf(row)])),
     make("dl", { class: "pairs" }, ...pairs), make("p", { class: "hint" }, capital(note) + "."), ...exported);
 }
 
