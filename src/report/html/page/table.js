@@ -33,7 +33,7 @@ function tableColumns() {
   pinned = false;
   if (RUNS.some((run) => run.trained.length > 0)) add("final front", "final front", "", (run, row) => run.finalText(row));
   for (const metric of RUNS.some((run) => Object.keys(run.repeats).length > 0) ? finals : []) {
-    add("final " + metric + "_deviation", "deviation of final " + label(metric), "", (run, row) => run.deviation(metric, run.finalOf.get(run.number(row))), (found) => amount(metric, found));
+    add("final " + metric + "_deviation", "± " + label(metric), "deviation of the repeats", (run, row) => run.deviation(metric, run.finalOf.get(run.number(row))), (found) => amount(metric, found));
   }
   for (const metric of first.metrics.filter((name) => !metrics.includes(name) && (name === "parameters" || first.constraints.some((each) => each.metric === name)))) addMetric(metric);
   metrics.filter((metric) => finals.includes(metric)).forEach(addMetric);
