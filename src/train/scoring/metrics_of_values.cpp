@@ -92,23 +92,65 @@ class Auc final : public Metric {
   std::vector<std::vector<Ranked>> samples_;  // samples of each output
 };
 
-/// The mean over samples and outputs of the error, or of its square.
-template <bool kSquared>
+enum class Error { kAbsolute, kSquared, kRootOfSquared };
+
+/// The mean over samples and outputs of the error or of its square, or the root of the latter.
+template <Error kError>
 class MeanError final : public Metric {
  public:
   MeanError(const NoOptions& /*options*/, std::size_t /*outputs*/) {}
   void add(std::span<const float> outputs, const Target& target) override {
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       const double error = static_cast<double>(outputs[i]) - static_cast<double>(target.values[i]);
-      sum_ += kSquared ? error * error : std::abs(error);
+      sum_ += kError == Error::kAbsolute ? std::abs(error) : error * error;
     }
     all_ += static_cast<double>(outputs.size());
   }
-  double value() const override { return sum_ / all_; }
+  double value() const override {
+    return kError == Error::kRootOfSquared ? std::sqrt(sum_ / all_) : sum_ / all_;
+  }
 
  private:
   double sum_ = 0;
   double all_ = 0;
+};
+
+/// The mean over the outputs of the share of a number's variance that the outputs explain: 1 minus the
+/// squared errors over the squared distances from the mean of the set. An output that is constant is left
+/// out.
+class R2 final : public Metric {
+ public:
+  R2(const NoOptions& /*options*/, std::size_t outputs) : sums_(outputs) {}
+  void add(std::span<const float> outputs, const Target& target) override {
+    ++count_;
+    for (std::size_t i = 0; i < sums_.size(); ++i) {
+      const auto value = static_cast<double>(target.values[i]);
+      const double error = static_cast<double>(outputs[i]) - value;
+      const double from_mean = value - sums_[i].mean;
+      sums_[i].mean += from_mean / count_;
+      sums_[i].spread += from_mean * (value - sums_[i].mean);
+      sums_[i].errors += error * error;
+    }
+  }
+  double value() const override {
+    double sum = 0;
+    double defined = 0;
+    for (const Sums& each : sums_) {
+      if (each.spread == 0) continue;
+      sum += 1 - each.errors / each.spread;
+      defined += 1;
+    }
+    return sum / defined;
+  }
+
+ private:
+  struct Sums {
+    double mean = 0;
+    double spread = 0;  // sum of squared distances from the mean
+    double errors = 0;  // sum of squared errors
+  };
+  double count_ = 0;
+  std::vector<Sums> sums_;  // [outputs]
 };
 
 }  // namespace
@@ -116,10 +158,16 @@ class MeanError final : public Metric {
 std::vector<MetricKind> metrics_of_values() {
   return {make_metric<Auc>("auc", "Mean over classes or labels of the area under the ROC curve.",
                            {TargetKind::kClasses, TargetKind::kLabels}, Better::kHigher, {0, 1}),
-          make_metric<MeanError<true>>("mse", "Mean squared error.", {TargetKind::kNumbers}, Better::kLower,
-                                       {.low = 0}),
-          make_metric<MeanError<false>>("mae", "Mean absolute error.", {TargetKind::kNumbers}, Better::kLower,
-                                        {.low = 0})};
+          make_metric<MeanError<Error::kSquared>>("mse", "Mean squared error.", {TargetKind::kNumbers},
+                                                  Better::kLower, {.low = 0}),
+          make_metric<MeanError<Error::kAbsolute>>("mae", "Mean absolute error.", {TargetKind::kNumbers},
+                                                   Better::kLower, {.low = 0}),
+          make_metric<MeanError<Error::kRootOfSquared>>("rmse", "Root of the mean squared error.",
+                                                        {TargetKind::kNumbers}, Better::kLower, {.low = 0}),
+          make_metric<R2>("r2",
+                          "Mean over the numbers of the share of their variance that is explained; below 0 "
+                          "where their mean would be better.",
+                          {TargetKind::kNumbers}, Better::kHigher, {.high = 1})};
 }
 
 }  // namespace skyline::train

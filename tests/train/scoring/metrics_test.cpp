@@ -119,6 +119,18 @@ TEST(Metrics, AucTellsSureOutputsApart) {
 TEST(Metrics, OfNumbersAreMeansOverSamplesAndOutputs) {
   EXPECT_EQ(value_of("mse", numbers({0, 0, 1, 1}), 2, {1, 0, 1, 3}), 5 / 4.0);
   EXPECT_EQ(value_of("mae", numbers({0, 0, 1, 1}), 2, {1, 0, 1, 3}), 3 / 4.0);
+  EXPECT_EQ(value_of("rmse", numbers({0, 0, 1, 1}), 2, {1, 0, 1, 3}), std::sqrt(5 / 4.0));
+}
+
+TEST(Metrics, TellHowMuchOfTheVarianceOfNumbersIsExplained) {
+  // scikit-learn's r2_score of the same numbers
+  EXPECT_NEAR(value_of("r2", numbers({0.5f, 1, -1, 1, 7, -6}), 2, {0, 2, -1, 2, 8, -5}), 0.9368005266622779,
+              1e-7);
+  EXPECT_EQ(value_of("r2", numbers({1, 2, 3}), 1, {2, 2, 2}), 0) << "the mean explains nothing";
+  EXPECT_EQ(value_of("r2", numbers({1, 2, 3}), 1, {3, 2, 1}), -3);
+  EXPECT_EQ(value_of("r2", numbers({5, 1, 5, 2}), 2, {0, 1, 0, 2}), 1)
+      << "an output that is constant is left out";
+  EXPECT_TRUE(std::isnan(value_of("r2", numbers({5, 5}), 1, {5, 5})));
 }
 
 TEST(Metrics, DoNotDependOnTheBatches) {
