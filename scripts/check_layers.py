@@ -78,7 +78,7 @@ FACES = {
               "loading/load_accelerator", "options/training_options"],
     "evaluate": ["job_ranks", "synthetic_evaluator"],
     "model_export": ["model/exported_model"],
-    "run": ["account", "opened_run", "run_state"],
+    "run": ["account", "opened_run", "run_state", "yardsticks"],
     "engine": ["dispatch/life_signs", "dispatch/rank_watch", "dispatch/simulated_fleet", "engine_job",
                "loop/front_training", "loop/search_loop", "loop/trial_maker", "work/engine_options"],
     "report": ["compare/comparison", "files/trace_json", "files/trial_results", "files/trials_json",

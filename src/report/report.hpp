@@ -20,7 +20,8 @@ struct ReportInputs {
   const space::SearchSpace& space;
   const std::vector<trial::Metric>& metrics;  // metrics of Measurements::values
   const run::RunState& state;
-  const TakenTrials taken = {};
+  std::vector<trial::Yardstick> yardsticks = {};
+  TakenTrials taken = {};
 };
 
 /// Says what cannot be expected of two runs with equal configurations.

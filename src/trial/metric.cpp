@@ -28,6 +28,11 @@ const Metric* find_metric(const std::vector<Metric>& metrics, std::string_view n
   return found == metrics.end() ? nullptr : &*found;
 }
 
+const Yardstick* find_yardstick(const std::vector<Yardstick>& yardsticks, std::string_view metric) {
+  const auto found = std::ranges::find(yardsticks, metric, &Yardstick::metric);
+  return found == yardsticks.end() ? nullptr : &*found;
+}
+
 void check_metrics(const std::vector<Metric>& metrics) {
   for (const Metric& metric : metrics) {
     const auto fail = [&](const char* mistake) {

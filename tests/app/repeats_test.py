@@ -81,7 +81,7 @@ class Repeats(RunsCase):
 
     def test_the_first_training_alone_leaves_its_model_and_is_that_of_a_run_without_repeats(self):
         for run, repeats in (("once", 1), ("thrice", 3)):
-            self.skyline("search", *small_digits(self.digits), "--set", f"final.repeats={repeats}", "--run", run)
+            told = self.skyline("search", *small_digits(self.digits), "--set", f"final.repeats={repeats}", "--run", run).stdout
         once = self.full_trainings("once")
         firsts = [each for each in self.full_trainings("thrice") if "final_repeat" not in each]
         self.assertEqual([(each["trial"], each["seed"], each["metrics"]) for each in firsts],
@@ -91,6 +91,18 @@ class Repeats(RunsCase):
         for each in once:
             name = f"weights/{each['trial']}.final.h5"
             self.assertEqual(*(tensors_of(self.folder / run / name) for run in ("once", "thrice")))
+
+        yardsticks = read_json(self.folder / "once/pareto.json")["yardsticks"]
+        with h5py.File(self.digits) as file:
+            targets, tested = file["train/targets"][:], file["test/targets"][:]
+        validation = yardsticks["validation_accuracy"]
+        self.assertEqual(yardsticks["test_accuracy"]["samples"], len(tested))
+        self.assertIn(f"validation_accuracy of {validation['samples']} samples: trial ", told)
+        shares = [(tested == label).mean() for label in range(10)]
+        self.assertTrue(any(abs(yardsticks["test_accuracy"]["constant"] - share) < 1e-9 for share in shares))
+        checked = self.skyline("validate", *small_digits(self.digits)).stdout
+        self.assertRegex(checked, f"# data: always `[0-9]` gives validation_accuracy {validation['constant']:.4f}, test_accuracy ")
+        self.assertLess(validation["samples"], len(targets))
 
     def test_train_repeats_by_seeds_alone(self):
         self.skyline("train", "whole", "--front", "--epochs", 1, "--run", "further")

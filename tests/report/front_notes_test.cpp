@@ -1,6 +1,9 @@
 #include "report/text/front_notes.hpp"
 
 #include "report/sample_run.hpp"
+#include "support/yaml_config.hpp"
+
+#include <cmath>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +11,7 @@
 namespace skyline::report {
 namespace {
 
+using ::testing::EndsWith;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
@@ -30,15 +34,72 @@ TEST(FrontNotes, SayThatNoDeviationIsKnownWithoutRepeats) {
 TEST(FrontNotes, SayOfHowManyRepeatsTheValuesAreMeansAndWhichFailed) {
   testing::SampleRun run;
   add_repeat(run, 4, 1, trial::Measurements{{0.97, 4.5, 0.95, 840}});
-  EXPECT_THAT(
-      front_notes(run.inputs()),
-      StartsWith("Full trainings: means of 1 to 2 repeats, in brackets the standard deviation; trial 0: "
-                 "1 of 1 failed (not in its mean).\n"));
+  EXPECT_EQ(front_notes(run.inputs()),
+            "Full trainings: means of 1 to 2 repeats, in brackets the standard deviation; failed and in no "
+            "mean: 1 of "
+            "trial 0.\n");
   add_repeat(run, 5, 1, trial::Measurements{{0.5, 1, 0.5, 840}});
-  EXPECT_THAT(
+  EXPECT_EQ(
       front_notes(run.inputs()),
-      StartsWith("Full trainings: means of 2 repeats, in brackets the standard deviation; trial 0: 1 of 2 "
-                 "failed (not in its mean).\n"));
+      "Full trainings: means of 2 repeats, in brackets the standard deviation; failed and in no mean: 1 of "
+      "trial 0.\n");
+}
+
+/// The second and third trial succeed like the first, at fewer FLOPs, so that all are on the front.
+testing::SampleRun with_three_members(double second, double third) {
+  testing::SampleRun run;
+  run.committed.resize(4);
+  run.committed[2].outcome = trial::Measurements{{second, 1, std::nan(""), 42}};
+  run.committed[3].outcome = trial::Measurements{{third, 1, std::nan(""), 42}};
+  return run;
+}
+
+TEST(FrontNotes, SayWhichMembersTheSamplesDoNotTellApart) {
+  testing::SampleRun run = with_three_members(0.975, 0.6);
+  run.yardsticks = {{.metric = "validation_accuracy", .samples = 160, .scored = {}, .constant = {}}};
+  EXPECT_EQ(
+      front_notes(run.inputs()),
+      "validation_accuracy of 160 samples: trial 1 has 0.9812, 0.9463 to 0.9936 at 95 %; they do not tell it "
+      "apart from 2 (differs by 1).\n");
+  run.yardsticks[0].scored = 32;
+  EXPECT_THAT(front_notes(run.inputs()), StartsWith("validation_accuracy of 32 samples: "));
+  run.yardsticks[0].scored = 100000;
+  EXPECT_THAT(front_notes(run.inputs()), EndsWith(" at 95 %.\n"));
+}
+
+TEST(FrontNotes, CompareWithAConstantAnswerAndNameAWinnerThatIsNoBetter) {
+  testing::SampleRun run = with_three_members(0.975, 0.6);
+  run.yardsticks = {{.metric = "validation_accuracy", .samples = {}, .scored = {}, .constant = 0.4359}};
+  const std::string answer =
+      "A model that always gives the same answer (the commonest class, or the mean) has validation_accuracy ";
+  EXPECT_EQ(front_notes(run.inputs()), answer + "0.4359.\n");
+  run.yardsticks[0].constant = 0.98125;
+  EXPECT_EQ(front_notes(run.inputs()),
+            answer +
+                "0.9812.\nWarning: trial 1, the best of the front, is no better than that: "
+                "validation_accuracy 0.9812.\n");
+}
+
+TEST(FrontNotes, NameRowsOfOneNetworkThatDifferInTrainingValuesAlone) {
+  testing::SampleRun run = with_three_members(0.975, 0.6);
+  const ConfigNode root = testing::config_from_yaml(
+      "space:\n"
+      "  parameters: {width: {choice: [16, 32]}, rate: {choice: [0.1, 0.2, 0.3]}, depth: {choice: [1, 2]}}\n"
+      "  network:\n"
+      "    - repeat: $depth\n"
+      "      body: [conv2d: {channels: $width, kernel: 1, padding: same}]\n"
+      "    - global_average_pool\n"
+      "    - linear: {features: $classes}\n"
+      "training: {rate: $rate}\n");
+  run.space = space::SearchSpace::parse(root.at("space"), {{1, 8, 8}, 10}, {root.at("training").at("rate")});
+  const std::vector<space::Genotype> genotypes = {{{0, 0, 0}}, {{1, 0, 0}}, {{1, 1, 0}}, {{0, 2, 0}}};
+  for (std::size_t i = 0; i < genotypes.size(); ++i) {
+    auto architecture = run.space.build(genotypes[i]);
+    architecture.cost = run.committed[i].trial.architecture().cost;
+    run.committed[i].trial.proposal.architecture =
+        std::make_shared<const space::Architecture>(std::move(architecture));
+  }
+  EXPECT_EQ(front_notes(run.inputs()), "The same network with other training values: trials 1 = 2, 3 = 0.\n");
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ struct SampleRun {
   objective::ObjectiveSet objectives = sample_objectives();
   std::vector<trial::Metric> metrics = sample_metrics();
   std::vector<trial::CommittedTrial> committed;
+  std::vector<trial::Yardstick> yardsticks;
 
   SampleRun();
   /// Returns the state after the present trials, at their positions in `committed`.
@@ -47,7 +48,7 @@ struct SampleRun {
   /// Good until the next call.
   report::ReportInputs inputs() const {
     state_ = state();
-    return {space, metrics, state_};
+    return {space, metrics, state_, yardsticks};
   }
 
  private:

@@ -37,8 +37,8 @@ TEST(ParetoJson, SaysWhatWasSearchedForAndHowLargeTheFrontIs) {
   const testing::SampleRun run;
   const testing::SampleFolder folder;
   const ordered_json json = pareto_of(run, folder);
-  EXPECT_THAT(keys_of(json), ElementsAre("format", "run", "objectives", "constraints", "hypervolume",
-                                         "final_front", "search_front"));
+  EXPECT_THAT(keys_of(json), ElementsAre("format", "run", "objectives", "constraints", "yardsticks",
+                                         "hypervolume", "final_front", "search_front"));
   EXPECT_EQ(json.at("format"), 3);
   EXPECT_EQ(json.at("run"), folder.paths().root.filename().string());
   EXPECT_EQ(
@@ -104,6 +104,25 @@ TEST(ParetoJson, ComparesTheMeansOfRepeatsAndTellsTheirDeviation) {
   EXPECT_EQ(repeats.at("metrics").at("test_accuracy").at("count"), 2);
   EXPECT_EQ(json.at("search_front").at(0).at("final").at("repeats"), repeats);
   EXPECT_FALSE(json.contains("seeds")) << "these are trainings of one trial";
+}
+
+TEST(ParetoJson, GivesSharesTheirIntervalsByTheNumberOfSamples) {
+  testing::SampleRun run;
+  run.yardsticks = {{.metric = "validation_accuracy", .samples = 288, .scored = 29, .constant = 0.25},
+                    {.metric = "test_accuracy", .samples = 355, .scored = {}, .constant = {}},
+                    {.metric = "latency_ms", .samples = {}, .scored = {}, .constant = 3}};
+  const testing::SampleFolder folder;
+  const ordered_json json = pareto_of(run, folder);
+  EXPECT_EQ(json.at("yardsticks"), ordered_json::parse(R"({
+    "validation_accuracy": {"samples": 288, "scored": 29, "constant": 0.25}, "test_accuracy": {"samples": 355},
+    "latency_ms": {"constant": 3.0}})"));
+  const ordered_json& full = json.at("final_front").at(0).at("intervals");
+  EXPECT_THAT(keys_of(full), ElementsAre("validation_accuracy", "test_accuracy"));
+  EXPECT_LT(full.at("validation_accuracy").at(0), 0.99);
+  EXPECT_GT(full.at("validation_accuracy").at(1), 0.99);
+  const ordered_json& searched = json.at("search_front").at(0).at("intervals");
+  EXPECT_THAT(keys_of(searched), ElementsAre("validation_accuracy"));
+  EXPECT_LT(searched.at("validation_accuracy").at(0), 0.9) << "of 29 samples";
 }
 
 TEST(ModelsJson, NumbersTheRepeatsOfAFullTraining) {

@@ -44,6 +44,9 @@ struct MetricKind {
   std::shared_ptr<const KeyTable> keys;
   /// @param section  already checked against `keys`
   std::function<std::unique_ptr<Metric>(const ConfigNode& section, std::size_t outputs)> make;
+  /// Whether the value is the share of the samples that are right, so that their number tells how exact it
+  /// is.
+  bool is_share_of_samples = false;
 };
 
 /// Describes a metric that is constructed from its options and the number of outputs.
@@ -63,7 +66,8 @@ MetricKind make_metric(const std::string& name, const std::string& meaning,
           keys,
           [keys](const ConfigNode& section, std::size_t outputs) {
             return std::make_unique<AnyMetric>(keys->parse(section), outputs);
-          }};
+          },
+          false};
 }
 
 /// Adds a metric; call it before run_program. @throws InternalError for a second one of the same name

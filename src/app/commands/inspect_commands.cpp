@@ -15,9 +15,12 @@
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "model_export/model/exported_model.hpp"
+#include "report/files/trial_results.hpp"
 #include "report/report.hpp"
 #include "report/text/front_table.hpp"
+#include "report/text/text_table.hpp"
 #include "run/opened_run.hpp"
+#include "run/yardsticks.hpp"
 #include "store/journal/journal.hpp"
 #include "store/journal/journal_end.hpp"
 #include "store/publish/publish.hpp"
@@ -73,6 +76,28 @@ void print_groups(const RunConfig& config) {
   std::cout << "\n";
 }
 
+/// Prints what a model has that always says the same.
+void print_constant_answer(const RunConfig& config) {
+  std::string values;
+  for (const trial::Yardstick& yardstick : run::yardsticks_of(config.resolved)) {
+    if (!yardstick.constant) continue;
+    values += (values.empty() ? "" : ", ") + yardstick.metric + " " +
+              report::metric_text(report::described(yardstick.metric, config.metrics), *yardstick.constant);
+  }
+  if (values.empty()) return;
+  const store::SampleView& train = config.dataset->train();
+  std::string answer = "a constant answer";
+  if (train.target_kind() == store::TargetKind::kNumbers) answer = "always the mean";
+  if (train.target_kind() == store::TargetKind::kClasses) {
+    std::vector<std::size_t> counts(config.dataset->class_names().size());
+    for (const std::int64_t index : config.split.train)
+      ++counts[static_cast<std::size_t>(train.classes()[static_cast<std::size_t>(index)])];
+    const auto commonest = std::ranges::max_element(counts) - counts.begin();
+    answer = "always `" + printable(config.dataset->class_names()[static_cast<std::size_t>(commonest)]) + "`";
+  }
+  std::cout << "# data: " << answer << " gives " << values << "\n";
+}
+
 /// Warns about numbers of very different size, because networks learn numbers as they are.
 void print_spread_of_targets(const store::Dataset& dataset) {
   constexpr double kFar = 10;
@@ -106,6 +131,7 @@ void print_data(const RunConfig& config) {
             << (config.split.stored ? "" : " of them held out") << " for validation), "
             << config.dataset->test().count << " test samples, " << space::to_text(config.shape.input) << ", "
             << to_text(config.dataset->train().target_kind(), config.dataset->class_names().size()) << "\n";
+  print_constant_answer(config);
   print_spread_of_targets(*config.dataset);
   if (config.sections.data.stage.empty()) return;
   std::cout << "# data: each node reads it from a copy in " << config.sections.data.stage.string()

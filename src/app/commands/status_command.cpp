@@ -7,6 +7,7 @@
 #include "report/text/front_table.hpp"
 #include "report/text/status_text.hpp"
 #include "run/opened_run.hpp"
+#include "run/yardsticks.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/run_folder.hpp"
 
@@ -51,7 +52,7 @@ class FrontSoFar {
     if (bytes == bytes_ || now < next_) return text_;
     const run::OpenedRun opened = run::OpenedRun::open(paths_.root);
     const report::ReportInputs inputs{opened.space, opened.header.metrics, opened.state,
-                                      report::taken_trials(opened.config)};
+                                      run::yardsticks_of(opened.config), report::taken_trials(opened.config)};
     if (json_) text_ = report::front_json(paths_, inputs);
     report::TableBounds bounds = output_bounds(paths_);
     bounds.rows = kMostMembers;
@@ -140,7 +141,7 @@ int run_status(const StatusArguments& arguments) {
   const run::OpenedRun opened = run::OpenedRun::open(arguments.run);
   if (opened.state.trials().empty()) return exit_code;
   const report::ReportInputs inputs{opened.space, opened.header.metrics, opened.state,
-                                    report::taken_trials(opened.config)};
+                                    run::yardsticks_of(opened.config), report::taken_trials(opened.config)};
   report::TableBounds bounds = output_bounds(paths);
   if (!arguments.all) {
     bounds.rows = kMostRows;

@@ -222,8 +222,9 @@ std::string TimeEstimate::text(std::optional<std::size_t> slots) {
   }
   text += "\n";
   if (const auto full = config_.final_budget()) {
-    text +=
-        front + "a full training of the median: " + seconds_or_longer(full->epochs * median_epoch_s) + "\n";
+    text += front + "a full training of the median: " + seconds_or_longer(full->epochs * median_epoch_s);
+    const std::uint32_t repeats = config_.sections.final_training->repeats;
+    text += (repeats > 1 ? ", and each member of the front has " + std::to_string(repeats) : "") + "\n";
   }
   return text;
 }

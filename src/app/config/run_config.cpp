@@ -10,6 +10,7 @@
 #include "core/config/config_text.hpp"
 #include "core/text/hash.hpp"
 #include "model_export/model/exported_model.hpp"
+#include "run/yardsticks.hpp"
 #include "store/publish/publish.hpp"
 
 #include <chrono>
@@ -235,12 +236,17 @@ void ConfigParser::throw_mistakes() {
 }
 
 void ConfigParser::resolve() {
+  if (config_.dataset != nullptr && config_.evaluator.kind->yardsticks) {
+    data_.yardsticks = run::yardsticks_node(
+        config_.evaluator.kind->yardsticks(config_.evaluator.section, *config_.dataset, config_.split));
+  }
   config_.sections.data = data_;
   config_.objectives.complete_references(config_.space);
   config_.sections.objectives = config_.objectives.to_config();
   config_.resolved = table_.to_config(config_.sections);
   for (const ConfigNode& scalar : searched_.written()) config_.resolved.set(scalar.path(), scalar);
   config_.resolved.assign_paths();
+  (void)run::yardsticks_of(config_.resolved);  // refuses those that somebody stated wrongly
 }
 
 }  // namespace

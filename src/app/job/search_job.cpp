@@ -15,6 +15,7 @@
 #include "report/text/front_table.hpp"
 #include "report/text/progress.hpp"
 #include "report/tracking/tracking.hpp"
+#include "run/yardsticks.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/fresh_folder.hpp"
 
@@ -163,7 +164,7 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
                                                    {&progress, tracking.get(), &claim, &change, &writer});
   log::info("writing results");
   writer.finish();
-  const report::ReportInputs outputs{config.space, metrics, result.state,
+  const report::ReportInputs outputs{config.space, metrics, result.state, run::yardsticks_of(config.resolved),
                                      report::taken_trials(config.resolved)};
   if (result.stopped) {
     progress.ended(report::RunEnd::kStopped);

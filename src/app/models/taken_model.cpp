@@ -125,6 +125,11 @@ TakenModel take_model(const ModelSource& source, trial::TrialNumber number, cons
   const store::RunPaths& paths = source.run.paths;
   TakenModel model;
   const trial::SharedTrial full = full_training(source, number);
+  if (!choice.weights && full == nullptr && source.run.state.on_final_front(number)) {
+    throw UserError(trial_text(number) +
+                    ": the first of its full trainings failed and left no weights; `--weights search` takes "
+                    "those of the search");
+  }
   const auto is_kept = [&](bool is_final) { return store::exists(paths.weights({number, is_final})); };
   const bool take_full =
       choice.weights ? *choice.weights == WeightsOf::kFinal : full != nullptr && is_kept(true);

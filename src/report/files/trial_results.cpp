@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 namespace skyline::report {
@@ -115,6 +116,35 @@ std::vector<trial::TrialNumber> front_order(const search::ParetoArchive& front) 
   std::vector<trial::TrialNumber> order;
   for (const std::size_t position : positions) order.push_back(front.keys()[position]);
   return order;
+}
+
+std::optional<std::uint64_t> samples_of(const trial::Yardstick& yardstick, bool is_full) {
+  return is_full || !yardstick.scored ? yardstick.samples : yardstick.scored;
+}
+
+std::vector<trial::TrialNumber> front_members(const run::RunState& state) {
+  std::vector<trial::TrialNumber> members = front_order(state.final_front());
+  for (const trial::TrialNumber number : front_order(state.front())) {
+    if (!state.on_final_front(number)) members.push_back(number);
+  }
+  return members;
+}
+
+std::vector<std::vector<trial::TrialNumber>> equal_networks(const space::SearchSpace& space,
+                                                            const run::RunState& state) {
+  std::map<std::string, std::size_t> places;
+  std::vector<std::vector<trial::TrialNumber>> groups;
+  if (space.missing_kind()) return groups;
+  for (const trial::TrialNumber number : front_members(state)) {
+    const run::SharedTrial searched = state.search_trial(number);
+    const space::Architecture& architecture = searched->trial.architecture();
+    if (!architecture.has_network() || architecture.training().empty()) return groups;
+    const auto [place, is_new] = places.try_emplace(architecture.network().canonical_text(), groups.size());
+    if (is_new) groups.emplace_back();
+    groups[place->second].push_back(number);
+  }
+  std::erase_if(groups, [](const auto& group) { return group.size() < 2; });
+  return groups;
 }
 
 std::vector<std::string> judged_metrics(const objective::ObjectiveSet& objectives,

@@ -8,6 +8,7 @@
 #include "run/run_state.hpp"
 #include "store/run_folder/run_folder.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -62,6 +63,16 @@ std::vector<trial::TrialNumber> front_order(const search::ParetoArchive& front);
 /// test set.
 std::vector<std::string> judged_metrics(const objective::ObjectiveSet& objectives,
                                         const std::vector<trial::Metric>& metrics);
+
+/// Returns the number of samples whose share a metric is, or nullopt if it is no such share.
+/// @param is_full  whether a full training measured it, and not a trial of the search
+std::optional<std::uint64_t> samples_of(const trial::Yardstick& yardstick, bool is_full);
+
+/// Returns the members of the final front, best first, then those of the search's front.
+std::vector<trial::TrialNumber> front_members(const run::RunState& state);
+/// Groups those of them whose networks are the same, because only their training values differ.
+std::vector<std::vector<trial::TrialNumber>> equal_networks(const space::SearchSpace& space,
+                                                            const run::RunState& state);
 
 /// Returns the latest full training of a search trial that is no repeat, or nullptr if there is none.
 run::SharedTrial final_of(const run::RunState& state, trial::TrialNumber number);

@@ -1,6 +1,7 @@
 #include "report/files/trials_json.hpp"
 
 #include "report/files/seed_groups.hpp"
+#include "report/files/shares.hpp"
 #include "report/files/trial_results.hpp"
 #include "store/journal/trial_json.hpp"
 #include "store/publish/publish.hpp"
@@ -55,11 +56,23 @@ Json constraints_json(const objective::ObjectiveSet& objectives) {
   return list;
 }
 
+Json yardsticks_json(const std::vector<trial::Yardstick>& yardsticks) {
+  Json json = Json::object();
+  for (const trial::Yardstick& yardstick : yardsticks) {
+    Json& facts = json[yardstick.metric] = Json::object();
+    if (yardstick.samples) facts["samples"] = *yardstick.samples;
+    if (yardstick.scored) facts["scored"] = *yardstick.scored;
+    if (yardstick.constant) facts["constant"] = number_json(yardstick.constant);
+  }
+  return json;
+}
+
 Json header_json(const store::RunPaths& paths, const ReportInputs& inputs) {
   return {{"format", kModelsFormat},
           {"run", run_name(paths)},
           {"objectives", objectives_json(inputs.state.objectives())},
-          {"constraints", constraints_json(inputs.state.objectives())}};
+          {"constraints", constraints_json(inputs.state.objectives())},
+          {"yardsticks", yardsticks_json(inputs.yardsticks)}};
 }
 
 Json parameters_json(const space::SearchSpace& space, const space::Architecture& architecture) {
@@ -150,6 +163,19 @@ void add_repeats(Json& json, const ReportInputs& inputs, const trial::Trial& tri
       {"count", repeats.size()}, {"failed", failed}, {"metrics", spreads_json(repeats, inputs.metrics)}};
 }
 
+/// Returns the 95 % intervals of the shares that a training, or the mean of its repeats, has.
+Json intervals_json(const ReportInputs& inputs, const trial::CommittedTrial& committed) {
+  Json json = Json::object();
+  for (const trial::Yardstick& yardstick : inputs.yardsticks) {
+    const auto samples = samples_of(yardstick, committed.trial.is_final());
+    const auto value = metric_value(committed, yardstick.metric, inputs.metrics);
+    if (!samples || !value) continue;
+    const Interval interval = wilson_interval(*value, *samples);
+    json[yardstick.metric] = {interval.low, interval.high};
+  }
+  return json;
+}
+
 Json final_json(const store::RunPaths& paths, const ReportInputs& inputs,
                 const trial::CommittedTrial& committed) {
   Json json;
@@ -237,7 +263,10 @@ Json seeds_json(const ReportInputs& inputs) {
 Json search_front_json(const store::RunPaths& paths, const ReportInputs& inputs) {
   Json list = Json::array();
   for (const trial::TrialNumber number : front_order(inputs.state.front())) {
-    list.push_back(trial_json(paths, inputs, *inputs.state.search_trial(number)));
+    const run::SharedTrial searched = inputs.state.search_trial(number);
+    list.push_back(trial_json(paths, inputs, *searched));
+    if (Json intervals = intervals_json(inputs, *searched); !intervals.empty())
+      list.back()["intervals"] = std::move(intervals);
   }
   return list;
 }
@@ -276,8 +305,12 @@ void write_pareto_json(const store::RunPaths& paths, const ReportInputs& inputs)
     Json& member = json["final_front"].emplace_back(trial_json(paths, inputs, *state.final_training(number)));
     member["objectives"] = values_json(state.objectives().objectives(), *mean, inputs.metrics);
     member["constraints"] = values_json(state.objectives().constraints(), *mean, inputs.metrics);
+    if (Json intervals = intervals_json(inputs, *mean); !intervals.empty())
+      member["intervals"] = std::move(intervals);
   }
   json["search_front"] = search_front_json(paths, inputs);
+  if (const auto groups = equal_networks(inputs.space, state); !groups.empty())
+    json["same_networks"] = groups;
   if (Json seeds = seeds_json(inputs); !seeds.empty()) json["seeds"] = std::move(seeds);
   store::publish_file(paths.pareto_json(), text_of(json) + "\n");
 }

@@ -3,7 +3,9 @@
 #include "report/files/seed_groups.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/report.hpp"
+#include "report/text/front_notes.hpp"
 #include "report/text/front_table.hpp"
+#include "run/yardsticks.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
@@ -178,6 +180,16 @@ Json missing_front_of(const run::OpenedRun& run) {
   return nullptr;
 }
 
+Json yardsticks_of(const std::vector<trial::Yardstick>& yardsticks) {
+  Json json = Json::object();
+  for (const trial::Yardstick& yardstick : yardsticks) {
+    Json& facts = json[yardstick.metric] = {{"constant", short_number(yardstick.constant)}};
+    if (yardstick.samples) facts["samples"] = *yardstick.samples;
+    if (yardstick.scored) facts["scored"] = *yardstick.scored;
+  }
+  return json;
+}
+
 /// Returns the repeats of full trainings by their trial, where there are several: how many there are, how
 /// many failed, and the standard deviation of each metric.
 Json repeats_of(const run::OpenedRun& run) {
@@ -263,6 +275,8 @@ Json run_json(const ReportedRun& run) {
   const std::optional<trial::Budget>& final_budget = opened.state.final_budget();
   const TakenTrials taken = taken_trials(opened.config);
   const trial::Metric* test = test_metric(opened.state.objectives(), opened.header.metrics);
+  const ReportInputs inputs{opened.space, opened.header.metrics, opened.state,
+                            run::yardsticks_of(opened.config)};
   return {{"name", run.name},
           {"path", opened.paths.root.string()},
           {"state", run.state},
@@ -277,6 +291,9 @@ Json run_json(const ReportedRun& run) {
           {"final_front", front_order(opened.state.final_front())},
           {"final_epochs", final_budget ? short_number(final_budget->epochs) : Json(nullptr)},
           {"repeats", repeats_of(opened)},
+          {"yardsticks", yardsticks_of(inputs.yardsticks)},
+          {"same_networks", equal_networks(opened.space, opened.state)},
+          {"notes", front_notes(inputs)},
           {"weights", weights_of(opened)},
           {"missing_front", missing_front_of(opened)},
           {"volume", volume_json(run)},

@@ -6,6 +6,7 @@
 #include "report/files/search_state_csv.hpp"
 #include "report/files/trials_json.hpp"
 #include "report/report.hpp"
+#include "run/yardsticks.hpp"
 #include "store/journal/run_tables.hpp"
 #include "store/publish/publish.hpp"
 
@@ -17,7 +18,8 @@ namespace skyline::report {
 namespace {
 
 ReportInputs inputs_of(const ReportedRun& run) {
-  return {run.opened.space, run.opened.header.metrics, run.opened.state};
+  return {run.opened.space, run.opened.header.metrics, run.opened.state,
+          run::yardsticks_of(run.opened.config)};
 }
 
 }  // namespace

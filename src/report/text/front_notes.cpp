@@ -1,9 +1,12 @@
 #include "report/text/front_notes.hpp"
 
 #include "core/text/wording.hpp"
+#include "report/files/shares.hpp"
 #include "report/files/trial_results.hpp"
+#include "report/text/text_table.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -11,43 +14,132 @@
 namespace skyline::report {
 namespace {
 
-/// Returns the members of the final front, best first, then those of the search's front.
-std::vector<trial::TrialNumber> noted_members(const run::RunState& state) {
-  std::vector<trial::TrialNumber> members = front_order(state.final_front());
-  for (const trial::TrialNumber number : front_order(state.front())) {
-    if (!state.on_final_front(number)) members.push_back(number);
-  }
-  return members;
+constexpr std::size_t kMostNamed = 8;  // trials in a line
+
+/// Returns the front that counts, and whether it is that of full trainings.
+std::vector<trial::TrialNumber> front_that_counts(const run::RunState& state) {
+  return front_order(state.final_budget() ? state.final_front() : state.front());
+}
+
+run::SharedTrial training_that_counts(const run::RunState& state, trial::TrialNumber number) {
+  return state.final_budget() ? state.final_mean(number) : state.search_trial(number);
+}
+
+/// Joins the first of some texts and counts the rest.
+std::string first_of(std::vector<std::string> texts) {
+  const std::size_t more = texts.size() - std::min(texts.size(), kMostNamed);
+  texts.resize(texts.size() - more);
+  return joined(texts) + (more > 0 ? " and " + std::to_string(more) + " more" : "");
 }
 
 /// Says of how many trainings the values are the means. Empty without full trainings.
 std::string repeats_note(const run::RunState& state) {
   std::size_t least = std::numeric_limits<std::size_t>::max();
   std::size_t most = 0;
-  std::string failures;
-  for (const trial::TrialNumber number : noted_members(state)) {
+  std::vector<std::string> failures;
+  for (const trial::TrialNumber number : front_members(state)) {
     const std::vector<run::SharedTrial> repeats = state.final_repeats(number);
     if (repeats.empty()) continue;
     least = std::min(least, repeats.size());
     most = std::max(most, repeats.size());
     const auto failed =
         std::ranges::count_if(repeats, [](const auto& each) { return failure_of(*each) != nullptr; });
-    if (failed > 0)
-      failures +=
-          fmt::format("; trial {}: {} of {} failed (not in its mean)", number, failed, repeats.size());
+    if (failed > 0) failures.push_back(fmt::format("{} of trial {}", failed, number));
   }
   if (most == 0) return {};
   if (most == 1)
     return "Full trainings were not repeated, so no deviation is known (`final.repeats: 3` would tell it).\n";
   const std::string count = least == most ? std::to_string(most) : fmt::format("{} to {}", least, most);
-  return "Full trainings: means of " + count + " repeats, in brackets the standard deviation" + failures +
-         ".\n";
+  return "Full trainings: means of " + count + " repeats, in brackets the standard deviation" +
+         (failures.empty() ? "" : "; failed and in no mean: " + first_of(failures)) + ".\n";
+}
+
+/// Returns the judged metrics that have a yardstick: the objectives first.
+std::vector<const trial::Yardstick*> yardsticks_shown(const ReportInputs& inputs) {
+  std::vector<const trial::Yardstick*> shown;
+  for (const std::string& metric : judged_metrics(inputs.state.objectives(), inputs.metrics)) {
+    if (const auto* found = trial::find_yardstick(inputs.yardsticks, metric)) shown.push_back(found);
+  }
+  return shown;
+}
+
+struct MemberValue {
+  trial::TrialNumber number = 0;
+  double value = 0;
+};
+
+/// Returns the values of a metric on the front, the best first.
+std::vector<MemberValue> values_on_front(const ReportInputs& inputs, const std::string& metric) {
+  std::vector<MemberValue> values;
+  for (const trial::TrialNumber number : front_that_counts(inputs.state)) {
+    const auto value = metric_value(*training_that_counts(inputs.state, number), metric, inputs.metrics);
+    if (value) values.push_back({number, *value});
+  }
+  const double sign = described(metric, inputs.metrics).better == trial::Better::kHigher ? -1 : 1;
+  std::ranges::stable_sort(values, {}, [sign](const MemberValue& each) { return sign * each.value; });
+  return values;
+}
+
+/// Says how far the samples decide a share, and which members they do not tell apart from the best.
+std::string samples_note(const ReportInputs& inputs, const trial::Yardstick& yardstick) {
+  const auto samples = samples_of(yardstick, inputs.state.final_budget().has_value());
+  const std::vector<MemberValue> values = values_on_front(inputs, yardstick.metric);
+  if (!samples || values.empty()) return {};
+  const MemberValue& best = values.front();
+  const Interval interval = wilson_interval(best.value, *samples);
+  std::vector<std::string> alike;
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    if (are_shares_apart(best.value, values[i].value, *samples)) continue;
+    const double difference = std::abs(best.value - values[i].value) * static_cast<double>(*samples);
+    alike.push_back(fmt::format("{} (differs by {:.3g})", values[i].number, difference));
+  }
+  return fmt::format("{} of {}: trial {} has {:.4f}, {:.4f} to {:.4f} at 95 %{}.\n", yardstick.metric,
+                     counted(*samples, "sample"), best.number, best.value, interval.low, interval.high,
+                     alike.empty() ? "" : "; they do not tell it apart from " + first_of(alike));
+}
+
+/// Says what a model that always says the same would have, and names a winner that is no better.
+std::string constant_note(const ReportInputs& inputs) {
+  std::vector<std::string> texts;
+  std::string warning;
+  for (const trial::Yardstick* yardstick : yardsticks_shown(inputs)) {
+    if (!yardstick->constant) continue;
+    const trial::Metric metric = described(yardstick->metric, inputs.metrics);
+    texts.push_back(metric.name + " " + metric_text(metric, *yardstick->constant));
+    const std::vector<MemberValue> values = values_on_front(inputs, metric.name);
+    if (values.empty()) continue;
+    const double best = values.front().value;
+    const bool is_better =
+        metric.better == trial::Better::kHigher ? best > *yardstick->constant : best < *yardstick->constant;
+    if (!is_better && warning.empty())
+      warning = fmt::format("Warning: trial {}, the best of the front, is no better than that: {} {}.\n",
+                            values.front().number, metric.name, metric_text(metric, best));
+  }
+  if (texts.empty()) return {};
+  return "A model that always gives the same answer (the commonest class, or the mean) has " + joined(texts) +
+         ".\n" + warning;
+}
+
+/// Names the rows whose networks are the same, because only their training values differ.
+std::string networks_note(const ReportInputs& inputs) {
+  std::vector<std::string> groups;
+  for (const std::vector<trial::TrialNumber>& group : equal_networks(inputs.space, inputs.state)) {
+    std::vector<std::string> numbers;
+    for (const trial::TrialNumber number : group) numbers.push_back(std::to_string(number));
+    groups.push_back(joined(numbers, " = "));
+  }
+  if (groups.empty()) return {};
+  return "The same network with other training values: trials " + first_of(groups) + ".\n";
 }
 
 }  // namespace
 
 std::string front_notes(const ReportInputs& inputs) {
-  return repeats_note(inputs.state);
+  if (front_members(inputs.state).empty()) return {};
+  std::string notes = repeats_note(inputs.state);
+  for (const trial::Yardstick* yardstick : yardsticks_shown(inputs))
+    notes += samples_note(inputs, *yardstick);
+  return notes + constant_note(inputs) + networks_note(inputs);
 }
 
 }  // namespace skyline::report

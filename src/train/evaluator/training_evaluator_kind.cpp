@@ -7,6 +7,7 @@
 #include "train/loading/load_accelerator.hpp"
 #include "train/options/group_size.hpp"
 #include "train/options/training_check.hpp"
+#include "train/options/yardsticks.hpp"
 #include "train/scoring/metrics.hpp"
 #include "train/sharing/host_memory.hpp"
 
@@ -135,6 +136,10 @@ evaluate::EvaluatorKind training_kind() {
             if (objection) fail_at(written, objection->key, objection->reason);
             for (const std::string& doubt : find_doubts(options, dataset, split, allowed_processors().size()))
               warn_once(doubt);
+          },
+      .yardsticks =
+          [read](const ConfigNode& section, const store::Dataset& dataset, const store::SplitIndices& split) {
+            return yardsticks_of(read(section), dataset, split);
           },
       .describe_device =
           [read](const ConfigNode& section) {

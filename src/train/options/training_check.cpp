@@ -1,5 +1,6 @@
 #include "train/options/training_check.hpp"
 
+#include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "train/scoring/loss.hpp"
 #include "train/scoring/metrics.hpp"
@@ -82,6 +83,27 @@ Answer object_to_augment(const AugmentOptions& options, const store::Dataset& da
   return std::nullopt;
 }
 
+/// Advises where the accuracy hides small classes.
+std::optional<std::string> doubt_of_uneven_classes(const TrainingOptions& given, const LossProblem& problem,
+                                                   const store::Dataset& dataset) {
+  constexpr std::int64_t kUneven = 2;
+  if (problem.targets != store::TargetKind::kClasses) return std::nullopt;
+  const auto [least, most] = std::ranges::minmax_element(problem.counts);
+  if (*least == 0 || *most < kUneven * *least) return std::nullopt;
+  const TrainingOptions options = with_defaults(given, problem.targets);
+  const bool has_other_metric =
+      std::ranges::any_of(options.metrics, [](const Choice& metric) { return metric.name == "macro_f1"; });
+  if (has_other_metric) return std::nullopt;
+  const auto name = [&](auto place) {
+    return "`" + printable(dataset.class_names()[static_cast<std::size_t>(place - problem.counts.begin())]) +
+           "`";
+  };
+  return "the classes are uneven, from " + std::to_string(*least) + " samples (" + name(least) + ") to " +
+         std::to_string(*most) + " (" + name(most) +
+         "): the accuracy hides the small ones; `training.metrics: [macro_f1, accuracy]` shows them, and "
+         "`training.loss: {cross_entropy: {class_weights: balanced}}` weighs them equally";
+}
+
 /// Refuses changes that are larger than the image.
 Answer object_to_sizes(const AugmentOptions& options, const space::Shape& shape) {
   const std::int64_t side = std::max(shape.height, shape.width);
@@ -111,8 +133,7 @@ std::optional<Objection> find_objection(const TrainingOptions& given, const stor
 }
 
 std::vector<std::string> find_doubts(const TrainingOptions& options, const store::Dataset& dataset,
-                                     const store::SplitIndices& split,
-                                     std::size_t processors) {
+                                     const store::SplitIndices& split, std::size_t processors) {
   std::vector<std::string> doubts;
   if (options.batch > static_cast<std::int64_t>(split.train.size())) {
     doubts.push_back("training.batch is more than the " + counted(split.train.size(), "sample") +
@@ -131,9 +152,11 @@ std::vector<std::string> find_doubts(const TrainingOptions& options, const store
   const LossProblem problem = fit_to_data(options, dataset, split).problem;
   const auto untrained = std::ranges::count(problem.counts, 0);
   if (problem.targets == store::TargetKind::kClasses && untrained > 0) {
-    doubts.push_back(std::to_string(untrained) + " of " + to_text(problem.targets, problem.outputs) +
-                     " have no sample to train on: data.validation leaves them none, or the data set has none");
+    doubts.push_back(
+        std::to_string(untrained) + " of " + to_text(problem.targets, problem.outputs) +
+        " have no sample to train on: data.validation leaves them none, or the data set has none");
   }
+  if (const auto doubt = doubt_of_uneven_classes(options, problem, dataset)) doubts.push_back(*doubt);
   return doubts;
 }
 

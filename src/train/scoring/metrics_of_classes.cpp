@@ -107,12 +107,15 @@ class MacroF1 final : public Metric {
 }  // namespace
 
 std::vector<MetricKind> metrics_of_classes() {
-  return {make_metric<Accuracy>("accuracy", "Share of right answers: classes, or labels.",
-                                {TargetKind::kClasses, TargetKind::kLabels}, Better::kHigher, {0, 1}),
-          make_metric<TopK, TopKOptions>("top_k", "Share of samples whose class is among the k best ones.",
-                                         {TargetKind::kClasses}, Better::kHigher, {0, 1}),
-          make_metric<MacroF1>("macro_f1", "Mean over classes or labels of the F1 score.",
-                               {TargetKind::kClasses, TargetKind::kLabels}, Better::kHigher, {0, 1})};
+  std::vector<MetricKind> kinds{
+      make_metric<Accuracy>("accuracy", "Share of right answers: classes, or labels.",
+                            {TargetKind::kClasses, TargetKind::kLabels}, Better::kHigher, {0, 1}),
+      make_metric<TopK, TopKOptions>("top_k", "Share of samples whose class is among the k best ones.",
+                                     {TargetKind::kClasses}, Better::kHigher, {0, 1}),
+      make_metric<MacroF1>("macro_f1", "Mean over classes or labels of the F1 score.",
+                           {TargetKind::kClasses, TargetKind::kLabels}, Better::kHigher, {0, 1})};
+  for (MetricKind& kind : kinds) kind.is_share_of_samples = kind.name != "macro_f1";
+  return kinds;
 }
 
 }  // namespace skyline::train
