@@ -10,7 +10,9 @@ from ._prepare import prepare
 from ._program import find_program
 from ._run import Run, open_run
 from ._search import search
-from ._space import range
+from . import _space
 from ._trial import Trial, trial
+
+range = _space.range  # not in __all__: a star import would hide Python's own
 
 __all__ = ["Error", "Run", "Trial", "find_program", "load_model", "open_run", "prepare", "search", "trial"]

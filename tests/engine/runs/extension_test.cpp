@@ -140,7 +140,7 @@ TEST_F(Extension, OfCommitsByVirtualTimeKeepsTheJournalAndReplaysToTheSameWherev
 
 TEST_F(Extension, ContinuesHeirsWhoseParentHasLeftTheFront) {
   const auto rungs = [](std::size_t played) {
-    RunSpec spec = rungs_spec({.budgets = {1, 2, 4}, .generations = 8, .new_ones = 4, .played = played});
+    RunSpec spec = rungs_spec({.generations = 4, .repeats = 1, .played = played});
     spec.options.inherit = true;
     spec.options.keep_weights = KeepWeights::kFront;
     spec.final_epochs.reset();
