@@ -12,8 +12,8 @@ from ._errors import Error
 
 _JOURNALS = (8, 9)  # versions
 _TAIL_BYTES = 4096
-_OWN_COLUMNS = {"trial", "phase", "status", "reason", "epochs", "repeat", "origin", "iteration", "parents", "arch_id", "seed",
-                "rank", "slot", "started_s", "duration_s"}
+_OWN_COLUMNS = {"trial", "phase", "status", "reason", "epochs", "repeat", "final_repeat", "origin", "iteration",
+                "parents", "arch_id", "seed", "rank", "slot", "started_s", "duration_s"}
 
 
 def read_json(file: pathlib.Path) -> dict[str, Any]:
@@ -57,7 +57,8 @@ def _row(entry: Mapping[str, Any], costs: Mapping[str, Any]) -> dict[str, Any]:
         row[f"metric_{name}" if name in _OWN_COLUMNS or name in row else name] = float(value)  # infinities are texts
     for name, value in (costs.get(entry["arch"]) or {}).items():
         row.setdefault(name, math.nan if value is None else value)
-    return {**row, "epochs": entry["epochs"], "repeat": entry.get("repeat", 0), "origin": entry["origin"],
+    return {**row, "epochs": entry["epochs"], "repeat": entry.get("repeat", 0),
+            "final_repeat": entry.get("final_repeat", 0), "origin": entry["origin"],
             "iteration": entry["iteration"], "parents": entry["parents"], "arch_id": entry["arch"], "seed": int(entry["seed"]),
             "rank": where.get("rank"), "slot": where.get("slot"), "started_s": where.get("started_s"), "duration_s": sum(times)}
 
@@ -91,17 +92,21 @@ def trial_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
     failed = [entry for entry in trials if entry["status"] == "program"]
     words = _last_words(folder) if failed else {}
     for entry in failed:
-        said = words.get(f"{entry['k']}.final" if entry["phase"] == "final" else str(entry["k"]))
+        name = f"{entry['k']}.final" if entry["phase"] == "final" else str(entry["k"])
+        said = words.get(f"{name}.{entry['final_repeat']}" if entry.get("final_repeat") else name)
         entry["reason"] += f": {said}" if said else ""
     return [_row(entry, costs) for entry in trials]
 
 
-Training = tuple[int, str, float, int]
+Training = tuple[int, str, float, int, int]
 
 
 def training_of(row: Mapping[str, Any]) -> Training:
-    """Returns what tells a training from all others: number, phase, budget, repeat. `row` is one of ours or of a front."""
-    return row["trial"], row["phase"], row["epochs"], row.get("repeat", 0)
+    """Returns what tells a training from all others: number, phase, budget, repeats. `row` is one of ours or of a front.
+
+    Of a full training that was repeated, a front has the first, whose weights are kept.
+    """
+    return row["trial"], row["phase"], row["epochs"], row.get("repeat", 0), row.get("final_repeat", 0)
 
 
 def front_of(pareto: Mapping[str, Any]) -> list[Training]:

@@ -149,7 +149,7 @@ class Errors(RunsCase):
     def test_a_measured_metric_without_a_reference_point_is_told_by_validate(self):
         latency = [*SYNTHETIC, "--set", "objectives=[{maximize: validation_accuracy}, {minimize: latency_ms}]"]
         self.assertIn("# objectives: no hypervolume: `latency_ms` has no reference point", self.skyline("validate", *latency).stdout)
-        bounded = self.skyline("validate", *latency, "--set", "constraints=[{latency_ms: [0, 20]}]").stdout
+        bounded = self.skyline("validate", "--resolved", *latency, "--set", "constraints=[{latency_ms: [0, 20]}]").stdout
         self.assertNotIn("no hypervolume", bounded)
         self.assertIn("reference: 20", bounded)
 

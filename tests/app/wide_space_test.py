@@ -46,7 +46,7 @@ class WideSpaces(RunsCase):
     def front(self, text):
         """The lines of the table of the front."""
         lines = text[text.index("The final front"):].splitlines()[1:]
-        return lines[:next(i for i, line in enumerate(lines) if line.startswith("hypervolume"))]
+        return lines[:next(i for i, line in enumerate(lines) if line.startswith(("hypervolume", "Full trainings")))]
 
     def test_tables_fit_the_terminal_and_name_what_shows_the_rest(self):
         for columns in (80, 120):

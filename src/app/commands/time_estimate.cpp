@@ -210,12 +210,16 @@ std::string TimeEstimate::text(std::optional<std::size_t> slots) {
             seconds_or_longer(time.epoch_s) + " an epoch, " + seconds_or_longer(total_s) + " a trial of " +
             budget + "\n";
   }
-  const std::size_t trials = config_.make_searcher()->expected_trials();
+  const auto searcher = config_.make_searcher();
+  const std::size_t trials = searcher->expected_trials();
+  const std::vector<trial::Proposal> first = searcher->ask(1).proposals;
+  const bool begin_short = !first.empty() && first.front().horizon.epochs > first.front().budget.epochs;
   const double mean = mean_s(points);
   const double all_s = mean * static_cast<double>(trials);
   const std::size_t most = slots.value_or(slots_here());
-  text += front + "the search, at most " + counted(trials, "trial") + " of " + seconds_or_longer(mean) +
-          " on average: " + seconds_or_longer(all_s) + " with 1 slot";
+  text += front + "the search, at most " + counted(trials, "trial") +
+          (begin_short ? ", most of which take a part of " : " of ") + seconds_or_longer(mean) +
+          " on average: " + (begin_short ? "below " : "") + seconds_or_longer(all_s) + " with 1 slot";
   if (most > 1) {
     text += ", " + seconds_or_longer(all_s / static_cast<double>(most)) + " with " + counted(most, "slot") +
             " at best";

@@ -46,6 +46,11 @@ class TakenTrials final : public RunBeginning {
         throw UserError("--trial " + std::to_string(number) + ": failed in " +
                         arguments_.choice.run.string());
       }
+      if (taken->trial.may_be_continued()) {
+        throw UserError("--trial " + std::to_string(number) + ": had a part of its epochs in " +
+                        arguments_.choice.run.string() +
+                        ", and was not continued; expected one with all of them");
+      }
       listed.genotypes.push_back(taken->trial.architecture().genotype.choices);
     }
     ConfigNode root = source_.config;

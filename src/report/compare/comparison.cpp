@@ -56,7 +56,7 @@ std::optional<double> best_of(const run::RunState& state, std::size_t objective,
     if (committed->trial.is_final()) continue;
     if (seen++ == trials) break;
     const auto values = state.objectives().values(*committed);
-    if (!values) continue;
+    if (!values || committed->trial.may_be_continued()) continue;
     const double value = (*values)[objective];
     const bool minimized = state.objectives().objectives()[objective].sense == objective::Sense::kMinimize;
     best = !best ? value : minimized ? std::min(*best, value) : std::max(*best, value);

@@ -105,7 +105,7 @@ Json trial_columns(const run::OpenedRun& run) {
         trial.is_final() && trial.proposal.final_repeat == 0 && trial.budget() == run.state.final_budget();
     const run::SharedTrial measured_by = shows_mean ? run.state.final_mean(trial.number) : each;
     json["arch"].push_back(space::to_text(architecture.id));
-    json["status"].push_back(status_of(*each));
+    json["status"].push_back(status_of(*measured_by));
     json["iteration"].push_back(trial.proposal.iteration);
     json["origin"].push_back(std::string(trial.proposal.origin.text()));
     json["epochs"].push_back(short_number(trial.budget().epochs));

@@ -114,7 +114,8 @@ Json evolution_json(const ReportedRun& run) {
   std::size_t done = 0;
   for (std::size_t f = 1; f <= shown; ++f) {
     for (; done < ends[f * ends.size() / shown - 1]; ++done) {
-      if (const auto values = state.objectives().minimized(*trials[done])) {
+      const auto values = state.objectives().minimized(*trials[done]);
+      if (values && !trials[done]->trial.may_be_continued()) {
         archive.insert(trials[done]->trial.number, *values);
       }
     }

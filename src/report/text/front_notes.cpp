@@ -136,7 +136,8 @@ std::string networks_note(const ReportInputs& inputs) {
 
 std::string front_notes(const ReportInputs& inputs) {
   if (front_members(inputs.state).empty()) return {};
-  std::string notes = repeats_note(inputs.state);
+  const bool is_train = !inputs.taken.run.empty();  // `skyline train` has --seeds in place of repeats
+  std::string notes = is_train ? "" : repeats_note(inputs.state);
   for (const trial::Yardstick* yardstick : yardsticks_shown(inputs))
     notes += samples_note(inputs, *yardstick);
   return notes + constant_note(inputs) + networks_note(inputs);

@@ -72,8 +72,11 @@ std::string reason_of(const ReportInputs& inputs, const Trials& trials, std::str
   const bool measured =
       std::ranges::any_of(trials, [&](const auto& committed) { return has_objectives(inputs, *committed); });
   if (!measured) return fmt::format("no {} has a value for each objective", noun);
-  if (std::ranges::all_of(trials, [](const auto& each) { return each->trial.may_be_continued(); }))
-    return fmt::format("no {} got its full budget", noun);
+  const auto is_whole = [&](const auto& each) {
+    return !each->trial.may_be_continued() && has_objectives(inputs, *each);
+  };
+  if (std::ranges::none_of(trials, is_whole))
+    return fmt::format("no {} ended well with its full budget", noun);
   return fmt::format("no {} meets the constraints{}", noun, constraint_values(inputs, trials));
 }
 

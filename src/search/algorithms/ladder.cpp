@@ -16,6 +16,8 @@ namespace {
 
 constexpr std::size_t kRungs = 3;  // unless budgets are stated
 constexpr std::size_t kMostRungs = 20;
+constexpr std::size_t kMostDistances =
+    1'000'000;  // some milliseconds; where more are wanted, the oldest count
 
 /// Returns the place of each value among the sorted ones, column by column, so that no unit counts.
 std::vector<std::vector<double>> places_of(const std::vector<const std::vector<double>*>& points) {
@@ -94,6 +96,8 @@ void Rung::add(const trial::CommittedTrial& committed, const objective::Objectiv
     }
   }
   members_.push_back(std::move(added));
+  best_of_ = 0;
+  best_.clear();
 }
 
 std::optional<std::size_t> Rung::next_to_promote(std::size_t most) const {
@@ -109,31 +113,35 @@ const Rung::Member& Rung::promote(std::size_t place) {
 }
 
 /// A trial has fewer dominators than any that it dominates, and never loses one.
-bool Rung::may_rise(trial::TrialNumber number, std::size_t most) const {
-  const auto found = std::ranges::find(members_, number, &Member::number);
-  return found != members_.end() && !found->values.empty() && !found->is_promoted && found->dominators < most;
+bool Rung::may_rise(std::size_t place, std::size_t most) const {
+  const Member& member = members_[place];
+  return !member.values.empty() && !member.is_promoted && member.dominators < most;
 }
 
 /// Returns the places of the best members, the best first.
-std::vector<std::size_t> Rung::best(std::size_t most) const {
-  std::vector<std::size_t> order;
+const std::vector<std::size_t>& Rung::best(std::size_t most) const {
+  if (most == best_of_) return best_;
+  best_of_ = most;
+  best_.clear();
   for (std::size_t place = 0; place < members_.size(); ++place) {
-    if (!members_[place].values.empty()) order.push_back(place);
+    if (!members_[place].values.empty()) best_.push_back(place);
   }
   const auto dominators = [this](std::size_t place) { return members_[place].dominators; };
-  std::ranges::stable_sort(order, {}, dominators);
-  if (most == 0 || order.size() <= most) {
-    order.resize(std::min(order.size(), most));
-    return order;
-  }
+  std::ranges::stable_sort(best_, {}, dominators);
+  if (best_.size() <= most) return best_;
   // Only some of those with as many dominators as the last one are among the best.
-  const auto [first, last] = std::ranges::equal_range(order, dominators(order[most - 1]), {}, dominators);
+  const auto [first, last] = std::ranges::equal_range(best_, dominators(best_[most - 1]), {}, dominators);
   const std::vector<std::size_t> tied(first, last);
-  order.erase(first, order.end());
+  best_.erase(first, best_.end());
+  const std::size_t wanted = most - best_.size();
+  if (wanted > kMostDistances / tied.size()) {
+    best_.insert(best_.end(), tied.begin(), tied.begin() + static_cast<std::ptrdiff_t>(wanted));
+    return best_;
+  }
   std::vector<const std::vector<double>*> points;
   for (const std::size_t place : tied) points.push_back(&members_[place].values);
-  for (const std::size_t chosen : far_apart(points, most - order.size())) order.push_back(tied[chosen]);
-  return order;
+  for (const std::size_t chosen : far_apart(points, wanted)) best_.push_back(tied[chosen]);
+  return best_;
 }
 
 Ladder::Ladder(CandidatePool& pool, const RungOptions& options, const SearchProblem& problem)
@@ -142,13 +150,14 @@ Ladder::Ladder(CandidatePool& pool, const RungOptions& options, const SearchProb
 void Ladder::tell(const trial::CommittedTrial& committed) {
   const auto found = std::ranges::lower_bound(budgets_, committed.trial.budget().epochs);
   const auto rung = static_cast<std::size_t>(found - budgets_.begin());
-  rung_by_number_[committed.trial.number] = rung;
-  if (rung < rungs_.size()) rungs_[rung].add(committed, pool_.objectives());
+  const bool is_last = rung >= rungs_.size();
+  places_[committed.trial.number] = {rung, is_last ? 0 : rungs_[rung].size()};
+  if (!is_last) rungs_[rung].add(committed, pool_.objectives());
 }
 
-std::optional<std::size_t> Ladder::rung_of(trial::TrialNumber number) const {
-  const auto found = rung_by_number_.find(number);
-  return found == rung_by_number_.end() ? std::nullopt : std::optional(found->second);
+std::optional<Ladder::Place> Ladder::place_of(trial::TrialNumber number) const {
+  const auto found = places_.find(number);
+  return found == places_.end() ? std::nullopt : std::optional(found->second);
 }
 
 std::optional<trial::Proposal> Ladder::begin(RandomStream& random, std::size_t iteration) const {
@@ -172,6 +181,7 @@ std::optional<trial::Proposal> Ladder::promote(std::size_t rung, std::size_t mos
 
 void Ladder::clear() {
   rungs_.assign(rungs_.size(), Rung());
+  for (auto& [number, place] : places_) place.rung = rungs_.size();
 }
 
 }  // namespace skyline::search

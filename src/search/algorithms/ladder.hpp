@@ -53,12 +53,15 @@ class Rung {
   /// Marks a member as promoted, and returns it.
   const Member& promote(std::size_t place);
   /// Returns whether a member may still be among the best `most`, whatever other results come.
-  bool may_rise(trial::TrialNumber number, std::size_t most) const;
+  bool may_rise(std::size_t place, std::size_t most) const;
 
  private:
-  std::vector<std::size_t> best(std::size_t most) const;
+  const std::vector<std::size_t>& best(std::size_t most) const;
 
   std::vector<Member> members_;
+  // The last answer of best(), good until another result is added.
+  mutable std::size_t best_of_ = 0;
+  mutable std::vector<std::size_t> best_;
 };
 
 /// The rungs of a search: trials begin on the first one with the smallest budget, and are continued from rung
@@ -79,8 +82,13 @@ class Ladder {
   /// Returns a proposal that continues the first of the best `most` members of a rung that is not promoted,
   /// or nullopt if all are.
   std::optional<trial::Proposal> promote(std::size_t rung, std::size_t most, std::size_t iteration = 0);
-  /// Returns the rung of a trial whose result is known, from 0.
-  std::optional<std::size_t> rung_of(trial::TrialNumber number) const;
+  /// Where the result of a trial stands.
+  struct Place {
+    std::size_t rung = 0;  // promoting() for the last one, and for trials of rungs that were filled anew
+    std::size_t member = 0;
+  };
+  /// Returns the place of a trial whose result is known.
+  std::optional<Place> place_of(trial::TrialNumber number) const;
   /// Lets the rungs be filled anew.
   void clear();
 
@@ -88,7 +96,7 @@ class Ladder {
   CandidatePool& pool_;
   std::vector<double> budgets_;
   std::vector<Rung> rungs_;
-  std::map<trial::TrialNumber, std::size_t> rung_by_number_;
+  std::map<trial::TrialNumber, Place> places_;
 };
 
 }  // namespace skyline::search

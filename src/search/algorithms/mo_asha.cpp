@@ -53,17 +53,17 @@ class MoAsha final : public Searcher {
   }
 
   bool may_continue(trial::TrialNumber number) const override {
-    const std::optional<std::size_t> rung = ladder_.rung_of(number);
-    if (!rung || *rung == ladder_.promoting()) return !rung;
-    std::size_t most = options_.trials;
-    for (std::size_t i = 0; i <= *rung; ++i) most /= options_.reduction;
-    return ladder_[*rung].may_rise(number, most);
+    const std::optional<Ladder::Place> place = ladder_.place_of(number);
+    if (!place || place->rung == ladder_.promoting()) return !place;
+    // A member of a rung has cost a trial on each rung up to it.
+    const std::size_t most = options_.trials / (place->rung + 1) / options_.reduction;
+    return ladder_[place->rung].may_rise(place->member, most);
   }
 
   bool finished() const override {
     return asked_ == options_.trials || (exhausted_ && in_flight_ == 0 && !can_promote());
   }
-  bool gave_up() const override { return exhausted_ && !pool_.is_exhausted(); }
+  bool gave_up() const override { return asked_ < options_.trials && exhausted_ && !pool_.is_exhausted(); }
   std::string finish_reason() const override {
     return asked_ == options_.trials ? counted(options_.trials, "trial") + " done"
                                      : pool_.exhaustion_reason();

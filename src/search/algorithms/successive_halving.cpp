@@ -57,11 +57,12 @@ class SuccessiveHalving final : public Searcher {
   }
 
   bool may_continue(trial::TrialNumber number) const override {
-    const std::optional<std::size_t> rung = ladder_.rung_of(number);
-    if (!rung || *rung == ladder_.promoting()) return !rung;
+    const std::optional<Ladder::Place> place = ladder_.place_of(number);
+    if (!place || place->rung == ladder_.promoting()) return !place;
     // The losers of a rung are known once all of its trials are.
-    if (*rung + 1 < rung_) return false;
-    return ladder_[*rung].may_rise(number, *rung + 1 == rung_ ? promoted_ : most_of(*rung));
+    if (place->rung + 1 < rung_) return false;
+    const std::size_t most = place->rung + 1 == rung_ ? promoted_ : most_of(place->rung);
+    return ladder_[place->rung].may_rise(place->member, most);
   }
 
   bool finished() const override { return in_flight_ == 0 && to_begin_ == 0 && !can_promote(); }

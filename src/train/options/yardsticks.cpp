@@ -70,6 +70,10 @@ std::vector<trial::Yardstick> yardsticks_of(const TrainingOptions& given, const 
   std::vector<std::int64_t> tested(dataset.test().count);
   std::iota(tested.begin(), tested.end(), 0);
   std::vector<trial::Yardstick> yardsticks;
+  // The labels of one sample are no independent answers.
+  const auto is_share = [&](const MetricKind& kind) {
+    return kind.is_share_of_samples && dataset.train().target_kind() != store::TargetKind::kLabels;
+  };
   const auto add = [&](const std::string& part, const store::SampleView& samples,
                        const std::vector<std::int64_t>& indices, std::size_t scored) {
     if (indices.empty()) return;
@@ -77,8 +81,8 @@ std::vector<trial::Yardstick> yardsticks_of(const TrainingOptions& given, const 
     for (std::size_t i = 0; i < values.size(); ++i) {
       const MetricKind& kind = *find_metric(options.metrics[i].name);
       trial::Yardstick& yardstick = yardsticks.emplace_back(trial::Yardstick{part + kind.name, {}, {}, {}});
-      if (kind.is_share_of_samples) yardstick.samples = indices.size();
-      if (kind.is_share_of_samples && scored > 0) yardstick.scored = scored;
+      if (is_share(kind)) yardstick.samples = indices.size();
+      if (is_share(kind) && scored > 0) yardstick.scored = scored;
       if (std::isfinite(values[i])) yardstick.constant = values[i];
     }
   };

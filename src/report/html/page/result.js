@@ -108,7 +108,8 @@ function rangeText(run) {
 
 function resultText(run) {
   const noun = run.has_network ? "network" : "candidate";
-  const tried = counted(run.searched.length, noun) + (run.searched.length === 1 ? " was" : " were") + " tried for " + soughtText(run) + ".";
+  const networks = new Set(run.searched.map((row) => run.trials.arch[row])).size;
+  const tried = counted(networks, noun) + (networks === 1 ? " was" : " were") + " tried for " + soughtText(run) + ".";
   if (run.bestRows.length === 0) return run.searched.length ? tried : "";
   const held = run.hasFinalFront ? run.frontRows.filter((row) => run.finalMembers.has(run.number(row))).length : 0;
   const found = run.hasFinalFront

@@ -1,0 +1,62 @@
+"""Searches whose trials begin short and are continued if they are good."""
+
+import json
+import re
+import unittest
+
+from skyline_runs import SOURCE, RunsCase
+
+CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=0.5"]  # of one epoch
+ASHA = [*CONFIG, "--set", "search={algorithm: mo_asha, trials: 40}"]
+
+
+class Halving(RunsCase):
+    def trials(self, run):
+        trials = [json.loads(line) for line in self.canonical(run).splitlines()[1:]]
+        return [{**trial, "ninths": round(9 * trial["epochs"])} for trial in trials]
+
+    def front(self, run):
+        return json.loads((self.folder / run / "pareto.json").read_text())["search_front"]
+
+    def test_the_journal_is_the_same_for_any_ranks_and_after_a_kill(self):
+        self.skyline("search", *ASHA, "--run", "one")
+        whole = self.canonical("one")
+        self.assertEqual({trial["ninths"] for trial in self.trials("one")}, {1, 3, 9})
+        self.skyline("search", *ASHA, "--run", "two", ranks=2)
+        self.assertEqual(self.canonical("two"), whole)
+        job = self.start("search", *ASHA, "--run", "killed", ranks=2)
+        self.wait_for_lines("killed", 12)
+        self.kill(job)
+        self.assertLess(self.canonical("killed").count("\n"), whole.count("\n"), "killed too late to show anything")
+        self.skyline("search", *ASHA, "--run", "killed", "--resume", ranks=3)
+        self.assertEqual(self.canonical("killed"), whole)
+
+    def test_only_whole_trainings_are_on_fronts_and_in_volumes(self):
+        rungs = [*CONFIG, "--set", "search={algorithm: successive_halving, initial: 18}"]
+        done = self.skyline("search", *rungs, "--run", "rungs")
+        trials = self.trials("rungs")
+        self.assertEqual([sum(trial["ninths"] == rung for trial in trials) for rung in (1, 3, 9)], [18, 6, 2])
+        self.assertEqual({trial["epochs"] for trial in self.front("rungs")}, {1})
+        self.assertRegex(done.stderr, r"trial 18 \(on from \d+\) committed: ")
+        other = self.skyline("search", *rungs, "--run", "other", "--set", "run.seed=2")
+        volumes = [float(re.search(r"hypervolume (0\.\d+)", each.stdout)[1]) for each in (done, other)]
+        best = [max(trial["metrics"]["validation_accuracy"] for trial in self.trials(run) if trial["ninths"] == 9)
+                for run in ("rungs", "other")]
+        table = self.skyline("compare", "rungs", "other").stdout
+        for row, values in (("hypervolume", volumes), ("best validation_accuracy", best)):
+            self.assertAlmostEqual(float(re.search(rf"{row} +all runs +2 +(0\.\d+)", table)[1]), sum(values) / 2, delta=2e-4)
+        short = next(trial["k"] for trial in trials if trial["ninths"] == 1)
+        refused = self.skyline("train", "rungs", "--trial", short, "--epochs", 20, "--run", "further", expect=2)
+        self.assertIn(f"--trial {short}: had a part of its epochs in rungs, and was not continued", refused.stderr)
+
+    def test_a_search_that_ends_before_a_whole_training_says_so(self):
+        done = self.skyline("search", *CONFIG, "--set", "search={algorithm: mo_asha, trials: 2}", "--run", "short", expect=3)
+        self.assertIn("there is no front: no trial ended well with its full budget", done.stderr)
+
+    def test_budgets_that_do_not_end_at_the_whole_are_refused(self):
+        done = self.skyline("validate", *CONFIG, "--set", "search={algorithm: mo_asha, budgets: [0.1, 0.5]}", expect=2)
+        self.assertIn("search.budgets: expected 2 to 20 epochs that grow up to those of a whole trial, 1, got 0.1, 0.5", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
