@@ -11,12 +11,15 @@ from typing import Any
 from ._errors import Error
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+_PAIR = re.compile(r"\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}")  # of one character, which YAML has no escape for
 _WORDS_OF_YAML = {"true", "false", "yes", "no", "on", "off", "null", "y", "n", "nan", "inf"}
 _WIDTH = 110
 
 
 def _word(text: str) -> str:
-    return text if _PLAIN.fullmatch(text) and text.lower() not in _WORDS_OF_YAML else json.dumps(text)
+    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS_OF_YAML:
+        return text
+    return _PAIR.sub(lambda pair: str(json.loads(f'"{pair[0]}"')), json.dumps(text))
 
 
 def flow(value: Any) -> str:

@@ -45,13 +45,16 @@ def prepare(data: Any, *, out: str | os.PathLike[str], label: Any = None, force:
         raise Error(f"{target}: is there already: give another file, or force=True")
     target.parent.mkdir(parents=True, exist_ok=True)
     if label is not None:
-        options["label"] = label
+        options["label"] = [label] if isinstance(label, str) and label in getattr(data, "columns", ()) else label
     with tempfile.TemporaryDirectory(prefix=".skyline-prepare-", dir=target.parent) as folder:
         kind, sources = _write(data, pathlib.Path(folder), options)
         command = [find_program(program), "prep", kind, *map(str, sources), "--out", str(target)]
         command += ["--force"] if force else []
         for name, value in options.items():
-            command += ["--" + name.replace("_", "-"), ",".join(_names(value))]
+            names = _names(value)
+            if isinstance(value, (list, tuple)) and any("," in each for each in names):
+                raise Error(f"{name}: expected names without commas, got {', '.join(map(repr, names))}: rename the columns")
+            command += ["--" + name.replace("_", "-"), ",".join(names)]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                               stdin=subprocess.DEVNULL, env=child_environment())
         said = re.sub(rf"\S*{re.escape(os.path.basename(folder))}/", "", done.stdout).splitlines()
@@ -98,7 +101,7 @@ def _table(frame: pandas.DataFrame, file: pathlib.Path, options: Options) -> pat
                   and frame[column].dropna().astype(str).str.fullmatch(_NUMBER.pattern).all()]
     if categories:  # words that look like numbers, such as zip codes
         options["categories"] = list(dict.fromkeys([*_names(options.get("categories")), *categories]))
-    if label in words:
+    if label in ([word] for word in words):
         options.setdefault("targets", "classes")
     frame.to_csv(file, index=False, header=names, chunksize=_ROWS_AT_ONCE)
     return file
@@ -173,11 +176,14 @@ def _images(source: pathlib.Path, folder: pathlib.Path) -> pathlib.Path:
     from PIL import Image, ImageOps
 
     copy = folder / source.resolve().name
-    shutil.copytree(source, copy, copy_function=_link)
+    shutil.copytree(source, copy, copy_function=_link, ignore=shutil.ignore_patterns(folder.name))
     for file in others:
         place = copy / file.relative_to(source)
+        made = place.with_name(place.name + ".png")
+        while made.exists():  # a link to an image of the user
+            made = made.with_name("_" + made.name)
         with Image.open(file) as image:
-            _as_png(ImageOps.exif_transpose(image), file).save(place.with_name(place.name + ".png"))
+            _as_png(ImageOps.exif_transpose(image), file).save(made)
         place.unlink()
     return copy
 
@@ -207,6 +213,6 @@ def _is_image(file: pathlib.Path) -> bool:
 
 def _link(source: str, target: str) -> None:
     try:
-        os.link(source, target)
+        os.link(os.path.realpath(source), target)
     except OSError:  # another file system
         shutil.copy2(source, target)

@@ -198,6 +198,8 @@ class Run:
             except KeyboardInterrupt:
                 if self._job:
                     self._job.kill()
+            except Error as problem:
+                print(f"skyline: {problem}", file=sys.stderr)
             raise
 
     def _wait(self, timeout: float | None, stops: bool = False) -> Run:
@@ -254,13 +256,16 @@ def _frame(rows: list[dict[str, Any]]) -> pandas.DataFrame:
 
 def _wait_for_all() -> None:
     """Waits for the searches that a script has started and not waited for, before it ends. If Ctrl-C ends it, they stop."""
-    is_interrupted = getattr(sys, "last_type", None) is KeyboardInterrupt
+    # An interactive session goes on after Ctrl-C, so it was not what ended it.
+    is_interrupted = getattr(sys, "last_type", None) is KeyboardInterrupt and not hasattr(sys, "ps1")
     for run in list(_not_waited_for.values()):
         try:
             if is_interrupted:
                 run.stop()
             else:
                 run.wait()
+        except KeyboardInterrupt:  # it has stopped this one
+            is_interrupted = True
         except Error as problem:  # the other searches are waited for, too
             print(f"skyline: {problem}", file=sys.stderr)
 

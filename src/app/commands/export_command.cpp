@@ -14,6 +14,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,8 @@ struct ExportArguments {
   bool force = false;           // overwrite files of another folder
   std::size_t calibration = 0;  // most samples of calibration.npz; 0 for no such file
 };
+
+constexpr const char* kCalibrationFile = "calibration.npz";
 
 struct ExportedFile {
   std::filesystem::path path;
@@ -55,14 +58,14 @@ void make_export_folder(const ModelSource& source, const std::filesystem::path& 
   make_output_folder(folder);
 }
 
-std::filesystem::path write_calibration(const ModelSource& source, std::size_t count,
-                                        const std::filesystem::path& folder, bool overwrites) {
-  const Calibration calibration = draw_calibration(source, count);
+std::filesystem::path write_calibration(const ModelSource& source, const Calibration& calibration,
+                                        std::size_t wanted, const std::filesystem::path& folder,
+                                        bool overwrites) {
   make_export_folder(source, folder);
-  std::filesystem::path file = folder / "calibration.npz";
+  std::filesystem::path file = folder / kCalibrationFile;
   write_output(file, calibration.npz, overwrites);
-  if (calibration.samples < count) {
-    print_error("--calibration " + std::to_string(count) + ": the training set has " +
+  if (calibration.samples < wanted) {
+    print_error("--calibration " + std::to_string(wanted) + ": the training set has " +
                 counted(calibration.samples, "sample") + ", which are all in the file");
   }
   return file;
@@ -73,13 +76,19 @@ int run_export(const ExportArguments& arguments) {
   const std::filesystem::path own = source.run.paths.exports();
   const std::filesystem::path& folder = arguments.out.empty() ? own : arguments.out;
   const bool overwrites = arguments.force || arguments.out.empty();
+  std::optional<Calibration> calibration;  // refused before any model is written
+  if (arguments.calibration > 0) {
+    check_output(folder / kCalibrationFile, overwrites);
+    calibration = draw_calibration(source, arguments.calibration);
+  }
   const auto missing = take_models(source, arguments.choice, [&](const TakenModel& model) {
     for (const auto& path : export_model(source, model, arguments.format, folder, overwrites)) {
       std::cout << path.string() << std::endl;
     }
   });
-  if (arguments.calibration > 0) {
-    std::cout << write_calibration(source, arguments.calibration, folder, overwrites).string() << std::endl;
+  if (calibration) {
+    std::cout << write_calibration(source, *calibration, arguments.calibration, folder, overwrites).string()
+              << std::endl;
   }
   for (const std::string& line : missing) print_error(line);
   return missing.empty() ? kExitDone : kExitUserError;

@@ -52,6 +52,10 @@ struct InitArguments {
   std::size_t slots = std::max(std::thread::hardware_concurrency(), 1U);
 };
 
+fs::path data_file(const InitArguments& arguments) {
+  return fs::path(arguments.out).replace_extension(".h5");
+}
+
 /// Returns the data set's file, which is made if the source is none.
 fs::path prepared(const InitArguments& arguments) {
   if (fs::is_regular_file(arguments.source) && store::Dataset::recognizes(arguments.source)) {
@@ -62,7 +66,7 @@ fs::path prepared(const InitArguments& arguments) {
   Preparation preparation;
   preparation.kind = kind_of_source(arguments.source);
   preparation.sources = {arguments.source};
-  preparation.out = fs::path(arguments.out).replace_extension(".h5");
+  preparation.out = data_file(arguments);
   preparation.force = arguments.force;
   preparation.options = arguments.options;
   preparation.by_with = true;
@@ -166,12 +170,13 @@ int run_init(const InitArguments& arguments) {
     throw UserError("init: missing SOURCE, a data set or what `skyline prep` takes");
   if (arguments.out.empty()) throw UserError("init: missing -o FILE.yaml");
   check_output(arguments.out, arguments.force, {arguments.source});
+  const bool replaces = fs::exists(data_file(arguments));
   const fs::path file = prepared(arguments);
   try {
     write_configuration(arguments, file);
   } catch (const Problem&) {
     std::error_code ignored;  // a file that stays is named by the next attempt
-    if (file != arguments.source) fs::remove(file, ignored);
+    if (file != arguments.source && !replaces) fs::remove(file, ignored);
     throw;
   }
   return kExitDone;

@@ -201,7 +201,8 @@ std::string ending_of(ShowFormat format) {
 void write_files(const ShowArguments& arguments, const RunConfig& config,
                  const std::vector<ShownNetwork>& shown) {
   const std::filesystem::path& out = arguments.out;
-  const bool is_folder = shown.size() != 1 || !out.has_filename() || std::filesystem::is_directory(out);
+  const bool may_be_several = arguments.samples > 1 || arguments.choice.front || shown.size() != 1;
+  const bool is_folder = may_be_several || !out.has_filename() || std::filesystem::is_directory(out);
   if (is_folder) make_output_folder(out);
   for (const ShownNetwork& each : shown) {
     const auto file = is_folder ? out / (each.name + ending_of(arguments.format)) : out;

@@ -1,10 +1,13 @@
 #include "app/models/calibration.hpp"
 
+#include "skyline/core/error.hpp"
+
 #include "app/config/data_section.hpp"
 #include "app/models/exported_network.hpp"
 #include "store/arrays/npz_writer.hpp"
 
 #include <cstdint>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -71,8 +74,14 @@ Calibration draw_calibration(const ModelSource& source, std::size_t count) {
     classes.assign(train.classes().begin(), train.classes().end());
   const std::vector<std::int64_t> rows =
       store::stratified_part(classes, split_data(section, *dataset, data, seed).train, count, seed);
-  return {store::npz_bytes({inputs_of(train, dataset->shape(), rows), labels_of(train, data, rows)}),
-          rows.size()};
+  const space::Shape& shape = dataset->shape();
+  const double bytes = static_cast<double>(rows.size()) * static_cast<double>(sizeof(float)) *
+                       static_cast<double>(shape.channels * shape.height * shape.width);
+  if (bytes >= 0x1p32) {
+    throw UserError("--calibration " + std::to_string(count) + ": these samples take " +
+                    std::to_string(static_cast<std::int64_t>(bytes / 0x1p30)) + " GB, expected less than 4");
+  }
+  return {store::npz_bytes({inputs_of(train, shape, rows), labels_of(train, data, rows)}), rows.size()};
 }
 
 }  // namespace skyline::app

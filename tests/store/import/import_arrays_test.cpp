@@ -96,7 +96,7 @@ TEST_F(ImportArrays, SequencesAreAskedAboutAndNotTakenForManyChannels) {
   write_x("36", 36);
   EXPECT_THAT(error({"set.npz"}, whole),
               HasSubstr("[1, 36] may be features or sequences: say --layout=nf or nl, or "
-                        "--shape 1x6x6 if they are flat images"));
+                        "--shape=1x6x6 if they are flat images"));
   EXPECT_EQ(read({"set.npz"}, {{"test", "0"}, {"layout", "nf"}})->shape(), (space::Shape{36, 1, 1}));
   EXPECT_EQ(read({"set.npz"}, {{"test", "0"}, {"layout", "nl"}})->shape(), (space::Shape{1, 1, 36}));
   EXPECT_EQ(read({"set.npz"}, {{"test", "0"}, {"shape", "2x18"}})->shape(), (space::Shape{2, 1, 18}));
