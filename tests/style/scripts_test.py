@@ -130,6 +130,13 @@ class Setup(unittest.TestCase):
             self.assertLess(time.monotonic(), end, what)
             time.sleep(0.02)
 
+    def is_pips_child(self, number):
+        """Whether it lives; another process may have got its number since."""
+        try:
+            return b"sleep" in pathlib.Path(f"/proc/{number}/cmdline").read_bytes()  # empty if it is dead and not reaped
+        except OSError:
+            return False
+
     def test_knows_a_driver_that_is_too_old_for_cuda_13(self):
         driver = self.root / "version"
         for version, told in (("535.183.01", "535.183.01\n"), ("580.65.06", "")):
@@ -150,10 +157,9 @@ class Setup(unittest.TestCase):
         self.assertEqual(setup.wait(TIMEOUT_S), 1)
         number = int(child.read_text())
         try:
-            command = pathlib.Path(f"/proc/{number}/cmdline")  # empty of a process that is dead and not reaped
-            self.wait_until(lambda: not command.exists() or not command.read_bytes(), "pip's child goes on")
+            self.wait_until(lambda: not self.is_pips_child(number), "pip's child goes on")
         finally:
-            if command.exists() and b"sleep" in command.read_bytes():
+            if self.is_pips_child(number):
                 os.kill(number, signal.SIGKILL)
 
 
