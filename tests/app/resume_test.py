@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import time
 import unittest
 from unittest import mock
 
@@ -179,11 +180,14 @@ class Resume(RunsCase):
                   "objectives=[{maximize: validation_accuracy}]", "--set", "synthetic.seconds_per_gflop=1"]
         job = self.start("search", *config, "--run", "noted")
         self.wait_for_lines("noted", 4)
-        self.kill(job)
-        committed = {line["k"] for line in self.trials_of("noted")}
         note = self.folder / "noted/checkpoints/asked.jsonl"
-        header, *lines = note.read_text().splitlines()
-        in_flight = [line for line in lines if json.loads(line)["k"] not in committed]
+        end = time.monotonic() + TIMEOUT_S
+        while len(self.noted("noted")) < 3:  # one may be committed before the kill
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+        self.kill(job)
+        header = note.read_text().splitlines()[0]
+        in_flight = self.noted("noted")
         first, second = (json.loads(line) for line in in_flight[-2:])
         # Only the note can say that the two came in the other order.
         for trial, number in ((first, second["k"]), (second, first["k"])):
@@ -201,8 +205,19 @@ class Resume(RunsCase):
         aimed = self.skyline("search", *config, "--set", box, "--run", "noted", "--resume", expect=2)
         self.assertIn("`objectives[0].reference` differs", aimed.stderr)
 
+    def noted(self, run):
+        """The lines of the note on trials that the journal does not have."""
+        committed = {line["k"] for line in self.trials_of(run)}
+        lines = self.whole_lines(self.folder / run / "checkpoints/asked.jsonl")[1:]
+        return [line for line in lines if json.loads(line)["k"] not in committed]
+
     def trials_of(self, run):
-        return [json.loads(line) for line in (self.folder / run / "journal.jsonl").read_text().splitlines()[1:]]
+        return [json.loads(line) for line in self.whole_lines(self.folder / run / "journal.jsonl")[1:]]
+
+    @staticmethod
+    def whole_lines(path):
+        text = path.read_text()  # a job may write the last line just now
+        return text[:text.rfind("\n") + 1].splitlines()
 
     @staticmethod
     def sealed(line):
