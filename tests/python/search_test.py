@@ -236,7 +236,7 @@ class Program(PackageCase):
 
     def test_the_configuration_is_one_that_the_program_takes_by_itself(self):
         run = skyline.search(SPACE, functions.product, trials=2, folder=self.name(), **SETTINGS).wait()
-        done = subprocess.run([PROGRAM, "validate", f"{run.path}.yaml"], capture_output=True, text=True)
+        done = subprocess.run([PROGRAM, "validate", f"{run.path}.yaml", "--resolved"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(str(METRICS["size"]["range"][1]), done.stdout)
 
