@@ -101,7 +101,7 @@ def _table(frame: pandas.DataFrame, file: pathlib.Path, options: Options) -> pat
                   and frame[column].dropna().astype(str).str.fullmatch(_NUMBER.pattern).all()]
     if categories:  # words that look like numbers, such as zip codes
         options["categories"] = list(dict.fromkeys([*_names(options.get("categories")), *categories]))
-    if label in ([word] for word in words):
+    if len(_names(label)) == 1 and _names(label)[0] in words:
         options.setdefault("targets", "classes")
     frame.to_csv(file, index=False, header=names, chunksize=_ROWS_AT_ONCE)
     return file

@@ -49,6 +49,7 @@ class Prepared(PackageCase):
         self.assertEqual(file["train/values"].shape, (48, 2, 1, 1))
         shown, file = self.prepare({"train": frame[:40], "val": frame[40:50], "test": frame[50:]}, label="kind", drop=["zip", "town"])
         self.assertEqual([len(file[f"{part}/values"]) for part in ("train", "validation", "test")], [40, 10, 10])
+        self.assertEqual(file["class_names"][:].tolist(), [b"0", b"7"])
 
     def test_arrays_and_data_sets_of_torch_are_stored_as_they_are(self):
         pixels = numpy.random.default_rng(0).integers(0, 256, (30, 3, 5, 4)).astype("uint8")
@@ -86,6 +87,22 @@ class Prepared(PackageCase):
         self.assertEqual(sorted(file["train/values"][:, 1, 0, 0]), [0, 0, 1, 1, 2, 2, 3, 3, 4, 4])
         self.assertEqual(sorted(pathlib.Path("photos").rglob("*")), before)
 
+    def test_images_of_the_user_are_only_read(self):
+        for name in ("red", "blue"):
+            folder = pathlib.Path("mine") / name
+            folder.mkdir(parents=True)
+            for number, file in enumerate(("0.bmp", "0.bmp.png", "1.png")):
+                PIL.Image.new("RGB", (8, 8), (200, number, 0)).save(folder / file)
+        pathlib.Path("pool.png").write_bytes(pathlib.Path("mine/red/1.png").read_bytes())
+        pathlib.Path("mine/red/linked.png").symlink_to("../../pool.png")
+        before = {path: path.read_bytes() for path in pathlib.Path("mine").rglob("*.*")}
+        with contextlib.redirect_stdout(io.StringIO()):
+            out = skyline.prepare("mine", out="mine/set.h5", test=0)
+        with h5py.File(out) as file:
+            self.assertEqual(sorted(file["train/values"][:, 1, 0, 0]), [0, 0, 1, 1, 2, 2, 2])
+        out.unlink()
+        self.assertEqual({path: path.read_bytes() for path in pathlib.Path("mine").rglob("*.*")}, before)
+
     def test_images_of_16_bits_are_not_cut_off(self):
         values = (numpy.arange(64, dtype="uint16") * 1000).reshape(8, 8)
         pairs = [(PIL.Image.fromarray(values), number % 2) for number in range(10)]
@@ -105,6 +122,8 @@ class Prepared(PackageCase):
         frame = pandas.DataFrame({"a": [1.5, 2.5], "b": ["x", "y"]})
         self.assertIn("train.csv: --label: no column `c`, known here: a, b", self.refusal(frame, label="c"))
         self.assertNotIn("skyline-prepare", self.refusal(frame, label="c"))
+        priced = frame.set_axis(["a", "price, EUR"], axis=1)
+        self.assertIn("label: expected names without commas, got 'price, EUR'", self.refusal(priced, label="price, EUR"))
         self.assertIn("unknown option `--shade`", self.refusal(frame, shade=1))
         self.assertIn("columns with different names that are no numbers, got 2019, b", self.refusal(frame.set_axis([2019, "b"], axis=1)))
         self.assertIn("expected the parts train, val and test, got 'trian'", self.refusal({"trian": frame}))

@@ -169,6 +169,17 @@ TEST(MoAsha, ContinuesTrialsThatAreAmongTheBestThirdOfTheirRungThen) {
   EXPECT_GT(given_up.size(), continued.size() + 10) << "trials with many dominators are let go early";
 }
 
+TEST(MoAsha, ExpectsAllOfItsTrialsInASpaceOfAnySize) {
+  std::string parameters = "parameters:\n";
+  for (int i = 0; i < 31; ++i) parameters += "  p" + std::to_string(i) + ": {choice: [1, 2, 3, 4]}\n";
+  const auto space = space::SearchSpace::parse(config_from_yaml(parameters, "space.yaml", "space"), {});
+  const auto objectives = objective_set("[{maximize: accuracy}]");  // 2^62 genotypes, times 4 budgets: 2^64
+  const auto searcher =
+      searcher_of("{algorithm: mo_asha, trials: 50, budgets: [1, 2, 3, 9]}", space, objectives);
+  EXPECT_EQ(searcher->expected_trials(), 50U);
+  EXPECT_EQ(searcher_of("{algorithm: mo_asha, trials: 50}", uneven_space())->expected_trials(), 36U);
+}
+
 TEST(MoAsha, WaitsForNoTrial) {
   const auto searcher = searcher_of("{algorithm: mo_asha, trials: 40}");
   EXPECT_EQ(searcher->ask(8).proposals.size(), 8U);

@@ -69,7 +69,8 @@ class MoAsha final : public Searcher {
                                      : pool_.exhaustion_reason();
   }
   std::size_t expected_trials() const override {
-    return std::min(options_.trials, pool_.most_candidates() * ladder_.budgets().size());
+    const std::size_t architectures = std::min(options_.trials, pool_.most_candidates());
+    return std::min(options_.trials, architectures * ladder_.budgets().size());
   }
 
  private:
