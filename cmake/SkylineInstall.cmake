@@ -3,7 +3,7 @@
 # GPUs that scripts/bundle takes too (component gpu, only if it is named). Paths are relative: the tree can be moved.
 # Included last: every target exists.
 
-set(skyline_installed skyline)
+set(skyline_installed skyline skyline_light)
 if(TARGET skyline_cuda)
   list(APPEND skyline_installed skyline_cuda)
   add_dependencies(skyline skyline_cuda)  # who builds the program alone wants GPUs used, too
@@ -29,7 +29,7 @@ endif()
 install(TARGETS ${skyline_installed}
   RUNTIME DESTINATION bin COMPONENT skyline LIBRARY DESTINATION lib COMPONENT skyline)
 install(TARGETS skyline_launch RUNTIME DESTINATION lib COMPONENT skyline)
-add_dependencies(skyline skyline_launch)
+add_dependencies(skyline skyline_light skyline_launch)
 if(skyline_gpu_targets)
   install(TARGETS ${skyline_gpu_targets} RUNTIME DESTINATION bin COMPONENT gpu EXCLUDE_FROM_ALL)
 endif()

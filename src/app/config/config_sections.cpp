@@ -7,6 +7,7 @@
 #include "app/config/evaluator_section.hpp"
 #include "core/text/wording.hpp"
 #include "space/language/space_keys.hpp"
+#include "train/evaluator/training_evaluator.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -152,7 +153,7 @@ std::vector<std::string> measured_metrics() {
 
 OptionTable<ConfigSections> all_sections() {
   using Sections = ConfigSections;
-  register_training();
+  train::register_training();
   OptionTable<Sections> table{
       {{"data", &Sections::data, data_section(),
         "The data set, or the shape of one where nothing is trained; needed where the space has a network."},

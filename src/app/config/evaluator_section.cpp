@@ -13,7 +13,7 @@ namespace {
 
 /// Returns the registered evaluators whose sections a configuration has.
 std::vector<const evaluate::EvaluatorKind*> evaluators_in(const ConfigNode& root) {
-  register_training();
+  train::register_training();
   std::vector<const evaluate::EvaluatorKind*> found;
   if (!root.is_map()) return found;
   for (const std::string& name : evaluate::evaluator_names()) {
@@ -24,17 +24,18 @@ std::vector<const evaluate::EvaluatorKind*> evaluators_in(const ConfigNode& root
 
 }  // namespace
 
-void register_training() {
-  static const bool done = [] {
-    evaluate::register_evaluator(train::training_kind());
-    return true;
-  }();
-  (void)done;
+void refuse_training(const ConfigNode& root) {
+  constexpr std::string_view kTraining = "training";
+  if (!root.is_map() || root.find(kTraining) == nullptr || evaluate::find_evaluator(kTraining) != nullptr)
+    return;
+  root.at(kTraining).fail("this program was built without LibTorch: expected one of the sections " +
+                          joined(evaluate::evaluator_names()) + ", or the program `skyline`");
 }
 
 ChosenEvaluator evaluator_of(const ConfigNode& resolved) {
   const evaluate::EvaluatorKind* kind = named_evaluator(resolved);
   if (kind == nullptr) {
+    refuse_training(resolved);
     resolved.fail("has no section of an evaluator that this program knows: " +
                   joined(evaluate::evaluator_names()));
   }

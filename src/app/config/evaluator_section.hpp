@@ -16,8 +16,8 @@ struct ChosenEvaluator {
   ConfigNode written = {};  // as it is in the file, with the first genotype's values
 };
 
-/// Adds training to the evaluators, once. It is a call because a linker drops objects that nobody refers to.
-void register_training();
+/// @throws UserError if a configuration asks for `training` in a program without LibTorch
+void refuse_training(const ConfigNode& root);
 
 /// Returns the evaluator of a run's configuration, with the values of the first genotype.
 /// @throws UserError if this program lacks it, or a part that its section names, such as a loss

@@ -26,5 +26,7 @@ std::unique_ptr<trial::Evaluator> make_training_evaluator(const TrainingOptions&
 
 /// Returns the kind `training`, which chooses the device of each rank.
 evaluate::EvaluatorKind training_kind();
+/// Adds training to the evaluators, once. It is a call because a linker drops objects that nobody refers to.
+void register_training();
 
 }  // namespace skyline::train

@@ -147,4 +147,12 @@ evaluate::EvaluatorKind training_kind() {
           }};
 }
 
+void register_training() {
+  static const bool done = [] {
+    evaluate::register_evaluator(training_kind());
+    return true;
+  }();
+  (void)done;
+}
+
 }  // namespace skyline::train
