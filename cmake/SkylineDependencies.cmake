@@ -9,7 +9,6 @@ find_package(JPEG REQUIRED)
 include(SkylineLibraries)
 find_path(SKYLINE_XXHASH_INCLUDE xxhash.h REQUIRED)  # only the header is used
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)  # headers alone
-find_package(CURL 7.87 REQUIRED)  # CURLOPT_QUICK_EXIT
 find_package(fmt REQUIRED)
 find_package(spdlog REQUIRED)
 find_package(nlohmann_json REQUIRED)

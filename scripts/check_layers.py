@@ -32,7 +32,7 @@ TABLE = {
     "model_export": (["core", "space", "store"], []),
     "run": ([*TRIALS, "search", "store"], []),
     "engine": ([*TRIALS, "search", "comm", "store", "run"], []),
-    "report": ([*TRIALS, "search", "store", "run"], ["fmt", "json", "curl"]),
+    "report": ([*TRIALS, "search", "store", "run"], ["fmt", "json"]),
     "app": ([module for module in ALL if module != "cuda"], ["cli11"]),
 }
 
@@ -99,7 +99,6 @@ THIRD_PARTY = [
     (re.compile(r"^(jpeglib|jerror)\.h$"), "jpeg"),
     (re.compile(r"^webp/"), "webp"),
     (re.compile(r"^minizip/"), "minizip"),
-    (re.compile(r"^curl/"), "curl"),
     (re.compile(r"^(torch|ATen|c10|caffe2)/"), "torch"),
     (re.compile(r"^(cuda|cuda_[a-z0-9_]+|driver_types|vector_types)\.h$"), "cuda"),
     (re.compile(r"^nccl\.h$"), "nccl"),

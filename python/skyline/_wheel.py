@@ -53,6 +53,8 @@ def main() -> None:
     try:
         check()
         os.execv(PROGRAM, [str(PROGRAM), *sys.argv[1:]])
-    except (Error, OSError) as problem:
+    except Error as problem:
         print(f"skyline: {problem}", file=sys.stderr)
-        sys.exit(2)
+    except OSError as problem:  # such as a package in PYTHONPATH before that of the wheel
+        print(f"skyline: {PROGRAM}: {problem.strerror}", file=sys.stderr)
+    sys.exit(2)

@@ -25,10 +25,7 @@ struct Told {
   std::uint64_t first_wanted = 0;
   std::size_t connects = 0;
   std::vector<std::uint64_t> steps;
-  std::vector<RunEnd> ends;
-  std::vector<std::string> front;
   std::size_t away = 0;  // so many calls fail, and may work later
-  SinkAway::Span away_for = SinkAway::Span::kShort;
   bool refuses = false;  // every call fails for good
   bool hangs = false;    // until released
   bool released = false;
@@ -50,7 +47,6 @@ class ToldSink final : public MetricSink {
  public:
   explicit ToldSink(std::shared_ptr<Told> told) : told_(std::move(told)) {}
   std::string name() const override { return "the sink"; }
-  std::size_t batch_values() const override { return 30; }
   std::uint64_t connect() override {
     const std::lock_guard lock(told_->mutex);
     ++told_->connects;
@@ -64,15 +60,10 @@ class ToldSink final : public MetricSink {
     if (told_->refuses) throw UserError("the sink wants a password");
     if (told_->away > 0) {
       --told_->away;
-      throw SinkAway("the sink is away", told_->away_for);
+      throw SinkAway("the sink is away");
     }
     for (const auto& record : records) told_->steps.push_back(record.step);
     told_->changed.notify_all();
-  }
-  void end(RunEnd end, const std::vector<std::string>& front) override {
-    const std::lock_guard lock(told_->mutex);
-    told_->front = front;
-    told_->ends.push_back(end);
   }
 
  private:
@@ -91,14 +82,13 @@ class MetricThreadTest : public ::testing::Test {
     return {commit, run::RunState(run_.objectives), 0};
   }
   std::unique_ptr<MetricThread> make(std::uint64_t replayed = 0) {
-    auto thread =
-        std::make_unique<MetricThread>(std::make_unique<ToldSink>(told_), std::make_shared<LastMoment>(),
-                                       RunMetrics(run_.objectives, run_.metrics), pace_);
+    auto thread = std::make_unique<MetricThread>(std::make_unique<ToldSink>(told_),
+                                                 RunMetrics(run_.objectives, run_.metrics), pace_);
     for (std::uint64_t position = 0; position < replayed; ++position) thread->add(trial(position, true));
     return thread;
   }
   static void end(MetricThread& thread, std::chrono::milliseconds bound = std::chrono::seconds(60)) {
-    thread.begin_end(RunEnd::kFinished, bound, {"an arch id"});
+    thread.begin_end(bound);
     thread.wait_for_end();
   }
   std::string log_text() const { return testing::text_of(folder_.paths().log()); }
@@ -127,7 +117,6 @@ TEST_F(MetricThreadTest, PassesOnEveryTrialOnceInOrderTheReplayedOnesFirst) {
   for (std::uint64_t number = 3; number < 100; ++number) thread->add(trial(number));
   end(*thread);
   EXPECT_EQ(told_->steps, up_to(100));
-  EXPECT_THAT(told_->ends, ElementsAre(RunEnd::kFinished));
 }
 
 TEST_F(MetricThreadTest, LeavesOutWhatAnEarlierJobPassedOn) {
@@ -136,7 +125,6 @@ TEST_F(MetricThreadTest, LeavesOutWhatAnEarlierJobPassedOn) {
   end(*thread);
   EXPECT_THAT(told_->steps, ElementsAre(2));
   EXPECT_EQ(told_->connects, 1U);
-  EXPECT_THAT(told_->front, ElementsAre("an arch id"));
 }
 
 TEST_F(MetricThreadTest, AnAbandonedRunsSinkIsToldNothingMore) {
@@ -149,7 +137,6 @@ TEST_F(MetricThreadTest, AnAbandonedRunsSinkIsToldNothingMore) {
   told_->release();
   end(*thread);
   EXPECT_THAT(told_->steps, ElementsAre(0));
-  EXPECT_THAT(told_->ends, IsEmpty());
   EXPECT_THAT(log_text(), Not(HasSubstr("the sink")));
 }
 
@@ -159,23 +146,11 @@ TEST_F(MetricThreadTest, StopsWhereItIsWhenNoTimeIsLeftAndSaysWhatIsMissing) {
   thread->add(trial(0));
   EXPECT_TRUE(told_->wait_for([&] { return told_->calls == 1; }));
   for (std::uint64_t number = 1; number < 50; ++number) thread->add(trial(number));
-  thread->begin_end(RunEnd::kStopped, std::chrono::milliseconds(0), {});
+  thread->begin_end(std::chrono::milliseconds(0));
   told_->release();
   thread->wait_for_end();
   EXPECT_THAT(told_->steps, ElementsAre(0));
-  EXPECT_THAT(told_->ends, ElementsAre(RunEnd::kStopped));
   EXPECT_THAT(log_text(), HasSubstr("the sink: no time is left; 49 trials or more were not taken"));
-}
-
-TEST_F(MetricThreadTest, WaitsLongForWhatIsAwayForLong) {
-  told_->away = 1;
-  told_->away_for = SinkAway::Span::kLong;
-  pace_.last_retry = std::chrono::hours(1);
-  const auto thread = make(1);
-  EXPECT_TRUE(told_->wait_for([&] { return told_->calls == 1; }));
-  EXPECT_FALSE(told_->wait_for([&] { return told_->calls == 2; }, std::chrono::milliseconds(50)));
-  end(*thread);
-  EXPECT_THAT(told_->steps, ElementsAre(0));
 }
 
 TEST_F(MetricThreadTest, TrialsGoOnTheirWayBeforeTheEnd) {
@@ -214,7 +189,6 @@ TEST_F(MetricThreadTest, ARefusalIsToldOnceAndNothingMoreIsTried) {
   for (std::uint64_t number = 1; number < 50; ++number) thread->add(trial(number));
   end(*thread);
   EXPECT_EQ(told_->calls, 1U);
-  EXPECT_THAT(told_->ends, ElementsAre(RunEnd::kFinished));
   EXPECT_EQ(lines_with("the sink wants a password; the run goes on without the sink"), 1U);
 }
 
@@ -254,9 +228,9 @@ TEST_F(MetricThreadTest, TakesHoweverManyTrialsOfEarlierJobs) {
   EXPECT_EQ(told_->steps, up_to(50));
 }
 
-TEST_F(MetricThreadTest, ARunThatNobodyEndedHasFailed) {
+TEST_F(MetricThreadTest, WhatNobodyEndedTakesTheRest) {
   make(1).reset();
-  EXPECT_THAT(told_->ends, ElementsAre(RunEnd::kFailed));
+  EXPECT_THAT(told_->steps, ElementsAre(0));
   EXPECT_THAT(log_text(), Not(HasSubstr("the sink")));
 }
 

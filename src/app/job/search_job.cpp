@@ -133,10 +133,11 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
                                                 .objectives = config.objectives,
                                                 .metrics = metrics,
                                                 .replayed = replayed,
-                                                .config = config.resolved,
-                                                .events = config.sections.run.events,
-                                                .version = SKYLINE_VERSION,
-                                                .variable = process_variable});
+                                                .events = config.sections.run.events});
+  if (process_variable("MLFLOW_TRACKING_URI")) {
+    log::info("MLflow gets this run's metrics by `python3 -m skyline.mlflow " + files.paths.root.string() +
+              " --follow` (docs/clusters.md)");
+  }
   report::Progress progress(files.paths, config.space, metrics, report::system_console(terminal));
   ClaimCheck claim(*prepared.claim, *tracking);
   ConfigChange change(files, config.resolved, replayed);

@@ -16,27 +16,25 @@
 namespace skyline::report {
 namespace {
 
-using Clock = LastMoment::Clock;
+using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kFailedBound{2000};
+constexpr std::chrono::milliseconds kShortBound{2000};
+constexpr std::size_t kBatchValues = 100'000;
 constexpr std::size_t kTriesAtEnd = 3;
-/// A running request notices within this time that the last moment has passed.
+/// A call of the sink that takes longer after the last moment hangs.
 constexpr std::chrono::milliseconds kNotice{1500};
 
 }  // namespace
 
 struct MetricThread::State {
-  State(std::unique_ptr<MetricSink> its_sink, std::shared_ptr<LastMoment> moment, RunMetrics its_metrics,
-        MetricPace its_pace)
+  State(std::unique_ptr<MetricSink> its_sink, RunMetrics its_metrics, MetricPace its_pace)
       : pace(its_pace),
         sink(std::move(its_sink)),
-        last_moment(std::move(moment)),
         metrics(std::move(its_metrics)),
         most_waiting(its_pace.most_waiting) {}
 
   void work();
   void serve();
-  void tell_end();
   bool wait_for_batch();
   bool fill_batch();
   bool attempt(const std::function<void()>& task);
@@ -45,15 +43,14 @@ struct MetricThread::State {
   void drop_rest();
 
   // The caller holds the mutex.
-  bool ending() const { return how.has_value(); }
-  bool out_of_time() const { return ending() && last_moment->passed(); }
+  bool ending() const { return last_moment.has_value(); }
+  bool out_of_time() const { return ending() && Clock::now() >= *last_moment; }
   void warn_of_rest(const std::string& problem) const;
 
   const MetricPace pace;
 
   // Members that only the thread uses.
   const std::unique_ptr<MetricSink> sink;
-  const std::shared_ptr<LastMoment> last_moment;
   RunMetrics metrics;
   std::vector<store::MetricRecord> batch;
   std::uint64_t first_wanted = 0;
@@ -66,8 +63,7 @@ struct MetricThread::State {
   std::deque<TrackedTrial> queue;
   std::size_t most_waiting;
   bool full = false;  // further trials are dropped, so that the taken ones have no gaps
-  std::optional<RunEnd> how;
-  std::vector<std::string> front;  // the final front, set at the end
+  std::optional<Clock::time_point> last_moment;  // set at the end
   bool abandoned = false;
   bool done = false;
   std::thread thread;
@@ -80,7 +76,6 @@ void MetricThread::State::work() {
     log::warning(fmt::format("{}; the run goes on without {}", problem.what(), sink->name()));
   }
   drop_rest();
-  tell_end();
   const std::lock_guard lock(mutex);
   done = true;
   changed.notify_all();
@@ -90,20 +85,6 @@ void MetricThread::State::drop_rest() {
   const std::lock_guard lock(mutex);
   full = true;
   queue.clear();
-}
-
-/// Reports the end, even if records were refused, so that readers of the metrics know that the run is over.
-void MetricThread::State::tell_end() {
-  {
-    std::unique_lock lock(mutex);
-    changed.wait(lock, [this] { return ending(); });
-    if (abandoned) return;
-  }
-  try {
-    sink->end(how.value(), front);
-  } catch (const std::exception& problem) {
-    log::warning(fmt::format("{}; {} does not know how the run ended", problem.what(), sink->name()));
-  }
 }
 
 void MetricThread::State::serve() {
@@ -132,7 +113,7 @@ bool MetricThread::State::wait_for_batch() {
 bool MetricThread::State::fill_batch() {
   std::size_t batch_values = 0;
   std::unique_lock lock(mutex);
-  while (batch_values < sink->batch_values() && !queue.empty() && !out_of_time()) {
+  while (batch_values < kBatchValues && !queue.empty() && !out_of_time()) {
     const TrackedTrial trial = std::move(queue.front());
     queue.pop_front();
     lock.unlock();
@@ -142,7 +123,7 @@ bool MetricThread::State::fill_batch() {
     }
     lock.lock();
   }
-  return batch_values >= sink->batch_values();
+  return batch_values >= kBatchValues;
 }
 
 bool MetricThread::State::is_too_late() {
@@ -172,7 +153,7 @@ bool MetricThread::State::attempt(const std::function<void()>& task) {
     }
     pause_after(*problem);
     const std::lock_guard lock(mutex);
-    if (ending() && (++tries_at_end >= kTriesAtEnd || last_moment->passed())) {
+    if (ending() && (++tries_at_end >= kTriesAtEnd || out_of_time())) {
       warn_of_rest(problem->what());
       return false;
     }
@@ -180,27 +161,26 @@ bool MetricThread::State::attempt(const std::function<void()>& task) {
 }
 
 void MetricThread::State::pause_after(const SinkAway& problem) {
-  if (!std::exchange(is_away, true) && !last_moment->passed()) {
+  const Backoff::Duration pause = retry.next();
+  std::unique_lock lock(mutex);
+  if (!std::exchange(is_away, true) && !out_of_time()) {
     log::warning(fmt::format("{}; the run goes on, this is tried again", problem.what()));
   }
-  const Backoff::Duration doubled = retry.next();
-  std::unique_lock lock(mutex);
   if (!ending()) {
-    changed.wait_for(lock, problem.is_long() ? pace.last_retry : doubled, [this] { return ending(); });
-  } else if (!last_moment->passed()) {
+    changed.wait_for(lock, pause, [this] { return ending(); });
+  } else if (!out_of_time()) {
     lock.unlock();
     std::this_thread::sleep_for(pace.first_retry);
   }
 }
 
-MetricThread::MetricThread(std::unique_ptr<MetricSink> sink, std::shared_ptr<LastMoment> last_moment,
-                           RunMetrics metrics, MetricPace pace)
-    : state_(std::make_shared<State>(std::move(sink), std::move(last_moment), std::move(metrics), pace)) {
+MetricThread::MetricThread(std::unique_ptr<MetricSink> sink, RunMetrics metrics, MetricPace pace)
+    : state_(std::make_shared<State>(std::move(sink), std::move(metrics), pace)) {
   state_->thread = std::thread([state = state_] { state->work(); });
 }
 
 MetricThread::~MetricThread() {
-  begin_end(RunEnd::kFailed, kFailedBound, {});
+  begin_end(kShortBound);
   wait_for_end();
 }
 
@@ -223,35 +203,28 @@ void MetricThread::abandon() {
   const std::lock_guard lock(state_->mutex);
   state_->abandoned = state_->full = true;
   state_->queue.clear();
-  state_->last_moment->set(Clock::now());
-  if (!state_->ending()) state_->how = RunEnd::kFailed;
+  state_->last_moment = Clock::now();
   state_->changed.notify_all();
 }
 
-void MetricThread::begin_end(RunEnd end, std::chrono::milliseconds bound, std::vector<std::string> front) {
+void MetricThread::begin_end(std::chrono::milliseconds bound) {
   const std::lock_guard lock(state_->mutex);
   if (state_->ending()) return;
-  state_->front = std::move(front);
-  state_->last_moment->set(Clock::now() + bound);
-  state_->how = end;
+  state_->last_moment = Clock::now() + bound;
   state_->changed.notify_all();
 }
 
 void MetricThread::wait_for_end() {
   if (!state_->thread.joinable()) return;
   std::unique_lock lock(state_->mutex);
-  while (!state_->done) {
-    if (state_->last_moment->passed() &&
-        !state_->changed.wait_for(lock, kNotice, [this] { return state_->done; })) {
-      lock.unlock();
-      log::warning(state_->sink->name() + ": hangs, and is abandoned");
-      state_->thread.detach();  // the thread shares ownership of what it uses
-      return;
-    }
-    state_->changed.wait_for(lock, std::chrono::milliseconds(50), [this] { return state_->done; });
+  if (state_->changed.wait_until(lock, *state_->last_moment + kNotice, [this] { return state_->done; })) {
+    lock.unlock();
+    state_->thread.join();
+    return;
   }
   lock.unlock();
-  state_->thread.join();
+  log::warning(state_->sink->name() + ": hangs, and is abandoned");
+  state_->thread.detach();  // the thread shares ownership of what it uses
 }
 
 }  // namespace skyline::report

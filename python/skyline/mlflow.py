@@ -1,0 +1,380 @@
+"""Sends the metrics of a run to MLflow, by MLflow's own client, from the run's files.
+
+usage: python3 -m skyline.mlflow RUN [--follow]
+
+RUN is the run folder. Without --follow what is there is sent; with it, also what comes until the search ends. The search
+neither waits for this program nor fails by it: started again, it goes on where it was (RUN/mlflow.json). SIGTERM has it send
+what is there and end. MLflow's own variables say where (MLFLOW_TRACKING_URI, MLFLOW_RUN_ID, MLFLOW_EXPERIMENT_NAME, ...).
+It needs mlflow-skinny or mlflow and, for Azure ML, azureml-mlflow.
+
+Exit codes: 0 all was sent, 2 the folder or MLflow's settings are wrong, 76 MLflow could not be reached at the end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import math
+import os
+import pathlib
+import re
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ._errors import Error
+from ._events import Event, EventReader
+from ._files import read_json
+from ._run import open_run
+
+if TYPE_CHECKING:
+    from mlflow import MlflowClient
+
+_MOST_HEADER = 1 << 20  # bytes of a journal's first line
+_MOST_METRICS = 200  # of a request; what Azure ML takes, MLflow 1000
+_MOST_PARAMS = 100
+_MOST_KEY, _MOST_PARAM, _MOST_TAG = 250, 250, 1000  # bytes that every version of MLflow takes
+_ARTIFACTS = ("pareto.json", "report.html")
+_POLL_S = 5.0
+_SILENCE_S = 30.0  # after which a job may be dead
+_LONGEST_PAUSE_S = 60.0
+_LAST_S = 10.0  # in which a server that is away is still asked after the search
+_NEXT_JOB_S = 60.0  # within which a next job may follow one that has ended
+_AWAY = 76
+_STATUSES = {0: "FINISHED", 3: "FINISHED", 75: "KILLED"}  # by exit code of the search; else FAILED
+
+
+def key_of(name: str) -> str:
+    """Returns a name as MLflow takes it: other characters become `_`, and so do empty parts between slashes and dots alone."""
+    parts = re.sub(r"[^A-Za-z0-9_\-. /]", "_", name)[:_MOST_KEY].split("/")
+    return "/".join(part if part.strip(".") else "_" * max(1, len(part)) for part in parts)[:_MOST_KEY]
+
+
+class _Keys:
+    """Gives each name a key of its own: a number is added if another name has it."""
+
+    def __init__(self) -> None:
+        self._keys: dict[str, str] = {}
+
+    def of(self, name: str) -> str:
+        if name not in self._keys:
+            plain = key_of(name)
+            taken = set(self._keys.values())
+            candidates = (plain if number == 1 else f"{plain[:_MOST_KEY - 9]}_{number}" for number in itertools.count(1))
+            self._keys[name] = next(key for key in candidates if key not in taken)
+        return self._keys[name]
+
+
+def _params(node: Any, path: str = "") -> Iterable[tuple[str, str]]:
+    """Yields the settings of a configuration by dotted path, without the network, which is long."""
+    if path == "space.network":
+        return
+    if isinstance(node, Mapping) and node:
+        for name, value in node.items():
+            yield from _params(value, f"{path}.{name}" if path else str(name))
+    else:
+        text = node if isinstance(node, str) else json.dumps(node, ensure_ascii=False)
+        yield key_of(path).replace("/", "_"), text[:_MOST_PARAM]
+
+
+def _within(words: Iterable[str], most: int) -> str:
+    """Joins as many whole words as fit."""
+    text = ""
+    for word in words:
+        if len(text) + len(word) + 5 > most:
+            return text + " ..."
+        text += f" {word}" if text else word
+    return text
+
+
+class _Tracked:
+    """A run of Skyline, and that of MLflow which belongs to it."""
+
+    def __init__(self, folder: pathlib.Path, client: MlflowClient, address: str) -> None:
+        self.folder = folder
+        self.client = client
+        self.address = address
+        self.keys = _Keys()
+        self.reader = EventReader(folder / "events")
+        self.waiting: list[Event] = []
+        state = self._read_state()
+        named = os.environ.get("MLFLOW_RUN_ID", "")
+        if named and state.get("run_id") != named:
+            state = {"run_id": named, "ours": False}
+        self.run_id: str = state.get("run_id", "")
+        self.ours = bool(state.get("ours", True))  # this program made the run, so it also sets its status
+        self.described = bool(state.get("described", False))
+        self.next_step = int(state.get("next_step", 0))
+
+    def _read_state(self) -> dict[str, Any]:
+        try:
+            state = read_json(self.folder / "mlflow.json")
+        except Error as problem:
+            _say(f"{problem}; MLflow gets a new run")
+            return {}
+        return state if state.get("address") == self.address else {}
+
+    def _save_state(self) -> None:
+        state = {"address": self.address, "run_id": self.run_id, "ours": self.ours, "described": self.described,
+                 "next_step": self.next_step}
+        handle, name = tempfile.mkstemp(dir=self.folder, prefix=".mlflow.json.")
+        with os.fdopen(handle, "w") as file:
+            file.write(json.dumps(state, indent=2) + "\n")
+            file.flush()
+            os.fsync(handle)
+        os.replace(name, self.folder / "mlflow.json")
+
+    def connect(self) -> None:
+        """Takes the run that a variable names, that of an earlier call, or a new one."""
+        from mlflow.exceptions import MlflowException
+
+        if self.run_id:
+            try:
+                found = self.client.get_run(self.run_id)
+                if self.ours and found.info.status != "RUNNING":
+                    self.client.update_run(self.run_id, "RUNNING")
+            except MlflowException as problem:
+                if problem.error_code != "RESOURCE_DOES_NOT_EXIST":
+                    raise
+                if not self.ours:
+                    raise Error(f"MLFLOW_RUN_ID: {self.address} has no run {self.run_id}") from problem
+                self.run_id, self.described, self.next_step = "", False, 0
+        if not self.run_id:
+            self.run_id = self.client.create_run(self._experiment(), tags={"mlflow.source.name": "skyline"},
+                                                 run_name=os.environ.get("MLFLOW_RUN_NAME") or self.folder.name).info.run_id
+            self._save_state()
+        if not self.described:
+            self._describe()
+        _say(f"MLflow at {self.address}: run {self.run_id}")
+
+    def _experiment(self) -> str:
+        if number := os.environ.get("MLFLOW_EXPERIMENT_ID"):
+            return number
+        name = os.environ.get("MLFLOW_EXPERIMENT_NAME")
+        if not name:
+            return "0"
+        for _ in range(2):  # another job may make it at the same time
+            if found := self.client.get_experiment_by_name(name):
+                return str(found.experiment_id)
+            with contextlib.suppress(Exception):
+                return str(self.client.create_experiment(name))
+        return str(self.client.create_experiment(name))
+
+    def _describe(self) -> None:
+        from mlflow.entities import Param, RunTag
+        from mlflow.exceptions import MlflowException
+
+        tags = [RunTag("skyline.run_folder", str(self.folder)), RunTag("skyline.version", _version_of(self.folder))]
+        self.client.log_batch(self.run_id, tags=tags)
+        params = dict(itertools.islice(_params(_config_of(self.folder)), _MOST_PARAMS))
+        try:
+            self.client.log_batch(self.run_id, params=[Param(key, value) for key, value in params.items()])
+        except MlflowException as problem:  # such as another value of an earlier job
+            _say(f"{_line(problem)}; the run is tracked without its settings")
+        self.described = True
+        self._save_state()
+
+    def send(self) -> None:
+        """Sends what is new, in requests of a size that MLflow takes."""
+        from mlflow.entities import Metric
+
+        self.waiting += self.reader.new_events()
+        while self.waiting:
+            batch: list[Metric] = []
+            steps = 0
+            next_step = self.next_step
+            for event in self.waiting:
+                metrics = [Metric(self.keys.of(name), value, int(event.unix_s * 1000), event.step)
+                           for name, value in event.values.items() if event.step >= next_step]
+                if batch and len(batch) + len(metrics) > _MOST_METRICS:
+                    break
+                batch += metrics
+                next_step = max(next_step, event.step + 1)
+                steps += 1
+            if batch:
+                self.client.log_batch(self.run_id, metrics=batch)
+                self.next_step = next_step
+                self._save_state()
+            del self.waiting[:steps]
+
+    def send_artifacts(self) -> None:
+        """Uploads the front and the report."""
+        for name in _ARTIFACTS:
+            if (self.folder / name).exists():
+                self.client.log_artifact(self.run_id, str(self.folder / name))
+
+    def end(self, exit_code: int | None) -> None:
+        """Says which architectures are on the front and, of a run that this program made, how the search ended."""
+        pareto = read_json(self.folder / "pareto.json")
+        front = [str(trial["arch_id"]) for trial in pareto.get("final_front") or pareto.get("search_front") or []]
+        self.client.set_tag(self.run_id, "skyline.front", _within(front, _MOST_TAG))
+        if self.ours and exit_code is not None:
+            self.client.set_terminated(self.run_id, _STATUSES.get(exit_code, "FAILED"))
+
+
+def _config_of(folder: pathlib.Path) -> Any:
+    """Returns the run's configuration with all its defaults."""
+    import yaml  # MLflow needs it, too
+
+    return yaml.safe_load((folder / "config.yaml").read_text(encoding="utf-8"))
+
+
+def _version_of(folder: pathlib.Path) -> str:
+    with (folder / "journal.jsonl").open("rb") as file:
+        return str(json.loads(file.readline(_MOST_HEADER)).get("skyline_version", "unknown"))
+
+
+def _line(problem: BaseException) -> str:
+    text = " ".join(str(problem).split())
+    return text[:300] or type(problem).__name__
+
+
+def _say(line: str) -> None:
+    print(f"skyline.mlflow: {line}", file=sys.stderr, flush=True)
+
+
+class _Stop:
+    """The request to send what is there and end."""
+
+    def __init__(self) -> None:
+        self.asked = False
+        signal.signal(signal.SIGTERM, self._note)
+        signal.signal(signal.SIGINT, self._note)
+
+    def _note(self, *_: Any) -> None:
+        self.asked = True
+
+    def sleep(self, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while not self.asked and time.monotonic() < end:
+            time.sleep(min(0.2, seconds))
+
+
+class _Search:
+    """The job that works on the run, as far as its files tell."""
+
+    def __init__(self, folder: pathlib.Path, follows: bool, stop: _Stop) -> None:
+        self.folder = folder
+        self._follows = follows
+        self._stop = stop
+        self._begun = time.time()
+        self._looked = 0.0
+        self._killed = False
+
+    def wait_for_run(self) -> None:
+        """Waits until the folder holds a run, if it is followed. Raises Error if it holds none."""
+        if self._follows and not (self.folder / "journal.jsonl").exists():
+            _say(f"{self.folder}: holds no run yet, which is waited for")
+        while self._follows and not self._stop.asked and not (self.folder / "journal.jsonl").exists():
+            self._stop.sleep(1)
+        open_run(self.folder)
+
+    @property
+    def exit_code(self) -> int | None:
+        """How it ended; None while it runs, and -9 if it was killed."""
+        if self._killed:
+            return -signal.SIGKILL
+        code = read_json(self.folder / "status.json").get("exit_code")
+        return code if code is None else int(code)
+
+    def is_over(self) -> bool:
+        """Whether nothing more comes. The end of an earlier job may be followed by the start of the next one."""
+        if not self._follows or self._stop.asked:
+            return True
+        status = read_json(self.folder / "status.json")
+        updated = float(status.get("updated", 0))
+        if status.get("exit_code") is not None:
+            return updated > self._begun or time.time() - self._begun > _NEXT_JOB_S
+        silence = time.time() - max(updated, self._looked, self._begun)
+        if silence > _SILENCE_S:
+            self._looked = time.time()
+            with contextlib.suppress(Error):  # without the program it counts as alive
+                self._killed = not open_run(self.folder).running
+        return self._killed
+
+
+def _retried(task: Callable[[], None], address: str, search: _Search, stop: _Stop) -> bool:
+    """Runs a task, again while MLflow is away; returns False if that is so to the end."""
+    from mlflow.exceptions import MlflowException
+
+    pause, tries = 1.0, 0
+    last_moment = math.inf
+    while True:
+        try:
+            task()
+            if tries:
+                _say(f"MLflow at {address}: works again")
+            return True
+        except (MlflowException, OSError) as problem:
+            if tries == 0:
+                _say(f"MLflow at {address}: {_line(problem)}; this is tried again")
+            tries += 1
+            if search.is_over():
+                last_moment = min(last_moment, time.monotonic() + _LAST_S)
+                if time.monotonic() >= last_moment:
+                    _say(f"MLflow at {address}: {_line(problem)}; what is missing is sent when this is started again")
+                    return False
+                time.sleep(1)
+            else:
+                stop.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE_S)
+
+
+def send(folder: pathlib.Path, follows: bool) -> int:
+    """Sends a run's metrics to MLflow. Returns the exit code. Raises Error with what is wrong in one line."""
+    address = os.environ.get("MLFLOW_TRACKING_URI")
+    if not address:
+        raise Error("MLFLOW_TRACKING_URI: names no server: expected e.g. https://tracking.example")
+    # This program tries again itself, and says so; nobody else is told of the run.
+    for name, value in (("HTTP_REQUEST_MAX_RETRIES", "1"), ("HTTP_REQUEST_TIMEOUT", "30"), ("DISABLE_TELEMETRY", "true")):
+        os.environ.setdefault(f"MLFLOW_{name}", value)
+    try:
+        from mlflow import MlflowClient
+        from mlflow.exceptions import MlflowException
+    except ImportError as problem:
+        raise Error(f"needs MLflow's client: pip install mlflow-skinny ({problem})") from problem
+    stop = _Stop()
+    search = _Search(folder, follows, stop)
+    search.wait_for_run()
+    try:
+        tracked = _Tracked(folder.resolve(), MlflowClient(), re.sub(r"//[^/@]*@", "//", address))
+    except MlflowException as problem:
+        raise Error(f"MLFLOW_TRACKING_URI: {_line(problem)}") from problem
+    if not _retried(tracked.connect, tracked.address, search, stop):
+        return _AWAY
+    while True:
+        is_over = search.is_over()  # before the events, so that none is missed
+        if not _retried(tracked.send, tracked.address, search, stop):
+            return _AWAY
+        if is_over:
+            break
+        stop.sleep(_POLL_S)
+
+    def end() -> None:
+        tracked.send_artifacts()
+        tracked.end(search.exit_code)
+
+    return 0 if _retried(end, tracked.address, search, stop) else _AWAY
+
+
+def main(words: list[str]) -> int:
+    folders = [word for word in words if not word.startswith("-")]
+    if "--help" in words or "-h" in words:
+        print(__doc__)
+        return 0
+    if len(folders) != 1 or any(word.startswith("-") and word != "--follow" for word in words):
+        print("skyline.mlflow: usage: python3 -m skyline.mlflow RUN [--follow] (see --help)", file=sys.stderr)
+        return 2
+    try:
+        return send(pathlib.Path(folders[0]), "--follow" in words)
+    except (Error, ValueError, OSError) as problem:
+        _say(_line(problem))
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,156 @@
+"""`python -m skyline.mlflow`: every trial is told once, over stops, kills and whatever a server does. MLflow's client is the real
+one; the server is one on loopback that checks what it is sent."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "app"))
+
+from mlflow_server import Server  # noqa: E402
+from skyline_runs import SOURCE, TIMEOUT_S, RunsCase, read_json  # noqa: E402
+
+CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=0", "--set", "search.iterations=3",
+          "--set", "search.initial=6", "--set", "search.max_unseen=6"]
+# Trials of some tenths of a second, so that a stop finds some done and some not.
+LONG = [*CONFIG, "--set", "synthetic.seconds_per_gflop=16", "--set", "constraints=[{flops: [0, 2.0e8]}]"]
+STOPPED, AWAY = 75, 76
+SECRET = "a-very-secret-token"
+
+
+class Mlflow(RunsCase):
+    def setUp(self):
+        self.server = Server()
+        self.addCleanup(self.server.close)
+        self.variables = {name: value for name, value in os.environ.items()
+                          if not name.startswith("MLFLOW_") and "proxy" not in name.lower()}
+        self.variables |= {"PYTHONPATH": str(SOURCE / "python"), "MLFLOW_TRACKING_URI": self.server.uri, "SKYLINE": str(self.command()[0])}
+
+    def start_follower(self, *words, **variables):
+        return subprocess.Popen([sys.executable, "-m", "skyline.mlflow", *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                cwd=self.folder, env={**self.variables, **variables})
+
+    def told(self, follower, expect=0):
+        output, errors = follower.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(follower.returncode, expect, output + errors)
+        return errors
+
+    def send(self, *words, expect=0, **variables):
+        return self.told(self.start_follower(*words, **variables), expect)
+
+    def check_run(self, run, mlflow_run):
+        """Each metric of each trial has been told once."""
+        self.assertEqual(self.server.complaints, [])
+        trials = read_json(self.folder / run / "models.json")["trials"]
+        metrics = mlflow_run["metrics"]
+        for key in ("trial/validation_accuracy", "trial/flops", "front/hypervolume", "run/failed_trials", "trial/seconds"):
+            self.assertEqual([step for step, _, _ in metrics[key]], [trial["trial"] for trial in trials], key)
+        for (_, value, _), trial in zip(metrics["trial/validation_accuracy"], trials):
+            self.assertAlmostEqual(value, trial["metrics"]["validation_accuracy"], 6)
+
+    def only_run(self):
+        run, = self.server.runs.values()
+        return run
+
+    def test_a_finished_run_is_told_as_a_whole_and_only_once(self):
+        self.skyline("search", *CONFIG, "--run", "made", ranks=2)
+        for _ in range(2):
+            self.send("made", MLFLOW_EXPERIMENT_NAME="my search", MLFLOW_RUN_NAME="first")
+            self.check_run("made", self.only_run())
+        run = self.only_run()
+        self.assertEqual((run["name"], run["statuses"][0], run["statuses"][-1]), ("first", "FINISHED", "FINISHED"))
+        self.assertEqual(run["experiment"], self.server.experiments["my search"])
+        self.assertEqual((run["params"]["search.algorithm"], run["params"]["run.seed"]), ("evolution_pareto", "1"))
+        front = {member["arch_id"] for member in read_json(self.folder / "made/pareto.json")["search_front"]}
+        self.assertEqual(set(run["tags"]["skyline.front"].split()), front)
+        self.assertEqual((run["tags"]["skyline.run_folder"], run["tags"]["skyline.version"]), (str(self.folder / "made"), "0.1.0"))
+        self.assertEqual({path.name for path in pathlib.Path(run["artifacts"]).iterdir()}, {"pareto.json", "report.html"})
+        self.assertEqual([path.name for path in (self.folder / "made").glob(".mlflow*")], [])
+
+    def test_a_run_is_followed_over_a_stop_and_a_resume_as_one(self):
+        follower = self.start_follower("stop", "--follow")  # before the folder is there
+        self.skyline("search", *LONG, "--set", "run.time_limit=2 s", "--run", "stop", ranks=2, expect=STOPPED)
+        self.told(follower)
+        self.assertEqual(self.only_run()["statuses"], ["KILLED"])
+        before = len(self.only_run()["metrics"]["trial/flops"])
+        self.assertGreater(before, 0)
+        follower = self.start_follower("stop", "--follow")
+        self.skyline("search", *LONG, "--run", "stop", "--resume", ranks=3)
+        self.told(follower)
+        self.assertEqual(self.only_run()["statuses"], ["KILLED", "RUNNING", "FINISHED"])
+        self.assertGreater(len(self.only_run()["metrics"]["trial/flops"]), before)
+        self.check_run("stop", self.only_run())
+
+    def test_sigterm_sends_what_is_there_and_ends(self):
+        self.skyline("search", *CONFIG, "--run", "term", "--set", "run.time_limit=1 s", expect=0)
+        sent = threading.Event()
+        answer = self.server.answer
+        self.server.answer = lambda call, body: (sent.set() if body.get("metrics") else None, answer(call, body))[1]
+        follower = self.start_follower("term", "--follow")  # waits for a next job
+        self.assertTrue(sent.wait(TIMEOUT_S))
+        follower.send_signal(signal.SIGTERM)
+        self.told(follower)
+        self.check_run("term", self.only_run())
+
+    def test_a_service_that_owns_the_run_keeps_its_status(self):
+        self.server.add_run("theirs")
+        for more in ([], ["--resume", "--set", "search.iterations=4"]):
+            self.skyline("search", *CONFIG, *more, "--run", "theirs")
+            self.send("theirs", MLFLOW_RUN_ID="theirs", MLFLOW_TRACKING_TOKEN=SECRET)
+        self.check_run("theirs", self.only_run())
+        self.assertEqual(self.only_run()["statuses"], [])
+        self.assertEqual({headers["Authorization"] for _, headers in self.server.requests}, {f"Bearer {SECRET}"})
+        for file in (self.folder / "theirs").rglob("*"):
+            self.assertFalse(file.is_file() and SECRET.encode() in file.read_bytes(), file)
+
+    def test_a_server_that_is_away_for_a_while_is_told_everything_once(self):
+        self.skyline("search", *CONFIG, "--run", "away")
+        self.server.plan.extend([503, 503])
+        said = self.send("away")
+        self.check_run("away", self.only_run())
+        self.assertIn("this is tried again", said)
+        self.assertIn("works again", said)
+
+    def test_a_server_that_stays_away_costs_one_line_and_the_next_call_sends_all(self):
+        self.skyline("search", *CONFIG, "--run", "later")
+        self.server.always = 503
+        self.assertIn("what is missing is sent when this is started again", self.send("later", expect=AWAY))
+        self.server.always = None
+        self.send("later")
+        self.check_run("later", self.only_run())
+
+    def test_what_is_wrong_is_one_line(self):
+        self.skyline("search", *CONFIG, "--run", "wrong")
+        for words, variables, line in (
+                (["wrong"], {"MLFLOW_TRACKING_URI": ""}, "MLFLOW_TRACKING_URI: names no server: expected e.g. https://tracking.example"),
+                (["nothing"], {}, "nothing: holds no run (no journal.jsonl)"),
+                (["wrong"], {"MLFLOW_RUN_ID": "unknown"}, f"MLFLOW_RUN_ID: {self.server.uri} has no run unknown"),
+                (["wrong", "--fast"], {}, "usage: python3 -m skyline.mlflow RUN [--follow] (see --help)")):
+            self.assertEqual(self.send(*words, expect=2, **variables), f"skyline.mlflow: {line}\n")
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "mlflow.py").write_text("raise ImportError('no such module')\n")
+            said = self.send("wrong", expect=2, PYTHONPATH=f"{folder}:{SOURCE / 'python'}")
+            self.assertEqual(said, "skyline.mlflow: needs MLflow's client: pip install mlflow-skinny (no such module)\n")
+
+    def test_a_damaged_event_file_is_named(self):
+        self.skyline("search", *CONFIG, "--run", "damaged")
+        file, = (self.folder / "damaged/events").iterdir()
+        with file.open("r+b") as stream:
+            stream.write(b"\xff" * 8)
+        self.assertEqual(self.send("damaged", expect=2).splitlines()[-1], f"skyline.mlflow: {file}: is damaged at byte 0")
+
+    def test_a_search_says_what_sends_its_metrics(self):
+        done = self.skyline("search", *CONFIG, "--run", "says", environment={"MLFLOW_TRACKING_URI": "http://nobody.invalid"})
+        self.assertIn("MLflow gets this run's metrics by `python3 -m skyline.mlflow says --follow`", done.stderr)
+        self.assertNotIn("MLflow", self.skyline("search", *CONFIG, "--run", "quiet").stderr)
+        self.assertEqual(json.loads((self.folder / "says/status.json").read_text())["exit_code"], 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
