@@ -57,6 +57,11 @@ std::optional<double> volume_of(const objective::ObjectiveSet& objectives, const
   return search::hypervolume(scaled, std::vector<double>(columns, 1.0));
 }
 
+std::optional<std::vector<double>> front_values(const objective::ObjectiveSet& objectives,
+                                                const trial::CommittedTrial& committed) {
+  return committed.trial.may_be_continued() ? std::nullopt : objectives.minimized(committed);
+}
+
 RunState::RunState(objective::ObjectiveSet objectives)
     : objectives_(std::move(objectives)),
       front_(objectives_.objectives().size()),
@@ -83,19 +88,20 @@ void RunState::add(const Commit& commit) {
 
 void RunState::add_search_trial(const SharedTrial& trial) {
   const trial::TrialNumber number = trial->trial.number;
-  const auto values = objectives_.values(*trial);
-  if (!values || trial->trial.may_be_continued()) {
+  const auto values = front_values(objectives_, *trial);
+  if (!values) {
     left_behind_ = {number};
     return;
   }
-  const auto& objectives = objectives_.objectives();
-  if (best_.empty()) best_ = *values;
+  const bool is_first = best_.empty();
+  best_.resize(values->size());
   for (std::size_t i = 0; i < best_.size(); ++i) {
-    best_[i] =
-        is_minimized(objectives[i]) ? std::min(best_[i], (*values)[i]) : std::max(best_[i], (*values)[i]);
+    const bool minimized = is_minimized(objectives_.objectives()[i]);
+    const double value = minimized ? (*values)[i] : -(*values)[i];
+    if (is_first || (minimized ? value < best_[i] : value > best_[i])) best_[i] = value;
   }
   std::vector<std::size_t> removed;
-  const bool grew = front_.insert(number, objectives_.minimized(*trial).value(), &removed);
+  const bool grew = front_.insert(number, *values, &removed);
   left_behind_.assign(removed.begin(), removed.end());
   for (const trial::TrialNumber left : left_behind_) members_.erase(left);
   if (grew) {

@@ -37,6 +37,14 @@ FrontPoints points_of(const search::ParetoArchive& front);
 /// @return  nullopt if an objective has no reference or no ideal
 std::optional<double> volume_of(const objective::ObjectiveSet& objectives, const FrontPoints& points);
 
+/// Returns the values with which a trial counts for a front, for the best values and for volumes: those of
+/// its objectives, every one minimized.
+/// @return  nullopt if it lacks a value, breaks a constraint, or may be continued: what it measured then is
+/// less
+///          than its budget can give
+std::optional<std::vector<double>> front_values(const objective::ObjectiveSet& objectives,
+                                                const trial::CommittedTrial& committed);
+
 using trial::SharedTrial;
 
 /// A commit as the loop makes it. The trial holds its position.
@@ -68,8 +76,7 @@ class RunState {
   /// Returns a search trial as a new object, like all of trials(). @pre it is committed
   SharedTrial search_trial(trial::TrialNumber number) const;
 
-  /// Returns the front of the search; its keys are numbers of search trials. Trials that may be continued are
-  /// not on it: what they measured is less than their budget can give.
+  /// Returns the front of the search, by front_values(); its keys are numbers of search trials.
   const search::ParetoArchive& front() const { return front_; }
   bool on_front(trial::TrialNumber number) const { return members_.contains(number); }
   /// Returns the full trainings of a search trial, with all budgets and repeats, the latest last.

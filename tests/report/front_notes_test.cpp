@@ -1,4 +1,4 @@
-#include "report/text/front_notes.hpp"
+#include "report/text/front_table.hpp"
 
 #include "report/sample_run.hpp"
 #include "support/yaml_config.hpp"

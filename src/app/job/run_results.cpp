@@ -8,7 +8,6 @@
 #include "core/text/wording.hpp"
 #include "report/results/result_files.hpp"
 #include "report/text/account_table.hpp"
-#include "report/text/front_notes.hpp"
 #include "store/publish/publish.hpp"
 #include "store/weights/weights.hpp"
 

@@ -55,13 +55,11 @@ std::optional<double> best_of(const run::RunState& state, std::size_t objective,
   for (const run::SharedTrial& committed : state.trials()) {
     if (committed->trial.is_final()) continue;
     if (seen++ == trials) break;
-    const auto values = state.objectives().values(*committed);
-    if (!values || committed->trial.may_be_continued()) continue;
-    const double value = (*values)[objective];
-    const bool minimized = state.objectives().objectives()[objective].sense == objective::Sense::kMinimize;
-    best = !best ? value : minimized ? std::min(*best, value) : std::max(*best, value);
+    const auto values = run::front_values(state.objectives(), *committed);
+    if (values) best = std::min(best.value_or((*values)[objective]), (*values)[objective]);
   }
-  return best;
+  const bool minimized = state.objectives().objectives()[objective].sense == objective::Sense::kMinimize;
+  return best && !minimized ? -*best : best;
 }
 
 /// Returns whether all searches have the same number of trials, and fronts trained in full with one budget.

@@ -23,9 +23,8 @@ std::vector<double> volume_curve(const run::RunState& state, std::size_t also) {
   std::vector<double> curve;
   for (const run::SharedTrial& committed : state.trials()) {
     if (committed->trial.is_final()) continue;
-    const auto values = objectives.minimized(*committed);
-    const bool counts = values && !committed->trial.may_be_continued();
-    if (counts && front.insert(committed->trial.number, *values)) grew = true;
+    const auto values = run::front_values(objectives, *committed);
+    if (values && front.insert(committed->trial.number, *values)) grew = true;
     double volume = curve.empty() ? 0 : curve.back();
     const std::size_t done = curve.size() + 1;
     if (grew && (done % every == 0 || done == trials || done == also)) {

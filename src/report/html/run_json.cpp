@@ -3,7 +3,6 @@
 #include "report/files/seed_groups.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/report.hpp"
-#include "report/text/front_notes.hpp"
 #include "report/text/front_table.hpp"
 #include "run/yardsticks.hpp"
 #include "store/publish/publish.hpp"

@@ -114,10 +114,8 @@ Json evolution_json(const ReportedRun& run) {
   std::size_t done = 0;
   for (std::size_t f = 1; f <= shown; ++f) {
     for (; done < ends[f * ends.size() / shown - 1]; ++done) {
-      const auto values = state.objectives().minimized(*trials[done]);
-      if (values && !trials[done]->trial.may_be_continued()) {
-        archive.insert(trials[done]->trial.number, *values);
-      }
+      const auto values = run::front_values(state.objectives(), *trials[done]);
+      if (values) archive.insert(trials[done]->trial.number, *values);
     }
     json.push_back({{"trials", done}, {"front", archive.keys()}});
     if (by_iteration) json.back()["iteration"] = trials[done - 1]->trial.proposal.iteration;

@@ -1,8 +1,8 @@
-#include "report/text/front_notes.hpp"
-
+// The notes below the table of the front.
 #include "core/text/wording.hpp"
 #include "report/files/shares.hpp"
 #include "report/files/trial_results.hpp"
+#include "report/text/front_table.hpp"
 #include "report/text/text_table.hpp"
 
 #include <algorithm>

@@ -23,6 +23,10 @@ struct TableBounds {
 /// the other members of the search's front and why they are not on the final one. The heading names the
 /// budget of each column. Repeated full trainings have their mean, and in brackets its standard deviation.
 std::string front_table(const ReportInputs& inputs, const TableBounds& bounds = {});
+/// Returns the lines below the table of the front that say how far its numbers can be trusted: of how many
+/// repeats the values of full trainings are means, which members the samples do not tell apart, what a model
+/// has that always says the same, and which networks are the same. Empty without a front.
+std::string front_notes(const ReportInputs& inputs);
 /// Table of the architectures that were trained in full with several seeds: mean and standard deviation of
 /// what was measured, best first objective first, with a line above. Empty if there are none.
 std::string seeds_table(const ReportInputs& inputs, const TableBounds& bounds = {});
