@@ -160,12 +160,11 @@ std::optional<Ladder::Place> Ladder::place_of(trial::TrialNumber number) const {
   return found == places_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::optional<trial::Proposal> Ladder::begin(RandomStream& random, std::size_t iteration) const {
-  ArchitecturePointer drawn = pool_.draw(random);
-  if (drawn == nullptr) return std::nullopt;
-  trial::Proposal proposal = pool_.propose(std::move(drawn), trial::Origin::kRandom, {}, iteration);
-  proposal.budget = {budgets_.front()};
-  proposal.horizon = {budgets_.back()};
+std::optional<trial::Proposal> Ladder::begin(std::optional<trial::Proposal> proposal) const {
+  if (proposal) {
+    proposal->budget = {budgets_.front()};
+    proposal->horizon = {budgets_.back()};
+  }
   return proposal;
 }
 

@@ -22,12 +22,20 @@ struct RungOptions {
   /// Returns the budgets that are not stated, too: a ninth, a third and all of the full budget if the
   /// reduction is 3. @throws UserError unless they grow, from 2 to 20 of them, up to the full one
   std::vector<double> budgets_of(const SearchProblem& problem) const;
+
+  /// Adds the keys of these options to the table of an algorithm's.
+  template <typename Options>
+  static void add_keys(OptionTable<Options>& table) {
+    table.add(
+        {"budgets", &Options::budgets, budgets_kind(),
+         "Epochs of the rungs, the last of which are those of a whole trial. `auto`: three rungs, each with "
+         "`reduction` times as many as the one before."});
+    table.add({"reduction", &Options::reduction, at_least(2).at_most(1000),
+               "One of so many trials of a rung is promoted to the next."});
+  }
+
+ private:
   static OptionKind<std::optional<std::vector<double>>> budgets_kind();
-  static constexpr Range reduction_range() { return at_least(2).at_most(1000); }
-  static constexpr const char* kBudgetsMeaning =
-      "Epochs of the rungs, the last of which are those of a whole trial. `auto`: three rungs, each with "
-      "`reduction` times as many as the one before.";
-  static constexpr const char* kReductionMeaning = "One of so many trials of a rung is promoted to the next.";
 };
 
 /// The results of the trials with one budget. Trials are ordered by how many others dominate them; those on
@@ -77,8 +85,8 @@ class Ladder {
   const Rung& operator[](std::size_t rung) const { return rungs_[rung]; }
 
   void tell(const trial::CommittedTrial& committed);
-  /// Returns a proposal of a random architecture on the first rung, or nullopt if none is left.
-  std::optional<trial::Proposal> begin(RandomStream& random, std::size_t iteration = 0) const;
+  /// Returns the proposal of an architecture, if there is one, on the first rung.
+  std::optional<trial::Proposal> begin(std::optional<trial::Proposal> proposal) const;
   /// Returns a proposal that continues the first of the best `most` members of a rung that is not promoted,
   /// or nullopt if all are.
   std::optional<trial::Proposal> promote(std::size_t rung, std::size_t most, std::size_t iteration = 0);

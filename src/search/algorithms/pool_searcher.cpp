@@ -1,0 +1,62 @@
+#include "search/algorithms/pool_searcher.hpp"
+
+#include "core/text/wording.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace skyline::search {
+
+PoolSearcher::PoolSearcher(std::string_view name, const SearchProblem& problem, std::size_t trials,
+                           std::size_t generation)
+    : pool_(problem.space, problem.objectives, problem.budget),
+      random_(derive_seed(problem.seed, "search." + std::string(name))),
+      trials_(trials),
+      generation_(generation) {}
+
+Answer PoolSearcher::ask(std::size_t room) {
+  if (room == kUnlimited) {
+    if (in_flight_ == 0) rest_of_generation_ = generation_;
+    room = rest_of_generation_;
+  }
+  last_look_ = pool_.looks() + CandidatePool::kLooksOfAnAsk;
+  std::vector<trial::Proposal> proposals;
+  while (proposals.size() < room && !finished()) {
+    if (is_out_of_looks()) return {std::move(proposals), Answer::State::kMore};
+    std::optional<trial::Proposal> proposed = next();
+    if (!proposed) {
+      if (is_out_of_looks()) continue;
+      is_over_ = in_flight_ == 0;
+      rest_of_generation_ = 0;
+      break;
+    }
+    ++asked_;
+    ++in_flight_;
+    if (rest_of_generation_ != kUnlimited && rest_of_generation_ > 0) --rest_of_generation_;
+    proposals.push_back(*std::move(proposed));
+  }
+  return {std::move(proposals)};
+}
+
+void PoolSearcher::tell(const trial::CommittedTrial& committed) {
+  --in_flight_;
+  learn(committed);
+}
+
+std::string PoolSearcher::finish_reason() const {
+  return asked_ == trials_ ? counted(trials_, "trial") + " done" : pool_.exhaustion_reason();
+}
+
+std::size_t PoolSearcher::expected_trials() const {
+  return exhausted_ ? asked_ : std::min(trials_, pool_.most_candidates());
+}
+
+std::optional<trial::Proposal> PoolSearcher::draw(trial::Origin origin, std::size_t iteration) {
+  ArchitecturePointer drawn = exhausted_ ? nullptr : pool_.draw(random_);
+  exhausted_ = drawn == nullptr;
+  if (exhausted_) return std::nullopt;
+  return pool_.propose(std::move(drawn), origin, {}, iteration);
+}
+
+}  // namespace skyline::search

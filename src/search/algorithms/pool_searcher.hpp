@@ -1,0 +1,65 @@
+#pragma once
+
+#include "skyline/core/random.hpp"
+#include "skyline/search/algorithm.hpp"
+#include "skyline/search/candidate_pool.hpp"
+
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace skyline::search {
+
+/// A searcher that proposes candidates of a pool one by one, up to a number of trials. It ends sooner if
+/// nothing is left to propose. An algorithm says what comes next.
+class PoolSearcher : public Searcher {
+ public:
+  Answer ask(std::size_t room) final;
+  void tell(const trial::CommittedTrial& committed) final;
+  bool finished() const final { return is_over_ || asked_ == trials_; }
+  bool gave_up() const final { return asked_ < trials_ && exhausted_ && !pool_.is_exhausted(); }
+  std::string finish_reason() const override;
+  std::size_t expected_trials() const override;
+
+ protected:
+  static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
+
+  /// @param name        that of the algorithm, for its random stream
+  /// @param generation  where the run has no window, as many trials are asked for at once at most, and all of
+  ///                    their results are waited for
+  PoolSearcher(std::string_view name, const SearchProblem& problem, std::size_t trials,
+               std::size_t generation = kUnlimited);
+
+  /// Returns the next proposal. If there is none, because results must be known first, because nothing is
+  /// left, or because the ask is out of looks, nothing may have changed on which later proposals depend.
+  virtual std::optional<trial::Proposal> next() = 0;
+  /// Takes a result.
+  virtual void learn(const trial::CommittedTrial& /*committed*/) {}
+
+  /// Returns a proposal of a random architecture, or nullopt if none is left.
+  std::optional<trial::Proposal> draw(trial::Origin origin, std::size_t iteration = 0);
+  /// Returns whether no random architecture is left.
+  bool is_exhausted() const { return exhausted_; }
+  bool is_out_of_looks() const { return pool_.looks() >= last_look_; }
+  std::size_t asked() const { return asked_; }
+  std::size_t in_flight() const { return in_flight_; }
+  CandidatePool& pool() { return pool_; }
+  const CandidatePool& pool() const { return pool_; }
+  RandomStream& random() { return random_; }
+
+ private:
+  CandidatePool pool_;
+  RandomStream random_;
+  std::size_t trials_;
+  std::size_t generation_;
+  std::size_t rest_of_generation_ = 0;  // where the run has no window
+  std::size_t last_look_ = 0;           // of this ask, as counted by the pool
+  std::size_t asked_ = 0;
+  std::size_t in_flight_ = 0;
+  bool exhausted_ = false;
+  bool is_over_ = false;  // nothing came next, and no result is missing
+};
+
+}  // namespace skyline::search
