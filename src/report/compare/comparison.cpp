@@ -101,6 +101,7 @@ void add_quantity(Comparison& comparison, const std::string& name, const trial::
 }
 
 constexpr const char* kSeed = "run.seed";
+constexpr const char* kAlgorithm = "search.algorithm";
 
 using Settings = std::vector<std::pair<std::string, std::string>>;  // paths and values
 
@@ -172,6 +173,8 @@ std::vector<RunGroup> group_runs(const std::vector<ComparedRun>& runs) {
     add_settings(runs[run].identity, "", settings);
     seeds.push_back(value_at(settings, kSeed));
     std::erase_if(settings, [](const auto& setting) { return setting.first == kSeed; });
+    // Other settings follow from the algorithm, so it gives the name where it differs.
+    std::ranges::stable_partition(settings, [](const auto& setting) { return setting.first == kAlgorithm; });
     const auto same = std::ranges::find(settings_of, settings);
     const auto place = static_cast<std::size_t>(same - settings_of.begin());
     if (same == settings_of.end()) {
