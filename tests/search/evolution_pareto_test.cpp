@@ -15,6 +15,8 @@ namespace {
 
 using testing::archai_objectives;
 using testing::archai_space;
+using testing::failing_for_a_third;
+using testing::fails;
 using testing::ids_of;
 using testing::objective_set;
 using testing::run_search;
@@ -51,15 +53,6 @@ bool mixes(const space::Genotype& child, const space::Genotype& first, const spa
     if (child.choices[p] != first.choices[p] && child.choices[p] != second.choices[p]) return false;
   }
   return true;
-}
-
-bool fails(const trial::Trial& trial) {
-  return static_cast<std::uint64_t>(trial.architecture().id) % 3 == 0;
-}
-
-trial::Outcome failing_for_a_third(const trial::Trial& trial) {
-  if (fails(trial)) return trial::Failure{trial::FailureKind::kDiverged, "loss is nan"};
-  return testing::closed_formula(trial);
 }
 
 TEST(EvolutionPareto, HasItsSignatureOnTheReferenceSpace) {

@@ -48,6 +48,17 @@ TEST(SearchOptions, AreTheReferenceDefaultsForItsAlgorithm) {
                    "{algorithm: evolution_pareto, iterations: 10, initial: 10, max_unseen: 100, "
                    "mutations_per_parent: 1, crossovers: 5, random_mix: 5, mutation_probability: 0.3, breed: "
                    "generation}");
+  expect_completed(
+      "algorithm: regularized_evolution",
+      "{algorithm: regularized_evolution, trials: 100, initial: 10, population: 100, sample: 40, "
+      "mutation_probability: 0.3}");
+  expect_completed("algorithm: local_search", "{algorithm: local_search, trials: 100, initial: 10}");
+  expect_completed("algorithm: mo_bananas",
+                   "{algorithm: mo_bananas, trials: 100, initial: 10, parents: 10, mutations_per_parent: 5, "
+                   "batch: 10, mutation_probability: 0.3}");
+  expect_completed("algorithm: nsga2",
+                   "{algorithm: nsga2, trials: 100, population: 20, crossover_probability: 0.9, "
+                   "mutation_probability: auto}");
   expect_completed("algorithm: random", "{algorithm: random, trials: 100}");
   expect_completed("algorithm: exhaustive", "{algorithm: exhaustive, trials: all}");
 }
@@ -103,9 +114,10 @@ TEST(SearchOptions, RefuseUnknownAlgorithmsAndKeysWithASuggestion) {
             "run.yaml:1:12: search.algorithm: unknown algorithm `evolution_parreto`, did you mean "
             "`evolution_pareto`?");
   EXPECT_EQ(
-      parse_error("algorithm: nsga2"),
-      "run.yaml:1:12: search.algorithm: unknown algorithm `nsga2`, known here: evolution_pareto, exhaustive, "
-      "listed, mo_asha, random, skyline, successive_halving");
+      parse_error("algorithm: hyperband"),
+      "run.yaml:1:12: search.algorithm: unknown algorithm `hyperband`, known here: evolution_pareto, "
+      "exhaustive, listed, local_search, mo_asha, mo_bananas, nsga2, random, regularized_evolution, skyline, "
+      "successive_halving");
   EXPECT_EQ(parse_error("algorithm: evolution_pareto\niteration: 3"),
             "run.yaml:2:1: search: unknown key `iteration` beside `algorithm: evolution_pareto`, did you "
             "mean `iterations`?");

@@ -12,8 +12,9 @@ using Algorithms = Registry<Algorithm>;
 
 Algorithms& registry() {
   static Algorithms algorithms("search algorithm", [](Algorithms& built_in) {
-    for (const auto make : {evolution_pareto, exhaustive_search, listed_search, mo_asha, random_search,
-                            skyline_search, successive_halving}) {
+    for (const auto make :
+         {evolution_pareto, exhaustive_search, listed_search, local_search, mo_asha, mo_bananas, nsga2,
+          random_search, regularized_evolution, skyline_search, successive_halving}) {
       const Algorithm algorithm = make();
       built_in.add(algorithm.name, algorithm);
     }

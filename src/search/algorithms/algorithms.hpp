@@ -11,8 +11,12 @@ inline constexpr double kMostCounted = 1'000'000;
 Algorithm evolution_pareto();
 Algorithm exhaustive_search();
 Algorithm listed_search();
+Algorithm local_search();
 Algorithm mo_asha();
+Algorithm mo_bananas();
+Algorithm nsga2();
 Algorithm random_search();
+Algorithm regularized_evolution();
 Algorithm skyline_search();
 Algorithm successive_halving();
 

@@ -1,50 +1,49 @@
 #include "search/algorithms/breeding.hpp"
 
-#include <iterator>
+#include <algorithm>
 #include <utility>
-#include <vector>
 
 namespace skyline::search {
 
-Breeding::Breeding(CandidatePool& pool, double mutation_probability)
-    : pool_(pool),
-      mutation_probability_(mutation_probability),
-      front_(pool.objectives().objectives().size()) {}
+FrontParents::FrontParents(const objective::ObjectiveSet& objectives)
+    : objectives_(objectives), front_(objectives.objectives().size()) {}
 
-void Breeding::tell(const trial::CommittedTrial& committed) {
-  const std::optional<std::vector<double>> values = pool_.objectives().minimized(committed);
+void FrontParents::tell(const trial::CommittedTrial& committed) {
+  const std::optional<std::vector<double>> values = objectives_.minimized(committed);
   if (!values) return;
   std::vector<std::size_t> removed;
-  if (!front_.insert(committed.trial.number, *values, &removed)) return;
-  parents_[committed.trial.number] = committed.trial.proposal.architecture;
-  for (const std::size_t number : removed) parents_.erase(number);
+  const trial::TrialNumber number = committed.trial.number;
+  if (!front_.insert(number, *values, &removed)) return;
+  std::erase_if(parents_, [&](const Parent& parent) {
+    return std::ranges::find(removed, parent.number) != removed.end();
+  });
+  parents_.insert(std::ranges::upper_bound(parents_, number, {}, &Parent::number),
+                  {number, committed.trial.proposal.architecture});
 }
 
-std::optional<trial::Proposal> Breeding::mutant(std::size_t place, std::size_t iteration,
+std::optional<trial::Proposal> Breeding::mutant(const Parent& parent, std::size_t iteration,
                                                 RandomStream& random) {
-  const auto& [number, architecture] = parent(place);
   for (int i = 0; i < kMutationTries; ++i) {
-    const auto mutated = pool_.space().mutate(architecture->genotype, mutation_probability_, random);
-    if (auto made = child(mutated, trial::Origin::kMutation, {number}, iteration)) return made;
+    const auto mutated = pool_.space().mutate(parent.architecture->genotype, mutation_probability_, random);
+    if (auto made = child(mutated, trial::Origin::kMutation, {parent.number}, iteration)) return made;
   }
   return std::nullopt;
 }
 
-std::optional<trial::Proposal> Breeding::crossover(std::size_t iteration, RandomStream& random) {
+std::optional<trial::Proposal> Breeding::crossover(std::span<const Parent> parents, std::size_t iteration,
+                                                   RandomStream& random) {
   for (int i = 0; i < kCrossoverTries; ++i) {
-    const std::size_t first = random.below(parents_.size());
-    std::size_t second = random.below(parents_.size() - 1);
-    if (second >= first) ++second;
-    const auto& [number, left] = parent(first);
-    const auto& [other, right] = parent(second);
-    const auto crossed = pool_.space().cross(left->genotype, right->genotype, random);
-    if (auto made = child(crossed, trial::Origin::kCrossover, {number, other}, iteration)) return made;
+    const std::size_t place = random.below(parents.size());
+    std::size_t other_place = random.below(parents.size() - 1);
+    if (other_place >= place) ++other_place;
+    const Parent& first = parents[place];
+    const Parent& second = parents[other_place];
+    const auto crossed =
+        pool_.space().cross(first.architecture->genotype, second.architecture->genotype, random);
+    if (auto made = child(crossed, trial::Origin::kCrossover, {first.number, second.number}, iteration))
+      return made;
   }
   return std::nullopt;
-}
-
-const Breeding::Parents::value_type& Breeding::parent(std::size_t place) const {
-  return *std::next(parents_.begin(), static_cast<std::ptrdiff_t>(place));
 }
 
 std::optional<trial::Proposal> Breeding::child(const std::optional<space::Genotype>& genotype,

@@ -81,6 +81,7 @@ class EvolutionPareto final : public Searcher {
   EvolutionOptions options_;
   std::uint64_t seed_;
   CandidatePool pool_;
+  FrontParents parents_;
   Breeding breeding_;
   Generation generation_;
   Generation draft_;            // the next generation
@@ -100,6 +101,7 @@ EvolutionPareto::EvolutionPareto(const EvolutionOptions& options, const SearchPr
     : options_(options),
       seed_(problem.seed),
       pool_(problem.space, problem.objectives, problem.budget),
+      parents_(pool_.objectives()),
       breeding_(pool_, options.mutation_probability) {
   last_look_ = pool_.looks() + CandidatePool::kLooksOfAnAsk;
   parts_.push_back(part(Origin::kInitial, options_.initial));
@@ -128,7 +130,7 @@ Answer EvolutionPareto::ask(std::size_t room) {
 void EvolutionPareto::tell(const trial::CommittedTrial& committed) {
   require(untold_ > 0, "the search got a result of a trial that it had not asked for");
   --untold_;
-  breeding_.tell(committed);
+  parents_.tell(committed);
 }
 
 bool EvolutionPareto::finished() const {
@@ -171,8 +173,8 @@ void EvolutionPareto::breed(std::size_t room) {
 
 void EvolutionPareto::begin_generation() {
   ++iteration_;
-  parts_.push_back(part(Origin::kMutation, breeding_.parents() * options_.mutations_per_parent));
-  parts_.push_back(part(Origin::kCrossover, breeding_.parents() < 2 ? 0 : options_.crossovers));
+  parts_.push_back(part(Origin::kMutation, parents_.all().size() * options_.mutations_per_parent));
+  parts_.push_back(part(Origin::kCrossover, parents_.all().size() < 2 ? 0 : options_.crossovers));
   parts_.push_back(part(Origin::kRandom, options_.random_mix));
 }
 
@@ -217,8 +219,9 @@ bool EvolutionPareto::make_parts() {
 bool EvolutionPareto::make_one(Part& part) {
   if (part.origin == Origin::kMutation || part.origin == Origin::kCrossover) {
     auto child = part.origin == Origin::kCrossover
-                     ? breeding_.crossover(iteration_, part.random)
-                     : breeding_.mutant(part.made / options_.mutations_per_parent, iteration_, part.random);
+                     ? breeding_.crossover(parents_.all(), iteration_, part.random)
+                     : breeding_.mutant(parents_.all()[part.made / options_.mutations_per_parent], iteration_,
+                                        part.random);
     if (child) draft_.push_back(*std::move(child));
     return true;
   }
@@ -258,15 +261,15 @@ EvolutionPareto::Generation EvolutionPareto::next_children(std::size_t room) {
 
 /// Breeds a child. If the drawn operator finds nothing new, a random architecture replaces it.
 std::optional<trial::Proposal> EvolutionPareto::next_child(RandomStream& random) {
-  const std::size_t mutants = breeding_.parents() * options_.mutations_per_parent;
-  const std::size_t crossovers = breeding_.parents() < 2 ? 0 : options_.crossovers;
+  const std::size_t mutants = parents_.all().size() * options_.mutations_per_parent;
+  const std::size_t crossovers = parents_.all().size() < 2 ? 0 : options_.crossovers;
   const std::size_t all = mutants + crossovers + options_.random_mix;
   const std::size_t drawn = all > 0 ? random.below(all) : 0;
   std::optional<trial::Proposal> child;
   if (drawn < mutants) {
-    child = breeding_.mutant(drawn / options_.mutations_per_parent, iteration_, random);
+    child = breeding_.mutant(parents_.all()[drawn / options_.mutations_per_parent], iteration_, random);
   } else if (drawn < mutants + crossovers) {
-    child = breeding_.crossover(iteration_, random);
+    child = breeding_.crossover(parents_.all(), iteration_, random);
   }
   if (child) return child;
   ArchitecturePointer sample = pool_.draw(random);

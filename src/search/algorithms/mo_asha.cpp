@@ -21,7 +21,7 @@ struct AshaOptions : RungOptions {
 class MoAsha final : public PoolSearcher {
  public:
   MoAsha(const AshaOptions& options, const SearchProblem& problem)
-      : PoolSearcher("mo_asha", problem, options.trials, options.reduction * options.reduction),
+      : PoolSearcher("mo_asha", problem, options.trials),
         options_(options),
         ladder_(pool(), options, problem) {}
 

@@ -8,18 +8,12 @@
 
 namespace skyline::search {
 
-PoolSearcher::PoolSearcher(std::string_view name, const SearchProblem& problem, std::size_t trials,
-                           std::size_t generation)
+PoolSearcher::PoolSearcher(std::string_view name, const SearchProblem& problem, std::size_t trials)
     : pool_(problem.space, problem.objectives, problem.budget),
       random_(derive_seed(problem.seed, "search." + std::string(name))),
-      trials_(trials),
-      generation_(generation) {}
+      trials_(trials) {}
 
 Answer PoolSearcher::ask(std::size_t room) {
-  if (room == kUnlimited) {
-    if (in_flight_ == 0) rest_of_generation_ = generation_;
-    room = rest_of_generation_;
-  }
   last_look_ = pool_.looks() + CandidatePool::kLooksOfAnAsk;
   std::vector<trial::Proposal> proposals;
   while (proposals.size() < room && !finished()) {
@@ -28,12 +22,10 @@ Answer PoolSearcher::ask(std::size_t room) {
     if (!proposed) {
       if (is_out_of_looks()) continue;
       is_over_ = in_flight_ == 0;
-      rest_of_generation_ = 0;
       break;
     }
     ++asked_;
     ++in_flight_;
-    if (rest_of_generation_ != kUnlimited && rest_of_generation_ > 0) --rest_of_generation_;
     proposals.push_back(*std::move(proposed));
   }
   return {std::move(proposals)};

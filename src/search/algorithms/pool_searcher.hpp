@@ -26,11 +26,8 @@ class PoolSearcher : public Searcher {
  protected:
   static constexpr std::size_t kUnlimited = std::numeric_limits<std::size_t>::max();
 
-  /// @param name        that of the algorithm, for its random stream
-  /// @param generation  where the run has no window, as many trials are asked for at once at most, and all of
-  ///                    their results are waited for
-  PoolSearcher(std::string_view name, const SearchProblem& problem, std::size_t trials,
-               std::size_t generation = kUnlimited);
+  /// @param name  that of the algorithm, for its random stream
+  PoolSearcher(std::string_view name, const SearchProblem& problem, std::size_t trials);
 
   /// Returns the next proposal. If there is none, because results must be known first, because nothing is
   /// left, or because the ask is out of looks, nothing may have changed on which later proposals depend.
@@ -53,9 +50,7 @@ class PoolSearcher : public Searcher {
   CandidatePool pool_;
   RandomStream random_;
   std::size_t trials_;
-  std::size_t generation_;
-  std::size_t rest_of_generation_ = 0;  // where the run has no window
-  std::size_t last_look_ = 0;           // of this ask, as counted by the pool
+  std::size_t last_look_ = 0;  // of this ask, as counted by the pool
   std::size_t asked_ = 0;
   std::size_t in_flight_ = 0;
   bool exhausted_ = false;

@@ -2,6 +2,7 @@
 
 #include "skyline/search/pareto.hpp"
 
+#include "search/pareto/ranking.hpp"
 #include "search/surrogate/hypervolume_improvement.hpp"
 #include "search/surrogate/normal.hpp"
 #include "search/surrogate/targets.hpp"
@@ -22,6 +23,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kMostValue = 1e100;   // so that squares are finite; an infinite value counts as this
+constexpr double kLeast = 1e-12;       // so that no quantile is infinite
 constexpr double kMostFailing = 0.95;  // share of failures that is believed at most
 
 Points points_of(std::span<const CandidatePointer> candidates, const PointSpace& space) {
@@ -178,8 +180,8 @@ std::vector<std::vector<double>> TrialModel::places() const {
   return places;
 }
 
-Eigen::ArrayXd TrialModel::worth(const std::vector<CandidatePointer>& candidates, Worth kind) {
-  if (candidates.empty()) return {};
+/// Returns what each column expects of the candidates.
+std::vector<Prediction> TrialModel::predictions(const std::vector<CandidatePointer>& candidates) {
   const Points points = points_of(candidates, embedding_.point_space());
   std::vector<std::uint64_t> keys;
   for (const CandidatePointer& candidate : candidates) {
@@ -189,6 +191,12 @@ Eigen::ArrayXd TrialModel::worth(const std::vector<CandidatePointer>& candidates
   for (Column& column : columns_) {
     predictions.push_back(is_used(column) ? column.forecast.predict(points, keys) : Prediction());
   }
+  return predictions;
+}
+
+Eigen::ArrayXd TrialModel::worth(const std::vector<CandidatePointer>& candidates, Worth kind) {
+  if (candidates.empty()) return {};
+  const std::vector<Prediction> predictions = this->predictions(candidates);
   Eigen::ArrayXd worth;
   if (kind == Worth::kBound) {
     worth = (predictions.front().mean + predictions.front().deviation).array();
@@ -286,6 +294,52 @@ std::vector<CandidatePointer> TrialModel::best(std::size_t most) const {
   std::vector<CandidatePointer> best;
   for (const std::size_t i : order) best.push_back(points_[i]);
   return best;
+}
+
+std::vector<CandidatePointer> TrialModel::first_fronts(std::size_t most) const {
+  std::vector<std::vector<double>> known;
+  std::vector<std::size_t> order;
+  const std::vector<std::vector<double>> all = places();
+  for (std::size_t i = told_.size(); i-- > 0;) {
+    if (all[i].empty()) continue;
+    order.push_back(i);
+    known.push_back(all[i]);
+  }
+  const std::vector<std::size_t> ranks = front_ranks(known);
+  std::vector<std::size_t> sorted(order.size());
+  std::iota(sorted.begin(), sorted.end(), std::size_t{0});
+  std::ranges::stable_sort(sorted, {}, [&](std::size_t i) { return ranks[i]; });
+  sorted.resize(std::min(most, sorted.size()));
+  std::vector<CandidatePointer> first;
+  for (const std::size_t i : sorted) first.push_back(points_[order[i]]);
+  return first;
+}
+
+std::vector<std::vector<double>> TrialModel::sampled(const std::vector<CandidatePointer>& candidates,
+                                                     RandomStream& random) {
+  const std::vector<Prediction> predictions = this->predictions(candidates);
+  std::vector<std::vector<double>> sampled(candidates.size());
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const auto place = static_cast<Eigen::Index>(i);
+    std::size_t next = 0;
+    const auto drawn = [&] {
+      const Prediction& prediction = predictions[next++];
+      return prediction.mean[place] +
+             prediction.deviation[place] * normal_quantile((random.uniform() + kLeast) / (1 + 2 * kLeast));
+    };
+    for (const objective::Objective& objective : objectives_.objectives()) {
+      sampled[i].push_back(objective.computed ? place_of(objective, candidates[i]->architecture->cost)
+                                              : -drawn());
+    }
+    bool is_allowed = true;
+    for (const Column& column : columns_) {
+      if (column.constraint == nullptr) continue;
+      const double value = column.offset + column.scale * drawn();
+      is_allowed = is_allowed && column.constraint->low <= value && value <= column.constraint->high;
+    }
+    if (!is_allowed) std::ranges::fill(sampled[i], kInfinity);
+  }
+  return sampled;
 }
 
 /// A target stands for a value by what lies between the known ones; beyond them it stands for the last one.

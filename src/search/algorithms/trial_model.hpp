@@ -53,6 +53,14 @@ class TrialModel {
   /// Returns the candidates of the best trials, at most `most`: those on the front that is expected, the
   /// newest first, then by the first measured objective. @pre fit() was called
   std::vector<CandidatePointer> best(std::size_t most) const;
+  /// Returns the candidates of at most `most` trials: those of the first front of what is expected, then
+  /// those of the second one, and so on, the newest of a front first. @pre fit() was called
+  std::vector<CandidatePointer> first_fronts(std::size_t most) const;
+  /// Returns the objectives of candidates, minimized: for measured ones a value that is drawn from what is
+  /// expected, as the model sees it; for computed ones the value. A candidate whose drawn value breaks a
+  /// measured constraint is worse than all others. @pre fit() was called
+  std::vector<std::vector<double>> sampled(const std::vector<CandidatePointer>& candidates,
+                                           RandomStream& random);
   /// Returns what is expected of the first measured objective; nullopt if there is none. @pre fit() was
   /// called
   std::optional<Expected> expected(const CandidatePointer& candidate);
@@ -82,6 +90,7 @@ class TrialModel {
     bool is_allowed = false;                      // it succeeded, within the measured constraints
   };
 
+  std::vector<Prediction> predictions(const std::vector<CandidatePointer>& candidates);
   bool is_used(const Column& column) const { return column.measured_index || successes_ < told_.size(); }
   void synchronize(Column& column);
   Eigen::VectorXd values(const Column& column, Eigen::Index count) const;

@@ -1,0 +1,218 @@
+#include "search/algorithms/model_searcher.hpp"
+
+#include "core/text/wording.hpp"
+
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <iterator>
+#include <limits>
+#include <unordered_set>
+#include <utility>
+#include <variant>
+
+namespace skyline::search {
+namespace {
+
+constexpr trial::Origin kModel{"model"};
+
+constexpr std::size_t kFirstSuccesses = 3;  // that a model needs
+constexpr std::size_t kSample = 300;        // random architectures, for the features and for the first trials
+constexpr std::size_t kRemembered = 20;     // newest results that tell how good the model is
+constexpr int kMostDraws = 10;              // where candidates are rare; each looks at 100,000 genotypes
+
+}  // namespace
+
+std::string ModelSearcher::finish_reason() const {
+  return exhausted_ ? rest_->exhaustion_reason() : counted(options_.trials, "trial") + " done";
+}
+
+Answer ModelSearcher::ask(std::size_t room) {
+  Answer answer;
+  while (answer.proposals.size() < room && !finished()) {
+    if (!ready_.empty()) {
+      answer.proposals.push_back(std::move(ready_.front()));
+      ready_.pop_front();
+      ++made_;
+      continue;
+    }
+    if (!thought_.valid()) {
+      begin_batch();
+      thought_ = std::async(std::launch::async, [this] { return think(); });
+    }
+    if (thought_.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+      answer.state = Answer::State::kBusy;
+      break;
+    }
+    std::ranges::move(thought_.get(), std::back_inserter(ready_));
+    exhausted_ = ready_.empty() && !stop_.stop_requested();
+  }
+  return answer;
+}
+
+void ModelSearcher::tell(const trial::CommittedTrial& committed) {
+  untold_.push_back(committed);
+  ++told_;
+  const std::optional<Expected>& expected = proposed_.at(committed.trial.number).expected;
+  const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
+  if (!expected || measured == nullptr) return;
+  const std::vector<objective::Objective>& objectives = pool_.objectives().objectives();
+  const auto first = std::ranges::find(objectives, false, &objective::Objective::computed);
+  const double value = measured->values[first->measured_index];
+  if (!std::isfinite(value)) return;
+  checked_.push_back({std::abs(value - expected->value), value >= expected->low && value <= expected->high});
+  if (checked_.size() > kRemembered) checked_.pop_front();
+}
+
+std::string ModelSearcher::remark() const {
+  if (checked_.empty()) return {};
+  const auto first =
+      std::ranges::find(pool_.objectives().objectives(), false, &objective::Objective::computed);
+  double sum = 0;
+  for (const Checked& one : checked_) sum += one.error;
+  std::array<char, 32> mean{};
+  std::snprintf(mean.data(), mean.size(), "%.2g", sum / static_cast<double>(checked_.size()));
+  return "of the last " + counted(checked_.size(), "choice") + " the model predicted " + first->metric +
+         " within " + mean.data() + " on average, " +
+         std::to_string(std::ranges::count(checked_, true, &Checked::is_within)) +
+         " within a standard deviation";
+}
+
+bool ModelSearcher::accept(const trial::Proposal& recorded) {
+  if (finished() || !ready_.empty()) return false;
+  begin_batch();
+  pool_.take(recorded.architecture->id);
+  proposed_.push_back(
+      {std::make_shared<const space::Architecture>(recorded.architecture->unbuilt()), nullptr});
+  ++made_;
+  return true;
+}
+
+/// Notes the results that a batch is chosen by, once it begins. A resumed run may think of the rest of a
+/// batch when more results are known.
+void ModelSearcher::begin_batch() {
+  if (made_ % options_.batch == 0) known_ = told_;
+}
+
+/// Returns the rest of the batch. It runs on the thinking thread. Nothing is returned if no architecture is
+/// left, or if the run stops.
+std::vector<trial::Proposal> ModelSearcher::think() {
+  try {
+    if (!model_) prepare();
+    learn();
+    std::vector<trial::Proposal> batch;
+    for (std::size_t left = std::min(options_.batch - made_ % options_.batch, options_.trials - made_);
+         left > 0; --left) {
+      leave_if_stopped();
+      choose(batch);
+    }
+    return batch;
+  } catch (const Stopped&) {
+    return {};
+  }
+}
+
+/// Adds a proposal to the batch, if some architecture is left.
+void ModelSearcher::choose(std::vector<trial::Proposal>& batch) {
+  const bool is_first = proposed_.size() < options_.first || model_->successes() < kFirstSuccesses;
+  RandomStream random = stream("candidates", proposed_.size());
+  CandidatePointer chosen =
+      is_first ? next_of_first() : chooser_->choose({pool_, *embedding_, *model_, proposed_.size()}, random);
+  if (chosen == nullptr) chosen = any_other();
+  if (chosen == nullptr) return;
+  std::vector<trial::TrialNumber> parents;
+  if (const auto parent = model_->nearest_on_front(*chosen)) parents.push_back(*parent);
+  const std::optional<Expected> expected = is_first ? std::nullopt : model_->expected(chosen);
+  if (model_->successes() > 0) model_->believe(chosen);
+  pool_.take(chosen->architecture->id);
+  proposed_.push_back({chosen->architecture, chosen, expected});
+  // The engine may build the network of its own copy.
+  auto architecture = std::make_shared<const space::Architecture>(chosen->architecture->unbuilt());
+  batch.push_back(pool_.propose(std::move(architecture), is_first ? trial::Origin::kInitial : kModel,
+                                std::move(parents)));
+}
+
+/// A resumed run prepares later than the first job did, so the samples do not depend on what was taken.
+void ModelSearcher::prepare() {
+  RandomStream of_space(derive_seed(0, "search.skyline.features"));
+  embedding_.emplace(pool_.space(), sample(of_space));
+  RandomStream of_run = stream("first", 0);
+  for (const Sampled& one : sample(of_run)) {
+    if (!pool_.objectives().feasible(one.architecture->cost)) continue;
+    first_.push_back(make_candidate(*embedding_, *one.architecture, one.features));
+  }
+  model_.emplace(pool_.objectives(), *embedding_);
+}
+
+/// Gives the model the results that came since the last thought.
+void ModelSearcher::learn() {
+  for (Proposed& trial : proposed_) {
+    if (trial.candidate != nullptr) continue;
+    leave_if_stopped();
+    trial.candidate = make_candidate(*embedding_, *trial.architecture, space::features(*trial.architecture));
+    trial.architecture = trial.candidate->architecture;  // without the network that was built
+  }
+  has_result_.resize(proposed_.size());
+  for (; learned_ < known_; ++learned_) {
+    const trial::CommittedTrial& committed = untold_.front();
+    const trial::TrialNumber number = committed.trial.number;
+    model_->tell(committed, proposed_.at(number).candidate);
+    has_result_[number] = true;
+    untold_.pop_front();
+  }
+  std::vector<CandidatePointer> under_way;
+  for (std::size_t number = 0; number < proposed_.size(); ++number) {
+    if (!has_result_[number]) under_way.push_back(proposed_[number].candidate);
+  }
+  if (model_->successes() > 0) model_->fit(under_way);
+}
+
+/// Draws random architectures of the space, each once.
+std::vector<Sampled> ModelSearcher::sample(RandomStream& random) const {
+  std::vector<Sampled> drawn;
+  std::unordered_set<space::ArchId> ids;
+  for (std::size_t i = 0; i < kSample; ++i) {
+    leave_if_stopped();
+    const space::BuildAttempt attempt = pool_.space().try_build(pool_.space().sample(random));
+    if (!attempt.architecture || !ids.insert(attempt.architecture->id).second) continue;
+    drawn.push_back({std::make_shared<const space::Architecture>(attempt.architecture->unbuilt()),
+                     space::features(*attempt.architecture)});
+  }
+  return drawn;
+}
+
+/// Returns the first of the random candidates, or the one that is farthest
+/// from all that were proposed.
+CandidatePointer ModelSearcher::next_of_first() const {
+  CandidatePointer farthest;
+  double largest = -1;
+  for (const CandidatePointer& one : first_) {
+    if (pool_.is_taken(one->architecture->id)) continue;
+    if (!options_.are_far_apart) return one;
+    double nearest = std::numeric_limits<double>::max();
+    for (const Proposed& other : proposed_) {
+      nearest = std::min(nearest, embedding_->distance(one->point, other.candidate->point));
+    }
+    if (nearest <= largest) continue;
+    largest = nearest;
+    farthest = one;
+  }
+  return farthest;
+}
+
+/// Returns a random candidate where no other way found one, perhaps the last one of the space. A fresh pool
+/// draws the same whatever was drawn before, also by an earlier job.
+CandidatePointer ModelSearcher::any_other() {
+  leave_if_stopped();
+  rest_.emplace(pool_.space(), pool_.objectives(), budget_, [this] { leave_if_stopped(); });
+  for (const Proposed& trial : proposed_) rest_->take(trial.architecture->id);
+  RandomStream random = stream("any", proposed_.size());
+  ArchitecturePointer drawn;
+  for (int i = 0; i < kMostDraws && drawn == nullptr && !rest_->is_exhausted(); ++i)
+    drawn = rest_->draw(random);
+  if (drawn == nullptr) return nullptr;
+  return make_candidate(*embedding_, *drawn, space::features(*drawn));
+}
+
+}  // namespace skyline::search

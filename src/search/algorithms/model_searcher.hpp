@@ -1,0 +1,133 @@
+#pragma once
+
+#include "skyline/core/random.hpp"
+#include "skyline/search/algorithm.hpp"
+#include "skyline/search/candidate_pool.hpp"
+
+#include "search/algorithms/candidate_set.hpp"
+#include "search/algorithms/trial_model.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <future>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace skyline::search {
+
+/// How an algorithm chooses a trial by a model. Only the thinking thread of a ModelSearcher calls it.
+class Chooser {
+ public:
+  /// What it chooses from. The references stay valid as long as the chooser lives.
+  struct Scene {
+    CandidatePool& pool;
+    const Embedding& embedding;
+    TrialModel& model;
+    std::uint64_t number = 0;  // number of trials that were chosen before
+  };
+
+  virtual ~Chooser() = default;
+  /// Returns the choice, which was not proposed yet; nullptr if no candidate was found. It depends on the
+  /// model, the number and the random stream alone.
+  virtual CandidatePointer choose(const Scene& scene, RandomStream& random) = 0;
+};
+
+/// A searcher that chooses trials by a model of all results so far (TrialModel). It thinks on a thread of its
+/// own.
+///
+/// A batch of proposals is chosen at once, from the results that are known when its first one is asked for.
+class ModelSearcher : public Searcher {
+ public:
+  struct Options {
+    std::string name;  // that of the algorithm, for its random streams
+    std::size_t trials = 0;
+    std::size_t batch = 1;
+    std::size_t first = 0;      // trials that are chosen without a model
+    bool are_far_apart = true;  // they are far from each other, instead of random
+  };
+
+  ModelSearcher(Options options, const SearchProblem& problem, std::unique_ptr<Chooser> chooser)
+      : options_(std::move(options)),
+        seed_(problem.seed),
+        budget_(problem.budget),
+        pool_(problem.space, problem.objectives, problem.budget, [this] { leave_if_stopped(); }),
+        chooser_(std::move(chooser)) {}
+  ModelSearcher(const ModelSearcher&) = delete;
+  ModelSearcher& operator=(const ModelSearcher&) = delete;
+  ~ModelSearcher() override { stop_.request_stop(); }
+
+  Answer ask(std::size_t room) override;
+  bool accept(const trial::Proposal& recorded) override;
+  void tell(const trial::CommittedTrial& committed) override;
+  void stop() override { stop_.request_stop(); }
+  bool finished() const override { return exhausted_ || made_ >= options_.trials; }
+  bool gave_up() const override { return exhausted_ && !rest_->is_exhausted(); }
+  std::string finish_reason() const override;
+  std::string remark() const override;
+  std::size_t expected_trials() const override {
+    return exhausted_ ? made_ : std::min(options_.trials, pool_.most_candidates());
+  }
+
+ private:
+  /// A trial in the order of proposals.
+  struct Proposed {
+    ArchitecturePointer architecture;
+    CandidatePointer candidate;             // nullptr until the model needs it
+    std::optional<Expected> expected = {};  // by the model that chose it
+  };
+
+  /// A result of a trial that a model chose.
+  struct Checked {
+    double error = 0;        // distance from what was expected
+    bool is_within = false;  // within one standard deviation
+  };
+
+  /// What a thought throws to end when the run stops.
+  struct Stopped {};
+
+  void leave_if_stopped() const {
+    if (stop_.stop_requested()) throw Stopped();
+  }
+  RandomStream stream(std::string_view purpose, std::uint64_t number) const {
+    return RandomStream(derive_seed(seed_, "search." + options_.name + "." + std::string(purpose), {number}));
+  }
+  void begin_batch();
+  std::vector<trial::Proposal> think();
+  void choose(std::vector<trial::Proposal>& batch);
+  void prepare();
+  void learn();
+  std::vector<Sampled> sample(RandomStream& random) const;
+  CandidatePointer next_of_first() const;
+  CandidatePointer any_other();
+
+  Options options_;
+  std::uint64_t seed_;
+  trial::Budget budget_;
+  std::stop_source stop_;
+  std::deque<trial::Proposal> ready_;  // chosen and not handed out
+  std::size_t told_ = 0;               // number of results
+  bool exhausted_ = false;
+  std::deque<Checked> checked_;  // the newest ones
+  // While there is a thought, its thread reads the next two, and it alone uses what follows them.
+  std::size_t made_ = 0;   // number of proposals that were handed out or accepted
+  std::size_t known_ = 0;  // number of results when the present batch began
+  CandidatePool pool_;
+  std::optional<CandidatePool> rest_;         // of the last choice that had no other way
+  std::deque<trial::CommittedTrial> untold_;  // results that the model does not have yet
+  std::size_t learned_ = 0;                   // number of results that it has
+  std::vector<Proposed> proposed_;            // indexed by number
+  std::vector<bool> has_result_;              // indexed by number
+  std::optional<Embedding> embedding_;
+  std::optional<TrialModel> model_;
+  std::unique_ptr<Chooser> chooser_;
+  std::vector<CandidatePointer> first_;                // random, for the first trials
+  std::future<std::vector<trial::Proposal>> thought_;  // destroyed first, which waits for the thread
+};
+
+}  // namespace skyline::search

@@ -1,0 +1,46 @@
+"""Algorithms that breed or choose at commits: one journal for any ranks, windows apart, also after kills."""
+
+import json
+import unittest
+
+from skyline_runs import SOURCE, RunsCase
+
+CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=0.5", "--set", "run.events=false"]
+ALGORITHMS = {"regularized_evolution": "initial: 8", "local_search": "initial: 6", "nsga2": "population: 8",
+              "mo_bananas": "initial: 8, batch: 4"}
+
+
+class Algorithms(RunsCase):
+    def origins(self, run):
+        return [json.loads(line)["origin"] for line in self.canonical(run).splitlines()[1:]]
+
+    def test_the_journal_is_the_same_for_any_ranks_and_after_a_kill(self):
+        for name, options in ALGORITHMS.items():
+            with self.subTest(name):
+                search = [*CONFIG, "--set", f"search={{algorithm: {name}, trials: 30, {options}}}"]
+                self.skyline("search", *search, "--run", f"{name}-1")
+                whole = self.canonical(f"{name}-1")
+                self.assertEqual(whole.count("\n"), 31)
+                self.assertIn("model" if name == "mo_bananas" else "mutation", self.origins(f"{name}-1"))
+                self.skyline("search", *search, "--run", f"{name}-3", ranks=3)
+                self.assertEqual(self.canonical(f"{name}-3"), whole)
+                job = self.start("search", *search, "--run", f"{name}-2", ranks=2)
+                self.wait_for_lines(f"{name}-2", 12)
+                self.kill(job)
+                self.assertLess(self.canonical(f"{name}-2").count("\n"), 31, "killed too late to show anything")
+                self.skyline("search", *search, "--run", f"{name}-2", "--resume", ranks=2)
+                self.assertEqual(self.canonical(f"{name}-2"), whole)
+
+    def test_an_extended_search_has_the_journal_of_a_long_one(self):
+        for name, options in ALGORITHMS.items():
+            with self.subTest(name):
+                search = [*CONFIG, "--set"]
+                self.skyline("search", *search, f"search={{algorithm: {name}, trials: 14, {options}}}", "--run", f"{name}-long")
+                longer = f"search={{algorithm: {name}, trials: 24, {options}}}"
+                self.skyline("search", *search, longer, "--run", f"{name}-long", "--resume", ranks=2)
+                self.skyline("search", *search, longer, "--run", f"{name}-whole")
+                self.assertEqual(self.canonical(f"{name}-long").splitlines()[1:], self.canonical(f"{name}-whole").splitlines()[1:])
+
+
+if __name__ == "__main__":
+    unittest.main()
