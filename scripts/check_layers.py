@@ -76,7 +76,7 @@ FACES = {
     "train": ["device/accelerator", "evaluator/inference", "evaluator/step_profile", "evaluator/training_evaluator",
               "kernels/dropout", "kernels/gather", "loading/device_choice", "loading/device_plan",
               "loading/load_accelerator", "options/training_options"],
-    "evaluate": ["job_ranks", "synthetic_evaluator"],
+    "evaluate": ["benchmark_table", "job_ranks", "synthetic_evaluator"],
     "model_export": ["model/exported_model"],
     "run": ["account", "opened_run", "run_state", "yardsticks"],
     "engine": ["dispatch/life_signs", "dispatch/rank_watch", "dispatch/simulated_fleet", "engine_job",

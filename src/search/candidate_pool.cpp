@@ -158,6 +158,15 @@ ArchitecturePointer CandidatePool::draw(RandomStream& random) {
   return drawn;
 }
 
+ArchitecturePointer CandidatePool::draw_first(RandomStream& random) {
+  const auto found = std::ranges::find_if(preferred_, [&](const ArchitecturePointer& preferred) {
+    return !taken_.contains(preferred->id) && objectives_.feasible(preferred->cost);
+  });
+  if (found == preferred_.end()) return draw(random);
+  take((*found)->id);
+  return *found;
+}
+
 ArchitecturePointer CandidatePool::draw_by_sampling(RandomStream& random) {
   const std::size_t layers_before = sampled_layers_;
   for (int i = 0; i < kTriesInLargeSpace; ++i) {

@@ -5,7 +5,7 @@ import unittest
 
 from skyline_runs import SOURCE, RunsCase
 
-CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=0.5", "--set", "run.events=false"]
+CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "run.events=false", "--set"]
 ALGORITHMS = {"regularized_evolution": "initial: 8", "local_search": "initial: 6", "nsga2": "population: 8",
               "mo_bananas": "initial: 8, batch: 4"}
 
@@ -17,7 +17,7 @@ class Algorithms(RunsCase):
     def test_the_journal_is_the_same_for_any_ranks_and_after_a_kill(self):
         for name, options in ALGORITHMS.items():
             with self.subTest(name):
-                search = [*CONFIG, "--set", f"search={{algorithm: {name}, trials: 30, {options}}}"]
+                search = [*CONFIG, "synthetic.seconds_per_gflop=0.2", "--set", f"search={{algorithm: {name}, trials: 30, {options}}}"]
                 self.skyline("search", *search, "--run", f"{name}-1")
                 whole = self.canonical(f"{name}-1")
                 self.assertEqual(whole.count("\n"), 31)
@@ -34,7 +34,7 @@ class Algorithms(RunsCase):
     def test_an_extended_search_has_the_journal_of_a_long_one(self):
         for name, options in ALGORITHMS.items():
             with self.subTest(name):
-                search = [*CONFIG, "--set"]
+                search = [*CONFIG, "synthetic={}", "--set"]
                 self.skyline("search", *search, f"search={{algorithm: {name}, trials: 14, {options}}}", "--run", f"{name}-long")
                 longer = f"search={{algorithm: {name}, trials: 24, {options}}}"
                 self.skyline("search", *search, longer, "--run", f"{name}-long", "--resume", ranks=2)

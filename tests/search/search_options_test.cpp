@@ -72,6 +72,17 @@ TEST(SearchOptions, AreWrittenOutCompletelyAndReadBackTheSame) {
   }
 }
 
+TEST(SearchOptions, NameKnownResultsWhoseContentIsAPartOfARun) {
+  expect_completed("{trials: 7, known: [runs/a, b.csv]}",
+                   "{algorithm: skyline, trials: 7, batch: 1, known: [{from: runs/a}, {from: b.csv}]}");
+  const ConfigNode section = complete("{algorithm: random, known: [{from: runs/a, checksum: abc}]}");
+  EXPECT_EQ(first_difference(find_algorithm("random")->keys->identity(section),
+                             config_from_yaml("{algorithm: random, known: [{checksum: abc}]}")),
+            "");
+  EXPECT_EQ(parse_error("{known: runs/a}"),
+            "run.yaml:1:9: search.known: expected a list of run folders and CSV files, got runs/a");
+}
+
 TEST(SearchOptions, OfABoundAloneAreNotPartOfARun) {
   const ConfigNode section = complete("{algorithm: random, trials: 12}");
   EXPECT_EQ(first_difference(find_algorithm("random")->keys->identity(section),
@@ -123,7 +134,7 @@ TEST(SearchOptions, RefuseUnknownAlgorithmsAndKeysWithASuggestion) {
             "mean `iterations`?");
   EXPECT_EQ(parse_error("algorithm: random\ninitial: 3"),
             "run.yaml:2:1: search: unknown key `initial` beside `algorithm: random`, known here: algorithm, "
-            "trials");
+            "trials, known");
 }
 
 TEST(SearchOptions, RefuseNumbersOutOfRange) {

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,21 @@ struct SearchProblem {
   const objective::ObjectiveSet& objectives;
   std::uint64_t seed = 0;
   trial::Budget budget = {};  // budget of every proposal, unless the algorithm chooses budgets itself
+  /// Results of earlier runs and tables (`search.known`), all of them Measurements, for architectures of this
+  /// space. Their noise and their budgets are their own. Those of a source stand together, and have its place
+  /// among the sources as iteration.
+  std::span<const trial::CommittedTrial> known = {};
 };
+
+/// A run or a table whose results a search is told before it begins.
+struct KnownSource {
+  std::string from;      // a run's folder or a CSV file
+  std::string checksum;  // of its results; empty until they are read
+};
+/// Returns the sources that a complete `search` section names.
+std::vector<KnownSource> known_sources(const ConfigNode& section);
+/// Names the sources in a complete `search` section anew.
+void set_known_sources(ConfigNode& section, const std::vector<KnownSource>& sources);
 
 /// A search algorithm that a configuration can name: `search: {algorithm: NAME, ...}`.
 struct Algorithm {
@@ -44,16 +59,51 @@ struct Algorithm {
   std::string steady_setting = {};
   /// `run.window` of runs that state none; without a value, a generation at a time.
   std::optional<std::size_t> window = {};
+  /// Whether its proposals depend on SearchProblem::known.
+  bool uses_known = false;
 };
+
+/// The options of an algorithm, and those that all algorithms have.
+template <typename Own>
+struct AllOptions : Own {
+  std::vector<KnownSource> known;
+};
+OptionKind<std::vector<KnownSource>> known_kind();
+/// Returns a `search` section without the keys that all algorithms have.
+ConfigNode without_common_keys(const ConfigNode& section);
+
+/// Returns the keys of an algorithm, and those that all algorithms have after them.
+template <typename Own>
+OptionTable<AllOptions<Own>> with_common_keys(const OptionTable<Own>& own) {
+  OptionTable<AllOptions<Own>> all({});
+  for (const OptionKey& key : own.keys()) {
+    OptionKind<AllOptions<Own>> kind{key.value};
+    kind.read = [read = key.read](const ConfigNode& node, AllOptions<Own>& options) {
+      read(node, static_cast<Own*>(&options));
+      return true;
+    };
+    kind.write = [write = key.write](const AllOptions<Own>& options) {
+      return write(static_cast<const Own*>(&options));
+    };
+    all.add({key.name, kind, key.meaning, key.rule});
+  }
+  all.add({"known", &AllOptions<Own>::known, known_kind(),
+           "Runs and CSV files whose results are known before the search begins."});
+  return all;
+}
 
 /// Describes an algorithm whose searcher is constructed from its options and the problem.
 template <typename AnySearcher, typename Options>
 Algorithm make_algorithm(const std::string& name, const std::string& meaning,
                          const OptionTable<Options>& table) {
-  const auto keys = std::make_shared<const OptionTable<Options>>(table.tagged("algorithm", name, meaning));
-  Algorithm algorithm{.name = name, .meaning = meaning, .keys = keys, .make = {}};
-  algorithm.make = [keys](const ConfigNode& section, const SearchProblem& problem) {
-    return std::make_unique<AnySearcher>(keys->parse(section), problem);
+  const auto all = with_common_keys(table).tagged("algorithm", name, meaning);
+  Algorithm algorithm{.name = name,
+                      .meaning = meaning,
+                      .keys = std::make_shared<const OptionTable<AllOptions<Options>>>(all),
+                      .make = {}};
+  algorithm.make = [own = table.tagged("algorithm", name, meaning)](const ConfigNode& section,
+                                                                    const SearchProblem& problem) {
+    return std::make_unique<AnySearcher>(own.parse(without_common_keys(section)), problem);
   };
   return algorithm;
 }
@@ -76,6 +126,7 @@ const Algorithm& algorithm_of(const ConfigNode& section);
 ///         100,000 genotypes, by enumeration
 std::unique_ptr<Searcher> make_searcher(const ConfigNode& section, const space::SearchSpace& space,
                                         const objective::ObjectiveSet& objectives, std::uint64_t seed,
-                                        const trial::Budget& budget = {});
+                                        const trial::Budget& budget = {},
+                                        std::span<const trial::CommittedTrial> known = {});
 
 }  // namespace skyline::search

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace skyline::search {
@@ -70,6 +71,10 @@ class CandidatePool {
   /// directed search does, and at last a look at one genotype after the other. Returns nullptr if all found
   /// none.
   ArchitecturePointer draw(RandomStream& random);
+  /// Lets draw_first() return these architectures, in their order, before random ones.
+  void prefer(std::vector<ArchitecturePointer> architectures) { preferred_ = std::move(architectures); }
+  /// Draws like draw(), but a preferred candidate as long as there is one.
+  ArchitecturePointer draw_first(RandomStream& random);
   /// Returns whether it is certain that no candidate is left, once `draw` found nothing. Otherwise the space
   /// is too large to be sure.
   bool is_exhausted() const { return feasible_ || (walk_ && walk_->finished()); }
@@ -103,6 +108,7 @@ class CandidatePool {
   trial::Budget budget_;
   std::function<void()> before_look_;
   ArchitecturePointer known_;  // a candidate, used if draws find none
+  std::vector<ArchitecturePointer> preferred_;
   mutable std::size_t looks_ = 0;
   std::unordered_set<space::ArchId> taken_;
   std::size_t sampled_ = 0;  // number of genotypes so far, and of layers of their networks

@@ -181,6 +181,7 @@ SharedRun share_run(comm::Environment& environment, const SearchArguments& argum
   if (!all_ready(environment, data_difference(environment, file).value_or(""))) return shared;
   const auto open_data = [&] {
     if (!file.empty()) config.open_data(tree.at("data"), false);
+    if (coordinates) config.open_known(tree);
   };
   if (!all_ready(environment, problem_of(open_data), signature)) return shared;
   if (!all_ready(environment, verify_data(environment, config, stop_requested))) return shared;

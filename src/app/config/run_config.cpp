@@ -127,6 +127,7 @@ RunConfig ConfigParser::parse(DataCheck check) {
   mistakes_.attempt([&] { read_space(check); });
   mistakes_.attempt([&] { read_objectives(knows_metrics); });
   throw_mistakes();
+  if (check != DataCheck::kStated) config_.open_known(root_);
   resolve();
   return std::move(config_);
 }
@@ -265,6 +266,14 @@ void RunConfig::open_data(const ConfigNode& section, bool verify_data) {
   split = split_data(section, *dataset, sections.data, sections.run.seed);
 }
 
+void RunConfig::open_known(const ConfigNode& root) {
+  const ConfigNode* section = section_in(root, "search");
+  const ConfigNode* written = section != nullptr && section->is_map() ? section->find("known") : nullptr;
+  if (written == nullptr) return;
+  known = read_known(*written, space, objectives, metrics);
+  search::set_known_sources(sections.search, known.sources);
+}
+
 engine::EngineOptions RunConfig::engine_options() const {
   engine::EngineOptions options = static_cast<const engine::EngineOptions&>(sections.run);
   if (!evaluator.needs.weights) options.keep_weights = engine::KeepWeights::kNone;
@@ -278,7 +287,7 @@ engine::EngineOptions RunConfig::engine_options() const {
 
 std::unique_ptr<search::Searcher> RunConfig::make_searcher() const {
   return search::make_searcher(sections.search, space, objectives, sections.run.seed,
-                               {evaluator.needs.epochs});
+                               {evaluator.needs.epochs}, known.results);
 }
 
 std::vector<search::ArchitecturePointer> RunConfig::draw_valid(std::size_t count) const {

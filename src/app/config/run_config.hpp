@@ -11,6 +11,7 @@
 
 #include "app/config/config_sections.hpp"
 #include "app/config/evaluator_section.hpp"
+#include "app/config/known_results.hpp"
 #include "engine/work/engine_options.hpp"
 #include "store/journal/journal.hpp"
 
@@ -31,6 +32,7 @@ struct RunConfig {
   ChosenEvaluator evaluator;
   std::vector<trial::Metric> metrics;  // metrics of Measurements::values
   objective::ObjectiveSet objectives;
+  KnownResults known;  // empty if the configuration is only read, until open_known()
   /// The tree with all defaults filled in and with the facts about the data set. The run folder keeps it as
   /// config.yaml.
   ConfigNode resolved;
@@ -45,6 +47,10 @@ struct RunConfig {
   /// Opens the data set. It must have the facts that `section`, the configuration's `data`, states. @throws
   /// UserError
   void open_data(const ConfigNode& section, bool verify_data);
+
+  /// Reads the results that `search.known` names, if it is there. @param root  the configuration
+  /// @throws UserError
+  void open_known(const ConfigNode& root);
 
   /// Returns the SHA-256 of all that determines a run's trials: the resolved tree without keys that may
   /// change. Those keys only bound the run, so that a finished one can be extended, or say what is kept and

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
 
 namespace skyline::app {
 namespace {
@@ -75,6 +76,10 @@ std::vector<std::string> run_traps(const RunConfig& config, const search::Search
   const auto add = [&](std::optional<std::string> trap) {
     if (trap) traps.push_back(*std::move(trap));
   };
+  std::ranges::copy(config.known.remarks, std::back_inserter(traps));
+  if (!config.known.remarks.empty() && !config.algorithm().uses_known) {
+    traps.push_back("search.known: " + config.algorithm().name + " does not use known results");
+  }
   add(useless_window(config, searcher));
   add(missing_window(config, searcher));
   const std::optional<std::size_t> slots = size.slots ? size.slots : config.sections.run.virtual_slots;

@@ -65,6 +65,12 @@ void check_journal_of_train(const store::RunPaths& paths, const SearchArguments&
                   "repeat that command");
 }
 
+/// Writes the run's configuration, and what it names and must not lose.
+void publish_configuration(const store::RunPaths& paths, const RunConfig& config) {
+  copy_known(config.known, paths.root);
+  store::publish_config(paths, to_yaml(config.resolved));
+}
+
 /// Claims the folder. A job that was requeued after the loss of a node starts before the lost job's claim is
 /// stale. Only the claim knows when it becomes stale: by the file server's clock, which may be behind this
 /// node's. Returns nullptr if this job must stop before.
@@ -166,7 +172,7 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
   check_may_begin(paths, arguments);  // another job may have come and gone meanwhile
   start_log(paths, signature, arguments.quiet);
   if (arguments.beginning != nullptr && !store::exists(paths.journal())) {
-    store::publish_config(paths, to_yaml(config.resolved));
+    publish_configuration(paths, config);
     arguments.beginning->write_journal(paths, config);
   }
   if (store::exists(paths.journal())) {
@@ -186,8 +192,7 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
     prepared.replay.reset();
   }
   // The trials in the journal must be reproduced before the run may change.
-  if (!prepared.replay || prepared.replay->entries.empty())
-    store::publish_config(paths, to_yaml(config.resolved));
+  if (!prepared.replay || prepared.replay->entries.empty()) publish_configuration(paths, config);
   return prepared;
 }
 

@@ -69,8 +69,9 @@ const Algorithm& algorithm_of(const ConfigNode& section) {
 
 std::unique_ptr<Searcher> make_searcher(const ConfigNode& section, const space::SearchSpace& space,
                                         const objective::ObjectiveSet& objectives, std::uint64_t seed,
-                                        const trial::Budget& budget) {
-  return algorithm_of(section).make(section, {space, objectives, seed, budget});
+                                        const trial::Budget& budget,
+                                        std::span<const trial::CommittedTrial> known) {
+  return algorithm_of(section).make(section, {space, objectives, seed, budget, known});
 }
 
 }  // namespace skyline::search

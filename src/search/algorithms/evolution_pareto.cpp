@@ -4,6 +4,7 @@
 #include "core/text/wording.hpp"
 #include "search/algorithms/algorithms.hpp"
 #include "search/algorithms/breeding.hpp"
+#include "search/algorithms/known_order.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -103,6 +104,7 @@ EvolutionPareto::EvolutionPareto(const EvolutionOptions& options, const SearchPr
       pool_(problem.space, problem.objectives, problem.budget),
       parents_(pool_.objectives()),
       breeding_(pool_, options.mutation_probability) {
+  pool_.prefer(best_known(problem));
   last_look_ = pool_.looks() + CandidatePool::kLooksOfAnAsk;
   parts_.push_back(part(Origin::kInitial, options_.initial));
   go_on_with_generation();
@@ -225,7 +227,8 @@ bool EvolutionPareto::make_one(Part& part) {
     if (child) draft_.push_back(*std::move(child));
     return true;
   }
-  ArchitecturePointer drawn = pool_.draw(part.random);
+  ArchitecturePointer drawn =
+      part.origin == Origin::kInitial ? pool_.draw_first(part.random) : pool_.draw(part.random);
   if (drawn == nullptr) return false;
   draft_.push_back(pool_.propose(std::move(drawn), part.origin, {}, iteration_));
   return true;
@@ -301,6 +304,7 @@ Algorithm evolution_pareto() {
        "`run.window` has room for; `max_unseen` of them count as an iteration."}};
   Algorithm algorithm =
       make_algorithm<EvolutionPareto>("evolution_pareto", "Evolution of the Pareto front.", options);
+  algorithm.uses_known = true;
   algorithm.steady_setting = "search.breed: commit";
   return algorithm;
 }

@@ -137,6 +137,7 @@ Algorithm local_search() {
   Algorithm algorithm = make_algorithm<LocalSearch>(
       "local_search", "Neighbours of the best, or of the front, until none is better.", options);
   algorithm.window = 8;
+  algorithm.uses_known = true;
   return algorithm;
 }
 

@@ -88,6 +88,7 @@ Algorithm mo_bananas() {
   Algorithm algorithm = make_algorithm<MoBananas>(
       "mo_bananas", "Mutants of the best, by values drawn from a model of the results.", options);
   algorithm.window = 8;
+  algorithm.uses_known = true;
   return algorithm;
 }
 

@@ -143,6 +143,13 @@ void ModelSearcher::prepare() {
     first_.push_back(make_candidate(*embedding_, *one.architecture, one.features));
   }
   model_.emplace(pool_.objectives(), *embedding_);
+  std::vector<CandidatePointer> known;
+  for (const trial::CommittedTrial& one : known_results_) {
+    leave_if_stopped();
+    const space::Architecture& architecture = one.trial.architecture();
+    known.push_back(make_candidate(*embedding_, architecture, space::features(architecture)));
+  }
+  model_->know(known_results_, known);
 }
 
 /// Gives the model the results that came since the last thought.
@@ -182,9 +189,14 @@ std::vector<Sampled> ModelSearcher::sample(RandomStream& random) const {
   return drawn;
 }
 
-/// Returns the first of the random candidates, or the one that is farthest
+/// Returns the best known candidate, then the first of the random candidates, or the one that is farthest
 /// from all that were proposed.
 CandidatePointer ModelSearcher::next_of_first() const {
+  for (std::size_t i = 0; i < std::min(options_.first, best_known_.size()); ++i) {
+    const space::Architecture& best = *best_known_[i];
+    if (!pool_.is_taken(best.id) && pool_.objectives().feasible(best.cost))
+      return make_candidate(*embedding_, best, space::features(best));
+  }
   CandidatePointer farthest;
   double largest = -1;
   for (const CandidatePointer& one : first_) {

@@ -5,6 +5,7 @@
 #include "skyline/search/candidate_pool.hpp"
 
 #include "search/algorithms/candidate_set.hpp"
+#include "search/algorithms/known_order.hpp"
 #include "search/algorithms/trial_model.hpp"
 
 #include <algorithm>
@@ -48,8 +49,8 @@ class ModelSearcher : public Searcher {
     std::string name;  // that of the algorithm, for its random streams
     std::size_t trials = 0;
     std::size_t batch = 1;
-    std::size_t first = 0;      // trials that are chosen without a model
-    bool are_far_apart = true;  // they are far from each other, instead of random
+    std::size_t first = 0;      // trials that are chosen without a model, the best known ones before others
+    bool are_far_apart = true;  // the others are far from each other, instead of random
   };
 
   ModelSearcher(Options options, const SearchProblem& problem, std::unique_ptr<Chooser> chooser)
@@ -57,6 +58,8 @@ class ModelSearcher : public Searcher {
         seed_(problem.seed),
         budget_(problem.budget),
         pool_(problem.space, problem.objectives, problem.budget, [this] { leave_if_stopped(); }),
+        known_results_(some_known(problem)),
+        best_known_(best_known(problem)),
         chooser_(std::move(chooser)) {}
   ModelSearcher(const ModelSearcher&) = delete;
   ModelSearcher& operator=(const ModelSearcher&) = delete;
@@ -125,6 +128,8 @@ class ModelSearcher : public Searcher {
   std::vector<bool> has_result_;              // indexed by number
   std::optional<Embedding> embedding_;
   std::optional<TrialModel> model_;
+  std::vector<trial::CommittedTrial> known_results_;
+  std::vector<ArchitecturePointer> best_known_;
   std::unique_ptr<Chooser> chooser_;
   std::vector<CandidatePointer> first_;                // random, for the first trials
   std::future<std::vector<trial::Proposal>> thought_;  // destroyed first, which waits for the thread

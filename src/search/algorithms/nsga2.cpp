@@ -127,6 +127,7 @@ Algorithm nsga2() {
   Algorithm algorithm =
       make_algorithm<Nsga2>("nsga2", "Non-dominated sorting genetic algorithm (NSGA-II).", options);
   algorithm.window = 8;
+  algorithm.uses_known = true;
   return algorithm;
 }
 

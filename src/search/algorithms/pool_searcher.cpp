@@ -1,6 +1,7 @@
 #include "search/algorithms/pool_searcher.hpp"
 
 #include "core/text/wording.hpp"
+#include "search/algorithms/known_order.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -11,7 +12,9 @@ namespace skyline::search {
 PoolSearcher::PoolSearcher(std::string_view name, const SearchProblem& problem, std::size_t trials)
     : pool_(problem.space, problem.objectives, problem.budget),
       random_(derive_seed(problem.seed, "search." + std::string(name))),
-      trials_(trials) {}
+      trials_(trials) {
+  pool_.prefer(best_known(problem));
+}
 
 Answer PoolSearcher::ask(std::size_t room) {
   last_look_ = pool_.looks() + CandidatePool::kLooksOfAnAsk;
@@ -45,7 +48,9 @@ std::size_t PoolSearcher::expected_trials() const {
 }
 
 std::optional<trial::Proposal> PoolSearcher::draw(trial::Origin origin, std::size_t iteration) {
-  ArchitecturePointer drawn = exhausted_ ? nullptr : pool_.draw(random_);
+  ArchitecturePointer drawn = exhausted_                          ? nullptr
+                              : origin == trial::Origin::kInitial ? pool_.draw_first(random_)
+                                                                  : pool_.draw(random_);
   exhausted_ = drawn == nullptr;
   if (exhausted_) return std::nullopt;
   return pool_.propose(std::move(drawn), origin, {}, iteration);

@@ -35,7 +35,8 @@ class PoolSearcher : public Searcher {
   /// Takes a result.
   virtual void learn(const trial::CommittedTrial& /*committed*/) {}
 
-  /// Returns a proposal of a random architecture, or nullopt if none is left.
+  /// Returns a proposal of a random architecture, or nullopt if none is left. The best known ones come before
+  /// those whose origin is kInitial.
   std::optional<trial::Proposal> draw(trial::Origin origin, std::size_t iteration = 0);
   /// Returns whether no random architecture is left.
   bool is_exhausted() const { return exhausted_; }

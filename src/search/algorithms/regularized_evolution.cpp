@@ -88,6 +88,7 @@ Algorithm regularized_evolution() {
   Algorithm algorithm = make_algorithm<RegularizedEvolution>(
       "regularized_evolution", "Mutants of the best of a random sample; the oldest results leave.", options);
   algorithm.window = 8;
+  algorithm.uses_known = true;
   return algorithm;
 }
 

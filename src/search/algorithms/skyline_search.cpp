@@ -75,6 +75,7 @@ Algorithm skyline_search() {
   Algorithm algorithm =
       make_algorithm<SkylineSearch>("skyline", "A model of the results chooses the trials.", options);
   algorithm.window = 8;
+  algorithm.uses_known = true;
   algorithm.aims_at_volumes = true;
   return algorithm;
 }

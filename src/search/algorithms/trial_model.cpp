@@ -69,6 +69,33 @@ bool TrialModel::has_bound() const {
   return objectives_.objectives().size() == 1 && !objectives_.objectives().front().computed;
 }
 
+void TrialModel::know(const std::vector<trial::CommittedTrial>& known,
+                      const std::vector<CandidatePointer>& candidates) {
+  for (Column& column : columns_) {
+    if (column.objective == nullptr || known.empty()) continue;
+    const double sign = column.objective->sense == objective::Sense::kMinimize ? -1 : 1;
+    Eigen::VectorXd targets(std::ssize(known));
+    for (Eigen::Index begin = 0, end = 0; begin < targets.size(); begin = end) {
+      const auto source = [&](Eigen::Index i) {
+        return known[static_cast<std::size_t>(i)].trial.proposal.iteration;
+      };
+      while (end < targets.size() && source(end) == source(begin)) ++end;
+      Eigen::VectorXd values(end - begin);
+      for (Eigen::Index i = begin; i < end; ++i) {
+        const auto& measured = std::get<trial::Measurements>(known[static_cast<std::size_t>(i)].outcome);
+        values[i - begin] =
+            std::clamp(sign * measured.values[*column.measured_index], -kMostValue, kMostValue);
+      }
+      targets.segment(begin, values.size()) = surrogate_targets(values);
+    }
+    column.prior.emplace(embedding_.point_space());
+    column.prior->add(points_of(candidates, embedding_.point_space()));
+    column.prior->choose_hyper(targets);
+    column.prior->fit(targets);
+    column.prior_forecast.emplace(*column.prior, Column::kMostForecast);
+  }
+}
+
 void TrialModel::tell(const trial::CommittedTrial& committed, CandidatePointer candidate) {
   points_.resize(told_.size());
   points_.push_back(std::move(candidate));
@@ -100,8 +127,7 @@ void TrialModel::fit(const std::vector<CandidatePointer>& under_way) {
       column.process.choose_hyper(targets(column, choice));
       column.chosen_by = choice;
     }
-    column.process.fit(targets(column, known));
-    column.means = column.process.means();
+    fit(column, known);
     column.known = known;
   }
 }
@@ -112,9 +138,16 @@ void TrialModel::believe(const CandidatePointer& candidate) {
   for (Column& column : columns_) {
     if (!is_used(column)) continue;
     synchronize(column);
-    column.process.fit(targets(column, known));
-    column.means = column.process.means();
+    fit(column, known);
   }
+}
+
+/// Fits the process to the first results.
+void TrialModel::fit(Column& column, Eigen::Index known) {
+  column.process.fit(targets(column, known));
+  column.means = column.process.means();
+  if (!column.prior) return;
+  column.means.array() += column.slope * (prior_means(column, points_.size()).array() - column.centre);
 }
 
 /// Gives the process the points that it does not have yet.
@@ -154,9 +187,32 @@ Eigen::VectorXd TrialModel::values(const Column& column, Eigen::Index count) con
   return values;
 }
 
-/// Returns the targets of the first results.
-Eigen::VectorXd TrialModel::targets(Column& column, Eigen::Index count) const {
+/// Returns what the known results let expect of points.
+Eigen::VectorXd TrialModel::prior_means(Column& column, const Points& points,
+                                        std::span<const std::uint64_t> keys) {
+  return column.prior_forecast->predict(points, keys).mean;
+}
+
+/// Returns the same of the first trials.
+Eigen::VectorXd TrialModel::prior_means(Column& column, std::size_t count) {
+  const std::span first = std::span(points_).first(count);
+  std::vector<std::uint64_t> keys;
+  for (const CandidatePointer& point : first) keys.push_back(point->key);
+  return prior_means(column, points_of(first, embedding_.point_space()), keys);
+}
+
+/// Returns the targets of the first results: for an objective with known results, what these do not explain.
+Eigen::VectorXd TrialModel::targets(Column& column, Eigen::Index count) {
   const Eigen::VectorXd first = values(column, count);
+  if (column.prior) {
+    Eigen::VectorXd targets = surrogate_targets(first);
+    Eigen::VectorXd prior = prior_means(column, static_cast<std::size_t>(count));
+    column.centre = prior.mean();
+    prior.array() -= column.centre;
+    // A regression, with one result's worth of faith in a slope of 1.
+    column.slope = std::max(0.0, (1 + prior.dot(targets)) / (1 + prior.squaredNorm()));
+    return targets - column.slope * prior;
+  }
   if (column.objective != nullptr) return surrogate_targets(first);
   column.offset = first.mean();
   const double deviation = std::sqrt((first.array() - column.offset).square().mean());
@@ -190,6 +246,9 @@ std::vector<Prediction> TrialModel::predictions(const std::vector<CandidatePoint
   std::vector<Prediction> predictions;
   for (Column& column : columns_) {
     predictions.push_back(is_used(column) ? column.forecast.predict(points, keys) : Prediction());
+    if (!column.prior) continue;
+    const Eigen::VectorXd prior = prior_means(column, points, keys);
+    predictions.back().mean.array() += column.slope * (prior.array() - column.centre);
   }
   return predictions;
 }
@@ -344,10 +403,9 @@ std::vector<std::vector<double>> TrialModel::sampled(const std::vector<Candidate
 
 /// A target stands for a value by what lies between the known ones; beyond them it stands for the last one.
 std::optional<Expected> TrialModel::expected(const CandidatePointer& candidate) {
-  Column& column = columns_.front();
+  const Column& column = columns_.front();
   if (column.objective == nullptr) return std::nullopt;
-  const Prediction prediction =
-      column.forecast.predict(points_of({&candidate, 1}, embedding_.point_space()), {&candidate->key, 1});
+  const Prediction prediction = predictions({candidate}).front();
   const Eigen::VectorXd known = values(column, std::ssize(told_));
   const Eigen::VectorXd targets = surrogate_targets(known);
   std::map<double, double> value_of;

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <deque>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace skyline::search {
@@ -35,6 +36,12 @@ class TrialModel {
   /// The arguments must outlive this object.
   TrialModel(const objective::ObjectiveSet& objectives, const Embedding& embedding);
 
+  /// Takes results of earlier runs, once, before any other. What they say is where the model begins: a
+  /// process is fitted to them, and the results of this run are explained by it as far as they agree, and by
+  /// their difference from it. Values of each source are standardised, so its data and its budgets may be
+  /// others.
+  /// @param known  as in SearchProblem
+  void know(const std::vector<trial::CommittedTrial>& known, const std::vector<CandidatePointer>& candidates);
   /// Takes a result. fit() must follow.
   void tell(const trial::CommittedTrial& committed, CandidatePointer candidate);
   /// Returns the number of trials that succeeded.
@@ -83,6 +90,12 @@ class TrialModel {
     double offset = 0;           // of constraints and failures: a value is offset + scale * target
     double scale = 1;
     Eigen::VectorXd means;  // what is expected of the trials, with a result or believed
+    /// Of an objective with known results: a target is slope * (what the prior expects - centre), and what
+    /// the process says.
+    std::optional<GaussianProcess> prior;
+    std::optional<Forecast> prior_forecast;
+    double slope = 0;
+    double centre = 0;
   };
   struct Told {
     trial::TrialNumber number = 0;
@@ -90,11 +103,15 @@ class TrialModel {
     bool is_allowed = false;                      // it succeeded, within the measured constraints
   };
 
+  static Eigen::VectorXd prior_means(Column& column, const Points& points,
+                                     std::span<const std::uint64_t> keys);
+  Eigen::VectorXd prior_means(Column& column, std::size_t count);
+  void fit(Column& column, Eigen::Index known);
   std::vector<Prediction> predictions(const std::vector<CandidatePointer>& candidates);
   bool is_used(const Column& column) const { return column.measured_index || successes_ < told_.size(); }
   void synchronize(Column& column);
   Eigen::VectorXd values(const Column& column, Eigen::Index count) const;
-  Eigen::VectorXd targets(Column& column, Eigen::Index count) const;
+  Eigen::VectorXd targets(Column& column, Eigen::Index count);
   std::vector<std::vector<double>> places() const;
   std::vector<std::size_t> expected_front() const;
   Eigen::ArrayXd best_improvement(const Prediction& prediction) const;

@@ -76,6 +76,14 @@ bool is_ours(const fs::path& path, const RunPaths& paths) {
   return has_members(text, {"address", "run_id", "next_step"});
 }
 
+/// Returns whether all files of a folder are copies of known results, which have their checksums as names.
+bool has_copies_alone(const fs::path& folder) {
+  return std::ranges::all_of(list_folder(folder), [](const fs::path& path) {
+    std::string text;
+    return is_temporary(path) || (!read_once(path, text) && checksum(text) == path.stem());
+  });
+}
+
 /// Returns whether a file comes from the scheduler, from `skyline doctor`, from a file system, or from a job
 /// that ended before its first trial.
 bool is_harmless(const fs::path& path, const RunPaths& paths, const fs::path& given) {
@@ -86,7 +94,8 @@ bool is_harmless(const fs::path& path, const RunPaths& paths, const fs::path& gi
   std::error_code ignored;  // the user may have named no configuration
   if (fs::equivalent(path, given, ignored)) return false;
   return path == paths.log().parent_path() || path == paths.events() || path == paths.trainer() ||
-         is_temporary(path) || is_empty_folder(path) || is_ours(path, paths);
+         is_temporary(path) || is_empty_folder(path) || is_ours(path, paths) ||
+         (path == known_folder(paths) && has_copies_alone(path));
 }
 
 /// Returns whether only a run with trials has such a file.

@@ -8,6 +8,12 @@
 
 namespace skyline::store {
 
+/// Returns the folder of a run that has copies of the results that were known before its search, each file
+/// with its checksum as name.
+inline std::filesystem::path known_folder(const RunPaths& paths) {
+  return paths.root / "known";
+}
+
 /// Publishes config.yaml, with a first line that marks it as written by a job: it holds the checksum of the
 /// rest, so a file that a person has changed, or written, is not taken for ours. @throws as publish_file
 void publish_config(const RunPaths& paths, std::string_view yaml);

@@ -1,0 +1,68 @@
+"""Results that a search knows before it begins: `search.known`."""
+
+import csv
+import json
+import shutil
+import unittest
+
+from skyline_runs import SOURCE, RunsCase
+
+CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "run.events=false", "--set", "synthetic.seconds_per_gflop=0.05"]
+
+
+class Known(RunsCase):
+    def setUp(self):
+        for run in self.folder.glob("*/"):
+            shutil.rmtree(run)
+        self.skyline("search", *CONFIG, "--set", "search={algorithm: random, trials: 30}", "--run", "earlier")
+
+    def search(self, known, run, *options, algorithm="nsga2, trials: 20, population: 8", **kinds):
+        return self.skyline("search", *CONFIG, "--set", f"search={{algorithm: {algorithm}, known: {known}}}", "--run", run, *options, **kinds)
+
+    def ids(self, run):
+        return [json.loads(line)["arch"] for line in self.canonical(run).splitlines()[1:]]
+
+    def front(self, run):
+        models = json.loads((self.folder / run / "pareto.json").read_text())["search_front"]
+        return {model["arch_id"] for model in models}
+
+    def test_a_search_begins_with_the_best_of_an_earlier_run_and_needs_it_no_more(self):
+        done = self.search("[earlier]", "next", ranks=2)
+        self.assertIn("search.known: 30 architectures of ", done.stderr)
+        first = self.ids("next")[:8]
+        front = self.front("earlier")
+        self.assertEqual(len(front & set(first)), min(8, len(front)))
+        whole = self.canonical("next")
+        self.search("[earlier]", "again", ranks=3)
+        self.assertEqual(self.canonical("again"), whole)
+        self.assertEqual(len(list((self.folder / "next/known").iterdir())), 1)
+        shutil.rmtree(self.folder / "earlier")
+        self.skyline("search", "--run", "next", "--resume", "--set", "search.trials=24")
+        self.assertEqual(len(self.ids("next")), 24)
+
+    def test_a_resume_with_other_results_is_refused(self):
+        self.search("[earlier]", "next")
+        self.skyline("search", "--run", "earlier", "--resume", "--set", "search.trials=32")
+        refused = self.search("[earlier]", "next", "--resume", expect=2)
+        self.assertIn("`search.known[0].checksum` differs between ", refused.stderr)
+
+    def test_rows_of_another_space_are_left_out_and_counted(self):
+        with open(self.folder / "table.csv", "w", newline="", encoding="utf-8") as file:
+            rows = csv.writer(file)
+            rows.writerow(["depth", "kernel", "width", "validation_accuracy"])
+            rows.writerows([[3, 3, 32, 0.9], [4, 3, 32, 0.91], [99, 3, 32, 0.99], [5, 3, 16, ""]])
+        done = self.search("[table.csv]", "next", algorithm="skyline, trials: 6")
+        self.assertRegex(done.stderr, r"search.known: 2 architectures of \S+table.csv; 2 rows left out, which failed or are of another space")
+        (self.folder / "table.csv").write_text("depth,kernel,validation_accuracy\n3,3,0.9\n")
+        refused = self.search("[table.csv]", "other", expect=2)
+        self.assertRegex(refused.stderr, r"search.known\[0\]: of another space or other metrics: \S+: there is no column `width`")
+        refused = self.search("[nowhere]", "other", expect=2)
+        self.assertIn("there is no nowhere, nor is it beside the configuration", refused.stderr)
+
+    def test_an_algorithm_that_does_not_use_them_says_so(self):
+        done = self.search("[earlier]", "random", algorithm="random, trials: 4")
+        self.assertIn("search.known: random does not use known results", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

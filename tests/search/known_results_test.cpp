@@ -1,0 +1,128 @@
+#include "search/search_run.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace skyline::search {
+namespace {
+
+using testing::archai_objectives;
+using testing::archai_space;
+using testing::closed_formula;
+using testing::config_from_yaml;
+using testing::Evaluate;
+using testing::ids_of;
+using testing::objective_set;
+using testing::Pace;
+using testing::run_search;
+using trial::CommittedTrial;
+
+const Pace kOneByOne{[] { return std::size_t{1}; }, [] { return std::size_t{1}; }};
+
+std::vector<CommittedTrial> searched(const std::string& section, const std::vector<CommittedTrial>& known,
+                                     const objective::ObjectiveSet& objectives,
+                                     const Evaluate& evaluate = closed_formula, std::uint64_t seed = 1) {
+  const auto searcher = make_searcher(config_from_yaml("{algorithm: " + section + "}", "run.yaml", "search"),
+                                      archai_space(), objectives, seed, {}, known);
+  return run_search(*searcher, evaluate, kOneByOne);
+}
+
+/// Returns random results, the best one of a single objective last.
+std::vector<CommittedTrial> random_results(std::size_t count, const Evaluate& evaluate) {
+  auto results = searched("random, trials: " + std::to_string(count), {},
+                          objective_set("[{maximize: accuracy}]"), evaluate, 7);
+  std::ranges::sort(results, {}, [](const CommittedTrial& result) {
+    return std::get<trial::Measurements>(result.outcome).values[0];
+  });
+  return results;
+}
+
+TEST(KnownResults, AreTheFirstTrialsTheBestOnesFirst) {
+  const auto known = random_results(20, closed_formula);
+  const auto objectives = objective_set("[{maximize: accuracy}]");
+  for (const std::string section :
+       {"evolution_pareto, initial: 4, iterations: 2", "regularized_evolution, initial: 4, trials: 8",
+        "local_search, initial: 4, trials: 8", "nsga2, population: 4, trials: 8",
+        "mo_bananas, initial: 4, batch: 2, trials: 8", "skyline, trials: 8"}) {
+    const auto trials = searched(section, known, objectives);
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ(trials[i].trial.architecture().id, known[19 - i].trial.architecture().id)
+          << section << " " << i;
+      EXPECT_EQ(trials[i].trial.proposal.origin, trial::Origin::kInitial);
+    }
+    EXPECT_TRUE(std::ranges::any_of(trials, [](const CommittedTrial& each) {
+      return !each.trial.proposal.parents.empty();
+    })) << section;
+  }
+}
+
+TEST(KnownResults, OfArchitecturesThatBreakAConstraintAreNoTrials) {
+  const auto known = random_results(60, closed_formula);
+  const objective::ObjectiveSet objectives = archai_objectives();
+  for (const std::string section : {"nsga2, population: 60, trials: 60", "skyline, trials: 10"}) {
+    for (const CommittedTrial& trial : searched(section, known, objectives)) {
+      EXPECT_TRUE(objectives.feasible(trial.trial.architecture().cost)) << section;
+    }
+  }
+}
+
+TEST(KnownResults, MayBeFewerThanTheFirstTrials) {
+  const auto known = random_results(2, closed_formula);
+  const auto objectives = objective_set("[{maximize: accuracy}]");
+  const auto with = searched("nsga2, population: 6, trials: 10", known, objectives);
+  EXPECT_EQ(with.size(), 10U);
+  EXPECT_EQ(with[1].trial.architecture().id, known[0].trial.architecture().id);
+  EXPECT_EQ(searched("random, trials: 10", known, objectives)[0].trial.architecture().id,
+            searched("random, trials: 10", {}, objectives)[0].trial.architecture().id);
+}
+
+/// How far an architecture is from the best one, which has 9 layers, kernels of 5 and a width of 32.
+double steps_away(const trial::Trial& trial) {
+  constexpr std::array<double, 3> kBest{8, 2, 1};
+  double steps = 0;
+  for (std::size_t i = 0; i < 3; ++i) steps += std::abs(trial.architecture().genotype.choices[i] - kBest[i]);
+  return steps;
+}
+
+std::size_t trials_to_the_best(const std::vector<CommittedTrial>& known, std::uint64_t seed) {
+  const auto evaluate = [](const trial::Trial& trial) -> trial::Outcome {
+    return trial::Measurements{{1 / (1 + steps_away(trial)), 1}};
+  };
+  const auto trials =
+      searched("skyline, trials: 40", known, objective_set("[{maximize: accuracy}]"), evaluate, seed);
+  return static_cast<std::size_t>(
+      std::ranges::find_if(trials, [](const CommittedTrial& each) { return steps_away(each.trial) == 0; }) -
+      trials.begin());
+}
+
+TEST(KnownResults, SaveTrialsWhereTheyAgreeAndCostFewWhereTheyDoNot) {
+  // Of other data: on another scale, without the best architectures, and all of them wrong.
+  auto alike = random_results(60, [](const trial::Trial& trial) -> trial::Outcome {
+    return trial::Measurements{{70 - 3 * steps_away(trial), 1}};
+  });
+  std::erase_if(alike, [](const CommittedTrial& result) { return steps_away(result.trial) < 2; });
+  const auto opposite = random_results(60, [](const trial::Trial& trial) -> trial::Outcome {
+    return trial::Measurements{{steps_away(trial), 1}};
+  });
+  std::size_t without = 0;
+  std::size_t with = 0;
+  std::size_t misled = 0;
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    without += trials_to_the_best({}, seed);
+    with += trials_to_the_best(alike, seed);
+    misled += trials_to_the_best(opposite, seed);
+  }
+  EXPECT_LT(with * 4, without * 3);
+  EXPECT_LT(misled, 2 * without);
+}
+
+}  // namespace
+}  // namespace skyline::search
