@@ -37,7 +37,7 @@ TrialCourse::Point TrialCourse::read_point(std::span<const Number> numbers) cons
 void TrialCourse::add(std::int64_t step, double loss, double learning_rate) {
   open_.step = step;
   open_.learning_rate = learning_rate;
-  open_.train_loss += loss;
+  open_.train_loss += loss * weight(step - 1, step);
   if (++open_steps_ < interval_) return;
   points_ = points();
   open_ = {};
@@ -53,16 +53,26 @@ std::vector<TrialCourse::Point> TrialCourse::points() const {
   std::vector<Point> all = points_;
   if (open_steps_ > 0) {
     all.push_back(open_);
-    all.back().train_loss /= static_cast<double>(open_steps_);
+    all.back().train_loss /= weight(points_.empty() ? 0 : points_.back().step, open_.step);
   }
   return all;
 }
 
+/// Returns the samples of the steps after `from` until `to`, as a multiple of those of a full batch.
+double TrialCourse::weight(std::int64_t from, std::int64_t to) const {
+  const std::int64_t last_ones = to / batches_.count - from / batches_.count;
+  return static_cast<double>(to - from - last_ones) + batches_.last_share * static_cast<double>(last_ones);
+}
+
 void TrialCourse::halve() {
+  std::int64_t begin = 0;
   for (std::size_t i = 0; i < kMostPoints / 2; ++i) {
     const Point& first = points_[2 * i];
     Point both = points_[2 * i + 1];
-    both.train_loss = (first.train_loss + both.train_loss) / 2;
+    const double left = weight(begin, first.step);
+    const double right = weight(first.step, both.step);
+    begin = both.step;
+    both.train_loss = (left * first.train_loss + right * both.train_loss) / (left + right);
     if (std::isnan(both.validation.loss)) both.validation = first.validation;
     points_[i] = both;
   }

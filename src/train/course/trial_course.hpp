@@ -11,6 +11,12 @@
 
 namespace skyline::train {
 
+/// The batches of an epoch, all of one size but the last one.
+struct EpochBatches {
+  std::int64_t count = 1;
+  double last_share = 1;  // size of the last batch, as a share of the others'
+};
+
 /// The learning curve of a trial, as at most 100 points of equally many steps. When all points are used, each
 /// two are merged into one. So the points depend on the steps alone, and not on the budget.
 class TrialCourse {
@@ -19,13 +25,14 @@ class TrialCourse {
   using Number = trial::TrainingState::Number;
   struct Point {
     std::int64_t step = 0;     // last step that the point covers
-    double train_loss = 0;     // mean over the steps since the previous point
+    double train_loss = 0;     // mean over the samples of the steps since the previous point
     double learning_rate = 0;  // learning rate of the last step
     Score validation = {};     // score since the previous point; NaN if not measured
   };
 
   /// @param metrics  number of metrics in a score
-  explicit TrialCourse(std::size_t metrics) : metrics_(metrics) {}
+  explicit TrialCourse(std::size_t metrics, EpochBatches batches = {})
+      : metrics_(metrics), batches_(batches) {}
 
   /// Takes the next step.
   /// @param step  number of the step, from 1
@@ -42,13 +49,14 @@ class TrialCourse {
 
  private:
   void halve();
+  double weight(std::int64_t from, std::int64_t to) const;
   void write_point(const Point& point, std::vector<Number>& numbers) const;
   Point read_point(std::span<const Number> numbers) const;
 
   std::size_t metrics_;
-
+  EpochBatches batches_;
   std::vector<Point> points_;
-  Point open_;  // its loss is the sum so far
+  Point open_;  // its loss is the weighted sum so far
   std::int64_t open_steps_ = 0;
   std::int64_t interval_ = 1;  // number of steps of a point
 };

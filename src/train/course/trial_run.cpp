@@ -16,6 +16,13 @@ namespace {
 
 using trial::FailureKind;
 
+EpochBatches batches_of(const TrainingSetup& setup) {
+  const auto batch = static_cast<std::size_t>(setup.options.batch);
+  const std::int64_t count = steps_per_epoch(setup.split.train.size(), setup.options.batch);
+  const std::size_t last = setup.split.train.size() - (static_cast<std::size_t>(count) - 1) * batch;
+  return {count, static_cast<double>(last) / static_cast<double>(batch)};
+}
+
 }  // namespace
 
 TrialRun::TrialRun(const TrainingSetup& setup, const trial::Trial& trial, trial::EvaluationContext& context,
@@ -30,7 +37,7 @@ TrialRun::TrialRun(const TrainingSetup& setup, const trial::Trial& trial, trial:
       total_steps_(steps_for(trial.budget().epochs, setup.split.train.size(), setup.options.batch)),
       rate_(setup.options, steps_per_epoch_,
             steps_for(trial.horizon().epochs, setup.split.train.size(), setup.options.batch)),
-      course_(setup.options.metrics.size()),
+      course_(setup.options.metrics.size(), batches_of(setup)),
       choice_(setup.options.metrics.size(), find_metric(setup.options.metrics.front().name)->better) {
   require(trial.members == (group_ == nullptr ? 1 : group_->members()),
           "a trial with another group than it asks for");

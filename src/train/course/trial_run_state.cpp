@@ -68,7 +68,7 @@ void TrialRun::agree(std::span<double> values, bool may_save) {
 }
 
 bool TrialRun::load(const trial::TrainingState& state) {
-  TrialCourse course(setup_.options.metrics.size());
+  TrialCourse course = course_;
   EpochChoice choice = choice_;
   const std::size_t rest = 1 + choice.numbers();
   const std::span numbers(state.numbers);

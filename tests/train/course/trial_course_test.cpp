@@ -40,6 +40,24 @@ TEST(TrialCourse, HasAtMostAHundredPointsThatCoverAllSteps) {
   }
 }
 
+TEST(TrialCourse, WeighsTheLastBatchOfAnEpochByItsSamples) {
+  // An epoch has two full batches and a quarter of one, whose loss is far off.
+  TrialCourse course(2, {3, 0.25});
+  for (std::int64_t step = 1; step <= 3 * 320; ++step) course.add(step, step % 3 == 0 ? 10 : 1, 1);
+  const auto points = course.points();
+  ASSERT_EQ(points[2].step - points[1].step, 16);
+  std::int64_t before = 0;
+  for (const TrialCourse::Point& point : points) {
+    const std::int64_t few = point.step / 3 - before / 3;
+    const std::int64_t full = point.step - before - few;
+    EXPECT_NEAR(point.train_loss,
+                (static_cast<double>(full) + 2.5 * static_cast<double>(few)) /
+                    (static_cast<double>(full) + 0.25 * static_cast<double>(few)),
+                1e-12);
+    before = point.step;
+  }
+}
+
 TEST(TrialCourse, KeepsScoresWhenPointsBecomeOne) {
   TrialCourse course(2);
   for (std::int64_t step = 1; step <= 150; ++step) {
