@@ -312,3 +312,17 @@ search: {algorithm: random, trials: 12}
 
 if __name__ == "__main__":
     unittest.main()
+        self.synthetic("b2", "--set", "search={algorithm: random, trials: 40}", "--set", "run.seed=2")
+        self.report("a", "b", "b2")
+        with self.subTest("runs that differ in their seed alone have one colour, their mean and a band"):
+            traces = self.browser.run("document.querySelector('[data-plot=volume]').data.map(({ meta, name, line }) => [meta, name, line.color])")
+            self.assertEqual([meta for meta, _, _ in traces], ["mean", "band", "band", "mean"])
+            self.assertEqual(traces[0][1], "a")
+            self.assertIn("random", traces[3][1])
+            least, most, mean = self.browser.run("document.querySelector('[data-plot=volume]').data.slice(1).map(({ y }) => y)")
+            self.assertTrue(all(low <= middle <= high for low, middle, high in zip(least, mean, most)))
+            self.assertEqual(mean[-1], self.browser.run("(RUNS[1].volume.volume.at(-1) + RUNS[2].volume.volume.at(-1)) / 2"))
+            fronts = self.browser.run("document.querySelector('[data-plot=front]').data.filter(({ meta }) => meta === 'front').map(({ marker, showlegend }) => [marker.color, showlegend])")
+            self.assertEqual([shown for _, shown in fronts], [True, True, False])
+            self.assertNotEqual(fronts[0][0], fronts[1][0])
+            self.assertEqual(fronts[1][0], fronts[2][0])

@@ -79,6 +79,12 @@ function quoted(text) {
 }
 
 const RUNS = DATA.runs.map((run) => new Run(run));
+/// Runs that differ in their seed alone, as { name, runs } with indices into RUNS; other runs are groups of one.
+const GROUPS = (DATA.comparison?.groups ?? []).map(({ name, runs }) => ({ name: runs.length > 1 ? name : runs[0], runs: runs.map((each) => RUNS.findIndex((run) => run.name === each)) }));
+RUNS.forEach((run, i) => { if (!GROUPS.some(({ runs }) => runs.includes(i))) GROUPS.push({ name: run.name, runs: [i] }); });
+function groupOf(runIndex) { return GROUPS.findIndex(({ runs }) => runs.includes(runIndex)); }
+function isFirstOfGroup(runIndex) { return GROUPS[groupOf(runIndex)].runs[0] === runIndex; }
+
 let shown = RUNS[0];  // the run whose details are shown
 
 /// Returns whether all values are ascending numbers, which can be drawn on a numeric axis.

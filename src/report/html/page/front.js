@@ -20,7 +20,7 @@ function startFront() {
   fill("front-y", metrics, up);
   fill("front-z", metrics, objectives[2] ?? across);
   const parameters = [...new Set(RUNS.flatMap((run) => run.parameters.map(({ name }) => name)))];
-  fill("front-colour", [["", RUNS.length > 1 ? "by run" : "plain"], ["iteration", "iteration"], ["epochs", "epochs"],
+  fill("front-colour", [["", RUNS.length === 1 ? "plain" : GROUPS.length < RUNS.length ? "by group" : "by run"], ["iteration", "iteration"], ["epochs", "epochs"],
     ...parameters.map((name) => ["=" + name, name]), ...metrics.filter(([metric]) => metric !== "trial")], "");
   const three = objectives.length > 2 && hasWebGL();
   byId("front-3d-choice").hidden = !three;
@@ -153,7 +153,8 @@ function labelled(trace, runIndex) {
 function finalTraces(runIndex, axes, dressed) {
   const run = RUNS[runIndex];
   const many = RUNS.length > 1;
-  const colour = colours()[many ? runIndex % 7 : 1];
+  const colour = runColour(runIndex, 1);
+  const group = GROUPS[groupOf(runIndex)].name;
   const rows = [...run.finalOf.values()].filter((row) => run.ok(row));
   const on = points(runIndex, rows.filter((row) => run.finalMembers.has(run.number(row))), axes);
   const off = points(runIndex, rows.filter((row) => !run.finalMembers.has(run.number(row))), axes);
@@ -164,7 +165,7 @@ function finalTraces(runIndex, axes, dressed) {
     traces.push({ type: "scatter", mode: "lines", x: line.x, y: line.y, hoverinfo: "skip", showlegend: false, meta: "line",
       line: { color: colour, width: 1.5, shape: line.shape, dash: many ? "dot" : "solid" } });
   }
-  traces.push(dressed({ name: many ? escaped(run.name) + ", final front" : "final front", meta: "final", showlegend: true, ...labelled(on, runIndex),
+  traces.push(dressed({ name: many ? escaped(group) + ", final front" : "final front", legendgroup: group + ", final front", meta: "final", showlegend: isFirstOfGroup(runIndex), ...labelled(on, runIndex),
     marker: { size, symbol: "diamond", color: colour, line: { color: css("card"), width: 1 } } }));
   const disproved = dressed({ name: "disproved by full training", meta: "trained", showlegend: !many && off.x.length > 0, ...off,
     marker: { size, symbol: "diamond", color: css("card"), line: { color: colour, width: 1.5 } } });
@@ -173,7 +174,8 @@ function finalTraces(runIndex, axes, dressed) {
 
 function tracesOf(runIndex, axes) {
   const run = RUNS[runIndex];
-  const colour = colours()[RUNS.length > 1 ? runIndex % 7 : 0];
+  const colour = runColour(runIndex, 0);
+  const group = GROUPS[groupOf(runIndex)].name;
   const kind = axes.length === 3 ? { type: "scatter3d", mode: "markers", hoverinfo: "none" } : null;
   const dressed = (trace) => (kind ? { ...trace, ...kind } : scatter(trace));
   const traces = [];
@@ -190,7 +192,7 @@ function tracesOf(runIndex, axes) {
       line: { color: colour, width: 1.5, shape: line.shape } });
   }
   const marker = { size: kind ? 6 : 9, color: colour, line: { color: css("card"), width: 1 } };
-  traces.push(dressed({ name: RUNS.length > 1 ? escaped(run.name) : "front of the search", meta: "front", showlegend: showsSearch, ...mark(run.hasFinalFront ? front : labelled(front, runIndex), runIndex, marker) }));
+  traces.push(dressed({ name: RUNS.length > 1 ? escaped(group) : "front of the search", legendgroup: group, meta: "front", showlegend: showsSearch && isFirstOfGroup(runIndex), ...mark(run.hasFinalFront ? front : labelled(front, runIndex), runIndex, marker) }));
   if (run.trained.length && byId("front-final").checked) traces.push(...finalTraces(runIndex, axes, dressed));
   return traces;
 }

@@ -7,7 +7,8 @@ function startHistory() {
 }
 
 function showHistory() {
-  byId("volume-text").textContent = shown.volume.text;
+  const bands = GROUPS.some(({ runs }) => runs.length > 1) ? ". Lines are means over the runs of a group, bands reach from the least to the most of them." : "";
+  byId("volume-text").textContent = shown.volume.text + bands;
   const [low, high] = extent(shown.volume.volume);
   const changes = RUNS.length > 1 || shown.volume.volume.length < 2 ? Infinity : high - low;
   foldWithout("volume", low > high ? "none" : changes < 0.005 ? "nearly the same after every trial: " + shown.volume.volume.at(-1).toFixed(4) : "");
@@ -35,13 +36,34 @@ function showComparison() {
   plainTable("tests", ["quantity", "group", "against", "U", "p"], tests);
 }
 
+/// Returns the volumes of a group's runs at the same places, until the first of them ends: their mean, the least and the most.
+function volumesOf(group, over) {
+  const curves = group.runs.map((i) => RUNS[i].volume).filter((volume) => volume[over].length > 0);
+  const end = Math.min(...curves.map((volume) => volume[over].at(-1)));
+  const x = [...new Set(curves.flatMap((volume) => volume[over]))].filter((place) => place <= end).sort((a, b) => a - b);
+  const columns = curves.map((volume) => {
+    let done = 0;  // points at or before the place
+    return x.map((place) => { while (done < volume[over].length && volume[over][done] <= place) ++done; return done === 0 ? 0 : volume.volume[done - 1]; });
+  });
+  const ofAll = (take) => x.map((_, i) => take(columns.map((column) => column[i])));
+  return { x, mean: ofAll((values) => values.reduce((sum, value) => sum + value, 0) / values.length), least: ofAll((values) => Math.min(...values)), most: ofAll((values) => Math.max(...values)) };
+}
+
+function volumeTraces(group, index, over) {
+  const { x, mean, least, most } = volumesOf(group, over);
+  if (x.length === 0) return [];
+  const colour = runColour(group.runs[0], 0);
+  const edge = { type: "scatter", mode: "lines", x, hoverinfo: "skip", showlegend: false, meta: "band", legendgroup: String(index), line: { width: 0, shape: "hv" } };
+  const band = group.runs.length < 2 ? [] : [{ ...edge, y: least }, { ...edge, y: most, fill: "tonexty", fillcolor: colour + "2e" }];
+  return [...band, {
+    type: "scatter", mode: "lines+markers", name: escaped(group.name), meta: "mean", legendgroup: String(index), x, y: mean,
+    line: { color: colour, width: 2, shape: "hv" }, marker: { size: x.length > 40 ? 1 : 4 }, hovertemplate: "%{y:.4f} after %{x:.4~r} " + over + "<extra></extra>",
+  }];
+}
+
 function drawVolume() {
   const over = byId("volume-x").value;
-  const data = RUNS.map((run, i) => ({
-    type: "scatter", mode: "lines+markers", name: escaped(run.name), x: run.volume[over], y: run.volume.volume,
-    line: { color: colours()[i % 7], width: 2, shape: "hv" }, marker: { size: run.volume.trials.length > 40 ? 1 : 4 },
-    hovertemplate: "%{y:.4f} after %{x:.4~r} " + over + "<extra></extra>",
-  })).filter((trace) => trace.x.length > 0);
+  const data = GROUPS.flatMap((group, i) => volumeTraces(group, i, over));
   if (data.length === 0) return "There is no volume to draw.";
   return {
     data,

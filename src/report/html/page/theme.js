@@ -17,6 +17,9 @@ function isDark() {
 
 function colours() { return isDark() ? COLOURS.dark : COLOURS.light; }
 
+/// Returns the colour of a run's group, or for a single run the colour with that index.
+function runColour(runIndex, alone) { return colours()[RUNS.length > 1 ? groupOf(runIndex) % 7 : alone]; }
+
 /// Returns a colour of the style sheet.
 function css(name) { return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim(); }
 
