@@ -10,7 +10,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "support
 CHROMIUM = sys.argv.pop(3)
 
 from browser import Browser
-from skyline_runs import SOURCE, RunsCase, small_digits
+from skyline_runs import SOURCE, RunsCase, read_json, small_digits
 
 MOST_BYTES = 15_000_000
 # Number of drawn marks of a plot's traces: points, bars, lines, cells.
@@ -139,6 +139,58 @@ search: {algorithm: random, trials: 12}
         with self.subTest("a page that has opened has not waited for WebGL"):
             self.browser.open(self.folder / "report.html")
             self.assertIsNone(self.browser.run("webGL"))
+
+    def test_shows_what_a_classifier_takes_for_what_and_its_worst_images(self):
+        self.skyline("search", *small_digits(self.digits), "--set", "search.initial=10", "--run", "seen", "--quiet")
+        self.report("seen")
+        final = self.browser.run("RUNS[0].final_front")
+        self.assertEqual([int(each) for each in self.browser.run("[...byId('answers-trial').options].map(({ value }) => value)")], final)
+        self.assertRegex(self.browser.run("byId('answers-trial').options[0].textContent"), r"\(.*best\)")
+        for trial in final:
+            self.choose("answers-trial", str(trial))
+            answers, tested = (self.browser.run(each) for each in (f"RUNS[0].answers[{trial}]", f"RUNS[0].value('test_accuracy', RUNS[0].finalOf.get({trial}))"))
+            self.assertEqual(sum(answers["all"]), answers["samples"])
+            self.assertAlmostEqual(sum(answers["right"]) / answers["samples"], tested, places=6)
+            self.assertIn(f"trial {trial} on {answers['samples']} samples", self.text("#answers-text"))
+            counts = self.browser.run("document.querySelector('[data-plot=answers]').data[0].customdata")
+            self.assertEqual([sum(row) for row in counts], answers["all"])
+            self.assertEqual(self.browser.run("byId('classes').tBodies[0].rows.length"), 10)
+            self.assertEqual(self.browser.run("byId('network-trial').value"), str(trial), "it is the network that is shown")
+        self.assertEqual(self.browser.run("[...document.querySelectorAll('#worst canvas')].map(({ width, height }) => [width, height])"), [[8, 8]] * 6)
+        grey = "(() => { const { data } = document.querySelector('#worst canvas').getContext('2d').getImageData(0, 0, 8, 8); return Math.max(...data.filter((_, i) => i % 4 === 0)); })()"
+        self.assertEqual(self.browser.run(grey), 255, "a pixel of 16 is white")
+        with self.subTest("without pictures"):
+            self.skyline("report", "seen", "--no-samples")
+            self.browser.open(self.folder / "seen/report.html")
+            self.draw()
+            self.assertEqual(self.browser.run("document.querySelectorAll('#worst figure').length"), 6)
+            self.assertEqual(self.browser.run("document.querySelectorAll('#worst canvas').length"), 0)
+        with self.subTest("the run has written them into its own page, and a run without them shows none"):
+            for file in (self.folder / "seen/weights").glob("*.answers.json"):
+                file.unlink()
+            self.report("seen")
+            self.assertTrue(self.browser.run("byId('answers').hidden"))
+
+    def test_shows_predicted_numbers_against_the_true_ones(self):
+        rows = [f"{x},{y},{1000 + 20 * x - 5 * y}" for x in range(20) for y in range(20)]
+        (self.folder / "prices.csv").write_text("\n".join(["x,y,price", *rows]))
+        self.skyline("prep", "arrays", "prices.csv", "-o", "prices.h5", "--label", "price", "--targets", "numbers")
+        (self.folder / "prices.yaml").write_text("""
+data: {file: prices.h5}
+space: {parameters: {width: {choice: [8, 16]}}, network: [linear: {features: $width}, relu, linear: {features: $classes}]}
+objectives: [maximize: validation_r2, minimize: parameters]
+training: {epochs: 5, metrics: [r2]}
+final: {epochs: 30}
+search: {algorithm: exhaustive}
+""")
+        self.skyline("search", "prices.yaml", "--run", "prices", "--quiet")
+        self.report("prices")
+        line, points = self.browser.run("document.querySelector('[data-plot=answers]').data.map(({ x, y }) => [x, y])")
+        self.assertGreater(min(points[0]), 800)
+        self.assertGreater(max(points[0]), 1200)
+        self.assertEqual(line[0], line[1])
+        self.assertEqual(self.browser.run("document.querySelector('[data-plot=answers]').layout.xaxis.title.text"), "true price")
+        self.assertTrue(self.browser.run("byId('worst').parentElement.hidden && byId('classes').parentElement.hidden"))
 
     def test_says_first_which_networks_to_take_how_good_they_are_and_how_to_get_them(self):
         self.synthetic("result", "--set", "final.epochs=20", "--set", "search.iterations=8", "--set", "constraints=[{flops: [0, 1.0e+9]}, {parameters: [0, 2.0e+6]}]")
@@ -280,6 +332,20 @@ search: {algorithm: random, trials: 12}
     def test_of_several_runs_shows_them_beside_each_other(self):
         self.synthetic("a")
         self.synthetic("b", "--set", "search={algorithm: random, trials: 40}")
+        self.synthetic("b2", "--set", "search={algorithm: random, trials: 40}", "--set", "run.seed=2")
+        self.report("a", "b", "b2")
+        with self.subTest("runs that differ in their seed alone have one colour, their mean and a band"):
+            traces = self.browser.run("document.querySelector('[data-plot=volume]').data.map(({ meta, name, line }) => [meta, name, line.color])")
+            self.assertEqual([meta for meta, _, _ in traces], ["mean", "band", "band", "mean"])
+            self.assertEqual(traces[0][1], "a")
+            self.assertIn("random", traces[3][1])
+            least, most, mean = self.browser.run("document.querySelector('[data-plot=volume]').data.slice(1).map(({ y }) => y)")
+            self.assertTrue(all(low <= middle <= high for low, middle, high in zip(least, mean, most)))
+            self.assertEqual(mean[-1], self.browser.run("(RUNS[1].volume.volume.at(-1) + RUNS[2].volume.volume.at(-1)) / 2"))
+            fronts = self.browser.run("document.querySelector('[data-plot=front]').data.filter(({ meta }) => meta === 'front').map(({ marker, showlegend }) => [marker.color, showlegend])")
+            self.assertEqual([shown for _, shown in fronts], [True, True, False])
+            self.assertNotEqual(fronts[0][0], fronts[1][0])
+            self.assertEqual(fronts[1][0], fronts[2][0])
         self.report("a", "b")
         self.assertEqual(self.browser.run("document.querySelector('[data-plot=volume]').data.map((trace) => trace.name)"), ["a", "b"])
         self.assertEqual({row[0] for row in self.table()}, {"a", "b"})
@@ -312,17 +378,3 @@ search: {algorithm: random, trials: 12}
 
 if __name__ == "__main__":
     unittest.main()
-        self.synthetic("b2", "--set", "search={algorithm: random, trials: 40}", "--set", "run.seed=2")
-        self.report("a", "b", "b2")
-        with self.subTest("runs that differ in their seed alone have one colour, their mean and a band"):
-            traces = self.browser.run("document.querySelector('[data-plot=volume]').data.map(({ meta, name, line }) => [meta, name, line.color])")
-            self.assertEqual([meta for meta, _, _ in traces], ["mean", "band", "band", "mean"])
-            self.assertEqual(traces[0][1], "a")
-            self.assertIn("random", traces[3][1])
-            least, most, mean = self.browser.run("document.querySelector('[data-plot=volume]').data.slice(1).map(({ y }) => y)")
-            self.assertTrue(all(low <= middle <= high for low, middle, high in zip(least, mean, most)))
-            self.assertEqual(mean[-1], self.browser.run("(RUNS[1].volume.volume.at(-1) + RUNS[2].volume.volume.at(-1)) / 2"))
-            fronts = self.browser.run("document.querySelector('[data-plot=front]').data.filter(({ meta }) => meta === 'front').map(({ marker, showlegend }) => [marker.color, showlegend])")
-            self.assertEqual([shown for _, shown in fronts], [True, True, False])
-            self.assertNotEqual(fronts[0][0], fronts[1][0])
-            self.assertEqual(fronts[1][0], fronts[2][0])

@@ -99,6 +99,21 @@ TEST_F(ReportPage, TellsWhichLayersShareTheBoxOfTheirInput) {
                                                   {"relu", true}}));
 }
 
+TEST_F(ReportPage, HasTheAnswersOfFullTrainingsWithPicturesUnlessTheyAreNotWanted) {
+  run.answers = {{1, R"({"version": 1, "names": ["disc"], "worst": [{"sample": 3, "pixels": "ff8000"}]})"},
+                 {2, R"({"version": 1, "worst": [{"sample": 3, "pixels": "no digits"}]})"},
+                 {3, R"({"version": 2})"},
+                 {4, "{"}};
+  auto answers = data_of(page())["runs"][0]["answers"];
+  EXPECT_EQ(answers.size(), 2U) << "damaged files and those of another version are left out";
+  EXPECT_EQ(answers["1"]["names"][0], "disc");
+  EXPECT_EQ(answers["1"]["worst"][0]["pixels"], "/4AA");
+  EXPECT_FALSE(answers["2"]["worst"][0].contains("pixels"));
+  run.shows_samples = false;
+  answers = data_of(page())["runs"][0]["answers"];
+  EXPECT_EQ(answers["1"]["worst"][0], nlohmann::json({{"sample", 3}}));
+}
+
 TEST_F(ReportPage, TellsHowRunsCompare) {
   EXPECT_TRUE(data_of(page())["comparison"].is_null());
   const auto comparison_of = [&](const ReportOptions& options) {

@@ -99,6 +99,9 @@ class TrialWeights {
   /// Returns whether keep() should be called after training.
   virtual bool wanted() const { return false; }
   virtual void keep(Tensors /*weights*/) {}
+  /// Keeps what a full training's network answers to held-out samples, as JSON (docs/internals/files.md), for
+  /// the report. It is written with the weights, and lost without a call of keep().
+  virtual void keep_answers(std::string /*json*/) {}
 };
 
 /// The services of a slot for the evaluation of one trial. There is one per running trial; only that slot's

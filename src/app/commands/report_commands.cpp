@@ -33,6 +33,7 @@ struct ReportArguments {
   std::vector<std::filesystem::path> runs;  // at least one
   std::filesystem::path out;                // if empty: report.html, in the run's folder if there is one run
   bool force = false;                       // overwrite an existing file that the user named
+  bool no_samples = false;                  // leave out pictures of samples
   std::optional<int> watch_s;  // if given: write the page again after so many seconds, until the runs end
 };
 
@@ -71,6 +72,7 @@ void compare(const std::vector<report::ReportedRun>& runs, report::ReportOptions
 bool write_report(const ReportArguments& arguments, const std::filesystem::path& out, bool overwrites) {
   std::vector<report::ReportedRun> runs;
   for (const std::filesystem::path& run : arguments.runs) runs.push_back(report::read_reported_run(run));
+  for (report::ReportedRun& run : runs) run.shows_samples = !arguments.no_samples;
   name_apart(runs);
   const bool going_on = std::ranges::any_of(
       runs, [](const report::ReportedRun& run) { return run.state == "running" || run.state == "stopping"; });
@@ -144,6 +146,7 @@ RunCommand report_command(CLI::App& command) {
   add_path(command, "-o,--out", arguments->out,
            "page to write (default: report.html, in the run's folder if there is one run)");
   command.add_flag("--force", arguments->force, "overwrite a page of another name or folder");
+  command.add_flag("--no-samples", arguments->no_samples, "leave out pictures of samples");
   command
       .add_option("--watch", arguments->watch_s, "write it again every so many seconds until the runs end")
       ->check(CLI::PositiveNumber);

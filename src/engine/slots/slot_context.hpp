@@ -59,6 +59,7 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
   /// Makes this the context of member 0.
   void lead(trial::TrialGroup& group) { group_.emplace(group, *this); }
   Tensors take_weights() { return std::move(kept_); }
+  std::string take_answers() { return std::move(answers_); }
   /// Has each point shown to people, too. @param show  called by report(), not more than once a second
   void show_points(std::function<void(const trial::CoursePoint&)> show) { show_ = std::move(show); }
   void report(trial::CoursePoint point) override {
@@ -95,6 +96,9 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
   void keep(Tensors weights) override {
     if (wants_weights_) kept_ = std::move(weights);
   }
+  void keep_answers(std::string json) override {
+    if (wants_weights_) answers_ = std::move(json);
+  }
 
   const trial::Place place_;
   MemberControl control_;
@@ -102,6 +106,7 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
   bool wants_weights_;
   std::function<std::shared_ptr<const Tensors>()> inherited_;
   Tensors kept_;
+  std::string answers_;
   std::vector<trial::CoursePoint> course_;
   std::function<void(const trial::CoursePoint&)> show_;
   std::optional<std::chrono::steady_clock::time_point> shown_at_;

@@ -318,7 +318,7 @@ void SlotPool::State::hand_in(const trial::Trial& trial, Arrival arrival, SlotCo
   }
   if (!last_job) return;
   if (!kept.empty()) {
-    files.weights(trial, std::move(kept), std::move(last_job));
+    files.weights(trial, std::move(kept), context.take_answers(), std::move(last_job));
   } else if (stored) {
     files.checkpoints->storage().submit(std::move(last_job));
   } else {

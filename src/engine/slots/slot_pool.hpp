@@ -35,9 +35,10 @@ struct SlotPoolOptions {
   std::chrono::steady_clock::time_point run_started = {};  // zero of TrialTiming::started_s
 };
 
-/// Hands a trial's weights to the storage thread, which calls `written` when they are durable.
+/// Hands a trial's weights, and its answers unless they are empty, to the storage thread, which calls
+/// `written` when they are durable.
 using WeightsSink = std::function<void(const trial::Trial& trial, std::vector<trial::NamedTensor> weights,
-                                       std::function<void()> written)>;
+                                       std::string answers, std::function<void()> written)>;
 
 /// Hands a training's learning curve to the storage thread, which calls `written`, if it is set, when the
 /// curve is in its file or given up.

@@ -52,22 +52,24 @@ InheritedFile read_inherited(const RunFiles& files, const trial::Trial& trial, c
 
 WeightsSink make_weights_sink(const RunFiles& files, const space::SearchSpace& space,
                               std::shared_ptr<RecentWeights> recent) {
-  return
-      [&files, &space, recent = std::move(recent)](
-          const trial::Trial& trial, std::vector<trial::NamedTensor> tensors, std::function<void()> written) {
-        auto file = std::make_shared<store::WeightsFile>(
-            store::WeightsFile{trial.number, store::provenance(trial, files.stamp()),
-                               space.describe(trial.architecture().genotype), std::move(tensors)});
-        const auto path = files.paths.weights(trial.name());
-        if (recent && !trial.is_final()) recent->keep(file);
-        const std::size_t bytes = tensor_bytes(*file);
-        files.storage.submit(
-            [path, file, done = std::move(written)] {
-              store::write_weights(path, *file);
-              done();
-            },
-            bytes);
-      };
+  return [&files, &space, recent = std::move(recent)](const trial::Trial& trial,
+                                                      std::vector<trial::NamedTensor> tensors,
+                                                      std::string answers, std::function<void()> written) {
+    auto file = std::make_shared<store::WeightsFile>(
+        store::WeightsFile{trial.number, store::provenance(trial, files.stamp()),
+                           space.describe(trial.architecture().genotype), std::move(tensors)});
+    const auto path = files.paths.weights(trial.name());
+    const auto answers_path = files.paths.answers(trial.name());
+    if (recent && !trial.is_final()) recent->keep(file);
+    const std::size_t bytes = tensor_bytes(*file);
+    files.storage.submit(
+        [path, file, answers_path, text = std::move(answers), done = std::move(written)] {
+          if (!text.empty()) store::publish_file(answers_path, text);
+          store::write_weights(path, *file);
+          done();
+        },
+        bytes);
+  };
 }
 
 WeightsSource make_weights_source(const RunFiles& files, std::shared_ptr<RecentWeights> recent,
@@ -138,7 +140,7 @@ void WeightsRemoval::remove(trial::TrialName name) {
   if (replaying_) {
     unwanted_.insert(name);
   } else {
-    files_.storage.post([path = files_.paths.weights(name)] { store::remove_file(path); });
+    files_.storage.post([paths = files_.paths, name] { store::remove_weights(paths, name); });
   }
 }
 

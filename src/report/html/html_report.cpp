@@ -35,19 +35,6 @@ void fill(std::string& page, std::string_view name, std::string_view text) {
   page.replace(page.find(mark), mark.size(), text);
 }
 
-std::string base64_of_hex(std::string_view hex) {
-  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < hex.size(); i += 6) {  // three bytes
-    const std::string digits(hex.substr(i, 6));
-    const auto bits = static_cast<std::uint32_t>(std::stoul(digits, nullptr, 16))
-                      << (4 * (6 - digits.size()));
-    const std::size_t letters = digits.size() / 2 + 1;
-    for (std::size_t l = 0; l < 4; ++l) text += l < letters ? kLetters[(bits >> (18 - 6 * l)) & 63] : '=';
-  }
-  return text;
-}
-
 /// Returns the source expression with which the page's policy allows a script.
 std::string script_source(std::string_view script) {
   return "'sha256-" + base64_of_hex(sha256_hex(script)) + "'";
@@ -131,7 +118,31 @@ Json comparison_json(const ReportOptions& options) {
       {"trials", comparison.trials}, {"groups", std::move(groups)}, {"quantities", std::move(quantities)}};
 }
 
+constexpr std::size_t kMostAnswers = 60;  // trainings, best first
+
+void read_answers(ReportedRun& run) {
+  const run::RunState& state = run.opened.state;
+  for (const trial::TrialNumber number : front_order(state.final_front())) {
+    const auto path = run.opened.paths.answers({number, true});
+    if (run.answers.size() < kMostAnswers && store::exists(path))
+      run.answers[number] = store::read_file(path);
+  }
+}
+
 }  // namespace
+
+std::string base64_of_hex(std::string_view hex) {
+  constexpr std::string_view kLetters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  for (std::size_t i = 0; i < hex.size(); i += 6) {  // three bytes
+    const std::string digits(hex.substr(i, 6));
+    const auto bits = static_cast<std::uint32_t>(std::stoul(digits, nullptr, 16))
+                      << (4 * (6 - digits.size()));
+    const std::size_t letters = digits.size() / 2 + 1;
+    for (std::size_t l = 0; l < 4; ++l) text += l < letters ? kLetters[(bits >> (18 - 6 * l)) & 63] : '=';
+  }
+  return text;
+}
 
 std::string report_page(std::span<const ReportedRun> runs, const ReportOptions& options) {
   const std::string_view library = between(skyline_page_library, skyline_page_end);
@@ -156,6 +167,7 @@ ReportedRun reported_run(run::OpenedRun opened, const std::string& state) {
   const store::RunPaths& paths = run.opened.paths;
   run.courses = store::read_courses(paths, run.opened.header.metrics);
   run.config = store::read_file(paths.config());
+  read_answers(run);
   read_warnings(run);
   return run;
 }

@@ -5,6 +5,7 @@
 #include "store/journal/courses.hpp"
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,7 +21,10 @@ struct ReportedRun {
   store::Courses courses = {};
   std::string config = {};                 // YAML text
   std::vector<std::string> warnings = {};  // lines of the log, the latest last
-  std::size_t more_warnings = 0;           // number of earlier warnings that are left out
+  /// What the full trainings of the final front answer to the test set, as JSON (docs/internals/files.md).
+  std::map<trial::TrialNumber, std::string> answers = {};
+  bool shows_samples = true;      // whether the page has pictures of samples
+  std::size_t more_warnings = 0;  // number of earlier warnings that are left out
 };
 
 /// Adds the parts that come from the run's folder. @throws UserError if a file is damaged

@@ -274,8 +274,8 @@ Json run_json(const ReportedRun& run) {
   const std::optional<trial::Budget>& final_budget = opened.state.final_budget();
   const TakenTrials taken = taken_trials(opened.config);
   const trial::Metric* test = test_metric(opened.state.objectives(), opened.header.metrics);
-  const ReportInputs inputs{opened.space, opened.header.metrics, opened.state,
-                            run::yardsticks_of(opened.config)};
+  const ReportInputs inputs{opened.space, opened.header.metrics,
+                            opened.state, run::yardsticks_of(opened.config)};
   return {{"name", run.name},
           {"path", opened.paths.root.string()},
           {"state", run.state},
@@ -291,7 +291,6 @@ Json run_json(const ReportedRun& run) {
           {"final_epochs", final_budget ? short_number(final_budget->epochs) : Json(nullptr)},
           {"repeats", repeats_of(opened)},
           {"yardsticks", yardsticks_of(inputs.yardsticks)},
-          {"same_networks", equal_networks(opened.space, opened.state)},
           {"notes", front_notes(inputs)},
           {"weights", weights_of(opened)},
           {"missing_front", missing_front_of(opened)},
@@ -301,6 +300,7 @@ Json run_json(const ReportedRun& run) {
           {"fewest_ranked", kFewestRanked},
           {"courses", courses_json(run)},
           {"networks", networks_json(run)},
+          {"answers", answers_json(run)},
           {"has_network", opened.space.has_network()},
           {"failures", failures_of(opened.state)},
           {"slots", slots_of(opened.account)},

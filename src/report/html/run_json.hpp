@@ -4,6 +4,8 @@
 
 #include <cstddef>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -31,9 +33,13 @@ Json importance_json(const ReportedRun& run);
 Json courses_json(const ReportedRun& run);
 /// Returns the layer graphs of trials on the front.
 Json networks_json(const ReportedRun& run);
+/// Returns the answers of full trainings by their trial. Text that is no such JSON is left out.
+Json answers_json(const ReportedRun& run);
 
 /// Returns the trials on the front of the search, then the other trials on the final one.
 std::vector<trial::TrialNumber> members_of(const run::RunState& state);
+/// Returns bytes as base64. @param hex  their hex digits
+std::string base64_of_hex(std::string_view hex);
 /// Returns the hours from the start of the run to the end of the trial.
 double end_hours(const trial::TrialTiming& timing);
 

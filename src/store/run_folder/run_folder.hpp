@@ -22,6 +22,10 @@ struct RunPaths {
   std::filesystem::path weights(trial::TrialName trial) const {
     return weights_folder() / (to_text(trial) + ".h5");
   }
+  /// Returns weights/17.final.answers.json.
+  std::filesystem::path answers(trial::TrialName trial) const {
+    return weights_folder() / (to_text(trial) + ".answers.json");
+  }
   std::filesystem::path weights_folder() const { return root / "weights"; }
   std::filesystem::path checkpoints() const { return root / "checkpoints"; }
   std::filesystem::path events() const { return root / "events"; }

@@ -102,10 +102,15 @@ WeightsReading try_weights(const std::filesystem::path& path, trial::TrialNumber
   }
 }
 
+void remove_weights(const RunPaths& paths, trial::TrialName name) {
+  if (name.is_final) remove_file(paths.answers(name));
+  remove_file(paths.weights(name));
+}
+
 void remove_unwanted_weights(const RunPaths& paths, const std::set<trial::TrialName>& names) {
   for (const std::filesystem::path& path : list_folder(paths.weights_folder())) {
     const auto trial = parse_trial_name(path.stem().string());
-    if (trial && names.contains(*trial) && path == paths.weights(*trial)) remove_file(path);
+    if (trial && names.contains(*trial) && path == paths.weights(*trial)) remove_weights(paths, *trial);
   }
 }
 

@@ -38,7 +38,9 @@ struct WeightsReading {
 /// work.
 WeightsReading try_weights(const std::filesystem::path& path, trial::TrialNumber trial);
 
-/// Removes the weights of these trials, if they exist. @throws UserError
+/// Removes the weights of a training, and its answers, if they exist. @throws UserError
+void remove_weights(const RunPaths& paths, trial::TrialName name);
+/// Removes those of all these trainings whose weights exist. @throws UserError
 void remove_unwanted_weights(const RunPaths& paths, const std::set<trial::TrialName>& names);
 
 }  // namespace skyline::store

@@ -53,7 +53,7 @@ trial::Outcome TrialRun::run() {
     validation = score_trained();
     if (!judges_epochs()) course_.add_score(validation);
   }
-  if (!failure_ && trial_.is_final()) test = score(SampleSet::kTest, setup_.test_indices);
+  if (!failure_ && trial_.is_final()) test = score_test();
   if (!failure_) check_held_out(validation, test);
   double latency_ms = std::numeric_limits<double>::quiet_NaN();
   if (!failure_ && setup_.measure_latency) latency_ms = measure_latency_ms();

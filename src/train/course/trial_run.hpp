@@ -9,6 +9,7 @@
 #include "train/group/group_agreement.hpp"
 #include "train/learner/learner.hpp"
 #include "train/parameters/optimizer.hpp"
+#include "train/scoring/answers.hpp"
 #include "train/sharing/admission_gate.hpp"
 
 #include <cstdint>
@@ -49,7 +50,8 @@ class TrialRun {
   Score score_validation();
   bool may_recalibrate(std::int64_t batch);
   Score score_trained();
-  Score score(SampleSet set, std::span<const std::int64_t> indices);
+  Score score(SampleSet set, std::span<const std::int64_t> indices, Answers* answers = nullptr);
+  Score score_test();
   double measure_latency_ms();
   double time_inference(bool& stopped);
   void let_others_measure();

@@ -64,7 +64,16 @@ bool TrialRun::may_recalibrate(std::int64_t batch) {
   return !agreed_.stop;
 }
 
-Score TrialRun::score(SampleSet set, std::span<const std::int64_t> indices) {
+Score TrialRun::score_test() {
+  if (!context_.weights().wanted()) return score(SampleSet::kTest, setup_.test_indices);
+  Answers answers(*setup_.dataset, setup_.dataset->test());
+  const Score score = this->score(SampleSet::kTest, setup_.test_indices, &answers);
+  if (!failure_) context_.weights().keep_answers(answers.json());
+  return score;
+}
+
+/// @param answers  receives the answers, too, unless it is nullptr
+Score TrialRun::score(SampleSet set, std::span<const std::int64_t> indices, Answers* answers) {
   const trial::ScopeTimer timer(context_.timing(), &trial::TrialTiming::validate_s);
   if (indices.empty()) return {};
   const std::size_t batch = learner_->evaluation_batch();
@@ -75,6 +84,10 @@ Score TrialRun::score(SampleSet set, std::span<const std::int64_t> indices) {
   const std::size_t outputs = setup_.options.problem.outputs;
   const std::size_t numbers = 1 + batch * outputs;  // per batch: its loss, and the outputs of its samples
   Scorer scorer(setup_.options.metrics, part_of(*setup_.dataset, set), outputs);
+  const auto take = [&](std::span<const std::int64_t> samples, double loss_sum, std::span<const float> said) {
+    scorer.add(samples, loss_sum, said);
+    if (answers != nullptr) answers->add(samples, said);
+  };
   for (std::size_t done = 0; done < batches; done += most_at_once) {
     if (stop()) return {};
     let_others_measure();
@@ -87,7 +100,7 @@ Score TrialRun::score(SampleSet set, std::span<const std::int64_t> indices) {
     };
     if (group_ == nullptr) {
       const ScoredBatch scored = learner_->score(set, samples_of(0));
-      scorer.add(samples_of(0), scored.loss_sum, scored.outputs);
+      take(samples_of(0), scored.loss_sum, scored.outputs);
       continue;
     }
     std::vector<double> scores(numbers * count, 0.0);
@@ -99,7 +112,7 @@ Score TrialRun::score(SampleSet set, std::span<const std::int64_t> indices) {
     agree(scores, false);
     for (std::size_t i = 0; i < count; ++i) {
       const auto own = std::span(scores).subspan(i * numbers + 1, samples_of(i).size() * outputs);
-      scorer.add(samples_of(i), scores[i * numbers], std::vector<float>(own.begin(), own.end()));
+      take(samples_of(i), scores[i * numbers], std::vector<float>(own.begin(), own.end()));
     }
   }
   return scorer.score();

@@ -92,7 +92,7 @@ TEST(SlotPoolGroup, TrainsAllMembersOfAGroupAtOnce) {
 TEST(SlotPoolGroup, LetsMemberZeroAloneKeepWeights) {
   std::atomic<int> asked{0};
   std::atomic<int> written{0};
-  const auto sink = [&](const trial::Trial&, auto weights, const std::function<void()>& done) {
+  const auto sink = [&](const trial::Trial&, auto weights, const auto&, const std::function<void()>& done) {
     EXPECT_EQ(weights.at(0).values.at(0), 0);
     ++written;
     done();

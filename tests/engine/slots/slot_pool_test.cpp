@@ -238,14 +238,17 @@ TEST(SlotPool, HandsATrialInWhenItsCourseIsInItsFile) {
 TEST(SlotPool, HandsAResultOnOnlyWhenItsWeightsAreWritten) {
   ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
     EXPECT_TRUE(context.weights().wanted());
+    context.weights().keep_answers("{}");
     context.weights().keep({{"w", {1}, {2.5F}}});
     return trial::Measurements{{0}};
   });
   std::mutex mutex;
   std::vector<std::function<void()>> waiting;
   {
-    const auto sink = [&](const trial::Trial&, auto weights, std::function<void()> written) {
+    const auto sink = [&](const trial::Trial&, auto weights, const std::string& answers,
+                          std::function<void()> written) {
       const std::lock_guard lock(mutex);
+      EXPECT_EQ(answers, "{}");
       EXPECT_EQ(weights.at(0).values.at(0), 2.5F);
       waiting.push_back(std::move(written));
     };

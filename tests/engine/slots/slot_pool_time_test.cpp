@@ -184,7 +184,7 @@ TEST(SlotPool, CountsWithTheNextTrialHowLongStorageTookToAcceptTheFilesOfTheLast
     context.weights().keep({{"w", {1}, {2.5F}}});
     return trial::Measurements{{0}};
   });
-  const auto slow_sink = [](const trial::Trial&, const auto&, const std::function<void()>& written) {
+  const auto slow_sink = [](const trial::Trial&, const auto&, const auto&, const auto& written) {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
     written();
   };

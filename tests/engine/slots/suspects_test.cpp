@@ -191,7 +191,7 @@ TEST_F(SuspectsTest, ATrialIsNotedAsEndedBeforeItIsHandedIn) {
   });
   const auto running = std::make_shared<store::RunningTrials>(paths, 0, 1, "job", counter);
   std::atomic<bool> was_idle = false;
-  const auto sink = [&](const trial::Trial&, auto&&, const std::function<void()>& written) {
+  const auto sink = [&](const trial::Trial&, auto&&, auto&&, const auto& written) {
     was_idle = store::read_running_trials(paths).at(0).rows.empty();
     written();
   };

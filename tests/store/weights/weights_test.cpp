@@ -44,6 +44,18 @@ TEST_F(Weights, MayBeEmpty) {
   EXPECT_TRUE(same_weights(read_weights(path), {}));
 }
 
+TEST_F(Weights, AreRemovedWithTheAnswersOfTheirTraining) {
+  const RunPaths paths{folder / "run"};
+  std::filesystem::create_directories(paths.weights_folder());
+  for (const trial::TrialName name : {trial::TrialName{1}, {1, true}, {2, true}}) {
+    write_weights(paths.weights(name), sample_weights());
+    if (name.is_final) publish_file(paths.answers(name), "{}");
+  }
+  remove_weights(paths, {2, true});
+  remove_unwanted_weights(paths, {{1, true}, {3, true}});
+  EXPECT_EQ(list_folder(paths.weights_folder()), std::vector{paths.weights({1})});
+}
+
 TEST_F(Weights, EqualOnesAreEqualFiles) {
   write_weights(path, sample_weights());
   const std::string first = read_file(path);

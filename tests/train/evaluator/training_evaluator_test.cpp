@@ -18,6 +18,7 @@ using test::conv_network;
 using test::make_trial;
 using test::RecordingContext;
 using test::split_in_two;
+using ::testing::HasSubstr;
 using trial::Failure;
 using trial::FailureKind;
 using trial::Measurements;
@@ -204,6 +205,19 @@ TEST(TrainingEvaluator, MeasuresLatencyOnlyWhenAsked) {
   EXPECT_GT(values[kLatency], 0);
   EXPECT_LT(values[kLatency], 1000);
   EXPECT_GT(context.times.latency_s, 0);
+}
+
+TEST(TrainingEvaluator, KeepsTheAnswersOfAFullTrainingBesideItsWeights) {
+  const auto evaluator = make_evaluator(fast_options());
+  const auto answers_of = [&](trial::Phase phase, bool wanted) {
+    RecordingContext context;
+    context.wants = wanted;
+    values_of(evaluator->evaluate(make_trial(small_network(), 1, 1, phase), context));
+    return context.answers;
+  };
+  EXPECT_THAT(answers_of(trial::Phase::kFinal, true), HasSubstr("\"samples\": 60"));
+  EXPECT_EQ(answers_of(trial::Phase::kFinal, false), "");
+  EXPECT_EQ(answers_of(trial::Phase::kSearch, true), "");
 }
 
 TEST(TrainingEvaluator, ScoresATrialOfTheSearchOnAPartOfTheValidationSetAndAFullTrainingOnAll) {

@@ -250,9 +250,14 @@ function saveNetwork() {
 /// Shows a trial of a run below, and marks it in the table.
 function select(runIndex, number, scroll = false) {
   chosen = { run: runIndex, number };
-  showNetwork();
+  showChosen();
   markSelected();
   if (scroll) byId("network").scrollIntoView();
+}
+
+function showChosen() {
+  showNetwork();
+  showAnswers();
 }
 
 function markSelected() {
@@ -278,4 +283,4 @@ function showNetwork() {
   drawNetwork(run, chosen.number);
 }
 
-SECTIONS.push({ start: startNetwork, show: showNetwork });
+SECTIONS.push({ start: startNetwork, show: showChosen });

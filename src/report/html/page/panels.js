@@ -17,6 +17,7 @@ function showHead() {
   if (volume !== undefined) figures.push(["hypervolume", volume.toFixed(4)]);
   const [, end] = extent(shown.trials.start.map((start, row) => start + shown.trials.seconds[row]));
   if (end > 0) figures.push(["time", duration(end)]);
+  byId("notes").replaceChildren(...shown.notes.split("\n").map((line) => make("div", { class: line.startsWith("Warning") ? "missing" : null }, line)));
   hideSection("failures", failed === 0);
   byId("figures").replaceChildren(...figures.map(([name, text]) => make("div", {}, make("dt", {}, name), make("dd", {}, text))));
 }
@@ -44,6 +45,7 @@ function showPanels() {
   const made = new Date(1000 * DATA.made);
   const hosts = [...new Set(shown.slots.map(({ host }) => host))].filter(Boolean);
   const pairs = [["folder", shown.path], ...Object.entries(shown.versions).filter(([, text]) => text), ["hosts", hosts.join(", ")],
+    ["measured on", Object.entries(shown.yardsticks).filter(([, { samples }]) => samples).map(([metric, { samples }]) => label(metric) + ": " + counted(samples, "sample")).join(", ")],
     ["genotypes of the space", shown.genotypes.toLocaleString("en")], ["this page was made", made.toLocaleString()]];
   byId("versions").replaceChildren(...pairs.filter(([, text]) => text).flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]));
   const earlier = shown.more_warnings > 0 ? counted(shown.more_warnings, "earlier line") + " left out\n" : "";

@@ -1,0 +1,227 @@
+#include "train/scoring/answers.hpp"
+
+#include "core/config/config_text.hpp"
+#include "store/arrays/preparation.hpp"
+#include "store/images/image.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+
+namespace skyline::train {
+namespace {
+
+using store::TargetKind;
+
+constexpr std::size_t kMostNamed = 1000;   // classes or labels
+constexpr std::size_t kMostPairs = 1000;   // of classes that are taken for each other
+constexpr std::size_t kMostWorst = 6;      // samples
+constexpr std::size_t kMostPoints = 1500;  // pairs of numbers
+constexpr std::size_t kMostOutputs = 6;    // whose numbers are shown
+constexpr std::size_t kMostSide = 40;      // pixels of a picture
+
+ConfigNode integer(std::size_t value) {
+  return ConfigNode::make_integer(static_cast<std::int64_t>(value));
+}
+
+ConfigNode text(const std::string& value) {
+  return ConfigNode::make_scalar(value, {}, true);
+}
+
+template <typename Items, typename Make>
+ConfigNode list_of(const Items& items, Make make) {
+  std::vector<ConfigNode> list;
+  for (const auto& item : items) list.push_back(make(item));
+  return ConfigNode::make_list(std::move(list), {});
+}
+
+ConfigNode integers(const std::vector<std::int64_t>& values) {
+  return list_of(values, &ConfigNode::make_integer);
+}
+
+/// Returns a size of at most kMostSide that keeps the ratio of the sides.
+std::size_t side_of(std::size_t side, std::size_t longest) {
+  return longest <= kMostSide ? side : std::max<std::size_t>(1, side * kMostSide / longest);
+}
+
+/// Returns whether the samples are pictures that people can see.
+bool are_pictures(const store::Dataset& dataset, const store::SampleView& samples) {
+  const space::Shape& shape = dataset.shape();
+  return samples.has_pixels() && shape.height > 1 && shape.width > 1 &&
+         (shape.channels == 1 || shape.channels == 3);
+}
+
+/// Returns a sample as a small picture.
+store::Image picture_of(const store::Dataset& dataset, const store::SampleView& samples,
+                        std::int64_t sample) {
+  const space::Shape& shape = dataset.shape();
+  store::Image image{.channels = static_cast<std::size_t>(shape.channels),
+                     .height = static_cast<std::size_t>(shape.height),
+                     .width = static_cast<std::size_t>(shape.width),
+                     .pixels = {}};
+  const std::size_t places = image.height * image.width;
+  const auto planes = samples.pixels().subspan(static_cast<std::size_t>(sample) * image.channels * places,
+                                               image.channels * places);
+  for (std::size_t i = 0; i < planes.size(); ++i) {
+    const double value = planes[i % image.channels * places + i / image.channels];
+    image.pixels.push_back(
+        static_cast<std::uint8_t>(std::min(255.0, std::round(value / dataset.value_scale() * 255))));
+  }
+  const std::size_t longest = std::max(image.height, image.width);
+  if (longest <= kMostSide) return image;
+  return resized(image, side_of(image.height, longest), side_of(image.width, longest), store::Fit::kResize);
+}
+
+std::string hex_of(const std::vector<std::uint8_t>& bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  for (const std::uint8_t byte : bytes) {
+    text += kDigits[byte / 16];
+    text += kDigits[byte % 16];
+  }
+  return text;
+}
+
+}  // namespace
+
+Answers::Answers(const store::Dataset& dataset, const store::SampleView& samples)
+    : dataset_(dataset), samples_(samples), outputs_(dataset.class_names().size()) {
+  if (samples.target_kind() == TargetKind::kLabels) labels_.resize(outputs_);
+}
+
+void Answers::add(std::span<const std::int64_t> indices, std::span<const float> outputs) {
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const std::span<const float> said = outputs.subspan(i * outputs_, outputs_);
+    switch (samples_.target_kind()) {
+      case TargetKind::kClasses:
+        add_class(indices[i], said);
+        break;
+      case TargetKind::kLabels:
+        add_labels(indices[i], said);
+        break;
+      case TargetKind::kNumbers:
+        add_numbers(indices[i], said);
+        break;
+    }
+  }
+}
+
+void Answers::add_class(std::int64_t sample, std::span<const float> outputs) {
+  const Class wanted = samples_.classes()[static_cast<std::size_t>(sample)];
+  const auto best = std::ranges::max_element(outputs);
+  const auto answer = static_cast<Class>(best - outputs.begin());
+  ++counts_[{wanted, answer}];
+  double sum = 0;
+  for (const float output : outputs) sum += std::exp(static_cast<double>(output) - *best);
+  const double probability =
+      std::exp(static_cast<double>(outputs[static_cast<std::size_t>(wanted)]) - *best) / sum;
+  const auto place = std::ranges::upper_bound(worst_, probability, {}, &Doubt::probability);
+  if (place == worst_.end() && worst_.size() == kMostWorst) return;
+  worst_.insert(place, {probability, sample, answer});
+  worst_.resize(std::min(worst_.size(), kMostWorst));
+}
+
+void Answers::add_labels(std::int64_t sample, std::span<const float> outputs) {
+  const auto wanted = std::get<1>(samples_.targets).subspan(static_cast<std::size_t>(sample) * outputs_);
+  for (std::size_t i = 0; i < outputs_; ++i) {
+    const bool said = outputs[i] > 0;  // a probability above one half
+    const bool right = wanted[i] > 0;
+    labels_[i].said += said ? 1 : 0;
+    labels_[i].right += right ? 1 : 0;
+    labels_[i].both += said && right ? 1 : 0;
+  }
+}
+
+/// Keeps samples at equal distances, so that there are at most kMostPoints numbers.
+void Answers::add_numbers(std::int64_t sample, std::span<const float> outputs) {
+  const auto index = static_cast<std::size_t>(sample);
+  const std::size_t shown = shown_numbers();
+  const std::size_t stride = (samples_.count * shown + kMostPoints - 1) / kMostPoints;
+  if (index % stride != 0) return;
+  const auto wanted = std::get<2>(samples_.targets).subspan(index * outputs_, outputs_);
+  for (std::size_t i = 0; i < shown; ++i) points_.emplace_back(wanted[i], outputs[i]);
+}
+
+std::string Answers::json() const {
+  const TargetKind kind = samples_.target_kind();
+  if (samples_.count == 0 || (kind != TargetKind::kNumbers && outputs_ > kMostNamed)) return {};
+  std::vector<std::string> names = dataset_.class_names();
+  if (kind == TargetKind::kNumbers) names.resize(shown_numbers());
+  Entries entries{{"version", integer(1), {}},
+                  {"targets", text(std::string(store::to_text(kind))), {}},
+                  {"samples", integer(samples_.count), {}},
+                  {"names", list_of(names, text), {}}};
+  switch (kind) {
+    case TargetKind::kClasses:
+      put_classes(entries);
+      break;
+    case TargetKind::kLabels:
+      entries.push_back({"labels",
+                         list_of(labels_,
+                                 [](const LabelCounts& counts) {
+                                   return integers({counts.said, counts.right, counts.both});
+                                 }),
+                         {}});
+      break;
+    case TargetKind::kNumbers:
+      put_points(entries);
+      break;
+  }
+  return to_json(ConfigNode::make_map(std::move(entries), {}));
+}
+
+std::size_t Answers::shown_numbers() const {
+  return std::min(outputs_, kMostOutputs);
+}
+
+void Answers::put_classes(Entries& entries) const {
+  std::vector<std::int64_t> all(outputs_);
+  std::vector<std::int64_t> right(outputs_);
+  std::vector<std::vector<std::int64_t>> taken;  // class, answer, number of samples
+  for (const auto& [classes, count] : counts_) {
+    const auto& [wanted, answer] = classes;
+    all[static_cast<std::size_t>(wanted)] += count;
+    if (wanted == answer) right[static_cast<std::size_t>(wanted)] = count;
+    if (wanted != answer) taken.push_back({wanted, answer, count});
+  }
+  std::ranges::stable_sort(taken, std::ranges::greater(), [](const auto& each) { return each[2]; });
+  taken.resize(std::min(taken.size(), kMostPairs));
+  entries.push_back({"all", integers(all), {}});
+  entries.push_back({"right", integers(right), {}});
+  entries.push_back({"taken", list_of(taken, integers), {}});
+  entries.push_back({"worst", list_of(worst_, [this](const Doubt& doubt) { return doubt_node(doubt); }), {}});
+}
+
+/// Returns the facts about a sample, with its picture if it is one.
+ConfigNode Answers::doubt_node(const Doubt& doubt) const {
+  const Class wanted = samples_.classes()[static_cast<std::size_t>(doubt.sample)];
+  Entries facts{{"sample", ConfigNode::make_integer(doubt.sample), {}},
+                {"class", ConfigNode::make_integer(wanted), {}},
+                {"answer", ConfigNode::make_integer(doubt.answer), {}},
+                {"probability", ConfigNode::make_number(doubt.probability), {}}};
+  if (are_pictures(dataset_, samples_)) {
+    const store::Image picture = picture_of(dataset_, samples_, doubt.sample);
+    facts.push_back({"height", integer(picture.height), {}});
+    facts.push_back({"width", integer(picture.width), {}});
+    facts.push_back({"pixels", text(hex_of(picture.pixels)), {}});
+  }
+  return ConfigNode::make_map(std::move(facts), {});
+}
+
+void Answers::put_points(Entries& entries) const {
+  std::vector<store::TargetColumn> scales(outputs_);
+  if (!dataset_.preparation().empty()) scales = store::read_preparation(dataset_.preparation()).targets;
+  std::vector<ConfigNode> points;
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    const std::size_t output = i % shown_numbers();
+    const store::TargetColumn& scale = scales[output];
+    const auto number = [&scale](double value) {
+      return ConfigNode::make_number(value * scale.deviation + scale.mean);
+    };
+    points.push_back(
+        ConfigNode::make_list({integer(output), number(points_[i].first), number(points_[i].second)}, {}));
+  }
+  entries.push_back({"points", ConfigNode::make_list(std::move(points), {}), {}});
+}
+
+}  // namespace skyline::train
