@@ -4,6 +4,7 @@
 
 #include "run/run_state.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,14 @@ struct TakenTrials {
   std::vector<trial::TrialNumber> numbers = {};  // their numbers there, [search trials]
 };
 
+/// The latency of a network of the front, measured in several rounds when the run was done.
+struct FrontLatency {
+  trial::TrialNumber trial = 0;
+  std::vector<double> rounds_ms;  // at least one
+
+  double least_ms() const { return std::ranges::min(rounds_ms); }
+};
+
 /// The source of all reports.
 struct ReportInputs {
   const space::SearchSpace& space;
@@ -22,6 +31,7 @@ struct ReportInputs {
   const run::RunState& state;
   std::vector<trial::Yardstick> yardsticks = {};
   TakenTrials taken = {};
+  std::vector<FrontLatency> latencies = {};
 };
 
 /// Says what cannot be expected of two runs with equal configurations.

@@ -171,6 +171,22 @@ search: {algorithm: random, trials: 12}
             self.report("seen")
             self.assertTrue(self.browser.run("byId('answers').hidden"))
 
+    def test_says_how_fast_the_front_is_when_nothing_trains(self):
+        fast = [*small_digits(self.digits), "--set", "objectives=[{maximize: validation_accuracy}, {minimize: latency_ms}]", "--set", "training.latency.repeats=3", "--set", "search.initial=8"]
+        done = self.skyline("search", *fast, "--run", "fast", "--quiet")
+        latencies = read_json(self.folder / "fast/latency.json")
+        self.report("fast")
+        self.assertEqual([each["trial"] for each in latencies], self.browser.run("RUNS[0].final_front"))
+        for each in latencies:
+            self.assertEqual(len(each["rounds_ms"]), 5)
+            self.assertEqual(each["latency_ms"], min(each["rounds_ms"]))
+        line = f"Latency in turns when nothing trained: trials {latencies[0]['trial']} ("
+        self.assertIn(line, done.stdout)
+        self.assertIn(line, self.skyline("status", "fast").stdout)
+        self.assertIn(line, self.text("#notes"))
+        self.assertIn("latency when nothing trained", self.text(".pick"))
+        self.assertIn("latency_median_ms", self.browser.run("Object.keys(RUNS[0].courses[0])"))
+
     def test_shows_predicted_numbers_against_the_true_ones(self):
         rows = [f"{x},{y},{1000 + 20 * x - 5 * y}" for x in range(20) for y in range(20)]
         (self.folder / "prices.csv").write_text("\n".join(["x,y,price", *rows]))

@@ -1,6 +1,5 @@
-#include "report/text/front_table.hpp"
-
 #include "report/sample_run.hpp"
+#include "report/text/front_table.hpp"
 #include "support/yaml_config.hpp"
 
 #include <cmath>
@@ -12,6 +11,7 @@ namespace skyline::report {
 namespace {
 
 using ::testing::EndsWith;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
@@ -43,6 +43,14 @@ TEST(FrontNotes, SayOfHowManyRepeatsTheValuesAreMeansAndWhichFailed) {
       front_notes(run.inputs()),
       "Full trainings: means of 2 repeats, in brackets the standard deviation; failed and in no mean: 1 of "
       "trial 0.\n");
+}
+
+TEST(FrontNotes, SayHowFastNetworksAreWhenNothingTrainsAndHowFarTheRoundsDiffer) {
+  testing::SampleRun run;
+  run.latencies = {{1, {0.5, 0.54}}, {0, {2.1, 2}}};
+  EXPECT_THAT(front_notes(run.inputs()),
+              HasSubstr("\nLatency in turns when nothing trained: trials 1 (0.5 ms), 0 (2 ms); 2 rounds "
+                        "differ by at most 8 %.\n"));
 }
 
 /// The second and third trial succeed like the first, at fewer FLOPs, so that all are on the front.

@@ -41,6 +41,7 @@ struct SampleRun {
   std::vector<trial::Metric> metrics = sample_metrics();
   std::vector<trial::CommittedTrial> committed;
   std::vector<trial::Yardstick> yardsticks;
+  std::vector<report::FrontLatency> latencies;
 
   SampleRun();
   /// Returns the state after the present trials, at their positions in `committed`.
@@ -48,7 +49,7 @@ struct SampleRun {
   /// Good until the next call.
   report::ReportInputs inputs() const {
     state_ = state();
-    return {space, metrics, state_, yardsticks};
+    return {space, metrics, state_, yardsticks, {}, latencies};
   }
 
  private:

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -174,6 +175,10 @@ class Evaluator {
   /// trial, never on rank, slot or time. Every error of the trial itself is a Failure, not an exception. The
   /// trial's time (`run.trial_timeout`) begins with the call.
   virtual Outcome evaluate(const Trial& trial, EvaluationContext& context) = 0;
+  /// Measures the latency of the trials' networks once more, one after another, while nothing is evaluated.
+  /// Called for the members of the front when the run is done, several times, on rank 0 alone.
+  /// @return  milliseconds for each trial; empty if the run measures no latency
+  virtual std::vector<double> latencies_ms(std::span<const Trial> /*trials*/) { return {}; }
   /// Returns why nothing can be evaluated here any more, or nullptr: a FaultError (a device that has failed
   /// for good) or a UserError (data that were overwritten). Called after a Failure, which then does not count
   /// as the trial's result: the job ends with this error.

@@ -1,6 +1,7 @@
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "app/job/run_results.hpp"
+#include "report/files/front_latency.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/files/trials_json.hpp"
 #include "report/report.hpp"
@@ -140,8 +141,12 @@ int run_status(const StatusArguments& arguments) {
   if (arguments.json) return exit_code;
   const run::OpenedRun opened = run::OpenedRun::open(arguments.run);
   if (opened.state.trials().empty()) return exit_code;
-  const report::ReportInputs inputs{opened.space, opened.header.metrics, opened.state,
-                                    run::yardsticks_of(opened.config), report::taken_trials(opened.config)};
+  const report::ReportInputs inputs{opened.space,
+                                    opened.header.metrics,
+                                    opened.state,
+                                    run::yardsticks_of(opened.config),
+                                    report::taken_trials(opened.config),
+                                    report::read_latencies(paths)};
   report::TableBounds bounds = output_bounds(paths);
   if (!arguments.all) {
     bounds.rows = kMostRows;

@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/exit_code.hpp"
 
+#include "app/job/front_latency.hpp"
 #include "app/job/job_stop.hpp"
 #include "app/job/run_results.hpp"
 #include "app/models/taken_model.hpp"
@@ -10,6 +11,7 @@
 #include "core/log.hpp"
 #include "core/system/process.hpp"
 #include "core/text/wording.hpp"
+#include "report/files/front_latency.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/report.hpp"
 #include "report/text/front_table.hpp"
@@ -163,10 +165,17 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
   if (!prepared.replay) store::remove_file(files.paths.journal());
   const engine::RunResult result = engine::run_job(environment, task, files, end, std::move(prepared.replay),
                                                    {&progress, tracking.get(), &claim, &change, &writer});
+  if (!result.stopped) {
+    measure_front(task.evaluator, result.state, files.paths, [&] { return stop.requested(); });
+  }
   log::info("writing results");
   writer.finish();
-  const report::ReportInputs outputs{config.space, metrics, result.state, run::yardsticks_of(config.resolved),
-                                     report::taken_trials(config.resolved)};
+  const report::ReportInputs outputs{config.space,
+                                     metrics,
+                                     result.state,
+                                     run::yardsticks_of(config.resolved),
+                                     report::taken_trials(config.resolved),
+                                     report::read_latencies(files.paths)};
   if (result.stopped) {
     progress.ended(report::RunEnd::kStopped);
     if (result.state.replayed() == replayed) try_to_write_results(opened(result.state, result.account));

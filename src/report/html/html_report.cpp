@@ -1,6 +1,7 @@
 #include "report/html/html_report.hpp"
 
 #include "core/text/hash.hpp"
+#include "report/files/front_latency.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/html/run_json.hpp"
 #include "report/text/status_file.hpp"
@@ -168,6 +169,7 @@ ReportedRun reported_run(run::OpenedRun opened, const std::string& state) {
   run.courses = store::read_courses(paths, run.opened.header.metrics);
   run.config = store::read_file(paths.config());
   read_answers(run);
+  run.latencies = read_latencies(paths);
   read_warnings(run);
   return run;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "report/compare/comparison.hpp"
+#include "report/report.hpp"
 #include "run/opened_run.hpp"
 #include "store/journal/courses.hpp"
 
@@ -23,6 +24,7 @@ struct ReportedRun {
   std::vector<std::string> warnings = {};  // lines of the log, the latest last
   /// What the full trainings of the final front answer to the test set, as JSON (docs/internals/files.md).
   std::map<trial::TrialNumber, std::string> answers = {};
+  std::vector<FrontLatency> latencies = {};
   bool shows_samples = true;      // whether the page has pictures of samples
   std::size_t more_warnings = 0;  // number of earlier warnings that are left out
 };

@@ -209,6 +209,12 @@ Json repeats_of(const run::OpenedRun& run) {
   return json;
 }
 
+Json latencies_of(const std::vector<FrontLatency>& latencies) {
+  Json json = Json::object();
+  for (const FrontLatency& each : latencies) json[std::to_string(each.trial)] = short_number(each.least_ms());
+  return json;
+}
+
 Json weights_of(const run::OpenedRun& run) {
   Json files = Json::object();
   const auto add = [&](const trial::CommittedTrial& trial) {
@@ -275,7 +281,8 @@ Json run_json(const ReportedRun& run) {
   const TakenTrials taken = taken_trials(opened.config);
   const trial::Metric* test = test_metric(opened.state.objectives(), opened.header.metrics);
   const ReportInputs inputs{opened.space, opened.header.metrics,
-                            opened.state, run::yardsticks_of(opened.config)};
+                            opened.state, run::yardsticks_of(opened.config),
+                            {},           run.latencies};
   return {{"name", run.name},
           {"path", opened.paths.root.string()},
           {"state", run.state},
@@ -292,6 +299,7 @@ Json run_json(const ReportedRun& run) {
           {"repeats", repeats_of(opened)},
           {"yardsticks", yardsticks_of(inputs.yardsticks)},
           {"notes", front_notes(inputs)},
+          {"latencies", latencies_of(run.latencies)},
           {"weights", weights_of(opened)},
           {"missing_front", missing_front_of(opened)},
           {"volume", volume_json(run)},

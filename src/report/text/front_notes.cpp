@@ -132,6 +132,20 @@ std::string networks_note(const ReportInputs& inputs) {
   return "The same network with other training values: trials " + first_of(groups) + ".\n";
 }
 
+/// Says how fast the networks were when nothing trained, and how far the rounds differ.
+std::string latency_note(const std::vector<FrontLatency>& latencies) {
+  if (latencies.empty()) return {};
+  std::vector<std::string> texts;
+  double spread = 0;  // the largest ratio of a network's slowest round to its fastest, minus 1
+  for (const FrontLatency& each : latencies) {
+    spread = std::max(spread, std::ranges::max(each.rounds_ms) / each.least_ms() - 1);
+    texts.push_back(fmt::format("{} ({:.4g} ms)", each.trial, each.least_ms()));
+  }
+  return fmt::format("Latency in turns when nothing trained: trials {}; {} differ by at most {:.0f} %.\n",
+                     first_of(std::move(texts)), counted(latencies.front().rounds_ms.size(), "round"),
+                     100 * spread);
+}
+
 }  // namespace
 
 std::string front_notes(const ReportInputs& inputs) {
@@ -140,7 +154,7 @@ std::string front_notes(const ReportInputs& inputs) {
   std::string notes = is_train ? "" : repeats_note(inputs.state);
   for (const trial::Yardstick* yardstick : yardsticks_shown(inputs))
     notes += samples_note(inputs, *yardstick);
-  return notes + constant_note(inputs) + networks_note(inputs);
+  return notes + latency_note(inputs.latencies) + constant_note(inputs) + networks_note(inputs);
 }
 
 }  // namespace skyline::report

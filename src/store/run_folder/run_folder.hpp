@@ -44,6 +44,8 @@ struct RunPaths {
   std::filesystem::path models_json() const { return root / "models.json"; }
   std::filesystem::path pareto_json() const { return root / "pareto.json"; }
   std::filesystem::path search_state_csv() const { return root / "search_state.csv"; }
+  /// Returns the latencies that were measured when the run was done.
+  std::filesystem::path latency_json() const { return root / "latency.json"; }
   std::filesystem::path report_html() const { return root / "report.html"; }
   std::filesystem::path trace_json() const { return root / "trace.json"; }
   std::filesystem::path status_json() const { return root / "status.json"; }

@@ -81,6 +81,7 @@ std::vector<trial::CoursePoint> TrialRun::course() const {
       values.push_back({"validation_" + setup_.options.metrics[i].name, point.validation.metrics[i]});
     }
   }
+  if (latency_median_ms_) course.back().values.push_back({"latency_median_ms", *latency_median_ms_});
   return course;
 }
 

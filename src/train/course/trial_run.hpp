@@ -100,6 +100,7 @@ class TrialRun {
   std::vector<double> batch_losses_;  // losses from the last call of take_losses in a group
   double recent_loss_sum_ = 0;        // sum over the current epoch
   std::int64_t recent_steps_ = 0;
+  std::optional<double> latency_median_ms_;
   bool diverged_ = false;  // the training has ended early, and its best epoch is its result
   std::optional<trial::Failure> failure_;
 };

@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "core/backoff.hpp"
+#include "train/course/latency.hpp"
 #include "train/course/trial_run.hpp"
 #include "trial/scope_timer.hpp"
 
@@ -16,7 +16,6 @@
 namespace skyline::train {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using trial::FailureKind;
 
 /// Batches that a member of a group scores in a row; a stop may take that long.
@@ -175,27 +174,11 @@ void TrialRun::let_others_measure() {
 
 /// Returns NaN and sets `stopped` if the slot stops the trial.
 double TrialRun::time_inference(bool& stopped) {
-  const LatencyOptions& options = setup_.options.latency;
-  std::vector<std::int64_t> indices(static_cast<std::size_t>(options.batch));
-  for (std::size_t i = 0; i < indices.size(); ++i) {
-    indices[i] = setup_.split.train[i % setup_.split.train.size()];
-  }
-  learner_->hold(indices);
-  const auto goes_on = [&] {
-    stopped = stopped || context_.control().stop_requested();
-    return !stopped;
-  };
-  for (int i = 0; i < options.warmup && goes_on(); ++i) learner_->infer_held();
-  std::vector<double> times_ms;
-  for (int i = 0; i < options.repeats && goes_on(); ++i) {
-    const Clock::time_point start = Clock::now();
-    learner_->infer_held();
-    times_ms.push_back(1e3 * seconds_since(start));
-  }
+  const auto times = time_passes(*learner_, setup_, [this] { return !context_.control().stop_requested(); });
+  stopped = !times;
   if (stopped) return std::numeric_limits<double>::quiet_NaN();
-  std::sort(times_ms.begin(), times_ms.end());
-  const std::size_t middle = times_ms.size() / 2;
-  return times_ms.size() % 2 == 1 ? times_ms[middle] : (times_ms[middle - 1] + times_ms[middle]) / 2;
+  latency_median_ms_ = times->median_ms;
+  return times->least_ms;
 }
 
 }  // namespace skyline::train

@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "train/batches/device_context.hpp"
+#include "train/course/latency.hpp"
 #include "train/course/trial_run.hpp"
 #include "train/device/memory_pool.hpp"
 #include "train/evaluator/trial_failure.hpp"
@@ -123,6 +124,20 @@ class TrainingEvaluator final : public trial::Evaluator {
     timing.setup_s = std::max(0.0, total.count() - (timing.waited_s() - waited_s) - timing.train_s -
                                        timing.validate_s - timing.latency_s);
     return outcome;
+  }
+
+  std::vector<double> latencies_ms(std::span<const trial::Trial> trials) override {
+    std::vector<double> latencies;
+    if (!setup_.measure_latency) return latencies;
+    set_threads(setup_.options.threads);
+    for (const trial::Trial& trial : trials) {
+      TrainingSetup setup = setup_;
+      setup.options = options_of(trial);
+      Learner learner(setup, trial);
+      latencies.push_back(time_passes(learner, setup, [] { return true; })->least_ms);
+    }
+    trim_memory_pool(kPooledBetweenTrials);
+    return latencies;
   }
 
  private:

@@ -187,7 +187,7 @@ const OptionTable<LatencyOptions>& LatencyOptions::table() {
       {"warmup", &LatencyOptions::warmup, at_least(0).at_most(kMostCounted),
        "Passes before the measurement."},
       {"repeats", &LatencyOptions::repeats, at_least(1).at_most(kMostCounted),
-       "Measured passes, whose median is reported."}};
+       "Measured passes, the fastest of which is reported."}};
   return table;
 }
 

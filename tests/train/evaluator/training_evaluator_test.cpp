@@ -207,6 +207,23 @@ TEST(TrainingEvaluator, MeasuresLatencyOnlyWhenAsked) {
   EXPECT_GT(context.times.latency_s, 0);
 }
 
+TEST(TrainingEvaluator, KeepsTheMedianLatencyInTheCourseBecauseTheResultIsTheLeast) {
+  RecordingContext context;
+  const auto values =
+      values_of(make_evaluator(fast_options(), true)->evaluate(make_trial(small_network(), 0.1, 1), context));
+  EXPECT_GE(test::value_of(context.course.back(), "latency_median_ms"), values[kLatency]);
+}
+
+TEST(TrainingEvaluator, MeasuresTheLatencyOfNetworksOnceMoreIfTheRunMeasuresIt) {
+  const std::vector<trial::Trial> trials{make_trial(small_network(), 1, 1),
+                                         make_trial(conv_network({1, 8, 8}, 6, 5, 64, 6), 1, 1)};
+  const std::vector<double> latencies = make_evaluator(fast_options(), true)->latencies_ms(trials);
+  ASSERT_EQ(latencies.size(), 2U);
+  EXPECT_GT(latencies[0], 0);
+  EXPECT_GT(latencies[1], latencies[0]) << "some hundred times the work";
+  EXPECT_TRUE(make_evaluator(fast_options(), false)->latencies_ms(trials).empty());
+}
+
 TEST(TrainingEvaluator, KeepsTheAnswersOfAFullTrainingBesideItsWeights) {
   const auto evaluator = make_evaluator(fast_options());
   const auto answers_of = [&](trial::Phase phase, bool wanted) {

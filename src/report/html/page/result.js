@@ -79,7 +79,8 @@ function pickPairs(run, row) {
   const trained = run.resultOf(row);
   const names = [...run.objectives.map(({ metric }) => metric), ...run.constraints.map(({ metric }) => metric), "flops", "parameters", "latency_ms"];
   const known = [...new Set(names)].filter((metric) => metric !== judgedBy(run, row) && run.value(metric, trained) !== null);
-  return known.map((metric) => [label(metric), run.textOf(metric, trained)]);
+  const alone = run.latencies[run.number(row)];
+  return [...known.map((metric) => [label(metric), run.textOf(metric, trained)]), ...(alone === undefined ? [] : [["latency when nothing trained", number(alone) + " ms"]])];
 }
 
 function pickCard(run, { row, titles, note }) {
