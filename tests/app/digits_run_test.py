@@ -53,7 +53,8 @@ class DigitsRun(RunsCase):
             self.assertEqual(member["weights"], f"weights/{member['trial']}.h5")
             self.assertEqual(member["final"]["weights"], f"weights/{member['trial']}.final.h5")
         weights = {f"weights/{path.name}" for path in (run / "weights").iterdir()}
-        kept = {member["weights"] for member in front} | {member["final"]["weights"] for member in front}
+        trained = {member["final"]["weights"] for member in front}
+        kept = {member["weights"] for member in front} | trained | {name.replace(".h5", ".answers.json") for name in trained}
         self.assertEqual(weights, kept, "only the front's weights are kept")
         trials = read_json(run / "models.json")["trials"]
         with open(run / "search_state.csv", newline="") as file:

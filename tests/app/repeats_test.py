@@ -86,7 +86,7 @@ class Repeats(RunsCase):
         firsts = [each for each in self.full_trainings("thrice") if "final_repeat" not in each]
         self.assertEqual([(each["trial"], each["seed"], each["metrics"]) for each in firsts],
                          [(each["trial"], each["seed"], each["metrics"]) for each in once])
-        names = {path.name for path in (self.folder / "thrice/weights").iterdir() if ".final" in path.name}
+        names = {path.name for path in (self.folder / "thrice/weights").iterdir() if path.name.endswith(".final.h5")}
         self.assertEqual(names, {f"{each['trial']}.final.h5" for each in once})
         for each in once:
             name = f"weights/{each['trial']}.final.h5"
