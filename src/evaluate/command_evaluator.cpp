@@ -11,7 +11,6 @@
 #include "evaluate/command/trainer_variables.hpp"
 #include "evaluate/command/trial_attempt.hpp"
 #include "evaluate/job_ranks.hpp"
-#include "store/publish/pinned_folders.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/run_folder.hpp"
 
@@ -28,8 +27,7 @@ namespace fs = std::filesystem;
 using trial::FailureKind;
 
 constexpr std::uint32_t kMostPorts = 10;  // tries of a trial whose port somebody else takes
-constexpr std::size_t kMostLogs = 300;  // of successful trials of a run
-constexpr double kUnitsOfCost = 1000;   // costs are rounded to whole units
+constexpr double kUnitsOfCost = 1000;     // costs are rounded to whole units
 
 /// A rank as the others see it.
 struct RankFacts {
@@ -89,21 +87,6 @@ std::vector<std::string> device_of(const CommandOptions& options, const trial::P
                   place.host);
 }
 
-/// Checks that trials run in the folder in which the run was started, since paths of `run` may count from it.
-/// Only rank 0 calls it. @throws UserError
-void keep_start_folder(const fs::path& run) {
-  const fs::path file = store::RunPaths{run}.trainer() / "started_in";
-  const std::string here = fs::current_path().string();
-  if (!store::exists(file)) {
-    store::make_own_folder(file.parent_path());
-    return store::publish_file(file, here);
-  }
-  const std::string there = store::read_file(file);
-  if (there == here) return;
-  throw UserError("this run's trainer starts in " + printable(there) + ": resume it from there, not from " +
-                  printable(here) + "; or remove " + file.string());
-}
-
 class CommandEvaluator final : public trial::Evaluator {
  public:
   /// @param host  nullptr if the evaluator only predicts costs
@@ -140,7 +123,7 @@ class CommandEvaluator final : public trial::Evaluator {
       if (fault_ == nullptr) fault_ = std::move(fault);
     };
     try {
-      check_folders(trial);
+      check_program_folders(host_->services.folder, host_->logs.path(trial.name(), 0, 1));
     } catch (const UserError&) {
       note(std::current_exception());
       throw;
@@ -163,13 +146,6 @@ class CommandEvaluator final : public trial::Evaluator {
   }
 
  private:
-  /// Checks that the folders of the run in which a trial writes are still those of the start.
-  /// @throws UserError if not
-  void check_folders(const trial::Trial& trial) const {
-    store::PinnedFolders::check(host_->logs.path(trial.name(), 0, 1));
-    store::PinnedFolders::check(store::RunPaths{host_->services.folder}.trainer() / "attempts");
-  }
-
   /// Returns the value that parameters give to a key in a trial, or else that of the section.
   static double value_of(const trial::Trial& trial, std::string_view key, double value) {
     for (const space::TrainingValue& own : trial.architecture().training()) {
@@ -215,17 +191,18 @@ std::unique_ptr<TrainerHost> make_host(const CommandOptions& options, const Eval
   for (const fs::path& folder : {store::RunPaths{services.folder}.trainer(), cache.parent_path(), cache}) {
     store::make_own_folder(folder);
   }
-  std::unique_ptr<TrainerHost> host(new TrainerHost{
-      .options = options,
-      .metrics = metrics_of(options),
-      .services = services,
-      .variables = allowed_variables(process_variables(), options.passed),
-      .program = std::move(found),
-      .processors = ProcessorShares(services.place.processors),
-      .ports = PortBlock(ports_of_rank(ports, on_node.number, std::max(1, on_node.ranks))),
-      .logs = TrialLogs(services.folder, std::max<std::size_t>(10, kMostLogs / static_cast<std::size_t>(
-                                                                                   on_node.ranks_of_job)))});
+  std::unique_ptr<TrainerHost> host(
+      new TrainerHost{.options = options,
+                      .metrics = descriptions_of(options.metrics, false),
+                      .measuring = MetricCommands(options.metrics, services, "command"),
+                      .services = services,
+                      .variables = allowed_variables(process_variables(), options.passed),
+                      .program = std::move(found),
+                      .processors = ProcessorShares(services.place.processors),
+                      .ports = PortBlock(ports_of_rank(ports, on_node.number, std::max(1, on_node.ranks))),
+                      .logs = TrialLogs(services.folder, most_logs(on_node.ranks_of_job))});
   host->services.ranks = nullptr;
+  host->measuring.check_programs(path_of_trainer(options));
   if (on_node.is_first) {
     remove_temporary_folders();
     remove_left_locks(cache);
@@ -240,12 +217,11 @@ std::unique_ptr<trial::Evaluator> make(const CommandOptions& options, const Eval
   }
   Ranks& ranks = *services.ranks;
   if (ranks.rank() == 0) {
-    keep_start_folder(services.folder);
-    remove_attempts(services.folder);
-    TrialLogs::prune(services.folder, kMostLogs);
+    prepare_program_folders(services.folder);
   }
   const std::string begun_on = ranks.exchange(services.begun_on).front();
   const PlaceOnNode on_node = place_on_node(ranks, {services.place.node, services.evaluates});
+  MetricCommands(options.metrics, services, "command").check_locks(ranks);
   std::unique_ptr<TrainerHost> host;
   std::vector<std::string> devices;
   std::string problem;

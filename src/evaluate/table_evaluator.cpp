@@ -44,7 +44,7 @@ class TableEvaluator final : public trial::Evaluator {
     }
     trial::Measurements measured;
     for (const TableMetric& metric : options_.metrics) {
-      const bool is_asked = trial.is_final() || !metric.full;
+      const bool is_asked = trial.is_final() || metric.when == trial::Metric::When::kEveryTrial;
       const double value = is_asked ? value_at(values, metric.columns, trial.budget().epochs) : kNoValue;
       measured.values.push_back(metric.times * value);
     }
@@ -74,12 +74,7 @@ class TableEvaluator final : public trial::Evaluator {
 };
 
 std::vector<trial::Metric> metrics_of(const TableOptions& options) {
-  std::vector<trial::Metric> metrics;
-  for (const TableMetric& each : options.metrics) {
-    metrics.push_back(each);
-    if (each.full) metrics.back().when = trial::Metric::When::kFullTraining;
-  }
-  return metrics;
+  return {options.metrics.begin(), options.metrics.end()};
 }
 
 std::string number(double value) {

@@ -129,8 +129,8 @@ const OptionTable<TableMetric>& TableMetric::table() {
                    {"validation", Of::kValidation},
                    {"test", Of::kTest}}),
        "The part of the data on which it was measured."},
-      {"full", &TableMetric::full,
-       "Whether only full trainings have it, so that the search does not see it."}};
+      {"when", &TableMetric::when, trial::when_measured(),
+       "The trials that have it: every one, or full trainings alone, so that the search does not see it."}};
   return table;
 }
 

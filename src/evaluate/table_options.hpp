@@ -20,7 +20,6 @@ std::optional<std::size_t> column_for(const std::vector<BudgetColumn>& columns, 
 
 /// A metric whose values a table has.
 struct TableMetric : trial::Metric {
-  bool full = false;  // only full trainings have it
   std::vector<BudgetColumn> columns;
   double times = 1;
   static const OptionTable<TableMetric>& table();

@@ -14,6 +14,9 @@ namespace skyline::launcher {
 constexpr int kControlDescriptor = 3;
 /// The writing end of the pipe for reports, if there is one.
 constexpr int kReportDescriptor = 4;
+/// A descriptor that stays open until the program and all its descendants are gone, e.g. a lock, if there is
+/// one. The program does not have it.
+constexpr int kHeldDescriptor = 5;
 /// The number that the pipe for reports has in the program.
 constexpr int kProgramReportDescriptor = 3;
 

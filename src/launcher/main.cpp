@@ -37,7 +37,7 @@ bool has_control_socket() {
   return ::fstat(kControlDescriptor, &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
-/// Closes the descriptors from `first` on, which the owner had not for us.
+/// Closes the descriptors from `first` on.
 void close_from(int first) {
 #ifdef SYS_close_range
   if (::syscall(SYS_close_range, static_cast<unsigned>(first), ~0U, 0U) == 0) return;
@@ -71,9 +71,12 @@ int run(int count, char** arguments) {
   }
   if (!has_control_socket())
     return fail(kUsageError, "descriptor 3 is no socket: Skyline starts this program");
-  close_from(options.reports ? kReportDescriptor + 1 : kReportDescriptor);
-  ::fcntl(kControlDescriptor, F_SETFD, FD_CLOEXEC);
-  if (options.reports) ::fcntl(kReportDescriptor, F_SETFD, FD_CLOEXEC);
+  // Others are none that the owner had for us.
+  if (!options.reports) ::close(kReportDescriptor);
+  close_from(options.holds ? kHeldDescriptor + 1 : kHeldDescriptor);
+  for (const int own : {kControlDescriptor, kReportDescriptor, kHeldDescriptor}) {
+    ::fcntl(own, F_SETFD, FD_CLOEXEC);
+  }
   const int signals = take_signals();
   if (signals < 0 || ::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
     return fail(kSystemError, "the system is too old");

@@ -41,8 +41,13 @@ bool read_option(std::string_view name, std::string_view value, Options& options
     options.folder = value;
     return true;
   }
+  if (value != "0" && value != "1") return false;
+  if (name == "holds") {
+    options.holds = value == "1";
+    return true;
+  }
   options.reports = value == "1";
-  return name == "reports" && (value == "0" || value == "1");
+  return name == "reports";
 }
 
 }  // namespace

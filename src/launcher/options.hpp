@@ -14,6 +14,7 @@ struct Options {
   std::uint64_t processes = 0;                 // their number
   std::uint64_t open_files = 0;                // RLIMIT_NOFILE
   bool reports = false;                        // whether kReportDescriptor is there
+  bool holds = false;                          // whether kHeldDescriptor is there
   std::vector<std::uint64_t> processors = {};  // affinity, e.g. 0,1,5; none: as the launcher
   std::string folder = {};                     // working directory of the program; none: the launcher's
   char** program = nullptr;                    // arguments from `--` on, the program first; ends with nullptr

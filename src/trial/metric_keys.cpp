@@ -38,4 +38,8 @@ OptionKind<Better> better_direction() {
   return choice<Better>({{"higher", Better::kHigher}, {"lower", Better::kLower}});
 }
 
+OptionKind<Metric::When> when_measured() {
+  return choice<Metric::When>({{"every", Metric::When::kEveryTrial}, {"full", Metric::When::kFullTraining}});
+}
+
 }  // namespace skyline::trial

@@ -11,5 +11,7 @@ namespace skyline::trial {
 OptionKind<MetricRange> metric_range();
 /// Reads `higher` or `lower`.
 OptionKind<Better> better_direction();
+/// Reads `every` or `full`.
+OptionKind<Metric::When> when_measured();
 
 }  // namespace skyline::trial

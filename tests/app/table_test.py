@@ -40,7 +40,7 @@ class Table(RunsCase):
 
     def test_full_trainings_have_the_accuracies_of_their_budget(self):
         metrics = ("[{name: validation_accuracy, column: {12: valid_12_epochs, 200: valid_12_epochs}, times: 0.01}, "
-                   "{name: test_accuracy, column: {200: test_200_epochs}, times: 0.01, of: test, full: true}]")
+                   "{name: test_accuracy, column: {200: test_200_epochs}, times: 0.01, of: test, when: full}]")
         self.skyline("search", CONFIG, *RANDOM, "--set", f"table.metrics={metrics}", "--set", "final.epochs=200", "--run", "full")
         front = read_json(self.folder / "full/pareto.json")["final_front"]
         self.assertGreater(max(trial["metrics"]["test_accuracy"] for trial in front), 0.85, "as 200 epochs give")

@@ -1,5 +1,7 @@
 #include "evaluate/job_ranks.hpp"
 
+#include "evaluate/command/measuring_turns.hpp"
+#include "store/fixtures/scratch_folder.hpp"
 #include "support/mpi_test.hpp"
 
 #include <cstdlib>
@@ -16,6 +18,7 @@ using ::testing::IsEmpty;
 class JobRanksTest : public testing::MpiTest {
  protected:
   JobRanks ranks_{testing::environment()};
+  testing::ScratchFolder folder_;
 };
 
 TEST_F(JobRanksTest, GiveEveryTextToAllByRank) {
@@ -31,6 +34,11 @@ TEST_F(JobRanksTest, GiveRecordsOfValues) {
   ASSERT_EQ(std::ssize(all), size());
   for (std::size_t other = 0; other < all.size(); ++other)
     EXPECT_EQ(all[other], 10 * static_cast<int>(other));
+}
+
+TEST_F(JobRanksTest, SeeEachOthersLocksOnOneHost) {
+  const std::vector<std::string> folders = ranks_.exchange(folder_.path().string());
+  EXPECT_NO_THROW(check_locks(ranks_, folders.front(), "here"));
 }
 
 TEST_F(JobRanksTest, HaveAPlaceWithTheDevicesThatTheProcessMayUse) {

@@ -137,7 +137,7 @@ TEST_F(TableTest, HasColumnsByBudgetAndMetricsOfFullTrainings) {
   write("cell,v12,t200\n<none>conv>skip>,50,90\n");
   const std::string metrics =
       ", epochs: 12, metrics: [{name: valid, column: {12: v12}, times: 0.01, range: [0, 1], of: validation}, "
-      "{name: test, column: {200: t200}, full: true, better: lower, unit: points}]";
+      "{name: test, column: {200: t200}, when: full, better: lower, unit: points}]";
   const ConfigNode complete = table_kind().keys->complete(section(kCellNames + metrics));
   const std::vector<trial::Metric> described = table_kind().metrics(complete, {});
   EXPECT_EQ(described[0],

@@ -32,8 +32,9 @@ Read read(std::vector<std::string> arguments) {
 
 TEST(LauncherOptionsTest, EveryOptionIsRead) {
   const Read all = read({"grace_ms=5", "log_limit=6", "memory=7", "processes=8", "open_files=9", "reports=1",
-                         "processors=0,12", "folder=/a=b", "--", "x", "--", "y=1"});
+                         "holds=1", "processors=0,12", "folder=/a=b", "--", "x", "--", "y=1"});
   EXPECT_EQ(all.problem, "");
+  EXPECT_TRUE(all.options.holds);
   EXPECT_EQ(all.options.grace_ms, 5U);
   EXPECT_EQ(all.options.log_limit, 6U);
   EXPECT_EQ(all.options.memory, 7U);

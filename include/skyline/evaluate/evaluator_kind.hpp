@@ -52,6 +52,13 @@ class Ranks {
   virtual std::vector<std::string> exchange(const std::string& mine) = 0;
 };
 
+/// The files in which a trained network is exported. A file without a path is left out.
+struct ModelFiles {
+  std::filesystem::path onnx = {};
+  std::filesystem::path pytorch = {};  // source of a module, which reads the weights beside it
+  std::filesystem::path weights = {};  // safetensors
+};
+
 /// The services of a run for its evaluator.
 struct EvaluatorServices {
   std::shared_ptr<const store::Dataset> dataset;  // nullptr if the configuration gives only a shape
@@ -75,6 +82,10 @@ struct EvaluatorServices {
   /// written
   std::function<void(const space::Architecture& architecture, const std::filesystem::path& file)>
       write_network = {};
+  /// Exports a trained network, as `skyline export` does. Any thread may call it. @throws as write_network
+  std::function<void(const space::Architecture& architecture, std::vector<trial::NamedTensor> weights,
+                     const ModelFiles& files)>
+      write_model = {};
   /// Shows a line to a person who watches a single trial, e.g. which program it starts. Any thread may call
   /// it. Empty if nobody watches.
   std::function<void(const std::string& line)> watch = {};

@@ -5,7 +5,7 @@
 #include "app/commands/output_file.hpp"
 #include "app/job/job_stop.hpp"
 #include "app/models/calibration.hpp"
-#include "app/models/exported_network.hpp"
+#include "app/config/exported_network.hpp"
 #include "app/models/taken_model.hpp"
 #include "core/text/wording.hpp"
 #include "model_export/model/exported_model.hpp"

@@ -5,6 +5,7 @@
 
 #include "app/config/config_file.hpp"
 #include "app/config/data_section.hpp"
+#include "app/config/exported_network.hpp"
 #include "core/backoff.hpp"
 #include "core/config/config_errors.hpp"
 #include "core/config/config_text.hpp"
@@ -71,12 +72,26 @@ void set_window_of_algorithm(ConfigNode& root) {
 /// Writes the network of an architecture as a PyTorch module that says which one it is.
 void write_network(const space::SearchSpace& space, const space::Architecture& architecture,
                    const std::filesystem::path& file) {
-  const model_export::Metadata metadata{{"skyline_version", SKYLINE_VERSION},
-                                        {"arch_id", space::to_text(architecture.id)},
-                                        {"genotype", space.describe(architecture.genotype)}};
   const store::WeightsFile none;
-  store::publish_file(file,
-                      model_export::pytorch_source({architecture.network(), none, {}, {}, metadata}, ""));
+  store::publish_file(
+      file, model_export::pytorch_source(
+                {architecture.network(), none, {}, {}, network_metadata(space, architecture, {})}, ""));
+}
+
+/// Exports a trained network in the formats that have a path.
+void write_model(const space::SearchSpace& space, const DataOptions& data,
+                 const space::Architecture& architecture, std::vector<trial::NamedTensor> weights,
+                 const evaluate::ModelFiles& files) {
+  store::WeightsFile trained;
+  trained.tensors = std::move(weights);
+  const model_export::ExportedModel model =
+      exported_network(architecture.network(), trained, data, network_metadata(space, architecture, data));
+  if (!files.onnx.empty()) store::publish_file(files.onnx, model_export::onnx_bytes(model));
+  if (!files.weights.empty()) store::publish_file(files.weights, model_export::safetensors_bytes(model));
+  if (!files.pytorch.empty()) {
+    store::publish_file(files.pytorch,
+                        model_export::pytorch_source(model, files.weights.filename().string()));
+  }
 }
 
 /// How far a data set is checked while a configuration is read.
@@ -322,6 +337,12 @@ evaluate::EvaluatorServices RunConfig::services() const {
           .write_network = [space = space](
                                const space::Architecture& architecture,
                                const std::filesystem::path& to) { write_network(space, architecture, to); },
+          .write_model =
+              [space = space, data = sections.data](const space::Architecture& architecture,
+                                                    std::vector<trial::NamedTensor> weights,
+                                                    const evaluate::ModelFiles& to) {
+                write_model(space, data, architecture, std::move(weights), to);
+              },
           .written = evaluator.written};
 }
 

@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "app/config/data_section.hpp"
-#include "app/models/exported_network.hpp"
+#include "app/config/exported_network.hpp"
 #include "store/arrays/npz_writer.hpp"
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "app/config/evaluator_section.hpp"
-#include "app/models/exported_network.hpp"
+#include "app/config/exported_network.hpp"
 #include "core/config/config_text.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"

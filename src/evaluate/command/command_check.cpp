@@ -92,6 +92,24 @@ void check_arguments(const ConfigNode* arguments, const PlaceholderNames& names,
   }
 }
 
+/// Checks the program of each measured metric. @param metrics  by name, or a list of such
+void check_metrics(const ConfigNode* metrics, const PlaceholderNames& names, const std::string& path) {
+  if (metrics == nullptr) return;
+  for (const ConfigNode& item : metrics->is_list() ? metrics->items() : std::vector<ConfigNode>()) {
+    check_metrics(&item, names, path);
+  }
+  for (const ConfigNode::Entry& entry :
+       metrics->is_map() ? metrics->entries() : std::vector<ConfigNode::Entry>()) {
+    if (entry.value.is_map()) check_arguments(entry.value.find("run"), names, path);
+  }
+}
+
+std::vector<std::string> names_of(const std::vector<space::Parameter>& parameters) {
+  std::vector<std::string> names;
+  for (const space::Parameter& parameter : parameters) names.push_back(parameter.name);
+  return names;
+}
+
 /// Returns the place of a parameter of the space, or the space.
 const ConfigNode& place_of_parameter(const ConfigNode& space, const std::string& name) {
   const ConfigNode* const parameters = space.is_map() ? space.find("parameters") : nullptr;
@@ -166,10 +184,8 @@ void check_room(const CommandOptions& options, const ConfigNode& written, const 
 
 void check_command_section(const ConfigNode& written, const SectionPlace& place) {
   const CommandOptions options = CommandOptions::table().parse(written);
-  std::vector<std::string> parameters;
-  for (const space::Parameter& parameter : place.space.parameters()) parameters.push_back(parameter.name);
   const std::string path = path_of_trainer(options);
-  PlaceholderNames of_run = placeholder_names(options, parameters);
+  PlaceholderNames of_run = placeholder_names(options, names_of(place.space.parameters()));
   PlaceholderNames of_prepare{.of_trial = {"data", "cache"}};
   if (!place.has_data_file) {
     std::erase(of_run.of_trial, "data");
@@ -178,6 +194,7 @@ void check_command_section(const ConfigNode& written, const SectionPlace& place)
   Mistakes mistakes;
   mistakes.attempt([&] { check_arguments(written.find("run"), of_run, path); });
   mistakes.attempt([&] { check_arguments(written.find("prepare"), of_prepare, path); });
+  mistakes.attempt([&] { check_metrics(written.find("metrics"), of_run, path); });
   mistakes.attempt([&] { check_parameters(written, place); });
   mistakes.attempt([&] { check_values(place); });
   mistakes.attempt([&] { check_port_range(options, written); });
@@ -186,6 +203,15 @@ void check_command_section(const ConfigNode& written, const SectionPlace& place)
                {.slots = place.slots, .processors = allowed_processors().size(), .host = host_name()});
   });
   mistakes.throw_if_any();
+}
+
+void check_measured_section(const ConfigNode& written, const SectionPlace& place) {
+  const ConfigNode* const metrics = written.is_map() ? written.find("metrics") : nullptr;
+  check_metrics(
+      metrics,
+      {.of_trial = {"parameters", "epochs", "seed", "trial", "folder", "data", "onnx", "pytorch", "weights"},
+       .parameters = names_of(place.space.parameters())},
+      process_variable("PATH").value_or(""));
 }
 
 }  // namespace skyline::evaluate

@@ -35,4 +35,8 @@ void check_room(const CommandOptions& options, const ConfigNode& written, const 
 /// threads and ports. @throws UserError
 void check_command_section(const ConfigNode& written, const SectionPlace& place);
 
+/// Checks the programs that measure metrics of networks that Skyline trains, as the user wrote the section:
+/// placeholders and programs. @throws UserError
+void check_measured_section(const ConfigNode& written, const SectionPlace& place);
+
 }  // namespace skyline::evaluate

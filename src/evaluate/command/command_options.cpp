@@ -5,8 +5,6 @@
 #include "core/config/option_list.hpp"
 #include "core/text/foreign_text.hpp"
 #include "evaluate/command/trainer_variables.hpp"
-#include "trial/column_names.hpp"
-#include "trial/metric_keys.hpp"
 
 #include <algorithm>
 
@@ -21,69 +19,6 @@ constexpr std::uint64_t kMostLogBytes = std::uint64_t{1} << 30U;  // the launche
 
 constexpr int kFirstFreePort = 1024;  // those below need a privilege
 constexpr int kLastPort = 65535;
-
-/// Reads a program and its arguments. They are kept as texts, even if they look like numbers.
-OptionKind<std::vector<std::string>> argument_vector() {
-  OptionKind<std::vector<std::string>> kind{
-      {"a list of arguments; no shell is used",
-       load_yaml_text("{type: array, minItems: 1, items: {type: [string, number, boolean]}}", "schema")}};
-  kind.read = [](const ConfigNode& node, std::vector<std::string>& arguments) {
-    if (!node.is_list()) return false;
-    if (node.items().empty()) node.fail("expected a program and its arguments, got an empty list");
-    arguments.clear();
-    for (const ConfigNode& item : node.items()) {
-      if (!item.is_scalar()) item.fail_expected("an argument");
-      if (item.as_text().find('\0') != std::string::npos) item.fail("an argument cannot have a byte 0");
-      arguments.push_back(item.as_text());
-    }
-    if (arguments.front().empty()) node.items().front().fail_expected("a program");
-    return true;
-  };
-  kind.write = [](const std::vector<std::string>& arguments) {
-    if (arguments.empty()) return ConfigNode();
-    std::vector<ConfigNode> items;
-    for (const std::string& argument : arguments)
-      items.push_back(ConfigNode::make_scalar(argument, {}, true));
-    return ConfigNode::make_list(std::move(items), {});
-  };
-  return kind;
-}
-
-/// Reads `{accuracy: {better: higher}, loss: {better: lower}}`.
-OptionKind<std::vector<CommandMetric>> metrics_by_name() {
-  ConfigNode schema = ConfigNode::make_map({{"type", schema_text("object"), {}}}, {});
-  schema.set("additionalProperties", CommandMetric::table().schema());
-  OptionKind<std::vector<CommandMetric>> kind{
-      {"metrics by name, e.g. {accuracy: {better: higher, range: [0, 1]}}", schema}};
-  kind.sections = {{"NAME", std::make_shared<const OptionTable<CommandMetric>>(CommandMetric::table())}};
-  kind.read = [](const ConfigNode& node, std::vector<CommandMetric>& metrics) {
-    if (!node.is_map() || node.entries().empty()) return false;
-    metrics.clear();
-    for (const ConfigNode::Entry& entry : node.entries()) {
-      if (entry.key.empty() || printable(entry.key) != entry.key) {
-        key_node(node, entry).fail("expected a name of printable characters for this metric");
-      }
-      if (entry.key == "result" || trial::is_column_name(entry.key)) {
-        key_node(node, entry)
-            .fail(in_quotes(entry.key) +
-                  " has a meaning of its own in reports and results: give the metric another name");
-      }
-      if (!entry.value.is_map()) entry.value.fail_expected(section_text(CommandMetric::table()));
-      metrics.push_back(CommandMetric::table().parse(entry.value));
-      metrics.back().name = entry.key;
-    }
-    return true;
-  };
-  kind.write = [](const std::vector<CommandMetric>& metrics) {
-    if (metrics.empty()) return ConfigNode();
-    std::vector<ConfigNode::Entry> entries;
-    for (const CommandMetric& metric : metrics) {
-      entries.push_back({metric.name, CommandMetric::table().to_config(metric), {}});
-    }
-    return ConfigNode::make_map(std::move(entries), {});
-  };
-  return kind;
-}
 
 /// Reads `{NAME: value}`.
 OptionKind<std::vector<NamedText>> texts_by_name() {
@@ -215,6 +150,9 @@ void check_command(const CommandOptions& options, const ConfigNode& section) {
   if (!section.is_map()) return;
   check_launch(options, section);
   check_variables(options, section);
+  if (std::ranges::all_of(options.metrics, &CommandMetric::is_measured)) {
+    section.at("metrics").fail("expected a metric that the trainer reports, which has no `run`");
+  }
   if (options.log_limit_bytes > kMostLogBytes)
     section.at("log_limit")
         .fail("expected at most 1 GiB, which is kept in memory, got " + section.at("log_limit").as_text());
@@ -232,31 +170,6 @@ CommandFramework CommandOptions::framework_or_default() const {
                                                              : CommandFramework::kTorch);
 }
 
-const OptionTable<CommandMetric>& CommandMetric::table() {
-  static const OptionTable<CommandMetric> table{
-      {"better", &CommandMetric::better, trial::better_direction(), "The better direction.",
-       KeyRule::kRequired},
-      {"range", &CommandMetric::range, trial::metric_range(),
-       "All values that it can have; a trial that reports another one has failed. Unbounded unless given."},
-      {"unit", &CommandMetric::unit, text("a word"), "Its unit, for people."},
-      {"full", &CommandMetric::full,
-       "Whether it is of full trainings alone: the value of a search trial is dropped."}};
-  return table;
-}
-
-const OptionTable<CommandLimits>& CommandLimits::table() {
-  static const OptionTable<CommandLimits> table{
-      {"memory", &CommandLimits::memory_bytes, if_given(byte_size()),
-       "Most memory of all processes of an attempt on a host together.", KeyRule::kMayChange},
-      {"processes", &CommandLimits::processes, if_given(whole<std::uint64_t>(at_least(1))),
-       "Most processes and threads of an attempt on a host together, as pids.max of control groups counts "
-       "them.",
-       KeyRule::kMayChange},
-      {"open_files", &CommandLimits::open_files, if_given(whole<std::uint64_t>(at_least(16))),
-       "Most open files of each process.", KeyRule::kMayChange}};
-  return table;
-}
-
 const OptionTable<CommandOptions>& CommandOptions::table() {
   using Options = CommandOptions;
   static const OptionTable<Options> table{
@@ -264,7 +177,9 @@ const OptionTable<CommandOptions>& CommandOptions::table() {
         "The trainer: a program and its arguments, with placeholders such as `{parameters}` or the name of a "
         "parameter (commands.md).",
         KeyRule::kRequired},
-       {"metrics", &Options::metrics, metrics_by_name(), "The metrics that it reports.", KeyRule::kRequired},
+       {"metrics", &Options::metrics, metrics_by_name(),
+        "The metrics that it reports, and those that programs of their own measure after it.",
+        KeyRule::kRequired},
        {"epochs", &Options::epochs, above(0).at_most(kMostEpochs), "Budget of a trial of the search."},
        {"cost", &Options::cost, above(0),
         "Predicted cost of an epoch, which may be an expression of parameters, e.g. `$depth * $width`."},
@@ -319,12 +234,9 @@ const OptionTable<CommandOptions>& CommandOptions::table() {
 }
 
 std::vector<trial::Metric> metrics_of(const CommandOptions& options) {
-  std::vector<trial::Metric> metrics;
-  for (const CommandMetric& each : options.metrics) {
-    trial::Metric& metric = metrics.emplace_back(each);
-    metric.has_course = !each.full;
-    if (each.full) metric.when = trial::Metric::When::kFullTraining;
-  }
+  std::vector<trial::Metric> metrics = descriptions_of(options.metrics, false);
+  const std::vector<trial::Metric> measured = descriptions_of(options.metrics, true);
+  metrics.insert(metrics.end(), measured.begin(), measured.end());
   return metrics;
 }
 

@@ -4,6 +4,7 @@
 #include "skyline/evaluate/evaluator_kind.hpp"
 #include "skyline/trial/metric.hpp"
 
+#include "evaluate/command/command_metric.hpp"
 #include "evaluate/command/port_block.hpp"
 
 #include <cstdint>
@@ -14,20 +15,6 @@
 #include <vector>
 
 namespace skyline::evaluate {
-
-/// A metric that a user's trainer reports.
-struct CommandMetric : trial::Metric {
-  bool full = false;  // only full trainings have it
-  static const OptionTable<CommandMetric>& table();
-};
-
-/// The limits of all processes of one attempt together, except open_files, which is one of each process.
-struct CommandLimits {
-  std::optional<std::uint64_t> memory_bytes = {};
-  std::optional<std::uint64_t> processes = {};
-  std::optional<std::uint64_t> open_files = {};
-  static const OptionTable<CommandLimits>& table();
-};
 
 /// How the processes of a trial start: one for each member, one for each host, or one that is a nested
 /// mpirun.
@@ -70,7 +57,7 @@ struct CommandOptions {
 /// Returns the key of the section, or the section itself if the key is not written.
 const ConfigNode& key_or_section(const ConfigNode& section, std::string_view key);
 
-/// Returns the metrics of the section, in their order.
+/// Returns the metrics of the section: those that the trainer reports, then those that are measured after it.
 std::vector<trial::Metric> metrics_of(const CommandOptions& options);
 
 }  // namespace skyline::evaluate

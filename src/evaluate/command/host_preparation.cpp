@@ -11,8 +11,11 @@
 #include "evaluate/command/placeholders.hpp"
 #include "evaluate/command/trainer_process.hpp"
 #include "evaluate/command/trainer_variables.hpp"
+#include "store/publish/pinned_folders.hpp"
+#include "store/publish/publish.hpp"
 #include "store/run_folder/run_folder.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <optional>
@@ -23,6 +26,22 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kPollPreparation(100);
+constexpr std::size_t kMostLogs = 300;  // of successful trials of a run
+constexpr std::size_t kLeastLogs = 10;  // of a rank
+
+/// Checks that programs start in the folder in which the run was started.
+void keep_start_folder(const fs::path& run) {
+  const fs::path file = store::RunPaths{run}.trainer() / "started_in";
+  const std::string here = fs::current_path().string();
+  if (!store::exists(file)) {
+    store::make_own_folder(file.parent_path());
+    return store::publish_file(file, here);
+  }
+  const std::string there = store::read_file(file);
+  if (there == here) return;
+  throw UserError("this run's trainer starts in " + printable(there) + ": resume it from there, not from " +
+                  printable(here) + "; or remove " + file.string());
+}
 
 ProcessPlan plan_of(const TrainerHost& host, const AttemptFolder& folder,
                     const std::vector<std::string>& devices) {
@@ -61,6 +80,21 @@ std::string problem_of(const TrainerHost& host, const ProcessPlan& plan) {
 }
 
 }  // namespace
+
+void prepare_program_folders(const fs::path& run) {
+  keep_start_folder(run);
+  remove_attempts(run);
+  TrialLogs::prune(run, kMostLogs);
+}
+
+void check_program_folders(const fs::path& run, const fs::path& log) {
+  store::PinnedFolders::check(log);
+  store::PinnedFolders::check(store::RunPaths{run}.trainer() / "attempts");
+}
+
+std::size_t most_logs(int ranks) {
+  return std::max(kLeastLogs, kMostLogs / static_cast<std::size_t>(ranks));
+}
 
 void prepare_host(const TrainerHost& host, const std::vector<std::string>& devices) {
   if (host.options.prepare.empty()) return;

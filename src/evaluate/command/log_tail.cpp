@@ -1,5 +1,6 @@
 #include "evaluate/command/log_tail.hpp"
 
+#include "core/log.hpp"
 #include "core/system/open_file.hpp"
 #include "core/text/foreign_text.hpp"
 
@@ -46,6 +47,11 @@ std::vector<std::string> log_tail(const std::filesystem::path& log, std::size_t 
   }
   std::ranges::reverse(lines);
   return lines;
+}
+
+void warn_with_tail(const std::string& failure, const std::filesystem::path& log) {
+  log::warning(failure + "; the end of " + log.string() + ":");
+  for (const std::string& line : log_tail(log)) log::warning("  | " + line);
 }
 
 }  // namespace skyline::evaluate

@@ -15,4 +15,7 @@ constexpr std::size_t kTailLines = 20;
 /// on it.
 std::vector<std::string> log_tail(const std::filesystem::path& log, std::size_t most_lines = kTailLines);
 
+/// Warns of a failure, with the last lines of its log.
+void warn_with_tail(const std::string& failure, const std::filesystem::path& log);
+
 }  // namespace skyline::evaluate

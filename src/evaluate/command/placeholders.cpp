@@ -43,6 +43,9 @@ std::string reason_against(const std::string& name, const PlaceholderNames& name
   if (name == "parent_folder" || name == "resumed") {
     return "is not available yet: no trial of a `command` begins with files of another one";
   }
+  if (name == "onnx" || name == "pytorch" || name == "weights") {
+    return "has no value here: only metrics of the section `training` are measured with trained networks";
+  }
   if (name == "data") return "has no value here: the section `data` names no file";
   CommandOptions groups;
   groups.processes = 1;

@@ -58,10 +58,10 @@ constexpr int kPiecesAtOnce = 8;
   throw FaultError("cannot " + task + ": " + system_error_text(error_number));
 }
 
-/// The launcher gets the descriptors 0 to 4 in turn; none of ours may have one of these numbers meanwhile.
+/// The launcher gets the descriptors 0 to 5 in turn; none of ours may have one of these numbers meanwhile.
 FileDescriptor above_those_of_launcher(int descriptor, const char* task) {
   const FileDescriptor original(descriptor);
-  FileDescriptor moved(::fcntl(descriptor, F_DUPFD_CLOEXEC, launcher::kReportDescriptor + 1));
+  FileDescriptor moved(::fcntl(descriptor, F_DUPFD_CLOEXEC, launcher::kHeldDescriptor + 1));
   if (!moved) fail_start(task, errno);
   return moved;
 }
@@ -140,7 +140,8 @@ std::vector<std::string> launcher_arguments(const std::string& program, const Pr
       "memory=" + std::to_string(plan.memory_bytes.value_or(0)),
       "processes=" + std::to_string(plan.processes.value_or(0)),
       "open_files=" + std::to_string(plan.open_files.value_or(0)),
-      std::string("reports=") + (plan.report_file.empty() ? "0" : "1")};
+      std::string("reports=") + (plan.report_file.empty() ? "0" : "1"),
+      std::string("holds=") + (plan.held < 0 ? "0" : "1")};
   if (!plan.folder.empty()) arguments.push_back("folder=" + plan.folder.string());
   if (!plan.processors.empty()) {
     std::vector<std::string> numbers;
@@ -226,6 +227,22 @@ ProcessEnd end_of(const Notice& notice, const ProcessPlan& plan) {
 
 }  // namespace
 
+trial::Failure failure_of(const ProcessEnd& end) {
+  using Kind = ProcessEnd::Kind;
+  switch (end.kind) {
+    case Kind::kExited:
+    case Kind::kManyProcesses:
+      return {trial::FailureKind::kProgram, end.reason};
+    case Kind::kOutOfMemory:
+      return {trial::FailureKind::kOutOfMemory, end.reason};
+    case Kind::kSignaled:
+    case Kind::kNotStarted:
+    case Kind::kLost:
+      break;
+  }
+  return {trial::FailureKind::kException, end.reason};
+}
+
 std::filesystem::path find_launcher() {
   std::string reason;
   if (const auto file = find_program_file(kLauncher, kLauncherVariable, reason)) return *file;
@@ -251,6 +268,11 @@ TrainerProcess::TrainerProcess(const ProcessPlan& plan)
     report_file_ = open_new_file(plan.report_file, O_RDONLY | O_EXCL);
     report = make_report_pipe();
     actions.duplicate(report.launchers, launcher::kReportDescriptor);
+  }
+  FileDescriptor held;
+  if (plan.held >= 0) {
+    held = above_those_of_launcher(::fcntl(plan.held, F_DUPFD_CLOEXEC, 0), "hold a turn for a trainer");
+    actions.duplicate(held, launcher::kHeldDescriptor);
   }
   // What a launcher leaves that was killed becomes ours, and not that of the system's first process.
   if (::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) fail_start("adopt the orphans of trainers", errno);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "skyline/trial/trial.hpp"
+
 #include "core/system/open_file.hpp"
 #include "core/system/process_tree.hpp"
 #include "launcher/launch_protocol.hpp"
@@ -31,6 +33,8 @@ struct ProcessPlan {
   /// process creates it. If it is empty, the program has no channel for reports at all: neither
   /// SKYLINE_REPORT_FD nor SKYLINE_REPORT_FILE is added to the environment.
   std::filesystem::path report_file = {};
+  /// Descriptor that the launcher keeps open until the program and its descendants are gone; -1 for none.
+  int held = -1;
   std::vector<int> processors = {};  // empty: those of the thread that starts it
   // Limits of the program and all its descendants together; no value: no limit.
   std::optional<std::uint64_t> memory_bytes = {};
@@ -54,6 +58,9 @@ struct ProcessEnd {
   std::string reason =
       {};  // one line for a person: "exit code 3", "signal SIGKILL", "more than 4 GiB of memory"
 };
+
+/// Returns the failure of a trial whose program ended like this.
+trial::Failure failure_of(const ProcessEnd& end);
 
 /// Returns the path of the launcher: SKYLINE_TRAINER_LAUNCHER, or skyline-launch as find_program_file finds
 /// it.

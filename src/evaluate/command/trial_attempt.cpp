@@ -87,14 +87,19 @@ class AllEnded {
 
 }  // namespace
 
-Variables trainer_variables(const TrainerHost& host, const fs::path& temporary,
+Variables program_variables(Variables variables, const fs::path& temporary, int threads,
                             const std::vector<std::string>& devices) {
-  Variables variables = host.variables;
-  const fs::path cache = cache_folder(host.services.folder, host.services.place.host);
   variables["TMPDIR"] = temporary.string();
   variables["PYTHONUNBUFFERED"] = "1";  // so that the log of a killed program has all that it printed
-  variables["OMP_NUM_THREADS"] = std::to_string(host.options.threads);
+  variables["OMP_NUM_THREADS"] = std::to_string(threads);
   variables["CUDA_VISIBLE_DEVICES"] = joined(devices, ",");
+  return variables;
+}
+
+Variables trainer_variables(const TrainerHost& host, const fs::path& temporary,
+                            const std::vector<std::string>& devices) {
+  Variables variables = program_variables(host.variables, temporary, host.options.threads, devices);
+  const fs::path cache = cache_folder(host.services.folder, host.services.place.host);
   variables["TORCH_EXTENSIONS_DIR"] = (cache / "torch_extensions").string();
   variables["TRITON_CACHE_DIR"] = (cache / "triton").string();
   variables["TORCHINDUCTOR_CACHE_DIR"] = (cache / "inductor").string();
@@ -145,20 +150,26 @@ Meeting TrialAttempt::meet() const {
   return meeting;
 }
 
-Variables TrialAttempt::placeholders() const {
-  Variables values{{"parameters", folder_.parameters().string()},
-                   {"epochs", epochs_of(trial_)},
-                   {"seed", std::to_string(seed_of(trial_))},
-                   {"trial", to_text(trial_.name())},
-                   {"folder", folder_.files().string()},
-                   {"data", host_.services.data_file.string()},
-                   {"network", folder_.network().string()},
-                   {"cache", cache_folder(host_.services.folder, host_.services.place.host).string()}};
-  const std::vector<space::Parameter>& parameters = host_.services.space.parameters();
+Variables trial_placeholders(const EvaluatorServices& services, const trial::Trial& trial,
+                             const AttemptFolder& folder) {
+  Variables values{{"parameters", folder.parameters().string()},
+                   {"epochs", epochs_of(trial)},
+                   {"seed", std::to_string(seed_of(trial))},
+                   {"trial", to_text(trial.name())},
+                   {"folder", folder.files().string()},
+                   {"data", services.data_file.string()},
+                   {"network", folder.network().string()},
+                   {"cache", cache_folder(services.folder, services.place.host).string()}};
+  const std::vector<space::Parameter>& parameters = services.space.parameters();
   for (std::size_t p = 0; p < parameters.size(); ++p) {
     values[parameters[p].name] =
-        space::to_text(parameters[p].values[trial_.architecture().genotype.choices[p]]);
+        space::to_text(parameters[p].values[trial.architecture().genotype.choices[p]]);
   }
+  return values;
+}
+
+Variables TrialAttempt::placeholders() const {
+  Variables values = trial_placeholders(host_.services, trial_, folder_);
   values.merge(group_placeholders(host_.options.launch, place_, meeting_));
   return values;
 }
@@ -201,26 +212,26 @@ std::vector<std::string> TrialAttempt::nested_mpirun(const std::vector<std::stri
   return all;
 }
 
-/// Writes what the trainer has to know about its trial.
-void TrialAttempt::write_parameters() const {
-  const Variables values = placeholders();
+void write_parameters(const EvaluatorServices& services, const trial::Trial& trial,
+                      const AttemptFolder& folder) {
+  const Variables values = trial_placeholders(services, trial, folder);
   OrderedJson parameters = OrderedJson::object();
-  const std::vector<space::Parameter>& declared = host_.services.space.parameters();
+  const std::vector<space::Parameter>& declared = services.space.parameters();
   for (std::size_t p = 0; p < declared.size(); ++p) {
-    parameters[declared[p].name] = json_of(declared[p].values[trial_.architecture().genotype.choices[p]]);
+    parameters[declared[p].name] = json_of(declared[p].values[trial.architecture().genotype.choices[p]]);
   }
   OrderedJson text{{"parameters", parameters},
-                   {"trial", to_text(trial_.name())},
-                   {"arch_id", space::to_text(trial_.architecture().id)},
-                   {"epochs", trial_.budget().epochs},
-                   {"seed", seed_of(trial_)},
-                   {"final", trial_.is_final()},
+                   {"trial", to_text(trial.name())},
+                   {"arch_id", space::to_text(trial.architecture().id)},
+                   {"epochs", trial.budget().epochs},
+                   {"seed", seed_of(trial)},
+                   {"final", trial.is_final()},
                    {"folder", values.at("folder")},
                    {"cache", values.at("cache")}};
-  if (!host_.services.data_file.empty()) text["data"] = values.at("data");
-  std::ofstream file(folder_.parameters());
+  if (!services.data_file.empty()) text["data"] = values.at("data");
+  std::ofstream file(folder.parameters());
   file << text.dump(2, ' ', false, OrderedJson::error_handler_t::replace) << "\n";
-  if (!file.flush()) throw FaultError("cannot write " + folder_.parameters().string());
+  if (!file.flush()) throw FaultError("cannot write " + folder.parameters().string());
 }
 
 ProcessPlan TrialAttempt::plan() const {
@@ -274,7 +285,7 @@ trial::Outcome TrialAttempt::run() {
   meeting_ = meet();
   if (!starts_process()) {
     start.reset();
-    return settle(trial::Measurements{});
+    return settle(context_, trial::Measurements{});
   }
   const bool starts_all = host_.options.launch != CommandLaunch::kProcess;
   const auto is_like_first = [&](const ProcessPlace& each) {
@@ -283,8 +294,10 @@ trial::Outcome TrialAttempt::run() {
   if (host_.options.launch == CommandLaunch::kNode && !std::ranges::all_of(places_, is_like_first)) {
     throw FaultError("launch: node needs the same number of processes on each host of a trial");
   }
-  write_parameters();
-  if (host_.services.write_network && uses_placeholder(host_.options.run, "network")) {
+  write_parameters(host_.services, trial_, folder_);
+  const bool uses_network =
+      uses_placeholder(host_.options.run, "network") || host_.measuring.uses_placeholder("network");
+  if (host_.services.write_network && uses_network) {
     host_.services.write_network(trial_.architecture(), folder_.network());
   }
   const auto members = static_cast<std::size_t>(starts_all ? place_.local_processes : 1);
@@ -307,7 +320,13 @@ trial::Outcome TrialAttempt::run() {
   if (!ended_itself) remove_left_locks(cache_folder(host_.services.folder, host_.services.place.host));
   trial::Outcome outcome = judge(*end);
   keep_log(outcome);
-  return settle(std::move(outcome));
+  if (leads()) {
+    outcome = host_.measuring.measured(
+        std::move(outcome), trial_, context_,
+        {placeholders(), trainer_variables(host_, folder_.temporary(), context_.place().devices),
+         planned.processors, folder_, host_.logs});
+  }
+  return settle(context_, std::move(outcome));
 }
 
 /// Asks whether the process must be ended, and notes why.
@@ -358,25 +377,15 @@ ProcessEnd TrialAttempt::watch(TrainerProcess& process) {
 }
 
 Failure TrialAttempt::failure_of(const ProcessEnd& end) const {
-  using Kind = ProcessEnd::Kind;
-  switch (end.kind) {
-    case Kind::kExited:
-      if (names_a_port_in_use(log_tail(log_))) {
-        return {FailureKind::kException, end.reason + std::string(kPortInUse)};
-      }
-      // One of several processes may have ended because a rank is lost, which nobody knows yet: it is tried
-      // once more.
-      return {place_.processes > 1 ? FailureKind::kException : FailureKind::kProgram, end.reason};
-    case Kind::kManyProcesses:
-      return {FailureKind::kProgram, end.reason};
-    case Kind::kOutOfMemory:
-      return {FailureKind::kOutOfMemory, end.reason};
-    case Kind::kSignaled:
-    case Kind::kNotStarted:
-    case Kind::kLost:
-      break;
+  Failure failure = evaluate::failure_of(end);
+  if (end.kind != ProcessEnd::Kind::kExited) return failure;
+  if (names_a_port_in_use(log_tail(log_))) {
+    return {FailureKind::kException, end.reason + std::string(kPortInUse)};
   }
-  return {FailureKind::kException, end.reason};
+  // One of several processes may have ended because a rank is lost, which nobody knows yet: it is tried once
+  // more.
+  if (place_.processes > 1) failure.kind = FailureKind::kException;
+  return failure;
 }
 
 /// Returns the outcome of this member's process.
@@ -405,19 +414,17 @@ void TrialAttempt::keep_log(const trial::Outcome& outcome) {
     for (const std::string& line : log_tail(log_)) host_.services.watch("printed: " + line);
   }
   if (!failed || others_failed_) return;
-  log::warning("trial " + to_text(trial_.name()) + ": " + failure->reason + "; the end of " + log_.string() +
-               ":");
-  for (const std::string& line : log_tail(log_)) log::warning("  | " + line);
+  warn_with_tail("trial " + to_text(trial_.name()) + ": " + failure->reason, log_);
 }
 
-/// Waits until all members' processes have ended, unless this one has failed: then the others hear of it.
-trial::Outcome TrialAttempt::settle(trial::Outcome outcome) {
-  if (group_ == nullptr || std::holds_alternative<Failure>(outcome)) return outcome;
-  AllEnded all(*group_);
+trial::Outcome settle(trial::EvaluationContext& context, trial::Outcome outcome) {
+  trial::TrialGroup* const group = context.group();
+  if (group == nullptr || std::holds_alternative<Failure>(outcome)) return outcome;
+  AllEnded all(*group);
   while (!all.test()) {
-    if (leads() && context_.control().stop_requested()) {
+    if (group->member() == 0 && context.control().stop_requested()) {
       const Failure stopped{FailureKind::kStopped, "stopped on request"};
-      group_->abort(stopped);
+      group->abort(stopped);
       return stopped;
     }
     std::this_thread::sleep_for(kPoll);

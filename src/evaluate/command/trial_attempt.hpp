@@ -3,6 +3,7 @@
 #include "skyline/trial/evaluator.hpp"
 
 #include "evaluate/command/command_options.hpp"
+#include "evaluate/command/metric_commands.hpp"
 #include "evaluate/command/port_block.hpp"
 #include "evaluate/command/process_group.hpp"
 #include "evaluate/command/processor_shares.hpp"
@@ -26,7 +27,8 @@ constexpr std::string_view kPortInUse = ", its port is in use";
 /// What a rank has for all its trials. Slot threads share it.
 struct TrainerHost {
   CommandOptions options;
-  std::vector<trial::Metric> metrics;
+  std::vector<trial::Metric> metrics;  // those that the trainer reports
+  MetricCommands measuring;            // those that have programs of their own
   EvaluatorServices services;
   Variables variables;            // those of the search that trainers get
   std::filesystem::path program;  // of `run`; empty if parameters choose it
@@ -36,10 +38,27 @@ struct TrainerHost {
   std::atomic<bool> told_of_others = false;  // whether the log says that lines of other processes are dropped
 };
 
+/// Returns the variables of a program that runs for a trial.
+/// @param variables  those that it gets from the search
+/// @param temporary  its TMPDIR
+/// @param devices    GPUs of the trial; empty if it has none
+Variables program_variables(Variables variables, const std::filesystem::path& temporary, int threads,
+                            const std::vector<std::string>& devices);
 /// Returns the variables of a trainer without those of a group.
 /// @param devices  GPUs of the trial; empty if it has none
 Variables trainer_variables(const TrainerHost& host, const std::filesystem::path& temporary,
                             const std::vector<std::string>& devices);
+
+/// Returns the values of the placeholders that every trial has.
+Variables trial_placeholders(const EvaluatorServices& services, const trial::Trial& trial,
+                             const AttemptFolder& folder);
+/// Writes the file `{parameters}`: what a program has to know about its trial. @throws FaultError
+void write_parameters(const EvaluatorServices& services, const trial::Trial& trial,
+                      const AttemptFolder& folder);
+/// Waits until all members of a trial have come this far, unless this one has failed: then the others hear of
+/// it from the engine. Returns the outcome, or the stop that was asked for meanwhile.
+/// @throws GroupAborted if another member has failed
+trial::Outcome settle(trial::EvaluationContext& context, trial::Outcome outcome);
 
 /// One attempt at a trial by one member: its process, from the start to the end. Used by one thread.
 class TrialAttempt {
@@ -58,13 +77,11 @@ class TrialAttempt {
   std::vector<std::string> arguments(const Variables& values) const;
   std::vector<std::string> nested_mpirun(const std::vector<std::string>& arguments) const;
   Variables placeholders() const;
-  void write_parameters() const;
   void show(const ProcessPlan& plan) const;
   bool must_end();
   void take_points(TrainerProcess& process);
   ProcessEnd watch(TrainerProcess& process);
   trial::Outcome judge(const ProcessEnd& end);
-  trial::Outcome settle(trial::Outcome outcome);
   trial::Failure failure_of(const ProcessEnd& end) const;
   void keep_log(const trial::Outcome& outcome);
 

@@ -2,6 +2,8 @@
 
 #include "core/log.hpp"
 #include "core/system/process.hpp"
+#include "evaluate/command/command_check.hpp"
+#include "evaluate/measured_evaluator.hpp"
 #include "train/evaluator/training_evaluator.hpp"
 #include "train/loading/device_choice.hpp"
 #include "train/loading/load_accelerator.hpp"
@@ -41,6 +43,7 @@ evaluate::EvaluatorNeeds needs_of(const TrainingOptions& options) {
           .inherits = options.inherit,
           .weights = true,
           .data = true,
+          .deterministic = options.measured.empty(),
           .device = options.device};
 }
 
@@ -73,8 +76,10 @@ std::unique_ptr<trial::Evaluator> make(TrainingOptions options, const evaluate::
   // A rank that only predicts costs may have no GPU, which another precision could need.
   if (services.ranks == nullptr || !services.evaluates) options.precision = Precision::kFp32;
   const bool latency = std::ranges::find(services.wanted, "latency_ms") != services.wanted.end();
-  return make_training_evaluator(options, services.normalization, services.dataset, services.split, latency,
-                                 std::move(device), std::move(memory));
+  return evaluate::with_measured_metrics(
+      make_training_evaluator(options, services.normalization, services.dataset, services.split, latency,
+                              std::move(device), std::move(memory)),
+      options.measured, options.threads, services, "training");
 }
 
 /// Returns the metrics of a training: its metrics on the validation set, losses, the latency, its metrics on
@@ -116,11 +121,13 @@ evaluate::EvaluatorKind training_kind() {
       .metrics =
           [read](const ConfigNode& section, store::TargetKind targets) {
             if (section.is_null()) return measured_with(metric_names());
+            const TrainingOptions options = with_defaults(read(section), targets);
             std::vector<std::string> names;
-            for (const Choice& metric : with_defaults(read(section), targets).metrics) {
-              names.push_back(metric.name);
-            }
-            return measured_with(names);
+            for (const Choice& metric : options.metrics) names.push_back(metric.name);
+            std::vector<trial::Metric> all = measured_with(names);
+            const std::vector<trial::Metric> own = evaluate::descriptions_of(options.measured, true);
+            all.insert(all.end(), own.begin(), own.end());
+            return all;
           },
       .keys = std::make_shared<const OptionTable<TrainingOptions>>(TrainingOptions::table()),
       .inherit_key = "training.inherit",
@@ -141,6 +148,7 @@ evaluate::EvaluatorKind training_kind() {
           [read](const ConfigNode& section, const store::Dataset& dataset, const store::SplitIndices& split) {
             return yardsticks_of(read(section), dataset, split);
           },
+      .check_place = evaluate::check_measured_section,
       .describe_device =
           [read](const ConfigNode& section) {
             return describe_device(wish_of(read(section)), load_accelerator);

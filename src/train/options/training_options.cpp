@@ -2,7 +2,6 @@
 
 #include "skyline/core/option_table.hpp"
 
-#include "core/config/option_list.hpp"
 #include "train/scoring/loss.hpp"
 
 #include <algorithm>
@@ -104,14 +103,100 @@ OptionKind<Choice> metric_choice() {
   return registered(kinds);
 }
 
-/// Refuses two equal metrics, since each needs its own column in all tables.
-void check_metrics(const TrainingOptions& options, const ConfigNode& section) {
-  for (std::size_t i = 0; i < options.metrics.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (options.metrics[i].name != options.metrics[j].name) continue;
-      section.at("metrics").items()[i].fail("`" + options.metrics[i].name + "` is listed twice");
+/// Whether an entry states a metric that a program measures: `phone_ms: {run: [./measure.sh], better:
+/// lower}`.
+bool is_measured(const ConfigNode::Entry& entry) {
+  return entry.value.is_map() &&
+         (entry.value.find("run") != nullptr || entry.value.find("better") != nullptr);
+}
+
+/// Reads metrics of held-out samples, and those that programs measure.
+class MetricsReader {
+ public:
+  MetricsReader() : registered_(metric_choice()) {}
+
+  /// Reads a list, or a map by names, whose entries mean what they mean in a list.
+  bool read(const ConfigNode& node, TrainingOptions& options) const {
+    options.metrics.clear();
+    options.measured.clear();
+    if (node.is_list()) {
+      for (const ConfigNode& item : node.items()) read_item(item, options);
+      return !node.items().empty();
+    }
+    if (!node.is_map()) return false;
+    for (const ConfigNode::Entry& entry : node.entries()) {
+      if (is_measured(entry)) {
+        read_measured(node, entry, options);
+      } else {
+        read_item(ConfigNode::make_map({entry}, node.position()), options);
+      }
+    }
+    return !node.entries().empty();
+  }
+  ConfigNode write(const TrainingOptions& options) const {
+    std::vector<ConfigNode> items;
+    for (const Choice& metric : options.metrics) items.push_back(registered_.write(metric));
+    for (const evaluate::CommandMetric& metric : options.measured) items.push_back(by_name_.write({metric}));
+    return items.empty() ? ConfigNode() : ConfigNode::make_list(std::move(items), {});
+  }
+  /// Drops keys of measurements that may change.
+  ConfigNode identity(const ConfigNode& written) const {
+    if (!written.is_list()) return written;
+    std::vector<ConfigNode> items;
+    for (const ConfigNode& item : written.items()) {
+      const bool measured = item.is_map() && is_measured(item.entries().front());
+      items.push_back(measured ? by_name_.identity(item) : item);
+    }
+    return ConfigNode::make_list(std::move(items), written.position());
+  }
+  ConfigNode schema() const {
+    const auto either = [](std::vector<ConfigNode> schemas) {
+      return ConfigNode::make_map({{"anyOf", ConfigNode::make_list(std::move(schemas), {}), {}}}, {});
+    };
+    ConfigNode list = ConfigNode::make_map({{"type", schema_text("array"), {}}}, {});
+    list.set("items", either({registered_.schema, by_name_.schema}));
+    return either({list, ConfigNode::make_map({{"type", schema_text("object"), {}}}, {})});
+  }
+  std::vector<SubSection> sections() const {
+    std::vector<SubSection> all = registered_.sections;
+    all.insert(all.end(), by_name_.sections.begin(), by_name_.sections.end());
+    return all;
+  }
+
+ private:
+  static void read_measured(const ConfigNode& map, const ConfigNode::Entry& entry, TrainingOptions& options) {
+    options.measured.push_back(evaluate::read_command_metric(map, entry));
+    if (!options.measured.back().is_measured()) {
+      entry.value.fail("missing key `run`, the program that measures the metric");
     }
   }
+  void read_item(const ConfigNode& item, TrainingOptions& options) const {
+    if (item.is_map() && item.entries().size() == 1 && is_measured(item.entries().front())) {
+      return read_measured(item, item.entries().front(), options);
+    }
+    if (!registered_.read(item, options.metrics.emplace_back())) {
+      item.fail_expected(registered_.expected + ", or {NAME: {run: [PROGRAM, ...], better: lower}}");
+    }
+    // Each needs its own column in all tables.
+    const std::string& name = options.metrics.back().name;
+    if (std::ranges::count(options.metrics, name, &Choice::name) > 1)
+      item.fail("`" + name + "` is listed twice");
+  }
+
+  OptionKind<Choice> registered_;
+  OptionKind<std::vector<evaluate::CommandMetric>> by_name_ = evaluate::metrics_by_name();
+};
+
+OptionKind<TrainingOptions> metrics_of_training() {
+  const MetricsReader reader;
+  OptionKind<TrainingOptions> kind{{"a list of metrics, with or without keys", reader.schema()}};
+  kind.sections = reader.sections();
+  kind.read = [reader](const ConfigNode& node, TrainingOptions& options) {
+    return reader.read(node, options);
+  };
+  kind.write = [reader](const TrainingOptions& options) { return reader.write(options); };
+  kind.identity = [reader](const ConfigNode& written) { return reader.identity(written); };
+  return kind;
 }
 
 /// Refuses more members than samples: a member without samples has nothing to normalize.
@@ -120,11 +205,6 @@ void check_group(const TrainingOptions& options, const ConfigNode& section) {
   if (static_cast<std::int64_t>(members) <= options.batch) return;
   section.fail("`group.members` is " + std::to_string(members) + ": expected at most the batch, which is " +
                std::to_string(options.batch));
-}
-
-void check_training(const TrainingOptions& options, const ConfigNode& section) {
-  check_metrics(options, section);
-  check_group(options, section);
 }
 
 }  // namespace
@@ -222,9 +302,10 @@ const OptionTable<TrainingOptions>& TrainingOptions::table() {
        {"loss", &Options::loss, or_word("auto", loss_choice()),
         "What training lowers; `auto`: cross_entropy for classes, binary_cross_entropy for labels, mse for "
         "numbers."},
-       {"metrics", &Options::metrics, list_of(metric_choice(), "a list of metrics, with or without keys"),
-        "What is measured on held-out samples, as validation_NAME and test_NAME. By default accuracy for "
-        "classes, auc for labels, mse for numbers."},
+       {"metrics", metrics_of_training(),
+        "What is measured on held-out samples, as validation_NAME and test_NAME, by default accuracy for "
+        "classes, auc for labels, mse for numbers; and what programs measure with the trained network, "
+        "{NAME: {run: [PROGRAM, ...], better: lower}}."},
        {"recalibrate", &Options::recalibrate, at_least(0).at_most(kMostCounted),
         "Batches with which the statistics of batch norm are measured again before a trial is scored; 0 is "
         "off."},
@@ -245,7 +326,7 @@ const OptionTable<TrainingOptions>& TrainingOptions::table() {
         "Whether a child starts from its parent's weights where their layers match."},
        {"latency", &Options::latency,
         "How `latency_ms` is measured, if an objective or a constraint names it."}},
-      check_training};
+      check_group};
   return table;
 }
 

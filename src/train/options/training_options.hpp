@@ -5,6 +5,7 @@
 #include "skyline/space/search_space.hpp"
 #include "skyline/train/loss.hpp"
 
+#include "evaluate/command/command_metric.hpp"
 #include "train/scoring/metrics.hpp"
 
 #include <cstdint>
@@ -110,8 +111,9 @@ struct TrainingOptions {
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
   AugmentOptions augment;
-  std::optional<Choice> loss;    // if not given, the kind of targets decides
-  std::vector<Choice> metrics;   // the first one judges epochs; if empty, one by the targets
+  std::optional<Choice> loss;                     // if not given, the kind of targets decides
+  std::vector<Choice> metrics;                    // the first one judges epochs; if empty, one by the targets
+  std::vector<evaluate::CommandMetric> measured;  // by programs of the user
   std::int64_t recalibrate = 0;  // batches that measure batch norm's statistics again; 0 for off
   FinalTrainingOptions full;
   DeviceChoice device = DeviceChoice::kAuto;

@@ -48,13 +48,37 @@ TEST(CommandOptions, KeepArgumentsAsTextsWhateverTheyLookLike) {
 TEST(CommandOptions, DescribeTheMetricsInTheirOrder) {
   const CommandOptions options = read(
       "run: [t], metrics: {size: {better: lower, unit: MB}, acc: {better: higher, range: [0, 100]}, "
-      "test: {better: higher, full: true}}");
+      "test: {better: higher, when: full}}");
   const std::vector<trial::Metric> metrics = metrics_of(options);
   EXPECT_THAT(trial::names_of(metrics), ElementsAre("size", "acc", "test"));
   EXPECT_EQ(metrics[0].better, trial::Better::kLower);
   EXPECT_EQ(metrics[1].range, (trial::MetricRange{0, 100}));
   EXPECT_EQ(metrics[2].when, trial::Metric::When::kFullTraining);
   EXPECT_THAT(trial::course_metrics(metrics), ElementsAre("size", "acc"));
+}
+
+TEST(CommandOptions, PutMetricsWithProgramsOfTheirOwnBehindThoseOfTheTrainer) {
+  const CommandOptions options = read(
+      "run: [t], metrics: {phone: {run: [m, 1], better: lower, timeout: 3 s, at_once: 1}, a: {better: "
+      "lower}}");
+  EXPECT_THAT(trial::names_of(metrics_of(options)), ElementsAre("a", "phone"));
+  EXPECT_THAT(trial::names_of(descriptions_of(options.metrics, false)), ElementsAre("a"));
+  EXPECT_THAT(trial::course_metrics(metrics_of(options)), ElementsAre("a"));
+  EXPECT_THAT(options.metrics[0].run, ElementsAre("m", "1"));
+  EXPECT_EQ(options.metrics[0].timeout_s, 3);
+  EXPECT_EQ(options.metrics[0].at_once, 1U);
+}
+
+TEST(CommandOptions, RefuseMeasurementsThatCannotBe) {
+  EXPECT_THAT(refusal("run: [t], metrics: {a: {better: lower, at_once: 1}}"),
+              HasSubstr("command.metrics.a.at_once: needs `run`, the program that measures the metric"));
+  EXPECT_THAT(refusal("run: [t], metrics: {a: {better: lower, run: [m]}}"),
+              HasSubstr("command.metrics: expected a metric that the trainer reports, which has no `run`"));
+  EXPECT_THAT(refusal("run: [t], metrics: {b: {better: lower}, a: {better: lower, run: [m], at_once: 0}}"),
+              HasSubstr("at_once: expected a whole number from 1"));
+  EXPECT_THAT(refusal("run: [t], metrics: {b: {better: lower}, a: {better: lower, run: [m], timeout: none, "
+                      "when: final}}"),
+              HasSubstr("when: expected `every` or `full`, got final"));
 }
 
 TEST(CommandOptions, RefuseWhatIsNoListOfArguments) {

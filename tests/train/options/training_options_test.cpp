@@ -3,6 +3,8 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/option_table.hpp"
 
+#include "core/config/config_text.hpp"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -30,6 +32,32 @@ std::string error_of(const std::vector<std::pair<std::string, std::string>>& val
     return error.what();
   }
   return "no error";
+}
+
+TEST(TrainingOptions, ReadMeasuredMetricsFromAListAsFromAMap) {
+  const char* const phone = "phone: {run: [m, \"{onnx}\"], better: lower, at_once: 2, timeout: 5 s}";
+  const auto read = [](const std::string& metrics) {
+    return TrainingOptions::table().parse(load_yaml_text("metrics: " + metrics, "a.yaml"));
+  };
+  const TrainingOptions list = read("[{" + std::string(phone) + "}, {top_k: {k: 2}}, accuracy]");
+  EXPECT_EQ(list.metrics.size(), 2U);
+  ASSERT_EQ(list.measured.size(), 1U);
+  EXPECT_EQ(list.measured[0].name, "phone");
+  EXPECT_THAT(list.measured[0].run, ::testing::ElementsAre("m", "{onnx}"));
+  const TrainingOptions map = read("{" + std::string(phone) + ", top_k: {k: 2}, accuracy: }");
+  const auto text = [](const TrainingOptions& options) {
+    return to_yaml(TrainingOptions::table().to_config(options));
+  };
+  EXPECT_EQ(text(list), text(map));
+  EXPECT_EQ(text(read("{" + std::string(phone) + "}")), text(read("[{" + std::string(phone) + "}]")));
+  const KeyTable& keys = TrainingOptions::table();
+  const auto identity = [&](const std::string& metrics) {
+    return to_yaml(keys.identity(keys.complete(load_yaml_text("metrics: " + metrics, "a.yaml"))));
+  };
+  EXPECT_EQ(identity("[{phone: {run: [m], better: lower, at_once: 2, timeout: 5 s}}]"),
+            identity("[{phone: {run: [m], better: lower}}]"));
+  EXPECT_NE(identity("[{phone: {run: [n], better: lower}}]"),
+            identity("[{phone: {run: [m], better: lower}}]"));
 }
 
 TEST(TrainingOptions, AreReadFromTheirSection) {

@@ -1,4 +1,4 @@
-#include "app/models/exported_network.hpp"
+#include "app/config/exported_network.hpp"
 
 #include "skyline/core/config_node.hpp"
 #include "skyline/core/error.hpp"

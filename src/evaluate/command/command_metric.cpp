@@ -1,0 +1,159 @@
+#include "evaluate/command/command_metric.hpp"
+
+#include "core/config/byte_size.hpp"
+#include "core/config/config_text.hpp"
+#include "core/text/foreign_text.hpp"
+#include "trial/column_names.hpp"
+#include "trial/metric_keys.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace skyline::evaluate {
+namespace {
+
+constexpr double kMostAtOnce = 1'000'000;
+constexpr std::array<std::string_view, 3> kOfMeasurements{"timeout", "at_once", "limits"};
+
+/// Refuses keys of measurements for a metric that the trainer reports.
+void check_metric(const CommandMetric& metric, const ConfigNode& section) {
+  if (metric.is_measured() || !section.is_map()) return;
+  for (const std::string_view key : kOfMeasurements) {
+    if (const ConfigNode* given = section.find(key)) {
+      given->fail("needs `run`, the program that measures the metric");
+    }
+  }
+}
+
+/// Writes a metric, without keys that it cannot have.
+ConfigNode complete_section(const CommandMetric& metric) {
+  const ConfigNode complete = CommandMetric::table().to_config(metric);
+  std::vector<ConfigNode::Entry> entries = complete.entries();
+  std::erase_if(entries, [&](const ConfigNode::Entry& entry) {
+    return !metric.is_measured() && std::ranges::find(kOfMeasurements, entry.key) != kOfMeasurements.end();
+  });
+  return ConfigNode::make_map(std::move(entries), {});
+}
+
+}  // namespace
+
+const OptionTable<CommandLimits>& CommandLimits::table() {
+  static const OptionTable<CommandLimits> table{
+      {"memory", &CommandLimits::memory_bytes, if_given(byte_size()),
+       "Most memory of all processes of an attempt on a host together.", KeyRule::kMayChange},
+      {"processes", &CommandLimits::processes, if_given(whole<std::uint64_t>(at_least(1))),
+       "Most processes and threads of an attempt on a host together, as pids.max of control groups counts "
+       "them.",
+       KeyRule::kMayChange},
+      {"open_files", &CommandLimits::open_files, if_given(whole<std::uint64_t>(at_least(16))),
+       "Most open files of each process.", KeyRule::kMayChange}};
+  return table;
+}
+
+const OptionTable<CommandMetric>& CommandMetric::table() {
+  static const OptionTable<CommandMetric> table{
+      {{"better", &CommandMetric::better, trial::better_direction(), "The better direction.",
+        KeyRule::kRequired},
+       {"range", &CommandMetric::range, trial::metric_range(),
+        "All values that it can have; a trial with another one has failed. Unbounded unless given."},
+       {"unit", &CommandMetric::unit, text("a word"), "Its unit, for people."},
+       {"when", &CommandMetric::when, trial::when_measured(),
+        "The trials that have it: every one, or full trainings alone."},
+       {"run", &CommandMetric::run, argument_vector(),
+        "A program and its arguments, with placeholders, that measures it after the training and reports it "
+        "(training.md)."},
+       {"timeout", &CommandMetric::timeout_s, or_word("none", duration(above(0))),
+        "How long that program may take; then the trial has failed.", KeyRule::kMayChange},
+       {"at_once", &CommandMetric::at_once, if_given(whole<std::uint32_t>(at_least(1).at_most(kMostAtOnce))),
+        "How many measurements of it may run at a time, over all ranks and hosts; any number unless given.",
+        KeyRule::kMayChange},
+       {"limits", &CommandMetric::limits, "What a measurement may use; no limit unless given.",
+        KeyRule::kMayChange}},
+      check_metric};
+  return table;
+}
+
+std::vector<trial::Metric> descriptions_of(const std::vector<CommandMetric>& metrics, bool measured) {
+  std::vector<trial::Metric> descriptions;
+  for (const CommandMetric& each : metrics) {
+    if (each.is_measured() != measured) continue;
+    trial::Metric& metric = descriptions.emplace_back(each);
+    metric.has_course = !measured && each.when == trial::Metric::When::kEveryTrial;
+  }
+  return descriptions;
+}
+
+OptionKind<std::vector<std::string>> argument_vector() {
+  OptionKind<std::vector<std::string>> kind{
+      {"a list of arguments; no shell is used",
+       load_yaml_text("{type: array, minItems: 1, items: {type: [string, number, boolean]}}", "schema")}};
+  kind.read = [](const ConfigNode& node, std::vector<std::string>& arguments) {
+    if (!node.is_list()) return false;
+    if (node.items().empty()) node.fail("expected a program and its arguments, got an empty list");
+    arguments.clear();
+    for (const ConfigNode& item : node.items()) {
+      if (!item.is_scalar()) item.fail_expected("an argument");
+      if (item.as_text().find('\0') != std::string::npos) item.fail("an argument cannot have a byte 0");
+      arguments.push_back(item.as_text());
+    }
+    if (arguments.front().empty()) node.items().front().fail_expected("a program");
+    return true;
+  };
+  kind.write = [](const std::vector<std::string>& arguments) {
+    if (arguments.empty()) return ConfigNode();
+    std::vector<ConfigNode> items;
+    for (const std::string& argument : arguments)
+      items.push_back(ConfigNode::make_scalar(argument, {}, true));
+    return ConfigNode::make_list(std::move(items), {});
+  };
+  return kind;
+}
+
+CommandMetric read_command_metric(const ConfigNode& map, const ConfigNode::Entry& entry) {
+  if (entry.key.empty() || printable(entry.key) != entry.key) {
+    key_node(map, entry).fail("expected a name of printable characters for this metric");
+  }
+  if (entry.key == "result" || trial::is_column_name(entry.key)) {
+    key_node(map, entry)
+        .fail(in_quotes(entry.key) +
+              " has a meaning of its own in reports and results: give the metric another name");
+  }
+  if (!entry.value.is_map()) entry.value.fail_expected(section_text(CommandMetric::table()));
+  CommandMetric metric = CommandMetric::table().parse(entry.value);
+  metric.name = entry.key;
+  return metric;
+}
+
+OptionKind<std::vector<CommandMetric>> metrics_by_name() {
+  ConfigNode schema = ConfigNode::make_map({{"type", schema_text("object"), {}}}, {});
+  schema.set("additionalProperties", CommandMetric::table().schema());
+  OptionKind<std::vector<CommandMetric>> kind{
+      {"metrics by name, e.g. {accuracy: {better: higher, range: [0, 1]}}", schema}};
+  kind.sections = {{"NAME", std::make_shared<const OptionTable<CommandMetric>>(CommandMetric::table())}};
+  kind.read = [](const ConfigNode& node, std::vector<CommandMetric>& metrics) {
+    if (!node.is_map() || node.entries().empty()) return false;
+    metrics.clear();
+    for (const ConfigNode::Entry& entry : node.entries()) {
+      metrics.push_back(read_command_metric(node, entry));
+    }
+    return true;
+  };
+  kind.identity = [](const ConfigNode& written) {
+    std::vector<ConfigNode::Entry> entries = written.entries();
+    for (ConfigNode::Entry& entry : entries) entry.value = CommandMetric::table().identity(entry.value);
+    return ConfigNode::make_map(std::move(entries), written.position());
+  };
+  kind.write = [](const std::vector<CommandMetric>& metrics) {
+    if (metrics.empty()) return ConfigNode();
+    std::vector<ConfigNode::Entry> entries;
+    for (const CommandMetric& metric : metrics) {
+      entries.push_back({metric.name, complete_section(metric), {}});
+    }
+    return ConfigNode::make_map(std::move(entries), {});
+  };
+  return kind;
+}
+
+}  // namespace skyline::evaluate

@@ -1,0 +1,213 @@
+#include "evaluate/command/metric_commands.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/backoff.hpp"
+#include "core/text/foreign_text.hpp"
+#include "core/text/wording.hpp"
+#include "evaluate/command/command_check.hpp"
+#include "evaluate/command/log_tail.hpp"
+#include "evaluate/command/placeholders.hpp"
+#include "evaluate/command/report_reader.hpp"
+#include "evaluate/command/trainer_process.hpp"
+#include "evaluate/command/trainer_variables.hpp"
+#include "trial/scope_timer.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <chrono>
+#include <limits>
+#include <utility>
+
+namespace skyline::evaluate {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::milliseconds;
+using trial::Failure;
+using trial::FailureKind;
+
+constexpr milliseconds kPollMeasurement(20);
+constexpr milliseconds kFirstLookForTurn(20);
+constexpr milliseconds kLooksForTurn(250);
+constexpr double kMeasuringGrace_s = 5;
+constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
+
+bool has_metric(const trial::Trial& trial, const CommandMetric& metric) {
+  return trial.is_final() || metric.when == trial::Metric::When::kEveryTrial;
+}
+
+/// Returns a name as part of a file's name.
+std::string file_name_of(std::string name) {
+  std::ranges::replace_if(
+      name, [](unsigned char letter) { return std::isalnum(letter) == 0 && letter != '-'; }, '_');
+  return name;
+}
+
+/// Tells all members that the trial is stopped.
+Failure stopped_for_all(trial::EvaluationContext& context) {
+  const Failure stopped{FailureKind::kStopped, "stopped on request"};
+  if (context.group() != nullptr) context.group()->abort(stopped);
+  return stopped;
+}
+
+bool must_stop(trial::EvaluationContext& context) {
+  if (context.group() != nullptr) context.group()->check();
+  return context.control().stop_requested();
+}
+
+/// Waits for a turn. Returns null if the trial must stop before.
+FileDescriptor take_turn(const MeasuringTurns& turns, trial::EvaluationContext& context) {
+  const trial::TrialWait wait(context);
+  Backoff pause(kFirstLookForTurn, kLooksForTurn);
+  while (!must_stop(context)) {
+    if (FileDescriptor turn = turns.try_take()) return turn;
+    pause.pause();
+  }
+  return {};
+}
+
+}  // namespace
+
+MetricCommands::MetricCommands(const std::vector<CommandMetric>& metrics, const EvaluatorServices& services,
+                               std::string section)
+    : run_folder_(services.folder),
+      host_(services.place.host),
+      section_(std::move(section)),
+      watch_(services.watch) {
+  for (const CommandMetric& metric : metrics) {
+    if (!metric.is_measured()) continue;
+    programs_.push_back({metric, std::nullopt});
+    if (metric.at_once) programs_.back().turns.emplace(run_folder_, metric.name, *metric.at_once);
+  }
+}
+
+void MetricCommands::check_locks(Ranks& ranks) const {
+  const auto has_turns = [](const Program& program) { return program.turns.has_value(); };
+  if (std::ranges::any_of(programs_, has_turns)) evaluate::check_locks(ranks, run_folder_, host_);
+}
+
+void MetricCommands::check_programs(const std::string& path) const {
+  if (!programs_.empty()) (void)find_launcher();
+  for (const Program& program : programs_) {
+    const std::string& file = program.metric.run.front();
+    if (!placeholders_in(file).empty()) continue;  // found when it starts
+    try {
+      (void)find_program(filled(file, {}), path);
+    } catch (const UserError& reason) {
+      throw UserError(section_ + ".metrics." + program.metric.name + ".run: " + reason.what());
+    }
+  }
+}
+
+bool MetricCommands::uses_placeholder(const std::string& name) const {
+  return std::ranges::any_of(programs_, [&](const Program& program) {
+    return evaluate::uses_placeholder(program.metric.run, name);
+  });
+}
+
+bool MetricCommands::measures(const trial::Trial& trial) const {
+  return std::ranges::any_of(programs_,
+                             [&](const Program& program) { return has_metric(trial, program.metric); });
+}
+
+trial::Outcome MetricCommands::unmeasured(trial::Outcome trained) const {
+  if (auto* const measurements = std::get_if<trial::Measurements>(&trained)) {
+    measurements->values.resize(measurements->values.size() + programs_.size(), kNotMeasured);
+  }
+  return trained;
+}
+
+trial::Outcome MetricCommands::measured(trial::Outcome trained, const trial::Trial& trial,
+                                        trial::EvaluationContext& context,
+                                        const MeasuringPlace& place) const {
+  auto* const measurements = std::get_if<trial::Measurements>(&trained);
+  if (measurements == nullptr) return trained;
+  for (const Program& program : programs_) {
+    measurements->values.push_back(kNotMeasured);
+    if (!has_metric(trial, program.metric)) continue;
+    const Measured measured = measure(program, trial, context, place);
+    if (const auto* failure = std::get_if<Failure>(&measured)) return *failure;
+    measurements->values.back() = std::get<double>(measured);
+  }
+  return trained;
+}
+
+MetricCommands::Measured MetricCommands::measure(const Program& program, const trial::Trial& trial,
+                                                 trial::EvaluationContext& context,
+                                                 const MeasuringPlace& place) const {
+  const std::string& name = program.metric.name;
+  FileDescriptor turn;
+  if (program.turns && !(turn = take_turn(*program.turns, context))) return stopped_for_all(context);
+  fs::path log = place.logs.path(trial.name(), 0, 1);
+  log.replace_extension(file_name_of(name) + ".log");
+  Measured measured = run(program, log, turn.get(), context, place);
+  auto* const failure = std::get_if<Failure>(&measured);
+  const bool failed = failure != nullptr && failure->kind != FailureKind::kStopped;
+  log = place.logs.keep(log, failed);
+  if (failed) {
+    failure->reason = in_quotes(name) + ": " + failure->reason;
+    warn_with_tail("trial " + to_text(trial.name()) + ": " + failure->reason, log);
+  }
+  return measured;
+}
+
+/// @param turn  descriptor that must stay open as long as something of the program runs, or -1
+MetricCommands::Measured MetricCommands::run(const Program& program, const fs::path& log, int turn,
+                                             trial::EvaluationContext& context,
+                                             const MeasuringPlace& place) const {
+  const CommandMetric& metric = program.metric;
+  ProcessPlan plan{.environment = environment_of(place.variables),
+                   .folder = fs::current_path(),
+                   .log = log,
+                   .report_file = place.folder.report(),
+                   .held = turn,
+                   .processors = place.processors,
+                   .memory_bytes = metric.limits.memory_bytes,
+                   .processes = metric.limits.processes,
+                   .open_files = metric.limits.open_files,
+                   .grace_s = kMeasuringGrace_s};
+  plan.report_file += "." + std::to_string(&program - programs_.data());
+  for (const std::string& argument : metric.run) {
+    plan.arguments.push_back(filled(argument, place.placeholders));
+  }
+  const auto path = place.variables.find("PATH");
+  plan.arguments.front() =
+      find_program(plan.arguments.front(), path != place.variables.end() ? path->second : "").string();
+  show("measures " + metric.name + ": " + printable(joined(plan.arguments, " ")));
+
+  const trial::ScopeTimer timer(context.timing(), &trial::TrialTiming::latency_s);
+  const auto begin = std::chrono::steady_clock::now();
+  ReportReader reader(std::vector<trial::Metric>{metric}, true);  // it counts here, whatever its `when`
+  const auto reason_to_end = [&]() -> std::optional<Failure> {
+    if (must_stop(context)) return stopped_for_all(context);
+    if (reader.mistake()) return Failure{FailureKind::kProgram, *reader.mistake()};
+    if (!metric.timeout_s || seconds_since(begin) <= *metric.timeout_s) return std::nullopt;
+    return Failure{FailureKind::kProgram,
+                   "took longer than its timeout (" + seconds_text(*metric.timeout_s) + ")"};
+  };
+  TrainerProcess process(plan);
+  std::optional<Failure> ended_by;
+  std::optional<ProcessEnd> end;
+  while (!(end = process.poll())) {
+    process.collect(reader);
+    if (!ended_by && (ended_by = reason_to_end())) process.stop();
+    process.wait(kPollMeasurement);
+  }
+  process.collect(reader);
+  if (ended_by) return *ended_by;
+  if (end->kind != ProcessEnd::Kind::kExited || end->value != 0) return failure_of(*end);
+  std::variant<trial::Measurements, std::string> result = reader.finish();
+  if (auto* mistake = std::get_if<std::string>(&result)) {
+    return Failure{FailureKind::kProgram, std::move(*mistake)};
+  }
+  const double value = std::get<trial::Measurements>(result).values.front();
+  show("measured: " + metric.name + " " + ConfigNode::make_number(value).as_text());
+  return value;
+}
+
+void MetricCommands::show(const std::string& line) const {
+  if (watch_) watch_(line);
+}
+
+}  // namespace skyline::evaluate

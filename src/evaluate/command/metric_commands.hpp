@@ -1,0 +1,77 @@
+#pragma once
+
+#include "skyline/evaluate/evaluator_kind.hpp"
+#include "skyline/trial/evaluator.hpp"
+
+#include "evaluate/command/command_metric.hpp"
+#include "evaluate/command/measuring_turns.hpp"
+#include "evaluate/command/process_group.hpp"
+#include "evaluate/command/trial_folders.hpp"
+
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace skyline::evaluate {
+
+/// The surroundings of the programs that measure a trial.
+struct MeasuringPlace {
+  Variables placeholders;
+  Variables variables;
+  std::vector<int> processors;  // empty: those of the thread that starts them
+  const AttemptFolder& folder;
+  TrialLogs& logs;
+};
+
+/// The programs of the user that measure metrics of trials after the training. Slot threads share it.
+class MetricCommands {
+ public:
+  /// @param metrics  those without a program are left out
+  /// @param section  path of the configuration's section, for messages, e.g. "training"
+  MetricCommands(const std::vector<CommandMetric>& metrics, const EvaluatorServices& services,
+                 std::string section);
+
+  /// Checks that measurements of this job will not disturb each other. Collective.
+  /// @throws UserError if the file system of the run's folder does not give the locks that `at_once` needs
+  void check_locks(Ranks& ranks) const;
+  /// Checks that the programs are on this host. @param path  the variable PATH @throws UserError
+  void check_programs(const std::string& path) const;
+  /// Returns whether a program is given this placeholder.
+  bool uses_placeholder(const std::string& name) const;
+  /// Returns whether a trial has such a metric.
+  bool measures(const trial::Trial& trial) const;
+  /// Returns the outcome of a training with NaN for each of these metrics.
+  trial::Outcome unmeasured(trial::Outcome trained) const;
+  /// Returns the outcome of a training with the values of these metrics after its own ones: NaN where a
+  /// search trial does not have a metric. A failure is returned as it is. Runs the programs one after the
+  /// other.
+  /// @throws GroupAborted if another member of the trial has failed; Problem if a program could not be
+  /// started
+  trial::Outcome measured(trial::Outcome trained, const trial::Trial& trial,
+                          trial::EvaluationContext& context, const MeasuringPlace& place) const;
+
+ private:
+  using Measured = std::variant<double, trial::Failure>;
+  struct Program {
+    CommandMetric metric;
+    std::optional<MeasuringTurns> turns;
+  };
+
+  Measured measure(const Program& program, const trial::Trial& trial, trial::EvaluationContext& context,
+                   const MeasuringPlace& place) const;
+  Measured run(const Program& program, const std::filesystem::path& log, int turn,
+               trial::EvaluationContext& context, const MeasuringPlace& place) const;
+  void show(const std::string& line) const;
+
+  std::vector<Program> programs_;
+  std::filesystem::path run_folder_;
+  std::string host_;
+  std::string section_;
+  std::function<void(const std::string& line)> watch_;
+};
+
+}  // namespace skyline::evaluate

@@ -1,0 +1,182 @@
+#include "evaluate/measured_evaluator.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/system/process.hpp"
+#include "evaluate/command/command_check.hpp"
+#include "evaluate/command/host_preparation.hpp"
+#include "evaluate/command/metric_commands.hpp"
+#include "evaluate/command/trainer_variables.hpp"
+#include "evaluate/command/trial_attempt.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <mutex>
+#include <utility>
+
+namespace skyline::evaluate {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// The context of a training whose weights are measured afterwards.
+class TrainingContext final : public trial::EvaluationContext, private trial::TrialWeights {
+ public:
+  explicit TrainingContext(trial::EvaluationContext& slot) : slot_(slot) {}
+  trial::TrialControl& control() override { return slot_.control(); }
+  trial::TrialState& state() override { return slot_.state(); }
+  trial::TrialWeights& weights() override { return *this; }
+  trial::TrialGroup* group() override { return slot_.group(); }
+  trial::Place place() const override { return slot_.place(); }
+  trial::TrialTiming& timing() override { return slot_.timing(); }
+  void report(trial::CoursePoint point) override { slot_.report(std::move(point)); }
+
+  Tensors take_trained() { return std::move(trained_); }
+
+ private:
+  std::shared_ptr<const Tensors> inherited() override { return slot_.weights().inherited(); }
+  bool wanted() const override { return true; }
+  void keep(Tensors weights) override {
+    if (slot_.weights().wanted()) slot_.weights().keep(weights);
+    trained_ = std::move(weights);
+  }
+
+  trial::EvaluationContext& slot_;
+  Tensors trained_;
+};
+
+class MeasuredEvaluator final : public trial::Evaluator {
+ public:
+  /// @param logs  nullptr if this rank evaluates nothing
+  MeasuredEvaluator(std::unique_ptr<trial::Evaluator> trains, MetricCommands measuring, int threads,
+                    const EvaluatorServices& services, std::unique_ptr<TrialLogs> logs)
+      : trains_(std::move(trains)),
+        measuring_(std::move(measuring)),
+        threads_(threads),
+        services_(services),
+        variables_(allowed_variables(process_variables(), {})),
+        logs_(std::move(logs)) {
+    services_.ranks = nullptr;
+  }
+
+  double predicted_cost(const trial::Trial& trial) const override { return trains_->predicted_cost(trial); }
+  std::uint32_t members_for(const trial::Trial& trial) const override { return trains_->members_for(trial); }
+  bool forms_groups() const override { return trains_->forms_groups(); }
+  bool rank_per_member() const override { return trains_->rank_per_member(); }
+  std::size_t slots() const override { return trains_->slots(); }
+  trial::Place place(trial::Place rank) const override { return trains_->place(std::move(rank)); }
+  std::string device() const override { return trains_->device(); }
+  bool tries_again(const trial::Failure& failure, std::uint32_t tried) const override {
+    return trains_->tries_again(failure, tried);
+  }
+  std::exception_ptr fault() override {
+    const std::lock_guard lock(mutex_);
+    return fault_ != nullptr ? fault_ : trains_->fault();
+  }
+
+  trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {
+    if (!measuring_.measures(trial)) return measuring_.unmeasured(trains_->evaluate(trial, context));
+    TrainingContext training(context);
+    trial::Outcome outcome = trains_->evaluate(trial, training);
+    if (std::holds_alternative<trial::Failure>(outcome)) return outcome;
+    if (context.group() == nullptr || context.group()->member() == 0) {
+      outcome = measure(std::move(outcome), trial, context, training.take_trained());
+    }
+    return settle(context, std::move(outcome));
+  }
+
+ private:
+  /// Exports and measures. What this host lacks, such as room for a folder or a process, is no fault of the
+  /// trial: the job ends.
+  trial::Outcome measure(trial::Outcome trained, const trial::Trial& trial, trial::EvaluationContext& context,
+                         trial::TrialWeights::Tensors weights) {
+    try {
+      require(logs_ != nullptr, "a rank without a run measures a trial");
+      check_program_folders(services_.folder, logs_->path(trial.name(), 0, 1));
+      AttemptFolder folder(services_.folder, trial.name());
+      Variables placeholders = trial_placeholders(services_, trial, folder);
+      write_parameters(services_, trial, folder);
+      export_model(trial, std::move(weights), folder.files().parent_path(), placeholders);
+      return measuring_.measured(
+          std::move(trained), trial, context,
+          {std::move(placeholders),
+           program_variables(variables_, folder.temporary(), threads_, context.place().devices),
+           {},
+           folder,
+           *logs_});
+    } catch (const FaultError&) {
+      note(std::current_exception());
+      throw;
+    } catch (const fs::filesystem_error& failure) {
+      note(std::make_exception_ptr(FaultError(failure.what())));
+      throw;
+    }
+  }
+
+  /// Exports the files whose placeholders are used.
+  void export_model(const trial::Trial& trial, trial::TrialWeights::Tensors weights, const fs::path& folder,
+                    Variables& placeholders) const {
+    const fs::path onnx = folder / "model.onnx";
+    const fs::path pytorch = folder / "model.py";
+    const fs::path safetensors = folder / "model.safetensors";
+    ModelFiles files;
+    if (measuring_.uses_placeholder("onnx")) files.onnx = onnx;
+    if (measuring_.uses_placeholder("pytorch")) files.pytorch = pytorch;
+    if (measuring_.uses_placeholder("weights") || !files.pytorch.empty()) files.weights = safetensors;
+    placeholders["onnx"] = onnx.string();
+    placeholders["pytorch"] = pytorch.string();
+    placeholders["weights"] = safetensors.string();
+    if (files.onnx.empty() && files.weights.empty()) return;
+    services_.write_model(trial.architecture(), std::move(weights), files);
+  }
+
+  void note(std::exception_ptr fault) {
+    const std::lock_guard lock(mutex_);
+    if (fault_ == nullptr) fault_ = std::move(fault);
+  }
+
+  std::unique_ptr<trial::Evaluator> trains_;
+  MetricCommands measuring_;
+  int threads_;
+  EvaluatorServices services_;
+  Variables variables_;
+  std::unique_ptr<TrialLogs> logs_;
+  std::mutex mutex_;
+  std::exception_ptr fault_;  // guarded by the mutex; the first one
+};
+
+/// Prepares the folder of the run, and this rank. Returns the logs of its trials.
+std::unique_ptr<TrialLogs> prepare_rank(const MetricCommands& measuring, const EvaluatorServices& services) {
+  if (services.ranks->rank() == 0) prepare_program_folders(services.folder);
+  if (!services.evaluates) return nullptr;
+  if (services.place.node_rank == 0) remove_temporary_folders();
+  measuring.check_programs(process_variable("PATH").value_or(""));
+  return std::make_unique<TrialLogs>(services.folder, most_logs(services.ranks->size()));
+}
+
+}  // namespace
+
+std::unique_ptr<trial::Evaluator> with_measured_metrics(std::unique_ptr<trial::Evaluator> trains,
+                                                        const std::vector<CommandMetric>& metrics,
+                                                        int threads, const EvaluatorServices& services,
+                                                        const std::string& section) {
+  if (std::ranges::none_of(metrics, &CommandMetric::is_measured)) return trains;
+  MetricCommands measuring(metrics, services, section);
+  std::unique_ptr<TrialLogs> logs;
+  if (services.ranks != nullptr && !services.folder.empty()) {
+    std::string problem;
+    try {
+      logs = prepare_rank(measuring, services);
+    } catch (const UserError& error) {
+      problem = error.what();
+    }
+    const std::vector<std::string> problems = services.ranks->exchange(problem);
+    if (!problem.empty()) throw UserError(problem);
+    const bool all_ready = std::ranges::all_of(problems, &std::string::empty);
+    if (all_ready) measuring.check_locks(*services.ranks);
+  }
+  return std::make_unique<MeasuredEvaluator>(std::move(trains), std::move(measuring), threads, services,
+                                             std::move(logs));
+}
+
+}  // namespace skyline::evaluate
