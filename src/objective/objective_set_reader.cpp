@@ -63,6 +63,11 @@ ConfigNode without_ends(const ConfigNode& objectives) {
   return ConfigNode::make_list(std::move(items), objectives.position());
 }
 
+/// Returns whether objectives and constraints may name a metric. Nothing is chosen by the test set.
+bool is_usable(const trial::Metric& metric) {
+  return metric.when == trial::Metric::When::kEveryTrial || metric.of != trial::Metric::Of::kTest;
+}
+
 /// The metrics of a run.
 struct RunMetrics {
   const std::vector<trial::Metric>& measured;
@@ -72,7 +77,7 @@ struct RunMetrics {
   std::vector<std::string> usable() const {
     std::vector<std::string> names;
     for (const trial::Metric& metric : measured) {
-      if (metric.when == trial::Metric::When::kEveryTrial) names.push_back(metric.name);
+      if (is_usable(metric)) names.push_back(metric.name);
     }
     return has_network ? with_computed(names) : names;
   }
@@ -93,11 +98,12 @@ const trial::Metric& find_source(const ConfigNode& node, const RunMetrics& metri
   if (measured == nullptr) {
     node.fail("unknown metric " + in_quotes(spec.metric) + ", " + suggestion(spec.metric, metrics.usable()));
   }
-  if (measured->when == trial::Metric::When::kFullTraining) {
+  if (!is_usable(*measured)) {
     node.fail("expected one of " + joined(metrics.usable()) + ", got " + spec.metric +
               ", which only full trainings after the search measure");
   }
   spec.measured_index = static_cast<std::size_t>(measured - metrics.measured.data());
+  spec.when = measured->when;
   return *measured;
 }
 
@@ -153,7 +159,21 @@ void check_new_metric(const std::vector<Spec>& specs, const Spec& spec, const Co
   if (!is_new) item.fail("`" + spec.metric + "` is listed twice");
 }
 
+template <typename Spec>
+bool erase_of_full_trainings(std::vector<Spec>& specs) {
+  return std::erase_if(specs,
+                       [](const Spec& spec) { return spec.when == trial::Metric::When::kFullTraining; }) > 0;
+}
+
 }  // namespace
+
+/// Keeps all of the set for full trainings, if they have metrics of their own, and the rest for the search.
+void ObjectiveSet::split_off_full_trainings() {
+  auto all = std::make_shared<const ObjectiveSet>(*this);
+  const bool has_objectives = erase_of_full_trainings(objectives_);
+  const bool has_constraints = erase_of_full_trainings(constraints_);
+  if (has_objectives || has_constraints) full_ = std::move(all);
+}
 
 ValueDescription objectives_format(const std::vector<std::string>& measured, bool others) {
   const ConfigNode metric = metric_schema(measured, others);
@@ -208,6 +228,12 @@ ObjectiveSet ObjectiveSet::parse(const ConfigNode& objectives, const ConfigNode*
     Objective& objective = set.objectives_[i];
     const trial::Metric& metric = find_source(objectives.items()[i], metrics, objective);
     read_ends(objectives.items()[i], set.constraints_, metric, objective);
+  }
+  set.split_off_full_trainings();
+  if (set.objectives_.empty()) {
+    objectives.fail(
+        "expected an objective that the trials of the search have, since `when: full` is for full "
+        "trainings alone");
   }
   return set;
 }

@@ -152,6 +152,11 @@ void read_ends(const ConfigNode& item, const std::vector<Constraint>& constraint
 }
 
 void ObjectiveSet::complete_references(const space::SearchSpace& space) {
+  if (full_ != nullptr) {
+    ObjectiveSet all = *full_;
+    all.complete_references(space);
+    full_ = std::make_shared<const ObjectiveSet>(std::move(all));
+  }
   const auto is_complete = [](const Objective& one) { return !one.computed || (one.reference && one.ideal); };
   if (std::ranges::all_of(objectives_, is_complete)) return;
   const std::map<std::string, CostRange> costs = costs_of(*this, space);
@@ -179,6 +184,7 @@ bool ObjectiveSet::has_volume() const {
 }
 
 ConfigNode ObjectiveSet::to_config() const {
+  if (full_ != nullptr) return full_->to_config();
   std::vector<ConfigNode> items;
   for (const Objective& objective : objectives_) {
     const ConfigNode metric = ConfigNode::make_scalar(objective.metric, {});

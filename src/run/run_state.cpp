@@ -65,7 +65,7 @@ std::optional<std::vector<double>> front_values(const objective::ObjectiveSet& o
 RunState::RunState(objective::ObjectiveSet objectives)
     : objectives_(std::move(objectives)),
       front_(objectives_.objectives().size()),
-      final_front_(objectives_.objectives().size()) {}
+      final_front_(final_objectives().objectives().size()) {}
 
 void RunState::add(const Commit& commit) {
   const trial::CommittedTrial& committed = *commit.trial;
@@ -132,7 +132,7 @@ void RunState::add_full_training(const SharedTrial& trial) {
     return;
   } else {
     final_means_[number] = trial;
-    if (const auto values = objectives_.minimized(*trial)) final_front_.insert(number, *values);
+    if (const auto values = final_objectives().minimized(*trial)) final_front_.insert(number, *values);
   }
   for (const trial::TrialNumber each : affected) {
     if (!on_front(each) && !on_final_front(each)) left_final_front_.push_back(each);
@@ -144,9 +144,10 @@ void RunState::compare_full_trainings() {
   std::vector<SharedTrial> means;
   for (const auto& [number, mean] : final_means_) means.push_back(mean);
   std::ranges::sort(means, {}, [](const SharedTrial& mean) { return mean->position; });
-  final_front_ = search::ParetoArchive(objectives_.objectives().size());
+  final_front_ = search::ParetoArchive(final_objectives().objectives().size());
   for (const SharedTrial& mean : means) {
-    if (const auto values = objectives_.minimized(*mean)) final_front_.insert(mean->trial.number, *values);
+    if (const auto values = final_objectives().minimized(*mean))
+      final_front_.insert(mean->trial.number, *values);
   }
 }
 

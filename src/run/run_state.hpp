@@ -71,7 +71,14 @@ class RunState {
   }
   AccountBook& account() { return account_; }
 
+  /// Returns the objectives and constraints of the search.
   const objective::ObjectiveSet& objectives() const { return objectives_; }
+  /// Returns those of the final front, which may have more of them.
+  const objective::ObjectiveSet& final_objectives() const { return objectives_.of_full_trainings(); }
+  /// Returns those by which a trial is compared in its phase.
+  const objective::ObjectiveSet& objectives_of(const trial::Trial& trial) const {
+    return trial.is_final() ? final_objectives() : objectives();
+  }
   const trial::CommitLog& trials() const { return trials_; }
   /// Returns a search trial as a new object, like all of trials(). @pre it is committed
   SharedTrial search_trial(trial::TrialNumber number) const;
@@ -104,7 +111,9 @@ class RunState {
   /// numbers of the search trials that were trained.
   const search::ParetoArchive& final_front() const { return final_front_; }
   bool on_final_front(trial::TrialNumber number) const { return final_front_.contains(number); }
-  std::optional<double> final_volume() const { return volume_of(objectives_, points_of(final_front_)); }
+  std::optional<double> final_volume() const {
+    return volume_of(final_objectives(), points_of(final_front_));
+  }
   /// Returns the trials on neither front whose full training the last commit made superfluous.
   const std::vector<trial::TrialNumber>& left_final_front() const { return left_final_front_; }
   /// Returns whether a training is on the front of its phase: the search's front or the final one.

@@ -16,6 +16,8 @@ namespace {
 
 using testing::config_from_yaml;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Optional;
 using testing::user_error_of;
 
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
@@ -48,6 +50,29 @@ trial::CommittedTrial trial_with(trial::Outcome outcome) {
   committed.trial.proposal.architecture = std::make_shared<const space::Architecture>(architecture);
   committed.outcome = std::move(outcome);
   return committed;
+}
+
+TEST(ObjectiveSet, KeepsMetricsOfFullTrainingsOutOfTheSearch) {
+  trial::Metric phone{.name = "phone_ms", .better = trial::Better::kLower};
+  phone.when = trial::Metric::When::kFullTraining;
+  trial::Metric size = phone;
+  size.name = "size";
+  const ConfigNode list =
+      config_from_yaml("[{minimize: phone_ms}, {maximize: validation_accuracy}]", "run.yaml", "objectives");
+  const ConfigNode bounds = config_from_yaml("[{size: [0, 5]}]", "run.yaml", "constraints");
+  ObjectiveSet set = ObjectiveSet::parse(list, &bounds, {testing::validation_accuracy(), phone, size});
+  ASSERT_TRUE(set.has_more_for_full_trainings());
+  EXPECT_THAT(set.values(trial_with(trial::Measurements{{0.9, kNan, kNan}})), Optional(ElementsAre(0.9)));
+  EXPECT_THAT(set.measured_needed(), ElementsAre("validation_accuracy"));
+  const ObjectiveSet& full = set.of_full_trainings();
+  EXPECT_THAT(full.values(trial_with(trial::Measurements{{0.9, 3, 5}})), Optional(ElementsAre(3, 0.9)));
+  EXPECT_EQ(full.values(trial_with(trial::Measurements{{0.9, 3, 6}})), std::nullopt);
+  EXPECT_EQ(full.values(trial_with(trial::Measurements{{0.9, kNan, 5}})), std::nullopt);
+  EXPECT_EQ(set.to_config().items().size(), 2U);
+  EXPECT_EQ(&full.of_full_trainings(), &full);
+  const ConfigNode alone = config_from_yaml("[{minimize: phone_ms}]", "run.yaml", "objectives");
+  EXPECT_THAT(user_error_of([&] { ObjectiveSet::parse(alone, nullptr, {phone}); }),
+              HasSubstr("objectives: expected an objective that the trials of the search have"));
 }
 
 TEST(ComputedMetrics, LendTheirNamesToNoMetricOfAnEvaluator) {

@@ -5,6 +5,8 @@
 #include "support/sample_metrics.hpp"
 #include "support/yaml_config.hpp"
 
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -136,6 +138,22 @@ TEST_F(RunStateTest, ComparesFullTrainingsWithOneAnotherAlone) {
   EXPECT_FALSE(state_.on_its_front(state_.final_training(1)->trial));
   EXPECT_TRUE(state_.on_its_front(state_.search_trial(1)->trial));
   EXPECT_DOUBLE_EQ(state_.final_volume().value(), 0.95 * 0.5);
+}
+
+TEST_F(RunStateTest, ComparesFullTrainingsByMetricsThatTheseAloneHave) {
+  trial::Metric phone{.name = "phone_ms", .better = trial::Better::kLower};
+  phone.when = trial::Metric::When::kFullTraining;
+  state_ = RunState(objective::ObjectiveSet::parse(
+      testing::config_from_yaml("[{maximize: validation_accuracy}, {minimize: phone_ms}]"), nullptr,
+      {testing::validation_accuracy(), phone}));
+  const double none = std::nan("");
+  commit(trial::Measurements{{0.9, none}}, 1);
+  commit(trial::Measurements{{0.9, none}}, 1);
+  EXPECT_THAT(state_.front().keys(), ElementsAre(0, 1));
+  commit(trial::Measurements{{0.95, 7}}, 1, 0);
+  commit(trial::Measurements{{0.95, 5}}, 1, 1);
+  EXPECT_THAT(state_.final_front().keys(), ElementsAre(1));
+  EXPECT_EQ(state_.final_volume(), std::nullopt) << "nothing says how long a time may be";
 }
 
 TEST_F(RunStateTest, ComparesFullTrainingsOfTheLatestBudgetAlone) {

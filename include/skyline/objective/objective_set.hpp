@@ -5,6 +5,7 @@
 #include "skyline/trial/metric.hpp"
 #include "skyline/trial/trial.hpp"
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +30,7 @@ struct Objective {
   Sense sense = Sense::kMinimize;
   bool computed = false;
   std::size_t measured_index = 0;  // index into Measurements::values, if not computed
+  trial::Metric::When when = trial::Metric::When::kEveryTrial;
   // The ends between which hypervolumes are measured, in the user's sense; no value if unknown.
   std::optional<double> reference = {};  // the worst value that is counted
   std::optional<double> ideal = {};      // the best possible value
@@ -48,6 +50,7 @@ struct Constraint {
   double high = 0;
   bool computed = false;
   std::size_t measured_index = 0;
+  trial::Metric::When when = trial::Metric::When::kEveryTrial;
 };
 
 /// Returns e.g. "flops: [0, 1000000]", as in the configuration.
@@ -72,7 +75,8 @@ std::vector<std::string> computed_metric_names();
 /// Returns a computed metric of a network. @throws InternalError for a metric that is not computed
 double computed_metric(const space::Cost& cost, std::string_view metric);
 
-/// The objectives and constraints of a run. Immutable, so any thread may use it.
+/// The objectives and constraints of a run: those of metrics that every trial has, by which the search goes,
+/// and with of_full_trainings() all. Immutable, so any thread may use it.
 class ObjectiveSet {
  public:
   /// Reads `objectives` (list of {maximize: NAME} or {minimize: NAME}, perhaps with `reference`, `ideal` and
@@ -81,8 +85,8 @@ class ObjectiveSet {
   /// the metric's description states them.
   /// @param has_network  whether the space has networks; otherwise nothing is computed, and the evaluator may
   ///                     measure metrics with the names of computed ones
-  /// @throws UserError, e.g. for an unknown metric ("did you mean"), a final one, no objective, low > high, a
-  ///         bound that no value of the metric can have
+  /// @throws UserError, e.g. for an unknown metric ("did you mean"), one of the test set, no objective that
+  ///         every trial has, low > high, a bound that no value of the metric can have
   static ObjectiveSet parse(const ConfigNode& objectives, const ConfigNode* constraints,
                             const std::vector<trial::Metric>& measured, bool has_network = true);
 
@@ -94,6 +98,12 @@ class ObjectiveSet {
   bool has_volume() const;
   /// Returns `objectives` as a configuration states them, with references, ideals and scales.
   ConfigNode to_config() const;
+
+  /// Returns the objectives and constraints by which full trainings are compared: also those of metrics that
+  /// these alone have. The reference is valid as long as this set.
+  const ObjectiveSet& of_full_trainings() const { return full_ != nullptr ? *full_ : *this; }
+  /// Returns whether full trainings have more of them than trials of the search.
+  bool has_more_for_full_trainings() const { return full_ != nullptr; }
 
   const std::vector<Objective>& objectives() const { return objectives_; }
   const std::vector<Constraint>& constraints() const { return constraints_; }
@@ -110,8 +120,11 @@ class ObjectiveSet {
   std::optional<std::vector<double>> minimized(const trial::CommittedTrial& committed) const;
 
  private:
+  void split_off_full_trainings();
+
   std::vector<Objective> objectives_;
   std::vector<Constraint> constraints_;
+  std::shared_ptr<const ObjectiveSet> full_;  // of full trainings; nullptr if it is the same
 };
 
 }  // namespace skyline::objective

@@ -30,7 +30,7 @@ struct Metric {
   Better better = Better::kHigher;
   MetricRange range = {};            // a trial with a value outside of it has failed
   std::string unit = {};             // for people, e.g. "ms"; empty if there is none
-  When when = When::kEveryTrial;     // objectives and constraints can only name metrics of every trial
+  When when = When::kEveryTrial;     // metrics of full trainings count for the final front alone
   Of of = Of::kNone;                 // part of the data on which it is measured
   std::optional<double> ideal = {};  // best possible value; if not given, the better end of the range
   bool has_course = false;           // whether the points of a learning curve have it

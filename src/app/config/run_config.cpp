@@ -241,6 +241,11 @@ void ConfigParser::read_objectives(bool knows_metrics) {
   config_.objectives =
       objective::ObjectiveSet::parse(*section, section_in(root_, "constraints"), config_.metrics,
                                      has_network_ || config_.evaluator.needs.network);
+  if (!config_.objectives.has_more_for_full_trainings() || !knows_metrics) return;
+  if (!config_.sections.final_training) {
+    section->fail(
+        "a metric with `when: full` is measured by full trainings alone: needs the section `final`");
+  }
 }
 
 void ConfigParser::throw_mistakes() {

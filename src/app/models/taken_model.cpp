@@ -173,7 +173,7 @@ model_export::Metadata metadata_of(const ModelSource& source, const TakenModel& 
   metadata.emplace_back("trial", std::to_string(trial.number));
   metadata.emplace_back("weights", trial.is_final() ? "final" : "search");
   metadata.emplace_back("epochs", objective::number_text(trial.budget().epochs));
-  for (const objective::Objective& objective : source.run.state.objectives().objectives()) {
+  for (const objective::Objective& objective : source.run.state.objectives_of(trial).objectives()) {
     metadata.emplace_back("objective." + objective.metric,
                           value_text(source, *model.trained, objective.metric));
   }

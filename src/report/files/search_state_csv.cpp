@@ -62,7 +62,7 @@ std::string metric_field(const ReportInputs& inputs, const trial::CommittedTrial
 /// Returns the measured metrics that have columns of full trainings; none without full trainings.
 std::vector<std::string> final_metrics(const ReportInputs& inputs) {
   if (!inputs.state.final_budget()) return {};
-  std::vector<std::string> names = judged_metrics(inputs.state.objectives(), inputs.metrics);
+  std::vector<std::string> names = judged_metrics(inputs.state.final_objectives(), inputs.metrics);
   std::erase_if(names, [&](const std::string& name) { return is_computed_metric(name, inputs.metrics); });
   return names;
 }

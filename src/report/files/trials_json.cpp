@@ -68,11 +68,17 @@ Json yardsticks_json(const std::vector<trial::Yardstick>& yardsticks) {
 }
 
 Json header_json(const store::RunPaths& paths, const ReportInputs& inputs) {
-  return {{"format", kModelsFormat},
-          {"run", run_name(paths)},
-          {"objectives", objectives_json(inputs.state.objectives())},
-          {"constraints", constraints_json(inputs.state.objectives())},
-          {"yardsticks", yardsticks_json(inputs.yardsticks)}};
+  const objective::ObjectiveSet& objectives = inputs.state.objectives();
+  Json json{{"format", kModelsFormat},
+            {"run", run_name(paths)},
+            {"objectives", objectives_json(objectives)},
+            {"constraints", constraints_json(objectives)}};
+  if (objectives.has_more_for_full_trainings()) {
+    json["final_objectives"] = objectives_json(objectives.of_full_trainings());
+    json["final_constraints"] = constraints_json(objectives.of_full_trainings());
+  }
+  json["yardsticks"] = yardsticks_json(inputs.yardsticks);
+  return json;
 }
 
 Json parameters_json(const space::SearchSpace& space, const space::Architecture& architecture) {
@@ -216,15 +222,17 @@ Json trial_json(const store::RunPaths& paths, const ReportInputs& inputs,
   const space::Architecture& architecture = trial.architecture();
   const std::string id = space::to_text(architecture.id);
 
-  Json json{{"trial", trial.number},
-            {"arch_id", id},
-            {"archai_id", inputs.space.archai_id(architecture)},
-            {"parameters", parameters_json(inputs.space, architecture)},
-            {"objectives", values_json(inputs.state.objectives().objectives(), committed, inputs.metrics)},
-            {"constraints", values_json(inputs.state.objectives().constraints(), committed, inputs.metrics)},
-            {"costs", costs_json(architecture.cost)},
-            {"metrics", measured_json(committed, inputs.metrics)},
-            {"phase", trial::to_text(trial.phase())}};
+  Json json{
+      {"trial", trial.number},
+      {"arch_id", id},
+      {"archai_id", inputs.space.archai_id(architecture)},
+      {"parameters", parameters_json(inputs.space, architecture)},
+      {"objectives", values_json(inputs.state.objectives_of(trial).objectives(), committed, inputs.metrics)},
+      {"constraints",
+       values_json(inputs.state.objectives_of(trial).constraints(), committed, inputs.metrics)},
+      {"costs", costs_json(architecture.cost)},
+      {"metrics", measured_json(committed, inputs.metrics)},
+      {"phase", trial::to_text(trial.phase())}};
   if (!architecture.has_network()) json.erase("costs");
   store::add_fields(json, trial);
   add_status(json, committed);
@@ -303,8 +311,8 @@ void write_pareto_json(const store::RunPaths& paths, const ReportInputs& inputs)
   for (const trial::TrialNumber number : front_order(state.final_front())) {
     const run::SharedTrial mean = state.final_mean(number);  // which the front compares
     Json& member = json["final_front"].emplace_back(trial_json(paths, inputs, *state.final_training(number)));
-    member["objectives"] = values_json(state.objectives().objectives(), *mean, inputs.metrics);
-    member["constraints"] = values_json(state.objectives().constraints(), *mean, inputs.metrics);
+    member["objectives"] = values_json(state.final_objectives().objectives(), *mean, inputs.metrics);
+    member["constraints"] = values_json(state.final_objectives().constraints(), *mean, inputs.metrics);
     if (Json intervals = intervals_json(inputs, *mean); !intervals.empty())
       member["intervals"] = std::move(intervals);
   }

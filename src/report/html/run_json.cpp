@@ -62,7 +62,8 @@ Json descriptions_of(const run::OpenedRun& run) {
                           {"share", metric.range == trial::MetricRange{0, 1}},
                           {"higher", metric.better == trial::Better::kHigher},
                           {"cost", is_computed_metric(name, run.header.metrics)},
-                          {"test", metric.of == trial::Metric::Of::kTest}};
+                          {"test", metric.of == trial::Metric::Of::kTest},
+                          {"full", metric.when == trial::Metric::When::kFullTraining}};
   }
   return descriptions;
 }

@@ -57,7 +57,7 @@ std::string repeats_note(const run::RunState& state) {
 /// Returns the judged metrics that have a yardstick: the objectives first.
 std::vector<const trial::Yardstick*> yardsticks_shown(const ReportInputs& inputs) {
   std::vector<const trial::Yardstick*> shown;
-  for (const std::string& metric : judged_metrics(inputs.state.objectives(), inputs.metrics)) {
+  for (const std::string& metric : judged_metrics(inputs.state.final_objectives(), inputs.metrics)) {
     if (const auto* found = trial::find_yardstick(inputs.yardsticks, metric)) shown.push_back(found);
   }
   return shown;

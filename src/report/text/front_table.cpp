@@ -50,9 +50,9 @@ std::string value_cell(const ReportInputs& inputs, const run::SharedTrial& train
 
 /// Returns the first member of the final front that dominates the training.
 std::optional<trial::TrialNumber> dominator(const run::RunState& state, const CommittedTrial& training) {
-  const std::vector<double> values = state.objectives().minimized(training).value();
+  const std::vector<double> values = state.final_objectives().minimized(training).value();
   for (const trial::TrialNumber number : front_order(state.final_front())) {
-    const auto member = state.objectives().minimized(*state.final_mean(number)).value();
+    const auto member = state.final_objectives().minimized(*state.final_mean(number)).value();
     if (search::dominates(member, values)) return number;
   }
   return std::nullopt;
@@ -63,7 +63,7 @@ std::string final_cell(const run::RunState& state, const Row& row) {
   if (row.trained == nullptr) return "not trained yet";
   if (state.on_final_front(row.searched->trial.number)) return "yes";
   if (failure_of(*row.trained) != nullptr) return "failed: " + status_of(*row.trained);
-  if (!state.objectives().values(*row.trained)) return "breaks a constraint, or lacks a value";
+  if (!state.final_objectives().values(*row.trained)) return "breaks a constraint, or lacks a value";
   return "dominated by " + std::to_string(dominator(state, *row.trained).value());
 }
 
@@ -103,8 +103,8 @@ class FrontTable {
           [this, p](const Row& row) { return parameter_text(inputs_.space, architecture_of(row), p, "-"); });
       columns_.back().rank = differs(columns_.back()) ? kRankOfDifference : kRankOfConstant;
     }
-    for (const auto& objective : state().objectives().objectives()) add_metric(objective.metric);
-    for (const std::string& metric : constraint_only_metrics(state().objectives())) add_metric(metric);
+    for (const auto& objective : state().final_objectives().objectives()) add_metric(objective.metric);
+    for (const std::string& metric : constraint_only_metrics(state().final_objectives())) add_metric(metric);
     if (final_note_.empty()) return;
     const trial::Metric* test = test_metric(state().objectives(), inputs.metrics);
     if (test != nullptr) add_final(test->name);
@@ -148,11 +148,13 @@ class FrontTable {
       return mean + " (" + metric_text(described(metric, inputs_.metrics), *spread->deviation) + ")";
     });
   }
-  /// Adds a column; the costs of a network need no budget.
+  /// Adds a column for each phase that has the metric; the costs of a network need no budget.
   void add_metric(const std::string& metric) {
     const bool computed = is_computed_metric(metric, inputs_.metrics);
-    add(metric, computed ? "" : search_note_,
-        [this, metric](const Row& row) { return value_cell(inputs_, row.searched, metric); });
+    if (described(metric, inputs_.metrics).when == trial::Metric::When::kEveryTrial) {
+      add(metric, computed ? "" : search_note_,
+          [this, metric](const Row& row) { return value_cell(inputs_, row.searched, metric); });
+    }
     if (!computed && !final_note_.empty()) add_final(metric);
   }
 
@@ -205,7 +207,7 @@ std::string front_table(const ReportInputs& inputs, const TableBounds& bounds) {
 std::string seeds_table(const ReportInputs& inputs, const TableBounds& bounds) {
   const std::vector<SeedGroup> groups = seed_groups(inputs);
   if (groups.empty()) return {};
-  const std::vector<std::string> metrics = judged_metrics(inputs.state.objectives(), inputs.metrics);
+  const std::vector<std::string> metrics = judged_metrics(inputs.state.final_objectives(), inputs.metrics);
   TextTable table;
   table.add_column("trials", TextTable::Align::kLeft);
   table.add_column("arch id", TextTable::Align::kLeft, "", kRankOfId);

@@ -27,9 +27,10 @@ Trials trials_of(const run::RunState& state, trial::Phase phase) {
 /// Returns whether the trial succeeded and has a value for each objective.
 bool has_objectives(const ReportInputs& inputs, const trial::CommittedTrial& committed) {
   if (failure_of(committed) != nullptr) return false;
-  return std::ranges::all_of(inputs.state.objectives().objectives(), [&](const objective::Objective& one) {
-    return metric_value(committed, one.metric, inputs.metrics).has_value();
-  });
+  return std::ranges::all_of(inputs.state.objectives_of(committed.trial).objectives(),
+                             [&](const objective::Objective& one) {
+                               return metric_value(committed, one.metric, inputs.metrics).has_value();
+                             });
 }
 
 /// Returns e.g. "most often as diverged (18 of 20): the loss is NaN at step 12". @pre all failed
@@ -47,7 +48,8 @@ std::string usual_failure(const Trials& trials) {
 /// Returns "; `latency_ms: [0, 1]`: they have 3.20 to 45.0" for each measured constraint.
 std::string constraint_values(const ReportInputs& inputs, const Trials& trials) {
   std::string text;
-  for (const objective::Constraint& constraint : inputs.state.objectives().constraints()) {
+  for (const objective::Constraint& constraint :
+       inputs.state.objectives_of(trials.front()->trial).constraints()) {
     if (constraint.computed) continue;
     std::vector<double> values;
     for (const auto& committed : trials) {
@@ -122,8 +124,8 @@ std::string volume_text(const run::RunState& state) {
   if (!state.objectives().has_volume())
     return "no hypervolume: no architecture can be better than the reference point";
   std::string text = fmt::format("hypervolume {:.4f}", *state.volume());
-  if (state.final_budget())
-    text += fmt::format(" of the search, {:.4f} of the final front", *state.final_volume());
+  if (const auto volume = state.final_volume(); volume && state.final_budget())
+    text += fmt::format(" of the search, {:.4f} of the final front", *volume);
   return text + " (of 1), measured from " + joined(ends);
 }
 

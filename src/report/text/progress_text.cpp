@@ -144,7 +144,8 @@ std::string commit_line(const trial::CommittedTrial& committed, const run::RunSt
                            ? fmt::format("{}: {} {}", trial::to_text(failure->kind), failure->reason, where)
                            : fmt::format("front={} {}", state.on_its_front(trial) ? "yes" : "no", where);
   const auto room = [&] { return kMostOfCommit - std::min(kMostOfCommit, name.size() + result.size()); };
-  if (failure == nullptr) result = values_text(committed, state.objectives(), metrics, room()) + result;
+  if (failure == nullptr)
+    result = values_text(committed, state.objectives_of(trial), metrics, room()) + result;
   const std::string what = what_text(trial, state, space, std::max(room(), kLeastOfParameters + 1) - 1);
   return name + what + (what.empty() ? "" : " ") + result;
 }

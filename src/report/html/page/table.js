@@ -47,9 +47,9 @@ function tableColumns() {
   return columns;
 }
 
-/// Returns the metrics of full trainings: the measured objectives, and those on the test set.
+/// Returns the metrics of full trainings: the measured objectives, those on the test set, and others that these alone have.
 function finalMetrics() {
-  const names = RUNS[0].metrics.filter((metric) => !described(metric).cost && (described(metric).test || RUNS[0].objectives.some((objective) => objective.metric === metric)));
+  const names = RUNS[0].metrics.filter((metric) => !described(metric).cost && (described(metric).test || described(metric).full || RUNS[0].objectives.some((objective) => objective.metric === metric)));
   return names.filter((metric) => RUNS.some((run) => run.trained.some((row) => run.value(metric, row) !== null)));
 }
 
