@@ -1,7 +1,6 @@
 """Metrics that programs of the user measure after the training: with trained networks, and with what a trainer has left."""
 
 import json
-import pathlib
 import shutil
 import signal
 import sys
