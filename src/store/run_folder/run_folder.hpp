@@ -38,7 +38,7 @@ struct RunPaths {
   /// Returns the folders that a job writes in.
   std::vector<std::filesystem::path> own_folders() const {
     std::vector<std::filesystem::path> all = folders();
-    all.insert(all.end(), {root, trainer(), trial_logs()});
+    all.insert(all.end(), {root, trainer(), trials(), trial_logs()});
     return all;
   }
   std::filesystem::path models_json() const { return root / "models.json"; }
@@ -52,6 +52,8 @@ struct RunPaths {
   std::filesystem::path mlflow_json() const { return root / "mlflow.json"; }
   /// Returns the folder in which users' own trainers work: caches, and a folder for each attempt at a trial.
   std::filesystem::path trainer() const { return root / "trainer"; }
+  /// Returns the folder that has one for each trial (trial_folder.hpp).
+  std::filesystem::path trials() const { return root / "trials"; }
   std::filesystem::path trial_logs() const { return root / "logs" / "trials"; }
   std::filesystem::path log() const { return root / "logs" / "skyline.log"; }
   std::filesystem::path owner() const { return root / "owner.json"; }

@@ -1,0 +1,132 @@
+#include "store/weights/trial_folder.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "core/text/hash.hpp"
+#include "store/publish/folder_tree.hpp"
+#include "store/publish/pinned_folders.hpp"
+#include "store/publish/publish.hpp"
+#include "store/run_folder/suspects.hpp"
+
+#include <cerrno>
+#include <limits>
+#include <string_view>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace skyline::store {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kMarker = "done";
+constexpr std::string_view kUnfinished = ".new";  // the end of the name of a folder that is being copied
+constexpr std::uint32_t kMostLosses = 4;          // a trial that was lost so often has failed
+constexpr std::size_t kPortion = 1000;            // names that are removed at once
+constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+
+fs::path folder_of(const RunPaths& paths, trial::TrialName trial) {
+  return paths.trials() / to_text(trial);
+}
+
+void make_own(const fs::path& folder) {
+  if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) fail_system("make", folder, "mkdir", errno);
+}
+
+FileDescriptor hold(const fs::path& folder) {
+  FileDescriptor held = open_file(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+  if (!held) fail_system("open", folder, "open", errno);
+  return held;
+}
+
+void rename_folder(const fs::path& from, const fs::path& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) fail_system("rename", from, "rename", errno);
+}
+
+}  // namespace
+
+std::optional<BegunFolder> begin_folder(const RunPaths& paths, trial::TrialName trial,
+                                        const std::string& provenance, std::uint32_t losses,
+                                        const fs::path& source, const std::function<bool()>& stop) {
+  constexpr std::size_t kDigits = 8;
+  const fs::path all = folder_of(paths, trial);
+  PinnedFolders::check(all);
+  make_own(all);
+  (void)hold(all);  // refuses a link
+  const std::string name = to_hex(stable_hash64(provenance)).substr(0, kDigits);
+  const auto path_after = [&](std::uint32_t lost) {
+    return all / (lost == 0 ? name : name + "." + std::to_string(lost));
+  };
+  const fs::path own = path_after(losses);
+  fs::path left;  // by the last attempt
+  for (std::uint32_t lost = 0; lost < kMostLosses; ++lost) {
+    if (store::exists(path_after(lost))) left = path_after(lost);
+  }
+  remove_file(all / kMarker);
+  for (const fs::path& entry : list_folder(all)) {
+    if (entry != left) (void)remove_tree(entry, kAll);
+  }
+  if (left.empty() && source.empty()) make_own(own);
+  if (left.empty() && !source.empty()) {
+    const fs::path unfinished = own.string() + std::string(kUnfinished);
+    if (!copy_tree(source, unfinished, stop)) return std::nullopt;
+    rename_folder(unfinished, own);
+  }
+  if (!left.empty() && left != own) rename_folder(left, own);
+  return BegunFolder{own, hold(own)};
+}
+
+bool is_in_place(const BegunFolder& folder) {
+  struct stat begun {};
+  struct stat now {};
+  return ::fstat(folder.held.get(), &begun) == 0 && ::lstat(folder.path.c_str(), &now) == 0 &&
+         begun.st_ino == now.st_ino && begun.st_dev == now.st_dev;
+}
+
+void publish_folder(const RunPaths& paths, trial::TrialName trial, const BegunFolder& folder) {
+  if (!is_in_place(folder)) {
+    throw UserError(folder.path.string() +
+                    ": the folder of the trial is gone, or another one is in its place");
+  }
+  sync_tree(folder.path);
+  if (const int error = sync_folder(paths.trials())) fail_system("write", paths.trials(), "fsync", error);
+  publish_file(folder_of(paths, trial) / kMarker, folder.path.filename().string());
+}
+
+FolderFinding find_published_folder(const RunPaths& paths, trial::TrialName trial) {
+  const fs::path marker = folder_of(paths, trial) / kMarker;
+  std::string name;
+  if (const Fault fault = read_once(marker, name)) {
+    const bool is_missing = fault.error == ENOENT;  // a name of the shared folder may not show yet
+    const std::string what = is_missing ? "there is no such file" : system_error_text(fault.error);
+    return {{}, marker.string() + ": " + what, is_missing || may_pass(fault.error)};
+  }
+  const fs::path folder = marker.parent_path() / name;
+  struct stat status {};
+  const bool is_folder = !name.empty() && name.find_first_not_of("0123456789abcdef.") == std::string::npos &&
+                         name.front() != '.' && ::lstat(folder.c_str(), &status) == 0 &&
+                         S_ISDIR(status.st_mode);
+  if (is_folder) return {folder, "", false};
+  return {{}, marker.string() + ": names no folder beside it", true};
+}
+
+bool remove_folders(const RunPaths& paths, trial::TrialName trial) {
+  const fs::path all = folder_of(paths, trial);
+  PinnedFolders::check(all);
+  if (open_file(all, O_PATH | O_DIRECTORY | O_NOFOLLOW)) remove_file(all / kMarker);
+  return remove_tree(all, kPortion);
+}
+
+std::set<trial::TrialName> trials_with_folders(const RunPaths& paths, bool published) {
+  std::set<trial::TrialName> trials;
+  if (!store::exists(paths.trials())) return trials;
+  for (const fs::path& path : list_folder(paths.trials())) {
+    const auto trial = parse_trial_name(path.filename().string());
+    if (trial && store::exists(path / kMarker) == published) trials.insert(*trial);
+  }
+  return trials;
+}
+
+}  // namespace skyline::store
