@@ -188,6 +188,12 @@ void remove_remains(const Job& job, bool lost_ranks, bool ended) {
   }
   if (!ended) return;
   job.results->remove_files();
+  if (job.task.options.folders) {
+    for (const trial::TrialName name : store::trials_with_folders(paths, false)) {
+      remove_trial_folders(job.files, {name});
+    }
+    job.files.storage.drain();
+  }
   forget_suspects(paths, job.suspects);
 }
 
@@ -209,7 +215,8 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   FleetDispatcher dispatcher(job.mail, std::move(fleet), job.slots, *job.results);
   Replay earlier = make_replay(job, replay);
   JournalSink journal(job.files, job.task.space, replay ? &*replay : nullptr, job.results);
-  WeightsRemoval weights(job.files, job.task.options.keep_weights, lines, job.task.options.resume);
+  const EngineOptions& options = job.task.options;
+  WeightsRemoval weights(job.files, options.keep_weights, lines, options.resume, options.folders);
   AskedNotes notes(job.files, job.task.space, lines);
   listeners = {&journal, job.checkpoints.get(), &weights};
   if (job.task.options.window && job.task.options.checkpoints) listeners.push_back(&notes);
@@ -299,15 +306,24 @@ RunResult run_job(comm::Environment& environment, const SearchTask& task, const 
       GroupHub::make(environment, task.evaluator.forms_groups(), place, pool.binds);
   pool.groups = groups.get();
   const std::shared_ptr<RecentWeights> recent =
-      options.inherit ? std::make_shared<RecentWeights>(options.recent_weights_bytes) : nullptr;
+      options.inherit && !options.folders ? std::make_shared<RecentWeights>(options.recent_weights_bytes)
+                                          : nullptr;
   const std::shared_ptr<ParentExchange> parents =
       recent ? ParentExchange::make(environment, recent) : nullptr;
-  SlotFiles kept{{}, {}, checkpoints, results, make_course_sink(files, world.rank()), running, {}};
+  SlotFiles kept{.weights = {},
+                 .inherited = {},
+                 .checkpoints = checkpoints,
+                 .results = results,
+                 .courses = make_course_sink(files, world.rank()),
+                 .running = running};
   kept.describe = [&space = task.space](const trial::Trial& trial) {
     return space.describe(trial.architecture().genotype);
   };
-  if (options.keep_weights != KeepWeights::kNone) kept.weights = make_weights_sink(files, task.space, recent);
-  if (options.inherit) kept.inherited = make_weights_source(files, recent, parents, options.inherit_key);
+  if (options.folders) kept.folders = std::make_shared<TrialFolders>(files, options, world.rank());
+  if (options.keep_weights != KeepWeights::kNone && !options.folders)
+    kept.weights = make_weights_sink(files, task.space, recent);
+  if (options.inherit && !options.folders)
+    kept.inherited = make_weights_source(files, recent, parents, options.inherit_key);
   const CrashSignals crashes(*running);
   SlotPool slots(pool, task.evaluator, std::move(kept));
   JobEnd noting = end;

@@ -98,7 +98,9 @@ class CommandEvaluator final : public trial::Evaluator {
         shares_device_(shares_device) {}
 
   double predicted_cost(const trial::Trial& trial) const override {
-    return std::max(1.0, kUnitsOfCost * value_of(trial, "cost", options_.cost) * trial.budget().epochs);
+    const trial::Continue* const earlier = trial.continues();
+    const double epochs = trial.budget().epochs - (earlier != nullptr ? earlier->epochs : 0);
+    return std::max(1.0, kUnitsOfCost * value_of(trial, "cost", options_.cost) * epochs);
   }
   std::uint32_t members_for(const trial::Trial& trial) const override {
     return static_cast<std::uint32_t>(value_of(trial, "processes", options_.processes.value_or(1)));
@@ -188,7 +190,8 @@ std::unique_ptr<TrainerHost> make_host(const CommandOptions& options, const Eval
       log::warning("command.pass: " + name + " is not set on " + services.place.host);
   }
   const fs::path cache = cache_folder(services.folder, services.place.host);
-  for (const fs::path& folder : {store::RunPaths{services.folder}.trainer(), cache.parent_path(), cache}) {
+  const store::RunPaths paths{services.folder};
+  for (const fs::path& folder : {paths.trainer(), paths.trials(), cache.parent_path(), cache}) {
     store::make_own_folder(folder);
   }
   std::unique_ptr<TrainerHost> host(
@@ -261,6 +264,7 @@ EvaluatorKind command_kind() {
                 return section.is_null() ? std::vector<trial::Metric>() : metrics_of(read(section));
               },
           .keys = std::make_shared<const OptionTable<CommandOptions>>(CommandOptions::table()),
+          .inherit_key = "command.inherit",
           .members_key = "command.processes",
           .searchable = {"cost", "processes"},
           .is_plain = true,
@@ -270,6 +274,8 @@ EvaluatorKind command_kind() {
                 return EvaluatorNeeds{.epochs = options.epochs,
                                       .threads = options.threads,
                                       .groups = options.processes.has_value(),
+                                      .inherits = options.inherit,
+                                      .folders = true,
                                       .network = uses_placeholder(options.run, "network"),
                                       .deterministic = options.deterministic,
                                       .device = options.device};

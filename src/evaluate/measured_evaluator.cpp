@@ -94,9 +94,10 @@ class MeasuredEvaluator final : public trial::Evaluator {
       require(logs_ != nullptr, "a rank without a run measures a trial");
       check_program_folders(services_.folder, logs_->path(trial.name(), 0, 1));
       AttemptFolder folder(services_.folder, trial.name());
-      Variables placeholders = trial_placeholders(services_, trial, folder);
-      write_parameters(services_, trial, folder);
-      export_model(trial, std::move(weights), folder.files().parent_path(), placeholders);
+      const trial::TrialFolder files{.path = folder.temporary()};
+      Variables placeholders = trial_placeholders(services_, trial, folder, files);
+      write_parameters(services_, trial, folder, files);
+      export_model(trial, std::move(weights), folder.parameters().parent_path(), placeholders);
       return measuring_.measured(
           std::move(trained), trial, context,
           {std::move(placeholders),

@@ -31,10 +31,14 @@ struct EvaluatorNeeds {
   bool groups = false;        // whether a trial may have several members
   bool inherits = false;      // whether a child starts from the weights of its parent
   bool weights = false;       // whether a trial leaves weights
+  bool folders = false;       // whether a trial has a folder, whose files are what it leaves
   bool data = false;          // whether a data set is needed; otherwise its shape is enough
   bool network = true;        // whether it reads the network; otherwise a space of parameters alone is enough
   bool deterministic = true;  // whether equal trials have equal results, so that equal runs do
   DeviceChoice device = DeviceChoice::kNone;
+
+  /// Returns whether something of a trial can be kept and inherited (`run.keep_weights`).
+  bool leaves_state() const { return weights || folders; }
 };
 
 /// The time from the request to stop until the end of a Slurm job. All that must end before needs less.

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -105,6 +106,16 @@ class TrialWeights {
   virtual void keep_answers(std::string /*json*/) {}
 };
 
+/// The folder of a trial in the run, for an evaluator whose state is files. All attempts at the trial have
+/// the same one, in later jobs too. Only their owner may enter it.
+struct TrialFolder {
+  std::filesystem::path path;
+  /// Whether it has files already: an earlier attempt left them, or the trial that this one continues.
+  bool resumed = false;
+  /// The folder that the parent left if trial.inherits(), which must only be read; else empty.
+  std::filesystem::path parent = {};
+};
+
 /// The services of a slot for the evaluation of one trial. There is one per running trial; only that slot's
 /// thread uses it.
 class EvaluationContext {
@@ -113,8 +124,13 @@ class EvaluationContext {
   virtual TrialControl& control() = 0;
   virtual TrialState& state() = 0;
   virtual TrialWeights& weights() = 0;
+  /// Returns the trial's folder. The first call makes it, and may wait for that of another trial. Returns
+  /// nullptr if the trial was asked to stop meanwhile, or if the evaluator's kind has no folders
+  /// (EvaluatorNeeds). When the trial has ended well, what is in the folder is the state that the trial
+  /// leaves; the evaluator must not change it any more.
+  virtual const TrialFolder* folder() { return nullptr; }
   /// Returns the group if trial.members > 1, else nullptr. evaluate() is then called once per member, at the
-  /// same time, and only member 0's context saves, inherits and keeps.
+  /// same time, and only member 0's context saves, inherits and keeps, and has a folder.
   virtual TrialGroup* group() = 0;
   /// Returns the place where this member of the trial runs. Results must not depend on it.
   virtual Place place() const { return {}; }

@@ -58,7 +58,7 @@ class TakenTrials final : public RunBeginning {
     root.set("final.epochs", ConfigNode::make_number(arguments_.epochs));
     root.set("final.repeats", ConfigNode::make_integer(1));  // --seeds repeats
     const std::optional<ChosenEvaluator> evaluator = known_evaluator(source_.config);
-    if (!evaluator || evaluator->needs.weights)
+    if (!evaluator || evaluator->needs.leaves_state())
       root.set("run.keep_weights", ConfigNode::make_scalar("all", {}));
     if (arguments_.seed) {
       root.set("run.seed", ConfigNode::make_integer(static_cast<std::int64_t>(*arguments_.seed)));

@@ -260,7 +260,7 @@ const OptionTable<RunOptions>& RunOptions::table() {
        {"keep_weights", &RunOptions::keep_weights,
         choice<KeepWeights>(
             {{"front", KeepWeights::kFront}, {"all", KeepWeights::kAll}, {"none", KeepWeights::kNone}}),
-        "Trials whose trained weights are kept; part of the run where children inherit weights.",
+        "Trials whose trained weights, or folders, are kept; part of the run where children inherit them.",
         KeyRule::kMayChange},
        {"time_limit", &RunOptions::time_limit_s, or_word("none", duration(above(0))),
         "Time after which a job saves everything and stops.", KeyRule::kMayChange},

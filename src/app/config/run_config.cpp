@@ -37,7 +37,7 @@ void check_keeps_parents(const ConfigNode& root, const RunConfig& config) {
 
 /// Refuses the wish for weights that nobody leaves. `front` is the default, and no such wish.
 void check_leaves_weights(const ConfigNode& root, const RunConfig& config) {
-  if (config.evaluator.needs.weights) return;
+  if (config.evaluator.needs.leaves_state()) return;
   if (config.sections.run.keep_weights != engine::KeepWeights::kAll) return;
   root.at("run")
       .at("keep_weights")
@@ -179,7 +179,7 @@ void ConfigParser::check_network() const {
     section->fail("missing key `network`: the evaluator `" + config_.evaluator.kind->name +
                   "` needs networks");
   }
-  if (needs.inherits) {
+  if (needs.inherits && !needs.folders) {
     section->fail("missing key `network`: children start from the weights of their parents' layers");
   }
 }
@@ -296,10 +296,11 @@ void RunConfig::open_known(const ConfigNode& root) {
 
 engine::EngineOptions RunConfig::engine_options() const {
   engine::EngineOptions options = static_cast<const engine::EngineOptions&>(sections.run);
-  if (!evaluator.needs.weights) options.keep_weights = engine::KeepWeights::kNone;
+  if (!evaluator.needs.leaves_state()) options.keep_weights = engine::KeepWeights::kNone;
   options.checkpoints = sections.checkpoint;
   options.threads_per_slot = evaluator.needs.threads;
   options.inherit = evaluator.needs.inherits;
+  options.folders = evaluator.needs.folders;
   options.inherit_key = evaluator.kind->inherit_key;
   options.members_key = evaluator.kind->members_key;
   return options;

@@ -61,12 +61,13 @@ trial::Start TrialMaker::start_of(const trial::Proposal& proposal) const {
   if (proposal.parents.empty() || !std::holds_alternative<trial::Fresh>(proposal.start))
     return proposal.start;
   const bool all_stay = options_.keep_weights == KeepWeights::kAll;
-  return choose_start(proposal, [&](trial::TrialNumber number) -> run::SharedTrial {
+  const auto heritable = [&](trial::TrialNumber number) -> run::SharedTrial {
     run::SharedTrial parent = state_.search_trial(number);
     const bool stays =
         all_stay ? std::holds_alternative<trial::Measurements>(parent->outcome) : state_.on_front(number);
     return stays ? parent : nullptr;
-  });
+  };
+  return choose_start(proposal, heritable, options_.folders);
 }
 
 /// Fills in the facts about the trial that is continued.
@@ -100,15 +101,20 @@ std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, const trial
 }
 
 trial::Start choose_start(const trial::Proposal& proposal,
-                          const std::function<run::SharedTrial(trial::TrialNumber)>& heritable) {
-  const space::Network& child = proposal.architecture->network();
+                          const std::function<run::SharedTrial(trial::TrialNumber)>& heritable,
+                          bool folders) {
+  const auto share_of = [&](const space::Architecture& architecture) {
+    if (folders) return 1.0;
+    const space::Network& child = proposal.architecture->network();
+    const space::Network& parent = architecture.network();
+    return space::inherited_share(parent, child, space::align(parent, child));
+  };
   trial::Inherit best;
   for (const trial::TrialNumber number : proposal.parents) {
     const run::SharedTrial committed = heritable(number);
     if (committed == nullptr) continue;
     const space::Architecture& architecture = committed->trial.architecture();
-    const space::Network& parent = architecture.network();
-    const double share = space::inherited_share(parent, child, space::align(parent, child));
+    const double share = share_of(architecture);
     if (share <= best.share) continue;
     best = {number, std::make_shared<const space::Architecture>(architecture.unbuilt()), share,
             committed->timing.rank};

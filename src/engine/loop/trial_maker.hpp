@@ -44,7 +44,9 @@ std::uint64_t trial_seed(std::uint64_t run_seed, space::ArchId arch, const trial
 /// Returns the start of a proposal: the weights of the parent that fills the greater share of its parameters
 /// (the first of equal ones), or fresh if it has nothing in common with any. A function of its arguments.
 /// @param heritable  returns a committed search trial whose weights exist and are kept, or nullptr
+/// @param folders    trials leave folders in place of weights, each of which counts as a whole
 trial::Start choose_start(const trial::Proposal& proposal,
-                          const std::function<run::SharedTrial(trial::TrialNumber)>& heritable);
+                          const std::function<run::SharedTrial(trial::TrialNumber)>& heritable,
+                          bool folders = false);
 
 }  // namespace skyline::engine

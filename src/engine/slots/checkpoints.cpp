@@ -50,8 +50,9 @@ class SlotCheckpoints::Buffers : public std::enable_shared_from_this<Buffers> {
   std::vector<store::TrialCheckpoint*> free_{&all_[0], &all_[1]};
 };
 
-SlotCheckpoints::SlotCheckpoints(std::shared_ptr<CheckpointFolder> folder, const std::atomic<bool>& stop)
-    : folder_(std::move(folder)), stop_(stop), buffers_(std::make_shared<Buffers>()) {}
+SlotCheckpoints::SlotCheckpoints(std::shared_ptr<CheckpointFolder> folder, const std::atomic<bool>& stop,
+                                 bool folders)
+    : folder_(std::move(folder)), stop_(stop), folders_(folders), buffers_(std::make_shared<Buffers>()) {}
 
 void SlotCheckpoints::begin(const trial::Trial& trial, std::uint32_t attempt) {
   trial_ = trial.name();
@@ -66,7 +67,7 @@ void SlotCheckpoints::begin(const trial::Trial& trial, std::uint32_t attempt) {
     found_ = std::move(found->checkpoint);
   }
   resumed_ = found_.has_value();
-  if (!found_ && trial.continues() != nullptr) {
+  if (!found_ && !folders_ && trial.continues() != nullptr) {
     if (auto kept = folder_->find_kept(trial, stop_)) found_ = {trial_, provenance_, std::move(*kept)};
   }
   kept_provenance_ = trial.may_be_continued() ? folder_->kept_provenance(trial) : "";

@@ -21,8 +21,10 @@ namespace skyline::engine {
 /// thread.
 class SlotCheckpoints final : public trial::TrialState {
  public:
-  /// @param stop  set when trials must stop; a checkpoint then waits for a buffer
-  SlotCheckpoints(std::shared_ptr<CheckpointFolder> folder, const std::atomic<bool>& stop);
+  /// @param stop     set when trials must stop; a checkpoint then waits for a buffer
+  /// @param folders  trials keep their last states in folders in place of files of these
+  SlotCheckpoints(std::shared_ptr<CheckpointFolder> folder, const std::atomic<bool>& stop,
+                  bool folders = false);
 
   /// Begins a trial.
   /// @param attempt  attempt of its Assignment
@@ -52,6 +54,7 @@ class SlotCheckpoints final : public trial::TrialState {
 
   std::shared_ptr<CheckpointFolder> folder_;
   const std::atomic<bool>& stop_;
+  const bool folders_;
   std::shared_ptr<Buffers> buffers_;  // queued jobs hold it, too
   trial::TrialName trial_;
   std::uint32_t attempt_ = 0;

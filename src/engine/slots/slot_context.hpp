@@ -6,6 +6,7 @@
 #include "engine/slots/checkpoints.hpp"
 #include "engine/slots/timed_group.hpp"
 #include "engine/slots/trial_deadline.hpp"
+#include "engine/slots/trial_folders.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -48,6 +49,11 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
   trial::TrialControl& control() override { return control_; }
   trial::TrialState& state() override { return *this; }
   trial::TrialWeights& weights() override { return *this; }
+  const trial::TrialFolder* folder() override {
+    const trial::TrialWait wait(*this, &trial::TrialTiming::wait_files_s);
+    if (!folder_ && begin_folder_) folder_ = begin_folder_();
+    return folder_ ? &folder_->shown : nullptr;
+  }
   trial::TrialGroup* group() override { return group_ ? &*group_ : nullptr; }
   trial::Place place() const override { return place_; }
   trial::TrialTiming& timing() override { return timing_; }
@@ -56,6 +62,12 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
   void inherit(std::function<std::shared_ptr<const Tensors>()> inherited) {
     inherited_ = std::move(inherited);
   }
+  /// The folder is made when the evaluator asks. @param begin  returns nullopt if the trial was asked to stop
+  void make_folder(std::function<std::optional<TrialFolders::Begun>()> begin) {
+    begin_folder_ = std::move(begin);
+  }
+  /// Returns the folder that was made, or nullopt.
+  const std::optional<TrialFolders::Begun>& made_folder() const { return folder_; }
   /// Makes this the context of member 0.
   void lead(trial::TrialGroup& group) { group_.emplace(group, *this); }
   Tensors take_weights() { return std::move(kept_); }
@@ -105,6 +117,8 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
   SlotCheckpoints* checkpoints_;
   bool wants_weights_;
   std::function<std::shared_ptr<const Tensors>()> inherited_;
+  std::function<std::optional<TrialFolders::Begun>()> begin_folder_;
+  std::optional<TrialFolders::Begun> folder_;
   Tensors kept_;
   std::string answers_;
   std::vector<trial::CoursePoint> course_;

@@ -92,6 +92,9 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   void account(trial::TrialTiming& timing, std::size_t slot, Clock::time_point begin);
   std::shared_ptr<const std::vector<trial::NamedTensor>> read_inherited(
       const trial::Trial& trial, trial::TrialTiming& timing, std::exception_ptr& failure_to_keep) const;
+  std::optional<TrialFolders::Begun> begin_folder(const Assignment& assignment,
+                                                  std::exception_ptr& failure_to_keep) const;
+  void end_folder(const trial::Trial& trial, const TrialFolders::Begun& begun, Arrival& arrival) const;
   void hand_in(const trial::Trial& trial, Arrival arrival, SlotContext& context,
                const SlotCheckpoints* checkpoints);
   void keep(const trial::CommittedTrial& result, std::uint32_t attempt, bool at_once, bool has_files) const;
@@ -134,7 +137,7 @@ void SlotPool::State::serve(std::size_t slot) {
                    std::to_string(processors[slot % processors.size()]));
     }
     std::optional<SlotCheckpoints> checkpoints;
-    if (files.checkpoints) checkpoints.emplace(files.checkpoints, stop);
+    if (files.checkpoints) checkpoints.emplace(files.checkpoints, stop, files.folders != nullptr);
     SlotCheckpoints* const own_checkpoints = checkpoints ? &*checkpoints : nullptr;
     MemberThreads member_threads(processors);
     while (const std::optional<Assignment> assignment = next(slot)) {
@@ -181,7 +184,9 @@ void SlotPool::State::train(std::size_t slot, const Assignment& assignment, Slot
     checkpoints->begin(trial, assignment.attempt);
   }
   std::exception_ptr unreadable;
-  if (trial.inherits()) context.inherit([&] { return read_inherited(trial, timing, unreadable); });
+  if (files.inherited && trial.inherits())
+    context.inherit([&] { return read_inherited(trial, timing, unreadable); });
+  if (files.folders) context.make_folder([&] { return begin_folder(assignment, unreadable); });
   Arrival arrival{trial.name(), evaluate(context), timing};
   noted.end();
   arrival.attempt = assignment.attempt;
@@ -195,6 +200,7 @@ void SlotPool::State::train(std::size_t slot, const Assignment& assignment, Slot
   }
   arrival.again = is_tried_again(assignment, overran, arrival.outcome);
   check_outcome(arrival.outcome, options.metrics, options.needed);
+  if (context.made_folder()) end_folder(trial, *context.made_folder(), arrival);
   const Clock::time_point done = Clock::now();
   hand_in(trial, std::move(arrival), context, checkpoints);
   handing_in_s[slot] = seconds_since(done);
@@ -281,11 +287,33 @@ void SlotPool::State::account(trial::TrialTiming& timing, std::size_t slot, Cloc
 std::shared_ptr<const std::vector<trial::NamedTensor>> SlotPool::State::read_inherited(
     const trial::Trial& trial, trial::TrialTiming& timing, std::exception_ptr& failure_to_keep) const {
   try {
-    require(static_cast<bool>(files.inherited), "a trial inherits in a run without inheritance");
     return files.inherited(trial, stop, timing);
   } catch (...) {
     failure_to_keep = std::current_exception();
     throw;
+  }
+}
+
+/// As for what it inherits, an error is kept.
+std::optional<TrialFolders::Begun> SlotPool::State::begin_folder(const Assignment& assignment,
+                                                                 std::exception_ptr& failure_to_keep) const {
+  try {
+    return files.folders->begin(*assignment.trial, assignment.attempt - assignment.tried, stop);
+  } catch (...) {
+    failure_to_keep = std::current_exception();
+    throw;
+  }
+}
+
+/// What is not needed for another attempt at the trial is published, or removed.
+void SlotPool::State::end_folder(const trial::Trial& trial, const TrialFolders::Begun& begun,
+                                 Arrival& arrival) const {
+  if (arrival.again || arrival.stopped()) return;
+  try {
+    files.folders->end(trial, begun, std::holds_alternative<trial::Measurements>(arrival.outcome));
+  } catch (const UserError& mistake) {  // of the trial's program
+    arrival.outcome = trial::Failure{trial::FailureKind::kProgram, fit_reason(mistake.what())};
+    files.folders->end(trial, begun, false);
   }
 }
 
@@ -295,8 +323,9 @@ void SlotPool::State::hand_in(const trial::Trial& trial, Arrival arrival, SlotCo
                               const SlotCheckpoints* checkpoints) {
   if (arrival.stopped() || arrival.again) {
     arrival.unsaved = checkpoints != nullptr && !checkpoints->all_is_saved();
-    arrival.begins_again =
-        checkpoints != nullptr && !arrival.unsaved && !checkpoints->has_files() && arrival.timing.train_s > 0;
+    arrival.begins_again = checkpoints != nullptr && !arrival.unsaved && !checkpoints->has_files() &&
+                           arrival.timing.train_s > 0 &&
+                           !(context.made_folder() && context.made_folder()->holds_files());
     return finished(std::move(arrival));
   }
   std::vector<trial::NamedTensor> kept = context.take_weights();

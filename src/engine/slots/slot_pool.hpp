@@ -6,6 +6,7 @@
 #include "engine/group/group_hub.hpp"
 #include "engine/slots/checkpoints.hpp"
 #include "engine/slots/result_keeper.hpp"
+#include "engine/slots/trial_folders.hpp"
 #include "engine/work/dispatcher.hpp"
 #include "engine/work/placement.hpp"
 #include "store/journal/courses.hpp"
@@ -60,6 +61,7 @@ struct SlotFiles {
   std::shared_ptr<store::RunningTrials> running = {};  // nullptr if running trials are not noted
   // describes a trial for people; empty if nobody watches
   std::function<std::string(const trial::Trial& trial)> describe = {};
+  std::shared_ptr<TrialFolders> folders = {};  // nullptr if trials have none
 };
 
 /// The slots of a rank: each is a thread, which trains the trials of its queue one after the other. An

@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/text/wording.hpp"
+#include "engine/slots/trial_folders.hpp"
 #include "engine/work/storage_calls.hpp"
 #include "store/journal/provenance.hpp"
 #include "store/publish/patience.hpp"
@@ -17,15 +18,6 @@
 
 namespace skyline::engine {
 namespace {
-
-/// @param inherit_key  see EngineOptions
-std::string no_weights(const trial::Trial& trial, const std::string& problem,
-                       const std::string& inherit_key) {
-  return "trial " + std::to_string(trial.number) + " cannot start from the weights of trial " +
-         std::to_string(trial.inherits()->from) + ": " + problem +
-         " (bring the file back from a backup and resume with --resume, or start a new run" +
-         (inherit_key.empty() ? "" : " with " + inherit_key + ": false") + ")";
-}
 
 using InheritedFile = std::shared_ptr<const store::WeightsFile>;
 
@@ -42,10 +34,11 @@ InheritedFile read_inherited(const RunFiles& files, const trial::Trial& trial, c
         [path = files.paths.weights({parent}), parent] { return store::try_weights(path, parent); });
     return reading.weights || !reading.may_pass;
   });
-  if (!reading.may_pass && !reading.weights) throw UserError(no_weights(trial, reading.problem, inherit_key));
+  if (!reading.may_pass && !reading.weights)
+    throw UserError(no_start(trial, "weights", reading.problem, inherit_key));
   if (reading.weights || stop) return std::move(reading.weights);
-  throw FaultError(
-      no_weights(trial, reading.problem + " after " + seconds_text(waited_s) + " of waiting", inherit_key));
+  throw FaultError(no_start(
+      trial, "weights", reading.problem + " after " + seconds_text(waited_s) + " of waiting", inherit_key));
 }
 
 }  // namespace
@@ -91,8 +84,14 @@ WeightsSource make_weights_source(const RunFiles& files, std::shared_ptr<RecentW
   };
 }
 
-WeightsRemoval::WeightsRemoval(const RunFiles& files, KeepWeights keep, std::size_t replayed, bool resume)
-    : files_(files), keep_(keep), replayed_(replayed), resume_(resume), replaying_(replayed > 0) {}
+WeightsRemoval::WeightsRemoval(const RunFiles& files, KeepWeights keep, std::size_t replayed, bool resume,
+                               bool folders)
+    : files_(files),
+      keep_(keep),
+      replayed_(replayed),
+      resume_(resume),
+      folders_(folders),
+      replaying_(replayed > 0) {}
 
 void WeightsRemoval::asked(const trial::Trial& trial) {
   unwanted_.erase(trial.name());  // it is trained once more
@@ -100,24 +99,37 @@ void WeightsRemoval::asked(const trial::Trial& trial) {
 }
 
 void WeightsRemoval::committed(const run::Commit& commit, const run::RunState& state) {
+  const trial::Trial& trial = commit.trial->trial;
+  if (folders_ && trial.may_be_continued()) {
+    ++heirs_[trial.number];
+    if (keep_ == KeepWeights::kNone) drop(trial.number);
+  }
   if (keep_ == KeepWeights::kFront) {
     const bool failed = std::holds_alternative<trial::Failure>(commit.trial->outcome);
-    const bool has_no_weights = failed && !resume_;
+    const bool has_no_weights = failed && !resume_ && !folders_;
     for (const trial::TrialNumber number : state.left_behind()) {
-      if (number != commit.trial->trial.number || !has_no_weights) drop(number);
+      if (number != trial.number || !has_no_weights) drop(number);
     }
     for (const trial::TrialNumber number : state.left_final_front()) remove({number, true});
   }
-  if (!commit.trial->trial.may_be_continued()) release_parent(commit.trial->trial);
+  if (!trial.may_be_continued()) release_parent(trial);
   if (commit.trial->position + 1 == replayed_) end_replay();
 }
 
+void WeightsRemoval::released(const trial::Trial& trial) {
+  release_parent(trial);
+  if (folders_) release(trial.number);
+}
+
 void WeightsRemoval::release_parent(const trial::Trial& trial) {
-  if (!trial.inherits()) return;
-  const auto heirs = heirs_.find(trial.inherits()->from);
+  if (trial.inherits()) release(trial.inherits()->from);
+}
+
+void WeightsRemoval::release(trial::TrialNumber number) {
+  const auto heirs = heirs_.find(number);
   if (--heirs->second > 0) return;
   heirs_.erase(heirs);
-  if (dropped_.erase(trial.inherits()->from) > 0) remove({trial.inherits()->from});
+  if (dropped_.erase(number) > 0) remove({number});
 }
 
 void WeightsRemoval::drop(trial::TrialNumber number) {
@@ -131,6 +143,7 @@ void WeightsRemoval::drop(trial::TrialNumber number) {
 void WeightsRemoval::end_replay() {
   replaying_ = false;
   if (unwanted_.empty()) return;
+  if (folders_) return remove_trial_folders(files_, std::exchange(unwanted_, {}));
   files_.storage.post([paths = files_.paths, names = std::exchange(unwanted_, {})] {
     store::remove_unwanted_weights(paths, names);
   });
@@ -139,6 +152,8 @@ void WeightsRemoval::end_replay() {
 void WeightsRemoval::remove(trial::TrialName name) {
   if (replaying_) {
     unwanted_.insert(name);
+  } else if (folders_) {
+    remove_trial_folders(files_, {name});
   } else {
     files_.storage.post([paths = files_.paths, name] { store::remove_weights(paths, name); });
   }

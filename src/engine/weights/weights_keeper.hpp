@@ -31,22 +31,27 @@ WeightsSource make_weights_source(const RunFiles& files, std::shared_ptr<RecentW
 
 /// If only the fronts' weights are kept, removes weights on rank 0: those of search trials that left the
 /// front, when no trial that starts from them is in flight or may be continued, and those of full trainings
-/// whose trial has left both fronts. A replay ends in the same state.
+/// whose trial has left both fronts. A replay ends in the same state. Where trials leave folders in place of
+/// weights, it removes these, but not while a trial may be continued. If nothing is kept, a folder is removed
+/// when no trial can continue its trial any more.
 class WeightsRemoval final : public run::RunListener {
  public:
   /// `files` must outlive the object.
   /// @param replayed  number of lines of the journal. During their replay removals are only noted, because an
   ///                  earlier job did most of them; the remaining files are then removed
   /// @param resume    an earlier job may have left weights of trials that fail in this one
-  WeightsRemoval(const RunFiles& files, KeepWeights keep, std::size_t replayed, bool resume);
+  /// @param folders   trials leave folders
+  WeightsRemoval(const RunFiles& files, KeepWeights keep, std::size_t replayed, bool resume,
+                 bool folders = false);
   void asked(const trial::Trial& trial) override;
   void committed(const run::Commit& commit, const run::RunState& state) override;
   /// Until now a trial that continues this one might have had to begin where it began.
-  void released(const trial::Trial& trial) override { release_parent(trial); }
+  void released(const trial::Trial& trial) override;
 
  private:
   void drop(trial::TrialNumber number);
   void release_parent(const trial::Trial& trial);
+  void release(trial::TrialNumber number);
   void end_replay();
   void remove(trial::TrialName name);
 
@@ -54,10 +59,11 @@ class WeightsRemoval final : public run::RunListener {
   const KeepWeights keep_;
   const std::size_t replayed_;
   const bool resume_;
+  const bool folders_;
   bool replaying_;
   std::set<trial::TrialName> unwanted_;              // trials that the replay dropped
   std::map<trial::TrialNumber, std::size_t> heirs_;  // number of trials in flight or to be continued, by
-                                                     // their parents
+                                                     // their parents; a folder may be continued itself
   std::set<trial::TrialNumber> dropped_;             // trials that wait for their heirs
 };
 

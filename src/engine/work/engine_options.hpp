@@ -47,10 +47,11 @@ struct EngineOptions {
   std::optional<double> trial_timeout_s;
   /// If the first commits of a search, so many, all failed, it ends there. Without a value it continues.
   std::optional<std::size_t> most_failures = 20;
-  KeepWeights keep_weights = KeepWeights::kFront;  // kNone also if the evaluator leaves no weights
+  KeepWeights keep_weights = KeepWeights::kFront;  // kNone also if trials leave nothing
   // no value: no checkpoints, not even at a stop
   std::optional<CheckpointOptions> checkpoints = CheckpointOptions{};
-  bool inherit = false;  // children start from the weights of a parent; needs keep_weights
+  bool inherit = false;  // children start from what a parent left; needs keep_weights
+  bool folders = false;  // trials have folders, which children inherit in place of weights
   /// Most bytes of weights that a rank keeps in memory for children of its own trials, if they inherit.
   std::size_t recent_weights_bytes = std::size_t{256} << 20;
   bool resume = false;  // an earlier job may have left checkpoints

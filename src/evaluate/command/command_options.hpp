@@ -37,6 +37,8 @@ struct CommandOptions {
   bool deterministic = false;
   double grace_s = 20;
   std::uint64_t log_limit_bytes = std::uint64_t{1} << 20U;
+  std::uint64_t folder_limit_bytes = std::uint64_t{10} << 30U;
+  bool inherit = false;
   CommandLimits limits = {};
   std::vector<NamedText> variables = {};  // `env`
   std::vector<std::string> passed = {};   // `pass`: names of variables

@@ -40,9 +40,7 @@ bool holds(const std::vector<std::string>& names, const std::string& name) {
 
 /// Returns why a placeholder cannot be used.
 std::string reason_against(const std::string& name, const PlaceholderNames& names) {
-  if (name == "parent_folder" || name == "resumed") {
-    return "is not available yet: no trial of a `command` begins with files of another one";
-  }
+  if (name == "parent_folder") return "has no value here: it needs `inherit: true`";
   if (name == "onnx" || name == "pytorch" || name == "weights") {
     return "has no value here: only metrics of the section `training` are measured with trained networks";
   }
@@ -91,9 +89,10 @@ bool uses_placeholder(const std::vector<std::string>& arguments, const std::stri
 }
 
 PlaceholderNames placeholder_names(const CommandOptions& options, std::vector<std::string> parameters) {
-  PlaceholderNames names{
-      .of_trial = {"parameters", "epochs", "seed", "trial", "folder", "data", "network", "cache"},
-      .parameters = std::move(parameters)};
+  PlaceholderNames names{.of_trial = {"parameters", "epochs", "horizon", "seed", "trial", "folder", "resumed",
+                                      "data", "network", "cache"},
+                         .parameters = std::move(parameters)};
+  if (options.inherit) names.of_trial.emplace_back("parent_folder");
   if (!options.forms_groups()) return names;
   for (const auto& [name, value] : group_placeholders(options.launch, {}, {})) names.of_group.push_back(name);
   return names;

@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/config/byte_size.hpp"
 #include "core/log.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
@@ -10,6 +11,7 @@
 #include "evaluate/command/log_tail.hpp"
 #include "evaluate/command/placeholders.hpp"
 #include "evaluate/command/trainer_variables.hpp"
+#include "store/publish/folder_tree.hpp"
 #include "trial/course_text.hpp"
 #include "trial/scope_timer.hpp"
 
@@ -34,6 +36,9 @@ using trial::FailureKind;
 using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::chrono::milliseconds kPoll(20);
+// Between two looks at the size of a trial's folder, and how often the time of a look that must be.
+constexpr std::chrono::seconds kLeastLook(5);
+constexpr int kPauseOfLooks = 50;
 
 /// Returns the place of each member of the trial.
 std::vector<ProcessPlace> places_of(const trial::TrialGroup* group) {
@@ -50,8 +55,8 @@ std::uint64_t seed_of(const trial::Trial& trial) {
   return trial.seed & 0x7FFFFFFFU;
 }
 
-std::string epochs_of(const trial::Trial& trial) {
-  return ConfigNode::make_number(trial.budget().epochs).as_text();
+std::string epochs_text(double epochs) {
+  return ConfigNode::make_number(epochs).as_text();
 }
 
 /// Returns the words with which programs say that somebody else listens on their port.
@@ -130,6 +135,43 @@ bool TrialAttempt::starts_process() const {
   throw InternalError("an unknown launch");
 }
 
+/// Gives all members the folder of member 0, which alone may have it made. Returns false if member 0 was
+/// asked to stop meanwhile.
+bool TrialAttempt::take_folder() {
+  if (leads()) {
+    const trial::TrialFolder* const made = context_.folder();
+    if (made == nullptr) return false;
+    files_ = *made;
+  }
+  if (group_ == nullptr) return true;
+  std::string text;
+  if (leads()) text = (files_.resumed ? "1" : "0") + files_.path.string() + '\0' + files_.parent.string();
+  std::uint64_t bytes = text.size();
+  group_->broadcast(std::as_writable_bytes(std::span(&bytes, 1)));
+  text.resize(bytes);
+  group_->broadcast(std::as_writable_bytes(std::span(text)));
+  const std::size_t end = text.find('\0');
+  files_ = {text.substr(1, end - 1), text.front() == '1', text.substr(end + 1)};
+  return true;
+}
+
+/// Returns why the size of the trial's folder ends it, if it does.
+std::optional<Failure> TrialAttempt::excess_of_folder() {
+  const std::uint64_t most = host_.options.folder_limit_bytes;
+  const auto began = std::chrono::steady_clock::now();
+  std::uint64_t bytes = 0;
+  try {
+    bytes = store::tree_bytes(files_.path, most);
+  } catch (const UserError& mistake) {
+    return Failure{FailureKind::kProgram, mistake.what()};
+  }
+  const auto now = std::chrono::steady_clock::now();
+  next_look_ = now + std::max<std::chrono::steady_clock::duration>(kLeastLook, kPauseOfLooks * (now - began));
+  if (bytes <= most) return std::nullopt;
+  return Failure{FailureKind::kProgram,
+                 "its folder has more than command.folder_limit, " + byte_size().write(most).as_text()};
+}
+
 /// Tells every member of the trial the address and the port of each.
 Meeting TrialAttempt::meet() const {
   std::vector<double> numbers(2 * place_.processes, 0);
@@ -151,12 +193,15 @@ Meeting TrialAttempt::meet() const {
 }
 
 Variables trial_placeholders(const EvaluatorServices& services, const trial::Trial& trial,
-                             const AttemptFolder& folder) {
+                             const AttemptFolder& folder, const trial::TrialFolder& files) {
   Variables values{{"parameters", folder.parameters().string()},
-                   {"epochs", epochs_of(trial)},
+                   {"epochs", epochs_text(trial.budget().epochs)},
+                   {"horizon", epochs_text(trial.horizon().epochs)},
                    {"seed", std::to_string(seed_of(trial))},
                    {"trial", to_text(trial.name())},
-                   {"folder", folder.files().string()},
+                   {"folder", files.path.string()},
+                   {"resumed", files.resumed ? "1" : "0"},
+                   {"parent_folder", files.parent.string()},
                    {"data", services.data_file.string()},
                    {"network", folder.network().string()},
                    {"cache", cache_folder(services.folder, services.place.host).string()}};
@@ -169,7 +214,7 @@ Variables trial_placeholders(const EvaluatorServices& services, const trial::Tri
 }
 
 Variables TrialAttempt::placeholders() const {
-  Variables values = trial_placeholders(host_.services, trial_, folder_);
+  Variables values = trial_placeholders(host_.services, trial_, folder_, files_);
   values.merge(group_placeholders(host_.options.launch, place_, meeting_));
   return values;
 }
@@ -213,8 +258,8 @@ std::vector<std::string> TrialAttempt::nested_mpirun(const std::vector<std::stri
 }
 
 void write_parameters(const EvaluatorServices& services, const trial::Trial& trial,
-                      const AttemptFolder& folder) {
-  const Variables values = trial_placeholders(services, trial, folder);
+                      const AttemptFolder& folder, const trial::TrialFolder& files) {
+  const Variables values = trial_placeholders(services, trial, folder, files);
   OrderedJson parameters = OrderedJson::object();
   const std::vector<space::Parameter>& declared = services.space.parameters();
   for (std::size_t p = 0; p < declared.size(); ++p) {
@@ -224,10 +269,13 @@ void write_parameters(const EvaluatorServices& services, const trial::Trial& tri
                    {"trial", to_text(trial.name())},
                    {"arch_id", space::to_text(trial.architecture().id)},
                    {"epochs", trial.budget().epochs},
+                   {"horizon", trial.horizon().epochs},
                    {"seed", seed_of(trial)},
                    {"final", trial.is_final()},
                    {"folder", values.at("folder")},
+                   {"resumed", files.resumed},
                    {"cache", values.at("cache")}};
+  if (!files.parent.empty()) text["parent_folder"] = values.at("parent_folder");
   if (!services.data_file.empty()) text["data"] = values.at("data");
   std::ofstream file(folder.parameters());
   file << text.dump(2, ' ', false, OrderedJson::error_handler_t::replace) << "\n";
@@ -245,6 +293,9 @@ ProcessPlan TrialAttempt::plan() const {
     devices.insert(place.devices.begin(), place.devices.end());
   }
   Variables variables = trainer_variables(host_, folder_.temporary(), {devices.begin(), devices.end()});
+  variables["SKYLINE_FOLDER"] = files_.path.string();
+  variables["SKYLINE_RESUMED"] = files_.resumed ? "1" : "0";
+  if (!files_.parent.empty()) variables["SKYLINE_PARENT_FOLDER"] = files_.parent.string();
   for (const auto& [name, value] : group_variables(options, place_, meeting_)) variables[name] = value;
   if (options.launch == CommandLaunch::kMpirun && geteuid() == 0) {
     variables["OMPI_ALLOW_RUN_AS_ROOT"] = variables["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1";
@@ -282,6 +333,11 @@ trial::Outcome TrialAttempt::run() {
   std::optional<trial::TrialWait> start(std::in_place, context_, &trial::TrialTiming::setup_s);
   const bool all_listen = host_.options.framework_or_default() == CommandFramework::kTensorflow;
   if (host_.options.forms_groups() && (leads() || all_listen)) port_.emplace(host_.ports.take());
+  if (!take_folder()) {
+    const Failure stopped{FailureKind::kStopped, "stopped on request"};
+    if (group_ != nullptr) group_->abort(stopped);
+    return stopped;
+  }
   meeting_ = meet();
   if (!starts_process()) {
     start.reset();
@@ -294,7 +350,7 @@ trial::Outcome TrialAttempt::run() {
   if (host_.options.launch == CommandLaunch::kNode && !std::ranges::all_of(places_, is_like_first)) {
     throw FaultError("launch: node needs the same number of processes on each host of a trial");
   }
-  write_parameters(host_.services, trial_, folder_);
+  write_parameters(host_.services, trial_, folder_, files_);
   const bool uses_network =
       uses_placeholder(host_.options.run, "network") || host_.measuring.uses_placeholder("network");
   if (host_.services.write_network && uses_network) {
@@ -339,6 +395,8 @@ bool TrialAttempt::must_end() {
     log::info("trial " + to_text(trial_.name()) + ": SIGTERM to its trainer, SIGKILL after " +
               seconds_text(host_.options.grace_s) + ", or with its rank: 1 s after Ctrl-C in Open MPI 4.1");
     if (group_ != nullptr) group_->abort(*ended_by_);
+  } else if (leads() && std::chrono::steady_clock::now() >= next_look_ && (ended_by_ = excess_of_folder())) {
+    log::info("trial " + to_text(trial_.name()) + ": " + ended_by_->reason);
   } else if (group_ != nullptr) {
     try {
       group_->check();
@@ -399,6 +457,7 @@ trial::Outcome TrialAttempt::judge(const ProcessEnd& end) {
     return failure;
   }
   if (!leads()) return trial::Measurements{};
+  if (auto excess = excess_of_folder()) return *std::move(excess);
   std::variant<trial::Measurements, std::string> result = reports_.finish();
   if (auto* mistake = std::get_if<std::string>(&result))
     return Failure{FailureKind::kProgram, std::move(*mistake)};

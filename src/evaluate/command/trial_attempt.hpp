@@ -12,6 +12,7 @@
 #include "evaluate/command/trial_folders.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -51,10 +52,10 @@ Variables trainer_variables(const TrainerHost& host, const std::filesystem::path
 
 /// Returns the values of the placeholders that every trial has.
 Variables trial_placeholders(const EvaluatorServices& services, const trial::Trial& trial,
-                             const AttemptFolder& folder);
+                             const AttemptFolder& folder, const trial::TrialFolder& files);
 /// Writes the file `{parameters}`: what a program has to know about its trial. @throws FaultError
 void write_parameters(const EvaluatorServices& services, const trial::Trial& trial,
-                      const AttemptFolder& folder);
+                      const AttemptFolder& folder, const trial::TrialFolder& files);
 /// Waits until all members of a trial have come this far, unless this one has failed: then the others hear of
 /// it from the engine. Returns the outcome, or the stop that was asked for meanwhile.
 /// @throws GroupAborted if another member has failed
@@ -71,6 +72,8 @@ class TrialAttempt {
 
  private:
   bool leads() const { return place_.rank == 0; }
+  bool take_folder();
+  std::optional<trial::Failure> excess_of_folder();
   bool starts_process() const;
   Meeting meet() const;
   ProcessPlan plan() const;
@@ -92,6 +95,8 @@ class TrialAttempt {
   std::vector<ProcessPlace> places_;  // of all members
   ProcessPlace place_;                // of this one
   AttemptFolder folder_;
+  trial::TrialFolder files_;                              // of all attempts; the same for all members
+  std::chrono::steady_clock::time_point next_look_ = {};  // at the size of these files
   std::optional<TakenPort> port_;
   Meeting meeting_;
   ReportReader reports_;

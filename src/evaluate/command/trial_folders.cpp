@@ -116,7 +116,6 @@ AttemptFolder::AttemptFolder(const fs::path& run, trial::TrialName trial)
   store::make_own_folder(root_.parent_path());
   make_private_folder(root_);
   try {
-    make_private_folder(files());
     temporary_ = temporary_root() /
                  (temporary_beginning() + short_text(static_cast<std::uint64_t>(getpid())) + "-" +
                   short_text(process_start_ticks(getpid())) + "-" + to_hex(random_token()).substr(0, 8));

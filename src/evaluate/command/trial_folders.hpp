@@ -22,7 +22,6 @@ class AttemptFolder {
   AttemptFolder(const AttemptFolder&) = delete;
   AttemptFolder& operator=(const AttemptFolder&) = delete;
 
-  std::filesystem::path files() const { return root_ / "files"; }  // the trainer's own: `{folder}`
   std::filesystem::path parameters() const { return root_ / "parameters.json"; }
   std::filesystem::path network() const { return root_ / "network.py"; }
   std::filesystem::path report() const { return root_ / "report.jsonl"; }

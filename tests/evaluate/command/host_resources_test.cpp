@@ -38,15 +38,15 @@ TEST(AttemptFolder, IsPrivateAndGoesAwayWithAllThatIsInIt) {
   fs::path temporary;
   {
     const AttemptFolder attempt(run.path(), {17, true});
-    root = attempt.files().parent_path();
+    root = attempt.parameters().parent_path();
     temporary = attempt.temporary();
     EXPECT_EQ(root.parent_path(), run / "trainer/attempts");
     EXPECT_EQ(root.filename().string().substr(0, 9), "17.final-");
-    for (const fs::path& folder : {root, attempt.files(), temporary}) {
+    for (const fs::path& folder : {root, temporary}) {
       EXPECT_EQ(fs::status(folder).permissions(), fs::perms::owner_all) << folder;
     }
-    fs::create_directories(attempt.files() / "a/b");
-    fs::create_symlink(run.path(), attempt.files() / "link");
+    fs::create_directories(temporary / "a/b");
+    fs::create_symlink(run.path(), temporary / "link");
     std::ofstream(temporary / "file") << "x";
   }
   EXPECT_FALSE(fs::exists(root));
@@ -66,7 +66,7 @@ TEST(AttemptFolder, OfARankThatIsGoneIsRemovedByTheNextJob) {
   EXPECT_FALSE(fs::exists(left)) << "its process started at another time";
   EXPECT_TRUE(fs::exists(mine.temporary()));
   remove_attempts(run.path());
-  EXPECT_FALSE(fs::exists(mine.files()));
+  EXPECT_FALSE(fs::exists(mine.parameters().parent_path()));
 }
 
 TEST(LeftLocks, AreRemovedUnlessAProcessHoldsThem) {

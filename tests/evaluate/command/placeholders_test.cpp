@@ -50,7 +50,7 @@ void check(const std::string& argument, const CommandOptions& options = {}) {
 }
 
 TEST(Placeholders, NameParametersOfTheSpace) {
-  EXPECT_NO_THROW(check("{lr}{epochs}{parameters}{trial}{folder}{data}{network}{cache}"));
+  EXPECT_NO_THROW(check("{lr}{epochs}{horizon}{parameters}{trial}{folder}{resumed}{data}{network}{cache}"));
 }
 
 TEST(Placeholders, AreRefusedWithTheirPlaceIfNobodyKnowsThem) {
@@ -58,10 +58,12 @@ TEST(Placeholders, AreRefusedWithTheirPlaceIfNobodyKnowsThem) {
               ThrowsMessage<UserError>("a.yaml:1:14: run[1]: `{epoch}` is unknown, did you mean `epochs`?"));
 }
 
-TEST(Placeholders, AreRefusedIfTheyComeInALaterVersion) {
-  for (const char* name : {"{parent_folder}", "{resumed}"}) {
-    EXPECT_THAT([&] { check(name); }, ThrowsMessage<UserError>(HasSubstr("is not available yet"))) << name;
-  }
+TEST(Placeholders, NameTheFolderOfAParentIfChildrenInherit) {
+  EXPECT_THAT([] { check("{parent_folder}"); },
+              ThrowsMessage<UserError>(HasSubstr("it needs `inherit: true`")));
+  CommandOptions options;
+  options.inherit = true;
+  EXPECT_NO_THROW(check("{parent_folder}", options));
 }
 
 TEST(Placeholders, AreRefusedIfAParameterHasTheSameName) {
