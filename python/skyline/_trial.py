@@ -101,6 +101,11 @@ class Trial:
         return float(self._read().get("epochs", 1))
 
     @property
+    def horizon(self) -> float:
+        """The epochs to which it may be continued, over which schedules should run; else its budget."""
+        return float(self._read().get("horizon", self.budget))
+
+    @property
     def seed(self) -> int:
         """Its seed, below 2^31; 1 by hand."""
         return int(self._read().get("seed", 1))
@@ -112,10 +117,24 @@ class Trial:
 
     @property
     def folder(self) -> pathlib.Path:
-        """An empty folder for this attempt alone, which is removed at its end."""
+        """The trial's folder in the run, for checkpoints: the same when it is tried again or resumed.
+
+        A trial that continues another one gets a copy of that one's files. By hand it is empty, and removed at the end.
+        """
         if self.by_hand and self._own_folder is None:
             self._own_folder = tempfile.TemporaryDirectory(prefix="skyline-trial-")
         return pathlib.Path(self._own_folder.name if self._own_folder else self._read()["folder"])
+
+    @property
+    def resumed(self) -> bool:
+        """Whether `folder` had files at the start, with which the trainer should go on; False by hand."""
+        return bool(self._read().get("resumed", False))
+
+    @property
+    def parent_folder(self) -> pathlib.Path | None:
+        """The finished folder of the parent, with `command.inherit`; it must only be read. None without a parent."""
+        folder = self._read().get("parent_folder")
+        return pathlib.Path(folder) if folder else None
 
     @property
     def cache(self) -> pathlib.Path:
@@ -148,12 +167,12 @@ class Trial:
     def _of_group(of_torch: str, of_azure: str, alone: int) -> int:
         return int(os.environ.get(of_torch, os.environ.get(of_azure, alone)))
 
-    def epochs(self, by_hand: int = 1) -> Iterator[int]:
+    def epochs(self, by_hand: int = 1, done: int = 0) -> Iterator[int]:
         """Yields the epochs of the budget, from 1; a fraction at the end counts as a whole one. By hand: so many.
 
-        It ends early once `should_stop` has returned True: what the trainer then returns is dropped.
+        A trainer that goes on from what it found in `folder` says how many epochs are `done`. It ends early once `should_stop` has returned True: what the trainer then returns is dropped.
         """
-        for epoch in range(1, 1 + (by_hand if self.by_hand else math.ceil(self.budget))):
+        for epoch in range(1 + done, 1 + (by_hand if self.by_hand else math.ceil(self.budget))):
             if self._stops:
                 return
             self._step = epoch - 1
@@ -162,8 +181,8 @@ class Trial:
     def should_stop(self) -> bool:
         """Whether the search stops, and the trainer has `command.grace` (20 s) to end.
 
-        The first call has SIGTERM noted, which before ends the process at once: a trainer that has nothing to tidy up needs
-        no call. Only the main thread can begin to listen; elsewhere the answer is False.
+        The first call has SIGTERM noted, which before ends the process at once: a trainer that has nothing to save in `folder`
+        needs no call. Only the main thread can begin to listen; elsewhere the answer is False.
         """
         if not self._listens and not self.by_hand:
             try:

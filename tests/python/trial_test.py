@@ -25,9 +25,9 @@ trial.result(score=values["lr"], size=values["depth"])
 """
 CONFIG = """
 space: {{parameters: {parameters}}}
-command: {{run: {run}, metrics: {{score: {{better: higher}}, size: {{better: lower}}}}, epochs: 2.5, deterministic: true{more}}}
+command: {{run: {run}, metrics: {{score: {{better: higher}}, size: {{better: lower}}}}, deterministic: true{more}}}
 objectives: [maximize: score, minimize: size]
-search: {{algorithm: exhaustive}}
+search: {search}
 """
 
 
@@ -36,14 +36,16 @@ class Trainer(PackageCase):
         self.script = self.folder / f"{self.id().rsplit('.', 1)[-1]}.py"
         self.variables = {**os.environ, "PYTHONPATH": str(SOURCE / "python")}
 
-    def search(self, text, ranks=0, expect=0, parameters="{lr: {choice: [0.5]}, depth: {choice: [3]}}", more="", start=False):
+    def search(self, text, ranks=0, expect=0, parameters="{lr: {choice: [0.5]}, depth: {choice: [3]}}", more="", start=False,
+               resume=False, search="{algorithm: exhaustive}"):
         """A search over a script, by the program itself."""
         self.script.write_text(text)
         config, run = self.script.with_suffix(".yaml"), self.script.with_suffix("")
         command = json.dumps([sys.executable, str(self.script), "{parameters}"])
-        config.write_text(CONFIG.format(parameters=parameters, run=command, more=more))
+        epochs = "" if "epochs:" in more else ", epochs: 2.5"
+        config.write_text(CONFIG.format(parameters=parameters, run=command, more=epochs + more, search=search))
         launcher = [os.environ.get("MPIEXEC", "mpirun"), "--oversubscribe", "-np", str(ranks)] if ranks else []
-        words = [*launcher, PROGRAM, "search", config, "--run", run, "--quiet"]
+        words = [*launcher, PROGRAM, "search", config, "--run", run, "--quiet", *(["--resume"] if resume else [])]
         if start:
             return subprocess.Popen(words, env=self.variables, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         done = subprocess.run(words, capture_output=True, text=True, env=self.variables, timeout=TIMEOUT_S)
@@ -106,6 +108,31 @@ class Trainer(PackageCase):
             logs = {self.facts(file.read_text())[0] for file in (run.path / "logs/trials").iterdir()}
             self.assertEqual(logs, {0, 1})
             self.assertNotIn("only what process 0", (run.path / "logs/skyline.log").read_text())
+
+    def test_a_trainer_goes_on_from_what_it_saved_in_its_folder(self):
+        text = ("import sys, time\nfrom skyline import trial\nstate = trial.folder / 'epoch'\ntrial.should_stop()\n"
+                "print('facts', [int(trial.resumed), int(trial.parent_folder is None), trial.horizon])\n"
+                "for epoch in trial.epochs(by_hand=3, done=int(state.read_text()) if state.exists() else 0):\n"
+                "    if trial.should_stop():\n        break\n"
+                "    time.sleep(0 if trial.by_hand else 0.3)\n    state.write_text(str(epoch))\n    trial.report(score=epoch)\n"
+                "trial.result(score=int(state.read_text()), size=1)\n")
+        self.assertEqual(self.by_hand(text), "facts [0, 1, 1.0]\nstep 1: score=1\nstep 2: score=2\nstep 3: score=3\nresult: score=3 size=1\n")
+        parameters = "{lr: {choice: [0.5]}}"
+        job = self.search(text, parameters=parameters, more=", epochs: 12", start=True)
+        saved = lambda: [file.read_text() for file in self.script.with_suffix("").glob("trials/0/*/epoch")]
+        self.wait_until(lambda: saved() and saved()[0] >= "2", "nothing was saved")
+        job.send_signal(signal.SIGUSR1)
+        self.assertEqual(job.wait(TIMEOUT_S), 75)
+        run = self.search(text, parameters=parameters, more=", epochs: 12", resume=True)
+        self.assertEqual(self.facts(run.log(0)), [1, 1, 12.0])
+        self.assertEqual(run.rows[0]["score"], 12)
+
+    def test_a_child_has_the_folder_of_its_parent(self):
+        text = ("from skyline import trial\nparent = trial.parent_folder\n"
+                "score = 1 + (int((parent / 'score').read_text()) if parent else 0)\n(trial.folder / 'score').write_text(str(score))\n"
+                "trial.result(score=score, size=1)\n")
+        run = self.search(text, parameters="{lr: {range: [1, 90]}}", more=", inherit: true", search="{algorithm: evolution_pareto, iterations: 3, initial: 2}")
+        self.assertGreater(max(row["score"] for row in run.rows), 2)
 
     def test_a_trainer_that_asks_learns_of_a_stop(self):
         text = ("import pathlib, sys, time\nfrom skyline import trial\ntrial.should_stop()\npathlib.Path(sys.argv[0] + '.began').touch()\n"
