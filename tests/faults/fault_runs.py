@@ -1,11 +1,13 @@
 """Starts searches that are to be killed or to meet faulty storage, and compares what they leave."""
 
 import atexit
+import json
 import os
 import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 import uuid
@@ -133,14 +135,17 @@ class Bench:
         return done.stdout
 
     def weights(self, run):
-        """The bytes of every weights file: the same for equal runs."""
-        return {path.name: path.read_bytes() for path in sorted((self.folder / run / "weights").iterdir())}
+        """The bytes of every file that trials leave, as weights or in their folders: the same for equal runs."""
+        folder = self.folder / run
+        files = [path for name in ("weights", "trials") for path in sorted((folder / name).rglob("*")) if path.is_file()]
+        return {str(path.relative_to(folder)): path.read_bytes() for path in files}
 
     def leftovers(self, run):
         """Files that a finished run must not have."""
         folder = self.folder / run
         return sorted(str(path.relative_to(folder)) for path in folder.rglob("*")
-                      if ".tmp." in path.name or path.parent.name == "checkpoints" or path.name == "owner.json")
+                      if ".tmp." in path.name or path.parent.name == "checkpoints" or path.name == "owner.json"
+                      or path.parent.name == "trials" and not (path / "done").is_file())
 
 
 def faults_in(log):
@@ -154,3 +159,17 @@ def small_search(bench, source):
             "--set", "search.iterations=2", "--set", "search.initial=4", "--set", "search.max_unseen=4",
             "--set", "training.epochs=5", "--set", "final.epochs=10", "--set", "space.parameters.width.choice=[8, 16]",
             "--set", "checkpoint.interval=1 epochs"]
+
+
+def saving_search(bench, source):
+    """A search over a trainer that saves in its trial's folder, in rungs, about four seconds on two ranks."""
+    trainer = [sys.executable, str(pathlib.Path(source).resolve() / "tests/support/saving_trainer.py"), "{parameters}", "seconds=0.03"]
+    config = bench.folder / "saving.yaml"
+    config.write_text(f"""
+space: {{parameters: {{a: {{range: [1, 9]}}, b: {{range: [1, 40]}}}}}}
+command: {{run: {json.dumps(trainer)}, metrics: {{score: {{better: higher, range: [0, 100]}}, size: {{better: lower}}}}, epochs: 9, deterministic: true}}
+objectives: [maximize: score, minimize: size]
+search: {{algorithm: mo_asha, trials: 24}}
+final: {{epochs: 12}}
+""")
+    return [config]

@@ -12,7 +12,7 @@ import shutil
 import sys
 import time
 
-from fault_runs import Bench, end_tidily, faults_in, small_search
+from fault_runs import Bench, end_tidily, faults_in, saving_search, small_search
 
 KINDS = ["rank", "rank 0", "mpirun", "all", "system call", "torn write"]
 IN_USE = "is in use by"
@@ -26,9 +26,9 @@ class Lost(AssertionError):
 
 
 class KillRuns:
-    def __init__(self, program, source, faults, seed, more=()):
+    def __init__(self, program, source, faults, seed, more=(), trainer=False):
         self.bench = Bench(program, faults)
-        self.search = ["search", *small_search(self.bench, source), *more, "--quiet", "--resume", "--run"]
+        self.search = ["search", *(saving_search if trainer else small_search)(self.bench, source), *more, "--quiet", "--resume", "--run"]
         self.random = random.Random(seed)
         self.counts = collections.Counter()
         self.longest_refusal_s = 0.0
@@ -157,6 +157,7 @@ def parse_arguments():
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
     parser.add_argument("--sweep", action="store_true", help="instead: kill at every system call on the files in turn")
+    parser.add_argument("--trainer", action="store_true", help="of a trainer that saves in its trial's folder")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="more for the configuration")
     return parser.parse_args()
 
@@ -166,7 +167,7 @@ def main():
     end_tidily()
     started = time.monotonic()
     more = [part for setting in arguments.set for part in ("--set", setting)]
-    runs = KillRuns(arguments.program, arguments.source, arguments.faults, arguments.seed, more)
+    runs = KillRuns(arguments.program, arguments.source, arguments.faults, arguments.seed, more, arguments.trainer)
     print(f"seed {arguments.seed}; undisturbed: {runs.whole_s:.1f} s, {runs.journal.count(chr(10)) - 1} trials, "
           f"{len(runs.calls[0])} and {len(runs.calls[1])} calls on files in ranks 0 and 1", flush=True)
     lost = done = 0

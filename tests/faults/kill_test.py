@@ -23,8 +23,8 @@ DIVERGING = ["--set", "training.precision=bf16", "--set", "training.optimizer={s
 
 
 class Kill(unittest.TestCase):
-    def kill_runs(self, *more):
-        runs = KillRuns(PROGRAM, SOURCE, FAULTS, SEED, more)
+    def kill_runs(self, *more, trainer=False):
+        runs = KillRuns(PROGRAM, SOURCE, FAULTS, SEED, more, trainer)
         self.addCleanup(runs.remove)
         return runs
 
@@ -40,6 +40,11 @@ class Kill(unittest.TestCase):
         runs = self.kill_runs(*INHERITING)
         searched = runs.journal.count('"phase":"search"')
         self.assertGreaterEqual(runs.journal.count('"inherits":'), searched // 2, "too few trials inherit")
+        self.check(runs, random.Random(SEED).sample(KINDS, 3))
+
+    def test_killed_searches_of_a_trainer_that_saves_in_its_folder_end_as_the_undisturbed_one(self):
+        runs = self.kill_runs(trainer=True)
+        self.assertGreaterEqual(runs.journal.count('"continues":'), 5, "too few trials are continued")
         self.check(runs, random.Random(SEED).sample(KINDS, 3))
 
     def test_killed_searches_whose_trials_diverge_end_as_the_undisturbed_one(self):
