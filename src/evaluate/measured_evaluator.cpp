@@ -26,6 +26,7 @@ class TrainingContext final : public trial::EvaluationContext, private trial::Tr
   trial::TrialControl& control() override { return slot_.control(); }
   trial::TrialState& state() override { return slot_.state(); }
   trial::TrialWeights& weights() override { return *this; }
+  const trial::TrialFolder* folder() override { return slot_.folder(); }
   trial::TrialGroup* group() override { return slot_.group(); }
   trial::Place place() const override { return slot_.place(); }
   trial::TrialTiming& timing() override { return slot_.timing(); }
