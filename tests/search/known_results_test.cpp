@@ -104,7 +104,7 @@ std::size_t trials_to_the_best(const std::vector<CommittedTrial>& known, std::ui
 }
 
 TEST(KnownResults, SaveTrialsWhereTheyAgreeAndCostFewWhereTheyDoNot) {
-  // Of other data: on another scale, without the best architectures, and all of them wrong.
+  // Results on another scale without the best architectures, and results that are all wrong.
   auto alike = random_results(60, [](const trial::Trial& trial) -> trial::Outcome {
     return trial::Measurements{{70 - 3 * steps_away(trial), 1}};
   });
