@@ -145,7 +145,7 @@ class Bench:
         folder = self.folder / run
         return sorted(str(path.relative_to(folder)) for path in folder.rglob("*")
                       if ".tmp." in path.name or path.parent.name == "checkpoints" or path.name == "owner.json"
-                      or path.parent.name == "trials" and not (path / "done").is_file())
+                      or path.parent == folder / "trials" and not (path / "done").is_file())
 
 
 def faults_in(log):

@@ -294,7 +294,7 @@ std::shared_ptr<const std::vector<trial::NamedTensor>> SlotPool::State::read_inh
   }
 }
 
-/// As for what it inherits, an error is kept.
+/// An error here is kept too, until the evaluation has returned.
 std::optional<TrialFolders::Begun> SlotPool::State::begin_folder(const Assignment& assignment,
                                                                  std::exception_ptr& failure_to_keep) const {
   try {
