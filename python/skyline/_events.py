@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pathlib
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 _MOST_BYTES = 1 << 20  # of a record; ours have some hundred
@@ -21,13 +21,12 @@ class Event(NamedTuple):
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        value |= (data[at] & 0x7F) << shift
-        shift += 7
-        at += 1
-        if data[at - 1] < 0x80:
-            return value, at
+    value = 0
+    for place in range(10):
+        value |= (data[at + place] & 0x7F) << 7 * place
+        if data[at + place] < 0x80:
+            return value, at + place + 1
+    raise ValueError("a number of more than 64 bits")
 
 
 def _fields(message: bytes) -> Iterator[tuple[int, int | float | bytes]]:
@@ -78,19 +77,22 @@ def _event(record: bytes) -> Event | None:
 
 
 class EventReader:
-    """Reads what is new in a folder of event files at each call, in the order of their names, which is that of the jobs."""
+    """Reads what is new in a folder of event files at each call."""
 
     def __init__(self, folder: pathlib.Path) -> None:
         self._folder = folder
         self._read: dict[str, int] = {}  # bytes by file
+        self._damaged: set[str] = set()
 
-    def new_events(self) -> Iterator[Event]:
+    def new_events(self, say: Callable[[str], None]) -> Iterator[Event]:
         """Yields the events that were written since the last call. A record that is not whole is left to the next call.
 
-        A job that resumes a run may write steps once more that a killed one had written. Raises ValueError with the file if it
-        is damaged, OSError if it cannot be read.
+        A job that resumes a run may write steps once more that a killed one had written. Of a damaged file what comes after the
+        damage is left out, with a line to `say`. Raises OSError if a file cannot be read.
         """
         for file in sorted(self._folder.glob("events.out.tfevents.*.skyline")):
+            if file.name in self._damaged:
+                continue
             at = self._read.get(file.name, 0)
             with file.open("rb") as stream:
                 stream.seek(at)
@@ -98,15 +100,17 @@ class EventReader:
             begin = 0
             while begin + 12 <= len(data):
                 length, = struct.unpack_from("<Q", data, begin)
-                if length > _MOST_BYTES:
-                    raise ValueError(f"{file}: is damaged at byte {at + begin}")
                 end = begin + 16 + length
-                if end > len(data):
+                if length <= _MOST_BYTES and end > len(data):
                     break
                 try:
+                    if length > _MOST_BYTES:
+                        raise ValueError("too long")
                     event = _event(data[begin + 12:end - 4])
-                except (IndexError, KeyError, struct.error) as problem:
-                    raise ValueError(f"{file}: is damaged at byte {at + begin}") from problem
+                except (IndexError, KeyError, TypeError, ValueError, struct.error):
+                    say(f"{file}: is damaged at byte {at + begin}: what comes after is left out")
+                    self._damaged.add(file.name)
+                    break
                 begin = end
                 self._read[file.name] = at + begin
                 if event:

@@ -17,7 +17,9 @@ _OWN_COLUMNS = {"trial", "phase", "status", "reason", "epochs", "repeat", "final
 
 
 def read_json(file: pathlib.Path) -> dict[str, Any]:
-    """Returns a file that is published whole; nothing where it is not there yet. Raises Error if it is damaged."""
+    """Returns a file that is published whole; nothing where there is none yet. Raises Error if it is damaged."""
+    if not file.is_file():  # nor a pipe, on which a reader would wait
+        return {}
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:

@@ -1,10 +1,10 @@
 """Sends the metrics of a run to MLflow, by MLflow's own client, from the run's files.
 
-usage: python3 -m skyline.mlflow RUN [--follow]
+usage: python3 -m skyline.mlflow RUN [--follow | --until-sigterm]
 
-RUN is the run folder. Without --follow what is there is sent; with it, also what comes until the search ends. The search
-neither waits for this program nor fails by it: started again, it goes on where it was (RUN/mlflow.json). SIGTERM has it send
-what is there and end. MLflow's own variables say where (MLFLOW_TRACKING_URI, MLFLOW_RUN_ID, MLFLOW_EXPERIMENT_NAME, ...).
+RUN is the run folder. What is there is sent; with --follow also what comes until the search ends, with --until-sigterm what
+comes until this program gets SIGTERM. The search neither waits for this program nor fails by it: started again, it goes on
+where it was (RUN/mlflow.json). At SIGTERM or Ctrl-C it sends what is there and ends, at a second one at once. MLflow's own variables say where (MLFLOW_TRACKING_URI, MLFLOW_RUN_ID, MLFLOW_EXPERIMENT_NAME, ...).
 It needs mlflow-skinny or mlflow and, for Azure ML, azureml-mlflow.
 
 Exit codes: 0 all was sent, 2 the folder or MLflow's settings are wrong, 76 MLflow could not be reached at the end.
@@ -43,15 +43,17 @@ _POLL_S = 5.0
 _SILENCE_S = 30.0  # after which a job may be dead
 _LONGEST_PAUSE_S = 60.0
 _LAST_S = 10.0  # in which a server that is away is still asked after the search
-_NEXT_JOB_S = 60.0  # within which a next job may follow one that has ended
+_NEXT_JOB_S = 600.0  # within which a next job may follow one that has ended
 _AWAY = 76
-_STATUSES = {0: "FINISHED", 3: "FINISHED", 75: "KILLED"}  # by exit code of the search; else FAILED
+_REFUSALS = ("INVALID_PARAMETER_VALUE", "BAD_REQUEST")  # of a request that will never be taken
+_KILLED = -9
+_STATUSES = {0: "FINISHED", 3: "FINISHED", 75: "KILLED", _KILLED: "KILLED"}  # by exit code of the search; else FAILED
 
 
 def key_of(name: str) -> str:
     """Returns a name as MLflow takes it: other characters become `_`, and so do empty parts between slashes and dots alone."""
-    parts = re.sub(r"[^A-Za-z0-9_\-. /]", "_", name)[:_MOST_KEY].split("/")
-    return "/".join(part if part.strip(".") else "_" * max(1, len(part)) for part in parts)[:_MOST_KEY]
+    parts = re.sub(r"[^A-Za-z0-9_\-. /]", "_", name)[:_MOST_KEY - 1].split("/")
+    return "/".join(part if part.strip(".") else "_" * max(1, len(part)) for part in parts)
 
 
 class _Keys:
@@ -111,10 +113,14 @@ class _Tracked:
         self.next_step = int(state.get("next_step", 0))
 
     def _read_state(self) -> dict[str, Any]:
+        kinds = {"address": str, "run_id": str, "ours": bool, "described": bool, "next_step": int}
         try:
             state = read_json(self.folder / "mlflow.json")
         except Error as problem:
             _say(f"{problem}; MLflow gets a new run")
+            return {}
+        if state and not all(isinstance(state.get(name), kind) for name, kind in kinds.items()):
+            _say(f"{self.folder}/mlflow.json: is not ours; MLflow gets a new run")
             return {}
         return state if state.get("address") == self.address else {}
 
@@ -122,19 +128,34 @@ class _Tracked:
         state = {"address": self.address, "run_id": self.run_id, "ours": self.ours, "described": self.described,
                  "next_step": self.next_step}
         handle, name = tempfile.mkstemp(dir=self.folder, prefix=".mlflow.json.")
-        with os.fdopen(handle, "w") as file:
-            file.write(json.dumps(state, indent=2) + "\n")
-            file.flush()
-            os.fsync(handle)
-        os.replace(name, self.folder / "mlflow.json")
+        try:
+            with os.fdopen(handle, "w") as file:
+                file.write(json.dumps(state, indent=2) + "\n")
+                file.flush()
+                os.fchmod(handle, 0o644)  # as the other files of a run
+                os.fsync(handle)
+            os.replace(name, self.folder / "mlflow.json")
+        except OSError:
+            os.unlink(name)
+            raise
+
+    def check_folder(self) -> None:
+        """Raises Error if the folder cannot keep what was sent: each start would then make a run, or send all again."""
+        try:
+            self._save_state()
+        except OSError as problem:
+            raise Error(f"{self.folder}/mlflow.json: cannot be written: {problem.strerror}") from problem
 
     def connect(self) -> None:
         """Takes the run that a variable names, that of an earlier call, or a new one."""
         from mlflow.exceptions import MlflowException
+        from mlflow.protos.databricks_pb2 import RESOURCE_DOES_NOT_EXIST
 
         if self.run_id:
             try:
                 found = self.client.get_run(self.run_id)
+                if found.info.lifecycle_stage == "deleted":
+                    raise MlflowException(f"run {self.run_id} was deleted", RESOURCE_DOES_NOT_EXIST)
                 if self.ours and found.info.status != "RUNNING":
                     self.client.update_run(self.run_id, "RUNNING")
             except MlflowException as problem:
@@ -180,32 +201,51 @@ class _Tracked:
 
     def send(self) -> None:
         """Sends what is new, in requests of a size that MLflow takes."""
-        from mlflow.entities import Metric
-
-        self.waiting += self.reader.new_events()
+        self.waiting += self.reader.new_events(_say)
+        self.waiting.sort(key=lambda event: event.step)  # files of hosts whose clocks differ are read in any order
         while self.waiting:
-            batch: list[Metric] = []
-            steps = 0
-            next_step = self.next_step
+            steps, size, next_step = 0, 0, self.next_step
+            fresh: list[Event] = []
             for event in self.waiting:
-                metrics = [Metric(self.keys.of(name), value, int(event.unix_s * 1000), event.step)
-                           for name, value in event.values.items() if event.step >= next_step]
-                if batch and len(batch) + len(metrics) > _MOST_METRICS:
-                    break
-                batch += metrics
-                next_step = max(next_step, event.step + 1)
+                if event.step >= next_step:
+                    if fresh and size + len(event.values) > _MOST_METRICS:
+                        break
+                    fresh.append(event)
+                    size += len(event.values)
+                    next_step = event.step + 1
                 steps += 1
-            if batch:
-                self.client.log_batch(self.run_id, metrics=batch)
-                self.next_step = next_step
-                self._save_state()
+            if fresh:
+                self._send(fresh)
             del self.waiting[:steps]
 
+    def _send(self, events: list[Event]) -> None:
+        """Sends events in one request; where MLflow refuses it, in smaller ones. What it refuses alone is left out."""
+        from mlflow.entities import Metric
+        from mlflow.exceptions import MlflowException
+
+        try:
+            self.client.log_batch(self.run_id, metrics=[Metric(self.keys.of(name), value, int(event.unix_s * 1000), event.step)
+                                                        for event in events for name, value in event.values.items()])
+        except MlflowException as problem:
+            if problem.error_code not in _REFUSALS:
+                raise
+            if len(events) > 1:
+                half = len(events) // 2
+                self._send(events[:half])
+                self._send(events[half:])
+                return
+            _say(f"MLflow refuses the values of step {events[0].step}, which are left out: {_line(problem)}")
+        self.next_step = events[-1].step + 1
+        self._save_state()
+
     def send_artifacts(self) -> None:
-        """Uploads the front and the report."""
+        """Uploads the front and the report. Only a line is lost if the server's store cannot be used from here."""
         for name in _ARTIFACTS:
             if (self.folder / name).exists():
-                self.client.log_artifact(self.run_id, str(self.folder / name))
+                try:
+                    self.client.log_artifact(self.run_id, str(self.folder / name))
+                except Exception as problem:  # clients of stores have errors of their own
+                    _say(f"MLflow does not get {name}: {_line(problem)}")
 
     def end(self, exit_code: int | None) -> None:
         """Says which architectures are on the front and, of a run that this program made, how the search ended."""
@@ -229,7 +269,7 @@ def _version_of(folder: pathlib.Path) -> str:
 
 
 def _line(problem: BaseException) -> str:
-    text = " ".join(str(problem).split())
+    text = re.sub(r"//[^/@\s]*@", "//", " ".join(str(problem).split()))  # without credentials
     return text[:300] or type(problem).__name__
 
 
@@ -245,7 +285,9 @@ class _Stop:
         signal.signal(signal.SIGTERM, self._note)
         signal.signal(signal.SIGINT, self._note)
 
-    def _note(self, *_: Any) -> None:
+    def _note(self, number: int, _: Any) -> None:
+        if self.asked:
+            os._exit(128 + number)
         self.asked = True
 
     def sleep(self, seconds: float) -> None:
@@ -257,66 +299,84 @@ class _Stop:
 class _Search:
     """The job that works on the run, as far as its files tell."""
 
-    def __init__(self, folder: pathlib.Path, follows: bool, stop: _Stop) -> None:
+    def __init__(self, folder: pathlib.Path, until: str, stop: _Stop) -> None:
         self.folder = folder
-        self._follows = follows
+        self._until = until
         self._stop = stop
         self._begun = time.time()
         self._looked = 0.0
-        self._killed = False
+        self._said = False
 
     def wait_for_run(self) -> None:
         """Waits until the folder holds a run, if it is followed. Raises Error if it holds none."""
-        if self._follows and not (self.folder / "journal.jsonl").exists():
+        journal = self.folder / "journal.jsonl"
+        if self._until and not journal.exists():
             _say(f"{self.folder}: holds no run yet, which is waited for")
-        while self._follows and not self._stop.asked and not (self.folder / "journal.jsonl").exists():
+        while self._until and not self._stop.asked and not journal.exists():
             self._stop.sleep(1)
         open_run(self.folder)
 
-    @property
+    def _status(self) -> dict[str, Any]:
+        with contextlib.suppress(Error):
+            return read_json(self.folder / "status.json")
+        return {}
+
     def exit_code(self) -> int | None:
-        """How it ended; None while it runs, and -9 if it was killed."""
-        if self._killed:
-            return -signal.SIGKILL
-        code = read_json(self.folder / "status.json").get("exit_code")
-        return code if code is None else int(code)
+        """How it ended; None while it runs."""
+        code = self._status().get("exit_code")
+        return int(code) if isinstance(code, int) else _KILLED if self._is_dead() else None
+
+    def _is_dead(self) -> bool:
+        with contextlib.suppress(Error):  # without the program it counts as alive
+            return not open_run(self.folder).running
+        return False
 
     def is_over(self) -> bool:
-        """Whether nothing more comes. The end of an earlier job may be followed by the start of the next one."""
-        if not self._follows or self._stop.asked:
+        """Whether nothing more comes. A job that ended before this program began may be followed by a next one."""
+        if not self._until or self._stop.asked:
             return True
-        status = read_json(self.folder / "status.json")
+        if self._until == "--until-sigterm":
+            return False
+        status = self._status()
         updated = float(status.get("updated", 0))
-        if status.get("exit_code") is not None:
-            return updated > self._begun or time.time() - self._begun > _NEXT_JOB_S
-        silence = time.time() - max(updated, self._looked, self._begun)
-        if silence > _SILENCE_S:
+        ended = status.get("exit_code") is not None
+        if updated > self._begun and ended:
+            return True
+        if not ended and time.time() - max(updated, self._looked) <= _SILENCE_S:
+            return False
+        if not ended:
             self._looked = time.time()
-            with contextlib.suppress(Error):  # without the program it counts as alive
-                self._killed = not open_run(self.folder).running
-        return self._killed
+            if not self._is_dead():
+                return False
+        if updated <= self._begun and time.time() - self._begun <= _NEXT_JOB_S:
+            if not self._said:
+                _say(f"{self.folder}: no job works on it; the next one is waited for, for {_NEXT_JOB_S / 60:.0f} minutes")
+                self._said = True
+            return False
+        return True
 
 
 def _retried(task: Callable[[], None], address: str, search: _Search, stop: _Stop) -> bool:
     """Runs a task, again while MLflow is away; returns False if that is so to the end."""
-    from mlflow.exceptions import MlflowException
-
     pause, tries = 1.0, 0
     last_moment = math.inf
+    said = ""
     while True:
         try:
             task()
             if tries:
                 _say(f"MLflow at {address}: works again")
             return True
-        except (MlflowException, OSError) as problem:
-            if tries == 0:
-                _say(f"MLflow at {address}: {_line(problem)}; this is tried again")
+        except Error:
+            raise
+        except Exception as problem:  # of the client and all that it uses
+            if said != (said := _line(problem)):
+                _say(f"MLflow at {address}: {said}; this is tried again")
             tries += 1
             if search.is_over():
                 last_moment = min(last_moment, time.monotonic() + _LAST_S)
                 if time.monotonic() >= last_moment:
-                    _say(f"MLflow at {address}: {_line(problem)}; what is missing is sent when this is started again")
+                    _say(f"MLflow at {address}: {said}; what is missing is sent when this is started again")
                     return False
                 time.sleep(1)
             else:
@@ -324,26 +384,26 @@ def _retried(task: Callable[[], None], address: str, search: _Search, stop: _Sto
                 pause = min(2 * pause, _LONGEST_PAUSE_S)
 
 
-def send(folder: pathlib.Path, follows: bool) -> int:
+def send(folder: pathlib.Path, until: str) -> int:
     """Sends a run's metrics to MLflow. Returns the exit code. Raises Error with what is wrong in one line."""
     address = os.environ.get("MLFLOW_TRACKING_URI")
-    if not address:
-        raise Error("MLFLOW_TRACKING_URI: names no server: expected e.g. https://tracking.example")
+    if not address or "://" not in address:
+        raise Error(f"MLFLOW_TRACKING_URI: expected e.g. https://tracking.example, got {address or 'nothing'}")
     # This program tries again itself, and says so; nobody else is told of the run.
     for name, value in (("HTTP_REQUEST_MAX_RETRIES", "1"), ("HTTP_REQUEST_TIMEOUT", "30"), ("DISABLE_TELEMETRY", "true")):
         os.environ.setdefault(f"MLFLOW_{name}", value)
     try:
         from mlflow import MlflowClient
-        from mlflow.exceptions import MlflowException
     except ImportError as problem:
         raise Error(f"needs MLflow's client: pip install mlflow-skinny ({problem})") from problem
     stop = _Stop()
-    search = _Search(folder, follows, stop)
+    search = _Search(folder, until, stop)
     search.wait_for_run()
     try:
         tracked = _Tracked(folder.resolve(), MlflowClient(), re.sub(r"//[^/@]*@", "//", address))
-    except MlflowException as problem:
-        raise Error(f"MLFLOW_TRACKING_URI: {_line(problem)}") from problem
+    except Exception as problem:
+        raise Error(f"MLFLOW_TRACKING_URI: {_line(problem)} (databases and folders need the whole package mlflow)") from problem
+    tracked.check_folder()
     if not _retried(tracked.connect, tracked.address, search, stop):
         return _AWAY
     while True:
@@ -354,24 +414,24 @@ def send(folder: pathlib.Path, follows: bool) -> int:
             break
         stop.sleep(_POLL_S)
 
-    def end() -> None:
-        tracked.send_artifacts()
-        tracked.end(search.exit_code)
-
-    return 0 if _retried(end, tracked.address, search, stop) else _AWAY
+    if not _retried(lambda: tracked.end(search.exit_code()), tracked.address, search, stop):
+        return _AWAY
+    tracked.send_artifacts()
+    return 0
 
 
 def main(words: list[str]) -> int:
     folders = [word for word in words if not word.startswith("-")]
-    if "--help" in words or "-h" in words:
+    options = [word for word in words if word.startswith("-")]
+    if "--help" in options or "-h" in options:
         print(__doc__)
         return 0
-    if len(folders) != 1 or any(word.startswith("-") and word != "--follow" for word in words):
-        print("skyline.mlflow: usage: python3 -m skyline.mlflow RUN [--follow] (see --help)", file=sys.stderr)
+    if len(folders) != 1 or options not in ([], ["--follow"], ["--until-sigterm"]):
+        print("skyline.mlflow: usage: python3 -m skyline.mlflow RUN [--follow | --until-sigterm] (see --help)", file=sys.stderr)
         return 2
     try:
-        return send(pathlib.Path(folders[0]), "--follow" in words)
-    except (Error, ValueError, OSError) as problem:
+        return send(pathlib.Path(folders[0]), "".join(options))
+    except Exception as problem:  # such as a damaged config.yaml
         _say(_line(problem))
         return 2
 

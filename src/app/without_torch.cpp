@@ -13,7 +13,8 @@ namespace {
 constexpr const char* kReason = "this program was built without LibTorch";
 
 [[noreturn]] void refuse() {
-  throw UserError(std::string(kReason) + ", and computes no networks itself: expected the program `skyline`");
+  throw UserError(std::string(kReason) +
+                  ", and computes no networks itself: expected the program, or wheel, that has it");
 }
 
 }  // namespace

@@ -34,9 +34,10 @@ class Light(RunsCase):
 
     def test_training_is_refused_with_what_to_do(self):
         done = self.light("search", SOURCE / "configs/digits.yaml", "--set", f"data.file={self.digits}", "--run", "refused", expect=2)
-        self.assertRegex(done.stderr, rf"digits\.yaml:\d+:\d+: training: {REFUSAL}: expected one of the sections command, synthetic, table, or the program `skyline`\n")
+        self.assertRegex(done.stderr, rf"digits\.yaml:\d+:\d+: training: {REFUSAL}: expected one of the sections command, synthetic, table, or the program, or wheel, that has it\n")
         self.assertFalse((self.folder / "refused").exists())
         self.assertIn(REFUSAL, self.light("doctor").stdout)
+        self.assertIn(REFUSAL, self.light("init", self.digits, "-o", "mine.yaml", expect=2).stderr)
 
     def test_a_run_that_trained_can_be_read_and_exported_but_not_used(self):
         self.skyline("search", SOURCE / "configs/digits.yaml", "--set", f"data.file={self.digits}", "--set", "search={algorithm: random, trials: 4}",

@@ -55,7 +55,7 @@ class Server:
         self.http.shutdown()
         self.thread.join()
         self.http.server_close()
-        shutil.rmtree(self.artifacts)
+        shutil.rmtree(self.artifacts, ignore_errors=True)
 
     def serve(self, handler, body):
         url = urllib.parse.urlparse(handler.path)
@@ -110,7 +110,7 @@ class Server:
         return 200, self.shown(run)
 
     def shown(self, run):
-        info = {"run_id": run["id"], "run_uuid": run["id"], "experiment_id": run["experiment"], "lifecycle_stage": "active",
+        info = {"run_id": run["id"], "run_uuid": run["id"], "experiment_id": run["experiment"], "lifecycle_stage": "deleted" if run.get("deleted") else "active",
                 "status": (run["statuses"] or ["RUNNING"])[-1], "start_time": 1, "artifact_uri": run["artifacts"]}
         return {"run": {"info": info, "data": {}}}
 

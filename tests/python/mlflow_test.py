@@ -88,11 +88,11 @@ class Mlflow(RunsCase):
         self.check_run("stop", self.only_run())
 
     def test_sigterm_sends_what_is_there_and_ends(self):
-        self.skyline("search", *CONFIG, "--run", "term", "--set", "run.time_limit=1 s", expect=0)
+        self.skyline("search", *CONFIG, "--run", "term")
         sent = threading.Event()
         answer = self.server.answer
         self.server.answer = lambda call, body: (sent.set() if body.get("metrics") else None, answer(call, body))[1]
-        follower = self.start_follower("term", "--follow")  # waits for a next job
+        follower = self.start_follower("term", "--until-sigterm")
         self.assertTrue(sent.wait(TIMEOUT_S))
         follower.send_signal(signal.SIGTERM)
         self.told(follower)
@@ -128,22 +128,81 @@ class Mlflow(RunsCase):
     def test_what_is_wrong_is_one_line(self):
         self.skyline("search", *CONFIG, "--run", "wrong")
         for words, variables, line in (
-                (["wrong"], {"MLFLOW_TRACKING_URI": ""}, "MLFLOW_TRACKING_URI: names no server: expected e.g. https://tracking.example"),
+                (["wrong"], {"MLFLOW_TRACKING_URI": ""}, "MLFLOW_TRACKING_URI: expected e.g. https://tracking.example, got nothing"),
+                (["wrong"], {"MLFLOW_TRACKING_URI": "tracking.example"},
+                 "MLFLOW_TRACKING_URI: expected e.g. https://tracking.example, got tracking.example"),
                 (["nothing"], {}, "nothing: holds no run (no journal.jsonl)"),
                 (["wrong"], {"MLFLOW_RUN_ID": "unknown"}, f"MLFLOW_RUN_ID: {self.server.uri} has no run unknown"),
-                (["wrong", "--fast"], {}, "usage: python3 -m skyline.mlflow RUN [--follow] (see --help)")):
+                (["wrong", "--fast"], {}, "usage: python3 -m skyline.mlflow RUN [--follow | --until-sigterm] (see --help)")):
             self.assertEqual(self.send(*words, expect=2, **variables), f"skyline.mlflow: {line}\n")
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "mlflow.py").write_text("raise ImportError('no such module')\n")
             said = self.send("wrong", expect=2, PYTHONPATH=f"{folder}:{SOURCE / 'python'}")
             self.assertEqual(said, "skyline.mlflow: needs MLflow's client: pip install mlflow-skinny (no such module)\n")
 
-    def test_a_damaged_event_file_is_named(self):
-        self.skyline("search", *CONFIG, "--run", "damaged")
-        file, = (self.folder / "damaged/events").iterdir()
-        with file.open("r+b") as stream:
-            stream.write(b"\xff" * 8)
-        self.assertEqual(self.send("damaged", expect=2).splitlines()[-1], f"skyline.mlflow: {file}: is damaged at byte 0")
+    def test_of_a_damaged_event_file_the_rest_is_left_out_and_later_files_are_sent(self):
+        self.skyline("search", *LONG, "--set", "run.time_limit=2 s", "--run", "damaged", ranks=2, expect=STOPPED)
+        first, = (self.folder / "damaged/events").iterdir()
+        with first.open("ab") as stream:
+            stream.write(b"\xff" * 400)
+        self.skyline("search", *LONG, "--run", "damaged", "--resume", ranks=2)
+        self.assertIn(f"{first}: is damaged at byte {first.stat().st_size - 400}: what comes after is left out", self.send("damaged"))
+        self.check_run("damaged", self.only_run())
+
+    def test_the_files_of_hosts_whose_clocks_differ_are_sent_in_the_order_of_their_trials(self):
+        self.skyline("search", *LONG, "--set", "run.time_limit=2 s", "--run", "clocks", ranks=2, expect=STOPPED)
+        first, = (self.folder / "clocks/events").iterdir()
+        first.rename(first.with_name(first.name.replace("tfevents.", "tfevents.9", 1)))
+        self.skyline("search", *LONG, "--run", "clocks", "--resume", ranks=2)
+        self.send("clocks")
+        self.check_run("clocks", self.only_run())
+
+    def test_a_job_that_was_killed_is_told_as_killed_and_its_run_goes_on(self):
+        job = self.start("search", *LONG, "--run", "killed", ranks=2)
+        self.wait_for_lines("killed", 3)
+        self.kill(job)
+        self.send("killed")
+        self.assertEqual(self.only_run()["statuses"], ["KILLED"])
+        self.skyline("search", *LONG, "--run", "killed", "--resume", ranks=2)
+        self.send("killed")
+        self.assertEqual(self.only_run()["statuses"], ["KILLED", "RUNNING", "FINISHED"])
+        self.check_run("killed", self.only_run())
+
+    def test_a_value_that_the_server_refuses_costs_its_trial_alone(self):
+        self.skyline("search", *CONFIG, "--run", "refused")
+        answer = self.server.answer
+
+        def refuse(call, body):
+            if any(metric["step"] == 7 for metric in body.get("metrics", [])):
+                return 400, {"error_code": "INVALID_PARAMETER_VALUE", "message": "not this one"}
+            return answer(call, body)
+
+        self.server.answer = refuse
+        self.assertIn("MLflow refuses the values of step 7, which are left out:", self.send("refused"))
+        told = [step for step, _, _ in self.only_run()["metrics"]["trial/flops"]]
+        self.assertEqual(told, [step for step in range(18) if step != 7])
+
+    def test_the_note_of_what_was_sent_can_be_anything(self):
+        self.skyline("search", *CONFIG, "--run", "note")
+        note = self.folder / "note/mlflow.json"
+        for text, line in (("[", "is no JSON"), ('{"next_step": null, "run_id": 7}', "is not ours"), ("", "is no JSON")):
+            note.write_text(text)
+            self.assertIn(line, self.send("note"))
+        note.unlink()
+        os.mkfifo(note)
+        self.send("note")
+        self.assertEqual(note.stat().st_mode & 0o777, 0o644)
+        self.assertEqual(len(self.server.runs), 4)
+        self.server.runs["run3"]["deleted"] = True
+        self.send("note")
+        self.assertEqual(len(self.server.runs), 5)
+        self.check_run("note", self.server.runs["run4"])
+
+    def test_no_password_is_printed(self):
+        self.skyline("search", *CONFIG, "--run", "password")
+        self.server.close()
+        said = self.send("password", expect=AWAY, MLFLOW_TRACKING_URI=f"http://me:{SECRET}@127.0.0.1:{self.server.port}")
+        self.assertNotIn(SECRET, said + (self.folder / "password/mlflow.json").read_text())
 
     def test_a_search_says_what_sends_its_metrics(self):
         done = self.skyline("search", *CONFIG, "--run", "says", environment={"MLFLOW_TRACKING_URI": "http://nobody.invalid"})

@@ -8,6 +8,7 @@
 #include "app/commands/output_file.hpp"
 #include "app/commands/preparation.hpp"
 #include "app/commands/time_estimate.hpp"
+#include "app/config/evaluator_section.hpp"
 #include "app/config/presets.hpp"
 #include "app/config/run_config.hpp"
 #include "app/models/model_data.hpp"
@@ -169,6 +170,11 @@ int run_init(const InitArguments& arguments) {
   if (arguments.source.empty())
     throw UserError("init: missing SOURCE, a data set or what `skyline prep` takes");
   if (arguments.out.empty()) throw UserError("init: missing -o FILE.yaml");
+  if (!has_training()) {
+    throw UserError(
+        "init: this program was built without LibTorch: it trains no networks, of which init writes "
+        "searches");
+  }
   check_output(arguments.out, arguments.force, {arguments.source});
   const bool replaces = fs::exists(data_file(arguments));
   const fs::path file = prepared(arguments);

@@ -11,6 +11,8 @@
 namespace skyline::app {
 namespace {
 
+constexpr const char* kTraining = "training";
+
 /// Returns the registered evaluators whose sections a configuration has.
 std::vector<const evaluate::EvaluatorKind*> evaluators_in(const ConfigNode& root) {
   train::register_training();
@@ -24,12 +26,15 @@ std::vector<const evaluate::EvaluatorKind*> evaluators_in(const ConfigNode& root
 
 }  // namespace
 
+bool has_training() {
+  train::register_training();
+  return evaluate::find_evaluator(kTraining) != nullptr;
+}
+
 void refuse_training(const ConfigNode& root) {
-  constexpr std::string_view kTraining = "training";
-  if (!root.is_map() || root.find(kTraining) == nullptr || evaluate::find_evaluator(kTraining) != nullptr)
-    return;
+  if (!root.is_map() || root.find(kTraining) == nullptr || has_training()) return;
   root.at(kTraining).fail("this program was built without LibTorch: expected one of the sections " +
-                          joined(evaluate::evaluator_names()) + ", or the program `skyline`");
+                          joined(evaluate::evaluator_names()) + ", or the program, or wheel, that has it");
 }
 
 ChosenEvaluator evaluator_of(const ConfigNode& resolved) {

@@ -16,6 +16,8 @@ struct ChosenEvaluator {
   ConfigNode written = {};  // as it is in the file, with the first genotype's values
 };
 
+/// Returns whether this program has the evaluator `training`, which needs LibTorch.
+bool has_training();
 /// @throws UserError if a configuration asks for `training` in a program without LibTorch
 void refuse_training(const ConfigNode& root);
 

@@ -6,6 +6,7 @@
 #include "core/log.hpp"
 #include "report/tracking/metric_thread.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <filesystem>
@@ -32,8 +33,8 @@ auto with_retry(const Task& task) {
   }
 }
 
-/// Writes metrics as TensorBoard's event files. Each job writes its own, which begins after the trials of
-/// earlier jobs if these have written files.
+/// Writes metrics as TensorBoard's event files. Each job writes its own, which begins with the first trial
+/// that those of earlier jobs lack: a killed job has not written its last seconds.
 class EventSink final : public MetricSink {
  public:
   /// @param replayed  number of trials of earlier jobs
@@ -42,7 +43,8 @@ class EventSink final : public MetricSink {
 
   std::string name() const override { return "event file " + file_.path().string(); }
   std::uint64_t connect() override {
-    return with_retry([&] { return store::has_event_files(file_.path().parent_path()) ? replayed_ : 0; });
+    return with_retry(
+        [&] { return std::min(replayed_, store::first_step_without_event(file_.path().parent_path())); });
   }
   void add(std::span<const store::MetricRecord> records) override {
     with_retry([&] { file_.add(records); });

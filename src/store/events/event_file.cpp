@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
+#include <optional>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -46,6 +47,55 @@ std::string framed(const ProtobufWriter& event) {
   record += event.bytes();
   append_little_endian(record, masked_crc(event.bytes()));
   return record;
+}
+
+/// Returns the number that the first bytes are.
+template <typename Number>
+Number little_endian(std::string_view bytes) {
+  Number value = 0;
+  for (std::size_t i = 0; i < sizeof(Number); ++i) {
+    value |= Number{static_cast<unsigned char>(bytes[i])} << 8 * i;
+  }
+  return value;
+}
+
+/// Takes the next record off the bytes of a file. Returns nullopt if there is none that is whole and
+/// undamaged.
+std::optional<std::string_view> take_record(std::string_view& bytes) {
+  constexpr std::size_t kHeader = sizeof(std::uint64_t) + sizeof(std::uint32_t);
+  if (bytes.size() < kHeader) return std::nullopt;
+  const std::string_view length = bytes.substr(0, sizeof(std::uint64_t));
+  const auto size = little_endian<std::uint64_t>(length);
+  if (size > bytes.size() - kHeader || bytes.size() - kHeader - size < sizeof(std::uint32_t))
+    return std::nullopt;
+  const std::string_view event = bytes.substr(kHeader, size);
+  if (masked_crc(length) != little_endian<std::uint32_t>(bytes.substr(length.size())) ||
+      masked_crc(event) != little_endian<std::uint32_t>(bytes.substr(kHeader + size))) {
+    return std::nullopt;
+  }
+  bytes.remove_prefix(kHeader + size + sizeof(std::uint32_t));
+  return event;
+}
+
+/// Returns the step of an event that event_record() has made; nullopt for another one.
+std::optional<std::uint64_t> step_of_values(std::string_view event) {
+  constexpr char kTime = kWallTime << 3 | 1;  // field number and type: 64 bits
+  constexpr char kPlace = kStep << 3;         // an integer of variable length
+  constexpr char kValues = kSummary << 3 | 2;
+  if (event.size() < 2 + sizeof(double) || event.front() != kTime) return std::nullopt;
+  event.remove_prefix(1 + sizeof(double));
+  std::uint64_t step = 0;
+  if (event.front() == kPlace) {
+    event.remove_prefix(1);
+    bool more = true;
+    for (int shift = 0; more && !event.empty() && shift < 64; shift += 7) {
+      const auto byte = static_cast<unsigned char>(event.front());
+      step |= std::uint64_t{byte & 0x7FU} << shift;
+      more = byte >= 0x80;
+      event.remove_prefix(1);
+    }
+  }
+  return event.starts_with(kValues) ? std::optional(step) : std::nullopt;
 }
 
 /// Returns the file's name, with at least ten digits of time, so that names sort by time.
@@ -106,12 +156,17 @@ void EventFile::add(std::span<const MetricRecord> records) {
   length_ += bytes.size();
 }
 
-bool has_event_files(const std::filesystem::path& folder) {
-  const std::vector<std::filesystem::path> files = list_folder(folder);
-  return std::any_of(files.begin(), files.end(), [](const std::filesystem::path& file) {
+std::uint64_t first_step_without_event(const std::filesystem::path& folder) {
+  std::uint64_t first = 0;
+  for (const std::filesystem::path& file : list_folder(folder)) {
     const std::string name = file.filename().string();
-    return name.starts_with(kPrefix) && name.ends_with(kSuffix);
-  });
+    if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
+    const std::string bytes = read_file(file);
+    for (std::string_view rest = bytes; const auto event = take_record(rest);) {
+      if (const auto step = step_of_values(*event)) first = std::max(first, *step + 1);
+    }
+  }
+  return first;
 }
 
 }  // namespace skyline::store

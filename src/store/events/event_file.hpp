@@ -50,7 +50,8 @@ class EventFile {
   std::uint64_t length_ = 0;  // 0 until the file is published
 };
 
-/// Returns whether an earlier job left event files of this program in the folder. @throws UserError
-bool has_event_files(const std::filesystem::path& folder);
+/// Returns the first step that the event files of this program in a folder lack: that after their last whole
+/// record. Returns 0 if there are none. @throws UserError if a file cannot be read
+std::uint64_t first_step_without_event(const std::filesystem::path& folder);
 
 }  // namespace skyline::store

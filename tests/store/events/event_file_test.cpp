@@ -39,12 +39,30 @@ TEST(EventFile, BeginsASessionAtItsFirstStepAndGrowsByRecords) {
   EXPECT_THAT(file.path().filename().string(), StartsWith("events.out.tfevents.0000001000."));
 }
 
-TEST(EventFile, OnlyFilesOfThisProgramCountAsEarlierOnes) {
+TEST(EventFile, TheNextJobBeginsAtTheFirstStepThatIsInNoFile) {
   const testing::ScratchFolder folder;
-  testing::overwrite(folder / "events.out.tfevents.1.host.7", "");
-  EXPECT_FALSE(has_event_files(folder.path()));
-  EventFile(folder.path(), 1000).add(std::vector{record(0, 10)});
-  EXPECT_TRUE(has_event_files(folder.path()));
+  testing::overwrite(folder / "events.out.tfevents.1.host.7", event_record(record(100, 10)));
+  EXPECT_EQ(first_step_without_event(folder.path()), 0U) << "a file of another program";
+  EventFile file(folder.path(), 1000);
+  file.add(std::vector{record(0, 10), record(1, 10), record(200, 10)});
+  EXPECT_EQ(first_step_without_event(folder.path()), 201U);
+  EventFile(folder.path(), 10).add(std::vector{record(201, 10)});
+  EXPECT_EQ(first_step_without_event(folder.path()), 202U) << "of a host whose clock was late";
+}
+
+TEST(EventFile, ATornOrDamagedRecordIsNone) {
+  const testing::ScratchFolder folder;
+  EventFile file(folder.path(), 1000);
+  file.add(std::vector{record(0, 10), record(1, 10), record(2, 10)});
+  const std::string whole = read_file(file.path());
+  testing::overwrite(file.path(), whole.substr(0, whole.size() - 1));
+  EXPECT_EQ(first_step_without_event(folder.path()), 2U);
+  std::string damaged = whole;
+  damaged[whole.size() - event_record(record(2, 10)).size() - 10] ^= 1;
+  testing::overwrite(file.path(), damaged);
+  EXPECT_EQ(first_step_without_event(folder.path()), 1U);
+  testing::overwrite(file.path(), std::string(8, '\xff') + whole);
+  EXPECT_EQ(first_step_without_event(folder.path()), 0U);
 }
 
 TEST(EventFile, RecordsThatFailedGoToTheSamePlaceAgain) {
