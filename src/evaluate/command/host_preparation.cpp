@@ -82,6 +82,7 @@ std::string problem_of(const TrainerHost& host, const ProcessPlan& plan) {
 }  // namespace
 
 void prepare_program_folders(const fs::path& run) {
+  store::remove_temporaries(store::RunPaths{run}.trainer());
   keep_start_folder(run);
   remove_attempts(run);
   TrialLogs::prune(run, kMostLogs);
