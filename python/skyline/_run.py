@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
+_NO_FRONT = 3
 _STOPPED = 75
 _POLL_S = 0.2
 _LOOK_S = 2.0  # between looks at a job that this process has not started
@@ -218,8 +219,16 @@ class Run:
         job.close()
         self._progress.clear()
         if code not in (0, _STOPPED):
-            raise error_of(job.lines, code)
+            error = error_of(job.lines, code)
+            said = self._last_failure() if code == _NO_FRONT else None
+            raise Error(f"{error}\nthe last trial that failed: {said}", code) if said else error
         return self
+
+    def _last_failure(self) -> str | None:
+        """Returns why the newest trial failed whose function or program ended by itself, with the last line that it printed."""
+        with contextlib.suppress(Error):
+            return next((str(row["reason"]) for row in reversed(self.rows) if row["status"] == "program"), None)
+        return None
 
     def _wait_for_other(self, end: float | None) -> Run:
         """Waits for a job that this process has not started: its last act is to write its exit code."""

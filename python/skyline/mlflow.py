@@ -34,6 +34,7 @@ from ._run import open_run
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
+_STARTED_S = time.time()  # before MLflow is loaded, which takes seconds
 _MOST_HEADER = 1 << 20  # bytes of a journal's first line
 _MOST_METRICS = 200  # of a request; what Azure ML takes, MLflow 1000
 _MOST_PARAMS = 100
@@ -303,7 +304,7 @@ class _Search:
         self.folder = folder
         self._until = until
         self._stop = stop
-        self._begun = time.time()
+        self._begun = _STARTED_S
         self._looked = 0.0
         self._said = False
 

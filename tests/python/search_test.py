@@ -73,7 +73,7 @@ class Search(PackageCase):
             with self.assertRaises(skyline.Error) as failed:
                 skyline.search(SPACE, functions.always_fails, ranks=ranks, folder=f"{self.name()}.{ranks}", **SETTINGS).wait()
             self.assertEqual(failed.exception.exit_code, 3)
-            self.assertRegex(str(failed.exception), "^there is no front: [^\n]*exit code 1")
+            self.assertRegex(str(failed.exception), "^there is no front: [^\n]*exit code 1\nthe last trial that failed: exit code 1: OSError: no such luck$")
 
     def test_values_reach_the_function_as_they_are(self):
         texts = ["plain", "true", "1", "nan", "~", "a: b", "x, y", "#", "-", "'", '"', "{lr}", "$y", "\u00fc\n"]
