@@ -255,6 +255,14 @@ void for_each_field(RankFacts& facts, Visitor& visit) {
   visit(facts.node, facts.evaluates);
 }
 
+/// Returns whether a program of a trial is given the trial's network.
+bool uses_network(const CommandOptions& options) {
+  return uses_placeholder(options.run, "network") ||
+         std::ranges::any_of(options.metrics, [](const CommandMetric& metric) {
+           return uses_placeholder(metric.run, "network");
+         });
+}
+
 EvaluatorKind command_kind() {
   const auto read = [](const ConfigNode& section) { return CommandOptions::table().parse(section); };
   return {.name = "command",
@@ -276,7 +284,7 @@ EvaluatorKind command_kind() {
                                       .groups = options.processes.has_value(),
                                       .inherits = options.inherit,
                                       .folders = true,
-                                      .network = uses_placeholder(options.run, "network"),
+                                      .network = uses_network(options),
                                       .deterministic = options.deterministic,
                                       .device = options.device};
               },

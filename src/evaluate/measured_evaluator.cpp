@@ -41,6 +41,9 @@ class TrainingContext final : public trial::EvaluationContext, private trial::Tr
     if (slot_.weights().wanted()) slot_.weights().keep(weights);
     trained_ = std::move(weights);
   }
+  void keep_answers(std::string json) override {
+    if (slot_.weights().wanted()) slot_.weights().keep_answers(std::move(json));
+  }
 
   trial::EvaluationContext& slot_;
   Tensors trained_;
@@ -67,6 +70,9 @@ class MeasuredEvaluator final : public trial::Evaluator {
   std::size_t slots() const override { return trains_->slots(); }
   trial::Place place(trial::Place rank) const override { return trains_->place(std::move(rank)); }
   std::string device() const override { return trains_->device(); }
+  std::vector<double> latencies_ms(std::span<const trial::Trial> trials) override {
+    return trains_->latencies_ms(trials);
+  }
   bool tries_again(const trial::Failure& failure, std::uint32_t tried) const override {
     return trains_->tries_again(failure, tried);
   }

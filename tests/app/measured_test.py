@@ -173,6 +173,20 @@ search: {{algorithm: exhaustive}}
         self.skyline("search", config, "--run", "single")
         self.assertEqual([self.sizes("group")[width] for width in (4, 8)], [self.sizes("single")[width] for width in (4, 8)])
 
+    def test_the_wait_of_a_group_for_its_turn_is_no_time_of_any_member(self):
+        self.does(_4="slow", _6="slow")
+        config = self.config(", at_once: 1", widths=[4, 6])
+        self.skyline("search", config, "--set", "training.group.members=2", "--set", "run.trial_timeout=5 s", "--slots", "2", "--run", "groups",
+                     ranks=2)
+        self.assertEqual([trial["status"] for trial in self.results("groups").values()], ["ok", "ok"])
+        self.assertNotIn("took longer", (self.folder / "groups/logs/skyline.log").read_text())
+
+    def test_answers_and_latencies_of_the_training_are_kept(self):
+        config = self.config(objectives="minimize: latency_ms", rest="final: {epochs: 1}")
+        self.skyline("search", config, "--run", "kept")
+        self.assertTrue((self.folder / "kept/latency.json").exists())
+        self.assertTrue(list((self.folder / "kept/weights").glob("*.final.answers.json")))
+
     def test_a_trial_shows_what_it_measures(self):
         shown = self.skyline("validate", self.config(widths=[4]), "--try").stdout
         self.assertRegex(shown, r"measures size_kb: \S+python\S* .*model\.onnx")

@@ -147,7 +147,7 @@ void FleetDispatcher::start(const Scheduler::Start& start) {
   Submitted& submitted = trials_.at(start.trial);
   submitted.place = start.place;
   warn_of_time(submitted, start.place.ranks);
-  Assignment assignment{submitted.trial, std::nullopt, submitted.attempt, submitted.tried};
+  Assignment assignment{submitted.trial, std::nullopt, submitted.attempt, submitted.tried, submitted.losses};
   if (const std::uint32_t members = submitted.trial->members; members > 1) {
     submitted.sequence = ++groups_;
     assignment.group = {groups_, members, static_cast<int>(start.place.rank),

@@ -298,7 +298,7 @@ std::shared_ptr<const std::vector<trial::NamedTensor>> SlotPool::State::read_inh
 std::optional<TrialFolders::Begun> SlotPool::State::begin_folder(const Assignment& assignment,
                                                                  std::exception_ptr& failure_to_keep) const {
   try {
-    return files.folders->begin(*assignment.trial, assignment.attempt - assignment.tried, stop);
+    return files.folders->begin(*assignment.trial, assignment.losses, stop);
   } catch (...) {
     failure_to_keep = std::current_exception();
     throw;

@@ -50,6 +50,7 @@ struct Assignment {
   std::optional<GroupPlace> group;  // set for a trial with several members, which needs more than the slot
   std::uint32_t attempt = 0;        // greater than 0 if other slots had it before
   std::uint32_t tried = 0;          // number of its tries that have failed
+  std::uint32_t losses = 0;         // number of its tries whose rank was lost
 };
 
 }  // namespace skyline::engine

@@ -282,6 +282,15 @@ void write_parameters(const EvaluatorServices& services, const trial::Trial& tri
   if (!file.flush()) throw FaultError("cannot write " + folder.parameters().string());
 }
 
+/// Returns the variables of a program of this trial, without those of a group.
+Variables TrialAttempt::variables(const std::vector<std::string>& devices) const {
+  Variables variables = trainer_variables(host_, folder_.temporary(), devices);
+  variables["SKYLINE_FOLDER"] = files_.path.string();
+  variables["SKYLINE_RESUMED"] = files_.resumed ? "1" : "0";
+  if (!files_.parent.empty()) variables["SKYLINE_PARENT_FOLDER"] = files_.parent.string();
+  return variables;
+}
+
 ProcessPlan TrialAttempt::plan() const {
   const CommandOptions& options = host_.options;
   const bool has_others = options.launch != CommandLaunch::kProcess;
@@ -292,16 +301,13 @@ ProcessPlan TrialAttempt::plan() const {
     const trial::Place place = group_ == nullptr ? context_.place() : group_->place_of(each.rank);
     devices.insert(place.devices.begin(), place.devices.end());
   }
-  Variables variables = trainer_variables(host_, folder_.temporary(), {devices.begin(), devices.end()});
-  variables["SKYLINE_FOLDER"] = files_.path.string();
-  variables["SKYLINE_RESUMED"] = files_.resumed ? "1" : "0";
-  if (!files_.parent.empty()) variables["SKYLINE_PARENT_FOLDER"] = files_.parent.string();
-  for (const auto& [name, value] : group_variables(options, place_, meeting_)) variables[name] = value;
+  Variables all = variables({devices.begin(), devices.end()});
+  for (const auto& [name, value] : group_variables(options, place_, meeting_)) all[name] = value;
   if (options.launch == CommandLaunch::kMpirun && geteuid() == 0) {
-    variables["OMPI_ALLOW_RUN_AS_ROOT"] = variables["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1";
+    all["OMPI_ALLOW_RUN_AS_ROOT"] = all["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1";
   }
   return {.arguments = arguments(placeholders()),
-          .environment = environment_of(variables),
+          .environment = environment_of(all),
           .folder = fs::current_path(),
           .log = log_,
           .log_limit = options.log_limit_bytes,
@@ -379,8 +385,10 @@ trial::Outcome TrialAttempt::run() {
   if (leads()) {
     outcome = host_.measuring.measured(
         std::move(outcome), trial_, context_,
-        {placeholders(), trainer_variables(host_, folder_.temporary(), context_.place().devices),
-         planned.processors, folder_, host_.logs});
+        {placeholders(), variables(context_.place().devices), planned.processors, folder_, host_.logs});
+    if (std::holds_alternative<trial::Measurements>(outcome)) {
+      if (auto excess = excess_of_folder()) outcome = *std::move(excess);
+    }
   }
   return settle(context_, std::move(outcome));
 }
@@ -479,6 +487,9 @@ void TrialAttempt::keep_log(const trial::Outcome& outcome) {
 trial::Outcome settle(trial::EvaluationContext& context, trial::Outcome outcome) {
   trial::TrialGroup* const group = context.group();
   if (group == nullptr || std::holds_alternative<Failure>(outcome)) return outcome;
+  // Member 0 may be measuring, or wait for its turn: the time of the others does not count meanwhile.
+  std::optional<trial::TrialWait> wait;
+  if (group->member() != 0) wait.emplace(context, &trial::TrialTiming::wait_ranks_s);
   AllEnded all(*group);
   while (!all.test()) {
     if (group->member() == 0 && context.control().stop_requested()) {

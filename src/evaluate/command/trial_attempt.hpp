@@ -76,6 +76,7 @@ class TrialAttempt {
   std::optional<trial::Failure> excess_of_folder();
   bool starts_process() const;
   Meeting meet() const;
+  Variables variables(const std::vector<std::string>& devices) const;
   ProcessPlan plan() const;
   std::vector<std::string> arguments(const Variables& values) const;
   std::vector<std::string> nested_mpirun(const std::vector<std::string>& arguments) const;

@@ -215,6 +215,8 @@ std::size_t flatten(const TreeTask& task, const FileDescriptor& top, const TreeE
   const std::vector<TreeEntry> entries = tree_entries(task, open, most);
   for (const TreeEntry& entry : entries) {
     if (entry.is_folder()) {
+      // The name of its parent is written into a folder that moves: a read-only one could not.
+      (void)::fchmodat(open.get(), entry.name.c_str(), S_IRWXU, AT_SYMLINK_NOFOLLOW);
       const std::string moved = "removed." + std::to_string(entry.status.st_ino);
       task.check(::renameat(open.get(), entry.name.c_str(), top.get(), moved.c_str()) == 0, "renameat");
     } else {

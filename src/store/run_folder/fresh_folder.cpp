@@ -100,8 +100,8 @@ bool is_harmless(const fs::path& path, const RunPaths& paths, const fs::path& gi
 
 /// Returns whether only a run with trials has such a file.
 bool is_of_a_run(const fs::path& path, const RunPaths& paths, std::span<const fs::path> results) {
-  const std::array known{paths.weights_folder(), paths.checkpoints(), paths.courses(),
-                         paths.trace_json(),     paths.exports(),     paths.latency_json()};
+  const std::array known{paths.weights_folder(), paths.checkpoints(),  paths.courses(), paths.trace_json(),
+                         paths.exports(),        paths.latency_json(), paths.trials(),  known_folder(paths)};
   return std::ranges::find(known, path) != known.end() || std::ranges::find(results, path) != results.end();
 }
 

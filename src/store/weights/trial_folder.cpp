@@ -22,6 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kMarker = "done";
+constexpr std::string_view kSetAside =
+    "gone.";  // the beginning of the name of a folder that is being removed
 constexpr std::string_view kUnfinished = ".new";  // the end of the name of a folder that is being copied
 constexpr std::uint32_t kMostLosses = 4;          // a trial that was lost so often has failed
 constexpr std::size_t kPortion = 1000;            // names that are removed at once
@@ -43,6 +45,16 @@ FileDescriptor hold(const fs::path& folder) {
 
 void rename_folder(const fs::path& from, const fs::path& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) fail_system("rename", from, "rename", errno);
+}
+
+/// Renames the folders of attempts before they are emptied: a removal that is killed leaves none with a part
+/// of its files, which a trainer would go on with.
+void set_aside(const fs::path& all) {
+  for (const fs::path& entry : list_folder(all)) {
+    const std::string name = entry.filename().string();
+    const bool is_attempt = name.find_first_not_of("0123456789abcdef.") == std::string::npos;
+    if (is_attempt) rename_folder(entry, all / (std::string(kSetAside) + name));
+  }
 }
 
 }  // namespace
@@ -115,7 +127,10 @@ FolderFinding find_published_folder(const RunPaths& paths, trial::TrialName tria
 bool remove_folders(const RunPaths& paths, trial::TrialName trial) {
   const fs::path all = folder_of(paths, trial);
   PinnedFolders::check(all);
-  if (open_file(all, O_PATH | O_DIRECTORY | O_NOFOLLOW)) remove_file(all / kMarker);
+  if (open_file(all, O_PATH | O_DIRECTORY | O_NOFOLLOW)) {
+    remove_file(all / kMarker);
+    set_aside(all);
+  }
   return remove_tree(all, kPortion);
 }
 

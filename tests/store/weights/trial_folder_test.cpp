@@ -130,6 +130,14 @@ TEST_F(TrialFolder, IsRemovedWithEverythingOfItsTrialButNothingElse) {
   EXPECT_TRUE(remove_folders(paths_, kTrial)) << "there is none";
 }
 
+TEST_F(TrialFolder, WhoseRemovalWasKilledBeginsEmpty) {
+  const BegunFolder folder = begin();
+  for (int file = 0; file < 1500; ++file) std::ofstream(folder.path / std::to_string(file)) << "x";
+  EXPECT_FALSE(remove_folders(paths_, kTrial)) << "a portion";
+  EXPECT_TRUE(fs::is_empty(begin().path));
+  EXPECT_TRUE(remove_folders(paths_, kTrial));
+}
+
 TEST_F(TrialFolder, IsNeverSoughtBehindALink) {
   fs::create_directory(scratch_ / "outside");
   std::ofstream(scratch_ / "outside/done") << "0123abcd";
