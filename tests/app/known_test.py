@@ -40,10 +40,18 @@ class Known(RunsCase):
         self.skyline("search", "--run", "next", "--resume", "--set", "search.trials=24")
         self.assertEqual(len(self.ids("next")), 24)
 
-    def test_a_resume_with_other_results_is_refused(self):
+    def test_the_line_that_began_a_run_resumes_it_whatever_became_of_the_sources(self):
         self.search("[earlier]", "next")
         self.skyline("search", "--run", "earlier", "--resume", "--set", "search.trials=32")
-        refused = self.search("[earlier]", "next", "--resume", expect=2)
+        self.search("[earlier]", "next", "--resume", "--set", "search.trials=22")
+        shutil.rmtree(self.folder / "earlier")
+        self.search("[earlier]", "next", "--resume", "--set", "search.trials=24")
+        self.assertEqual(len(self.ids("next")), 24)
+
+    def test_a_resume_with_other_sources_is_refused(self):
+        self.search("[earlier]", "next")
+        self.skyline("search", *CONFIG, "--set", "search={algorithm: random, trials: 9}", "--run", "other")
+        refused = self.search("[other]", "next", "--resume", expect=2)
         self.assertIn("`search.known[0].checksum` differs between ", refused.stderr)
 
     def test_rows_of_another_space_are_left_out_and_counted(self):

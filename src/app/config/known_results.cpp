@@ -10,6 +10,7 @@
 #include "store/run_folder/fresh_folder.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -27,13 +28,19 @@ fs::path copy_in(const fs::path& run, const std::string& checksum) {
   return store::known_folder({run}) / (checksum + ".csv");
 }
 
-/// Finds a source beside the configuration, or else in the folder in which the program starts.
+/// Returns where a source may be: beside the configuration, or else in the folder in which the program
+/// starts.
+std::array<fs::path, 2> places_of(const search::KnownSource& source, const ConfigNode& node) {
+  const fs::path given = expand_home(source.from);
+  return {(fs::path(node.position().file).parent_path() / given).lexically_normal(), given};
+}
+
+/// Finds a source: its copy in the run, if the configuration is that of a run.
 fs::path locate(const ConfigNode& node, search::KnownSource& source) {
   const fs::path folder = fs::path(node.position().file).parent_path();
   if (!source.checksum.empty() && store::exists(copy_in(folder, source.checksum)))
     return copy_in(folder, source.checksum);
-  const fs::path given = expand_home(source.from);
-  for (const fs::path& path : {(folder / given).lexically_normal(), given}) {
+  for (const fs::path& path : places_of(source, node)) {
     if (!store::exists(path)) continue;
     source.from = fs::absolute(path).lexically_normal().string();
     return fs::is_directory(path) ? store::RunPaths{path}.search_state_csv() : path;
@@ -130,6 +137,25 @@ KnownResults read_known(const ConfigNode& written, const space::SearchSpace& spa
              : "; " + counted(left_out, "row") + " left out, which failed or are of another space"));
   }
   return known;
+}
+
+ConfigNode with_sources_of(ConfigNode root, const ConfigNode& of_run) {
+  const auto section_of = [](const ConfigNode& tree) {
+    const ConfigNode* const section = tree.is_map() ? tree.find("search") : nullptr;
+    return section != nullptr && section->is_map() ? section : nullptr;
+  };
+  const ConfigNode* const asked = section_of(root);
+  const ConfigNode* const begun = section_of(of_run);
+  if (asked == nullptr || begun == nullptr) return root;
+  const std::vector<search::KnownSource> sources = search::known_sources(*asked);
+  const auto is_same = [&](const search::KnownSource& source, const search::KnownSource& earlier) {
+    return std::ranges::any_of(places_of(source, *asked), [&](const fs::path& place) {
+      return fs::absolute(place).lexically_normal() == earlier.from;
+    });
+  };
+  if (sources.empty() || !std::ranges::equal(sources, search::known_sources(*begun), is_same)) return root;
+  root.set("search.known", begun->at("known"));
+  return root;
 }
 
 void copy_known(const KnownResults& known, const std::filesystem::path& run) {

@@ -28,6 +28,11 @@ struct KnownResults {
 KnownResults read_known(const ConfigNode& written, const space::SearchSpace& space,
                         const objective::ObjectiveSet& objectives, const std::vector<trial::Metric>& metrics);
 
+/// Returns a configuration with the sources as those of a run are stated, if it names the same ones: a run
+/// that is resumed reads its copies, whatever has become of the sources.
+/// @param of_run  the configuration of the run
+ConfigNode with_sources_of(ConfigNode root, const ConfigNode& of_run);
+
 /// Copies the files of the sources into the folder of a run, so that it can be resumed without them.
 void copy_known(const KnownResults& known, const std::filesystem::path& run);
 

@@ -159,8 +159,11 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
                                        JobStop& stop, const comm::Launch& launch) {
   const store::RunPaths paths{arguments.run};
   const std::filesystem::path file = config_file(paths, arguments);
-  const ConfigNode root =
+  ConfigNode root =
       arguments.beginning != nullptr ? arguments.beginning->config() : load_config(file, arguments.overrides);
+  if (arguments.resume != Resume::kNo && store::exists(paths.journal())) {
+    root = with_sources_of(std::move(root), store::load_yaml_file(paths.config()));
+  }
   const RunConfig config = RunConfig::parse(root, false, arguments.slots.value_or(1));
   PreparedRun prepared{config.resolved, nullptr, std::nullopt};
   store::set_patience(config.sections.run.storage_patience_s);

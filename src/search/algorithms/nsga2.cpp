@@ -50,7 +50,7 @@ class Nsga2 final : public PoolSearcher {
     if (is_exhausted()) return std::nullopt;
     if (asked() < options_.population) return draw(trial::Origin::kInitial);
     select();
-    if (members_.empty()) return in_flight() > 0 ? std::nullopt : draw(trial::Origin::kRandom);
+    if (members_.empty()) return draw(trial::Origin::kRandom);
     for (int i = 0; i < Breeding::kCrossoverTries; ++i) {
       if (auto child = bred()) return child;
     }

@@ -38,7 +38,7 @@ class RegularizedEvolution final : public PoolSearcher {
   std::optional<trial::Proposal> next() override {
     if (is_exhausted()) return std::nullopt;
     if (asked() < options_.initial) return draw(trial::Origin::kInitial);
-    if (population_.empty()) return in_flight() > 0 ? std::nullopt : draw(trial::Origin::kRandom);
+    if (population_.empty()) return draw(trial::Origin::kRandom);
     auto child = breeding_.mutant(drawn_parent(), 0, random());
     return child ? std::move(child) : draw(trial::Origin::kRandom);
   }
