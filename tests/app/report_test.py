@@ -180,7 +180,7 @@ search: {algorithm: random, trials: 12}
         for each in latencies:
             self.assertEqual(len(each["rounds_ms"]), 5)
             self.assertEqual(each["latency_ms"], min(each["rounds_ms"]))
-        line = f"Latency in turns when nothing trained: trials {latencies[0]['trial']} ("
+        line = f"Latency measured again after the search, one network at a time: trials {latencies[0]['trial']} ("
         self.assertIn(line, done.stdout)
         self.assertIn(line, self.skyline("status", "fast").stdout)
         self.assertIn(line, self.text("#notes"))

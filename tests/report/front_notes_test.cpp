@@ -49,7 +49,7 @@ TEST(FrontNotes, SayHowFastNetworksAreWhenNothingTrainsAndHowFarTheRoundsDiffer)
   testing::SampleRun run;
   run.latencies = {{1, {0.5, 0.54}}, {0, {2.1, 2}}};
   EXPECT_THAT(front_notes(run.inputs()),
-              HasSubstr("\nLatency in turns when nothing trained: trials 1 (0.5 ms), 0 (2 ms); 2 rounds "
+              HasSubstr("\nLatency measured again after the search, one network at a time: trials 1 (0.5 ms), 0 (2 ms); 2 rounds "
                         "differ by at most 8 %.\n"));
 }
 

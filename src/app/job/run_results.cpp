@@ -25,7 +25,8 @@ constexpr double kLongestShare = 0.01;  // share of the time that is spent on wr
 }  // namespace
 
 bool write_results(run::OpenedRun opened, const std::string& state, const std::function<bool()>& ends) {
-  const report::ReportedRun run = report::reported_run(std::move(opened), state);
+  report::ReportedRun run = report::reported_run(std::move(opened), state);
+  run.shows_samples = false;  // nobody has decided yet that pictures may leave this machine with the page
   return std::ranges::all_of(report::kResultFiles, [&](const report::ResultFile& file) {
     if (ends()) return false;
     file.write(run);

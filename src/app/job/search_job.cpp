@@ -165,11 +165,11 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
   if (!prepared.replay) store::remove_file(files.paths.journal());
   const engine::RunResult result = engine::run_job(environment, task, files, end, std::move(prepared.replay),
                                                    {&progress, tracking.get(), &claim, &change, &writer});
-  if (!result.stopped) {
+  writer.finish();
+  if (!result.stopped && !task.options.coordinator_only) {  // else this rank's machine may be another one
     measure_front(task.evaluator, result.state, files.paths, [&] { return stop.requested(); });
   }
   log::info("writing results");
-  writer.finish();
   const report::ReportInputs outputs{config.space,
                                      metrics,
                                      result.state,

@@ -120,13 +120,19 @@ Json comparison_json(const ReportOptions& options) {
 }
 
 constexpr std::size_t kMostAnswers = 60;  // trainings, best first
+constexpr std::uintmax_t kMostAnswerBytes = 1 << 20;  // ours have some thousand
 
+/// Reads the answers that are there; a run that goes on may remove some at the same time.
 void read_answers(ReportedRun& run) {
   const run::RunState& state = run.opened.state;
   for (const trial::TrialNumber number : front_order(state.final_front())) {
+    if (run.answers.size() == kMostAnswers) return;
     const auto path = run.opened.paths.answers({number, true});
-    if (run.answers.size() < kMostAnswers && store::exists(path))
-      run.answers[number] = store::read_file(path);
+    std::error_code failure;
+    const std::uintmax_t bytes = std::filesystem::file_size(path, failure);
+    std::string text;
+    if (failure || bytes > kMostAnswerBytes || store::read_once(path, text)) continue;
+    run.answers[number] = std::move(text);
   }
 }
 

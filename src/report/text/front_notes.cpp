@@ -141,9 +141,12 @@ std::string latency_note(const std::vector<FrontLatency>& latencies) {
     spread = std::max(spread, std::ranges::max(each.rounds_ms) / each.least_ms() - 1);
     texts.push_back(fmt::format("{} ({:.4g} ms)", each.trial, each.least_ms()));
   }
-  return fmt::format("Latency in turns when nothing trained: trials {}; {} differ by at most {:.0f} %.\n",
-                     first_of(std::move(texts)), counted(latencies.front().rounds_ms.size(), "round"),
-                     100 * spread);
+  const std::size_t rounds = latencies.front().rounds_ms.size();
+  const std::string sure = rounds == 1
+                               ? "measured once"
+                               : fmt::format("{} rounds differ by at most {:.0f} %", rounds, 100 * spread);
+  return fmt::format("Latency measured again after the search, one network at a time: trials {}; {}.\n",
+                     first_of(std::move(texts)), sure);
 }
 
 }  // namespace

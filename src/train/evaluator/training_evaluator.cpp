@@ -30,6 +30,7 @@ using trial::Outcome;
 
 /// Memory of a trial that a slot keeps for the next one: enough for parameters and a small network's
 /// activations, but little compared with a trial.
+constexpr double kLongestRound_s = 20;  // of measured latencies: the end of a search waits for it
 constexpr std::size_t kPooledBetweenTrials = std::size_t{64} << 20;
 
 /// Sets LibTorch's threads. One number belongs to the calling thread, the other to the process.
@@ -130,11 +131,18 @@ class TrainingEvaluator final : public trial::Evaluator {
     std::vector<double> latencies;
     if (!setup_.measure_latency) return latencies;
     set_threads(setup_.options.threads);
+    const auto begun = std::chrono::steady_clock::now();
+    const std::function<bool()> goes_on = [begun] {
+      const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begun;
+      return passed.count() < kLongestRound_s;
+    };
     for (const trial::Trial& trial : trials) {
       TrainingSetup setup = setup_;
       setup.options = options_of(trial);
       Learner learner(setup, trial);
-      latencies.push_back(time_passes(learner, setup, [] { return true; })->least_ms);
+      const auto times = time_passes(learner, setup, goes_on);
+      if (!times) return {};
+      latencies.push_back(times->least_ms);
     }
     trim_memory_pool(kPooledBetweenTrials);
     return latencies;

@@ -31,8 +31,8 @@ function showAnswers() {
   choice.value = chosen.number;
   const answers = answersShown();
   byId("answers-text").textContent = answers
-    ? "The full training of trial " + chosen.number + " on " + counted(answers.samples, "sample") + " of the test set" + rightText(answers) + "."
-    : "Trial " + chosen.number + " has none: they are kept with the weights of a full training.";
+    ? "The full training of trial " + chosen.number + " that is exported, on " + counted(answers.samples, "sample") + " of the test set" + rightText(answers) + "."
+    : "Trial " + chosen.number + " has none here: they are shown for networks on the final front.";
   const outputs = answers?.points ? answers.names : [];
   byId("answers-output").replaceChildren(...outputs.map((name, i) => make("option", { value: i }, name)));
   byId("answers-output").parentElement.hidden = outputs.length < 2;
@@ -59,7 +59,7 @@ function labelRows({ names, labels }) {
 function showClasses(answers) {
   const isLabels = answers?.targets === "labels";
   const rows = isLabels ? labelRows(answers) : answers?.targets === "classes" ? classRows(answers) : [];
-  plainTable("classes", isLabels ? ["label", "samples with it", "said", "found", "said rightly"] : ["class", "samples", "right", "most often taken for"], rows, isLabels ? -1 : 3);
+  plainTable("classes", isLabels ? ["label", "samples with it", "predicted", "recall", "precision"] : ["class", "samples", "recall", "most often taken for"], rows, isLabels ? -1 : 3);
 }
 
 /// Returns a canvas with a small picture, whose bytes are [height, width, channels].
@@ -76,13 +76,15 @@ function pictureOfSample({ pixels, height, width }) {
   return canvas;
 }
 
+function probabilityText(share) { return share < 0.001 ? "less than 0.1 %" : (100 * share).toFixed(1) + " %"; }
+
 function showWorst(answers) {
   const worst = answers?.worst ?? [];
   byId("worst").parentElement.hidden = worst.length === 0;
   byId("worst").replaceChildren(...worst.map((each) => make("figure", {},
     ...(each.pixels ? [pictureOfSample(each)] : []),
     make("figcaption", {}, make("b", {}, answers.names[each.class]),
-      ...(each.class === each.answer ? [" answered rightly"] : [" taken for ", make("b", {}, answers.names[each.answer])]), make("small", {}, "sample " + each.sample + ", " + (100 * each.probability).toPrecision(2) + " % sure")))));
+      ...(each.class === each.answer ? [" answered rightly"] : [" taken for ", make("b", {}, answers.names[each.answer])]), make("small", {}, "sample " + each.sample + ": " + answers.names[each.class] + " with " + probabilityText(each.probability))))));
 }
 
 function drawAnswers() {
@@ -104,7 +106,7 @@ function drawMatrix({ names, all, right, taken }) {
     data: [{ type: "heatmap", x: places, y: places, z: shares, zmin: 0, zmax: 1, colorscale: scale(), showscale: false, xgap: 1, ygap: 1,
       text: counts.map((row) => row.map((count) => (few && count > 0 ? String(count) : ""))), texttemplate: "%{text}",
       customdata: counts, hovertemplate: "%{customdata} samples: %{z:.1%} of their class<extra></extra>" }],
-    layout: layout({ margin: { l: 60, r: 16, t: 12, b: 48 }, xaxis: axis("answer", ticks), yaxis: axis("class", { ...ticks, autorange: "reversed" }) }),
+    layout: layout({ margin: { l: 60, r: 16, t: 12, b: 48 }, xaxis: axis("predicted", ticks), yaxis: axis("true", { ...ticks, autorange: "reversed" }) }),
   };
 }
 
@@ -115,8 +117,8 @@ function drawPoints({ points, names }, output) {
   return {
     data: [{ type: "scatter", mode: "lines", x: [low, high], y: [low, high], hoverinfo: "skip", line: { color: css("quiet"), width: 1.5, dash: "dash" } },
       { ...scatter({ x: own.map(([, wanted]) => wanted), y: own.map(([, , answer]) => answer), marker: { color: colours()[0], size: 6, opacity: 0.6 } }),
-        hoverinfo: undefined, hovertemplate: "true %{x:.4~g}, answer %{y:.4~g}<extra></extra>" }],
-    layout: layout({ hovermode: "closest", xaxis: axis("true " + names[output]), yaxis: axis("answer") }),
+        hoverinfo: undefined, hovertemplate: "true %{x:.4~g}, predicted %{y:.4~g}<extra></extra>" }],
+    layout: layout({ hovermode: "closest", xaxis: axis("true " + names[output]), yaxis: axis("predicted") }),
   };
 }
 
