@@ -151,7 +151,7 @@ search: {algorithm: random, trials: 12}
             answers, tested = (self.browser.run(each) for each in (f"RUNS[0].answers[{trial}]", f"RUNS[0].value('test_accuracy', RUNS[0].finalOf.get({trial}))"))
             self.assertEqual(sum(answers["all"]), answers["samples"])
             self.assertAlmostEqual(sum(answers["right"]) / answers["samples"], tested, places=6)
-            self.assertIn(f"trial {trial} on {answers['samples']} samples", self.text("#answers-text"))
+            self.assertIn(f"trial {trial} that is exported, on {answers['samples']} samples", self.text("#answers-text"))
             counts = self.browser.run("document.querySelector('[data-plot=answers]').data[0].customdata")
             self.assertEqual([sum(row) for row in counts], answers["all"])
             self.assertEqual(self.browser.run("byId('classes').tBodies[0].rows.length"), 10)

@@ -100,10 +100,12 @@ TEST_F(ReportPage, TellsWhichLayersShareTheBoxOfTheirInput) {
 }
 
 TEST_F(ReportPage, HasTheAnswersOfFullTrainingsWithPicturesUnlessTheyAreNotWanted) {
-  run.answers = {{1, R"({"version": 1, "names": ["disc"], "worst": [{"sample": 3, "pixels": "ff8000"}]})"},
-                 {2, R"({"version": 1, "worst": [{"sample": 3, "pixels": "no digits"}]})"},
+  const std::string start = R"({"version": 1, "samples": 4, "targets": "classes", "names": ["disc"])";
+  run.answers = {{1, start + R"(, "worst": [{"sample": 3, "pixels": "ff8000"}]})"},
+                 {2, start + R"(, "worst": [{"sample": 3, "pixels": "no digits"}]})"},
                  {3, R"({"version": 2})"},
-                 {4, "{"}};
+                 {4, "{"},
+                 {5, R"({"version": 1})"}};
   auto answers = data_of(page())["runs"][0]["answers"];
   EXPECT_EQ(answers.size(), 2U) << "damaged files and those of another version are left out";
   EXPECT_EQ(answers["1"]["names"][0], "disc");
