@@ -38,8 +38,9 @@ class ComparisonTest : public ::testing::Test {
     }
     opened_.emplace_back().state = sample.state();
     const std::string window = algorithm == "random" ? ", window: 8" : "";  // follows from the algorithm
-    const std::string text = "{run: {seed: " + std::to_string(seed) + window + "}, search: {algorithm: " +
-                             algorithm + (algorithm == "random" ? "" : ", initial: 6") + "}}";
+    const std::string text = "{run: {seed: " + std::to_string(seed) + window +
+                             "}, search: {algorithm: " + algorithm +
+                             (algorithm == "random" ? "" : ", initial: 6") + "}}";
     runs_.push_back(
         {&opened_.back(), testing::config_from_yaml(text), "runs/" + std::to_string(runs_.size())});
   }

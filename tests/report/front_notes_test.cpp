@@ -48,9 +48,9 @@ TEST(FrontNotes, SayOfHowManyRepeatsTheValuesAreMeansAndWhichFailed) {
 TEST(FrontNotes, SayHowFastNetworksAreWhenNothingTrainsAndHowFarTheRoundsDiffer) {
   testing::SampleRun run;
   run.latencies = {{1, {0.5, 0.54}}, {0, {2.1, 2}}};
-  EXPECT_THAT(front_notes(run.inputs()),
-              HasSubstr("\nLatency measured again after the search, one network at a time: trials 1 (0.5 ms), 0 (2 ms); 2 rounds "
-                        "differ by at most 8 %.\n"));
+  EXPECT_THAT(front_notes(run.inputs()), HasSubstr("\nLatency measured again after the search, one network "
+                                                   "at a time: trials 1 (0.5 ms), 0 (2 ms); 2 rounds "
+                                                   "differ by at most 8 %.\n"));
 }
 
 /// The second and third trial succeed like the first, at fewer FLOPs, so that all are on the front.

@@ -207,11 +207,11 @@ void check_command_section(const ConfigNode& written, const SectionPlace& place)
 
 void check_measured_section(const ConfigNode& written, const SectionPlace& place) {
   const ConfigNode* const metrics = written.is_map() ? written.find("metrics") : nullptr;
-  check_metrics(
-      metrics,
-      {.of_trial = {"parameters", "epochs", "horizon", "seed", "trial", "folder", "data", "onnx", "pytorch", "weights"},
-       .parameters = names_of(place.space.parameters())},
-      process_variable("PATH").value_or(""));
+  check_metrics(metrics,
+                {.of_trial = {"parameters", "epochs", "horizon", "seed", "trial", "folder", "data", "onnx",
+                              "pytorch", "weights"},
+                 .parameters = names_of(place.space.parameters())},
+                process_variable("PATH").value_or(""));
 }
 
 }  // namespace skyline::evaluate

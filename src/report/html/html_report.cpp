@@ -119,7 +119,7 @@ Json comparison_json(const ReportOptions& options) {
       {"trials", comparison.trials}, {"groups", std::move(groups)}, {"quantities", std::move(quantities)}};
 }
 
-constexpr std::size_t kMostAnswers = 60;  // trainings, best first
+constexpr std::size_t kMostAnswers = 60;              // trainings, best first
 constexpr std::uintmax_t kMostAnswerBytes = 1 << 20;  // ours have some thousand
 
 /// Reads the answers that are there; a run that goes on may remove some at the same time.

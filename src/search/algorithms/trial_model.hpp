@@ -90,8 +90,8 @@ class TrialModel {
     double offset = 0;           // of constraints and failures: a value is offset + scale * target
     double scale = 1;
     Eigen::VectorXd means;  // what is expected of the trials, with a result or believed
-    /// Of an objective with known results: a target is slope * (what the prior expects - centre), and what
-    /// the process says.
+    /// Set for an objective with known results: a target is slope * (what the prior expects - centre), and
+    /// what the process says.
     std::optional<GaussianProcess> prior;
     std::optional<Forecast> prior_forecast;
     double slope = 0;
