@@ -7,8 +7,9 @@
 
 namespace skyline::search {
 
-/// Returns the architectures of known results, the best ones first: front by front, and in each front those
-/// with the farthest neighbours first. Results that failed, or that break a constraint, are left out.
+/// Returns the architectures of known results, each once, the best ones first: the first front of each
+/// source, then the second ones, and so on, and of a front those with the farthest neighbours first. Results
+/// that failed, or that break a constraint, are left out.
 std::vector<ArchitecturePointer> best_known(const SearchProblem& problem);
 
 /// Returns the known results, or some of them, evenly spread over the list, if they are more than a model can
