@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "cuda/kernels.hpp"
+#include "cuda/kernels/kernels.hpp"
 #include "cuda/nccl/nccl_reducer.hpp"
 #include "cuda/streams/check_cuda.hpp"
 #include "cuda/streams/cuda_stream.hpp"
@@ -109,6 +109,19 @@ class CudaAccelerator final : public train::Accelerator {
 
   void dropout(const train::kernels::DropoutPlan& plan) override {
     check_cuda(launch_dropout(plan, c10::cuda::getCurrentCUDAStream()), "the dropout kernel");
+  }
+
+  void batch_norm_forward(const train::kernels::BatchNormPlan& plan) override {
+    check_cuda(launch_batch_norm_forward(plan, c10::cuda::getCurrentCUDAStream()), "the batch norm kernel");
+  }
+  void batch_norm_backward(const train::kernels::BatchNormPlan& plan) override {
+    check_cuda(launch_batch_norm_backward(plan, c10::cuda::getCurrentCUDAStream()), "the batch norm kernel");
+  }
+  void cross_entropy(const train::kernels::CrossEntropyPlan& plan) override {
+    check_cuda(launch_cross_entropy(plan, c10::cuda::getCurrentCUDAStream()), "the loss kernel");
+  }
+  void end_step(const train::kernels::StepEnd& end) override {
+    check_cuda(launch_end_step(end, c10::cuda::getCurrentCUDAStream()), "the kernel at a step's end");
   }
 
   std::unique_ptr<train::DeviceReducer> make_reducer(trial::TrialGroup& group, int device) override {

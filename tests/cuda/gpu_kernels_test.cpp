@@ -1,9 +1,14 @@
 // The kernels give the bits of the CPU: make_host_accelerator() is the oracle.
 #include "cuda/gpu_fixture.hpp"
 #include "train/device/host_accelerator.hpp"
+#include "train/kernels/batch_norm_plan.hpp"
+#include "train/kernels/cross_entropy.hpp"
 #include "train/kernels/dropout.hpp"
 #include "train/kernels/gather.hpp"
 #include "train/options/training_options.hpp"
+
+#include <utility>
+#include <vector>
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
@@ -156,6 +161,150 @@ TEST_F(GpuKernels, DropWhatTheCpuDrops) {
       drop(*make_host_accelerator(), expected, seed);
       stream().run([&] { drop(accelerator(), values, device_seed); });
       EXPECT_TRUE(at::equal(on_host(values), expected)) << count << " values, " << probability;
+    }
+  }
+}
+
+/// The relative distance of what the GPU gives from what the host gives.
+double distance(const at::Tensor& given, const at::Tensor& wanted) {
+  return given.sub(wanted).norm().item<double>() / (wanted.norm().item<double>() + 1e-30);
+}
+
+/// All that a batch norm reads and writes.
+struct NormTensors {
+  at::Tensor input;
+  at::Tensor gradient;
+  at::Tensor weight;
+  at::Tensor bias;
+  at::Tensor offset;
+  at::Tensor running_mean;
+  at::Tensor running_variance;
+  at::Tensor mean;
+  at::Tensor inverse;
+  at::Tensor scratch;
+  at::Tensor output;
+  at::Tensor weight_gradient;
+  at::Tensor bias_gradient;
+
+  explicit NormTensors(const std::vector<std::int64_t>& shape)
+      : input(at::randn(shape).mul_(0.5).add_(3)),
+        gradient(at::randn(shape)),
+        weight(at::rand({shape[1]})),
+        bias(at::randn({shape[1]})),
+        offset(at::randn({shape[1]})),
+        running_mean(at::randn({shape[1]})),
+        running_variance(at::rand({shape[1]})),
+        mean(at::full({shape[1]}, 7.0F)),
+        inverse(at::full({shape[1]}, 7.0F)),
+        scratch(at::full({64 * shape[1]}, 7.0F)),
+        output(at::full(shape, 7.0F)),
+        weight_gradient(at::full({shape[1]}, 7.0F)),
+        bias_gradient(at::full({shape[1]}, 7.0F)) {}
+
+  std::vector<at::Tensor*> all() {
+    return {&input, &gradient, &weight,  &bias,   &offset,          &running_mean, &running_variance,
+            &mean,  &inverse,  &scratch, &output, &weight_gradient, &bias_gradient};
+  }
+  kernels::BatchNormPlan plan(bool relu) {
+    return {.samples = input.size(0),
+            .channels = input.size(1),
+            .pixels = input.size(2) * input.size(3),
+            .relu = relu,
+            .momentum = 0.1F,
+            .epsilon = 1e-5F,
+            .input = input.const_data_ptr<float>(),
+            .weight = weight.const_data_ptr<float>(),
+            .bias = bias.const_data_ptr<float>(),
+            .offset = offset.const_data_ptr<float>(),
+            .running_mean = running_mean.mutable_data_ptr<float>(),
+            .running_variance = running_variance.mutable_data_ptr<float>(),
+            .mean = mean.mutable_data_ptr<float>(),
+            .inverse_deviation = inverse.mutable_data_ptr<float>(),
+            .partial_sums = scratch.mutable_data_ptr<float>(),
+            .output = output.mutable_data_ptr<float>(),
+            .gradient = gradient.const_data_ptr<float>(),
+            .input_gradient = gradient.mutable_data_ptr<float>(),
+            .weight_gradient = weight_gradient.mutable_data_ptr<float>(),
+            .bias_gradient = bias_gradient.mutable_data_ptr<float>()};
+  }
+};
+
+TEST_F(GpuKernels, NormalizeBatchesAsTheHostDoes) {
+  const std::vector<std::vector<std::int64_t>> shapes{{8, 3, 1, 1},    {32, 16, 8, 8},  {64, 7, 28, 28},
+                                                      {100, 5, 9, 11}, {3, 2, 97, 101}, {500, 3, 40, 40}};
+  for (const std::vector<std::int64_t>& shape : shapes) {
+    for (const bool relu : {false, true}) {
+      NormTensors ours(shape);
+      NormTensors theirs = ours;
+      for (at::Tensor* tensor : theirs.all()) *tensor = on_device(*tensor);
+      const auto normalize = [relu](Accelerator& where, NormTensors& tensors) {
+        where.batch_norm_forward(tensors.plan(relu));
+        where.batch_norm_backward(tensors.plan(relu));
+      };
+      normalize(*make_host_accelerator(), ours);
+      stream().run([&] { normalize(accelerator(), theirs); });
+      EXPECT_LT(distance(on_host(theirs.output), ours.output), 1e-5) << shape << relu;
+      // Near zero a rounding decides what passes the ReLU: one such element of many.
+      EXPECT_LT(distance(on_host(theirs.gradient), ours.gradient), relu ? 3e-3 : 1e-4) << shape << relu;
+      EXPECT_LT(distance(on_host(theirs.weight_gradient), ours.weight_gradient), relu ? 3e-3 : 1e-4)
+          << shape << relu;
+      EXPECT_LT(distance(on_host(theirs.bias_gradient), ours.bias_gradient), relu ? 3e-3 : 1e-4)
+          << shape << relu;
+      EXPECT_LT(distance(on_host(theirs.running_mean), ours.running_mean), 1e-6) << shape << relu;
+      EXPECT_LT(distance(on_host(theirs.running_variance), ours.running_variance), 1e-5) << shape << relu;
+    }
+  }
+}
+
+/// Logits and targets, and the loss and gradient that come of them.
+struct ScoreTensors {
+  at::Tensor logits;
+  at::Tensor labels;
+  at::Tensor others;
+  at::Tensor shares;
+  at::Tensor weights;
+  at::Tensor loss;
+  at::Tensor gradient;
+
+  ScoreTensors(std::int64_t samples, std::int64_t classes)
+      : logits(at::randn({samples, classes}).mul_(5)),
+        labels(at::randint(0, classes, {samples}, at::kLong)),
+        others(at::randint(0, classes, {samples}, at::kLong)),
+        shares(at::rand({samples})),
+        weights(at::rand({classes})),
+        loss(at::full({}, 7.0F)),
+        gradient(at::full({samples, classes}, 7.0F)) {}
+
+  std::vector<at::Tensor*> all() { return {&logits, &labels, &others, &shares, &weights, &loss, &gradient}; }
+  kernels::CrossEntropyPlan plan(bool mixed) {
+    kernels::CrossEntropyPlan plan{.logits = logits.const_data_ptr<float>(),
+                                   .targets = {labels.const_data_ptr<std::int64_t>()},
+                                   .samples = logits.size(0),
+                                   .classes = logits.size(1),
+                                   .batch = 320,
+                                   .share = loss.mutable_data_ptr<float>(),
+                                   .gradient = gradient.mutable_data_ptr<float>()};
+    if (mixed) {
+      plan.targets.others = others.const_data_ptr<std::int64_t>();
+      plan.targets.shares = shares.const_data_ptr<float>();
+      plan.rule = {0.1, weights.const_data_ptr<float>()};
+    }
+    return plan;
+  }
+};
+
+TEST_F(GpuKernels, ScoreClassesAsTheHostDoes) {
+  for (const std::int64_t classes : {2, 10, 1000}) {
+    for (const std::int64_t samples : {0, 1, 31, 300}) {
+      for (const bool mixed : {false, true}) {
+        ScoreTensors ours(samples, classes);
+        ScoreTensors theirs = ours;
+        for (at::Tensor* tensor : theirs.all()) *tensor = on_device(*tensor);
+        make_host_accelerator()->cross_entropy(ours.plan(mixed));
+        stream().run([&] { accelerator().cross_entropy(theirs.plan(mixed)); });
+        EXPECT_LT(distance(on_host(theirs.loss), ours.loss), 1e-5) << samples << " of " << classes;
+        EXPECT_LT(distance(on_host(theirs.gradient), ours.gradient), 1e-5) << samples << " of " << classes;
+      }
     }
   }
 }

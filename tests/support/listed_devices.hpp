@@ -21,6 +21,10 @@ class ListedDevices final : public train::Accelerator {
   std::unique_ptr<train::AcceleratorStream> make_stream(int) override { refuse(); }
   void gather(const train::kernels::GatherPlan&) override { refuse(); }
   void dropout(const train::kernels::DropoutPlan&) override { refuse(); }
+  void batch_norm_forward(const train::kernels::BatchNormPlan&) override { refuse(); }
+  void batch_norm_backward(const train::kernels::BatchNormPlan&) override { refuse(); }
+  void cross_entropy(const train::kernels::CrossEntropyPlan&) override { refuse(); }
+  void end_step(const train::kernels::StepEnd&) override { refuse(); }
   std::unique_ptr<train::DeviceReducer> make_reducer(trial::TrialGroup&, int) override { refuse(); }
 
  private:

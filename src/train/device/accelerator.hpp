@@ -2,7 +2,7 @@
 
 #include "skyline/trial/trial_group.hpp"
 
-#include "train/kernels/values.hpp"
+#include "train/kernels/device_kernels.hpp"
 
 #include <cstddef>
 #include <functional>
@@ -16,11 +16,6 @@ class Tensor;
 }
 
 namespace skyline::train {
-
-namespace kernels {
-struct DropoutPlan;
-struct GatherPlan;
-}  // namespace kernels
 
 /// A device for training, as the system describes it.
 struct AcceleratorDevice {
@@ -91,11 +86,9 @@ class DeviceReducer {
 /// The devices of a process: the seam between training on a device, which is plain LibTorch, and code that
 /// needs CUDA or NCCL. The `cuda` library implements it, and so does a stand-in on the CPU, with which
 /// everything else is tested without a GPU. Any thread may use it; it must outlive all objects that it makes.
-class Accelerator {
+class Accelerator : public kernels::DeviceKernels {
  public:
-  virtual ~Accelerator() = default;
   virtual const std::vector<AcceleratorDevice>& devices() const = 0;
-  virtual Kernels kernels() const { return Kernels::kAten; }
   virtual AcceleratorMemory memory(int device) const = 0;
   /// Returns cached memory that no tensor uses to the device. Does nothing while members of groups use the
   /// device, because it could then wait for other processes.
@@ -103,11 +96,6 @@ class Accelerator {
   /// Says in one line why the device is unusable until the process is restarted; nullopt if it is usable.
   virtual std::optional<std::string> fault(int /*device*/) { return std::nullopt; }
   virtual std::unique_ptr<AcceleratorStream> make_stream(int device) = 0;
-  // Work on the current stream that draws what the CPU draws. All pointers of the plans are the device's. The
-  // host reads nothing through them, so that the calls can be captured.
-  /// Gathers, augments and scales a batch in one pass.
-  virtual void gather(const kernels::GatherPlan& plan) = 0;
-  virtual void dropout(const kernels::DropoutPlan& plan) = 0;
   /// Makes a reducer. The group must outlive it. Collective over the group.
   /// @throws UserError on all members if two of them use one GPU
   virtual std::unique_ptr<DeviceReducer> make_reducer(trial::TrialGroup& group, int device) = 0;

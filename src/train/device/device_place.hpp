@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <ATen/core/Tensor.h>
+#include <c10/core/MemoryFormat.h>
 
 namespace skyline::train {
 
@@ -49,10 +50,19 @@ inline at::Tensor as_factor(const at::Tensor& tensor) {
   return tensor;
 }
 
+/// Returns the order of activations in memory. cuDNN multiplies float32 in planes and would convert each
+/// channels_last tensor before and after; tf32 and bfloat16 it multiplies in channels_last, and so do kernels
+/// of our own.
+inline at::MemoryFormat order_of_activations(Kernels kernels, Precision precision) {
+  return kernels == Kernels::kAten && precision == Precision::kFp32 ? at::MemoryFormat::Contiguous
+                                                                    : at::MemoryFormat::ChannelsLast;
+}
+
 /// The settings that the ops of a network share. The ops keep a reference to it.
 struct DevicePlace {
   Accelerator* accelerator = nullptr;
   bool bfloat16 = false;  // use bfloat16 for products if that pays; all else stays float32
+  at::MemoryFormat order = at::MemoryFormat::ChannelsLast;  // of activations in memory
   const GroupMembership* synchronized = nullptr;  // members that merge batch statistics; nullptr: none
   std::vector<std::string> drawing_layers = {};   // filled in by the graph
 
@@ -61,6 +71,15 @@ struct DevicePlace {
   std::int64_t first_sample = 0;  // place in the batch of the member's first sample
   std::int64_t batch = 0;         // number of samples of all members
 
+  /// Returns the tensor itself if it is dense and in the order of activations, else a copy that is. With one
+  /// channel or pixel it is in both orders; then its strides are made to say that it is in planes, because
+  /// cuDNN goes by them.
+  at::Tensor arranged(const at::Tensor& tensor) const {
+    const at::Tensor dense = tensor.contiguous(order);
+    if (order != at::MemoryFormat::Contiguous || dense.dim() != 4) return dense;
+    const std::int64_t pixels = dense.size(2) * dense.size(3);
+    return dense.as_strided(dense.sizes(), {dense.size(1) * pixels, pixels, dense.size(3), 1});
+  }
   bool has_own_kernels() const { return accelerator->kernels() == Kernels::kOwn; }
   /// Returns the type in which a convolution or linear layer multiplies.
   at::ScalarType type_of_products(const space::Layer& layer) const {

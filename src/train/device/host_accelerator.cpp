@@ -3,9 +3,12 @@
 #include "skyline/core/error.hpp"
 
 #include "train/device/memory_pool.hpp"
+#include "train/kernels/batch_norm_plan.hpp"
 #include "train/kernels/chunks.hpp"
+#include "train/kernels/cross_entropy.hpp"
 #include "train/kernels/dropout.hpp"
 #include "train/kernels/gather.hpp"
+#include "train/kernels/step_end.hpp"
 
 #include <deque>
 #include <utility>
@@ -68,6 +71,18 @@ class HostAccelerator final : public Accelerator {
     mask.seed = static_cast<std::uint64_t>(*plan.seed);
     kernels::dropout(mask, plan.count, plan.source, plan.target);
   }
+
+  void batch_norm_forward(const kernels::BatchNormPlan& plan) override { kernels::batch_norm_forward(plan); }
+  void batch_norm_backward(const kernels::BatchNormPlan& plan) override {
+    kernels::batch_norm_backward(plan);
+  }
+  void cross_entropy(const kernels::CrossEntropyPlan& plan) override {
+    const double sum = kernels::cross_entropy(
+        plan.logits, plan.targets, plan.rule, static_cast<std::size_t>(plan.samples),
+        static_cast<std::size_t>(plan.classes), plan.gradient, static_cast<std::size_t>(plan.batch));
+    *plan.share = static_cast<float>(sum / static_cast<double>(plan.batch));
+  }
+  void end_step(const kernels::StepEnd& end) override { kernels::end_step(end); }
 
   std::unique_ptr<DeviceReducer> make_reducer(trial::TrialGroup& group, int /*device*/) override {
     return make_host_reducer(group);

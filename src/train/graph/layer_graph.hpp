@@ -36,7 +36,9 @@ struct GraphOp {
 /// Gives passes to a layer that has only a definition: autograd differentiates it, layer by layer. An op that
 /// has passes is returned unchanged.
 /// @param tensors  tensors of the layer; must outlive the op
-std::unique_ptr<FusedOp> with_passes(std::unique_ptr<LayerOp> op, StoredLayer& tensors);
+/// @param order    of activations in memory
+std::unique_ptr<FusedOp> with_passes(std::unique_ptr<LayerOp> op, StoredLayer& tensors,
+                                     at::MemoryFormat order = at::MemoryFormat::ChannelsLast);
 
 /// Makes the op of a layer for a place, by autograd if it has only a definition. The layer's `tensors` and
 /// `place` must outlive the op. @throws InternalError if the trainer does not know the layer's kind

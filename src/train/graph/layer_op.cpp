@@ -29,7 +29,8 @@ OpList& registry() {
 /// each such layer is differentiated separately.
 class AutogradOp final : public FusedOp {
  public:
-  AutogradOp(std::unique_ptr<LayerOp> op, StoredLayer& tensors) : op_(std::move(op)), tensors_(tensors) {
+  AutogradOp(std::unique_ptr<LayerOp> op, StoredLayer& tensors, at::MemoryFormat order)
+      : op_(std::move(op)), tensors_(tensors), order_(order) {
     for (StoredTensor& tensor : tensors_.tensors()) tensor.value.set_requires_grad(tensor.trainable);
   }
 
@@ -45,7 +46,7 @@ class AutogradOp final : public FusedOp {
     inputs_.clear();  // a branch without readers has no backward pass
     for (const at::Tensor& input : inputs) inputs_.push_back(input.variable_data().set_requires_grad(true));
     output_ = op_->reference(inputs_, true);
-    return channels_last(output_.variable_data());
+    return output_.variable_data().contiguous(order_);
   }
 
   Activations backward(at::Tensor gradient, bool wants_input_gradient) override {
@@ -73,16 +74,16 @@ class AutogradOp final : public FusedOp {
   }
 
   at::Tensor infer(const Activations& inputs) override {
-    return channels_last(op_->reference(inputs, false));
+    return op_->reference(inputs, false).contiguous(order_);
   }
 
  private:
   /// Makes a gradient own its memory: autograd may return one tensor for several sources, and tensors that
   /// repeat one value. The gradient by the output may become that by an input.
-  static void own(Activations& gradients, std::size_t index, const at::Tensor& by_output, bool by_input) {
+  void own(Activations& gradients, std::size_t index, const at::Tensor& by_output, bool by_input) const {
     at::Tensor& mine = gradients[index];
     if (!mine.defined()) return;
-    if (by_input) mine = channels_last(mine);
+    if (by_input) mine = mine.contiguous(order_);
     if (!mine.is_non_overlapping_and_dense()) mine = mine.contiguous();
     const auto shares = [&](const at::Tensor& other) { return other.defined() && other.is_alias_of(mine); };
     const auto end = gradients.begin() + static_cast<std::ptrdiff_t>(index);
@@ -92,7 +93,8 @@ class AutogradOp final : public FusedOp {
 
   std::unique_ptr<LayerOp> op_;
   StoredLayer& tensors_;
-  Activations inputs_;  // inputs of the step, until backward
+  at::MemoryFormat order_;  // of activations in memory
+  Activations inputs_;      // inputs of the step, until backward
   at::Tensor output_;
 };
 
@@ -109,7 +111,7 @@ GraphOp make_graph_op(const space::Layer& layer, StoredLayer& tensors, const Dev
   if (kind == nullptr) throw InternalError("the trainer has no op for layers of kind `" + layer.kind + "`");
   auto op = kind->make(layer, tensors, place);
   const bool has_passes = dynamic_cast<FusedOp*>(op.get()) != nullptr;
-  return {with_passes(std::move(op), tensors), kind->takes_bfloat16 && has_passes};
+  return {with_passes(std::move(op), tensors, place.order), kind->takes_bfloat16 && has_passes};
 }
 
 int outputs_kept(std::string_view kind) {
@@ -121,12 +123,13 @@ std::vector<std::string> layer_op_kinds() {
   return registry().names();
 }
 
-std::unique_ptr<FusedOp> with_passes(std::unique_ptr<LayerOp> op, StoredLayer& tensors) {
+std::unique_ptr<FusedOp> with_passes(std::unique_ptr<LayerOp> op, StoredLayer& tensors,
+                                     at::MemoryFormat order) {
   if (auto* fused = dynamic_cast<FusedOp*>(op.get())) {
     op.release();
     return std::unique_ptr<FusedOp>(fused);
   }
-  return std::make_unique<AutogradOp>(std::move(op), tensors);
+  return std::make_unique<AutogradOp>(std::move(op), tensors, order);
 }
 
 }  // namespace skyline::train

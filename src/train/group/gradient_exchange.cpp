@@ -54,7 +54,7 @@ void GradientExchange::start(Bucket& bucket) {
     at::Tensor& gradient = place.tensor->gradient;
     if (gradient.defined()) {
       targets.push_back(place.values);
-      sources.push_back(in_memory_order(gradient));
+      sources.push_back(in_memory_order(gradient, place.tensor->value));
       gradient.reset();
     } else {
       place.values.zero_();

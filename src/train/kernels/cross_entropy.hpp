@@ -7,7 +7,7 @@ namespace skyline::train::kernels {
 
 /// The labels of samples, two per sample if images were mixed.
 struct Targets {
-  const std::int64_t* labels;
+  const std::int64_t* labels = nullptr;
   const std::int64_t* others = nullptr;  // nullptr if nothing was mixed
   const float* shares = nullptr;         // share of the label; the other one has the rest
 };
@@ -16,6 +16,18 @@ struct Targets {
 struct TargetRule {
   double smoothing = 0;            // share that is spread evenly over all classes
   const float* weights = nullptr;  // [classes]; nullptr if all are 1
+};
+
+/// A pass of the loss and its gradient on a device.
+struct CrossEntropyPlan {
+  const float* logits = nullptr;  // [samples, classes]
+  Targets targets = {};
+  TargetRule rule = {};
+  std::int64_t samples = 0;
+  std::int64_t classes = 0;
+  std::int64_t batch = 0;     // number of samples of the batch to which these belong
+  float* share = nullptr;     // out: [], the losses' sum divided by `batch`
+  float* gradient = nullptr;  // out: [samples, classes], of the batch's mean loss
 };
 
 /// Returns the sum of the losses of samples: the cross-entropy of softmax(logits) and target of each.

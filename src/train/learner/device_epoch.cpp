@@ -4,6 +4,7 @@
 #include "skyline/core/random.hpp"
 
 #include "train/batches/batch_source.hpp"
+#include "train/kernels/step_end.hpp"
 #include "train/learner/training_step.hpp"
 
 #include <algorithm>
@@ -28,7 +29,8 @@ void fill(const at::Tensor& tensor, std::span<const T> values) {
 }  // namespace
 
 DeviceEpoch::DeviceEpoch(DeviceContext& context, const TrainingOptions& options, Plan plan)
-    : rate_(options, plan.steps, plan.total_steps),
+    : accelerator_(context.accelerator()),
+      rate_(options, plan.steps, plan.total_steps),
       plan_(std::move(plan)),
       batch_(options.batch),
       is_own_(context.accelerator().kernels() == Kernels::kOwn) {
@@ -38,14 +40,12 @@ DeviceEpoch::DeviceEpoch(DeviceContext& context, const TrainingOptions& options,
   rates_ = at::zeros({plan_.steps}, real);
   seeds_ = at::zeros({plan_.steps, static_cast<std::int64_t>(plan_.drawing_layers.size())}, whole);
   losses_ = at::zeros({plan_.steps}, real);
+  current_rate_ = at::zeros({}, real);
   if (plan_.average > 0) news_ = at::zeros({plan_.steps}, whole.dtype(at::kFloat));
   augment_seed_ = at::zeros({}, whole);
   counters_ = at::zeros({2}, whole);
   step_ = counters_.narrow(0, 0, 1);
   position_ = counters_.select(0, 1);
-  const std::int64_t advance[] = {1, batch_};
-  advance_ = at::zeros({2}, whole);
-  fill(advance_, std::span<const std::int64_t>(advance));
 }
 
 void DeviceEpoch::begin(std::uint64_t epoch, std::span<const std::int64_t> order) {
@@ -74,6 +74,7 @@ void DeviceEpoch::begin(std::uint64_t epoch, std::span<const std::int64_t> order
 void DeviceEpoch::seek(std::int64_t step, std::int64_t first) {
   step_.fill_(step);
   position_.fill_(first);
+  current_rate_.copy_(rates_.select(0, step));
 }
 
 at::Tensor DeviceEpoch::current(const at::Tensor& table) const {
@@ -90,8 +91,13 @@ void DeviceEpoch::finish_step(const at::Tensor& loss) {
     counters[1] += batch_;
     return;
   }
-  losses_.index_copy_(0, step_, loss.view({1}));
-  counters_.add_(advance_);
+  accelerator_.end_step({.loss = loss.const_data_ptr<float>(),
+                         .losses = losses_.mutable_data_ptr<float>(),
+                         .rates = rates_.const_data_ptr<float>(),
+                         .rate = current_rate_.mutable_data_ptr<float>(),
+                         .counters = counters_.mutable_data_ptr<std::int64_t>(),
+                         .steps = plan_.steps,
+                         .batch = batch_});
 }
 
 std::vector<double> DeviceEpoch::losses(std::int64_t first_step, std::int64_t count) const {

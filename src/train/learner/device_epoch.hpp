@@ -37,8 +37,8 @@ class DeviceEpoch {
   void seek(std::int64_t step, std::int64_t first);
 
   // Return rate and seeds of the current step. Recorded work looks them up at each replay.
-  at::Tensor rate() const { return current(rates_); }   // [], see Optimizer::step
-  at::Tensor seeds() const { return current(seeds_); }  // int64 [drawing layers]
+  at::Tensor rate() const { return is_own_ ? current(rates_) : current_rate_; }  // [], see Optimizer::step
+  at::Tensor seeds() const { return current(seeds_); }                           // int64 [drawing layers]
   at::Tensor news() const { return plan_.average > 0 ? current(news_) : at::Tensor(); }  // StepValues::news
   const at::Tensor& order() const { return order_; }
   const at::Tensor& position() const { return position_; }
@@ -53,6 +53,7 @@ class DeviceEpoch {
  private:
   at::Tensor current(const at::Tensor& table) const;
 
+  Accelerator& accelerator_;
   LearningRate rate_;
   Plan plan_;
   std::int64_t batch_;
@@ -66,7 +67,7 @@ class DeviceEpoch {
   at::Tensor counters_;      // int64 [2]: step, position
   at::Tensor step_;          // int64 [1], a view
   at::Tensor position_;      // int64 [], a view
-  at::Tensor advance_;       // int64 [2]: advance of the counters per step
+  at::Tensor current_rate_;  // of the rates' type []; kept by the device from step to step
 };
 
 }  // namespace skyline::train

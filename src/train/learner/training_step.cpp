@@ -35,9 +35,9 @@ bool synchronizes(const GroupMembership& group) {
 }
 
 ParameterStore make_parameters(const space::Network& network, std::uint64_t seed,
-                               const AcceleratorDevice& device) {
+                               const AcceleratorDevice& device, at::MemoryFormat order) {
   ParameterStore parameters(network, seed);
-  parameters.move_to(c10::Device(device.target));
+  parameters.move_to(c10::Device(device.target), order);
   return parameters;
 }
 
@@ -62,9 +62,11 @@ TrainingStep::TrainingStep(const space::Network& network, std::uint64_t seed, co
                            const std::optional<BucketSizes>& buckets)
     : seed_(seed),
       group_(group),
-      parameters_(make_parameters(network, seed, accelerator.devices().at(static_cast<std::size_t>(device)))),
+      parameters_(make_parameters(network, seed, accelerator.devices().at(static_cast<std::size_t>(device)),
+                                  order_of_activations(accelerator.kernels(), options.precision))),
       place_{.accelerator = &accelerator,
              .bfloat16 = options.precision == Precision::kBf16,
+             .order = order_of_activations(accelerator.kernels(), options.precision),
              .synchronized = synchronizes(group_) ? &group_ : nullptr},
       graph_(network, parameters_, place_),
       loss_(loss_on(options, parameters_.block().device())),
@@ -82,7 +84,7 @@ at::Tensor TrainingStep::run(const at::Tensor& images, const LossTargets& target
   place_.first_sample = static_cast<std::int64_t>(part.first);
   place_.batch = batch;
   const at::Tensor output = graph_.forward(images, {values.seed, part.first});
-  PartLoss loss = loss_of_part(*loss_, output, targets, batch, place_.accelerator->kernels());
+  PartLoss loss = loss_of_part(*loss_, output, targets, batch, *place_.accelerator);
   if (watch_) watch_(StepWork::kLoss, 0);
   if (exchange_) {
     exchange_->begin_step(part.count, static_cast<std::size_t>(batch));
@@ -181,6 +183,18 @@ bool TrainingStep::recalibrate(std::int64_t batches, BatchPart part, std::int64_
   return !stopped;
 }
 
+/// Calls `reorder` for each array of a state whose filters are in another order than the block's. States have
+/// one order, in which a learner on any device takes them up.
+template <typename Reorder>
+void TrainingStep::reorder(trial::TrainingState& state, const Reorder& reorder) const {
+  if (place_.order != at::MemoryFormat::Contiguous) return;
+  const std::vector<FilterPlace> in_block = parameters_.filters();
+  const std::vector<FilterPlace> in_moments = optimizer_.state().filters();
+  for (Array& array : state.arrays) {
+    reorder(std::span<float>(array.values), array.name == kOptimizer ? in_moments : in_block);
+  }
+}
+
 void TrainingStep::save_state(trial::TrainingState& state) const {
   const auto write = [&state](std::size_t place, const char* name, const at::Tensor& values) {
     state.arrays[place].name = name;
@@ -198,19 +212,23 @@ void TrainingStep::save_state(trial::TrainingState& state) const {
   }
   if (average_.defined()) write(2, kAverage, is_average_ ? parameters_.block() : average_);
   if (best_.defined()) write(state.arrays.size() - 1, kBest, best_);
+  reorder(state, put_in_channels_last);
 }
 
-bool TrainingStep::load_state(const trial::TrainingState& state) {
+bool TrainingStep::load_state(const trial::TrainingState& given) {
   const at::Tensor& block = parameters_.block();
   const auto size = static_cast<std::size_t>(block.numel());
   const std::size_t first_copy = average_.defined() ? 3 : 2;
-  const bool has_best = state.arrays.size() > first_copy;
-  if (state.arrays.size() != first_copy + (has_best ? 1 : 0) || !fits(state.arrays[0], kParameters, size) ||
-      !fits(state.arrays[1], kOptimizer, optimizer_.state().size()) ||
-      (average_.defined() && !fits(state.arrays[2], kAverage, size)) ||
-      (has_best && !fits(state.arrays.back(), kBest, size))) {
+  const bool has_best = given.arrays.size() > first_copy;
+  if (given.arrays.size() != first_copy + (has_best ? 1 : 0) || !fits(given.arrays[0], kParameters, size) ||
+      !fits(given.arrays[1], kOptimizer, optimizer_.state().size()) ||
+      (average_.defined() && !fits(given.arrays[2], kAverage, size)) ||
+      (has_best && !fits(given.arrays.back(), kBest, size))) {
     return false;
   }
+  trial::TrainingState reordered;
+  if (place_.order == at::MemoryFormat::Contiguous) reorder(reordered = given, put_in_planes);
+  const trial::TrainingState& state = reordered.arrays.empty() ? given : reordered;
   block.copy_(wrap(state.arrays[0]));
   if (average_.defined()) average_.copy_(wrap(state.arrays[2]));
   if (has_best) best_ = wrap(state.arrays.back()).to(block.device(), false, true);

@@ -93,7 +93,7 @@ class TrainingStep {
   /// Makes the leader collect the others' state. Call before each save_state in a group. Collective.
   /// @param wait  see GradientExchange::collect_state
   void collect_state(const std::function<void()>& wait);
-  /// Copies the arrays "parameters" (with buffers) and "optimizer" into `state`, whose memory is used again.
+  /// Copies the arrays of parameters (with buffers) and "optimizer" into `state`, whose memory is used again.
   void save_state(trial::TrainingState& state) const;
   /// Restores a state. Returns false and changes nothing if it does not fit.
   bool load_state(const trial::TrainingState& state);
@@ -106,6 +106,8 @@ class TrainingStep {
     std::int64_t pixels = 0;  // pixels of the layer's input
   };
   void find_statistics(const space::Network& network);
+  template <typename Reorder>
+  void reorder(trial::TrainingState& state, const Reorder& reorder) const;
 
   std::uint64_t seed_;
   GroupMembership group_;

@@ -1,3 +1,4 @@
+#include "train/kernels/batch_norm_plan.hpp"
 #include "train/ops/batch_norm_op.hpp"
 
 #include <algorithm>
@@ -9,7 +10,11 @@
 #include <ATen/ops/_batch_norm_impl_index.h>
 #include <ATen/ops/_batch_norm_impl_index_backward.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
+#include <ATen/ops/relu.h>
 #include <ATen/ops/rsqrt.h>
+#include <ATen/ops/threshold_backward.h>
 #include <ATen/ops/var_mean.h>
 #include <ATen/ops/zeros_like.h>
 
@@ -23,20 +28,32 @@ at::Tensor by_channel(const at::Tensor& values) {
   return values.view({1, -1, 1, 1});
 }
 
-/// Batch normalization with the kernels that ATen chooses. It takes inputs of either type.
-class AtenBatchNormOp final : public BatchNormDefinition {
+/// Batch normalization on a device: activations in planes by the device's kernels, which take the ReLU after
+/// it along; others, of either type, with the kernels that ATen chooses.
+class DeviceBatchNormOp final : public BatchNormDefinition {
  public:
   using BatchNormDefinition::BatchNormDefinition;
 
-  at::Tensor infer(const Activations& inputs) override { return reference(inputs, false); }
+  bool absorb(const space::Layer& next) override {
+    if (next.kind != "relu" || relu_ || !is_in_planes()) return false;
+    relu_ = true;
+    return true;
+  }
+
+  at::Tensor infer(const Activations& inputs) override {
+    at::Tensor output = reference(inputs, false);
+    return relu_ ? output.relu_() : output;
+  }
 
   at::Tensor forward(const Activations& inputs) override {
-    input_ = channels_last(inputs.front());
+    input_ = place_.arranged(inputs.front());
     const std::int64_t samples = place_.synchronized == nullptr ? input_.size(0) : place_.batch;
     rows_ = static_cast<double>(std::max<std::int64_t>(samples * input_.size(2) * input_.size(3), 1));
+    if (is_in_planes() && !by_sums()) return forward_in_planes();
     at::Tensor output;
     if (by_sums()) {
       output = forward_by_sums();
+      if (relu_) output_ = output.relu_();
     } else {
       std::tie(output, mean_, spread_, reserve_, kernel_) = at::_batch_norm_impl_index(
           input_, weight(), bias(), running_mean(), running_variance(), true, momentum_, epsilon_, true);
@@ -46,9 +63,13 @@ class AtenBatchNormOp final : public BatchNormDefinition {
   }
 
   Activations backward(at::Tensor gradient, bool wants_input_gradient) override {
-    gradient = channels_last(gradient);
+    gradient = place_.arranged(gradient);
     const at::Tensor input = std::exchange(input_, {});
-    if (by_sums()) return {backward_by_sums(input, gradient)};
+    if (by_sums()) {
+      if (relu_) gradient = at::threshold_backward(gradient, std::exchange(output_, {}), 0);
+      return {backward_by_sums(input, gradient)};
+    }
+    if (is_in_planes()) return {backward_in_planes(input, gradient)};
     auto [input_gradient, by_weight, by_bias] = at::_batch_norm_impl_index_backward(
         kernel_, input, gradient, weight(), running_mean(), running_variance(), std::exchange(mean_, {}),
         std::exchange(spread_, {}), true, epsilon_, {wants_input_gradient, true, true},
@@ -58,6 +79,59 @@ class AtenBatchNormOp final : public BatchNormDefinition {
   }
 
  private:
+  bool is_in_planes() const {
+    return place_.order == at::MemoryFormat::Contiguous && place_.synchronized == nullptr;
+  }
+
+  kernels::BatchNormPlan plan_of(const at::Tensor& input) {
+    kernels::BatchNormPlan plan{.samples = input.size(0),
+                                .channels = input.size(1),
+                                .pixels = input.size(2) * input.size(3),
+                                .relu = relu_,
+                                .momentum = static_cast<float>(momentum_),
+                                .epsilon = static_cast<float>(epsilon_),
+                                .input = input.const_data_ptr<float>(),
+                                .weight = weight().const_data_ptr<float>(),
+                                .bias = bias().const_data_ptr<float>(),
+                                .mean = mean_.mutable_data_ptr<float>(),
+                                .inverse_deviation = spread_.mutable_data_ptr<float>()};
+    if (plan.splits() > 1) {
+      scratch_ = at::empty({2 * plan.splits() * plan.channels}, input.options());
+      plan.partial_sums = scratch_.mutable_data_ptr<float>();
+    }
+    return plan;
+  }
+
+  at::Tensor forward_in_planes() {
+    mean_ = at::empty_like(weight());
+    spread_ = at::empty_like(weight());
+    at::Tensor output = at::empty_like(input_);
+    kernels::BatchNormPlan plan = plan_of(input_);
+    if (producer_offset_ != nullptr) plan.offset = producer_offset_->const_data_ptr<float>();
+    plan.running_mean = running_mean().mutable_data_ptr<float>();
+    plan.running_variance = running_variance().mutable_data_ptr<float>();
+    plan.output = output.mutable_data_ptr<float>();
+    place_.accelerator->batch_norm_forward(plan);
+    scratch_.reset();
+    return output;
+  }
+
+  at::Tensor backward_in_planes(const at::Tensor& input, const at::Tensor& gradient) {
+    const at::Tensor by_weight = at::empty_like(weight());
+    const at::Tensor by_bias = at::empty_like(weight());
+    kernels::BatchNormPlan plan = plan_of(input);
+    plan.gradient = gradient.const_data_ptr<float>();
+    plan.input_gradient = gradient.mutable_data_ptr<float>();
+    plan.weight_gradient = by_weight.mutable_data_ptr<float>();
+    plan.bias_gradient = by_bias.mutable_data_ptr<float>();
+    place_.accelerator->batch_norm_backward(plan);
+    set_gradients(by_weight, by_bias);
+    mean_.reset();
+    spread_.reset();
+    scratch_.reset();
+    return gradient;
+  }
+
   /// Returns whether ATen's kernels cannot be used: for statistics of all members, and for fewer than two
   /// rows, for which ATen's variance is NaN.
   bool by_sums() const { return place_.synchronized != nullptr || rows_ < 2; }
@@ -109,18 +183,21 @@ class AtenBatchNormOp final : public BatchNormDefinition {
         .to(input.scalar_type());
   }
 
+  bool relu_ = false;        // whether the op does the ReLU after it
   std::int64_t kernel_ = 0;  // the kernel that ATen chose
+  at::Tensor scratch_;
   // Kept from forward to backward:
   at::Tensor mean_;
-  at::Tensor spread_;  // variance of all members' samples, or what ATen's kernel keeps
+  at::Tensor spread_;  // variance of all members' samples, or what the kernel keeps
   at::Tensor reserve_;
+  at::Tensor output_;  // of the ReLU, where the variance is summed up
 };
 
 }  // namespace
 
 std::unique_ptr<LayerOp> make_aten_batch_norm_op(const space::Layer& layer, LayerTensors& tensors,
                                                  const DevicePlace& place) {
-  return std::make_unique<AtenBatchNormOp>(layer, tensors, place);
+  return std::make_unique<DeviceBatchNormOp>(layer, tensors, place);
 }
 
 }  // namespace skyline::train

@@ -20,6 +20,7 @@ class Conv2dOp final : public FusingOp {
  public:
   Conv2dOp(const space::Layer& layer, LayerTensors& tensors, const DevicePlace& place)
       : tensors_(tensors),
+        place_(place),
         products_(place.type_of_products(layer)),
         window_(Window::of(layer)),
         groups_(layer.input().channels / tensors.value("weight").size(1)),
@@ -33,8 +34,8 @@ class Conv2dOp final : public FusingOp {
   bool may_be_recorded() const override { return true; }
 
   at::Tensor forward(const Activations& inputs) override {
-    input_ = channels_last(inputs.front().to(products_));
-    weight_ = weight().to(products_);
+    input_ = place_.arranged(inputs.front().to(products_));
+    weight_ = place_.arranged(weight().to(products_));
     return convolve(input_, weight_, offset_deferred_ ? std::optional<at::Tensor>() : bias());
   }
 
@@ -42,7 +43,7 @@ class Conv2dOp final : public FusingOp {
     const bool wants_bias = has_bias_ && !offset_deferred_;
     std::int64_t channels = gradient.size(1);
     auto [input_gradient, weight_gradient, bias_gradient] = at::convolution_backward(
-        as_factor(channels_last(gradient)), as_factor(std::exchange(input_, {})),
+        as_factor(place_.arranged(gradient)), as_factor(std::exchange(input_, {})),
         as_factor(std::exchange(weight_, {})), at::OptionalIntArrayRef(channels), window_.stride,
         window_.padding, window_.dilation, false, {0, 0}, groups_, {wants_input_gradient, true, wants_bias});
     tensors_.gradient("weight") = weight_gradient.to(products_).to(at::kFloat);
@@ -59,11 +60,11 @@ class Conv2dOp final : public FusingOp {
       inference_weight_ = weight().mul(scale_->view({-1, 1, 1, 1}));
       inference_bias_ = has_bias_ ? shift_->add(bias()->mul(*scale_)) : *shift_;
     }
-    inference_weight_ = inference_weight_.to(products_);
+    inference_weight_ = place_.arranged(inference_weight_.to(products_));
   }
 
   at::Tensor infer(const Activations& inputs) override {
-    return convolve(channels_last(inputs.front().to(products_)), inference_weight_, inference_bias_);
+    return convolve(place_.arranged(inputs.front().to(products_)), inference_weight_, inference_bias_);
   }
 
   const at::Tensor* defer_offset() override {
@@ -97,13 +98,14 @@ class Conv2dOp final : public FusingOp {
   }
 
   LayerTensors& tensors_;
+  const DevicePlace& place_;
   at::ScalarType products_;
   Window window_;
   std::int64_t groups_;
   bool has_bias_;
   bool offset_deferred_ = false;
   at::Tensor no_bias_gradient_;  // exact zeros, used if the reader removes the bias's effect
-  at::Tensor weight_;            // weight of the step, in that type
+  at::Tensor weight_;            // weight of the step, in the type of products and the order of activations
   const at::Tensor* scale_ = nullptr;
   const at::Tensor* shift_ = nullptr;
   at::Tensor input_;

@@ -17,7 +17,10 @@ namespace {
 class LinearOp final : public FusingOp {
  public:
   LinearOp(const space::Layer& layer, LayerTensors& tensors, const DevicePlace& place)
-      : tensors_(tensors), products_(place.type_of_products(layer)), has_bias_(tensors.has("bias")) {}
+      : tensors_(tensors),
+        place_(place),
+        products_(place.type_of_products(layer)),
+        has_bias_(tensors.has("bias")) {}
 
   at::Tensor reference(const Activations& inputs, bool /*training*/) override {
     return as_activation(
@@ -40,7 +43,7 @@ class LinearOp final : public FusingOp {
     tensors_.gradient("weight") = product(slope.t(), std::exchange(input_, {})).to(at::kFloat);
     if (has_bias_) tensors_.gradient("bias") = at::sum(slope, 0).to(at::kFloat);
     if (!wants_input_gradient) return {at::Tensor()};
-    return {channels_last(product(slope, weight).view(shape_))};
+    return {place_.arranged(product(slope, weight).view(shape_))};
   }
 
   void prepare_inference() override { inference_weight_ = tensors_.value("weight").to(products_); }
@@ -52,6 +55,9 @@ class LinearOp final : public FusingOp {
  private:
   at::Tensor multiply(const at::Tensor& input, const at::Tensor& weight) {
     if (!has_bias_) return product(input, weight.t());
+    if (place_.order == at::MemoryFormat::Contiguous) {  // on GPUs, where addmm takes a slow kernel and two more
+      return product(input, weight.t()).add_(tensors_.value("bias"));
+    }
     const at::Tensor bias = as_factor(tensors_.value("bias").to(products_));
     return at::addmm(bias, as_factor(input), as_factor(weight.t())).to(products_);
   }
@@ -60,6 +66,7 @@ class LinearOp final : public FusingOp {
   }
 
   LayerTensors& tensors_;
+  const DevicePlace& place_;
   at::ScalarType products_;
   bool has_bias_;
   at::Tensor input_;

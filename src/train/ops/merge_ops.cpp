@@ -1,3 +1,4 @@
+#include "train/device/device_place.hpp"
 #include "train/ops/op_list.hpp"
 #include "train/ops/op_tensors.hpp"
 
@@ -10,12 +11,17 @@ namespace {
 /// An op whose pass in evaluation mode is its definition.
 class MergeOp : public FusedOp {
  public:
+  MergeOp(const space::Layer& /*layer*/, const DevicePlace& place) : place_(place) {}
   bool may_be_recorded() const final { return true; }
-  at::Tensor infer(const Activations& inputs) final { return channels_last(reference(inputs, false)); }
+  at::Tensor infer(const Activations& inputs) final { return place_.arranged(reference(inputs, false)); }
+
+ protected:
+  const DevicePlace& place_;
 };
 
 class AddOp final : public MergeOp {
  public:
+  using MergeOp::MergeOp;
   at::Tensor reference(const Activations& inputs, bool /*training*/) override {
     at::Tensor sum = inputs[0].add(inputs[1]);
     for (std::size_t i = 2; i < inputs.size(); ++i) sum = sum.add(inputs[i]);
@@ -24,7 +30,7 @@ class AddOp final : public MergeOp {
 
   at::Tensor forward(const Activations& inputs) override {
     count_ = inputs.size();
-    return channels_last(reference(inputs, true));
+    return place_.arranged(reference(inputs, true));
   }
 
   Activations backward(at::Tensor gradient, bool /*wants_input_gradient*/) override {
@@ -39,19 +45,20 @@ class AddOp final : public MergeOp {
 
 class ConcatOp final : public MergeOp {
  public:
+  using MergeOp::MergeOp;
   at::Tensor reference(const Activations& inputs, bool /*training*/) override { return at::cat(inputs, 1); }
 
   at::Tensor forward(const Activations& inputs) override {
     channels_.clear();
     for (const at::Tensor& input : inputs) channels_.push_back(input.size(1));
-    return channels_last(at::cat(inputs, 1));
+    return place_.arranged(at::cat(inputs, 1));
   }
 
   Activations backward(at::Tensor gradient, bool /*wants_input_gradient*/) override {
     Activations gradients;
     std::int64_t first = 0;
     for (const std::int64_t channels : channels_) {
-      gradients.push_back(gradient.narrow(1, first, channels).clone(at::MemoryFormat::ChannelsLast));
+      gradients.push_back(gradient.narrow(1, first, channels).clone(place_.order));
       first += channels;
     }
     return gradients;
@@ -64,6 +71,7 @@ class ConcatOp final : public MergeOp {
 /// Multiplies inputs. Factors with one value per channel apply to all pixels.
 class MultiplyOp final : public MergeOp {
  public:
+  using MergeOp::MergeOp;
   at::Tensor reference(const Activations& inputs, bool /*training*/) override {
     at::Tensor product = inputs[0].mul(inputs[1]);
     for (std::size_t i = 2; i < inputs.size(); ++i) product = product.mul(inputs[i]);
@@ -72,7 +80,7 @@ class MultiplyOp final : public MergeOp {
 
   at::Tensor forward(const Activations& inputs) override {
     inputs_ = inputs;
-    return channels_last(reference(inputs, true));
+    return place_.arranged(reference(inputs, true));
   }
 
   Activations backward(at::Tensor gradient, bool /*wants_input_gradient*/) override {
@@ -83,7 +91,7 @@ class MultiplyOp final : public MergeOp {
         if (other != i) slope = slope.mul(inputs_[other]);
       }
       if (inputs_[i].sizes() != gradient.sizes()) slope = slope.sum({2, 3}, true);
-      gradients.push_back(channels_last(slope));
+      gradients.push_back(place_.arranged(slope));
     }
     inputs_.clear();
     return gradients;

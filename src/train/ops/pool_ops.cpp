@@ -1,3 +1,4 @@
+#include "train/device/device_place.hpp"
 #include "train/ops/op_list.hpp"
 #include "train/ops/op_tensors.hpp"
 
@@ -7,9 +8,12 @@
 #include <ATen/ops/adaptive_avg_pool2d.h>
 #include <ATen/ops/adaptive_max_pool2d.h>
 #include <ATen/ops/avg_pool2d.h>
+#include <ATen/ops/div.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/max_pool2d_with_indices.h>
 #include <ATen/ops/max_pool2d_with_indices_backward.h>
 #include <ATen/ops/mean.h>
+#include <ATen/ops/scalar_tensor.h>
 
 namespace skyline::train {
 namespace {
@@ -53,6 +57,8 @@ class MaxPoolOp final : public FusedOp {
 
 class GlobalAveragePoolOp final : public FusedOp {
  public:
+  GlobalAveragePoolOp(const space::Layer& /*layer*/, const DevicePlace& place) : place_(place) {}
+
   at::Tensor reference(const Activations& inputs, bool /*training*/) override {
     return at::mean(inputs.front(), {2, 3}, true);
   }
@@ -66,12 +72,14 @@ class GlobalAveragePoolOp final : public FusedOp {
 
   Activations backward(at::Tensor gradient, bool /*wants_input_gradient*/) override {
     const auto pixels = static_cast<double>(shape_[2] * shape_[3]);
-    return {channels_last(gradient.div(pixels).expand(shape_))};
+    at::Tensor input_gradient = at::empty(shape_, gradient.options(), place_.order);
+    return {at::div_out(input_gradient, gradient.expand(shape_), at::scalar_tensor(pixels))};
   }
 
   at::Tensor infer(const Activations& inputs) override { return at::mean(inputs.front(), {2, 3}, true); }
 
  private:
+  const DevicePlace& place_;
   std::vector<std::int64_t> shape_;
 };
 

@@ -1,3 +1,4 @@
+#include "train/device/device_place.hpp"
 #include "train/ops/op_list.hpp"
 #include "train/ops/op_tensors.hpp"
 
@@ -11,6 +12,8 @@ namespace {
 
 class FlattenOp final : public FusedOp {
  public:
+  FlattenOp(const space::Layer& /*layer*/, const DevicePlace& place) : place_(place) {}
+
   at::Tensor reference(const Activations& inputs, bool /*training*/) override {
     return as_activation(as_matrix(inputs.front()));
   }
@@ -23,12 +26,13 @@ class FlattenOp final : public FusedOp {
   }
 
   Activations backward(at::Tensor gradient, bool /*wants_input_gradient*/) override {
-    return {channels_last(gradient.contiguous().view(shape_))};
+    return {place_.arranged(gradient.contiguous().view(shape_))};
   }
 
   at::Tensor infer(const Activations& inputs) override { return as_activation(as_matrix(inputs.front())); }
 
  private:
+  const DevicePlace& place_;
   std::vector<std::int64_t> shape_;
 };
 

@@ -53,7 +53,7 @@ at::Tensor Optimizer::take_gradient(const Piece& piece) const {
   if (!gradient.defined()) return gradient;
   require(static_cast<std::size_t>(gradient.numel()) == size_of(piece.place),
           "a gradient has another size than its parameter");
-  if (kernels_ == Kernels::kAten) return in_memory_order(gradient);
+  if (kernels_ == Kernels::kAten) return in_memory_order(gradient, piece.tensor->value);
   order_like_parameter(gradient);
   return gradient;
 }

@@ -57,6 +57,17 @@ at::Tensor OptimizerState::moments(std::size_t kind, std::size_t range) const {
   return moments_.at(range).select(0, static_cast<std::int64_t>(kind));
 }
 
+std::vector<FilterPlace> OptimizerState::filters() const {
+  std::vector<FilterPlace> filters;
+  for (std::size_t kind = 0; kind < kinds_; ++kind) {
+    for (const Piece& whole : all_) {
+      const at::Tensor& value = whole.tensor->value;
+      if (value.dim() == 4) filters.push_back(filter_at(kind * elements_ + whole.position, value));
+    }
+  }
+  return filters;
+}
+
 void OptimizerState::write(std::span<float> state) const {
   require(state.size() == size(), "an optimizer's state of another size");
   for (std::size_t kind = 0; kind < kinds_; ++kind) {

@@ -54,6 +54,9 @@ class OptimizerState {
   /// Returns the numbers of one kind for an owned range, laid out like its memory.
   at::Tensor moments(std::size_t kind, std::size_t range) const;
 
+  /// Returns the places in the whole state of filters' numbers.
+  std::vector<FilterPlace> filters() const;
+
   /// Copy the owned numbers into the whole state, or out of it.
   void write(std::span<float> state) const;
   void read(std::span<const float> state);

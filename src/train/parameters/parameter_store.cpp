@@ -124,8 +124,8 @@ StoredTensor& StoredLayer::at(std::string_view name) {
   throw InternalError("a layer has no tensor `" + std::string(name) + "`");
 }
 
-at::Tensor in_memory_order(const at::Tensor& tensor) {
-  return (tensor.dim() == 4 ? tensor.permute({0, 2, 3, 1}) : tensor).reshape({-1});
+at::Tensor in_memory_order(const at::Tensor& gradient, const at::Tensor& parameter) {
+  return (parameter.is_contiguous() ? gradient : gradient.permute({0, 2, 3, 1})).reshape({-1});
 }
 
 bool StoredLayer::has(std::string_view name) const {
@@ -149,7 +149,36 @@ ParameterStore::ParameterStore(const space::Network& network, std::uint64_t seed
   }
 }
 
-void ParameterStore::move_to(const c10::Device& device) {
+FilterPlace filter_at(std::size_t first, const at::Tensor& tensor) {
+  const auto size = [&tensor](std::int64_t dim) { return static_cast<std::size_t>(tensor.size(dim)); };
+  return {first, size(0), size(1), size(2) * size(3)};
+}
+
+std::vector<FilterPlace> ParameterStore::filters() const {
+  std::vector<FilterPlace> filters;
+  for (const StoredLayer& layer : layers_) {
+    for (const StoredTensor& tensor : layer.tensors()) {
+      if (tensor.value.dim() != 4) continue;
+      filters.push_back(filter_at(static_cast<std::size_t>(tensor.value.storage_offset()), tensor.value));
+    }
+  }
+  return filters;
+}
+
+void ParameterStore::put_in_planes() {
+  const at::Tensor planes = memory_.clone();
+  for (StoredLayer& layer : layers_) {
+    for (StoredTensor& tensor : layer.tensors()) {
+      const at::Tensor piece = planes.narrow(0, tensor.value.storage_offset(), tensor.value.numel());
+      const at::Tensor value = piece.view(tensor.value.sizes());
+      tensor.value = value.copy_(tensor.value).variable_data();
+    }
+  }
+  memory_ = planes;
+}
+
+void ParameterStore::move_to(const c10::Device& device, at::MemoryFormat order) {
+  if (order == at::MemoryFormat::Contiguous) put_in_planes();
   const at::Tensor there = memory_.to(device);
   for (StoredLayer& layer : layers_) {
     for (StoredTensor& tensor : layer.tensors()) {

@@ -23,7 +23,7 @@ at::Tensor losses_of(const Loss& loss, const at::Tensor& outputs, const at::Tens
 
 /// Differentiates the loss. If classes were mixed, it is the mix of the losses by both classes.
 PartLoss differentiate(const Loss& loss, const at::Tensor& output, const LossTargets& targets,
-                       std::int64_t batch, Kernels kernels) {
+                       std::int64_t batch, kernels::DeviceKernels& device) {
   const c10::InferenceMode with_autograd(false);
   const at::Tensor source = output.flatten(1).variable_data().set_requires_grad(true);
   at::Tensor each = losses_of(loss, source, targets.wanted);
@@ -33,7 +33,7 @@ PartLoss differentiate(const Loss& loss, const at::Tensor& output, const LossTar
   }
   const at::Tensor share = each.sum() / static_cast<double>(batch);
   const at::Tensor gradient = torch::autograd::grad({share}, {source}).front();
-  return {share.variable_data().to(kernels == Kernels::kOwn ? at::kDouble : at::kFloat),
+  return {share.variable_data().to(device.kernels() == Kernels::kOwn ? at::kDouble : at::kFloat),
           gradient.contiguous().view(output.sizes())};
 }
 
@@ -79,11 +79,11 @@ Losses& losses() {
 }  // namespace
 
 PartLoss loss_of_part(const Loss& loss, const at::Tensor& output, const LossTargets& targets,
-                      std::int64_t batch, Kernels kernels) {
+                      std::int64_t batch, kernels::DeviceKernels& device) {
   const at::Tensor values = output.to(at::kFloat);
   const auto* fused = dynamic_cast<const FusedLoss*>(&loss);
-  return fused != nullptr ? fused->part(values, targets, batch, kernels)
-                          : differentiate(loss, values, targets, batch, kernels);
+  return fused != nullptr ? fused->part(values, targets, batch, device)
+                          : differentiate(loss, values, targets, batch, device);
 }
 
 void score_loss(const Loss& loss, const at::Tensor& outputs, const at::Tensor& targets, Kernels kernels,

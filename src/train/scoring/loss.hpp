@@ -2,7 +2,7 @@
 
 #include "skyline/train/loss.hpp"
 
-#include "train/kernels/values.hpp"
+#include "train/kernels/device_kernels.hpp"
 
 #include <cstdint>
 #include <string_view>
@@ -31,7 +31,7 @@ class FusedLoss : public Loss {
   /// @param output  float32 [samples, outputs, 1, 1]
   /// @param batch   number of samples of all members
   virtual PartLoss part(const at::Tensor& output, const LossTargets& targets, std::int64_t batch,
-                        Kernels kernels) const = 0;
+                        kernels::DeviceKernels& device) const = 0;
   /// Does the work of score_loss.
   virtual void score(const at::Tensor& outputs, const at::Tensor& targets, Kernels kernels,
                      at::Tensor& result) const = 0;
@@ -42,7 +42,7 @@ class FusedLoss : public Loss {
 /// Returns the loss of a part and its gradient, float32: hand-written or by autograd.
 /// @param output  float32 or bfloat16 [samples, outputs, 1, 1]
 PartLoss loss_of_part(const Loss& loss, const at::Tensor& output, const LossTargets& targets,
-                      std::int64_t batch, Kernels kernels);
+                      std::int64_t batch, kernels::DeviceKernels& device);
 /// Sums the losses of held-out samples.
 /// @param outputs  float32 [samples, outputs]
 /// @param result   out: float64 []

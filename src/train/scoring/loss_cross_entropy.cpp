@@ -1,18 +1,15 @@
 #include "train/kernels/cross_entropy.hpp"
+#include "train/kernels/device_kernels.hpp"
 #include "train/scoring/loss.hpp"
 
 #include <algorithm>
 #include <cstddef>
 
 #include <ATen/core/Reduction.h>
-#include <ATen/ops/_log_softmax_backward_data.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/full.h>
 #include <ATen/ops/log_softmax.h>
-#include <ATen/ops/nll_loss_backward.h>
-#include <ATen/ops/nll_loss_forward.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/tensor.h>
 #include <ATen/ops/zeros_like.h>
@@ -40,22 +37,26 @@ struct LossRule {
   at::Tensor weights = {};  // float32 [classes]; undefined if all are 1
 };
 
-constexpr std::int64_t kNoTarget = -100;  // ATen's loss leaves out this class
-
 template <typename T>
 const T* values_of(const at::Tensor& tensor) {
   return tensor.defined() ? tensor.const_data_ptr<T>() : nullptr;
 }
 
+kernels::Targets memory_of(const LossTargets& targets) {
+  return {targets.wanted.const_data_ptr<std::int64_t>(), values_of<std::int64_t>(targets.others),
+          values_of<float>(targets.shares)};
+}
+kernels::TargetRule memory_of(const LossRule& rule) {
+  return {rule.smoothing, values_of<float>(rule.weights)};
+}
+
 /// @param gradient  nullptr if it is not needed
 double score_on_host(const at::Tensor& logits, const LossTargets& targets, const LossRule& rule,
                      float* gradient, std::int64_t batch) {
-  return kernels::cross_entropy(
-      logits.const_data_ptr<float>(),
-      {targets.wanted.const_data_ptr<std::int64_t>(), values_of<std::int64_t>(targets.others),
-       values_of<float>(targets.shares)},
-      {rule.smoothing, values_of<float>(rule.weights)}, static_cast<std::size_t>(logits.size(0)),
-      static_cast<std::size_t>(logits.size(1)), gradient, static_cast<std::size_t>(batch));
+  return kernels::cross_entropy(logits.const_data_ptr<float>(), memory_of(targets), memory_of(rule),
+                                static_cast<std::size_t>(logits.size(0)),
+                                static_cast<std::size_t>(logits.size(1)), gradient,
+                                static_cast<std::size_t>(batch));
 }
 
 /// Returns the class probabilities that samples should have, [samples, classes].
@@ -69,24 +70,6 @@ at::Tensor wanted_on_device(const LossTargets& targets, const LossRule& rule, co
   if (mixed) wanted.add_(hot(targets.others, shares.mul(-1).add(1)));
   wanted.mul_(1 - rule.smoothing).add_(rule.smoothing / static_cast<double>(like.size(1)));
   return rule.weights.defined() ? wanted.mul_(rule.weights) : wanted;
-}
-
-PartLoss soft_cross_entropy_on_device(const at::Tensor& output, const LossTargets& targets,
-                                      const LossRule& rule, std::int64_t batch) {
-  const at::Tensor log_shares = at::log_softmax(output.flatten(1), 1);
-  const at::Tensor wanted = wanted_on_device(targets, rule, log_shares).div_(static_cast<double>(batch));
-  const at::Tensor gradient = log_shares.exp().mul_(wanted.sum(1, true)).sub_(wanted);
-  return {wanted.mul(log_shares).sum().neg(), gradient.view(output.sizes())};
-}
-
-PartLoss cross_entropy_on_device(const at::Tensor& output, const at::Tensor& targets, std::int64_t batch) {
-  const at::Tensor log_shares = at::log_softmax(output.flatten(1), 1);
-  const auto [sum, weight] = at::nll_loss_forward(log_shares, targets, {}, at::Reduction::Sum, kNoTarget);
-  const at::Tensor each = at::full({}, 1.0 / static_cast<double>(batch), log_shares.options());
-  const at::Tensor slope =
-      at::nll_loss_backward(each, log_shares, targets, {}, at::Reduction::Sum, kNoTarget, weight);
-  return {sum.mul(each),
-          at::_log_softmax_backward_data(slope, log_shares, 1, at::kFloat).view(output.sizes())};
 }
 
 /// Returns weights that give all classes with samples the same total weight, and a sample 1 on average.
@@ -119,13 +102,20 @@ class CrossEntropy final : public FusedLoss {
   }
 
   PartLoss part(const at::Tensor& output, const LossTargets& targets, std::int64_t batch,
-                Kernels kernels) const override {
-    if (kernels == Kernels::kAten) {
-      const bool plain = !targets.others.defined() && rule_.smoothing == 0 && !rule_.weights.defined();
-      return plain ? cross_entropy_on_device(output, targets.wanted, batch)
-                   : soft_cross_entropy_on_device(output, targets, rule_, batch);
-    }
+                kernels::DeviceKernels& device) const override {
     const at::Tensor logits = output.contiguous();
+    if (device.kernels() == Kernels::kAten) {
+      const PartLoss loss{at::empty({}, logits.options()), at::empty_like(logits)};
+      device.cross_entropy({.logits = logits.const_data_ptr<float>(),
+                            .targets = memory_of(targets),
+                            .rule = memory_of(rule_),
+                            .samples = logits.size(0),
+                            .classes = logits.numel() / std::max<std::int64_t>(logits.size(0), 1),
+                            .batch = batch,
+                            .share = loss.share.mutable_data_ptr<float>(),
+                            .gradient = loss.gradient.mutable_data_ptr<float>()});
+      return loss;
+    }
     PartLoss loss{at::empty({}, at::kDouble), at::empty_like(logits)};
     const double sum = score_on_host(logits, targets, rule_, loss.gradient.mutable_data_ptr<float>(), batch);
     *loss.share.mutable_data_ptr<double>() = sum / static_cast<double>(batch);

@@ -13,10 +13,12 @@ class Search(StandInCase):
         trials = self.trials("one").total()
         self.assertEqual((report.counts["recordings"], report.counts["refused_recordings"]), (trials, 0))
 
-    def test_a_step_is_one_graph_of_19_nodes_and_8_for_each_block(self):
+    def test_a_step_is_one_graph_of_11_nodes_and_5_for_each_block(self):
         _, report = self.search("nodes", "--slots", "1")
-        blocks = [graph["cudnnBatchNormalizationBackwardEx"] for graph in report.graphs]
-        self.assertEqual(report.nodes(), [19 + 8 * number for number in blocks])
+        blocks = [count for graph in report.graphs for name, count in graph.items()
+                  if "backward_kernel" in name and "BatchNormPlan" in name]
+        self.assertEqual(len(blocks), len(report.graphs))
+        self.assertEqual(report.nodes(), [11 + 5 * number for number in blocks])
         self.assertGreater(len(set(blocks)), 2)
 
     def test_a_trial_costs_few_plans_frees_and_waits(self):

@@ -1,6 +1,7 @@
 #include "train/scoring/loss.hpp"
 
 #include "support/yaml_config.hpp"
+#include "train/device/host_accelerator.hpp"
 #include "train/graph/layer_graph.hpp"
 
 #include <string>
@@ -42,7 +43,7 @@ void expect_pytorchs_loss(const LossCase& given, Kernels kernels) {
   const std::string section = "{label_smoothing: " + std::to_string(given.smoothing) +
                               ", class_weights: " + (given.weighted ? "balanced" : "none") + "}";
   const auto loss = find_loss("cross_entropy")->make(testing::config_from_yaml(section), problem);
-  const PartLoss part = loss_of_part(*loss, output, targets, 10, kernels);
+  const PartLoss part = loss_of_part(*loss, output, targets, 10, *make_host_accelerator(kernels));
 
   const at::Tensor logits = output.flatten(1).clone().set_requires_grad(true);
   const at::Tensor expected = at::cross_entropy_loss(logits, wanted, given.weighted ? weights : at::Tensor(),
@@ -81,7 +82,7 @@ TEST(Loss, NeedsADefinitionAlone) {
   const at::Tensor output = at::randn({7, 5, 1, 1});
   const at::Tensor wanted = at::randn({7, 5});
   for (const Kernels kernels : {Kernels::kOwn, Kernels::kAten}) {
-    const PartLoss part = loss_of_part(loss, output, {wanted}, 10, kernels);
+    const PartLoss part = loss_of_part(loss, output, {wanted}, 10, *make_host_accelerator(kernels));
     const at::Tensor difference = output.flatten(1) - wanted;
     EXPECT_NEAR(part.share.item<double>(), difference.square().sum().item<double>() / 20, 1e-5);
     EXPECT_LT(part.gradient.flatten(1).sub(difference / 10).abs().max().item<double>(), 1e-6);
@@ -101,7 +102,7 @@ TEST(Loss, MixesTheLossesByBothClasses) {
   };
   const at::Tensor share = targets.shares.unsqueeze(1);
   const at::Tensor expected = gradient_of(targets.wanted) * share + gradient_of(targets.others) * (1 - share);
-  const PartLoss part = loss_of_part(loss, output, targets, 7, Kernels::kOwn);
+  const PartLoss part = loss_of_part(loss, output, targets, 7, *make_host_accelerator(Kernels::kOwn));
   EXPECT_LT(part.gradient.flatten(1).sub(expected).abs().max().item<double>(), 1e-6);
 }
 
@@ -114,8 +115,9 @@ TEST(Loss, TakesOutputsInBFloat16) {
     const bool classes = kind.targets.front() == store::TargetKind::kClasses;
     const at::Tensor wanted = classes ? at::randint(0, 5, {7}, at::kLong) : at::rand({7, 5});
     for (const Kernels kernels : {Kernels::kOwn, Kernels::kAten}) {
-      const PartLoss part = loss_of_part(*loss, output, {wanted}, 10, kernels);
-      const PartLoss same = loss_of_part(*loss, output.to(at::kFloat), {wanted}, 10, kernels);
+      const PartLoss part = loss_of_part(*loss, output, {wanted}, 10, *make_host_accelerator(kernels));
+      const PartLoss same =
+          loss_of_part(*loss, output.to(at::kFloat), {wanted}, 10, *make_host_accelerator(kernels));
       EXPECT_TRUE(part.share.equal(same.share)) << name;
       EXPECT_TRUE(part.gradient.equal(same.gradient)) << name;
     }
@@ -129,7 +131,9 @@ TEST(Loss, OfAPartWithoutSamplesIsZero) {
     const bool classes = kind.targets.front() == store::TargetKind::kClasses;
     const at::Tensor wanted = classes ? at::zeros({0}, at::kLong) : at::zeros({0, 3});
     for (const Kernels kernels : {Kernels::kOwn, Kernels::kAten}) {
-      EXPECT_EQ(loss_of_part(*loss, at::zeros({0, 3, 1, 1}), {wanted}, 10, kernels).share.item<double>(), 0)
+      EXPECT_EQ(loss_of_part(*loss, at::zeros({0, 3, 1, 1}), {wanted}, 10, *make_host_accelerator(kernels))
+                    .share.item<double>(),
+                0)
           << name;
     }
   }

@@ -1,4 +1,5 @@
-#include "cuda/kernels.hpp"
+#include "cuda/kernels/block_sums.hpp"
+#include "cuda/kernels/kernels.hpp"
 
 #include <algorithm>
 
@@ -9,8 +10,8 @@ using train::kernels::DropoutMask;
 using train::kernels::DropoutPlan;
 using train::kernels::GatheredRow;
 using train::kernels::GatherPlan;
+using train::kernels::StepEnd;
 
-constexpr int kWarp = 32;
 constexpr int kMostThreads = 128;
 /// Elements of an image that one block makes. They are few, so that small batches fill the device too. Each
 /// thread draws for itself how the image is changed: a warp takes no longer for equal work than one thread.
@@ -43,7 +44,16 @@ __global__ void dropout_kernel(const DropoutPlan plan) {
   }
 }
 
+__global__ void end_step_kernel(const StepEnd end) {
+  end_step(end);
+}
+
 }  // namespace
+
+cudaError_t launch_end_step(const StepEnd& end, cudaStream_t stream) {
+  end_step_kernel<<<1, 1, 0, stream>>>(end);
+  return cudaGetLastError();
+}
 
 cudaError_t launch_gather(const GatherPlan& plan, cudaStream_t stream) {
   const int elements = elements_of_image(plan);
