@@ -42,6 +42,10 @@ class UnrecordedAccelerator final : public Accelerator {
   }
   void gather(const kernels::GatherPlan& plan) override { on_->gather(plan); }
   void dropout(const kernels::DropoutPlan& plan) override { on_->dropout(plan); }
+  void batch_norm_forward(const kernels::BatchNormPlan& plan) override { on_->batch_norm_forward(plan); }
+  void batch_norm_backward(const kernels::BatchNormPlan& plan) override { on_->batch_norm_backward(plan); }
+  void cross_entropy(const kernels::CrossEntropyPlan& plan) override { on_->cross_entropy(plan); }
+  void end_step(const kernels::StepEnd& end) override { on_->end_step(end); }
   std::unique_ptr<DeviceReducer> make_reducer(trial::TrialGroup& group, int device) override {
     return on_->make_reducer(group, device);
   }

@@ -29,12 +29,12 @@ space::Network network(std::int64_t width) {
 }
 
 nlohmann::json measure_width(const GpuBench& bench, trial::Evaluator& evaluator, std::int64_t width) {
-  const trial::Trial trial = test::make_trial(network(width), bench.host ? 1 : 4, 1);
+  const trial::Trial trial = test::make_trial(network(width), bench.host ? 1 : 2, 1);
   BenchContext warm_up;
   train(evaluator, trial, warm_up);
   std::vector<double> plain_s;
   std::vector<double> save_s;
-  for (int round = 0; round < 5; ++round) {
+  for (int round = 0; round < 3; ++round) {
     BenchContext plain;
     plain_s.push_back(train(evaluator, trial, plain).train_s);
     BenchContext saving(bench.host ? 5 : 200);

@@ -17,9 +17,12 @@ for word in "$@"; do
 done
 """
 SKYLINE = """#!/bin/bash
+if [[ $1 == journal ]]; then echo "the same"; fi
 if [[ $1 == search ]]; then
   while [[ $1 != --run ]]; do shift; done
-  mkdir -p "$2"; echo '[{"trial": 3}]' > "$2/pareto.json"; echo "utilization 88.3 %: of much"
+  mkdir -p "$2"; echo '{"hypervolume": {"search": 0.5}}' > "$2/pareto.json"
+  echo '{"status": "ok", "where": {"setup_s": 0.002, "train_s": 0.05, "validate_s": 0.001}}' > "$2/journal.jsonl"
+  echo "utilization 88.3 %: 2.1 s of training in 1 slot over 3.2 s"
 fi
 """
 SAMPLES = """#!/bin/bash
@@ -53,7 +56,8 @@ class GpuCheck(unittest.TestCase):
         (self.bundle / "bundle.json").write_text(json.dumps({"torch": "2.11.0", "programs": programs}))
         base = {"PATH": "/usr/bin:/bin", "LD_LIBRARY_PATH": str(self.root / "driver")} | environment
         out = self.root / "figures.json"
-        command = [sys.executable, SOURCE / "scripts/gpu_check", self.bundle, "--out", out, *options]
+        self.page = self.root / "figures.md"
+        command = [sys.executable, SOURCE / "scripts/gpu_check", self.bundle, "--out", out, "--page", self.page, *options]
         result = subprocess.run(command, env=base, cwd=self.root, capture_output=True, text=True, timeout=120)
         return result, json.loads(out.read_text()) if out.exists() else None
 
@@ -73,16 +77,49 @@ class GpuCheck(unittest.TestCase):
         self.assertEqual(items["good"]["figures"], {"works": 0.25})
         self.assertEqual(items["fast"]["figures"], {"steps_per_s": 1234.5})
         self.assertEqual(items["digits"]["figures"],
-                         {"front": [{"trial": 3}], "utilization_percent": 88.3, "gpu_busy_percent": None})
+                         {"hypervolume": {"search": 0.5}, "utilization_percent": 88.3, "wall_s": 3.2, "trials": 1,
+                          "median_setup_ms": 2.0, "median_train_ms": 50.0, "median_validate_ms": 1.0,
+                          "gpu_busy_percent": None})
+        self.assertEqual(list(items), ["good", "prepare_digits", "digits", "digits_1_slot", "digits_again", "equal_journals",
+                                       "little_memory", "fast"])
         self.assertEqual(figures["devices"], ["Fake GPU 0"])
-        self.assertIn("gpu_check: passed: 4 of 4 items on Fake GPU 0", result.stdout.splitlines()[-1])
+        self.assertIn("gpu_check: passed: 8 of 8 items on Fake GPU 0", result.stdout.splitlines()[-1])
+        page = self.page.read_text()
+        self.assertIn("1 x Fake GPU 0", page)
+        self.assertIn("| search digits | passed |", page)
+        self.assertIn("| median_train_ms | 50 |", page)
+
+    def test_journals_that_differ_are_a_failure(self):
+        self.program("../skyline", SKYLINE.replace("the same", "$RANDOM$RANDOM"))
+        result, figures = self.check([], "--only", "search")
+        self.assertEqual(result.returncode, 1)
+        items = {item["name"]: item for item in figures["items"]}
+        self.assertIn("the journals differ", items["equal_journals"]["reason"])
+
+    def test_does_the_kinds_that_are_asked_for(self):
+        self.program("gpu_good_test", TEST)
+        _, figures = self.check([{"kind": "test", "name": "good", "program": "gpu_good_test"}], "--only", "test")
+        self.assertEqual([item["name"] for item in figures["items"]], ["good"])
+        result, _ = self.check([], "--only", "tests")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--only: tests: expected some of test, benchmark, search, sanitizer", result.stderr)
+
+    def test_a_benchmark_may_record_nothing_and_a_search_may_not(self):
+        warning = "warning: the device did not record a trial's steps, so they are slower: no"
+        self.program("gpu_eager_bench", f'#!/bin/bash\necho "{warning}" >&2\necho "{{}}"\n')
+        self.program("../skyline", SKYLINE.replace("mkdir", f'echo "{warning}" >&2; mkdir'))
+        _, figures = self.check([{"kind": "benchmark", "name": "eager", "program": "gpu_eager_bench"}])
+        items = {item["name"]: item for item in figures["items"]}
+        self.assertEqual(items["eager"]["status"], "passed")
+        self.assertEqual(items["digits"]["reason"], "the device did not record all steps")
 
     def test_says_how_busy_the_busiest_gpu_was(self):
         self.program("nvidia-smi", SAMPLES)
         self.program("../skyline", SKYLINE.replace("mkdir", "until [[ -e $OUT ]]; do sleep 0.05; done; mkdir"))
         result, figures = self.check([], PATH=f"{self.bundle}/bin:/usr/bin:/bin", OUT=str(self.root / "sampled"))
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
-        self.assertEqual(figures["items"][-1]["figures"]["gpu_busy_percent"], 60.0)
+        items = {item["name"]: item for item in figures["items"]}
+        self.assertEqual(items["digits"]["figures"]["gpu_busy_percent"], 60.0)
 
     def test_a_tool_that_does_not_answer_has_no_version(self):
         self.program("nvidia-smi", SAMPLES.replace("exit 0", "sleep 60"))
