@@ -24,8 +24,8 @@ class LayerTensors {
   /// Returns the parameter or buffer `name` of the layer. @throws InternalError if there is none
   virtual at::Tensor& value(std::string_view name) = 0;
   /// Returns the gradient of a parameter. An op sets it in each backward pass, with the same shape and in
-  /// memory of its own; the trainer takes it away after use. As long as it is undefined, the optimizer does
-  /// not change the parameter.
+  /// memory of its own, and leaves that alone afterwards; the trainer takes it away after use. As long as it
+  /// is undefined, the optimizer does not change the parameter.
   virtual at::Tensor& gradient(std::string_view name) = 0;
   /// Returns whether the layer has a parameter or buffer of this name.
   virtual bool has(std::string_view name) const = 0;
@@ -51,8 +51,8 @@ class LayerOp {
   /// @param seed  seed of the step, the only allowed source of random numbers, so that a resumed trial draws
   ///              the same
   virtual void begin_step(std::uint64_t /*seed*/) {}
-  /// Called after begin_step if a member of a group trains a part of the batch, which begins with sample
-  /// `first_sample`. For ops that draw by place. A part may have no samples at all.
+  /// Called after begin_step with the first sample of the part of the batch that is trained next: a member's
+  /// share, or a piece of it. For ops that draw by place. A part may have no samples at all.
   virtual void begin_part(std::size_t /*first_sample*/) {}
 };
 

@@ -129,7 +129,8 @@ BatchBuffers BatchBuffers::first(std::int64_t rows) const {
 }
 
 void gather_on_device(DeviceContext& context, SampleSet set, const at::Tensor& order,
-                      const at::Tensor& position, const BatchBuffers& batch, const BatchChanges& changes) {
+                      const at::Tensor& position, const BatchBuffers& batch, const BatchChanges& changes,
+                      std::int64_t first) {
   const auto table = [](const at::Tensor& values) {
     return values.defined() ? values.const_data_ptr<float>() : nullptr;
   };
@@ -152,6 +153,7 @@ void gather_on_device(DeviceContext& context, SampleSet set, const at::Tensor& o
   }
   plan.order = order.const_data_ptr<std::int64_t>();
   plan.position = position.const_data_ptr<std::int64_t>();
+  plan.first = first;
   plan.scaling = context.scaling().const_data_ptr<float>();
   plan.seed = changes.seed.defined() ? changes.seed.const_data_ptr<std::int64_t>() : nullptr;
   plan.augment = changes.augment;

@@ -121,11 +121,12 @@ struct BatchChanges {
   at::Tensor cutmix = {};
 };
 
-/// Fills a batch on the current stream; may be part of recorded work.
+/// Fills a batch, or a part of it, on the current stream; may be part of recorded work.
 /// @param order     int64 [samples]
 /// @param position  int64 []: place of the batch in the order
+/// @param first     place in the batch of the part's first sample
 void gather_on_device(DeviceContext& context, SampleSet set, const at::Tensor& order,
-                      const at::Tensor& position, const BatchBuffers& batch,
-                      const BatchChanges& changes = {});
+                      const at::Tensor& position, const BatchBuffers& batch, const BatchChanges& changes = {},
+                      std::int64_t first = 0);
 
 }  // namespace skyline::train

@@ -17,7 +17,8 @@ struct GatherPlan {
   const std::int32_t* labels = nullptr;    // classes, [samples], or ...
   const float* label_rows = nullptr;       // ... labels or numbers, [samples, outputs]
   const std::int64_t* order = nullptr;     // [samples of the epoch]
-  const std::int64_t* position = nullptr;  // []: the batch is order[position, position + rows)
+  const std::int64_t* position = nullptr;  // []: place of the batch in the order
+  std::int64_t first = 0;                  // place in the batch of the first row
   const float* scaling = nullptr;      // [channels, 256] for pixels, [channels, 2] for numbers: mean, factor
   const std::int64_t* seed = nullptr;  // []: first_image_seed(); nullptr if images stay unchanged
   AugmentPlan augment;
@@ -68,7 +69,7 @@ SKYLINE_DEVICE_CODE inline GatheredImage find_image(const GatherPlan& plan, std:
 }
 
 SKYLINE_DEVICE_CODE inline GatheredRow find_row(const GatherPlan& plan, std::int64_t row) {
-  const std::int64_t place = *plan.position + row;
+  const std::int64_t place = *plan.position + plan.first + row;
   GatheredRow found;
   found.image = find_image(plan, place);
   if (plan.seed != nullptr) {

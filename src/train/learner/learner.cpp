@@ -30,6 +30,11 @@ std::int64_t steps_to_queue(const space::Network& network, double samples, std::
   return std::max<std::int64_t>(steps / burst * burst, 1);
 }
 
+/// Returns the samples of the largest of some parts, see part_of_batch.
+std::int64_t largest_part(std::int64_t samples, std::int64_t parts) {
+  return (samples + parts - 1) / parts;
+}
+
 }  // namespace
 
 Learner::Learner(const TrainingSetup& setup, const trial::Trial& trial, trial::TrialGroup* group,
@@ -77,9 +82,9 @@ void Learner::make_parts(const std::optional<BucketSizes>& buckets) {
       context_, setup_.options,
       DeviceEpoch::Plan{steps_per_epoch_, static_cast<std::int64_t>(setup_.split.train.size()), total_steps_,
                         trial_.seed, step_->drawing_layers(), average});
-  const auto members = static_cast<std::int64_t>(members_);
+  const std::int64_t share = largest_part(batch_, static_cast<std::int64_t>(members_));
   const AugmentOptions& augment = setup_.options.augment;
-  buffers_ = BatchBuffers::make((batch_ + members - 1) / members, setup_, augment.mixes());
+  buffers_ = BatchBuffers::make(largest_part(share, setup_.options.accumulate), setup_, augment.mixes());
   if (augment.any()) {
     const auto table = [this](const std::vector<float>& values) {
       return at::tensor(values).to(context_.device());
@@ -143,16 +148,32 @@ void Learner::step(std::size_t first, std::size_t count) {
   }
 }
 
-/// Trains on a part of the epoch's next batch; may be part of recorded work.
+/// Trains on a member's part of the epoch's next batch, in pieces if gradients accumulate; may be part of
+/// recorded work.
 void Learner::run_step(BatchPart part, std::int64_t batch) {
   const WithoutAutograd no_autograd;
-  const BatchBuffers buffers = buffers_.first(static_cast<std::int64_t>(part.count));
-  if (part.count > 0) {
-    gather_on_device(context_, SampleSet::kTrain, epoch_->order(), epoch_->position(), buffers, changes_);
+  const StepValues values{epoch_->rate(), epoch_->seeds(), epoch_->news(), host_seed_};
+  const auto pieces = static_cast<std::size_t>(setup_.options.accumulate);
+  Accumulation accumulation;
+  at::Tensor loss;
+  for (std::size_t i = 0; i < pieces; ++i) {
+    BatchPart piece = part_of_batch(part.count, pieces, i);
+    accumulation.is_last = i + 1 == pieces;
+    // A small last batch may leave pieces empty, but the last piece only if it leaves all empty.
+    if (piece.count == 0 && !accumulation.is_last) continue;
+    const BatchBuffers buffers = buffers_.first(static_cast<std::int64_t>(piece.count));
+    if (piece.count > 0) {
+      gather_on_device(context_, SampleSet::kTrain, epoch_->order(), epoch_->position(), buffers, changes_,
+                       static_cast<std::int64_t>(piece.first));
+    }
+    if (watch_) watch_(StepWork::kBatch, 0);
+    piece.first += part.first;
+    const at::Tensor share = step_->run(buffers.images, {buffers.targets, buffers.others, buffers.shares},
+                                        piece, batch, values, accumulation);
+    loss = loss.defined() ? loss.add_(share) : share;
+    accumulation.earlier += piece.count;
   }
-  if (watch_) watch_(StepWork::kBatch, 0);
-  epoch_->finish_step(step_->run(buffers.images, {buffers.targets, buffers.others, buffers.shares}, part,
-                                 batch, {epoch_->rate(), epoch_->seeds(), epoch_->news(), host_seed_}));
+  epoch_->finish_step(loss);
 }
 
 /// Sets the place in the epoch's order at which the next step's part of the batch begins.
@@ -230,20 +251,23 @@ bool Learner::recalibrate(const std::function<bool(std::int64_t number)>& goes_o
   require_settled();
   constexpr std::uint64_t kOwnOrder = 0x726563616c696272U;
   const std::vector<std::int64_t> order = epoch_order(setup_.split.train, trial_.seed ^ kOwnOrder, 0);
+  // No pass may need more memory than those of training, which normalizes by parts of a batch.
+  const std::int64_t parts = setup_.options.accumulate;
+  const std::int64_t batch = std::max<std::int64_t>(1, batch_ / parts);
   const std::int64_t batches =
-      std::min(setup_.options.recalibrate, static_cast<std::int64_t>(order.size()) / batch_);
+      std::min(setup_.options.recalibrate * parts, static_cast<std::int64_t>(order.size()) / batch);
   const bool together =
       group_ != nullptr && setup_.options.group.statistics == GroupOptions::Statistics::kSynchronized;
-  const auto samples = static_cast<std::size_t>(batch_);
+  const auto samples = static_cast<std::size_t>(batch);
   const BatchPart part = together ? part_of_batch(samples, members_, member_) : BatchPart{0, samples};
   bool done = false;
   stream_->run([&] {
     const at::Tensor places = at::tensor(order).to(context_.device());
     const BatchBuffers buffers = BatchBuffers::make(static_cast<std::int64_t>(part.count), setup_);
-    done = step_->recalibrate(batches, part, batch_, [&](std::int64_t number) {
+    done = step_->recalibrate(batches, part, batch, [&](std::int64_t number) {
       stream_->wait();
       if (!goes_on(number)) return at::Tensor();
-      const std::int64_t first = number * batch_ + static_cast<std::int64_t>(part.first);
+      const std::int64_t first = number * batch + static_cast<std::int64_t>(part.first);
       const at::Tensor position = at::tensor(first).to(context_.device());
       if (part.count > 0) gather_on_device(context_, SampleSet::kTrain, places, position, buffers);
       return buffers.images;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <ATen/ops/_foreach_add.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/tensor.h>
@@ -78,7 +79,7 @@ TrainingStep::TrainingStep(const space::Network& network, std::uint64_t seed, co
 }
 
 at::Tensor TrainingStep::run(const at::Tensor& images, const LossTargets& targets, BatchPart part,
-                             std::int64_t batch, const StepValues& values) {
+                             std::int64_t batch, const StepValues& values, const Accumulation& accumulation) {
   const WithoutAutograd no_autograd;
   place_.seeds = values.seeds;
   place_.first_sample = static_cast<std::int64_t>(part.first);
@@ -86,18 +87,55 @@ at::Tensor TrainingStep::run(const at::Tensor& images, const LossTargets& target
   const at::Tensor output = graph_.forward(images, {values.seed, part.first});
   PartLoss loss = loss_of_part(*loss_, output, targets, batch, *place_.accelerator);
   if (watch_) watch_(StepWork::kLoss, 0);
+  if (exchange_ && accumulation.is_last) {
+    exchange_->begin_step(accumulation.earlier + part.count, static_cast<std::size_t>(batch));
+  }
+  backward(std::move(loss.gradient), accumulation);
+  if (accumulation.is_last) update(values);
+  place_.seeds.reset();  // in a recording this is scratch memory
+  return loss.share;
+}
+
+void TrainingStep::backward(at::Tensor gradient, const Accumulation& accumulation) {
+  const bool adds = accumulation.earlier > 0;
+  const bool sends = exchange_ && accumulation.is_last;
+  if (adds) set_gradients_aside();
+  graph_.backward(std::move(gradient), [this, adds, sends](std::size_t layer) {
+    if (adds) add_earlier(layer);
+    if (sends) exchange_->layer_done(layer);
+  });
+}
+
+void TrainingStep::update(const StepValues& values) {
   if (exchange_) {
-    exchange_->begin_step(part.count, static_cast<std::size_t>(batch));
-    graph_.backward(std::move(loss.gradient), [this](std::size_t layer) { exchange_->layer_done(layer); });
     exchange_->finish_step(values.rate);
   } else {
-    graph_.backward(std::move(loss.gradient));
     optimizer_.step(values.rate);
   }
   if (average_.defined()) average_.lerp_(parameters_.block(), values.news);
   if (watch_) watch_(StepWork::kUpdate, 0);
-  place_.seeds.reset();  // in a recording this is scratch memory
-  return loss.share;
+}
+
+/// Keeps the gradients of the parts so far where the next backward pass does not replace them.
+void TrainingStep::set_gradients_aside() {
+  for (StoredLayer& layer : parameters_.layers()) {
+    for (StoredTensor& tensor : layer.tensors()) tensor.earlier = std::exchange(tensor.gradient, {});
+  }
+}
+
+/// Adds a layer's gradients to those of the earlier parts, layer by layer, so that only one layer has both.
+void TrainingStep::add_earlier(std::size_t layer) {
+  std::vector<at::Tensor> sums;
+  std::vector<at::Tensor> gradients;
+  for (StoredTensor& tensor : parameters_.layer(layer).tensors()) {
+    at::Tensor earlier = std::exchange(tensor.earlier, {});
+    if (!earlier.defined()) continue;
+    at::Tensor gradient = std::exchange(tensor.gradient, earlier);
+    if (!gradient.defined()) continue;
+    sums.push_back(std::move(earlier));
+    gradients.push_back(std::move(gradient));
+  }
+  if (!sums.empty()) at::_foreach_add_(sums, gradients);
 }
 
 at::Tensor TrainingStep::infer(const at::Tensor& images) {

@@ -12,6 +12,7 @@
 #include "train/parameters/parameter_store.hpp"
 #include "train/scoring/loss.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -36,6 +37,12 @@ struct StepValues {
   std::uint64_t seed = 0;  // seed for ops that draw on the host, if the step may not be recorded
 };
 
+/// The place of a part among the parts in which a step computes its samples, one after another.
+struct Accumulation {
+  std::size_t earlier = 0;  // samples of the parts before it
+  bool is_last = true;      // the update follows the last part
+};
+
 /// A network in training on a device, with everything for a step: forward, loss, backward, a group's
 /// exchange, update. One thread uses it, with its stream current.
 class TrainingStep {
@@ -49,11 +56,12 @@ class TrainingStep {
 
   /// Trains on a part of a batch. If may_be_recorded(), it reads only constant values on the host and waits
   /// for nothing. Collective over the group.
-  /// @param images   float32 [samples, channels, height, width], channels_last
-  /// @param batch    number of samples of all members
-  /// @return         PartLoss::share, before the update
+  /// @param images        float32 [samples, channels, height, width], channels_last
+  /// @param batch         number of samples of all members
+  /// @param accumulation  only after the last part the parameters are updated, with the sum of the gradients
+  /// @return              PartLoss::share, before the update
   at::Tensor run(const at::Tensor& images, const LossTargets& targets, BatchPart part, std::int64_t batch,
-                 const StepValues& values);
+                 const StepValues& values, const Accumulation& accumulation = {});
   /// Returns float32 [samples, classes] in evaluation mode, with running statistics.
   at::Tensor infer(const at::Tensor& images);
 
@@ -108,6 +116,10 @@ class TrainingStep {
   void find_statistics(const space::Network& network);
   template <typename Reorder>
   void reorder(trial::TrainingState& state, const Reorder& reorder) const;
+  void backward(at::Tensor gradient, const Accumulation& accumulation);
+  void update(const StepValues& values);
+  void set_gradients_aside();
+  void add_earlier(std::size_t layer);
 
   std::uint64_t seed_;
   GroupMembership group_;

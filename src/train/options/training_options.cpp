@@ -207,6 +207,27 @@ void check_group(const TrainingOptions& options, const ConfigNode& section) {
                std::to_string(options.batch));
 }
 
+/// Refuses empty parts, and parts beside statistics of the whole batch, which no single part has.
+void check_parts(const TrainingOptions& options, const ConfigNode& section) {
+  if (options.accumulate == 1) return;
+  const ConfigNode& key = section.at("accumulate");
+  const std::int64_t members = options.group.members.value_or(1);
+  const std::int64_t most = options.batch / members;
+  if (options.accumulate > most) {
+    key.fail("expected at most " + std::to_string(most) + ", the samples of a batch" +
+             (members > 1 ? " for each member" : "") + ", got " + std::to_string(options.accumulate));
+  }
+  if (options.group.statistics == GroupOptions::Statistics::kSynchronized) {
+    key.fail("expected 1, since `group.batch_statistics: synchronized` normalizes by the whole batch, got " +
+             std::to_string(options.accumulate));
+  }
+}
+
+void check_training(const TrainingOptions& options, const ConfigNode& section) {
+  check_group(options, section);
+  check_parts(options, section);
+}
+
 }  // namespace
 
 const OptionTable<ScheduleOptions>& ScheduleOptions::table() {
@@ -296,6 +317,9 @@ const OptionTable<TrainingOptions>& TrainingOptions::table() {
         "Budget of a trial of the search; a fraction is honoured to the step."},
        {"batch", &Options::batch, at_least(1).at_most(kMostCounted),
         "Samples per step; the last batch of an epoch may be smaller."},
+       {"accumulate", &Options::accumulate, at_least(1).at_most(kMostCounted),
+        "Parts of a batch, computed one after another to save memory, then one step of the optimizer. Batch "
+        "norm normalizes by part."},
        {"optimizer", &Options::optimizer, optimizer_kind(), "The optimizer, adam unless told otherwise."},
        {"schedule", &Options::schedule, "How the learning rate changes in the course of a trial."},
        {"augment", &Options::augment, "Random changes of the training images, different in each epoch."},
@@ -326,8 +350,13 @@ const OptionTable<TrainingOptions>& TrainingOptions::table() {
         "Whether a child starts from its parent's weights where their layers match."},
        {"latency", &Options::latency,
         "How `latency_ms` is measured, if an objective or a constraint names it."}},
-      check_group};
+      check_training};
   return table;
+}
+
+std::string batch_text(const TrainingOptions& options) {
+  const std::string batch = std::to_string(options.batch);
+  return options.accumulate == 1 ? batch : batch + " in " + std::to_string(options.accumulate) + " parts";
 }
 
 TrainingOptions with_values(const TrainingOptions& options, const std::vector<space::TrainingValue>& values) {

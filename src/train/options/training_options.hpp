@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace skyline {
@@ -108,6 +109,7 @@ constexpr double kMostEpochs = 1e6;
 struct TrainingOptions {
   double epochs = 1;  // fractions count: steps = max(1, round(epochs * steps per epoch))
   std::int64_t batch = 32;
+  std::int64_t accumulate = 1;  // parts in which a member computes its samples of a batch, one after another
   OptimizerOptions optimizer;
   ScheduleOptions schedule;
   AugmentOptions augment;
@@ -126,6 +128,8 @@ struct TrainingOptions {
   static const OptionTable<TrainingOptions>& table();
 };
 
+/// Returns the batch for a message: "256", or "256 in 8 parts".
+std::string batch_text(const TrainingOptions& options);
 /// Returns the options with the trial's own values. @throws UserError for values that the keys refuse
 TrainingOptions with_values(const TrainingOptions& options, const std::vector<space::TrainingValue>& values);
 /// Fills in the loss and the metrics that the targets imply.

@@ -22,9 +22,10 @@ namespace skyline::train {
 struct StoredTensor {
   std::string name;  // name within the layer
   bool trainable = true;
-  at::Tensor value;       // 4-D tensors are in channels_last order, unless move_to() puts them in planes
-  at::Tensor gradient;    // set by the op
-  bool is_weight = true;  // true for a matrix or filter outside of layers that normalize
+  at::Tensor value;         // 4-D tensors are in channels_last order, unless move_to() puts them in planes
+  at::Tensor gradient;      // set by the op
+  bool is_weight = true;    // true for a matrix or filter outside of layers that normalize
+  at::Tensor earlier = {};  // sum of the gradients of the batch's earlier parts, during a later one
 };
 
 /// Reorders a gradient's memory like that of its parameter.

@@ -66,8 +66,8 @@ Failure too_large(const AdmittedTrial& trial, const Candidate& candidate) {
   return {FailureKind::kOutOfMemory,
           "not enough memory for the network with the device to itself: " + gibibytes(candidate.bytes) +
               " expected for " + std::to_string(trial.trial.architecture().cost.parameters) +
-              " parameters and a batch of " + std::to_string(trial.options.batch) + ", " + trial.device.name +
-              " has " + gibibytes(trial.device.memory_bytes)};
+              " parameters and a batch of " + batch_text(trial.options) + ", " + trial.device.name + " has " +
+              gibibytes(trial.device.memory_bytes)};
 }
 
 }  // namespace

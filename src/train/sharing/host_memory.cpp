@@ -62,7 +62,7 @@ Failure too_large(const trial::Trial& trial, const TrainingOptions& options, std
                   std::uint64_t most) {
   return {FailureKind::kOutOfMemory, "not enough memory: " + mebibytes(needed) + " expected for " +
                                          std::to_string(trial.architecture().cost.parameters) +
-                                         " parameters and a batch of " + std::to_string(options.batch) +
+                                         " parameters and a batch of " + batch_text(options) +
                                          ", a trial may take " + mebibytes(most)};
 }
 

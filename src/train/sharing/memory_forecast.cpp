@@ -43,17 +43,20 @@ double bucket_floats(double parameters, double largest_layer) {
 /// @param numbers  numbers that the optimizer keeps per parameter
 double parameter_floats(double parameters, double largest_layer, double numbers,
                         const TrainingOptions& options, std::uint32_t members) {
-  if (members == 1) return (2 + numbers) * parameters;
+  const bool accumulates = options.accumulate > 1;
+  const double added = accumulates ? largest_layer : 0;  // beside the sum of the earlier parts
+  if (members == 1) return (2 + numbers) * parameters + added;
   const double own = (numbers + 1) * parameters / members;  // with sharding
   const double bucket = bucket_floats(parameters, largest_layer);
   switch (options.group.sharding) {
     case GroupOptions::Sharding::kNone:
-      return (3 + numbers) * parameters;
+      return (3 + numbers) * parameters + added;
     case GroupOptions::Sharding::kOptimizer:
-      return 3 * parameters + own;
+      return 3 * parameters + own + added;
     case GroupOptions::Sharding::kGradients:
-      // Two buckets are being sent, and backward fills a third.
-      return parameters + own + std::min(parameters, 2 * bucket) + bucket;
+      // Two buckets are being sent, and backward fills a third, or adds to the sum of the earlier parts.
+      return parameters + own + std::min(parameters, 2 * bucket) +
+             (accumulates ? parameters + added : bucket);
   }
   throw InternalError("unknown sharding");
 }
@@ -62,7 +65,8 @@ double parameter_floats(double parameters, double largest_layer, double numbers,
 double samples_per_pass(const TrainingOptions& options, std::uint32_t members) {
   const auto batch = static_cast<double>(options.batch);
   const bool whole = options.recalibrate > 0 && options.group.statistics == GroupOptions::Statistics::kLocal;
-  return whole ? batch : std::ceil(batch / members);
+  const double samples = whole ? batch : std::ceil(batch / members);
+  return std::ceil(samples / static_cast<double>(options.accumulate));
 }
 
 struct Sizes {

@@ -38,6 +38,12 @@ TrainingOptions adamw_recipe(Precision precision = Precision::kFp32) {
   return options;
 }
 
+/// In batches of 8 and a last one of 2: parts of 2, 3 and 3 samples, and of 0, 1 and 1.
+TrainingOptions in_parts(TrainingOptions options) {
+  options.accumulate = 3;
+  return options;
+}
+
 struct Way {
   const char* name;
   Trainer trainer;
@@ -57,7 +63,11 @@ std::vector<Way> ways() {
           {"DeviceSgd", of_device(), sgd_options()},
           {"DeviceRecipe", of_device(), adamw_recipe()},
           {"DeviceRecipeInBfloat16", of_device(), adamw_recipe(Precision::kBf16)},
+          {"HostRecipeInParts", of_host(), in_parts(adamw_recipe()), Phase::kFinal},
+          {"DeviceRecipeInParts", of_device(), in_parts(adamw_recipe())},
           {"Group", of_host(3), adam_options()},
+          {"GroupInParts", of_host(3),
+           with_group(in_parts(adam_options()), Statistics::kLocal, Sharding::kGradients)},
           {"GroupShardsOptimizer", of_host(3),
            with_group(adam_options(), Statistics::kLocal, Sharding::kOptimizer)},
           {"GroupShardsGradients", of_host(3),

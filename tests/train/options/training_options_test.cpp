@@ -217,6 +217,32 @@ TEST(TrainingOptions, LetTheSizeOfAGroupBeChosenForAnyBatch) {
   EXPECT_EQ(parse({{"group.members", "auto"}, {"group.most", "64"}}).group.most, 64U);
 }
 
+TEST(TrainingOptions, SayInHowManyPartsABatchIsComputed) {
+  EXPECT_EQ(parse({}).accumulate, 1);
+  EXPECT_EQ(batch_text(parse({})), "32");
+  const TrainingOptions options = parse({{"batch", "256"}, {"accumulate", "8"}});
+  EXPECT_EQ(options.accumulate, 8);
+  EXPECT_EQ(batch_text(options), "256 in 8 parts");
+  const OptionTable<TrainingOptions>& keys = TrainingOptions::table();
+  EXPECT_NE(to_yaml(keys.identity(keys.to_config(options))),
+            to_yaml(keys.identity(keys.to_config(parse({{"batch", "256"}})))))
+      << "another run";
+}
+
+TEST(TrainingOptions, NameWhatIsWrongWithPartsOfABatch) {
+  EXPECT_EQ(error_of({{"accumulate", "0"}}),
+            "a.yaml:3:1: training.accumulate: expected a whole number from 1 to 1000000, got 0");
+  EXPECT_EQ(error_of({{"batch", "4"}, {"accumulate", "5"}}),
+            "a.yaml:3:1: training.accumulate: expected at most 4, the samples of a batch, got 5");
+  EXPECT_EQ(
+      error_of({{"batch", "17"}, {"group.members", "4"}, {"accumulate", "5"}}),
+      "a.yaml:3:1: training.accumulate: expected at most 4, the samples of a batch for each member, got 5");
+  EXPECT_EQ(error_of({{"accumulate", "2"}, {"group.batch_statistics", "synchronized"}}),
+            "a.yaml:3:1: training.accumulate: expected 1, since `group.batch_statistics: synchronized` "
+            "normalizes by the whole batch, got 2");
+  EXPECT_EQ(parse({{"batch", "16"}, {"group.members", "4"}, {"accumulate", "4"}}).accumulate, 4);
+}
+
 TEST(TrainingOptions, NameWhatIsWrongWithGroups) {
   EXPECT_THAT(error_of({{"group.members", "33"}}),
               ::testing::HasSubstr("`group.members` is 33: expected at most the batch, which is 32"));

@@ -54,6 +54,33 @@ TEST(MemoryForecast, PredictsForAMemberItsPartOfTheBatch) {
             predict_device_bytes(network, with_batch(1024)) / 3);
 }
 
+TEST(MemoryForecast, PredictsForAPartOfAnAccumulatedBatch) {
+  const space::Network network = conv_network({1, 28, 28}, 4, 3, 16, 10);
+  TrainingOptions options = with_batch(1024);
+  options.accumulate = 8;
+  for (const std::int64_t recalibrate : {0, 5}) {
+    options.recalibrate = recalibrate;
+    TrainingOptions part = options;
+    part.batch = 128;
+    part.accumulate = 1;
+    const std::uint64_t added = predict_host_bytes(network, options) - predict_host_bytes(network, part);
+    EXPECT_GT(added, 0U);
+    EXPECT_LT(added, std::uint64_t{16 * 16 * 3 * 3 + 16} * 4 + 1)
+        << "a layer's gradients, before they are added";
+    EXPECT_LT(predict_device_bytes(network, options), predict_device_bytes(network, with_batch(1024)) / 3);
+  }
+}
+
+TEST(MemoryForecast, CountsTheWholeGradientsOfEarlierPartsHoweverTheirSumIsSharded) {
+  const space::Network network =
+      test::NetworkBuilder({1, 64, 64}).flatten().linear(4096).linear(4096).build();
+  TrainingOptions options = with_batch(64);
+  options.group.sharding = GroupOptions::Sharding::kGradients;
+  const std::uint64_t whole = predict_host_bytes(network, options, 4);
+  options.accumulate = 4;
+  EXPECT_GT(predict_host_bytes(network, options, 4), whole + (std::uint64_t{4096} * 4096 * 4));
+}
+
 TEST(MemoryForecast, CoversWhatTheForwardPassMustKeep) {
   // 4 layers of conv, batch norm and ReLU: 12 outputs of 16x28x28 floats a sample.
   const space::Network network = conv_network({1, 28, 28}, 4, 3, 16, 10);
