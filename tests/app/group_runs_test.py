@@ -42,6 +42,15 @@ class GroupRuns(RunsCase):
             self.skyline("search", *config, "--run", name, "--resume", ranks=3)
             self.assertEqual(self.canonical(name), self.canonical("undisturbed"), name)
 
+    def test_batches_in_parts_give_the_same_journal_for_any_number_of_ranks(self):
+        parts = ["--set", "training.accumulate=3", "--set", "training.group.batch_statistics=local"]
+        for ranks in (1, 2):
+            self.skyline("search", *self.config, *parts, "--run", f"parts{ranks}", ranks=ranks)
+        self.assertEqual(self.canonical("parts1"), self.canonical("parts2"))
+        done = self.skyline("search", *self.config, *parts, "--set", "training.accumulate=2", "--run", "parts1", "--resume",
+                            expect=2)
+        self.assertIn("`training.accumulate` differs", done.stderr)
+
     def test_another_size_of_groups_is_another_run(self):
         done = self.skyline("search", *self.config, "--set", "training.group.members=1", "--run", "one", "--resume",
                             expect=2)
