@@ -7,6 +7,13 @@ from stand_in_runs import LIMIT_S, StandInCase
 
 
 class Search(StandInCase):
+    def blocks(self, report):
+        """The batch norms of each graph, by their backward passes."""
+        blocks = [count for graph in report.graphs for name, count in graph.items()
+                  if "backward_kernel" in name and "BatchNormPlan" in name]
+        self.assertEqual(len(blocks), len(report.graphs))
+        return blocks
+
     def test_a_search_keeps_the_rules_and_records_every_trial(self):
         _, report = self.search("one")
         self.assertEqual(report.contexts, [["0"]])
@@ -15,11 +22,18 @@ class Search(StandInCase):
 
     def test_a_step_is_one_graph_of_11_nodes_and_5_for_each_block(self):
         _, report = self.search("nodes", "--slots", "1")
-        blocks = [count for graph in report.graphs for name, count in graph.items()
-                  if "backward_kernel" in name and "BatchNormPlan" in name]
-        self.assertEqual(len(blocks), len(report.graphs))
+        blocks = self.blocks(report)
         self.assertEqual(report.nodes(), [11 + 5 * number for number in blocks])
         self.assertGreater(len(set(blocks)), 2)
+
+    def test_a_step_in_4_parts_is_one_graph_with_one_update(self):
+        """Of the 11 nodes 3 are not repeated. Each later part adds up the loss and the gradients of each layer."""
+        _, report = self.search("parts", "--slots", "1", "--set", "training.accumulate=4")
+        trials = self.trials("parts").total()
+        self.assertEqual((report.counts["recordings"], report.counts["refused_recordings"]), (trials, 0))
+        blocks = [number // 4 for number in self.blocks(report)]
+        repeated, once, added = [8 + 5 * number for number in blocks], 3, [2 + 2 * number for number in blocks]
+        self.assertEqual(report.nodes(), [4 * part + once + 3 * sums for part, sums in zip(repeated, added)])
 
     def test_a_trial_costs_few_plans_frees_and_waits(self):
         _, report = self.search("costs", "--slots", "1")
