@@ -19,13 +19,16 @@ namespace {
 /// Returns how many steps may be queued: whole bursts, together some 50 ms, which is long enough to hide the
 /// host's look at the losses and short enough for a stop. The time of a step is estimated by a rule of thumb,
 /// because its measured time would depend on the machine's other work.
-std::int64_t steps_to_queue(const space::Network& network, double samples, std::int64_t burst) {
+/// @param parts  parts of a member's samples
+std::int64_t steps_to_queue(const space::Network& network, double samples, std::int64_t parts,
+                            std::int64_t burst) {
   constexpr double kQueued_s = 0.05;
   constexpr double kFlopsPerSecond = 2e12;
   constexpr double kSecondsPerLayer = 1e-5;
   constexpr double kMostSteps = 512;
-  const double step_s = 3 * samples * static_cast<double>(network.cost.flops) / kFlopsPerSecond +
-                        kSecondsPerLayer * static_cast<double>(network.layers.size());
+  const double step_s =
+      3 * samples * static_cast<double>(network.cost.flops) / kFlopsPerSecond +
+      kSecondsPerLayer * static_cast<double>(network.layers.size()) * static_cast<double>(parts);
   const auto steps = static_cast<std::int64_t>(std::min(kQueued_s / step_s, kMostSteps));
   return std::max<std::int64_t>(steps / burst * burst, 1);
 }
@@ -54,7 +57,7 @@ Learner::Learner(const TrainingSetup& setup, const trial::Trial& trial, trial::T
                        ? 1
                        : steps_to_queue(trial.architecture().network(),
                                         static_cast<double>(batch_) / static_cast<double>(members_),
-                                        policy.burst)) {
+                                        setup.options.accumulate, policy.burst)) {
   if (group != nullptr) reducer_ = context_.accelerator().make_reducer(*group, context_.index());
   stream_->run([&] { make_parts(buckets); });
   make_work();
