@@ -47,7 +47,7 @@ ROOMS = {
     "train": ["kernels", "inherit", "scoring", "options", "parameters", "device", "ops", "loading", "graph", "group",
               "batches", "learner", "sharing", "course", "evaluator"],
     "cuda": ["kernels", "streams", "nccl", ""],
-    "evaluate": ["command", ""],
+    "evaluate": ["process", "command", ""],
     "model_export": ["model", "onnx", "pytorch", ""],
     "engine": ["group", "work", "loop", "slots", "dispatch", "weights", ""],
     "report": ["", "files", "text", "compare", "html", "results", "tracking"],

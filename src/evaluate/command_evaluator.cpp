@@ -8,9 +8,9 @@
 #include "evaluate/command/command_check.hpp"
 #include "evaluate/command/host_preparation.hpp"
 #include "evaluate/command/placeholders.hpp"
-#include "evaluate/command/trainer_variables.hpp"
 #include "evaluate/command/trial_attempt.hpp"
 #include "evaluate/job_ranks.hpp"
+#include "evaluate/process/trainer_variables.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/run_folder.hpp"
 

@@ -6,8 +6,8 @@
 #include "evaluate/command/command_check.hpp"
 #include "evaluate/command/host_preparation.hpp"
 #include "evaluate/command/metric_commands.hpp"
-#include "evaluate/command/trainer_variables.hpp"
 #include "evaluate/command/trial_attempt.hpp"
+#include "evaluate/process/trainer_variables.hpp"
 
 #include <algorithm>
 #include <exception>

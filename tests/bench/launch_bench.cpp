@@ -1,7 +1,7 @@
 // What the launcher adds to a program that ends at once: start and reaping of /bin/true behind the launcher
 // against posix_spawn alone, also while the parent holds 2 GB. Compare the medians of repetitions.
-#include "evaluate/command/report_reader.hpp"
-#include "evaluate/command/trainer_process.hpp"
+#include "evaluate/process/report_reader.hpp"
+#include "evaluate/process/trainer_process.hpp"
 
 #include <chrono>
 #include <cstddef>

@@ -1,6 +1,6 @@
 // Any bytes as the reports of a trainer, in any pieces and on both channels: the reader ends with values
 // within their ranges, or with one short line. It has the same outcome for the same lines in other pieces.
-#include "evaluate/command/report_reader.hpp"
+#include "evaluate/process/report_reader.hpp"
 
 #include <algorithm>
 #include <cstddef>

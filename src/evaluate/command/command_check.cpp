@@ -7,7 +7,7 @@
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "evaluate/command/placeholders.hpp"
-#include "evaluate/command/trainer_variables.hpp"
+#include "evaluate/process/trainer_variables.hpp"
 
 #include <algorithm>
 #include <cctype>

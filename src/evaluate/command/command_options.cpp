@@ -4,7 +4,7 @@
 #include "core/config/config_text.hpp"
 #include "core/config/option_list.hpp"
 #include "core/text/foreign_text.hpp"
-#include "evaluate/command/trainer_variables.hpp"
+#include "evaluate/process/trainer_variables.hpp"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include "skyline/trial/metric.hpp"
 
 #include "evaluate/command/command_metric.hpp"
-#include "evaluate/command/port_block.hpp"
+#include "evaluate/process/port_block.hpp"
 
 #include <cstdint>
 #include <optional>

@@ -6,11 +6,11 @@
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "evaluate/command/command_check.hpp"
-#include "evaluate/command/log_tail.hpp"
 #include "evaluate/command/placeholders.hpp"
-#include "evaluate/command/report_reader.hpp"
-#include "evaluate/command/trainer_process.hpp"
-#include "evaluate/command/trainer_variables.hpp"
+#include "evaluate/process/log_tail.hpp"
+#include "evaluate/process/report_reader.hpp"
+#include "evaluate/process/trainer_process.hpp"
+#include "evaluate/process/trainer_variables.hpp"
 #include "trial/scope_timer.hpp"
 
 #include <algorithm>

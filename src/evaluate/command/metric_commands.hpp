@@ -5,8 +5,8 @@
 
 #include "evaluate/command/command_metric.hpp"
 #include "evaluate/command/measuring_turns.hpp"
-#include "evaluate/command/process_group.hpp"
-#include "evaluate/command/trial_folders.hpp"
+#include "evaluate/process/trainer_variables.hpp"
+#include "evaluate/process/trial_folders.hpp"
 
 #include <cstddef>
 #include <filesystem>

@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/text/foreign_text.hpp"
-#include "evaluate/command/trainer_variables.hpp"
+#include "evaluate/process/trainer_variables.hpp"
 
 #include <algorithm>
 #include <functional>

@@ -1,15 +1,13 @@
 #pragma once
 
 #include "evaluate/command/command_options.hpp"
+#include "evaluate/process/trainer_variables.hpp"
 
 #include <cstddef>
-#include <map>
 #include <string>
 #include <vector>
 
 namespace skyline::evaluate {
-
-using Variables = std::map<std::string, std::string>;
 
 /// The place of a process among the processes of its trial.
 struct ProcessPlace {

@@ -4,12 +4,12 @@
 
 #include "evaluate/command/command_options.hpp"
 #include "evaluate/command/metric_commands.hpp"
-#include "evaluate/command/port_block.hpp"
 #include "evaluate/command/process_group.hpp"
-#include "evaluate/command/processor_shares.hpp"
-#include "evaluate/command/report_reader.hpp"
-#include "evaluate/command/trainer_process.hpp"
-#include "evaluate/command/trial_folders.hpp"
+#include "evaluate/process/port_block.hpp"
+#include "evaluate/process/processor_shares.hpp"
+#include "evaluate/process/report_reader.hpp"
+#include "evaluate/process/trainer_process.hpp"
+#include "evaluate/process/trial_folders.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "evaluate/trainer_fixture.hpp"
+#include "evaluate/process/trainer_fixture.hpp"
 #include "support/user_error_of.hpp"
 
 #include <string>

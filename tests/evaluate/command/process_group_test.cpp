@@ -1,6 +1,6 @@
 #include "evaluate/command/process_group.hpp"
 
-#include "evaluate/command/trainer_variables.hpp"
+#include "evaluate/process/trainer_variables.hpp"
 
 #include <gmock/gmock.h>
 

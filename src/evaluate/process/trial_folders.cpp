@@ -1,4 +1,4 @@
-#include "evaluate/command/trial_folders.hpp"
+#include "evaluate/process/trial_folders.hpp"
 
 #include "skyline/core/error.hpp"
 

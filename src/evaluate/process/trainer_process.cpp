@@ -1,4 +1,4 @@
-#include "evaluate/command/trainer_process.hpp"
+#include "evaluate/process/trainer_process.hpp"
 
 #include "skyline/core/error.hpp"
 
@@ -8,7 +8,7 @@
 #include "core/system/program_files.hpp"
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
-#include "evaluate/command/report_reader.hpp"
+#include "evaluate/process/report_reader.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,13 +1,14 @@
 #pragma once
 
-#include "evaluate/command/process_group.hpp"
-
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace skyline::evaluate {
+
+/// Variables of a process, by name.
+using Variables = std::map<std::string, std::string>;
 
 /// Returns whether it is a name that a shell and every program can use: letters, digits and `_`.
 bool is_variable_name(std::string_view name);

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "evaluate/command/report_reader.hpp"
-#include "evaluate/command/trainer_process.hpp"
+#include "evaluate/process/report_reader.hpp"
+#include "evaluate/process/trainer_process.hpp"
 #include "store/fixtures/scratch_folder.hpp"
 
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "evaluate/command/host_address.hpp"
+#include "evaluate/process/host_address.hpp"
 
 #include "core/config/config_text.hpp"
 #include "core/system/process.hpp"

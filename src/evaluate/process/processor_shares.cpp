@@ -1,4 +1,4 @@
-#include "evaluate/command/processor_shares.hpp"
+#include "evaluate/process/processor_shares.hpp"
 
 #include <algorithm>
 #include <utility>

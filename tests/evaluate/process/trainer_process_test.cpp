@@ -1,8 +1,8 @@
-#include "evaluate/command/trainer_process.hpp"
+#include "evaluate/process/trainer_process.hpp"
 
 #include "core/system/process.hpp"
-#include "evaluate/command/log_tail.hpp"
-#include "evaluate/trainer_fixture.hpp"
+#include "evaluate/process/log_tail.hpp"
+#include "evaluate/process/trainer_fixture.hpp"
 #include "support/user_error_of.hpp"
 
 #include <csignal>

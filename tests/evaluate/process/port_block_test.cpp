@@ -1,4 +1,4 @@
-#include "evaluate/command/port_block.hpp"
+#include "evaluate/process/port_block.hpp"
 
 #include "skyline/core/error.hpp"
 

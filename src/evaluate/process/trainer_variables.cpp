@@ -1,4 +1,4 @@
-#include "evaluate/command/trainer_variables.hpp"
+#include "evaluate/process/trainer_variables.hpp"
 
 #include <algorithm>
 #include <array>

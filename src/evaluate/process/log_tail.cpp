@@ -1,4 +1,4 @@
-#include "evaluate/command/log_tail.hpp"
+#include "evaluate/process/log_tail.hpp"
 
 #include "core/log.hpp"
 #include "core/system/open_file.hpp"

@@ -1,7 +1,7 @@
 // The parent of trainers that a test kills: usage: trainer_driver FOLDER TOKEN. It starts trainers without an
 // end, one after the other, each with a child, a daemon in a session of its own, and TOKEN in the
 // environment.
-#include "evaluate/command/trainer_process.hpp"
+#include "evaluate/process/trainer_process.hpp"
 
 #include <chrono>
 #include <filesystem>

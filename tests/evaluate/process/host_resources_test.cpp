@@ -1,6 +1,6 @@
 #include "core/system/process.hpp"
-#include "evaluate/command/processor_shares.hpp"
-#include "evaluate/command/trial_folders.hpp"
+#include "evaluate/process/processor_shares.hpp"
+#include "evaluate/process/trial_folders.hpp"
 #include "store/fixtures/scratch_folder.hpp"
 
 #include <filesystem>

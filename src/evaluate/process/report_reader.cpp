@@ -1,4 +1,4 @@
-#include "evaluate/command/report_reader.hpp"
+#include "evaluate/process/report_reader.hpp"
 
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
