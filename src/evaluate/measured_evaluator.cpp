@@ -7,6 +7,7 @@
 #include "evaluate/command/host_preparation.hpp"
 #include "evaluate/command/metric_commands.hpp"
 #include "evaluate/command/trial_attempt.hpp"
+#include "evaluate/command/trial_inputs.hpp"
 #include "evaluate/process/trainer_variables.hpp"
 
 #include <algorithm>

@@ -8,6 +8,7 @@
 #include "core/text/wording.hpp"
 #include "evaluate/command/command_check.hpp"
 #include "evaluate/command/placeholders.hpp"
+#include "evaluate/command/trial_inputs.hpp"
 #include "evaluate/process/host_address.hpp"
 #include "evaluate/process/log_tail.hpp"
 #include "evaluate/process/trainer_variables.hpp"
@@ -17,14 +18,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <fstream>
 #include <set>
 #include <span>
 #include <thread>
 #include <utility>
 
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 namespace skyline::evaluate {
@@ -33,7 +31,6 @@ namespace {
 namespace fs = std::filesystem;
 using trial::Failure;
 using trial::FailureKind;
-using OrderedJson = nlohmann::ordered_json;
 
 constexpr std::chrono::milliseconds kPoll(20);
 // Between two looks at the size of a trial's folder, and how often the time of a look that must be.
@@ -50,15 +47,6 @@ std::vector<ProcessPlace> places_of(const trial::TrialGroup* group) {
   return process_places(nodes);
 }
 
-/// Returns the seed of a trial as every random number generator takes it.
-std::uint64_t seed_of(const trial::Trial& trial) {
-  return trial.seed & 0x7FFFFFFFU;
-}
-
-std::string epochs_text(double epochs) {
-  return ConfigNode::make_number(epochs).as_text();
-}
-
 /// Returns the words with which programs say that somebody else listens on their port.
 bool names_a_port_in_use(const std::vector<std::string>& lines) {
   return std::ranges::any_of(lines, [](const std::string& line) {
@@ -66,10 +54,6 @@ bool names_a_port_in_use(const std::vector<std::string>& lines) {
     return lower.find("address already in use") != std::string::npos ||
            lower.find("eaddrinuse") != std::string::npos;
   });
-}
-
-OrderedJson json_of(const space::Value& value) {
-  return std::visit([](const auto& content) { return OrderedJson(content); }, value);
 }
 
 std::string quoted(const std::vector<std::string>& arguments) {
@@ -91,15 +75,6 @@ class AllEnded {
 };
 
 }  // namespace
-
-Variables program_variables(Variables variables, const fs::path& temporary, int threads,
-                            const std::vector<std::string>& devices) {
-  variables["TMPDIR"] = temporary.string();
-  variables["PYTHONUNBUFFERED"] = "1";  // so that the log of a killed program has all that it printed
-  variables["OMP_NUM_THREADS"] = std::to_string(threads);
-  variables["CUDA_VISIBLE_DEVICES"] = joined(devices, ",");
-  return variables;
-}
 
 Variables trainer_variables(const TrainerHost& host, const fs::path& temporary,
                             const std::vector<std::string>& devices) {
@@ -192,27 +167,6 @@ Meeting TrialAttempt::meet() const {
   return meeting;
 }
 
-Variables trial_placeholders(const EvaluatorServices& services, const trial::Trial& trial,
-                             const AttemptFolder& folder, const trial::TrialFolder& files) {
-  Variables values{{"parameters", folder.parameters().string()},
-                   {"epochs", epochs_text(trial.budget().epochs)},
-                   {"horizon", epochs_text(trial.horizon().epochs)},
-                   {"seed", std::to_string(seed_of(trial))},
-                   {"trial", to_text(trial.name())},
-                   {"folder", files.path.string()},
-                   {"resumed", files.resumed ? "1" : "0"},
-                   {"parent_folder", files.parent.string()},
-                   {"data", services.data_file.string()},
-                   {"network", folder.network().string()},
-                   {"cache", cache_folder(services.folder, services.place.host).string()}};
-  const std::vector<space::Parameter>& parameters = services.space.parameters();
-  for (std::size_t p = 0; p < parameters.size(); ++p) {
-    values[parameters[p].name] =
-        space::to_text(parameters[p].values[trial.architecture().genotype.choices[p]]);
-  }
-  return values;
-}
-
 Variables TrialAttempt::placeholders() const {
   Variables values = trial_placeholders(host_.services, trial_, folder_, files_);
   values.merge(group_placeholders(host_.options.launch, place_, meeting_));
@@ -255,31 +209,6 @@ std::vector<std::string> TrialAttempt::nested_mpirun(const std::vector<std::stri
                                "none"};
   all.insert(all.end(), arguments.begin(), arguments.end());
   return all;
-}
-
-void write_parameters(const EvaluatorServices& services, const trial::Trial& trial,
-                      const AttemptFolder& folder, const trial::TrialFolder& files) {
-  const Variables values = trial_placeholders(services, trial, folder, files);
-  OrderedJson parameters = OrderedJson::object();
-  const std::vector<space::Parameter>& declared = services.space.parameters();
-  for (std::size_t p = 0; p < declared.size(); ++p) {
-    parameters[declared[p].name] = json_of(declared[p].values[trial.architecture().genotype.choices[p]]);
-  }
-  OrderedJson text{{"parameters", parameters},
-                   {"trial", to_text(trial.name())},
-                   {"arch_id", space::to_text(trial.architecture().id)},
-                   {"epochs", trial.budget().epochs},
-                   {"horizon", trial.horizon().epochs},
-                   {"seed", seed_of(trial)},
-                   {"final", trial.is_final()},
-                   {"folder", values.at("folder")},
-                   {"resumed", files.resumed},
-                   {"cache", values.at("cache")}};
-  if (!files.parent.empty()) text["parent_folder"] = values.at("parent_folder");
-  if (!services.data_file.empty()) text["data"] = values.at("data");
-  std::ofstream file(folder.parameters());
-  file << text.dump(2, ' ', false, OrderedJson::error_handler_t::replace) << "\n";
-  if (!file.flush()) throw FaultError("cannot write " + folder.parameters().string());
 }
 
 /// Returns the variables of a program of this trial, without those of a group.

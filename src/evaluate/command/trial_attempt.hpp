@@ -39,23 +39,11 @@ struct TrainerHost {
   std::atomic<bool> told_of_others = false;  // whether the log says that lines of other processes are dropped
 };
 
-/// Returns the variables of a program that runs for a trial.
-/// @param variables  those that it gets from the search
-/// @param temporary  its TMPDIR
-/// @param devices    GPUs of the trial; empty if it has none
-Variables program_variables(Variables variables, const std::filesystem::path& temporary, int threads,
-                            const std::vector<std::string>& devices);
 /// Returns the variables of a trainer without those of a group.
 /// @param devices  GPUs of the trial; empty if it has none
 Variables trainer_variables(const TrainerHost& host, const std::filesystem::path& temporary,
                             const std::vector<std::string>& devices);
 
-/// Returns the values of the placeholders that every trial has.
-Variables trial_placeholders(const EvaluatorServices& services, const trial::Trial& trial,
-                             const AttemptFolder& folder, const trial::TrialFolder& files);
-/// Writes the file `{parameters}`: what a program has to know about its trial. @throws FaultError
-void write_parameters(const EvaluatorServices& services, const trial::Trial& trial,
-                      const AttemptFolder& folder, const trial::TrialFolder& files);
 /// Waits until all members of a trial have come this far, unless this one has failed: then the others hear of
 /// it from the engine. Returns the outcome, or the stop that was asked for meanwhile.
 /// @throws GroupAborted if another member has failed
