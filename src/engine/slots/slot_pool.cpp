@@ -8,8 +8,8 @@
 #include "core/system/process.hpp"
 #include "engine/slots/crash_signals.hpp"
 #include "engine/slots/evaluation.hpp"
+#include "engine/slots/noted_trial.hpp"
 #include "engine/slots/slot_context.hpp"
-#include "trial/course_text.hpp"
 #include "trial/scope_timer.hpp"
 
 #include <algorithm>
@@ -30,30 +30,19 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-/// Notes that a slot trains a trial, until it ends.
-class NotedTrial {
- public:
-  NotedTrial(const SlotFiles& files, std::size_t slot, const trial::Trial& trial)
-      : running_(files.running.get()), slot_(slot) {
-    if (running_ == nullptr) return;
-    running_->begins(slot, trial.name(), files.describe ? files.describe(trial) : "");
-  }
-  ~NotedTrial() { end(); }
-  NotedTrial(const NotedTrial&) = delete;
-  NotedTrial& operator=(const NotedTrial&) = delete;
-
-  void reports(const trial::CoursePoint& point) const {
-    if (running_ != nullptr) running_->reports(slot_, trial::to_text(point));
-  }
-  /// Must be called before the result is handed in: rank 0 may then start a trial that must run alone.
-  void end() {
-    if (running_ != nullptr) std::exchange(running_, nullptr)->ends(slot_);
-  }
-
- private:
-  store::RunningTrials* running_;
-  std::size_t slot_;
-};
+/// Returns `read` as a function that keeps its error, which is not a failure of the trial, until the
+/// evaluation has returned.
+template <typename Read>
+auto keeping_error(std::exception_ptr& error, Read read) {
+  return [&error, read] {
+    try {
+      return read();
+    } catch (...) {
+      error = std::current_exception();
+      throw;
+    }
+  };
+}
 
 }  // namespace
 
@@ -90,11 +79,6 @@ struct SlotPool::State : std::enable_shared_from_this<SlotPool::State> {
   void check_groups() const;
   void check_evaluator() const;
   void account(trial::TrialTiming& timing, std::size_t slot, Clock::time_point begin);
-  std::shared_ptr<const std::vector<trial::NamedTensor>> read_inherited(
-      const trial::Trial& trial, trial::TrialTiming& timing, std::exception_ptr& failure_to_keep) const;
-  std::optional<TrialFolders::Begun> begin_folder(const Assignment& assignment,
-                                                  std::exception_ptr& failure_to_keep) const;
-  void end_folder(const trial::Trial& trial, const TrialFolders::Begun& begun, Arrival& arrival) const;
   void hand_in(const trial::Trial& trial, Arrival arrival, SlotContext& context,
                const SlotCheckpoints* checkpoints);
   void keep(const trial::CommittedTrial& result, std::uint32_t attempt, bool at_once, bool has_files) const;
@@ -142,7 +126,7 @@ void SlotPool::State::serve(std::size_t slot) {
     MemberThreads member_threads(processors);
     while (const std::optional<Assignment> assignment = next(slot)) {
       const trial::Trial& trial = *assignment->trial;
-      NotedTrial noted(files, slot, trial);
+      NotedTrial noted(files.running.get(), slot, trial, files.describe);
       if (assignment->group) {
         train_members(slot, *assignment, own_checkpoints, member_threads, noted);
       } else if (stop) {
@@ -184,9 +168,13 @@ void SlotPool::State::train(std::size_t slot, const Assignment& assignment, Slot
     checkpoints->begin(trial, assignment.attempt);
   }
   std::exception_ptr unreadable;
-  if (files.inherited && trial.inherits())
-    context.inherit([&] { return read_inherited(trial, timing, unreadable); });
-  if (files.folders) context.make_folder([&] { return begin_folder(assignment, unreadable); });
+  if (files.inherited && trial.inherits()) {
+    context.inherit(keeping_error(unreadable, [&] { return files.inherited(trial, stop, timing); }));
+  }
+  if (files.folders) {
+    context.make_folder(
+        keeping_error(unreadable, [&] { return files.folders->begin(trial, assignment.losses, stop); }));
+  }
   Arrival arrival{trial.name(), evaluate(context), timing};
   noted.end();
   arrival.attempt = assignment.attempt;
@@ -200,7 +188,10 @@ void SlotPool::State::train(std::size_t slot, const Assignment& assignment, Slot
   }
   arrival.again = is_tried_again(assignment, overran, arrival.outcome);
   check_outcome(arrival.outcome, options.metrics, options.needed);
-  if (context.made_folder()) end_folder(trial, *context.made_folder(), arrival);
+  const bool has_ended = !arrival.again && !arrival.stopped();
+  if (has_ended && context.made_folder()) {
+    files.folders->end(trial, *context.made_folder(), arrival.outcome);
+  }
   const Clock::time_point done = Clock::now();
   hand_in(trial, std::move(arrival), context, checkpoints);
   handing_in_s[slot] = seconds_since(done);
@@ -281,40 +272,6 @@ void SlotPool::State::account(trial::TrialTiming& timing, std::size_t slot, Cloc
   const double rest_s = std::max(0.0, seconds_since(begin) - timing.waited_s() - working_s);
   const bool is_told = working_s > 0 || timing.setup_s > 0;
   (is_told ? timing.setup_s : timing.train_s) = rest_s;
-}
-
-/// An error here is not a failure of the trial: it is kept until the evaluation has returned.
-std::shared_ptr<const std::vector<trial::NamedTensor>> SlotPool::State::read_inherited(
-    const trial::Trial& trial, trial::TrialTiming& timing, std::exception_ptr& failure_to_keep) const {
-  try {
-    return files.inherited(trial, stop, timing);
-  } catch (...) {
-    failure_to_keep = std::current_exception();
-    throw;
-  }
-}
-
-/// An error here is kept too, until the evaluation has returned.
-std::optional<TrialFolders::Begun> SlotPool::State::begin_folder(const Assignment& assignment,
-                                                                 std::exception_ptr& failure_to_keep) const {
-  try {
-    return files.folders->begin(*assignment.trial, assignment.losses, stop);
-  } catch (...) {
-    failure_to_keep = std::current_exception();
-    throw;
-  }
-}
-
-/// What is not needed for another attempt at the trial is published, or removed.
-void SlotPool::State::end_folder(const trial::Trial& trial, const TrialFolders::Begun& begun,
-                                 Arrival& arrival) const {
-  if (arrival.again || arrival.stopped()) return;
-  try {
-    files.folders->end(trial, begun, std::holds_alternative<trial::Measurements>(arrival.outcome));
-  } catch (const UserError& mistake) {  // of the trial's program
-    arrival.outcome = trial::Failure{trial::FailureKind::kProgram, fit_reason(mistake.what())};
-    files.folders->end(trial, begun, false);
-  }
 }
 
 /// Hands the result in after the trial's files are written: its journal line must find the weights and the

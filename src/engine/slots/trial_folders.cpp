@@ -4,6 +4,7 @@
 
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
+#include "engine/slots/evaluation.hpp"
 #include "engine/work/storage_calls.hpp"
 #include "store/journal/provenance.hpp"
 #include "store/publish/folder_tree.hpp"
@@ -11,6 +12,7 @@
 
 #include <string>
 #include <utility>
+#include <variant>
 
 namespace skyline::engine {
 namespace {
@@ -87,7 +89,16 @@ std::optional<TrialFolders::Begun> TrialFolders::begin(const trial::Trial& trial
   return begun;
 }
 
-void TrialFolders::end(const trial::Trial& trial, const Begun& begun, bool succeeded) const {
+void TrialFolders::end(const trial::Trial& trial, const Begun& begun, trial::Outcome& outcome) const {
+  try {
+    publish_or_remove(trial, begun, std::holds_alternative<trial::Measurements>(outcome));
+  } catch (const UserError& mistake) {  // of the trial's program
+    outcome = trial::Failure{trial::FailureKind::kProgram, fit_reason(mistake.what())};
+    publish_or_remove(trial, begun, false);
+  }
+}
+
+void TrialFolders::publish_or_remove(const trial::Trial& trial, const Begun& begun, bool succeeded) const {
   const bool is_kept = options_.keep_weights != KeepWeights::kNone && trial.proposal.final_repeat == 0;
   const bool is_read = trial.may_be_continued() || (options_.inherit && !trial.is_final());
   if (succeeded && (is_read || (is_kept && begun.holds_files()))) {

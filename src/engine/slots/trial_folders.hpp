@@ -45,10 +45,12 @@ class TrialFolders {
                              const std::atomic<bool>& stop) const;
   /// Publishes the folder of a trial that has ended, or removes it if nobody needs it. If another attempt has
   /// taken it, a failed one does nothing.
-  /// @throws UserError if the trial left something that cannot be kept, FaultError
-  void end(const trial::Trial& trial, const Begun& begun, bool succeeded) const;
+  /// @param outcome  becomes a failure if the trial left something that cannot be kept
+  /// @throws FaultError
+  void end(const trial::Trial& trial, const Begun& begun, trial::Outcome& outcome) const;
 
  private:
+  void publish_or_remove(const trial::Trial& trial, const Begun& begun, bool succeeded) const;
   std::filesystem::path source_of(const trial::Trial& trial, const std::atomic<bool>& stop) const;
   std::filesystem::path parent_of(const trial::Trial& trial, const std::atomic<bool>& stop) const;
 

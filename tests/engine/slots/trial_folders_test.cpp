@@ -51,11 +51,18 @@ class FoldersOfTrials : public ::testing::Test {
   static void save(const TrialFolders::Begun& begun, const std::string& text = "state") {
     std::ofstream(begun.shown.path / "state") << text;
   }
+  static trial::Outcome end(const TrialFolders& folders, const trial::Trial& trial,
+                            const TrialFolders::Begun& begun, bool succeeded = true) {
+    trial::Outcome outcome = trial::Measurements{};
+    if (!succeeded) outcome = trial::Failure{trial::FailureKind::kProgram, "exit code 1"};
+    folders.end(trial, begun, outcome);
+    return outcome;
+  }
   /// Makes, fills and ends the folder of a trial.
   fs::path leave(const TrialFolders& folders, const trial::Trial& trial, bool succeeded = true) {
     const TrialFolders::Begun begun = folders.begin(trial, 0, stop_).value();
     save(begun);
-    folders.end(trial, begun, succeeded);
+    end(folders, trial, begun, succeeded);
     return begun.shown.path;
   }
   bool is_there(const fs::path& folder) {
@@ -89,10 +96,12 @@ TEST_F(FoldersOfTrials, OfAttemptsThatWereLostNeitherPublishNorRemoveAnything) {
   const TrialFolders::Begun first = begin(lost);
   const TrialFolders::Begun next = begin(lost, 1);
   save(next);
-  EXPECT_THROW(folders_.end(lost, first, true), UserError);
-  folders_.end(lost, first, false);
+  const trial::Outcome outcome = end(folders_, lost, first);
+  ASSERT_TRUE(std::holds_alternative<trial::Failure>(outcome));
+  EXPECT_EQ(std::get<trial::Failure>(outcome).kind, trial::FailureKind::kProgram);
+  end(folders_, lost, first, false);
   EXPECT_TRUE(is_there(next.shown.path));
-  folders_.end(lost, next, true);
+  EXPECT_TRUE(std::holds_alternative<trial::Measurements>(end(folders_, lost, next)));
   EXPECT_EQ(store::find_published_folder(paths_, lost.name()).path, next.shown.path);
 }
 
@@ -112,7 +121,7 @@ TEST_F(FoldersOfTrials, AreKeptForThoseWhoReadThemAndForPeople) {
   const EngineOptions keeps_all = options_that_keep(KeepWeights::kAll);
   const TrialFolders all(files_, keeps_all, 0);
   const TrialFolders::Begun empty = all.begin(trial(5), 0, stop_).value();
-  all.end(trial(5), empty, true);
+  end(all, trial(5), empty);
   EXPECT_FALSE(is_there(empty.shown.path)) << "nothing is in it";
 }
 
@@ -140,7 +149,7 @@ TEST_F(FoldersOfTrials, OfAParentAreWaitedForUntilTheyAreWhole) {
       std::async(std::launch::async, [&] { return begin(trial(7, heritage(3))); });
   save(parent);
   EXPECT_NE(child.wait_for(std::chrono::milliseconds(50)), std::future_status::ready);
-  folders_.end(trial(3), parent, true);
+  end(folders_, trial(3), parent);
   const TrialFolders::Begun begun = child.get();
   EXPECT_EQ(begun.shown.parent, parent.shown.path);
   EXPECT_FALSE(begun.shown.resumed) << "its own folder is empty";
