@@ -1,7 +1,7 @@
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "app/job/run_results.hpp"
-#include "report/files/front_latency.hpp"
+#include "report/files/latency_json.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/files/trials_json.hpp"
 #include "report/report.hpp"

@@ -11,7 +11,7 @@
 #include "core/log.hpp"
 #include "core/system/process.hpp"
 #include "core/text/wording.hpp"
-#include "report/files/front_latency.hpp"
+#include "report/files/latency_json.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/report.hpp"
 #include "report/text/front_table.hpp"

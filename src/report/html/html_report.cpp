@@ -1,7 +1,7 @@
 #include "report/html/html_report.hpp"
 
 #include "core/text/hash.hpp"
-#include "report/files/front_latency.hpp"
+#include "report/files/latency_json.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/html/run_json.hpp"
 #include "report/text/status_file.hpp"

@@ -1,4 +1,4 @@
-#include "report/files/front_latency.hpp"
+#include "report/files/latency_json.hpp"
 
 #include "skyline/core/config_node.hpp"
 #include "skyline/core/error.hpp"

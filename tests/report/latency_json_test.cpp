@@ -1,4 +1,4 @@
-#include "report/files/front_latency.hpp"
+#include "report/files/latency_json.hpp"
 
 #include "report/sample_run.hpp"
 
@@ -11,7 +11,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(FrontLatency, IsReadBackRoundByRound) {
+TEST(LatencyJson, IsReadBackRoundByRound) {
   const skyline::testing::SampleFolder folder;
   EXPECT_THAT(read_latencies(folder.paths()), IsEmpty()) << "there is no file";
   write_latencies(folder.paths(), {{7, {0.5, 0.25}}, {3, {2}}});
@@ -23,7 +23,7 @@ TEST(FrontLatency, IsReadBackRoundByRound) {
   EXPECT_EQ(found[1].trial, 3U);
 }
 
-TEST(FrontLatency, IsNoneIfTheFileIsDamaged) {
+TEST(LatencyJson, IsNoneIfTheFileIsDamaged) {
   const skyline::testing::SampleFolder folder;
   for (const char* text : {"[", "3", R"([{"trial": 1}])", R"([{"trial": 1, "rounds_ms": []}])"}) {
     folder.write(folder.paths().latency_json(), text);
