@@ -9,6 +9,7 @@
 #include "evaluate/command/trial_attempt.hpp"
 #include "evaluate/command/trial_inputs.hpp"
 #include "evaluate/process/trainer_variables.hpp"
+#include "trial/forwarding.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -21,41 +22,33 @@ namespace {
 namespace fs = std::filesystem;
 
 /// The context of a training whose weights are measured afterwards.
-class TrainingContext final : public trial::EvaluationContext, private trial::TrialWeights {
+class TrainingContext final : public trial::ForwardingContext, private trial::ForwardingWeights {
  public:
-  explicit TrainingContext(trial::EvaluationContext& slot) : slot_(slot) {}
-  trial::TrialControl& control() override { return slot_.control(); }
-  trial::TrialState& state() override { return slot_.state(); }
+  explicit TrainingContext(trial::EvaluationContext& slot)
+      : ForwardingContext(slot), ForwardingWeights(slot.weights()) {}
   trial::TrialWeights& weights() override { return *this; }
-  const trial::TrialFolder* folder() override { return slot_.folder(); }
-  trial::TrialGroup* group() override { return slot_.group(); }
-  trial::Place place() const override { return slot_.place(); }
-  trial::TrialTiming& timing() override { return slot_.timing(); }
-  void report(trial::CoursePoint point) override { slot_.report(std::move(point)); }
 
   Tensors take_trained() { return std::move(trained_); }
 
  private:
-  std::shared_ptr<const Tensors> inherited() override { return slot_.weights().inherited(); }
   bool wanted() const override { return true; }
   void keep(Tensors weights) override {
-    if (slot_.weights().wanted()) slot_.weights().keep(weights);
+    if (ForwardingWeights::wanted()) ForwardingWeights::keep(weights);
     trained_ = std::move(weights);
   }
   void keep_answers(std::string json) override {
-    if (slot_.weights().wanted()) slot_.weights().keep_answers(std::move(json));
+    if (ForwardingWeights::wanted()) ForwardingWeights::keep_answers(std::move(json));
   }
 
-  trial::EvaluationContext& slot_;
   Tensors trained_;
 };
 
-class MeasuredEvaluator final : public trial::Evaluator {
+class MeasuredEvaluator final : public trial::ForwardingEvaluator {
  public:
   /// @param logs  nullptr if this rank evaluates nothing
   MeasuredEvaluator(std::unique_ptr<trial::Evaluator> trains, MetricCommands measuring, int threads,
                     const EvaluatorServices& services, std::unique_ptr<TrialLogs> logs)
-      : trains_(std::move(trains)),
+      : ForwardingEvaluator(std::move(trains)),
         measuring_(std::move(measuring)),
         threads_(threads),
         services_(services),
@@ -64,28 +57,16 @@ class MeasuredEvaluator final : public trial::Evaluator {
     services_.ranks = nullptr;
   }
 
-  double predicted_cost(const trial::Trial& trial) const override { return trains_->predicted_cost(trial); }
-  std::uint32_t members_for(const trial::Trial& trial) const override { return trains_->members_for(trial); }
-  bool forms_groups() const override { return trains_->forms_groups(); }
-  bool rank_per_member() const override { return trains_->rank_per_member(); }
-  std::size_t slots() const override { return trains_->slots(); }
-  trial::Place place(trial::Place rank) const override { return trains_->place(std::move(rank)); }
-  std::string device() const override { return trains_->device(); }
-  std::vector<double> latencies_ms(std::span<const trial::Trial> trials) override {
-    return trains_->latencies_ms(trials);
-  }
-  bool tries_again(const trial::Failure& failure, std::uint32_t tried) const override {
-    return trains_->tries_again(failure, tried);
-  }
   std::exception_ptr fault() override {
     const std::lock_guard lock(mutex_);
-    return fault_ != nullptr ? fault_ : trains_->fault();
+    return fault_ != nullptr ? fault_ : ForwardingEvaluator::fault();
   }
 
   trial::Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {
-    if (!measuring_.measures(trial)) return measuring_.unmeasured(trains_->evaluate(trial, context));
+    if (!measuring_.measures(trial))
+      return measuring_.unmeasured(ForwardingEvaluator::evaluate(trial, context));
     TrainingContext training(context);
-    trial::Outcome outcome = trains_->evaluate(trial, training);
+    trial::Outcome outcome = ForwardingEvaluator::evaluate(trial, training);
     if (std::holds_alternative<trial::Failure>(outcome)) return outcome;
     if (context.group() == nullptr || context.group()->member() == 0) {
       outcome = measure(std::move(outcome), trial, context, training.take_trained());
@@ -144,7 +125,6 @@ class MeasuredEvaluator final : public trial::Evaluator {
     if (fault_ == nullptr) fault_ = std::move(fault);
   }
 
-  std::unique_ptr<trial::Evaluator> trains_;
   MetricCommands measuring_;
   int threads_;
   EvaluatorServices services_;

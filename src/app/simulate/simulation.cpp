@@ -7,6 +7,7 @@
 #include "app/simulate/simulated_searches.hpp"
 #include "engine/loop/search_loop.hpp"
 #include "evaluate/synthetic_evaluator.hpp"
+#include "trial/forwarding.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -51,27 +52,24 @@ TimeLaw measured_law(const run::OpenedRun& run) {
 }
 
 /// The forecast of costs: by the configuration's evaluator, or by the law.
-class Simulation::Costs final : public trial::Evaluator {
+class Simulation::Costs final : public trial::ForwardingEvaluator {
  public:
   Costs(const RunConfig& config, const TimeLaw& law)
-      : evaluator_(config.make_evaluator(config.services())), seed_(config.sections.run.seed), law_(law) {}
+      : ForwardingEvaluator(config.make_evaluator(config.services())),
+        seed_(config.sections.run.seed),
+        law_(law) {}
 
   double predicted_cost(const trial::Trial& trial) const override {
-    if (!law_.cv) return evaluator_->predicted_cost(trial);
+    if (!law_.cv) return ForwardingEvaluator::predicted_cost(trial);
     constexpr double kUnits = 1e9;  // cost of a trial of mean length
     const double time = evaluate::lognormal(seed_, kTime, trial.number, *law_.cv);
     return kUnits * time * evaluate::lognormal(seed_, kError, trial.number, law_.forecast_error);
   }
-  std::uint32_t members_for(const trial::Trial& trial) const override {
-    return evaluator_->members_for(trial);
-  }
-  bool forms_groups() const override { return evaluator_->forms_groups(); }
   trial::Outcome evaluate(const trial::Trial& /*trial*/, trial::EvaluationContext& /*context*/) override {
     throw InternalError("a simulated trial is evaluated");
   }
 
  private:
-  const std::unique_ptr<trial::Evaluator> evaluator_;
   const std::uint64_t seed_;
   const TimeLaw& law_;
 };

@@ -1,7 +1,7 @@
 // Slots of a rank that train on one device, which is the CPU behind the seam of accelerators.
-#include "train/fixtures/forwarding_context.hpp"
 #include "train/fixtures/train_fixtures.hpp"
 #include "train/fixtures/watched_accelerator.hpp"
+#include "trial/forwarding.hpp"
 
 #include <bit>
 #include <chrono>
@@ -25,7 +25,7 @@ constexpr std::size_t kSamples = 160;
 constexpr std::size_t kHeldOut = 64;
 
 /// Counts how often it was asked whether to stop; its trial can be held at its first step.
-class WatchedContext final : public ForwardingContext, public trial::TrialControl {
+class WatchedContext final : public trial::ForwardingContext, public trial::TrialControl {
  public:
   explicit WatchedContext(RecordingContext& next) : ForwardingContext(next), next_(next) {}
   trial::TrialControl& control() override { return *this; }
