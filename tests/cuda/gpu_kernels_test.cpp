@@ -230,8 +230,9 @@ struct NormTensors {
 };
 
 TEST_F(GpuKernels, NormalizeBatchesAsTheHostDoes) {
-  const std::vector<std::vector<std::int64_t>> shapes{{8, 3, 1, 1},    {32, 16, 8, 8},  {64, 7, 28, 28},
-                                                      {100, 5, 9, 11}, {3, 2, 97, 101}, {500, 3, 40, 40}};
+  const std::vector<std::vector<std::int64_t>> shapes{{8, 3, 1, 1},     {32, 16, 8, 8},    {64, 7, 28, 28},
+                                                      {100, 5, 9, 11},  {3, 2, 97, 101},   {500, 3, 40, 40},
+                                                      {600, 2, 11, 11}, {33, 2, 180, 180}, {2, 70000, 1, 2}};
   for (const std::vector<std::int64_t>& shape : shapes) {
     for (const bool relu : {false, true}) {
       NormTensors ours(shape);

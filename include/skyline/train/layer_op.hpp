@@ -16,8 +16,8 @@ class Tensor;
 namespace skyline::train {
 
 /// The tensors of one layer at run time: parameters, buffers and gradients, float32, on the CPU or on the
-/// device that trains. Parameters are views of memory that the trainer owns; 4-D ones are in channels_last
-/// order. It outlives the layer's op.
+/// device that trains. Parameters are views of memory that the trainer owns; 4-D ones are in the order of
+/// activations (LayerOp). It outlives the layer's op.
 class LayerTensors {
  public:
   virtual ~LayerTensors() = default;
@@ -34,8 +34,9 @@ class LayerTensors {
 using Activations = std::vector<at::Tensor>;
 
 /// A layer of one trial at run time, given by its definition. Activations are float32 [samples, channels,
-/// height, width] in channels_last order; a flat vector is [samples, features, 1, 1]. One thread uses it. An
-/// exception from it fails the trial with its text.
+/// height, width]; a flat vector is [samples, features, 1, 1]. They are dense, in channels_last order on CPUs
+/// and in tf32 and bf16, and in planes (contiguous) in fp32 on GPUs: an op that goes by the order asks the
+/// tensor. One thread uses it. An exception from it fails the trial with its text.
 class LayerOp {
  public:
   virtual ~LayerOp() = default;
@@ -47,7 +48,8 @@ class LayerOp {
   /// nothing on the host that changes from step to step, and waits for nothing.
   virtual bool may_be_recorded() const { return false; }
 
-  /// Begins a training step; for ops that draw.
+  /// Called before each part of a training step; for ops that draw. All parts have the step's seed, and
+  /// differ by the place that begin_part gives.
   /// @param seed  seed of the step, the only allowed source of random numbers, so that a resumed trial draws
   ///              the same
   virtual void begin_step(std::uint64_t /*seed*/) {}

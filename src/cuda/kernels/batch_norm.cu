@@ -23,16 +23,16 @@ struct alignas(16) Pack<4> {
   float values[4];
 };
 
-/// A block's part of a channel: some samples.
+/// A block's part of a channel: some samples. Channels are along x, of which a grid may have more than along
+/// y.
 template <int kWidth>
 class Part {
  public:
   __device__ explicit Part(const BatchNormPlan& plan)
-      : channel_(static_cast<std::uint32_t>(blockIdx.y)),
-        packs_(static_cast<std::uint32_t>(plan.pixels / kWidth)) {
-    const auto each = static_cast<std::uint32_t>((plan.samples + gridDim.x - 1) / gridDim.x);
+      : channel_(blockIdx.x), packs_(static_cast<std::uint32_t>(plan.pixels / kWidth)) {
+    const auto each = static_cast<std::uint32_t>((plan.samples + gridDim.y - 1) / gridDim.y);
     const auto all = static_cast<std::uint32_t>(plan.samples);
-    first_ = min(blockIdx.x * each, all);
+    first_ = min(blockIdx.y * each, all);
     count_ = min(each, all - first_) * packs_;
     stride_ = static_cast<std::size_t>(plan.channels * plan.pixels);
     base_ = static_cast<std::size_t>(channel_) * static_cast<std::size_t>(plan.pixels);
@@ -93,8 +93,8 @@ __device__ Moments moments_of(const BatchNormPlan& plan, const Part<kWidth>& par
 /// Returns one of a channel's partial sums, the lane's; 0 if there are fewer.
 __device__ float partial_of(const BatchNormPlan& plan, int which, std::uint32_t channel) {
   const unsigned lane = threadIdx.x % kWarp;
-  if (lane >= gridDim.x) return 0;
-  return plan.partial_sums[(static_cast<std::size_t>(which) * gridDim.x + lane) *
+  if (lane >= gridDim.y) return 0;
+  return plan.partial_sums[(static_cast<std::size_t>(which) * gridDim.y + lane) *
                                static_cast<std::size_t>(plan.channels) +
                            channel];
 }
@@ -102,17 +102,17 @@ __device__ float partial_of(const BatchNormPlan& plan, int which, std::uint32_t 
 __device__ void keep_partials(const BatchNormPlan& plan, std::uint32_t channel, float first, float second) {
   if (threadIdx.x != 0) return;
   const auto channels = static_cast<std::size_t>(plan.channels);
-  plan.partial_sums[blockIdx.x * channels + channel] = first;
-  plan.partial_sums[(gridDim.x + blockIdx.x) * channels + channel] = second;
+  plan.partial_sums[blockIdx.y * channels + channel] = first;
+  plan.partial_sums[(gridDim.y + blockIdx.y) * channels + channel] = second;
 }
 
 /// Merges the moments of a channel's parts; each warp does, so that no thread waits for another.
 /// @see Chan, Golub and LeVeque, The American Statistician 37 (1983)
 __device__ Moments merged_moments(const BatchNormPlan& plan, std::uint32_t channel) {
   const unsigned lane = threadIdx.x % kWarp;
-  const auto each = static_cast<std::uint32_t>((plan.samples + gridDim.x - 1) / gridDim.x);
+  const auto each = static_cast<std::uint32_t>((plan.samples + gridDim.y - 1) / gridDim.y);
   const auto all = static_cast<std::uint32_t>(plan.samples);
-  const std::uint32_t samples = lane < gridDim.x ? min(each, all - min(lane * each, all)) : 0;
+  const std::uint32_t samples = lane < gridDim.y ? min(each, all - min(lane * each, all)) : 0;
   const float rows = static_cast<float>(samples) * static_cast<float>(plan.pixels);
   const float mean_of_part = partial_of(plan, 0, channel);
   const float all_rows = static_cast<float>(plan.samples * plan.pixels);
@@ -137,7 +137,7 @@ __device__ void normalize(const BatchNormPlan& plan, const Part<kWidth>& part, c
     }
     write<kWidth>(plan.output, place, pack);
   });
-  if (blockIdx.x != 0 || threadIdx.x != 0) return;
+  if (blockIdx.y != 0 || threadIdx.x != 0) return;
   plan.mean[c] = moments.mean;
   plan.inverse_deviation[c] = inverse;
   const float mean = moments.mean + (plan.offset == nullptr ? 0.0F : plan.offset[c]);
@@ -225,7 +225,7 @@ __device__ void apply_slopes(const BatchNormPlan& plan, const Part<kWidth>& part
     }
     write<kWidth>(plan.input_gradient, place, gradient);
   });
-  if (blockIdx.x != 0 || threadIdx.x != 0) return;
+  if (blockIdx.y != 0 || threadIdx.x != 0) return;
   plan.weight_gradient[part.channel()] = slopes.products;
   plan.bias_gradient[part.channel()] = slopes.sum;
 }
@@ -271,7 +271,7 @@ cudaError_t launch(const BatchNormPlan& plan, int width, Kernel whole, Kernel su
   const std::int64_t packs = (plan.samples + splits - 1) / splits * (plan.pixels / width);
   const std::int64_t warps =
       std::clamp<std::int64_t>((packs / 2 + kWarp - 1) / kWarp, 1, kMostThreads / kWarp);
-  const dim3 grid(static_cast<unsigned>(splits), static_cast<unsigned>(plan.channels));
+  const dim3 grid(static_cast<unsigned>(plan.channels), static_cast<unsigned>(splits));
   const auto threads = static_cast<unsigned>(warps * kWarp);
   if (splits == 1) {
     whole<<<grid, threads, 0, stream>>>(plan);

@@ -69,7 +69,7 @@ __device__ float loss_of_sample(const CrossEntropyPlan& plan, std::int64_t sampl
 }
 
 /// One block, so that the losses are added in one order.
-__global__ void cross_entropy_kernel(const CrossEntropyPlan plan) {
+__global__ void __launch_bounds__(kMostWarps* kWarp) cross_entropy_kernel(const CrossEntropyPlan plan) {
   float losses = 0;
   const std::int64_t warps = blockDim.x / kWarp;
   for (std::int64_t sample = threadIdx.x / kWarp; sample < plan.samples; sample += warps) {

@@ -8,7 +8,8 @@
 
 namespace skyline::train {
 
-/// The kernels that run where both exist: our own (CPU only) or ATen's (any device).
+/// The kernels that run where both exist: our own (CPU only), or ATen's and those of DeviceKernels (any
+/// device).
 enum class Kernels { kOwn, kAten };
 
 namespace kernels {

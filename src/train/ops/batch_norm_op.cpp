@@ -235,7 +235,7 @@ class BatchNormOp final : public BatchNormDefinition {
 
 std::unique_ptr<LayerOp> make_batch_norm_op(const space::Layer& layer, LayerTensors& tensors,
                                             const DevicePlace& place) {
-  if (!place.has_own_kernels()) return make_aten_batch_norm_op(layer, tensors, place);
+  if (!place.has_own_kernels()) return make_device_batch_norm_op(layer, tensors, place);
   return std::make_unique<BatchNormOp>(layer, tensors, place);
 }
 

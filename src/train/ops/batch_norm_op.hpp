@@ -57,10 +57,10 @@ class BatchNormDefinition : public FusingOp {
   double rows_ = 0;                              // rows of the batch; of all members if they synchronize
 };
 
-/// Makes an op with our own kernels, or with ATen's where ours cannot be used.
+/// Makes an op with our kernels for CPUs, or the op for devices where these cannot be used.
 std::unique_ptr<LayerOp> make_batch_norm_op(const space::Layer& layer, LayerTensors& tensors,
                                             const DevicePlace& place);
-std::unique_ptr<LayerOp> make_aten_batch_norm_op(const space::Layer& layer, LayerTensors& tensors,
-                                                 const DevicePlace& place);
+std::unique_ptr<LayerOp> make_device_batch_norm_op(const space::Layer& layer, LayerTensors& tensors,
+                                                   const DevicePlace& place);
 
 }  // namespace skyline::train

@@ -55,7 +55,8 @@ class LinearOp final : public FusingOp {
  private:
   at::Tensor multiply(const at::Tensor& input, const at::Tensor& weight) {
     if (!has_bias_) return product(input, weight.t());
-    if (place_.order == at::MemoryFormat::Contiguous) {  // on GPUs, where addmm takes a slow kernel and two more
+    if (place_.order ==
+        at::MemoryFormat::Contiguous) {  // on GPUs, where addmm takes a slow kernel and two more
       return product(input, weight.t()).add_(tensors_.value("bias"));
     }
     const at::Tensor bias = as_factor(tensors_.value("bias").to(products_));

@@ -75,8 +75,10 @@ struct Sizes {
   double kept = 0;           // floats kept for the backward pass, per sample
 };
 
-Sizes sizes_of(const space::Network& network) {
-  Sizes sizes{.kept = static_cast<double>(network.input.elements())};
+/// @param inputs  copies of the images: on devices the batch, and what a convolution makes of it in its own
+/// order
+Sizes sizes_of(const space::Network& network, double inputs) {
+  Sizes sizes{.kept = inputs * static_cast<double>(network.input.elements())};
   for (const space::Layer& layer : network.layers) {
     double own = 0;
     for (const space::TensorSpec& spec : layer.tensors) own += static_cast<double>(spec.elements());
@@ -92,7 +94,7 @@ Sizes sizes_of(const space::Network& network) {
 
 std::size_t predict_device_bytes(const space::Network& network, const TrainingOptions& options,
                                  std::uint32_t members) {
-  const Sizes sizes = sizes_of(network);
+  const Sizes sizes = sizes_of(network, 2);
   const double batch = samples_per_pass(options, members);
   // The backward pass holds gradients of activations around one layer at a time.
   const auto peak = static_cast<double>(network.cost.peak_activation_bytes);
@@ -108,7 +110,7 @@ std::size_t predict_device_bytes(const space::Network& network, const TrainingOp
 
 std::uint64_t predict_host_bytes(const space::Network& network, const TrainingOptions& options,
                                  std::uint32_t members) {
-  const Sizes sizes = sizes_of(network);
+  const Sizes sizes = sizes_of(network, 1);
   const double batch = samples_per_pass(options, members);
   const auto peak = static_cast<double>(network.cost.peak_activation_bytes);
   const double activations = batch * (sizeof(float) * sizes.kept + 2 * peak) + kHostEvaluationBatch * peak;

@@ -30,7 +30,7 @@ struct Pass {
   std::vector<at::Tensor> values;     // of all tensors after the pass
 };
 
-enum class Where { kHost, kHostInBfloat16, kDevice, kDeviceInBfloat16 };
+enum class Where { kHost, kHostInBfloat16, kDevice, kDeviceInPlanes, kDeviceInBfloat16 };
 
 /// @param first_sample  place of the samples in the batch
 Pass pass(const Network& network, Where where, std::size_t first_sample = 0) {
@@ -39,7 +39,10 @@ Pass pass(const Network& network, Where where, std::size_t first_sample = 0) {
       where == Where::kHost || where == Where::kHostInBfloat16 ? Kernels::kOwn : Kernels::kAten);
   ParameterStore parameters(network, 5);
   DevicePlace place{.accelerator = accelerator.get(),
-                    .bfloat16 = where == Where::kDeviceInBfloat16 || where == Where::kHostInBfloat16};
+                    .bfloat16 = where == Where::kDeviceInBfloat16 || where == Where::kHostInBfloat16,
+                    .order = where == Where::kDeviceInPlanes ? at::MemoryFormat::Contiguous
+                                                             : at::MemoryFormat::ChannelsLast};
+  parameters.move_to(c10::Device(c10::kCPU), place.order);
   LayerGraph graph(network, parameters, place);
   std::vector<std::int64_t> seeds;
   for (const std::string& layer : place.drawing_layers) {
@@ -81,8 +84,9 @@ TEST(DeviceGraph, HasTheGradientsOfTheCpus) {
   for (const Network& network : {test::every_layer(), test::residual_network({3, 6, 6}, 8, 4),
                                  test::nas_bench_cell({3, 6, 6}, 8, 4)}) {
     for (const std::size_t first_sample : {0U, 3U}) {
-      expect_close(pass(network, Where::kDevice, first_sample), pass(network, Where::kHost, first_sample),
-                   1e-4);
+      for (const Where where : {Where::kDevice, Where::kDeviceInPlanes}) {
+        expect_close(pass(network, where, first_sample), pass(network, Where::kHost, first_sample), 1e-4);
+      }
     }
   }
 }
@@ -92,7 +96,9 @@ TEST(DeviceGraph, HasTheGradientsOfTheCpusForRandomBranches) {
   for (int i = 0; i < 100; ++i) {
     const Network network = networks.draw();
     SCOPED_TRACE("network " + std::to_string(i) + ":\n" + network.canonical_text());
-    expect_close(pass(network, Where::kDevice), pass(network, Where::kHost), 1e-3);
+    const Pass expected = pass(network, Where::kHost);
+    expect_close(pass(network, Where::kDevice), expected, 1e-3);
+    expect_close(pass(network, Where::kDeviceInPlanes), expected, 1e-3);
     if (::testing::Test::HasFailure()) return;
   }
 }
@@ -191,6 +197,7 @@ TEST(DeviceGraph, GivesALayerWithADefinitionAloneFloat32) {
   const Network network =
       NetworkBuilder({3, 6, 6}).conv2d(4, 3).plain("soft_sign").conv2d(4, 3).flatten().linear(3).build();
   expect_close(pass(network, Where::kDevice), pass(network, Where::kHost), 1e-4);
+  expect_close(pass(network, Where::kDeviceInPlanes), pass(network, Where::kHost), 1e-4);
   expect_close(pass(network, Where::kDeviceInBfloat16), pass(network, Where::kDevice), 0.05);
 }
 

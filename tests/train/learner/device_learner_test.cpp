@@ -209,6 +209,13 @@ TEST(DeviceLearner, TakesUpAStateOfTheHostsLearner) {
   trial::TrainingState state;
   host->save_state(state);
   ASSERT_TRUE(device->load_state(state));
+  EXPECT_TRUE(same_values(host->export_tensors(), device->export_tensors()));
+  trial::TrainingState back;
+  device->save_state(back);
+  ASSERT_EQ(back.arrays.size(), state.arrays.size());
+  for (std::size_t i = 0; i < state.arrays.size(); ++i) {
+    EXPECT_EQ(back.arrays[i].values, state.arrays[i].values) << state.arrays[i].name;
+  }
   EXPECT_THAT(train(*device, device_setup, trial, 7, 3),
               Pointwise(DoubleNear(2e-3), train(*host, host_setup, trial, 7, 3)));
 }

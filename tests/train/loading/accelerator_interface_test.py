@@ -36,7 +36,8 @@ class AcceleratorInterface(unittest.TestCase):
     def test_changes_with_each_plan_that_crosses_the_boundary(self):
         for header in ("src/train/device/accelerator.hpp", "src/train/loading/load_accelerator.hpp",
                        "include/skyline/trial/trial_group.hpp", "include/skyline/trial/trial.hpp",
-                       *(f"src/train/kernels/{name}.hpp" for name in ("gather", "augment", "mix", "dropout"))):
+                       *(f"src/train/kernels/{name}.hpp" for name in ("gather", "augment", "mix", "dropout", "device_kernels",
+                                                                   "batch_norm_plan", "cross_entropy", "step_end"))):
             self.assertTrue(self.changed(header), header)
 
     def test_does_not_change_with_what_one_of_the_two_knows_alone(self):

@@ -195,8 +195,8 @@ class DeviceBatchNormOp final : public BatchNormDefinition {
 
 }  // namespace
 
-std::unique_ptr<LayerOp> make_aten_batch_norm_op(const space::Layer& layer, LayerTensors& tensors,
-                                                 const DevicePlace& place) {
+std::unique_ptr<LayerOp> make_device_batch_norm_op(const space::Layer& layer, LayerTensors& tensors,
+                                                   const DevicePlace& place) {
   return std::make_unique<DeviceBatchNormOp>(layer, tensors, place);
 }
 
