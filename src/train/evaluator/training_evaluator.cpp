@@ -64,19 +64,21 @@ class TrainingEvaluator final : public trial::Evaluator {
     const trial::Continue* earlier = trial.continues();
     const std::int64_t steps =
         steps_of(trial.budget().epochs) - (earlier != nullptr ? steps_of(earlier->epochs) : 0);
-    // Floating-point operations that take as long as a layer's fixed cost per step, some microseconds. The
-    // backward pass costs two forward passes.
+    // Floating-point operations that take as long as a layer's fixed cost per part of a step, some
+    // microseconds. The backward pass costs two forward passes.
     constexpr double kFixedFlops = 5e5;
     const auto samples = static_cast<double>(options.batch);
     const auto flops = static_cast<double>(network.cost.flops);
-    const double step = 3 * flops * samples + kFixedFlops * static_cast<double>(network.layers.size());
+    const double step = 3 * flops * samples + kFixedFlops * static_cast<double>(network.layers.size()) *
+                                                  static_cast<double>(options.accumulate);
     return std::max(1.0, static_cast<double>(steps) * step + samples_scored(trial, options, steps) * flops);
   }
 
   std::size_t slots() const override { return setup_.device.accelerator == nullptr ? 0 : kMostOnDevice; }
 
   std::uint32_t members_for(const trial::Trial& trial) const override {
-    return choose_members(trial.architecture().network(), forecast_options_of(trial).batch,
+    const TrainingOptions options = forecast_options_of(trial);
+    return choose_members(trial.architecture().network(), {options.batch, options.accumulate},
                           setup_.options.group, setup_.device.on_gpus ? MemberKind::kGpu : MemberKind::kCore);
   }
 

@@ -26,11 +26,11 @@ const MemberSpeed& speed_of(MemberKind kind) {
   return kind == MemberKind::kGpu ? kGpu : kCore;
 }
 
-double compute_seconds(const space::Network& network, std::int64_t samples, const MemberSpeed& speed) {
+double compute_seconds(const space::Network& network, const BatchInParts& batch, const MemberSpeed& speed) {
   constexpr double kPasses = 3;  // forward, and backward by inputs and by parameters
-  return kPasses * static_cast<double>(network.cost.flops) * static_cast<double>(samples) /
+  return kPasses * static_cast<double>(network.cost.flops) * static_cast<double>(batch.samples) /
              speed.flops_a_second +
-         speed.layer_seconds * static_cast<double>(network.layers.size());
+         speed.layer_seconds * static_cast<double>(network.layers.size()) * static_cast<double>(batch.parts);
 }
 
 /// Returns the time of the sums, without overlap with backward.
@@ -53,20 +53,20 @@ std::uint32_t most_members(const GroupOptions& options) {
   return options.members.value_or(std::bit_floor(std::max(1U, options.most)));
 }
 
-double predicted_efficiency(const space::Network& network, std::int64_t batch, const GroupOptions& options,
-                            std::uint32_t members, MemberKind kind) {
+double predicted_efficiency(const space::Network& network, const BatchInParts& batch,
+                            const GroupOptions& options, std::uint32_t members, MemberKind kind) {
   const MemberSpeed& speed = speed_of(kind);
-  const std::int64_t samples = (batch + members - 1) / members;
+  const BatchInParts own{(batch.samples + members - 1) / members, batch.parts};
   const double together =
-      compute_seconds(network, samples, speed) + sum_seconds(network, options, members, speed);
+      compute_seconds(network, own, speed) + sum_seconds(network, options, members, speed);
   return compute_seconds(network, batch, speed) / (members * together);
 }
 
-std::uint32_t choose_members(const space::Network& network, std::int64_t batch, const GroupOptions& options,
-                             MemberKind kind) {
+std::uint32_t choose_members(const space::Network& network, const BatchInParts& batch,
+                             const GroupOptions& options, MemberKind kind) {
   if (options.members) return *options.members;
   std::uint32_t members = most_members(options);
-  while (members > 1 && (members > batch ||
+  while (members > 1 && (members * batch.parts > batch.samples ||
                          predicted_efficiency(network, batch, options, members, kind) < kLeastEfficiency)) {
     members /= 2;
   }

@@ -25,9 +25,9 @@ GroupOptions automatic(std::uint32_t most, bool synchronized = false) {
 
 TEST(GroupSize, IsWhatTheOptionsSay) {
   GroupOptions options;
-  EXPECT_EQ(choose_members(network_of(1'000, 10), 32, options), 1U);
+  EXPECT_EQ(choose_members(network_of(1'000, 10), {32}, options), 1U);
   options.members = 3;
-  EXPECT_EQ(choose_members(network_of(1'000, 10), 32, options), 3U);
+  EXPECT_EQ(choose_members(network_of(1'000, 10), {32}, options), 3U);
 }
 
 TEST(GroupSize, GrowsWithTheStepAndShrinksWithWhatIsSummed) {
@@ -51,7 +51,7 @@ TEST(GroupSize, GrowsWithTheStepAndShrinksWithWhatIsSummed) {
       {1'000'000'000, 50'000, 64, 1, 1},
   };
   for (const Case& one : cases) {
-    EXPECT_EQ(choose_members(network_of(one.flops, one.parameters), one.batch, automatic(one.most)),
+    EXPECT_EQ(choose_members(network_of(one.flops, one.parameters), {one.batch}, automatic(one.most)),
               one.members)
         << one.flops << " flops, " << one.parameters << " parameters, batch " << one.batch << ", most "
         << one.most;
@@ -60,21 +60,30 @@ TEST(GroupSize, GrowsWithTheStepAndShrinksWithWhatIsSummed) {
 
 TEST(GroupSize, SpreadsOverGpusOnlyWhatFillsThem) {
   const space::Network small = network_of(10'000'000, 50'000);
-  EXPECT_EQ(choose_members(small, 64, automatic(8)), 8U);
-  EXPECT_EQ(choose_members(small, 64, automatic(8), MemberKind::kGpu), 1U);
+  EXPECT_EQ(choose_members(small, {64}, automatic(8)), 8U);
+  EXPECT_EQ(choose_members(small, {64}, automatic(8), MemberKind::kGpu), 1U);
   const space::Network large = network_of(8'000'000'000, 25'000'000);  // as a ResNet-50 on ImageNet
-  EXPECT_EQ(choose_members(large, 256, automatic(8), MemberKind::kGpu), 8U);
+  EXPECT_EQ(choose_members(large, {256}, automatic(8), MemberKind::kGpu), 8U);
 }
 
 TEST(GroupSize, CountsTheSumsOfSynchronizedStatistics) {
   const space::Network network = network_of(1'000'000, 10'000);
-  EXPECT_GT(predicted_efficiency(network, 32, automatic(8), 4),
-            predicted_efficiency(network, 32, automatic(8, true), 4));
-  EXPECT_LT(choose_members(network, 32, automatic(8, true)), choose_members(network, 32, automatic(8)));
+  EXPECT_GT(predicted_efficiency(network, {32}, automatic(8), 4),
+            predicted_efficiency(network, {32}, automatic(8, true), 4));
+  EXPECT_LT(choose_members(network, {32}, automatic(8, true)), choose_members(network, {32}, automatic(8)));
 }
 
 TEST(GroupSize, OfOneMemberIsEfficient) {
-  EXPECT_DOUBLE_EQ(predicted_efficiency(network_of(1'000, 1'000'000), 32, automatic(8), 1), 1.0);
+  EXPECT_DOUBLE_EQ(predicted_efficiency(network_of(1'000, 1'000'000), {32}, automatic(8), 1), 1.0);
+}
+
+TEST(GroupSize, CountsLayersOncePerPartAndLeavesEachPartASample) {
+  const space::Network large = network_of(1'000'000'000, 10'000);
+  EXPECT_EQ(choose_members(large, {32, 1}, automatic(8)), 8U);
+  EXPECT_EQ(choose_members(large, {32, 16}, automatic(8)), 2U);
+  const space::Network small = network_of(1'000'000, 1'000);
+  EXPECT_LT(predicted_efficiency(small, {64, 8}, automatic(8), 4),
+            predicted_efficiency(small, {64, 1}, automatic(8), 4));
 }
 
 }  // namespace
