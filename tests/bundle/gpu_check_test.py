@@ -96,6 +96,26 @@ class GpuCheck(unittest.TestCase):
         items = {item["name"]: item for item in figures["items"]}
         self.assertIn("the journals differ", items["equal_journals"]["reason"])
 
+    def test_a_journal_that_cannot_be_read_is_a_failure(self):
+        self.program("../skyline", SKYLINE.replace('echo "the same"', "exit 2"))
+        _, figures = self.check([], "--only", "search")
+        items = {item["name"]: item for item in figures["items"]}
+        self.assertEqual(items["equal_journals"]["status"], "failed")
+
+    def test_a_trial_that_fails_fails_its_search(self):
+        self.program("../skyline", SKYLINE.replace('"status": "ok"', '"status": "failed"'))
+        _, figures = self.check([], "--only", "search")
+        self.assertIn("of 1 trials 1 failed", figures["items"][1]["reason"])
+
+    def test_holds_memory_in_pieces_and_says_if_it_cannot(self):
+        _, figures = self.check([], "--only", "search", FAKE_PIECE_MB="1000")
+        items = {item["name"]: item for item in figures["items"]}
+        self.assertEqual(items["little_memory"]["status"], "passed")
+        self.assertGreater(items["little_memory"]["figures"]["held_bytes"], (5 << 30) - (64 << 20) - 1)
+        _, figures = self.check([], "--only", "search", FAKE_PIECE_MB="0")
+        items = {item["name"]: item for item in figures["items"]}
+        self.assertEqual(items["little_memory"]["reason"], "no memory of the GPU could be held")
+
     def test_does_the_kinds_that_are_asked_for(self):
         self.program("gpu_good_test", TEST)
         _, figures = self.check([{"kind": "test", "name": "good", "program": "gpu_good_test"}], "--only", "test")
