@@ -4,12 +4,13 @@
 
 #include "core/system/open_file.hpp"
 #include "core/system/process_tree.hpp"
+#include "evaluate/process/launcher_start.hpp"
+#include "evaluate/process/process_plan.hpp"
 #include "launcher/launch_protocol.hpp"
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,29 +20,6 @@
 namespace skyline::evaluate {
 
 class ReportReader;
-
-/// A program of the user that is to run, with its limits.
-struct ProcessPlan {
-  std::vector<std::string> arguments = {};    // the first one is a path with a `/`, and is not searched for
-  std::vector<std::string> environment = {};  // all of it but our own, as NAME=value
-  std::filesystem::path folder = {};          // working directory
-  /// File for stdout and stderr together; one that is there is emptied. Only its first and last `log_limit`
-  /// bytes are kept, with a line between them that says how many were left out.
-  std::filesystem::path log = {};
-  std::uint64_t log_limit = std::uint64_t{1} << 20;
-  /// Report file, in a folder that is private to this attempt, for programs that close the descriptor. The
-  /// process creates it. If it is empty, the program has no channel for reports at all: neither
-  /// SKYLINE_REPORT_FD nor SKYLINE_REPORT_FILE is added to the environment.
-  std::filesystem::path report_file = {};
-  /// Descriptor that the launcher keeps open until the program and its descendants are gone; -1 for none.
-  int held = -1;
-  std::vector<int> processors = {};  // empty: those of the thread that starts it
-  // Limits of the program and all its descendants together; no value: no limit.
-  std::optional<std::uint64_t> memory_bytes = {};
-  std::optional<std::uint64_t> processes = {};   // and threads
-  std::optional<std::uint64_t> open_files = {};  // of each process; the system's limit holds as well
-  double grace_s = 20;                           // from the SIGTERM of stop() to SIGKILL
-};
 
 /// How a process ended.
 struct ProcessEnd {
@@ -62,11 +40,6 @@ struct ProcessEnd {
 /// Returns the failure of a trial whose program ended like this.
 trial::Failure failure_of(const ProcessEnd& end);
 
-/// Returns the path of the launcher: SKYLINE_TRAINER_LAUNCHER, or skyline-launch as find_program_file finds
-/// it.
-/// @throws UserError if there is none
-std::filesystem::path find_launcher();
-
 /// A program of the user, and everything that it starts, behind a launcher (src/launcher) that ends all of it
 /// when the program has ended, when this object asks for it or is gone, or when this process is gone. The
 /// only place in Skyline that starts processes. Only the thread that made the object uses it; several threads
@@ -80,7 +53,8 @@ class TrainerProcess {
   /// Starts the program. Returns before the program runs: a program that cannot be started is an end.
   /// @throws UserError if there is no launcher, or the log or the report file is something else than a file
   /// @throws FaultError if the system refuses: too many processes or open files, no memory, a full disk
-  explicit TrainerProcess(const ProcessPlan& plan);
+  /// @param start  starts the launcher: start_launcher, or a server that forks
+  explicit TrainerProcess(const ProcessPlan& plan, const LauncherStart& start = start_launcher);
   /// Ends everything with SIGKILL and waits until it is gone, at most some seconds. What is left then is
   /// named in the log.
   ~TrainerProcess();
