@@ -17,6 +17,13 @@ constexpr int kReportDescriptor = 4;
 /// A descriptor that stays open until the program and all its descendants are gone, e.g. a lock, if there is
 /// one. The program does not have it.
 constexpr int kHeldDescriptor = 5;
+// Descriptors of the launcher of a fork (option `adopt`). Whoever forks a process of itself forks the
+// launcher, too, which forks that process and then becomes this program: so it is the parent of a process
+// that it has not started.
+/// The reading end of a pipe that is stdout and stderr of the fork.
+constexpr int kOutputDescriptor = 6;
+/// The writing end of a pipe: a byte lets the fork begin, its end has it exit.
+constexpr int kGoDescriptor = 7;
 /// The number that the pipe for reports has in the program.
 constexpr int kProgramReportDescriptor = 3;
 

@@ -1,5 +1,6 @@
 // Starts a program and ends it, with all that it starts: when the program has ended, when the owner says so,
 // and when the owner is gone. It knows nothing of Skyline, and needs no library but that of C.
+#include "launcher/adopted_program.hpp"
 #include "launcher/launch_protocol.hpp"
 #include "launcher/options.hpp"
 #include "launcher/program_start.hpp"
@@ -73,16 +74,19 @@ int run(int count, char** arguments) {
     return fail(kUsageError, "descriptor 3 is no socket: Skyline starts this program");
   // Others are none that the owner had for us.
   if (!options.reports) ::close(kReportDescriptor);
-  close_from(options.holds ? kHeldDescriptor + 1 : kHeldDescriptor);
+  if (!options.holds) ::close(kHeldDescriptor);
+  close_from(options.adopt > 0 ? kGoDescriptor + 1 : kHeldDescriptor + 1);
   for (const int own : {kControlDescriptor, kReportDescriptor, kHeldDescriptor}) {
     ::fcntl(own, F_SETFD, FD_CLOEXEC);
   }
   const int signals = take_signals();
-  if (signals < 0 || ::prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
+  // The forks of a server must not become ours if it dies.
+  if (signals < 0 || ::prctl(PR_SET_CHILD_SUBREAPER, options.serves ? 0 : 1) != 0)
     return fail(kSystemError, "the system is too old");
 
   StartProblem problem;
-  const StartedProgram program = start_program(options, problem);
+  const StartedProgram program =
+      options.adopt > 0 ? adopt_program(options, problem) : start_program(options, problem);
   if (program.id == 0) {
     send({.news = News::kNotStarted,
           .value = problem.error_number,

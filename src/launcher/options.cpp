@@ -29,8 +29,16 @@ struct NumberOption {
 constexpr std::array kNumberOptions{
     NumberOption{"grace_ms", &Options::grace_ms},     NumberOption{"log_limit", &Options::log_limit},
     NumberOption{"memory", &Options::memory},         NumberOption{"processes", &Options::processes},
-    NumberOption{"open_files", &Options::open_files},
+    NumberOption{"open_files", &Options::open_files}, NumberOption{"adopt", &Options::adopt},
 };
+
+struct FlagOption {
+  std::string_view name;
+  bool Options::*value;
+};
+constexpr std::array kFlagOptions{FlagOption{"reports", &Options::reports},
+                                  FlagOption{"holds", &Options::holds},
+                                  FlagOption{"serves", &Options::serves}};
 
 bool read_option(std::string_view name, std::string_view value, Options& options) {
   for (const NumberOption& option : kNumberOptions) {
@@ -41,13 +49,12 @@ bool read_option(std::string_view name, std::string_view value, Options& options
     options.folder = value;
     return true;
   }
-  if (value != "0" && value != "1") return false;
-  if (name == "holds") {
-    options.holds = value == "1";
-    return true;
+  for (const FlagOption& option : kFlagOptions) {
+    if (name != option.name) continue;
+    options.*option.value = value == "1";
+    return value == "0" || value == "1";
   }
-  options.reports = value == "1";
-  return name == "reports";
+  return false;
 }
 
 }  // namespace

@@ -1,53 +1,18 @@
 #include "launcher/program_start.hpp"
 
-#include <algorithm>
+#include "launcher/program_limits.hpp"
+
 #include <array>
 #include <cerrno>
-#include <string_view>
-#include <vector>
 
 #include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 namespace skyline::launcher {
 namespace {
-
-/// Binds this process, and with it the program, to the processors.
-bool bind_to(const std::vector<std::uint64_t>& processors) {
-  if (processors.empty()) return true;
-  constexpr std::uint64_t kMost = 1U << 20;
-  const std::uint64_t most = *std::ranges::max_element(processors);
-  if (most >= kMost) {
-    errno = EINVAL;
-    return false;
-  }
-  const std::size_t bytes = CPU_ALLOC_SIZE(most + 1);
-  std::vector<std::uint64_t> memory(bytes / sizeof(std::uint64_t));
-  auto* const set = reinterpret_cast<cpu_set_t*>(memory.data());
-  for (const std::uint64_t processor : processors) CPU_SET_S(processor, bytes, set);
-  return ::sched_setaffinity(0, bytes, set) == 0;
-}
-
-void limit_to(__rlimit_resource resource, std::uint64_t most) {
-  rlimit limit{};
-  if (::getrlimit(resource, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max = std::min<rlim_t>(limit.rlim_max, most);
-  ::setrlimit(resource, &limit);
-}
-
-/// The kernel ends the process with the largest value first.
-void offer_to_kernel() {
-  const int file = ::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-  if (file < 0) return;
-  constexpr std::string_view kFirst = "1000";
-  (void)!::write(file, kFirst.data(), kFirst.size());
-  ::close(file);
-}
 
 void restore_signals() {
   // The system's call, since the C library refuses its own signals, which posix_spawn lets a program ignore.
@@ -66,9 +31,7 @@ Step become_program(const Options& options, pid_t parent, int output) {
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);  // it has died before
-  offer_to_kernel();
-  limit_to(RLIMIT_CORE, 0);
-  if (options.open_files > 0) limit_to(RLIMIT_NOFILE, options.open_files);
+  limit_program(::getpid(), options);
   if (::dup2(output, STDOUT_FILENO) < 0 || ::dup2(output, STDERR_FILENO) < 0) return Step::kLaunch;
   if (options.reports && ::dup2(kReportDescriptor, kProgramReportDescriptor) < 0) return Step::kLaunch;
   if (!options.folder.empty() && ::chdir(options.folder.c_str()) != 0) return Step::kFolder;
@@ -84,7 +47,7 @@ StartedProgram start_program(const Options& options, StartProblem& failed) {
   int output[2];
   int problem[2];
   failed = {Step::kProcessors, 0};
-  if (!bind_to(options.processors)) {
+  if (!bind_process(0, options.processors)) {
     failed.error_number = errno;
     return program;
   }

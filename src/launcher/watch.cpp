@@ -1,7 +1,5 @@
 #include "launcher/watch.hpp"
 
-#include "core/system/process_tree.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -24,11 +22,6 @@ constexpr milliseconds kGlancePeriod{50};  // for a tree with a limit of process
 constexpr milliseconds kWritePeriod{1000};
 constexpr milliseconds kKillPeriod{5};
 
-std::vector<ListedProcess> own_tree() {
-  const std::array own{::getpid()};
-  return descendants_of(own, list_processes());
-}
-
 }  // namespace
 
 void send(const Notice& notice) {
@@ -39,6 +32,7 @@ Watch::Watch(const Options& options, const StartedProgram& program, int signals)
     : program_(program),
       signals_(signals),
       grace_ms_(options.grace_ms),
+      serves_(options.serves),
       log_(STDOUT_FILENO, options.log_limit),
       limits_(options.memory, options.processes),
       earlier_kills_(out_of_memory_kills()),
@@ -60,7 +54,7 @@ Notice Watch::run() {
     }
     const bool all_gone = reap();
     if (all_gone) break;
-    if (kills_) kill_processes(own_tree());
+    if (kills_) kill_processes(tree());
   } while (true);
   read_start();
   read_output();
@@ -149,17 +143,27 @@ void Watch::read_signals() {
   }
 }
 
+/// Returns the processes that belong to the program.
+std::vector<ListedProcess> Watch::tree() const {
+  const std::array own{::getpid()};
+  std::vector<ListedProcess> found = descendants_of(own, list_processes());
+  if (serves_) {
+    std::erase_if(found, [this](const ListedProcess& process) { return process.session != program_.id; });
+  }
+  return found;
+}
+
 void Watch::stop() {
   if (kill_at_ || kills_) return;
   asked_ = true;
   kill_at_ = Clock::now() + milliseconds(grace_ms_);
-  for (const ListedProcess& process : own_tree()) ::kill(process.id, SIGTERM);
+  for (const ListedProcess& process : tree()) ::kill(process.id, SIGTERM);
 }
 
 void Watch::look() {
   if (Clock::now() < look_at_ && !limits_.should_look()) return;
   look_at_ = Clock::now() + kLookPeriod;
-  const std::optional<Notice> excess = limits_.look(own_tree());
+  const std::optional<Notice> excess = limits_.look(tree());
   if (!excess) return;
   if (!end_) end_ = excess;
   kill();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/system/process_tree.hpp"
 #include "launcher/kept_log.hpp"
 #include "launcher/launch_protocol.hpp"
 #include "launcher/options.hpp"
@@ -9,6 +10,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 namespace skyline::launcher {
 
@@ -32,6 +34,7 @@ class Watch {
   void read_signals();
   void look();
   bool reap();
+  std::vector<ListedProcess> tree() const;
   void stop();
   void kill() { kills_ = true; }
   Notice end_of(int status) const;
@@ -40,6 +43,7 @@ class Watch {
   int control_ = kControlDescriptor;
   int signals_;
   std::uint64_t grace_ms_;
+  bool serves_;
   KeptLog log_;
   TreeLimits limits_;
   std::uint64_t earlier_kills_;  // out_of_memory_kills() at the start

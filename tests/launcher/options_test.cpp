@@ -31,10 +31,13 @@ Read read(std::vector<std::string> arguments) {
 }
 
 TEST(LauncherOptionsTest, EveryOptionIsRead) {
-  const Read all = read({"grace_ms=5", "log_limit=6", "memory=7", "processes=8", "open_files=9", "reports=1",
-                         "holds=1", "processors=0,12", "folder=/a=b", "--", "x", "--", "y=1"});
+  const Read all =
+      read({"grace_ms=5", "log_limit=6", "memory=7", "processes=8", "open_files=9", "reports=1", "holds=1",
+            "serves=1", "adopt=77", "processors=0,12", "folder=/a=b", "--", "x", "--", "y=1"});
   EXPECT_EQ(all.problem, "");
   EXPECT_TRUE(all.options.holds);
+  EXPECT_TRUE(all.options.serves);
+  EXPECT_EQ(all.options.adopt, 77U);
   EXPECT_EQ(all.options.grace_ms, 5U);
   EXPECT_EQ(all.options.log_limit, 6U);
   EXPECT_EQ(all.options.memory, 7U);
@@ -47,7 +50,7 @@ TEST(LauncherOptionsTest, EveryOptionIsRead) {
 }
 
 TEST(LauncherOptionsTest, WhatIsWrongIsNamed) {
-  for (const char* wrong : {"grace_ms=", "grace_ms=-1", "grace_ms=1x", "memory", "reports=2",
+  for (const char* wrong : {"grace_ms=", "grace_ms=-1", "grace_ms=1x", "memory", "reports=2", "adopt=-1",
                             "processors=", "processors=1,", "other=1", "memory=99999999999999999999"}) {
     EXPECT_EQ(read({wrong, "--", "x"}).problem, std::string("unknown option ") + wrong);
   }
