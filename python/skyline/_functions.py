@@ -15,7 +15,7 @@ from typing import Any
 from ._errors import Error
 from ._program import PACKAGE_ROOT
 
-_ADVICE = ("each trial starts a new Python, which imports it by name: "
+_ADVICE = ("trials run in other Pythons, which import it by name: "
            "write it into a file, e.g. my_trainer.py, and import it from there")
 
 

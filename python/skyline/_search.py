@@ -15,7 +15,6 @@ from ._functions import address_of
 from ._program import find_program, launch_command
 from ._run import Run
 from ._space import Domain, space_section
-from ._trial import trial
 
 Objectives = Union[str, Sequence[str], Mapping[str, Mapping[str, Any]], None]
 _COSTS = ("parameters", "flops", "macs", "peak_activation_bytes", "training_activation_bytes", "weight_bytes")  # of networks
@@ -30,8 +29,8 @@ def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[...,
     """Starts a search in the background, and returns its run when it works.
 
     space     a list of values or `skyline.range(low, high)` for each parameter by name; or a section `space` with a network
-    train     a function that is imported by name in a process of its own for each trial, gets the parameters by name, and
-              returns its metrics by name, or a number if there is one objective; or a program with its arguments; or None for
+    train     a function that each rank imports by name, and that a fork of it calls for each trial; it gets the parameters by
+              name, and returns its metrics by name, or a number if there is one; or a program with its arguments; or None for
               Skyline's own training (sections `data` and `training`)
     maximize, minimize   objectives: a metric's name, several, or {name: {reference: 0, ideal: 1}}
     trials    how many trials; 100 unless given
@@ -45,7 +44,7 @@ def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[...,
     Raises Error with the program's own line if the configuration is refused, and for a function that cannot be imported by
     name. A script that ends waits for its searches first; `Run.wait` shows how far they are.
     """
-    if not trial.by_hand:
+    if "SKYLINE_PROCESS_MARK" in os.environ:  # of a trial, or of the process that imports the function for trials
         raise Error('search: is called in a process of a trial: call it below `if __name__ == "__main__":`')
     launch_command(find_program(program), ranks)  # refuses before anything is written
     place = pathlib.Path(folder)
@@ -87,9 +86,7 @@ def _command(train: Callable[..., Any] | Sequence[str], objectives: list[dict[st
     if not callable(train):
         raise Error(f"train: expected a function, or a program with its arguments in a list, got {train!r}")
     address, folders = address_of(train)
-    words = [sys.executable, "-m", "skyline.run_trial", address]
-    run = [*(word.replace("{", "{{") for word in words), "{parameters}", *directions]
-    command: dict[str, Any] = {"run": run, "metrics": described}
+    command: dict[str, Any] = {"python": address, "interpreter": sys.executable, "metrics": described}
     if folders:
         command["env"] = {"PYTHONPATH": os.pathsep.join([*folders, *filter(None, [os.environ.get("PYTHONPATH")])])}
     return command

@@ -1,6 +1,6 @@
 """Calls a function for one trial, in a process of its own.
 
-usage: python -m skyline.run_trial FUNCTION FILE [METRIC...]   as `skyline.search` has Skyline start it
+usage: python -m skyline.run_trial FUNCTION FILE [METRIC...]   as `command.python` has Skyline start it
        python -m skyline.run_trial FUNCTION NAME=VALUE...      by hand
 
 FUNCTION is package.module:function, or folder/script.py:function. It is called with the parameters by name. It returns its
@@ -47,17 +47,32 @@ def _metrics(returned: Any, names: list[str]) -> Mapping[str, Any]:
     raise TypeError(f"the function returned {returned!r}: expected a dictionary of its metrics ({', '.join(names) or 'by name'})")
 
 
+def call(function: Callable[..., Any], words: list[str]) -> int:
+    """Calls the function for the trial of this process. Returns the exit code. @param words: what follows the function"""
+    try:
+        returned = function(**trial.parameters)
+        if not (returned is None and trial.has_result):
+            trial.result(**_metrics(returned, [word for word in words if "=" not in word and not word.endswith(".json")]))
+    except Exception as problem:
+        _show(problem)
+        return 1
+    return 0
+
+
+def _show(problem: Exception) -> None:
+    calls = problem.__traceback__
+    traceback.print_exception(type(problem), problem, calls.tb_next if calls else None)  # without the caller of this package
+
+
 def main() -> None:
     if len(sys.argv) < 2 or ":" not in sys.argv[1]:
         sys.exit(__doc__)
     try:
-        returned = load(sys.argv[1])(**trial.parameters)
-        if not (returned is None and trial.has_result):
-            trial.result(**_metrics(returned, [word for word in sys.argv[2:] if "=" not in word and not word.endswith(".json")]))
+        function = load(sys.argv[1])
     except Exception as problem:
-        calls = problem.__traceback__
-        traceback.print_exception(type(problem), problem, calls.tb_next if calls else None)  # without this function
+        _show(problem)
         sys.exit(1)
+    sys.exit(call(function, sys.argv[2:]))
 
 
 if __name__ == "__main__":

@@ -176,13 +176,14 @@ std::unique_ptr<TrainerHost> make_host(const CommandOptions& options, const Eval
              {.slots = slots, .ranks = ranks, .processors = processors, .host = services.place.host});
   const PortRange ports = options.ports.value_or(default_ports(ephemeral_ports()));
   (void)find_launcher();  // a rank without it cannot start
-  const std::string& program = options.run.front();
+  const std::string program = options.trainer().front();
   fs::path found;
   if (placeholders_in(program).empty()) {
     try {
       found = find_program(filled(program, {}), path_of_trainer(options));
     } catch (const UserError& reason) {
-      throw UserError(std::string("command.run: ") + reason.what());
+      throw UserError(std::string(options.python ? "command.interpreter: " : "command.run: ") +
+                      reason.what());
     }
   }
   for (const std::string& name : options.passed) {
@@ -244,6 +245,7 @@ std::unique_ptr<trial::Evaluator> make(const CommandOptions& options, const Eval
     throw UserError(
         "command.device: some ranks have a GPU and others have none; expected `cpu`, or a GPU for each rank");
   }
+  if (host != nullptr) start_server(*host, devices, ranks.rank());
   const bool shares_device = !devices.empty() && !services.slots;
   return std::make_unique<CommandEvaluator>(options, std::move(host), std::move(devices), shares_device);
 }
@@ -257,7 +259,7 @@ void for_each_field(RankFacts& facts, Visitor& visit) {
 
 /// Returns whether a program of a trial is given the trial's network.
 bool uses_network(const CommandOptions& options) {
-  return uses_placeholder(options.run, "network") ||
+  return uses_placeholder(options.trainer(), "network") ||
          std::ranges::any_of(options.metrics, [](const CommandMetric& metric) {
            return uses_placeholder(metric.run, "network");
          });

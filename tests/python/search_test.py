@@ -105,7 +105,7 @@ class Search(PackageCase):
                            ("space: depth: expected a list of values", lambda: search({"depth": 3}, functions.product, **once)),
                            ("space: expected parameters by name", lambda: search([1], functions.product, **once)),
                            ("ranks: expected a whole number of at least 1", lambda: search(SPACE, functions.product, ranks=0, **once)),
-                           ("command.run: is given twice", lambda: search(SPACE, functions.product, command={"run": ["a"]}, **once)),
+                           ("command.python: is given twice", lambda: search(SPACE, functions.product, command={"python": "a:b"}, **once)),
                            ("expected a number, a text", lambda: search({"a": [object()]}, functions.product, **once))):
             with self.subTest(said), self.assertRaisesRegex(skyline.Error, said):
                 call()

@@ -63,6 +63,7 @@ bool is_in_processes(const std::vector<ConfigNode>& searched, const std::string&
 
 /// Refuses parameters that a user means to hand to the trainer, but does not.
 void check_parameters(const ConfigNode& written, const SectionPlace& place) {
+  if (written.find("run") == nullptr) return;  // a function gets all
   const ConfigNode& run = written.at("run");
   for (const space::Parameter& parameter : place.space.parameters()) {
     const std::string dollar = '$' + parameter.name;
@@ -89,6 +90,15 @@ void check_arguments(const ConfigNode* arguments, const PlaceholderNames& names,
     (void)find_program(filled(program.as_text(), {}), path);
   } catch (const UserError& reason) {
     program.fail(reason.what());
+  }
+}
+
+void check_interpreter(const CommandOptions& options, const ConfigNode& written, const std::string& path) {
+  if (!options.python) return;
+  try {
+    (void)find_program(options.interpreter, path);
+  } catch (const UserError& reason) {
+    key_or_section(written, "interpreter").fail(reason.what());
   }
 }
 
@@ -193,6 +203,7 @@ void check_command_section(const ConfigNode& written, const SectionPlace& place)
   }
   Mistakes mistakes;
   mistakes.attempt([&] { check_arguments(written.find("run"), of_run, path); });
+  mistakes.attempt([&] { check_interpreter(options, written, path); });
   mistakes.attempt([&] { check_arguments(written.find("prepare"), of_prepare, path); });
   mistakes.attempt([&] { check_metrics(written.find("metrics"), of_run, path); });
   mistakes.attempt([&] { check_parameters(written, place); });

@@ -84,6 +84,39 @@ OptionKind<CommandFramework> framework_words() {
                                    {"mpi", CommandFramework::kMpi}});
 }
 
+/// Returns an argument that stands for itself, although it may have braces.
+std::string without_placeholders(const std::string& text) {
+  std::string argument;
+  for (const char letter : text) (argument += letter) += letter == '{' ? "{" : "";
+  return argument;
+}
+
+void check_function(const CommandOptions& options, const ConfigNode& section) {
+  if (!options.python) {
+    if (options.run.empty())
+      section.fail("missing key `run`, the trainer, or `python`, a function in its place");
+    const CommandOptions without;
+    const char* const key = options.interpreter != without.interpreter ? "interpreter"
+                            : options.start != without.start           ? "start"
+                            : options.trials_per_server                ? "trials_per_server"
+                                                                       : nullptr;
+    if (key != nullptr) section.at(key).fail("needs `python`");
+    return;
+  }
+  const ConfigNode& python = section.at("python");
+  if (!options.run.empty()) python.fail("expected either `run` or `python`, got both");
+  const std::size_t colon = options.python->rfind(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == options.python->size() ||
+      options.python->find('\0') != std::string::npos) {
+    python.fail("expected package.module:function, or folder/script.py:function, got " +
+                in_quotes(*options.python));
+  }
+  if (options.launch != CommandLaunch::kProcess) {
+    section.at("launch").fail("does not start functions: write `run` with " + options.interpreter +
+                              " -m skyline.run_trial " + printable(*options.python) + " {parameters}");
+  }
+}
+
 void check_launch(const CommandOptions& options, const ConfigNode& section) {
   const CommandFramework framework = options.framework_or_default();
   const bool fits = options.launch == CommandLaunch::kMpirun ? framework == CommandFramework::kMpi
@@ -148,6 +181,7 @@ void check_variables(const CommandOptions& options, const ConfigNode& section) {
 
 void check_command(const CommandOptions& options, const ConfigNode& section) {
   if (!section.is_map()) return;
+  check_function(options, section);
   check_launch(options, section);
   check_variables(options, section);
   if (std::ranges::all_of(options.metrics, &CommandMetric::is_measured)) {
@@ -170,13 +204,34 @@ CommandFramework CommandOptions::framework_or_default() const {
                                                              : CommandFramework::kTorch);
 }
 
+std::vector<std::string> CommandOptions::trainer() const {
+  if (!python) return run;
+  std::vector<std::string> arguments{without_placeholders(interpreter), "-m", "skyline.run_trial",
+                                     without_placeholders(*python), "{parameters}"};
+  for (const CommandMetric& metric : metrics) {
+    if (!metric.is_measured()) arguments.push_back(metric.name);
+  }
+  return arguments;
+}
+
 const OptionTable<CommandOptions>& CommandOptions::table() {
   using Options = CommandOptions;
   static const OptionTable<Options> table{
       {{"run", &Options::run, argument_vector(),
         "The trainer: a program and its arguments, with placeholders such as `{parameters}` or the name of a "
-        "parameter (commands.md).",
-        KeyRule::kRequired},
+        "parameter (commands.md)."},
+       {"python", &Options::python, if_given(text("package.module:function, or folder/script.py:function")),
+        "In place of `run`: a Python function that is called with the parameters by name, and returns its "
+        "metrics (python.md)."},
+       {"interpreter", &Options::interpreter, text("a program"), "The Python that calls it.",
+        KeyRule::kMayChange},
+       {"start", &Options::start,
+        choice<FunctionStart>({{"fork", FunctionStart::kFork}, {"fresh", FunctionStart::kFresh}}),
+        "`fork`: each rank imports the function once, and a trial is a fork of that process; `fresh`: a new "
+        "Python imports it for each trial.",
+        KeyRule::kMayChange},
+       {"trials_per_server", &Options::trials_per_server, or_word("none", whole<std::uint64_t>(at_least(1))),
+        "After how many trials the process that is forked is replaced by a new one.", KeyRule::kMayChange},
        {"metrics", &Options::metrics, metrics_by_name(),
         "The metrics that it reports, and those that programs of their own measure after it.",
         KeyRule::kRequired},

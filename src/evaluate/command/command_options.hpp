@@ -20,6 +20,9 @@ namespace skyline::evaluate {
 /// mpirun.
 enum class CommandLaunch { kProcess, kNode, kMpirun };
 
+/// How the process of a function starts: a fork of a Python that has imported it, or a new Python.
+enum class FunctionStart { kFork, kFresh };
+
 /// The library whose variables tell the processes of a trial about each other.
 enum class CommandFramework { kTorch, kAzure, kTensorflow, kMpi };
 
@@ -27,7 +30,11 @@ using NamedText = std::pair<std::string, std::string>;
 
 /// A user's own trainer as the evaluator: the section `command`.
 struct CommandOptions {
-  std::vector<std::string> run;  // program and arguments
+  std::vector<std::string> run = {};       // program and arguments; empty with `python`
+  std::optional<std::string> python = {};  // address of the function, e.g. my_trainer:train
+  std::string interpreter = "python3";     // its program
+  FunctionStart start = FunctionStart::kFork;
+  std::optional<std::uint64_t> trials_per_server = {};
   std::vector<CommandMetric> metrics;
   double epochs = 1;
   int threads = 1;
@@ -53,6 +60,9 @@ struct CommandOptions {
   /// Returns whether a trial's processes are told about each other.
   bool forms_groups() const { return processes || framework || launch != CommandLaunch::kProcess; }
   CommandFramework framework_or_default() const;
+  /// Returns the trainer's program and arguments: `run`, or those of a Python that calls the function.
+  std::vector<std::string> trainer() const;
+  bool forks() const { return python && start == FunctionStart::kFork; }
   static const OptionTable<CommandOptions>& table();
 };
 

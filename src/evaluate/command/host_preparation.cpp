@@ -18,6 +18,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <optional>
 
 namespace skyline::evaluate {
@@ -79,6 +80,19 @@ std::string problem_of(const TrainerHost& host, const ProcessPlan& plan) {
   return "failed with " + end->reason;
 }
 
+/// Returns the plan of a rank's server.
+ProcessPlan server_plan(const TrainerHost& host, const std::vector<std::string>& devices, int rank) {
+  const CommandOptions& options = host.options;
+  return {.arguments = {host.program.string(), "-m", "skyline.fork_server", *options.python},
+          .environment = environment_of(trainer_variables(host, host.server_folder->temporary(), devices)),
+          .folder = fs::current_path(),
+          .log = store::RunPaths{host.services.folder}.log().parent_path() /
+                 ("server." + std::to_string(rank) + ".log"),
+          .log_limit = options.log_limit_bytes,
+          .processors = host.services.place.processors,
+          .grace_s = options.grace_s};
+}
+
 }  // namespace
 
 void prepare_program_folders(const fs::path& run) {
@@ -113,6 +127,16 @@ void prepare_host(const TrainerHost& host, const std::vector<std::string>& devic
   const std::vector<std::string> lines = log_tail(plan.log, 1);
   throw UserError("command.prepare: " + problem + " on " + name + ", see " + plan.log.string() + kept +
                   (lines.empty() ? "" : ": " + lines.back()));
+}
+
+void start_server(TrainerHost& host, const std::vector<std::string>& devices, int rank) {
+  const CommandOptions& options = host.options;
+  if (!options.forks()) return;
+  host.server_folder = std::make_unique<AttemptFolder>(host.services.folder, trial::TrialName{});
+  host.server = std::make_unique<ForkServer>(server_plan(host, devices, rank),
+                                             options.python->substr(0, options.python->rfind(':')),
+                                             options.trials_per_server, options.prepare_timeout_s);
+  host.server->start(host.services.stop_requested);
 }
 
 }  // namespace skyline::evaluate

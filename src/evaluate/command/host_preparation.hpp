@@ -26,4 +26,9 @@ std::size_t most_logs(int ranks);
 ///         written to its TMPDIR, then stay and are named
 void prepare_host(const TrainerHost& host, const std::vector<std::string>& devices);
 
+/// Has the Python that trials are forked from import its function, if the section has one. Returns early if
+/// the job must stop.
+/// @throws UserError if it cannot be imported, or leaves what a fork would lose
+void start_server(TrainerHost& host, const std::vector<std::string>& devices, int rank);
+
 }  // namespace skyline::evaluate

@@ -175,7 +175,7 @@ Variables TrialAttempt::placeholders() const {
 
 std::vector<std::string> TrialAttempt::arguments(const Variables& values) const {
   std::vector<std::string> arguments;
-  for (const std::string& argument : host_.options.run) arguments.push_back(filled(argument, values));
+  for (const std::string& argument : host_.options.trainer()) arguments.push_back(filled(argument, values));
   arguments.front() = host_.program.empty()
                           ? find_program(arguments.front(), path_of_trainer(host_.options)).string()
                           : host_.program.string();
@@ -247,6 +247,13 @@ ProcessPlan TrialAttempt::plan() const {
           .grace_s = options.grace_s};
 }
 
+LauncherStart TrialAttempt::launcher_start() const {
+  if (host_.server == nullptr) return start_launcher;
+  return [this](const ProcessPlan& plan, const std::string& mark) {
+    return host_.server->fork(plan, mark, [this] { return leads() && context_.control().stop_requested(); });
+  };
+}
+
 /// Shows a person who watches the trial what starts.
 void TrialAttempt::show(const ProcessPlan& plan) const {
   if (!host_.services.watch) return;
@@ -287,7 +294,7 @@ trial::Outcome TrialAttempt::run() {
   }
   write_parameters(host_.services, trial_, folder_, files_);
   const bool uses_network =
-      uses_placeholder(host_.options.run, "network") || host_.measuring.uses_placeholder("network");
+      uses_placeholder(host_.options.trainer(), "network") || host_.measuring.uses_placeholder("network");
   if (host_.services.write_network && uses_network) {
     host_.services.write_network(trial_.architecture(), folder_.network());
   }
@@ -296,12 +303,12 @@ trial::Outcome TrialAttempt::run() {
   ProcessPlan planned = plan();
   planned.processors = share.processors();
   show(planned);
-  TrainerProcess process(planned);
+  TrainerProcess process(planned, launcher_start());
   std::optional<ProcessEnd> end;
-  while (!process.has_started() && !(end = process.poll())) {
-    if (must_end()) process.stop();
+  do {
+    if (must_end()) process.stop();  // first, since a server that was to start may have been left for a stop
     process.wait(kPoll);
-  }
+  } while (!process.has_started() && !(end = process.poll()));
   start.reset();
   {
     const trial::ScopeTimer timer(context_.timing(), &trial::TrialTiming::train_s);

@@ -5,6 +5,7 @@
 #include "evaluate/command/command_options.hpp"
 #include "evaluate/command/metric_commands.hpp"
 #include "evaluate/command/process_group.hpp"
+#include "evaluate/process/fork_server.hpp"
 #include "evaluate/process/port_block.hpp"
 #include "evaluate/process/processor_shares.hpp"
 #include "evaluate/process/report_reader.hpp"
@@ -36,6 +37,8 @@ struct TrainerHost {
   ProcessorShares processors;
   PortBlock ports;
   TrialLogs logs;
+  std::unique_ptr<AttemptFolder> server_folder = {};  // whose TMPDIR the server has
+  std::unique_ptr<ForkServer> server = {};            // which forks trials; nullptr if each is started
   std::atomic<bool> told_of_others = false;  // whether the log says that lines of other processes are dropped
 };
 
@@ -66,6 +69,7 @@ class TrialAttempt {
   Meeting meet() const;
   Variables variables(const std::vector<std::string>& devices) const;
   ProcessPlan plan() const;
+  LauncherStart launcher_start() const;
   std::vector<std::string> arguments(const Variables& values) const;
   std::vector<std::string> nested_mpirun(const std::vector<std::string>& arguments) const;
   Variables placeholders() const;

@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
+#include "core/system/process.hpp"
 #include "core/system/process_tree.hpp"
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
@@ -33,11 +34,10 @@ using launcher::Notice;
 using std::chrono::duration;
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
-using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-constexpr seconds kPatience{10};       // with a launcher that is to kill
-constexpr seconds kOrphanPatience{5};  // with what a launcher has left
+constexpr std::chrono::seconds kPatience{10};       // with a launcher that is to kill
+constexpr std::chrono::seconds kOrphanPatience{5};  // with what a launcher has left
 constexpr milliseconds kOrphanPeriod{5};
 constexpr std::size_t kPieceBytes = std::size_t{1} << 16;
 constexpr int kPiecesAtOnce = 8;
@@ -156,6 +156,7 @@ void TrainerProcess::read_launcher() {
       trainer_ = notice.value;
     } else {
       end_ = end_of(notice, plan_);
+      if (plan_.server_socket >= 0) (void)end_orphans();  // its launcher adopts nothing
     }
   }
 }
@@ -181,15 +182,30 @@ void TrainerProcess::command(launcher::Command command, steady_clock::duration g
   gone_by_ = std::min(gone_by_, steady_clock::now() + grace + kPatience);
 }
 
-/// Waits for the launcher if it has ended. Some MPI libraries wait for every child and may have done so.
+/// Waits for the launcher if it has ended. Some MPI libraries wait for every child and may have done so, and
+/// a launcher that a server has forked is the server's child.
 void TrainerProcess::reap() {
-  if (launcher_ != 0 && ::waitpid(launcher_, nullptr, WNOHANG) != 0) launcher_ = 0;
+  if (launcher_ == 0) return;
+  const pid_t ended = ::waitpid(launcher_, nullptr, WNOHANG);
+  if (ended > 0 || (ended < 0 && !process_exists(launcher_))) launcher_ = 0;
 }
 
 /// Does without the launcher: ends it and all that it has left. A process that has left both the session and
 /// the environment of the trainer is not found.
 void TrainerProcess::lose(const std::string& reason) {
-  if (launcher_ != 0) ::kill(launcher_, SIGKILL);
+  // The number of a launcher that a server has waited for may be another process's.
+  if (launcher_ != 0 && has_in_environment(launcher_, mark_)) ::kill(launcher_, SIGKILL);
+  const std::vector<ListedProcess> left = end_orphans();
+  end_ = ProcessEnd{ProcessEnd::Kind::kLost, 0, reason};
+  if (left.empty()) return;
+  end_->reason += ", and " + counted(left.size(), "process") + " cannot be ended";
+  log::write(log::Level::kWarning, plan_.arguments.front() + ": " + end_->reason + ": first of them " +
+                                       std::to_string(left.front().id));
+}
+
+/// Ends what was left, and waits until it and the launcher are gone, at most some seconds. Returns what is
+/// still there.
+std::vector<ListedProcess> TrainerProcess::end_orphans() {
   const auto until = steady_clock::now() + kOrphanPatience;
   std::vector<ListedProcess> left;
   while (true) {
@@ -200,11 +216,7 @@ void TrainerProcess::lose(const std::string& reason) {
     for (const ListedProcess& process : left) ::waitpid(process.id, nullptr, WNOHANG);
     std::this_thread::sleep_for(kOrphanPeriod);
   }
-  end_ = ProcessEnd{ProcessEnd::Kind::kLost, 0, reason};
-  if (left.empty()) return;
-  end_->reason += ", and " + counted(left.size(), "process") + " cannot be ended";
-  log::write(log::Level::kWarning, plan_.arguments.front() + ": " + end_->reason + ": first of them " +
-                                       std::to_string(left.front().id));
+  return left;
 }
 
 std::vector<ListedProcess> TrainerProcess::orphans() const {
@@ -217,7 +229,10 @@ std::vector<ListedProcess> TrainerProcess::orphans() const {
   }
   std::vector<pid_t> roots;
   std::ranges::transform(found, std::back_inserter(roots), &ListedProcess::id);
-  const std::vector<ListedProcess> below = descendants_of(roots, all);
+  std::vector<ListedProcess> below = descendants_of(roots, all);
+  if (plan_.server_socket >= 0) {
+    std::erase_if(below, [this](const ListedProcess& process) { return process.session != trainer_; });
+  }
   found.insert(found.end(), below.begin(), below.end());
   return found;
 }

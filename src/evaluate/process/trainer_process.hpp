@@ -86,6 +86,7 @@ class TrainerProcess {
   void command(launcher::Command command, std::chrono::steady_clock::duration grace);
   void reap();
   void lose(const std::string& reason);
+  std::vector<ListedProcess> end_orphans();
   std::vector<ListedProcess> orphans() const;
   void reopen_report(ReportReader& reader);
 

@@ -33,7 +33,27 @@ TEST(CommandOptions, NeedAProgramAndMetrics) {
   EXPECT_FALSE(options.forms_groups());
   EXPECT_EQ(options.retries, 0);
   EXPECT_THAT(refusal("run: [train]"), HasSubstr("missing key `metrics`"));
-  EXPECT_THAT(refusal("metrics: {a: {better: higher}}"), HasSubstr("missing key `run`"));
+  EXPECT_THAT(refusal("metrics: {a: {better: higher}}"),
+              HasSubstr("missing key `run`, the trainer, or `python`"));
+}
+
+TEST(CommandOptions, TakeAFunctionInPlaceOfAProgram) {
+  const std::string metrics = "metrics: {a: {better: higher}, m: {better: lower, run: [measure]}}, ";
+  const CommandOptions options = read(metrics + "python: \"my/{x}.py:train\", interpreter: /opt/python3");
+  EXPECT_THAT(options.trainer(), ElementsAre("/opt/python3", "-m", "skyline.run_trial", "my/{{x}.py:train",
+                                             "{parameters}", "a"));
+  EXPECT_TRUE(options.forks());
+  EXPECT_FALSE(read(metrics + "python: \"m:f\", start: fresh").forks());
+  EXPECT_EQ(read(metrics + "python: \"m:f\", trials_per_server: 5").trials_per_server, 5U);
+  for (const char* wrong : {"train", "m:", ":f"}) {
+    EXPECT_THAT(refusal(metrics + "python: \"" + wrong + "\""), HasSubstr("package.module:function"));
+  }
+  EXPECT_THAT(refusal(metrics + "python: \"m:f\", run: [train]"),
+              HasSubstr("expected either `run` or `python`, got both"));
+  EXPECT_THAT(refusal(metrics + "python: \"m:f\", processes: 2, launch: node"),
+              HasSubstr("command.launch: does not start functions: write `run` with python3 -m "
+                        "skyline.run_trial m:f {parameters}"));
+  EXPECT_THAT(refusal(std::string(kRun) + ", start: fresh"), HasSubstr("command.start: needs `python`"));
 }
 
 TEST(CommandOptions, KeepArgumentsAsTextsWhateverTheyLookLike) {

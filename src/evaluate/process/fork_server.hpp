@@ -1,0 +1,60 @@
+#pragma once
+
+#include "core/system/open_file.hpp"
+#include "evaluate/process/launcher_start.hpp"
+#include "evaluate/process/process_plan.hpp"
+#include "evaluate/process/trainer_process.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace skyline::evaluate {
+
+/// A Python process that has imported a function (python/skyline/fork_server.py), and forks a process for
+/// each trial, which calls it. A server that has died is replaced; the trials that it has forked go on. Any
+/// thread may use it.
+class ForkServer {
+ public:
+  using Stop = std::function<bool()>;
+
+  /// @param plan  of the server, without its socket. Its log is that of the newest server.
+  /// @param name  what it imports, for messages
+  /// @param trials_per_server  how many trials a server forks before a new one takes its place; no value: no
+  /// limit
+  /// @param patience_s  how long an import may take; no value: no limit
+  ForkServer(ProcessPlan plan, std::string name, std::optional<std::uint64_t> trials_per_server,
+             std::optional<double> patience_s);
+
+  /// Starts the first server, and waits until it can fork, or a stop is asked for.
+  /// @throws UserError if the import fails, takes too long, or leaves what a fork would lose
+  void start(const Stop& stop_requested);
+
+  /// Forks a trial: a launcher and its program, which calls the function. A plan's arguments are those of
+  /// `python3 -m skyline.run_trial`. If the server dies meanwhile, or a stop is asked for while a new one
+  /// starts, the launcher's socket ends as if the launcher had failed.
+  /// @throws FaultError if the system refuses, or servers die one after the other; else as plan_launcher
+  StartedLauncher fork(const ProcessPlan& plan, const std::string& mark, const Stop& stop_requested);
+
+ private:
+  bool import(const Stop& stop_requested);
+  void replace_dead(const Stop& stop_requested);
+  std::optional<std::string> ask(const LauncherPlan& planned);
+  void note_death(const std::string& how);
+  std::string import_problem() const;
+
+  const ProcessPlan plan_;
+  const std::string name_;
+  const std::optional<std::uint64_t> trials_per_server_;
+  const std::optional<double> patience_s_;
+  std::mutex mutex_;  // guards the rest
+  FileDescriptor channel_;
+  std::unique_ptr<TrainerProcess> process_;  // nullptr if none can fork
+  std::uint64_t trials_ = 0;                 // of this server
+  int deaths_ = 0;                           // since the last trial that was forked
+};
+
+}  // namespace skyline::evaluate

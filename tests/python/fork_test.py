@@ -1,0 +1,161 @@
+"""Functions that trials call in forks of a process that has imported them (`command.python`)."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+import unittest
+
+from package_case import PROGRAM, SETTINGS, SOURCE, SPACE, TIMEOUT_S, PackageCase
+
+import functions
+import skyline
+
+MODULE = """
+import os, pathlib, subprocess, sys, time
+from skyline import trial
+SERVER = os.getpid()
+
+def tells(depth):
+    threads = os.environ["OMP_NUM_THREADS"]
+    print("told", SERVER, os.getpid(), threads, trial.rank, trial.world_size, sys.modules.keys() >= {"skyline.fork_server"}, flush=True)
+    return depth
+
+def sleeps(depth):
+    subprocess.Popen(["sleep", "654"], start_new_session=True)
+    pathlib.Path(f"asleep.{SERVER}.{os.getpid()}").touch()
+    time.sleep(600)
+"""
+
+
+class Fork(PackageCase):
+    def setUp(self):
+        name = f"of_{self.id().rsplit('.', 1)[-1][:20]}"
+        self.module = name
+        (self.folder / f"{name}.py").write_text(MODULE)
+        for path in self.folder.glob("asleep.*"):
+            path.unlink()
+
+    def config(self, function, command="", depths=4, search="{algorithm: exhaustive}"):
+        path = self.folder / f"{self.module}.yaml"
+        path.write_text(f"space: {{parameters: {{depth: {{range: [1, {depths}]}}}}}}\n"
+                        f"command: {{python: '{self.module}:{function}', interpreter: {sys.executable}, "
+                        f"metrics: {{score: {{better: higher, range: [0, 100]}}}}, env: {{PYTHONPATH: {SOURCE / 'python'}}}{command}}}\n"
+                        f"objectives: [maximize: score]\nsearch: {search}\n")
+        return path
+
+    def start(self, config, run, ranks=1):
+        launcher = [os.environ.get("MPIEXEC", "mpirun"), "-np", str(ranks), "--oversubscribe", "--allow-run-as-root"] if ranks > 1 else []
+        return subprocess.Popen([*launcher, PROGRAM, "search", config, "--run", run, "--slots", "2"], stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True, cwd=self.folder)
+
+    def search(self, config, run, ranks=1, expect=0):
+        job = self.start(config, run, ranks)
+        shown, _ = job.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(job.returncode, expect, shown)
+        return shown
+
+    def told(self, run):
+        logs = (self.folder / run / "logs/trials").glob("*.log")
+        return [line.split()[1:] for log in logs for line in log.read_text().splitlines() if line.startswith("told")]
+
+    def processes(self):
+        """The live processes of this test, by their command lines."""
+        found = []
+        for path in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                text = (path / "cmdline").read_bytes()
+                if self.module.encode() in text or text == b"sleep\0654\0":
+                    found.append(int(path.name))
+            except OSError:  # it has just ended
+                continue
+        return found
+
+    def test_a_fork_and_a_new_python_have_the_same_canonical_journal_on_any_number_of_ranks(self):
+        journals = set()
+        for start in ("fork", "fresh"):
+            for ranks in (1, 2):
+                settings = {**SETTINGS, "command": {"deterministic": True, "start": start}}
+                run = skyline.search(SPACE, functions.product, trials=8, ranks=ranks, folder=f"{self.name()}.{start}.{ranks}", **settings)
+                journals.add(self.canonical(run.wait()).split(b"\n", 1)[1])  # without the configuration
+        self.assertEqual(len(journals), 1)
+
+    def test_trials_of_a_rank_are_forks_of_one_process(self):
+        self.search(self.config("tells"), self.module)
+        told = self.told(self.module)
+        self.assertEqual(len(told), 4)
+        self.assertEqual(len({server for server, *_ in told}), 1)
+        self.assertEqual(len({own for _, own, *_ in told}), 4)
+        self.assertEqual(self.processes(), [])
+
+    def test_with_start_fresh_each_trial_imports_the_function(self):
+        self.search(self.config("tells", ", start: fresh"), self.module)
+        self.assertTrue(all(server == own for server, own, *_ in self.told(self.module)))
+        self.assertEqual(len(self.told(self.module)), 4)
+
+    def test_the_processes_of_a_group_are_forks_that_know_each_other(self):
+        self.search(self.config("tells", ", processes: 2", depths=2), self.module, ranks=2)
+        told = self.told(self.module)
+        self.assertEqual(sorted(line[3:5] for line in told), [["0", "2"], ["0", "2"], ["1", "2"], ["1", "2"]])
+        self.assertEqual(len({server for server, *_ in told}), 2)
+
+    def test_an_import_that_fails_ends_the_search_before_its_first_trial_on_any_number_of_ranks(self):
+        (self.folder / f"{self.module}.py").write_text("raise OSError('no data here')\n")
+        for ranks in (1, 2):
+            run = f"{self.module}.{ranks}"
+            shown = self.search(self.config("tells"), run, ranks, expect=2)
+            self.assertRegex(shown, rf"command.python: importing {self.module} failed on \S+, see \S+/logs/server\.\d\.log: OSError: no data here")
+            self.assertEqual(list((self.folder / run / "logs/trials").glob("*")), [])
+
+    def test_a_search_goes_on_when_its_server_is_killed_again_and_again(self):
+        run = skyline.search({"depth": range(1, 31)}, functions.one_number, maximize="score", folder=self.name(), quiet=True,
+                             search={"algorithm": "exhaustive"}, slots=2)
+        killed, rows = set(), -1
+        while run.running:
+            if len(run.rows) <= rows:  # a trial between two kills
+                continue
+            rows = len(run.rows)
+            for server in [path for path in pathlib.Path("/proc").glob("[0-9]*") if self.is_server(path)]:
+                try:
+                    os.kill(int(server.name), signal.SIGKILL)
+                    killed.add(server.name)
+                except OSError:  # it has just ended
+                    pass
+        run.wait()
+        self.assertGreater(len(killed), 1)
+        self.assertEqual([row["status"] for row in run.rows], ["ok"] * 30)
+
+    @staticmethod
+    def is_server(path):
+        try:
+            return b"skyline.fork_server\0functions:one_number" in (path / "cmdline").read_bytes() and \
+                (path / "stat").read_text().split(") ")[1].split()[3] == path.name
+        except OSError:
+            return False
+
+    def test_nothing_is_left_when_the_rank_is_killed(self):
+        job = self.start(self.config("sleeps"), self.module)
+        deadline = time.monotonic() + TIMEOUT_S
+        while len(list(self.folder.glob("asleep.*"))) < 2:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+        job.kill()
+        job.communicate()
+        self.wait_until(lambda: not self.processes(), "processes are left")
+
+    def test_a_stop_ends_forks_and_the_server(self):
+        job = self.start(self.config("sleeps", ", grace: 1 s"), self.module)
+        deadline = time.monotonic() + TIMEOUT_S
+        while len(list(self.folder.glob("asleep.*"))) < 2:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.02)
+        job.send_signal(signal.SIGUSR1)
+        shown, _ = job.communicate(timeout=TIMEOUT_S)
+        self.assertEqual(job.returncode, 75, shown)
+        self.assertEqual(self.processes(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
