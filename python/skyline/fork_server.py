@@ -226,10 +226,13 @@ def _write_mark(address: int, mark: bytes) -> None:
 
 
 def _renew_random_numbers() -> None:
-    """Has NumPy's global numbers differ from trial to trial, as in processes of their own; torch begins with the same ones there."""
+    """Has the global generators of NumPy and torch differ from trial to trial, as in processes of their own."""
     numpy = sys.modules.get("numpy")
     if numpy is not None:
         numpy.random.seed()
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.default_generator.seed()
 
 
 def _exit_code(end: SystemExit) -> int:
