@@ -14,6 +14,7 @@ import atexit
 import ctypes
 import fcntl
 import gc
+import operator
 import os
 import re
 import signal
@@ -81,14 +82,16 @@ def _check_forkable(what: str, tasks: int | None = None) -> None:
 
 
 def _load(address: str) -> Callable[..., Any]:
-    function = run_trial.load(address)
-    module = sys.modules[function.__module__] if address.rpartition(":")[0].endswith(".py") else sys.modules[address.rpartition(":")[0]]
-    _check_forkable(f"importing {module.__name__}")
+    """Imports the function's module, and has it warm up. Raises _Refused, or what the module raises."""
+    place, _, name = address.rpartition(":")
+    module = run_trial.load_module(place)
+    function: Callable[..., Any] = operator.attrgetter(name)(module)
+    _check_forkable(f"importing {place}")
     tasks = _tasks()
     warm_up = getattr(module, "warm_up", None)
     if callable(warm_up):
         warm_up()
-        _check_forkable(f"warm_up() of {module.__name__}", tasks)
+        _check_forkable(f"warm_up() of {place}", tasks)
     return function
 
 
@@ -113,6 +116,7 @@ class _Server:
 
     def serve(self) -> None:
         """Forks a process for each request, until the rank is gone."""
+        _flush()  # what forks would write again
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # launchers are waited for by nobody here
         self._channel.send(f"ready {_PROTOCOL}".encode())
         while True:
@@ -204,11 +208,7 @@ class _Server:
             traceback.print_exc()
         threading._shutdown()  # type: ignore[attr-defined]
         atexit._run_exitfuncs()
-        for stream in (sys.stdout, sys.stderr):
-            try:
-                stream.flush()
-            except (OSError, ValueError):
-                pass
+        _flush()
         return code
 
     def _set_threads(self) -> None:
@@ -218,6 +218,14 @@ class _Server:
         torch = sys.modules.get("torch")
         if torch is not None:
             torch.set_num_threads(int(threads))
+
+
+def _flush() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (AttributeError, OSError, ValueError):  # the function has closed or replaced it
+            pass
 
 
 def _write_mark(address: int, mark: bytes) -> None:

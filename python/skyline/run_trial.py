@@ -16,26 +16,31 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from types import ModuleType
 from typing import Any
 
 from skyline import trial
 
 
-def load(address: str) -> Callable[..., Any]:
-    """Returns the function that an address names. Raises what the import of its module raises."""
-    place, _, name = address.rpartition(":")
+def load_module(place: str) -> ModuleType:
+    """Imports a module by its name or its file. Raises what the import raises."""
     if place.endswith(".py"):
         sys.path[0] = os.path.dirname(os.path.abspath(place))  # as for the script itself
         stem = os.path.basename(place)[:-len(".py")]
         spec = importlib.util.spec_from_file_location(f"__skyline_{stem}" if stem in sys.modules else stem, place)
         if spec is None or spec.loader is None:
             raise ImportError(f"{place} cannot be imported")
-        found: Any = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = found
-        spec.loader.exec_module(found)
-    else:
-        found = importlib.import_module(place)
-    function: Callable[..., Any] = operator.attrgetter(name)(found)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        spec.loader.exec_module(module)
+        return module
+    return importlib.import_module(place)
+
+
+def load(address: str) -> Callable[..., Any]:
+    """Returns the function that an address names. Raises what the import of its module raises."""
+    place, _, name = address.rpartition(":")
+    function: Callable[..., Any] = operator.attrgetter(name)(load_module(place))
     return function
 
 
