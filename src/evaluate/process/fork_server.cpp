@@ -91,8 +91,14 @@ bool send_ends(int channel, const std::vector<End>& ends) {
 
 /// Returns the next answer, empty if the server is gone; no value if there is none after this time.
 std::optional<std::string> receive(int channel, milliseconds most) {
+  const auto until = steady_clock::now() + most;
   pollfd source{channel, POLLIN, 0};
-  if (::poll(&source, 1, static_cast<int>(most.count())) <= 0) return std::nullopt;
+  while (true) {
+    const auto left = std::chrono::ceil<milliseconds>(until - steady_clock::now());
+    const int ready = ::poll(&source, 1, static_cast<int>(std::max<std::int64_t>(0, left.count())));
+    if (ready > 0) break;
+    if (ready == 0 || errno != EINTR) return std::nullopt;
+  }
   std::string answer(kMostAnswerBytes, '\0');
   const ssize_t read = ::recv(channel, answer.data(), answer.size(), MSG_DONTWAIT);
   answer.resize(static_cast<std::size_t>(std::max<ssize_t>(0, read)));
@@ -110,11 +116,12 @@ ForkServer::ForkServer(ProcessPlan plan, std::string name, std::optional<std::ui
 
 void ForkServer::start(const Stop& stop_requested) {
   const std::lock_guard lock(mutex_);
-  (void)import(stop_requested);
+  import(stop_requested);
 }
 
-/// Starts a server and waits until it can fork. Returns false if a stop was asked for. @throws UserError
-bool ForkServer::import(const Stop& stop_requested) {
+/// Starts a server and waits until it can fork; there is none if a stop is asked for meanwhile. @throws
+/// UserError
+void ForkServer::import(const Stop& stop_requested) {
   int both[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, both) != 0) {
     throw FaultError("cannot make a socket for a server: " + system_error_text(errno));
@@ -129,7 +136,7 @@ bool ForkServer::import(const Stop& stop_requested) {
   const auto begin = steady_clock::now();
   std::optional<std::string> answer;
   while (!(answer = receive(channel_.get(), kImportPoll))) {
-    if (stop_requested && stop_requested()) return false;
+    if (stop_requested && stop_requested()) return;
     if (patience_s_ && seconds_since(begin) > *patience_s_) {
       throw UserError("command.python: importing " + name_ + " took longer than command.prepare_timeout (" +
                       seconds_text(*patience_s_) + ") on " + host_name() + ", see " + plan_.log.string());
@@ -147,7 +154,6 @@ bool ForkServer::import(const Stop& stop_requested) {
                     " is of another version than this program");
   }
   process_ = std::move(process);
-  return true;
 }
 
 std::string ForkServer::import_problem() const {
@@ -185,7 +191,7 @@ void ForkServer::replace_dead(const Stop& stop_requested) {
                        " times without a trial, see " + plan_.log.string());
     }
     try {
-      (void)import(stop_requested);
+      import(stop_requested);
       return;
     } catch (const UserError& problem) {  // what was imported once should be imported again
       log::warning(problem.what());

@@ -40,7 +40,7 @@ class ForkServer {
   StartedLauncher fork(const ProcessPlan& plan, const std::string& mark, const Stop& stop_requested);
 
  private:
-  bool import(const Stop& stop_requested);
+  void import(const Stop& stop_requested);
   void replace_dead(const Stop& stop_requested);
   std::optional<std::string> ask(const LauncherPlan& planned);
   void note_death(const std::string& how);

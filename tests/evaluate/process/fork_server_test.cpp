@@ -235,6 +235,22 @@ TEST_F(ForkServerTest, AServerThatCannotStartAgainIsAFault) {
   }
 }
 
+TEST_F(ForkServerTest, AServerThatDiesWhenItForksCostsTheTrialAndThenTheJob) {
+  write_module("os.fork = lambda: os._exit(3)\n");
+  for (const char* name : {"a", "b", "c"}) EXPECT_EQ(run_fork(trial("", name)).reason, "its launcher failed");
+  EXPECT_THROW(fork(trial("", "d")), FaultError);
+}
+
+TEST_F(ForkServerTest, ASystemThatRefusesAForkIsAFault) {
+  write_module("def refuse():\n    raise OSError(11, 'no more processes')\nos.fork = refuse\n");
+  try {
+    fork(trial("", "a"));
+    ADD_FAILURE() << "it was forked";
+  } catch (const FaultError& fault) {
+    EXPECT_STREQ(fault.what(), "cannot fork a trial: no more processes");
+  }
+}
+
 TEST_F(ForkServerTest, AnImportThatFailsIsOneLine) {
   write_module("import no_such_module\n");
   EXPECT_EQ(user_error_of([&] { server(); }), "command.python: importing trainer failed on " + host_name() +
