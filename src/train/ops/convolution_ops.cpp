@@ -3,13 +3,16 @@
 #include "train/ops/op_list.hpp"
 #include "train/ops/op_tensors.hpp"
 
+#include <array>
 #include <utility>
+#include <vector>
 
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/conv1d.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/convolution.h>
 #include <ATen/ops/convolution_backward.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/zeros_like.h>
 
 namespace skyline::train {
@@ -24,17 +27,22 @@ class Conv2dOp final : public FusingOp {
         products_(place.type_of_products(layer)),
         window_(Window::of(layer)),
         groups_(layer.input().channels / tensors.value("weight").size(1)),
-        has_bias_(tensors.has("bias")) {}
+        has_bias_(tensors.has("bias")) {
+    if (place.has_own_kernels() && groups_ == 1 && window_.takes_single_pixels()) {
+      std::swap(thinning_, window_.stride);
+    }
+  }
 
   at::Tensor reference(const Activations& inputs, bool /*training*/) override {
-    return at::conv2d(inputs.front(), weight(), bias(), window_.stride, window_.padding, window_.dilation,
-                      groups_);
+    return at::conv2d(thinned(inputs.front()), weight(), bias(), window_.stride, window_.padding,
+                      window_.dilation, groups_);
   }
 
   bool may_be_recorded() const override { return true; }
 
   at::Tensor forward(const Activations& inputs) override {
-    input_ = place_.arranged(inputs.front().to(products_));
+    shape_ = inputs.front().sizes().vec();
+    input_ = place_.arranged(thinned(inputs.front()).to(products_));
     weight_ = place_.arranged(weight().to(products_));
     return convolve(input_, weight_, offset_deferred_ ? std::optional<at::Tensor>() : bias());
   }
@@ -50,7 +58,7 @@ class Conv2dOp final : public FusingOp {
     if (has_bias_) {
       tensors_.gradient("bias") = wants_bias ? bias_gradient.to(products_).to(at::kFloat) : no_bias_gradient_;
     }
-    return {wants_input_gradient ? input_gradient.to(products_) : at::Tensor()};
+    return {wants_input_gradient ? spread(input_gradient.to(products_)) : at::Tensor()};
   }
 
   void prepare_inference() override {
@@ -64,7 +72,8 @@ class Conv2dOp final : public FusingOp {
   }
 
   at::Tensor infer(const Activations& inputs) override {
-    return convolve(place_.arranged(inputs.front().to(products_)), inference_weight_, inference_bias_);
+    return convolve(place_.arranged(thinned(inputs.front()).to(products_)), inference_weight_,
+                    inference_bias_);
   }
 
   const at::Tensor* defer_offset() override {
@@ -84,6 +93,23 @@ class Conv2dOp final : public FusingOp {
   }
 
  private:
+  bool is_thinned() const { return thinning_[0] > 1 || thinning_[1] > 1; }
+
+  /// Returns the pixels that a convolution of single pixels takes. oneDNN's own way of skipping the others
+  /// writes past its memory where a processor without AVX-512 has few channels.
+  /// @see github.com/uxlfoundation/oneDNN/issues/6035
+  at::Tensor thinned(const at::Tensor& input) const {
+    if (!is_thinned()) return input;
+    return input.slice(2, 0, input.size(2), thinning_[0]).slice(3, 0, input.size(3), thinning_[1]);
+  }
+  /// Returns the gradient by the whole input, given that by the pixels that were taken.
+  at::Tensor spread(const at::Tensor& gradient) const {
+    if (!is_thinned()) return gradient;
+    const at::Tensor whole = at::empty(shape_, gradient.options(), place_.order).zero_();
+    thinned(whole).copy_(gradient);
+    return whole;
+  }
+
   const at::Tensor& weight() { return tensors_.value("weight"); }
   std::optional<at::Tensor> bias() {
     return has_bias_ ? std::optional<at::Tensor>(tensors_.value("bias")) : std::nullopt;
@@ -101,6 +127,8 @@ class Conv2dOp final : public FusingOp {
   const DevicePlace& place_;
   at::ScalarType products_;
   Window window_;
+  std::array<std::int64_t, 2> thinning_ = {1, 1};  // each so many pixels one is taken
+  std::vector<std::int64_t> shape_;                // of the step's input
   std::int64_t groups_;
   bool has_bias_;
   bool offset_deferred_ = false;

@@ -22,6 +22,12 @@ struct Window {
   std::array<std::int64_t, 2> padding = {0, 0};  // padding on each side
   std::array<std::int64_t, 2> dilation = {1, 1};
 
+  /// Returns whether it takes single pixels, and leaves some out.
+  bool takes_single_pixels() const {
+    constexpr std::array<std::int64_t, 2> kOne = {1, 1};
+    return kernel == kOne && padding == std::array<std::int64_t, 2>{0, 0} && stride != kOne;
+  }
+
   static Window of(const space::Layer& layer) {
     const std::int64_t size = space::attribute_integer(layer, "kernel");
     const std::int64_t step = space::attribute_integer(layer, "stride");

@@ -34,6 +34,14 @@ TEST(TrainingStep, AgreesWithAutogradOverSeveralStepsOfSgd) {
   expect_agreement(conv_network({3, 6, 6}, 2, 3, 24, 10), sgd(0.05, 0.9, true, 1e-3), 6, 2e-4);
 }
 
+TEST(TrainingStep, AgreesWithAutogradForConvolutionsThatTakeSomePixelsAlone) {
+  for (const std::int64_t stride : {2, 3}) {
+    expect_agreement(
+        NetworkBuilder({3, 8, 8}).conv2d(4, 3).conv2d(8, 1, stride).relu().flatten().linear(4).build(),
+        sgd(0.1, 0.9), 5, 2e-4);
+  }
+}
+
 TEST(TrainingStep, AgreesWithAutogradForOtherLayers) {
   expect_agreement(NetworkBuilder({3, 8, 8})
                        .conv2d(8, 3)
