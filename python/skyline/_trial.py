@@ -57,6 +57,7 @@ class Trial:
         self._listens = False
         self._stops = False
         self.has_result = False
+        self.is_known = True  # False where a module is imported for many trials
 
     def _read(self) -> dict[str, Any]:
         if self._facts is None:
@@ -72,9 +73,15 @@ class Trial:
         assert self._facts is not None
         return self._facts
 
+    def _require_known(self) -> None:
+        if not self.is_known:
+            raise RuntimeError("this module is imported once for many trials, so skyline.trial is known only within the function; "
+                               "read it there, or set command.start: fresh")
+
     @property
     def by_hand(self) -> bool:
         """Whether no Skyline started this process."""
+        self._require_known()
         return "SKYLINE_REPORT_FD" not in os.environ and "SKYLINE_REPORT_FILE" not in os.environ
 
     @property
@@ -150,6 +157,7 @@ class Trial:
     @property
     def rank(self) -> int:
         """The number of this process among those of its trial, from 0. Only process 0 may report."""
+        self._require_known()
         if "TF_CONFIG" in os.environ:
             tensorflow = json.loads(os.environ["TF_CONFIG"])
             servers = 0 if tensorflow["task"]["type"] == "ps" else len(tensorflow["cluster"].get("ps", []))
@@ -159,6 +167,7 @@ class Trial:
     @property
     def world_size(self) -> int:
         """How many processes train this trial."""
+        self._require_known()
         if "TF_CONFIG" in os.environ:
             return sum(map(len, json.loads(os.environ["TF_CONFIG"])["cluster"].values()))
         return self._of_group("WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", 1)

@@ -17,12 +17,15 @@ import gc
 import operator
 import os
 import re
+import select
 import signal
 import socket
 import sys
 import tempfile
 import threading
+import time
 import traceback
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -42,6 +45,8 @@ _SETTERS = {"omp_set_num_threads": "OMP_NUM_THREADS", "MKL_Set_Num_Threads": "MK
             **{f"{prefix}openblas_set_num_threads{suffix}": "OPENBLAS_NUM_THREADS" for prefix in ("", "scipy_") for suffix in ("", "64_")}}
 _DEVICES = re.compile(r"/dev/(nvidia.*|kfd|dri/render.*)")
 _PR_SET_PDEATHSIG = 1
+_PATIENCE_S = 5.0  # with a fork that has not become a launcher; the rank waits 10 s for the answer
+_THREADS_END_S = 1.0  # a joined thread may be listed a little longer
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -77,6 +82,9 @@ def _check_forkable(what: str, tasks: int | None = None) -> None:
             raise _Refused(f'{what} left the thread "{thread.name}" running, which a fork loses; stop it there, {advice}')
     for device in _open_devices():
         raise _Refused(f"{what} has opened a device ({device}), which a fork cannot use; use it first in the function, {advice}")
+    deadline = time.monotonic() + _THREADS_END_S
+    while tasks is not None and _tasks() > tasks and time.monotonic() < deadline:
+        time.sleep(0.01)
     if tasks is not None and _tasks() > tasks:
         raise _Refused(f"{what} left threads of a library running, which a fork loses: it must not compute; {advice}")
 
@@ -135,20 +143,49 @@ class _Server:
             count, *texts = file.read().split(b"\0")[:-1]
         arguments, environment = texts[:int(count)], texts[int(count):]
         try:
-            process = os.fork()
+            told, tells = os.pipe()  # closed when the fork has become a launcher
         except OSError as problem:
             return f"problem {problem.strerror}"
-        if process > 0:
+        try:
+            process = os.fork()
+        except OSError as problem:
+            os.close(tells)
+            os.close(told)
+            return f"problem {problem.strerror}"
+        if process == 0:
+            try:
+                os.close(told)
+                self._become_launcher({**ends, "tells": tells}, arguments, environment)
+            except OSError as problem:
+                os.write(tells, str(problem.strerror).encode())
+            except BaseException:
+                traceback.print_exc()
+                os.write(tells, b"it failed, see the server's log")
+            finally:
+                os._exit(1)
+        os.close(tells)
+        try:
+            return self._answer(process, told)
+        finally:
+            os.close(told)
+
+    @staticmethod
+    def _answer(process: int, told: int) -> str:
+        """Waits until the fork is a launcher, which neither a signal to this session nor one to its mark can reach."""
+        text = b"it did not become a launcher in time"
+        if select.select([told], [], [], _PATIENCE_S)[0]:
+            text = os.read(told, 1000)
+        if not text:
             return f"launcher {process}"
         try:
-            self._become_launcher(ends, arguments, environment)
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(1)
+            os.kill(process, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+        return f"problem {text.decode(errors='replace')}"
 
     def _become_launcher(self, ends: dict[str, int], arguments: list[bytes], environment: list[bytes]) -> None:
         os.setsid()
+        _write_mark(self._mark, dict(text.split(b"=", 1) for text in environment)[_MARK.encode()])
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         output, output_end = os.pipe()
         go, go_end = os.pipe()
@@ -156,9 +193,13 @@ class _Server:
         trial_process = os.fork()
         if trial_process == 0:
             try:
+                os.close(ends.pop("tells"))
                 os.close(output)
                 os.close(go_end)
                 self._become_trial(launcher, {**ends, "output": output_end, "go": go}, arguments, environment)
+            except BaseException:
+                traceback.print_exc()
+                _flush()
             finally:
                 os._exit(1)
         signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())  # until the launcher has taken them over
@@ -171,7 +212,6 @@ class _Server:
 
     def _become_trial(self, launcher: int, ends: dict[str, int], arguments: list[bytes], environment: list[bytes]) -> None:
         variables = dict(text.split(b"=", 1) for text in environment)
-        _write_mark(self._mark, variables[_MARK.encode()])
         os.setsid()
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         if os.getppid() != launcher:
@@ -191,14 +231,15 @@ class _Server:
 
     def _run(self, arguments: list[str], variables: dict[bytes, bytes]) -> int:
         """Calls the function. Returns the exit code of the process."""
-        os.chdir(self._folder)
-        os.environ.clear()
-        os.environb.update(variables)
-        tempfile.tempdir = None
-        sys.argv = arguments[2:]  # without `python3 -m`
-        trial.__init__()  # type: ignore[misc]
         code = 1
         try:
+            os.chdir(self._folder)
+            os.environ.clear()
+            os.environb.update(variables)
+            tempfile.tempdir = None
+            sys.argv = arguments[2:]  # without `python3 -m`
+            trial.__init__()  # type: ignore[misc]
+            _forget_endings()
             self._set_threads()
             _renew_random_numbers()
             code = run_trial.call(self._function, sys.argv[2:])
@@ -206,21 +247,41 @@ class _Server:
             code = _exit_code(end)
         except BaseException:
             traceback.print_exc()
-        threading._shutdown()  # type: ignore[attr-defined]
-        atexit._run_exitfuncs()
+        for ending in (threading._shutdown, atexit._run_exitfuncs):  # type: ignore[attr-defined]
+            try:
+                ending()
+            except BaseException:
+                traceback.print_exc()
         _flush()
         return code
 
     def _set_threads(self) -> None:
         threads = os.environ.get("OMP_NUM_THREADS", "1")
         for setter, variable in self._setters:
-            setter(int(os.environ.get(variable, threads)))
+            setter(_first_number(os.environ.get(variable, threads)))
         torch = sys.modules.get("torch")
         if torch is not None:
-            torch.set_num_threads(int(threads))
+            torch.set_num_threads(_first_number(threads))
+
+
+def _first_number(text: str) -> int:
+    """OMP_NUM_THREADS may be a list, with a number for each level."""
+    return int(text.split(",")[0])
+
+
+def _forget_endings() -> None:
+    """What the import has registered for its end is for the server alone: a temporary folder of the module must outlive trials."""
+    for finalizer in list(weakref.finalize._registry):  # type: ignore[attr-defined]
+        finalizer.atexit = False
+    atexit._clear()
+    atexit.register(weakref.finalize._exitfunc)  # type: ignore[attr-defined]
+    for module, name in (("logging", "shutdown"), ("multiprocessing.util", "_exit_function")):
+        if module in sys.modules:
+            atexit.register(getattr(sys.modules[module], name))
 
 
 def _flush() -> None:
+    _libc.fflush(None)  # what libraries have printed
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
@@ -268,6 +329,7 @@ def main() -> None:
     mark = _libc.getenv(_MARK.encode())
     channel = _take_channel()
     os.environ.update(dict.fromkeys(_THREADS, "1"))
+    trial.is_known = False
     try:
         function = _load(sys.argv[1])
     except _Refused as reason:

@@ -130,10 +130,54 @@ class Fork(PackageCase):
     @staticmethod
     def is_server(path):
         try:
+            parent = (path / "stat").read_text().split(") ")[1].split()[1]
             return b"skyline.fork_server\0functions:one_number" in (path / "cmdline").read_bytes() and \
-                (path / "stat").read_text().split(") ")[1].split()[3] == path.name
+                b"serves=1" in pathlib.Path("/proc", parent, "cmdline").read_bytes()
         except OSError:
             return False
+
+    def test_a_server_that_ends_after_each_fork_leaves_its_trials_alone(self):
+        self.search(self.config("tells", ", trials_per_server: 1", depths=20), self.module)
+        told = self.told(self.module)
+        self.assertEqual(len({server for server, *_ in told}), 20)
+        self.assertEqual(len(told), 20)
+        self.assertEqual(list((self.folder / self.module / "logs/trials").glob("*.failed.log")), [])
+
+    def with_import(self, text):
+        (self.folder / f"{self.module}.py").write_text(MODULE + text)
+
+    def test_what_the_import_has_made_outlives_the_trials(self):
+        self.with_import("""
+import atexit, tempfile
+KEPT = tempfile.TemporaryDirectory()
+atexit.register(lambda: pathlib.Path("ended").open("a").write("ended "))
+
+def looks(depth):
+    pathlib.Path(KEPT.name, "file").open("a").write("x")
+    atexit.register(lambda: pathlib.Path("trials_end").open("a").write("x"))
+    return depth
+""")
+        self.search(self.config("looks"), self.module)
+        self.assertEqual((self.folder / "trials_end").read_text(), "xxxx")
+        self.assertFalse((self.folder / "ended").exists())
+
+    def test_threads_that_warm_up_has_joined_are_no_reason_to_refuse(self):
+        self.with_import("""
+import threading
+
+def warm_up():
+    threads = [threading.Thread(target=time.sleep, args=(0.01,)) for _ in range(8)]
+    for thread in threads: thread.start()
+    for thread in threads: thread.join()
+""")
+        for number in range(3):
+            self.search(self.config("tells"), f"{self.module}.{number}")
+
+    def test_a_module_that_reads_the_trial_at_its_import_is_refused(self):
+        for read in ("trial.seed", "trial.rank", "trial.folder"):
+            self.with_import(f"READ = {read}\n")
+            shown = self.search(self.config("tells"), f"{self.module}.{read}", expect=2)
+            self.assertIn("skyline.trial is known only within the function", shown)
 
     def test_nothing_is_left_when_the_rank_is_killed(self):
         job = self.start(self.config("sleeps"), self.module)
