@@ -32,7 +32,8 @@ def parser(description):
     options.add_argument("--run", required=True, help="the run folder: on NFS that all nodes mount, e.g. /mnt/nfs/runs/mnist")
     options.add_argument("--compute", required=True, help="name of the cluster")
     options.add_argument("--nodes", type=natural, default=1, help="(default 1)")
-    options.add_argument("--processes-per-node", type=natural, default=1, help="one for each GPU (default 1)")
+    options.add_argument("--processes-per-node", type=natural,
+                         help="(default: one for each GPU of the cluster's nodes, as the service says, or 1)")
     options.add_argument("--data", help="the data set: a registered asset (azureml:NAME:VERSION) or a datastore's path")
     options.add_argument("--environment", help="a registered environment (default: built from aml/Dockerfile)")
     options.add_argument("--experiment", default="skyline", help="(default skyline)")

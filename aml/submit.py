@@ -35,19 +35,36 @@ def build(options):
         display_name=options.config.stem)
 
 
+def gpus_of(compute, sizes):
+    """The number of GPUs of a node, [int]; None if the service doesn't say. `sizes` are what compute.list_sizes() returns."""
+    name = (getattr(compute, "size", None) or "").lower()
+    size = next((each for each in sizes if (each.name or "").lower() == name), None)
+    return None if size is None else size.gpus or 0
+
+
 def main(arguments=None):
     options = search_job.parse(__doc__, arguments)
     logging.disable(logging.WARNING)  # the SDK's, of its own classes being experimental
-    job = build(options)
     if options.dry_run:
-        print(job)
+        if options.processes_per_node is None:
+            print("processes of a node: one for each GPU, which submit.py asks the service then; printed with 1")
+            options.processes_per_node = 1
+        print(build(options))
         print(search_job.describe_upload(search_job.code_folder(options)))
         return 0
     from azure.ai.ml import MLClient
     from azure.identity import DefaultAzureCredential
 
     client = MLClient(DefaultAzureCredential(), options.subscription, options.resource_group, options.workspace)
-    print(client.jobs.create_or_update(job).studio_url)
+    if options.processes_per_node is None:
+        gpus = gpus_of(client.compute.get(options.compute), client.compute.list_sizes())
+        if gpus is None:
+            print(f"submit.py: --processes-per-node: the service does not say how many GPUs a node of {options.compute} has",
+                  file=sys.stderr)
+            return 2
+        options.processes_per_node = max(1, gpus)  # a rank has one GPU
+        print(f"a node of {options.compute} has {gpus} GPUs: {options.processes_per_node} processes a node")
+    print(client.jobs.create_or_update(build(options)).studio_url)
     return 0
 
 

@@ -25,6 +25,7 @@ logging.disable(logging.WARNING)
 
 import search_job  # noqa: E402
 import submit  # noqa: E402
+from azure.ai.ml.entities import VmSize  # noqa: E402
 
 OPTIONS = ["--run", "/mnt/nfs/runs/a", "--compute", "gpu", "--nodes", "2", "--processes-per-node", "4"]
 CONFIG = str(SOURCE / "configs/synthetic.yaml")
@@ -95,6 +96,31 @@ class Jobs(unittest.TestCase):
             with contextlib.redirect_stdout(text), contextlib.redirect_stderr(io.StringIO()):
                 submit.main([str(config), *OPTIONS, "--dry-run"])
             self.assertIn(f"uploads {config.parent}: 2 files, 1.2 MB", text.getvalue())
+
+    def submitted(self, size, gpus, *arguments):
+        """What is submitted to a service whose cluster `gpu` has nodes of `size`: the exit code, the job, what was printed."""
+        client = unittest.mock.MagicMock()
+        client.compute.get.return_value = unittest.mock.Mock(size=size)
+        client.compute.list_sizes.return_value = [VmSize(name="Standard_D4", gpus=0), VmSize(name="Standard_ND96", gpus=gpus)]
+        text = io.StringIO()
+        place = ["--subscription", "s", "--resource-group", "g", "--workspace", "w"]
+        with unittest.mock.patch("azure.ai.ml.MLClient", return_value=client), contextlib.redirect_stdout(text), \
+                unittest.mock.patch.dict(sys.modules, {"azure.identity": unittest.mock.MagicMock()}), contextlib.redirect_stderr(text):
+            code = submit.main([CONFIG, "--run", "/mnt/nfs/runs/a", "--compute", "gpu", *place, *arguments])
+        jobs = client.jobs.create_or_update.call_args
+        return code, jobs and jobs.args[0], text.getvalue()
+
+    def test_a_node_gets_a_process_for_each_of_its_gpus(self):
+        for size, gpus, more, processes in (("STANDARD_ND96", 8, [], 8), ("Standard_D4", 8, [], 1),
+                                            ("Standard_ND96", 8, ["--processes-per-node", "2"], 2), ("Standard_ND96", None, [], 1)):
+            code, job, _ = self.submitted(size, gpus, *more)
+            self.assertEqual((code, job.distribution.process_count_per_instance), (0, processes), size)
+        code, job, text = self.submitted("Standard_Unknown", 8)
+        self.assertEqual((code, job, text.count("\n")), (2, None, 1))
+        self.assertIn("--processes-per-node: the service does not say", text)
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            submit.main([CONFIG, "--run", "/mnt/nfs/runs/a", "--compute", "gpu", "--dry-run"])
+        self.assertIn("one for each GPU", printed.getvalue())
 
     def test_a_missing_package_is_one_line_with_the_command_that_installs_it(self):
         done = subprocess.run([sys.executable, "-S", SOURCE / "aml/submit.py", CONFIG, *OPTIONS, "--dry-run"],
