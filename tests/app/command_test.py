@@ -156,7 +156,7 @@ class Command(TrainerCase):
             self.wait_for_lines(run, 1)
             folder = self.folder / run / name
             folder.rename(folder.with_name("moved"))
-            folder.mkdir()
+            folder.mkdir(exist_ok=True)  # the job may have made it
             self.assertEqual(job.wait(TIMEOUT_S), 2)
             self.assertIn(f"{name}: another folder has taken its place", (self.folder / run / "logs/skyline.log").read_text())
 

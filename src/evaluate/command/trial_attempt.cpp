@@ -247,10 +247,10 @@ ProcessPlan TrialAttempt::plan() const {
           .grace_s = options.grace_s};
 }
 
-LauncherStart TrialAttempt::launcher_start() const {
+LauncherStart TrialAttempt::launcher_start() {
   if (host_.server == nullptr) return start_launcher;
   return [this](const ProcessPlan& plan, const std::string& mark) {
-    return host_.server->fork(plan, mark, [this] { return leads() && context_.control().stop_requested(); });
+    return host_.server->fork(plan, mark, [this] { return must_end(); });
   };
 }
 
@@ -306,7 +306,7 @@ trial::Outcome TrialAttempt::run() {
   TrainerProcess process(planned, launcher_start());
   std::optional<ProcessEnd> end;
   do {
-    if (must_end()) process.stop();  // first, since a server that was to start may have been left for a stop
+    if (must_end()) process.stop();
     process.wait(kPoll);
   } while (!process.has_started() && !(end = process.poll()));
   start.reset();

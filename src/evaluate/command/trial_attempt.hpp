@@ -69,7 +69,7 @@ class TrialAttempt {
   Meeting meet() const;
   Variables variables(const std::vector<std::string>& devices) const;
   ProcessPlan plan() const;
-  LauncherStart launcher_start() const;
+  LauncherStart launcher_start();
   std::vector<std::string> arguments(const Variables& values) const;
   std::vector<std::string> nested_mpirun(const std::vector<std::string>& arguments) const;
   Variables placeholders() const;

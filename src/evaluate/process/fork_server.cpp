@@ -168,9 +168,13 @@ StartedLauncher ForkServer::fork(const ProcessPlan& plan, const std::string& mar
   const std::lock_guard lock(mutex_);
   if (trials_per_server_ && trials_ >= *trials_per_server_) process_.reset();
   if (process_ != nullptr && process_->poll()) note_death("died");
-  if (process_ == nullptr) replace_dead(stop_requested);
-  if (process_ == nullptr) return {std::move(planned.ours), 0};
-  const std::optional<std::string> answer = ask(planned);
+  while (true) {
+    if (process_ == nullptr) replace_dead(stop_requested);
+    if (process_ == nullptr) return {std::move(planned.ours), 0};
+    if (send(planned)) break;
+    note_death("died");  // before it knew of this trial, which a new one can fork
+  }
+  const std::optional<std::string> answer = receive(channel_.get(), kAnswerPatience);
   if (answer && answer->starts_with(kForkProblem)) {
     throw FaultError("cannot fork a trial: " + answer->substr(kForkProblem.size()));
   }
@@ -200,16 +204,14 @@ void ForkServer::replace_dead(const Stop& stop_requested) {
   }
 }
 
-/// Sends a request. Returns the answer, which is empty if the server has died; no value if it does not
-/// answer.
-std::optional<std::string> ForkServer::ask(const LauncherPlan& planned) {
+/// Sends a request. Returns false if the server is gone.
+bool ForkServer::send(const LauncherPlan& planned) {
   const FileDescriptor request = request_of(planned);
   std::vector<End> ends{
       {"request", request.get()}, {"control", planned.control.get()}, {"log", planned.log.get()}};
   if (planned.report) ends.push_back({"report", planned.report.get()});
   if (planned.held) ends.push_back({"held", planned.held.get()});
-  if (!send_ends(channel_.get(), ends)) return "";
-  return receive(channel_.get(), kAnswerPatience);
+  return send_ends(channel_.get(), ends);
 }
 
 void ForkServer::note_death(const std::string& how) {

@@ -42,7 +42,7 @@ class ForkServer {
  private:
   void import(const Stop& stop_requested);
   void replace_dead(const Stop& stop_requested);
-  std::optional<std::string> ask(const LauncherPlan& planned);
+  bool send(const LauncherPlan& planned);
   void note_death(const std::string& how);
   std::string import_problem() const;
 

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <iostream>
+#include <string>
 #include <thread>
 
 /// The rank that the first argument names cannot write its weights: it ends the others, as the application
@@ -24,7 +25,8 @@ int main(int, char** arguments) {
       std::filesystem::remove_all(weights);
     };
     spec.failed = [&](const std::exception& error) {
-      std::cerr << "[rank " << rank << "] " << error.what() << std::endl;
+      // One write, or the lines of others may come between its parts.
+      std::cerr << "[rank " + std::to_string(rank) + "] " + error.what() + "\n";
       environment->abort(2);
     };
     engine::run_in(*environment, own_folder.path(), spec);
