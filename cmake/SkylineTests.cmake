@@ -4,7 +4,8 @@
 # skyline_add_mpi_test(MODULE PATH SOURCES ... LIBRARIES ... RANKS 1 2 3): a GoogleTest program under mpirun, of PATH.cpp
 # and these other sources; MODULE.NAME.npR, where NAME is the last part of PATH.
 # Ranks wait more than they compute: such a test counts as one processor.
-# COST is about how many seconds a test takes, of those that take long: CTest begins with them.
+# COST is about how many seconds a test takes, of those that take long: CTest begins with them. A test of two processors
+# has 300, since later CTest seldom finds two free at once and leaves all of these to the end, one at a time.
 # skyline_add_gpu_test(NAME SOURCES ... LIBRARIES ...): a GoogleTest program that needs a GPU, one CTest entry gpu.NAME
 # with the label gpu: built in CI, run on machines with a GPU (scripts/gpu_check). It fails where there is none.
 # skyline_add_gpu_benchmark(NAME SOURCES ... LIBRARIES ...): a program that scripts/gpu_check runs and whose standard

@@ -4,17 +4,24 @@ one; the server is one on loopback that checks what it is sent."""
 import json
 import os
 import pathlib
+import runpy
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
+import traceback
 import unittest
+
+import mlflow  # noqa: F401  # for the forks
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "app"))
 
 from mlflow_server import Server  # noqa: E402
 from skyline_runs import SOURCE, TIMEOUT_S, RunsCase, read_json  # noqa: E402
+
+sys.path.insert(0, str(SOURCE / "python"))
 
 CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=0", "--set", "search.iterations=3",
           "--set", "search.initial=6", "--set", "search.max_unseen=6"]
@@ -22,6 +29,48 @@ CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gfl
 LONG = [*CONFIG, "--set", "synthetic.seconds_per_gflop=16", "--set", "constraints=[{flops: [0, 2.0e8]}]"]
 STOPPED, AWAY = 75, 76
 SECRET = "a-very-secret-token"
+
+
+class ForkedProgram:
+    """`python3 -m skyline.mlflow` in a fork of this process, which has imported MLflow: that costs 5 s of CPU each time."""
+
+    def __init__(self, words, variables, folder):
+        self.output = tempfile.TemporaryFile()
+        self.returncode = None
+        self.pid = os.fork()
+        if self.pid == 0:
+            code = 70
+            try:
+                for stream in (1, 2):
+                    os.dup2(self.output.fileno(), stream)
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+                os.environ.clear()
+                os.environ.update(variables)
+                os.chdir(folder)
+                sys.argv[1:] = words
+                runpy.run_module("skyline.mlflow", run_name="__main__", alter_sys=True)
+            except SystemExit as end:
+                code = end.code
+            except BaseException:
+                traceback.print_exc()
+            finally:
+                sys.stdout.flush()
+                sys.stderr.flush()
+                os._exit(code)
+
+    def communicate(self, timeout):
+        deadline = time.monotonic() + timeout
+        while not (ended := os.waitpid(self.pid, os.WNOHANG))[0]:
+            if time.monotonic() > deadline:
+                os.kill(self.pid, signal.SIGKILL)
+            time.sleep(0.02)
+        self.returncode = os.waitstatus_to_exitcode(ended[1])
+        with self.output:
+            self.output.seek(0)
+            return "", self.output.read().decode()
+
+    def send_signal(self, number):
+        os.kill(self.pid, number)
 
 
 class Mlflow(RunsCase):
@@ -33,6 +82,9 @@ class Mlflow(RunsCase):
         self.variables |= {"PYTHONPATH": str(SOURCE / "python"), "MLFLOW_TRACKING_URI": self.server.uri, "SKYLINE": str(self.command()[0])}
 
     def start_follower(self, *words, **variables):
+        return ForkedProgram(words, {**self.variables, **variables}, self.folder)
+
+    def start_program(self, *words, **variables):
         return subprocess.Popen([sys.executable, "-m", "skyline.mlflow", *words], text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                 cwd=self.folder, env={**self.variables, **variables})
 
@@ -74,7 +126,7 @@ class Mlflow(RunsCase):
         self.assertEqual([path.name for path in (self.folder / "made").glob(".mlflow*")], [])
 
     def test_a_run_is_followed_over_a_stop_and_a_resume_as_one(self):
-        follower = self.start_follower("stop", "--follow")  # before the folder is there
+        follower = self.start_program("stop", "--follow")  # before the folder is there
         self.skyline("search", *LONG, "--set", "run.time_limit=2 s", "--run", "stop", ranks=2, expect=STOPPED)
         self.told(follower)
         self.assertEqual(self.only_run()["statuses"], ["KILLED"])
@@ -137,7 +189,7 @@ class Mlflow(RunsCase):
             self.assertEqual(self.send(*words, expect=2, **variables), f"skyline.mlflow: {line}\n")
         with tempfile.TemporaryDirectory() as folder:
             pathlib.Path(folder, "mlflow.py").write_text("raise ImportError('no such module')\n")
-            said = self.send("wrong", expect=2, PYTHONPATH=f"{folder}:{SOURCE / 'python'}")
+            said = self.told(self.start_program("wrong", PYTHONPATH=f"{folder}:{SOURCE / 'python'}"), expect=2)
             self.assertEqual(said, "skyline.mlflow: needs MLflow's client: pip install mlflow-skinny (no such module)\n")
 
     def test_of_a_damaged_event_file_the_rest_is_left_out_and_later_files_are_sent(self):
