@@ -79,7 +79,7 @@ class CommandGroups(TrainerCase):
         for ranks in (1, 2, 3):
             done = self.skyline("search", config, "--run", f"failed{ranks}", ranks=ranks)
             self.check_nothing_is_left(f"failed{ranks}")
-            found = {trial["parameters"]["does"]: (trial["status"], trial["reason"]) for trial in self.trials(f"failed{ranks}")}
+            found = {trial["parameters"]["does"]: (trial["status"], trial.get("reason")) for trial in self.trials(f"failed{ranks}")}
             self.assertEqual(found["group_exit"], ("exception", "process 1: exit code 3"))
             self.assertEqual(found["group_signal"], ("exception", "process 0: signal SIGKILL"))
             self.assertEqual(found["group_reports"], ("ok", None))
@@ -96,7 +96,7 @@ class CommandGroups(TrainerCase):
     def test_the_number_of_processes_may_be_an_expression(self):
         config = self.config("{n: {range: [1, 3]}}", ", processes: $n, deterministic: true")
         self.skyline("search", config, "--run", "sizes", ranks=2)
-        self.assertEqual([trial["members"] for trial in self.trials("sizes")], [1, 2, 3])
+        self.assertEqual([trial.get("members", 1) for trial in self.trials("sizes")], [1, 2, 3])
         self.assertEqual([self.starts().count(str(number)) for number in range(3)], [1, 2, 3])
         self.skyline("search", config, "--run", "sizes1", ranks=1)
         self.assertEqual(self.canonical("sizes"), self.canonical("sizes1"))

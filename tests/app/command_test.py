@@ -53,7 +53,7 @@ class Command(TrainerCase):
         temporary.mkdir()
         done = self.skyline("search", config, "--run", "faults", ranks=2, environment={"TMPDIR": str(temporary)})
         self.check_nothing_is_left("faults")
-        found = {trial["parameters"]["does"]: (trial["status"], trial["reason"] or "") for trial in self.trials("faults")}
+        found = {trial["parameters"]["does"]: (trial["status"], trial.get("reason", "")) for trial in self.trials("faults")}
         for does, (status, reason) in FAULTS.items():
             with self.subTest(does=does):
                 self.assertEqual(found[does][0], status, found[does])

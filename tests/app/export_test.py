@@ -52,7 +52,7 @@ class Export(RunsCase):
         session = onnxruntime.InferenceSession(self.folder / f"run/exports/{trial['trial']}.onnx")
         metadata = session.get_modelmeta().custom_metadata_map
         self.assertEqual((metadata["run"], metadata["arch_id"], metadata["weights"]), ("run", trial["arch_id"], "final"))
-        self.assertEqual(float(metadata["objective.flops"]), trial["objectives"]["flops"])
+        self.assertEqual(float(metadata["objective.flops"]), trial["costs"]["flops"])
         self.assertEqual(float(metadata["test_accuracy"]), trial["final"]["test_accuracy"])
         self.assertIn(f"width={trial['parameters']['width']}", metadata["genotype"])
 

@@ -24,7 +24,7 @@ class MeasuredOnnx(RunsCase):
         self.assertGreaterEqual(len(trials), 8)
         for trial in trials:
             self.assertEqual(trial["status"], "ok", trial)
-        times = {(trial["parameters"]["depth"], trial["parameters"]["width"], trial["parameters"]["kernel"]): trial["objectives"]["onnx_ms"]
+        times = {(trial["parameters"]["depth"], trial["parameters"]["width"], trial["parameters"]["kernel"]): trial["metrics"]["onnx_ms"]
                  for trial in trials if trial["phase"] == "search"}
         self.assertTrue(all(0 < time_ms < 1000 for time_ms in times.values()), times)
         print({str(key): round(value, 4) for key, value in sorted(times.items())}, file=sys.stderr)

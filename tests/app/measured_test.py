@@ -51,7 +51,7 @@ search: {{algorithm: exhaustive}}
         return {trial["parameters"]["width"]: trial for trial in trials if trial["phase"] == "search"}
 
     def sizes(self, run):
-        return {width: trial["objectives"]["size_kb"] for width, trial in self.results(run).items()}
+        return {width: trial["metrics"].get("size_kb") for width, trial in self.results(run).items()}
 
     def test_the_size_of_the_exported_file_is_an_objective_for_any_number_of_ranks(self):
         config = self.config(rest="run: {keep_weights: all}")
@@ -69,7 +69,7 @@ search: {{algorithm: exhaustive}}
     def test_it_bounds_the_front_as_a_constraint(self):
         config = self.config(objectives="minimize: flops", rest="constraints: [size_kb: [0, 1.7]]")
         self.skyline("search", config, "--run", "bounded")
-        sizes = {trial["parameters"]["width"]: trial["constraints"]["size_kb"] for trial in self.results("bounded").values()}
+        sizes = {trial["parameters"]["width"]: trial["metrics"]["size_kb"] for trial in self.results("bounded").values()}
         kept = {member["parameters"]["width"] for member in read_json(self.folder / "bounded/pareto.json")["search_front"]}
         self.assertTrue(kept)
         self.assertTrue(kept < set(sizes), sizes)
@@ -207,7 +207,7 @@ search: {{algorithm: exhaustive}}
 """)
         self.skyline("search", config, "--run", "own", ranks=2)
         trials = self.results("own")
-        self.assertEqual([trials[3]["objectives"]["size_kb"], trials[4]["objectives"]["size_kb"]], [3, 4])
+        self.assertEqual([trials[3]["metrics"]["size_kb"], trials[4]["metrics"]["size_kb"]], [3, 4])
         self.assertEqual(trials[5]["reason"], "`size_kb`: exit code 1")
 
     def test_limits_and_turns_may_change_when_a_run_resumes(self):

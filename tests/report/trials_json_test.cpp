@@ -132,9 +132,9 @@ TEST(ModelsJson, NumbersTheRepeatsOfAFullTraining) {
   const ordered_json trials = models_of(run, folder).at("trials");
   ASSERT_EQ(trials.size(), 8U);
   EXPECT_FALSE(trials[4].contains("final_repeat"));
-  EXPECT_EQ(trials[4].at("objectives").at("validation_accuracy"), 0.99);
+  EXPECT_EQ(trials[4].at("metrics").at("validation_accuracy"), 0.99);
   EXPECT_EQ(trials[6].at("final_repeat"), 1);
-  EXPECT_EQ(trials[6].at("objectives").at("validation_accuracy"), 0.97);
+  EXPECT_EQ(trials[6].at("metrics").at("validation_accuracy"), 0.97);
   EXPECT_EQ(trials[7].at("status"), "diverged");
 }
 
@@ -221,7 +221,26 @@ TEST(ModelsJson, SaysHowManyMembersTrainedAGroupsTrial) {
   run.committed[2].trial.members = 4;
   const ordered_json trials = models_of(run, folder).at("trials");
   EXPECT_EQ(trials[2].at("members"), 4);
-  EXPECT_EQ(trials[1].at("members"), 1);
+  EXPECT_FALSE(trials[1].contains("members"));
+}
+
+TEST(ModelsJson, LeavesOutWhatIsElsewhereOrTheSameForMost) {
+  testing::SampleRun run;
+  run.committed[2].trial.proposal.horizon = {8};
+  const testing::SampleFolder folder;
+  const ordered_json trials = models_of(run, folder).at("trials");
+  EXPECT_EQ(trials[1], ordered_json::parse(R"({
+    "trial": 1, "arch_id": "9999999999999999", "parameters": {"depth": 9, "kernel": 3, "width": 64},
+    "costs": {"parameters": 298442, "flops": 465200000, "macs": 232600000, "peak_activation_bytes": 2048,
+              "training_activation_bytes": 0, "weight_bytes": 0},
+    "metrics": {"validation_accuracy": 0.98125, "latency_ms": 4.5, "steps": 42.0},
+    "phase": "search", "origin": "initial", "iteration": 0, "parents": [], "epochs": 0.5,
+    "seed": "18446744073709551614", "status": "ok", "on_front": true,
+    "final": {"origin": "front", "iteration": 0, "parents": [], "epochs": 10.0, "horizon": 10.0, "members": 1,
+              "cost": "0", "seed": "18446744073709551611", "status": "ok", "on_front": true,
+              "validation_accuracy": 0.99, "latency_ms": 4.5, "test_accuracy": 0.97, "steps": 840.0}})"));
+  EXPECT_EQ(trials[2].at("horizon"), 8.0);
+  EXPECT_EQ(models_of(run, folder).at("format"), 4);
 }
 
 TEST(ModelsJson, HoldsEveryTrialInOrderFailedOnesToo) {
@@ -237,8 +256,8 @@ TEST(ModelsJson, HoldsEveryTrialInOrderFailedOnesToo) {
   EXPECT_EQ(failed.at("reason"), "the loss is NaN at step 12");
   EXPECT_EQ(failed.at("parents"), ordered_json::parse("[0, 1]"));
   EXPECT_EQ(failed.at("origin"), "crossover");
-  EXPECT_TRUE(failed.at("objectives").at("validation_accuracy").is_null());
-  EXPECT_EQ(failed.at("objectives").at("flops"), 100000);
+  EXPECT_TRUE(failed.at("metrics").empty());
+  EXPECT_EQ(failed.at("costs").at("flops"), 100000);
   EXPECT_EQ(trials[4].at("phase"), "final");
   EXPECT_FALSE(trials[4].contains("final"));
 }
@@ -274,7 +293,7 @@ TEST(ModelsJson, NamesTheWeightsOfTheLastFullTrainingOfAnArchitectureOnly) {
   EXPECT_FALSE(trials[7].contains("weights"));
 }
 
-TEST(ModelsJson, WritesNullForParametersThatTheNetworkDoesNotUseAndForInfinity) {
+TEST(ModelsJson, LeavesOutParametersThatTheNetworkDoesNotUseAndInfinity) {
   testing::SampleRun run;
   auto architecture = std::make_shared<space::Architecture>(run.committed[0].trial.architecture());
   architecture->used[1] = false;
@@ -282,9 +301,18 @@ TEST(ModelsJson, WritesNullForParametersThatTheNetworkDoesNotUseAndForInfinity) 
   run.committed[0].outcome = testing::measured(0.5, std::numeric_limits<double>::infinity());
   const testing::SampleFolder folder;
   const ordered_json trial = models_of(run, folder).at("trials")[0];
-  EXPECT_TRUE(trial.at("parameters").at("kernel").is_null());
+  EXPECT_FALSE(trial.at("parameters").contains("kernel"));
   EXPECT_EQ(trial.at("parameters").at("depth"), 1);
-  EXPECT_TRUE(trial.at("metrics").at("latency_ms").is_null());
+  EXPECT_FALSE(trial.at("metrics").contains("latency_ms"));
+}
+
+TEST(ParetoJson, WritesNullForParametersThatTheNetworkDoesNotUse) {
+  testing::SampleRun run;
+  auto architecture = std::make_shared<space::Architecture>(run.committed[0].trial.architecture());
+  architecture->used[1] = false;
+  run.committed[0].trial.proposal.architecture = architecture;
+  const testing::SampleFolder folder;
+  EXPECT_TRUE(pareto_of(run, folder).at("search_front").back().at("parameters").at("kernel").is_null());
 }
 
 TEST(ModelsJson, HasOneLineForEachTrial) {

@@ -19,7 +19,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kModelsFormat = 3;
+constexpr int kParetoFormat = 3;
+constexpr int kModelsFormat = 4;
 
 /// Computed metrics are exact integers. NaN and infinity become null, because JSON lacks them.
 Json metric_json(std::string_view metric, std::optional<double> value,
@@ -67,9 +68,9 @@ Json yardsticks_json(const std::vector<trial::Yardstick>& yardsticks) {
   return json;
 }
 
-Json header_json(const store::RunPaths& paths, const ReportInputs& inputs) {
+Json header_json(const store::RunPaths& paths, const ReportInputs& inputs, int format) {
   const objective::ObjectiveSet& objectives = inputs.state.objectives();
-  Json json{{"format", kModelsFormat},
+  Json json{{"format", format},
             {"run", run_name(paths)},
             {"objectives", objectives_json(objectives)},
             {"constraints", constraints_json(objectives)}};
@@ -248,6 +249,25 @@ Json trial_json(const store::RunPaths& paths, const ReportInputs& inputs,
   return json;
 }
 
+void erase_nulls(Json& object) {
+  for (auto member = object.begin(); member != object.end();) {
+    member = member->is_null() ? object.erase(member) : std::next(member);
+  }
+}
+
+/// Leaves out what a list of 100,000 trials need not say: copies of metrics and costs, what most trials have
+/// in common, what search_state.csv has too, and members without a value.
+Json shortened(Json json) {
+  for (const char* name : {"archai_id", "objectives", "constraints", "cost"}) json.erase(name);
+  if (json["horizon"] == json["epochs"]) json.erase("horizon");
+  if (json["members"] == 1) json.erase("members");
+  erase_nulls(json);
+  for (const char* name : {"parameters", "metrics", "final"}) {
+    if (const auto part = json.find(name); part != json.end()) erase_nulls(*part);
+  }
+  return json;
+}
+
 Json hypervolume_json(const run::RunState& state) {
   return {{"search", number_json(state.volume())},
           {"final", state.final_budget() ? number_json(state.final_volume()) : Json(nullptr)}};
@@ -305,7 +325,7 @@ std::string front_json(const store::RunPaths& paths, const ReportInputs& inputs)
 
 void write_pareto_json(const store::RunPaths& paths, const ReportInputs& inputs) {
   const run::RunState& state = inputs.state;
-  Json json = header_json(paths, inputs);
+  Json json = header_json(paths, inputs, kParetoFormat);
   json["hypervolume"] = hypervolume_json(state);
   json["final_front"] = Json::array();
   for (const trial::TrialNumber number : front_order(state.final_front())) {
@@ -324,13 +344,14 @@ void write_pareto_json(const store::RunPaths& paths, const ReportInputs& inputs)
 }
 
 void write_models_json(const store::RunPaths& paths, const ReportInputs& inputs) {
-  std::string frame = text_of(header_json(paths, inputs));
+  std::string frame = text_of(header_json(paths, inputs, kModelsFormat));
   frame.resize(frame.rfind('\n'));  // cuts the closing brace
   store::publish_text(paths.models_json(), [&](const store::WriteText& write) {
     write(frame + ",\n  \"trials\": [");
     const char* before = "\n    ";
     for (const run::SharedTrial& committed : inputs.state.trials()) {
-      write(std::exchange(before, ",\n    ") + text_of(trial_json(paths, inputs, *committed), kInOneLine));
+      write(std::exchange(before, ",\n    ") +
+            text_of(shortened(trial_json(paths, inputs, *committed)), kInOneLine));
     }
     write(inputs.state.trials().empty() ? "]\n}\n" : "\n  ]\n}\n");
   });

@@ -15,8 +15,8 @@ std::string architecture_json(const space::SearchSpace& space, const space::Arch
 /// Writes pareto.json: the final front and the search's, with architecture, objectives, constraints, budget,
 /// seed and status. Published whole. @throws UserError, FaultError
 void write_pareto_json(const store::RunPaths& paths, const ReportInputs& inputs);
-/// Writes models.json: every trial, in the form of pareto.json. Published whole. @throws UserError,
-/// FaultError
+/// Writes models.json: every trial, in the form of pareto.json, less what is elsewhere or the same for most.
+/// Published whole. @throws UserError, FaultError
 void write_models_json(const store::RunPaths& paths, const ReportInputs& inputs);
 
 }  // namespace skyline::report
