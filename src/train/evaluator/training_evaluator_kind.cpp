@@ -1,7 +1,6 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
-#include "core/system/process.hpp"
 #include "evaluate/command/command_check.hpp"
 #include "evaluate/measured_evaluator.hpp"
 #include "train/evaluator/training_evaluator.hpp"
@@ -141,7 +140,7 @@ evaluate::EvaluatorKind training_kind() {
             const TrainingOptions options = read(written);
             const auto objection = find_objection(options, dataset, split);
             if (objection) fail_at(written, objection->key, objection->reason);
-            for (const std::string& doubt : find_doubts(options, dataset, split, allowed_processors().size()))
+            for (const std::string& doubt : find_doubts(options, dataset, split, find_training_host()))
               warn_once(doubt);
           },
       .yardsticks =

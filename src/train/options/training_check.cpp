@@ -1,5 +1,6 @@
 #include "train/options/training_check.hpp"
 
+#include "core/system/process.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "train/scoring/loss.hpp"
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 
 namespace skyline::train {
 namespace {
@@ -132,8 +134,18 @@ std::optional<Objection> find_objection(const TrainingOptions& given, const stor
   return std::nullopt;
 }
 
+TrainingHost find_training_host() {
+  TrainingHost host{.processors = allowed_processors().size()};
+#ifdef __x86_64__
+  host.multiplies_bfloat16 = __builtin_cpu_supports("avx512bf16") != 0;
+#endif
+  std::error_code failure;
+  host.has_gpu = std::filesystem::exists("/proc/driver/nvidia/version", failure);
+  return host;
+}
+
 std::vector<std::string> find_doubts(const TrainingOptions& options, const store::Dataset& dataset,
-                                     const store::SplitIndices& split, std::size_t processors) {
+                                     const store::SplitIndices& split, const TrainingHost& host) {
   std::vector<std::string> doubts;
   if (options.batch > static_cast<std::int64_t>(split.train.size())) {
     doubts.push_back("training.batch is more than the " + counted(split.train.size(), "sample") +
@@ -145,9 +157,15 @@ std::vector<std::string> find_doubts(const TrainingOptions& options, const store
         "where it "
         "is to rise to");
   }
-  if (static_cast<std::size_t>(options.threads) > processors) {
+  if (static_cast<std::size_t>(options.threads) > host.processors) {
     doubts.push_back("training.threads is " + std::to_string(options.threads) +
-                     ", and this process may use " + counted(processors, "core"));
+                     ", and this process may use " + counted(host.processors, "core"));
+  }
+  const bool on_cpu = options.device == DeviceChoice::kCpu || !host.has_gpu;
+  if (options.precision == Precision::kBf16 && on_cpu && !host.multiplies_bfloat16) {
+    doubts.emplace_back(
+        "training.precision is bf16, for which this processor has no instructions (AVX512-BF16): results are "
+        "those of other machines, but a step takes as long as with fp32, or longer");
   }
   const LossProblem problem = fit_to_data(options, dataset, split).problem;
   const auto untrained = std::ranges::count(problem.counts, 0);

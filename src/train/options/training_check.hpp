@@ -21,10 +21,17 @@ struct Objection {
 std::optional<Objection> find_objection(const TrainingOptions& options, const store::Dataset& dataset,
                                         const store::SplitIndices& split);
 
+/// What networks would be trained on here.
+struct TrainingHost {
+  std::size_t processors = 1;        // that this process may use
+  bool multiplies_bfloat16 = false;  // by instructions of its processor
+  bool has_gpu = false;
+};
+TrainingHost find_training_host();
+
 /// Returns options that are valid but rarely intended, one line each.
-/// @param processors  number that this process may use
 std::vector<std::string> find_doubts(const TrainingOptions& options, const store::Dataset& dataset,
-                                     const store::SplitIndices& split, std::size_t processors);
+                                     const store::SplitIndices& split, const TrainingHost& host);
 
 /// Returns the options with the loss and metrics that the data set implies, and with the facts about the data
 /// set that they need.

@@ -105,13 +105,33 @@ TEST(Doubts, AdviseWhereClassesAreUneven) {
   const TargetsAlone data(targets, Classes{0}, {"cats", "dogs"});
   store::SplitIndices split;
   for (std::int64_t i = 0; i < 40; ++i) split.train.push_back(i);
-  const auto doubts = [&](const TrainingOptions& options) { return find_doubts(options, data, split, 64); };
+  const auto doubts = [&](const TrainingOptions& options) {
+    return find_doubts(options, data, split, {.processors = 64});
+  };
   const auto told = doubts(with_metrics({{"accuracy"}}));
   ASSERT_EQ(told.size(), 1U);
   EXPECT_THAT(told.front(), HasSubstr("the classes are uneven, from 10 samples (`dogs`) to 30 (`cats`)"));
   EXPECT_THAT(doubts(with_metrics({{"macro_f1"}, {"accuracy"}})), IsEmpty());
   split.train.erase(split.train.begin(), split.train.begin() + 11);
   EXPECT_THAT(doubts(with_metrics({{"accuracy"}})), IsEmpty());
+}
+
+TEST(Doubts, SayThatBfloat16SavesNoTimeWithoutItsInstructions) {
+  const TargetsAlone data(Classes{0, 1}, Classes{0}, {"a", "b"});
+  TrainingOptions options = with_metrics({{"accuracy"}});
+  options.batch = 2;
+  options.precision = Precision::kBf16;
+  const auto doubts = [&](const TrainingHost& host) {
+    return find_doubts(options, data, {.train = {0, 1}, .validation = {}}, host);
+  };
+  ASSERT_EQ(doubts({}).size(), 1U);
+  EXPECT_THAT(doubts({}).front(), HasSubstr("training.precision is bf16"));
+  EXPECT_THAT(doubts({.multiplies_bfloat16 = true}), IsEmpty());
+  EXPECT_THAT(doubts({.has_gpu = true}), IsEmpty());
+  options.device = DeviceChoice::kCpu;
+  EXPECT_EQ(doubts({.has_gpu = true}).size(), 1U);
+  options.precision = Precision::kFp32;
+  EXPECT_THAT(doubts({}), IsEmpty());
 }
 
 }  // namespace
