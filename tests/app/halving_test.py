@@ -7,7 +7,8 @@ import unittest
 from skyline_runs import SOURCE, RunsCase
 
 CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=0.5"]  # of one epoch
-ASHA = [*CONFIG, "--set", "search={algorithm: mo_asha, trials: 40}"]
+SEARCHES = {"mo_asha": "trials: 40", "skyline": "trials: 40, budgets: [0.1111, 0.3333, 1]"}
+SLOWER = {"mo_asha": [], "skyline": ["--set", "synthetic.seconds_per_gflop=15", "--set", "constraints=[{flops: [0, 3.0e+7]}]"]}
 
 
 class Halving(RunsCase):
@@ -19,17 +20,21 @@ class Halving(RunsCase):
         return json.loads((self.folder / run / "pareto.json").read_text())["search_front"]
 
     def test_the_journal_is_the_same_for_any_ranks_and_after_a_kill(self):
-        self.skyline("search", *ASHA, "--run", "one")
-        whole = self.canonical("one")
-        self.assertEqual({trial["ninths"] for trial in self.trials("one")}, {1, 3, 9})
-        self.skyline("search", *ASHA, "--run", "two", ranks=2)
-        self.assertEqual(self.canonical("two"), whole)
-        job = self.start("search", *ASHA, "--run", "killed", ranks=2)
-        self.wait_for_lines("killed", 12)
-        self.kill(job)
-        self.assertLess(self.canonical("killed").count("\n"), whole.count("\n"), "killed too late to show anything")
-        self.skyline("search", *ASHA, "--run", "killed", "--resume", ranks=3)
-        self.assertEqual(self.canonical("killed"), whole)
+        for name, options in SEARCHES.items():
+            with self.subTest(name):
+                one, two, killed = (f"{name}-{run}" for run in ("one", "two", "killed"))
+                search = [*CONFIG, *SLOWER[name], "--set", f"search={{algorithm: {name}, {options}}}"]
+                self.skyline("search", *search, "--run", one)
+                whole = self.canonical(one)
+                self.assertEqual({trial["ninths"] for trial in self.trials(one)}, {1, 3, 9})
+                self.skyline("search", *search, "--run", two, ranks=2)
+                self.assertEqual(self.canonical(two), whole)
+                job = self.start("search", *search, "--run", killed, ranks=2)
+                self.wait_for_lines(killed, 10)
+                self.kill(job)
+                self.assertLess(self.canonical(killed).count("\n"), whole.count("\n"), "killed too late to show anything")
+                self.skyline("search", *search, "--run", killed, "--resume", ranks=3)
+                self.assertEqual(self.canonical(killed), whole)
 
     def test_only_whole_trainings_are_on_fronts_and_in_volumes(self):
         rungs = [*CONFIG, "--set", "search={algorithm: successive_halving, initial: 18}"]
@@ -54,8 +59,9 @@ class Halving(RunsCase):
         self.assertIn("there is no front: no trial ended well with its full budget", done.stderr)
 
     def test_budgets_that_do_not_end_at_the_whole_are_refused(self):
-        done = self.skyline("validate", *CONFIG, "--set", "search={algorithm: mo_asha, budgets: [0.1, 0.5]}", expect=2)
-        self.assertIn("search.budgets: expected 2 to 20 epochs that grow up to those of a whole trial, 1, got 0.1, 0.5", done.stderr)
+        for name in SEARCHES:
+            done = self.skyline("validate", *CONFIG, "--set", f"search={{algorithm: {name}, budgets: [0.1, 0.5]}}", expect=2)
+            self.assertIn("search.budgets: expected 2 to 20 epochs that grow up to those of a whole trial, 1, got 0.1, 0.5", done.stderr)
 
 
 if __name__ == "__main__":

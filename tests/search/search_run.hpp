@@ -6,9 +6,12 @@
 #include "support/yaml_config.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -37,6 +40,22 @@ network:
 )",
                                                     "space.yaml", "space"),
                                    {{1, 5, 5}, 3});
+}
+
+/// A space of 4^6 networks.
+inline space::SearchSpace kernels_space() {
+  return space::SearchSpace::parse(config_from_yaml(R"(
+parameters:
+  kernel: {choice: [1, 3, 5, 7], each: true}
+  width: {choice: [4, 8, 12, 16], each: true}
+network:
+  - repeat: 3
+    body: [{conv2d: {channels: $width, kernel: $kernel}}, relu]
+  - global_average_pool
+  - linear: {features: $classes}
+)",
+                                                    "space.yaml", "space"),
+                                   {{3, 8, 8}, 10});
 }
 
 /// Objectives over the metrics {accuracy, latency}; `constraints` is YAML, may be empty.
@@ -105,6 +124,57 @@ inline std::vector<trial::CommittedTrial> run_search(search::Searcher& searcher,
   EXPECT_TRUE(searcher.finished());
   return committed;
 }
+
+/// A search with a window, as the engine goes about it: one ask after each result.
+class WindowedRun {
+ public:
+  WindowedRun(std::unique_ptr<search::Searcher> searcher, std::size_t window,
+              Evaluate evaluate = closed_formula)
+      : searcher_(std::move(searcher)), window_(window), evaluate_(std::move(evaluate)) {}
+
+  /// Continues until there are so many trials, or to the end.
+  /// @param recorded  trials that the searcher is to accept as far as there are some
+  const std::vector<trial::CommittedTrial>& run(std::size_t trials,
+                                                const std::vector<trial::CommittedTrial>& recorded = {}) {
+    ask(recorded);
+    while (told_ < committed_.size() && told_ < trials) {
+      searcher_->tell(committed_[told_++]);
+      ask(recorded);
+    }
+    return committed_;
+  }
+  std::size_t thoughts() const { return thoughts_; }
+  const search::Searcher& searcher() const { return *searcher_; }
+
+ private:
+  void ask(const std::vector<trial::CommittedTrial>& recorded) {
+    while (committed_.size() < told_ + window_) {
+      if (committed_.size() < recorded.size() &&
+          searcher_->accept(recorded[committed_.size()].trial.proposal)) {
+        add(recorded[committed_.size()].trial.proposal);
+        continue;
+      }
+      const search::Answer answer = searcher_->ask(told_ + window_ - committed_.size());
+      for (const trial::Proposal& proposal : answer.proposals) add(proposal);
+      if (answer.state == search::Answer::State::kAnswered) break;
+      ++thoughts_;
+      std::this_thread::yield();
+    }
+  }
+  void add(const trial::Proposal& proposal) {
+    trial::CommittedTrial& committed = committed_.emplace_back();
+    committed.trial.number = committed_.size() - 1;
+    committed.trial.proposal = proposal;
+    committed.outcome = evaluate_(committed.trial);
+  }
+
+  std::unique_ptr<search::Searcher> searcher_;
+  std::size_t window_;
+  Evaluate evaluate_;
+  std::vector<trial::CommittedTrial> committed_;
+  std::size_t told_ = 0;
+  std::size_t thoughts_ = 0;
+};
 
 inline std::vector<space::ArchId> ids_of(const std::vector<trial::CommittedTrial>& committed) {
   std::vector<space::ArchId> ids;

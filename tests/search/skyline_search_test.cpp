@@ -27,8 +27,10 @@ using testing::closed_formula;
 using testing::config_from_yaml;
 using testing::Evaluate;
 using testing::ids_of;
+using testing::kernels_space;
 using testing::objective_set;
 using testing::run_search;
+using testing::WindowedRun;
 using trial::CommittedTrial;
 
 std::unique_ptr<Searcher> skyline(const space::SearchSpace& space, const objective::ObjectiveSet& objectives,
@@ -36,72 +38,6 @@ std::unique_ptr<Searcher> skyline(const space::SearchSpace& space, const objecti
   const std::string section =
       "{algorithm: skyline, trials: " + std::to_string(trials) + ", batch: " + std::to_string(batch) + "}";
   return make_searcher(config_from_yaml(section, "run.yaml", "search"), space, objectives, seed);
-}
-
-/// A search with a window, as the engine goes about it: one ask after each result.
-class WindowedRun {
- public:
-  WindowedRun(std::unique_ptr<Searcher> searcher, std::size_t window, Evaluate evaluate = closed_formula)
-      : searcher_(std::move(searcher)), window_(window), evaluate_(std::move(evaluate)) {}
-
-  /// Continues until there are so many trials, or to the end.
-  /// @param recorded  trials that the searcher is to accept as far as there are some
-  const std::vector<CommittedTrial>& run(std::size_t trials,
-                                         const std::vector<CommittedTrial>& recorded = {}) {
-    ask(recorded);
-    while (told_ < committed_.size() && told_ < trials) {
-      searcher_->tell(committed_[told_++]);
-      ask(recorded);
-    }
-    return committed_;
-  }
-  std::size_t thoughts() const { return thoughts_; }
-  const Searcher& searcher() const { return *searcher_; }
-
- private:
-  void ask(const std::vector<CommittedTrial>& recorded) {
-    while (committed_.size() < told_ + window_) {
-      if (committed_.size() < recorded.size() &&
-          searcher_->accept(recorded[committed_.size()].trial.proposal)) {
-        add(recorded[committed_.size()].trial.proposal);
-        continue;
-      }
-      const Answer answer = searcher_->ask(told_ + window_ - committed_.size());
-      for (const trial::Proposal& proposal : answer.proposals) add(proposal);
-      if (answer.state == Answer::State::kAnswered) break;
-      ++thoughts_;
-      std::this_thread::yield();
-    }
-  }
-  void add(const trial::Proposal& proposal) {
-    CommittedTrial& committed = committed_.emplace_back();
-    committed.trial.number = committed_.size() - 1;
-    committed.trial.proposal = proposal;
-    committed.outcome = evaluate_(committed.trial);
-  }
-
-  std::unique_ptr<Searcher> searcher_;
-  std::size_t window_;
-  Evaluate evaluate_;
-  std::vector<CommittedTrial> committed_;
-  std::size_t told_ = 0;
-  std::size_t thoughts_ = 0;
-};
-
-/// A space of 4^6 networks whose best one is neither small nor large.
-space::SearchSpace kernels_space() {
-  return space::SearchSpace::parse(config_from_yaml(R"(
-parameters:
-  kernel: {choice: [1, 3, 5, 7], each: true}
-  width: {choice: [4, 8, 12, 16], each: true}
-network:
-  - repeat: 3
-    body: [{conv2d: {channels: $width, kernel: $kernel}}, relu]
-  - global_average_pool
-  - linear: {features: $classes}
-)",
-                                                    "space.yaml", "space"),
-                                   {{3, 8, 8}, 10});
 }
 
 /// The best network has kernels 5, 3 and 1, and widths 8, 12 and 16; each step away from it costs.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <span>
 #include <string>
 #include <utility>
@@ -44,6 +45,14 @@ CandidatePointer make_candidate(const Embedding& embedding, const space::Archite
   return std::make_shared<const Candidate>(
       Candidate{std::make_shared<const space::Architecture>(architecture.unbuilt()),
                 embedding.point(architecture, features), stable_hash64(text)});
+}
+
+CandidatePointer with_budget(const Candidate& whole, double budget) {
+  Candidate part = whole;
+  part.point.budget = budget;
+  part.key =
+      stable_hash64(std::to_string(whole.key) + " " + std::to_string(std::bit_cast<std::uint64_t>(budget)));
+  return std::make_shared<const Candidate>(std::move(part));
 }
 
 CandidateSet::CandidateSet(CandidatePool& pool, const Embedding& embedding)

@@ -26,6 +26,9 @@ using CandidatePointer = std::shared_ptr<const Candidate>;
 /// @param features  those of its network
 CandidatePointer make_candidate(const Embedding& embedding, const space::Architecture& architecture,
                                 const std::vector<space::Feature>& features);
+/// Returns the place of a candidate with a part of the whole budget.
+/// @param budget  as in ModelPoint
+CandidatePointer with_budget(const Candidate& whole, double budget);
 
 /// The architectures among which a model chooses: all of a small space, else mutants and crossovers of the
 /// best trials, and random ones. Building their networks is what a choice costs, so later choices, when more

@@ -171,9 +171,13 @@ std::optional<trial::Proposal> Ladder::begin(std::optional<trial::Proposal> prop
 std::optional<trial::Proposal> Ladder::promote(std::size_t rung, std::size_t most, std::size_t iteration) {
   const std::optional<std::size_t> place = rungs_[rung].next_to_promote(most);
   if (!place) return std::nullopt;
-  const Rung::Member& member = rungs_[rung].promote(*place);
+  return promote(Place{rung, *place}, iteration);
+}
+
+trial::Proposal Ladder::promote(const Place& place, std::size_t iteration) {
+  const Rung::Member& member = rungs_[place.rung].promote(place.member);
   trial::Proposal proposal = pool_.propose(member.architecture, kPromotion, {}, iteration);
-  proposal.budget = {budgets_[rung + 1]};
+  proposal.budget = {budgets_[place.rung + 1]};
   proposal.start = trial::Continue{member.number};
   return proposal;
 }

@@ -97,6 +97,8 @@ class Ladder {
   };
   /// Returns the place of a trial whose result is known.
   std::optional<Place> place_of(trial::TrialNumber number) const;
+  /// Returns a proposal that continues the trial of a place, which is not on the last rung.
+  trial::Proposal promote(const Place& place, std::size_t iteration);
   /// Lets the rungs be filled anew.
   void clear();
 

@@ -1,6 +1,7 @@
 #include "search/algorithms/model_searcher.hpp"
 
 #include "core/text/wording.hpp"
+#include "search/surrogate/lanes.hpp"
 
 #include <array>
 #include <chrono>
@@ -20,7 +21,9 @@ constexpr trial::Origin kModel{"model"};
 constexpr std::size_t kFirstSuccesses = 3;  // that a model needs
 constexpr std::size_t kSample = 300;        // random architectures, for the features and for the first trials
 constexpr std::size_t kRemembered = 20;     // newest results that tell how good the model is
-constexpr int kMostDraws = 10;              // where candidates are rare; each looks at 100,000 genotypes
+constexpr std::size_t kContinuable = 100;   // a trial that so many others of its rung beat is let go
+constexpr auto rung_of = [](const Chooser::Step& step) { return step.place.rung; };
+constexpr int kMostDraws = 10;  // where candidates are rare; each looks at 100,000 genotypes
 
 }  // namespace
 
@@ -46,7 +49,10 @@ Answer ModelSearcher::ask(std::size_t room) {
       break;
     }
     std::ranges::move(thought_.get(), std::back_inserter(ready_));
-    exhausted_ = ready_.empty() && !stop_.stop_requested();
+    if (!ready_.empty()) continue;
+    if (ladder_ && known_ < made_ && made_ % options_.batch == 0)
+      break;  // a trial in flight may be continued
+    exhausted_ = !stop_.stop_requested();
   }
   return answer;
 }
@@ -82,9 +88,14 @@ std::string ModelSearcher::remark() const {
 bool ModelSearcher::accept(const trial::Proposal& recorded) {
   if (finished() || !ready_.empty()) return false;
   begin_batch();
+  if (const auto* earlier = std::get_if<trial::Continue>(&recorded.start)) {
+    const std::optional<Ladder::Place> place = ladder_ ? ladder_->place_of(earlier->from) : std::nullopt;
+    if (!place || !may_continue(earlier->from)) return false;
+    ladder_->promote(*place, 0);
+  }
   pool_.take(recorded.architecture->id);
-  proposed_.push_back(
-      {std::make_shared<const space::Architecture>(recorded.architecture->unbuilt()), nullptr});
+  proposed_.push_back({std::make_shared<const space::Architecture>(recorded.architecture->unbuilt()), nullptr,
+                       std::nullopt, recorded.budget.epochs});
   ++made_;
   return true;
 }
@@ -93,6 +104,73 @@ bool ModelSearcher::accept(const trial::Proposal& recorded) {
 /// batch when more results are known.
 void ModelSearcher::begin_batch() {
   if (made_ % options_.batch == 0) known_ = told_;
+  for (; ladder_ && on_ladder_ < known_; ++on_ladder_) ladder_->tell(untold_[on_ladder_ - learned_]);
+}
+
+bool ModelSearcher::may_continue(trial::TrialNumber number) const {
+  const std::optional<Ladder::Place> place = ladder_ ? ladder_->place_of(number) : std::nullopt;
+  if (!place || place->rung == ladder_->promoting()) return !place;
+  return (*ladder_)[place->rung].may_rise(place->member, kContinuable);
+}
+
+/// Returns the logarithm of a budget's share of the whole one, 0 for that. A whole lane has the same bits on
+/// every processor.
+double ModelSearcher::log_share(double epochs) const {
+  if (!ladder_ || epochs == ladder_->budgets().back()) return 0;
+  const Lane lane = Lane::Constant(epochs / ladder_->budgets().back()).log();
+  return lane[0];
+}
+
+/// Returns the place of a trial in the model.
+CandidatePointer ModelSearcher::point_of(const Proposed& trial) const {
+  const double budget = log_share(trial.epochs);
+  return budget < 0 ? with_budget(*trial.candidate, budget) : trial.candidate;
+}
+
+/// Returns whether it is time for what costs little, as opposed to what leads to a whole training: trials
+/// that begin get as many epochs as those that go on.
+bool ModelSearcher::is_cheap_turn() const {
+  const std::vector<double>& budgets = ladder_->budgets();
+  double begun = 0;
+  double continued = 0;
+  for (const Proposed& trial : proposed_) {
+    const auto rung = std::ranges::find(budgets, trial.epochs);
+    if (rung == budgets.begin()) {
+      begun += trial.epochs;
+    } else {
+      continued += trial.epochs - *std::prev(rung);
+    }
+  }
+  return begun < continued;
+}
+
+/// Tells what may be continued, as results were known when the batch began, and what trials cost.
+void ModelSearcher::add_steps(Chooser::Scene& scene) const {
+  const std::vector<double>& budgets = ladder_->budgets();
+  const bool is_cheap = is_cheap_turn();
+  scene.epochs = is_cheap ? budgets.front() : budgets.back();
+  for (std::size_t number = 0; number < proposed_.size(); ++number) {
+    const std::optional<Ladder::Place> place = ladder_->place_of(number);
+    if (!place || !may_continue(number)) continue;
+    const double next = is_cheap ? budgets[place->rung + 1] : budgets.back();
+    scene.steps.push_back({proposed_[number].candidate, next - budgets[place->rung], *place});
+  }
+  if (scene.steps.empty() || has_climbed()) return;
+  // What is best of the whole trials is unknown until there is one: it comes first.
+  scene.begins = false;
+  const std::size_t highest = std::ranges::max(scene.steps, {}, rung_of).place.rung;
+  std::erase_if(scene.steps, [&](const Chooser::Step& step) { return rung_of(step) < highest; });
+}
+
+/// Returns whether some trial is on the last rung or on the way to the next one.
+bool ModelSearcher::has_climbed() const {
+  for (std::size_t number = 0; number < proposed_.size(); ++number) {
+    const bool is_in_flight = number >= has_result_.size() || !has_result_[number];
+    const double epochs = proposed_[number].epochs;
+    if (epochs == ladder_->budgets().back() || (is_in_flight && epochs > ladder_->budgets().front()))
+      return true;
+  }
+  return false;
 }
 
 /// Returns the rest of the batch. It runs on the thinking thread. Nothing is returned if no architecture is
@@ -117,26 +195,37 @@ std::vector<trial::Proposal> ModelSearcher::think() {
 void ModelSearcher::choose(std::vector<trial::Proposal>& batch) {
   const bool is_first = proposed_.size() < options_.first || model_->successes() < kFirstSuccesses;
   RandomStream random = stream("candidates", proposed_.size());
-  CandidatePointer chosen =
-      is_first ? next_of_first() : chooser_->choose({pool_, *embedding_, *model_, proposed_.size()}, random);
+  Chooser::Scene scene{pool_, *embedding_, *model_, proposed_.size()};
+  if (ladder_ && !is_first) add_steps(scene);
+  CandidatePointer chosen = is_first ? next_of_first() : chooser_->choose(scene, random);
   if (chosen == nullptr) chosen = any_other();
   if (chosen == nullptr) return;
+  const auto step = std::ranges::find(scene.steps, chosen, &Chooser::Step::candidate);
+  trial::Proposal proposal = step == scene.steps.end()
+                                 ? begin(*chosen, is_first ? trial::Origin::kInitial : kModel)
+                                 : ladder_->promote(step->place, step->place.rung + 1);
+  proposed_.push_back({chosen->architecture, chosen, std::nullopt, proposal.budget.epochs});
+  const CandidatePointer point = point_of(proposed_.back());
+  if (!is_first) proposed_.back().expected = model_->expected(point);
+  if (model_->successes() > 0) model_->believe(point);
+  batch.push_back(std::move(proposal));
+}
+
+/// Returns the proposal of an architecture that was not proposed yet.
+trial::Proposal ModelSearcher::begin(const Candidate& chosen, trial::Origin origin) {
   std::vector<trial::TrialNumber> parents;
-  if (const auto parent = model_->nearest_on_front(*chosen)) parents.push_back(*parent);
-  const std::optional<Expected> expected = is_first ? std::nullopt : model_->expected(chosen);
-  if (model_->successes() > 0) model_->believe(chosen);
-  pool_.take(chosen->architecture->id);
-  proposed_.push_back({chosen->architecture, chosen, expected});
+  if (const auto parent = model_->nearest_on_front(chosen)) parents.push_back(*parent);
+  pool_.take(chosen.architecture->id);
   // The engine may build the network of its own copy.
-  auto architecture = std::make_shared<const space::Architecture>(chosen->architecture->unbuilt());
-  batch.push_back(pool_.propose(std::move(architecture), is_first ? trial::Origin::kInitial : kModel,
-                                std::move(parents)));
+  auto architecture = std::make_shared<const space::Architecture>(chosen.architecture->unbuilt());
+  trial::Proposal proposal = pool_.propose(std::move(architecture), origin, std::move(parents));
+  return ladder_ ? *ladder_->begin(std::move(proposal)) : proposal;
 }
 
 /// A resumed run prepares later than the first job did, so the samples do not depend on what was taken.
 void ModelSearcher::prepare() {
   RandomStream of_space(derive_seed(0, "search.skyline.features"));
-  embedding_.emplace(pool_.space(), sample(of_space));
+  embedding_.emplace(pool_.space(), sample(of_space), ladder_ ? -log_share(ladder_->budgets().front()) : 0);
   RandomStream of_run = stream("first", 0);
   for (const Sampled& one : sample(of_run)) {
     if (!pool_.objectives().feasible(one.architecture->cost)) continue;
@@ -164,13 +253,13 @@ void ModelSearcher::learn() {
   for (; learned_ < known_; ++learned_) {
     const trial::CommittedTrial& committed = untold_.front();
     const trial::TrialNumber number = committed.trial.number;
-    model_->tell(committed, proposed_.at(number).candidate);
+    model_->tell(committed, point_of(proposed_.at(number)));
     has_result_[number] = true;
     untold_.pop_front();
   }
   std::vector<CandidatePointer> under_way;
   for (std::size_t number = 0; number < proposed_.size(); ++number) {
-    if (!has_result_[number]) under_way.push_back(proposed_[number].candidate);
+    if (!has_result_[number]) under_way.push_back(point_of(proposed_[number]));
   }
   if (model_->successes() > 0) model_->fit(under_way);
 }

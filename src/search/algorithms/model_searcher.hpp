@@ -6,6 +6,7 @@
 
 #include "search/algorithms/candidate_set.hpp"
 #include "search/algorithms/known_order.hpp"
+#include "search/algorithms/ladder.hpp"
 #include "search/algorithms/trial_model.hpp"
 
 #include <algorithm>
@@ -25,17 +26,27 @@ namespace skyline::search {
 /// How an algorithm chooses a trial by a model. Only the thinking thread of a ModelSearcher calls it.
 class Chooser {
  public:
+  /// A trial that may be continued.
+  struct Step {
+    CandidatePointer candidate;  // its architecture
+    double epochs = 0;           // what it costs
+    Ladder::Place place;
+  };
+
   /// What it chooses from. The references stay valid as long as the chooser lives.
   struct Scene {
     CandidatePool& pool;
     const Embedding& embedding;
     TrialModel& model;
-    std::uint64_t number = 0;  // number of trials that were chosen before
+    std::uint64_t number = 0;      // number of trials that were chosen before
+    double epochs = 0;             // what a new trial costs
+    std::vector<Step> steps = {};  // none where trials are not continued
+    bool begins = true;            // whether it may choose an architecture that was not proposed
   };
 
   virtual ~Chooser() = default;
-  /// Returns the choice, which was not proposed yet; nullptr if no candidate was found. It depends on the
-  /// model, the number and the random stream alone.
+  /// Returns the choice, which was not proposed yet or is that of a step; nullptr if no candidate was found.
+  /// It depends on the scene and the random stream alone.
   virtual CandidatePointer choose(const Scene& scene, RandomStream& random) = 0;
 };
 
@@ -43,6 +54,8 @@ class Chooser {
 /// own.
 ///
 /// A batch of proposals is chosen at once, from the results that are known when its first one is asked for.
+/// With several budgets trials begin on the first rung of a ladder, and a choice is a new architecture or a
+/// trial that goes on.
 class ModelSearcher : public Searcher {
  public:
   struct Options {
@@ -51,6 +64,7 @@ class ModelSearcher : public Searcher {
     std::size_t batch = 1;
     std::size_t first = 0;      // trials that are chosen without a model, the best known ones before others
     bool are_far_apart = true;  // the others are far from each other, instead of random
+    std::optional<std::vector<double>> budgets = {};  // trials begin with the first and may be continued
   };
 
   ModelSearcher(Options options, const SearchProblem& problem, std::unique_ptr<Chooser> chooser)
@@ -60,7 +74,9 @@ class ModelSearcher : public Searcher {
         pool_(problem.space, problem.objectives, problem.budget, [this] { leave_if_stopped(); }),
         known_results_(some_known(problem)),
         best_known_(best_known(problem)),
-        chooser_(std::move(chooser)) {}
+        chooser_(std::move(chooser)) {
+    if (options_.budgets) ladder_.emplace(pool_, RungOptions{options_.budgets}, problem);
+  }
   ModelSearcher(const ModelSearcher&) = delete;
   ModelSearcher& operator=(const ModelSearcher&) = delete;
   ~ModelSearcher() override { stop_.request_stop(); }
@@ -73,8 +89,11 @@ class ModelSearcher : public Searcher {
   bool gave_up() const override { return exhausted_ && !rest_->is_exhausted(); }
   std::string finish_reason() const override;
   std::string remark() const override;
+  bool may_continue(trial::TrialNumber number) const override;
   std::size_t expected_trials() const override {
-    return exhausted_ ? made_ : std::min(options_.trials, pool_.most_candidates());
+    const std::size_t architectures = std::min(options_.trials, pool_.most_candidates());
+    return exhausted_ ? made_
+                      : std::min(options_.trials, architectures * (ladder_ ? ladder_->budgets().size() : 1));
   }
 
  private:
@@ -83,6 +102,7 @@ class ModelSearcher : public Searcher {
     ArchitecturePointer architecture;
     CandidatePointer candidate;             // nullptr until the model needs it
     std::optional<Expected> expected = {};  // by the model that chose it
+    double epochs = 0;
   };
 
   /// A result of a trial that a model chose.
@@ -106,8 +126,14 @@ class ModelSearcher : public Searcher {
   void prepare();
   void learn();
   std::vector<Sampled> sample(RandomStream& random) const;
+  double log_share(double epochs) const;
+  CandidatePointer point_of(const Proposed& trial) const;
+  bool is_cheap_turn() const;
+  void add_steps(Chooser::Scene& scene) const;
+  bool has_climbed() const;
   CandidatePointer next_of_first() const;
   CandidatePointer any_other();
+  trial::Proposal begin(const Candidate& chosen, trial::Origin origin);
 
   Options options_;
   std::uint64_t seed_;
@@ -118,8 +144,10 @@ class ModelSearcher : public Searcher {
   bool exhausted_ = false;
   std::deque<Checked> checked_;  // the newest ones
   // While there is a thought, its thread reads the next two, and it alone uses what follows them.
-  std::size_t made_ = 0;   // number of proposals that were handed out or accepted
-  std::size_t known_ = 0;  // number of results when the present batch began
+  std::size_t made_ = 0;       // number of proposals that were handed out or accepted
+  std::size_t known_ = 0;      // number of results when the present batch began
+  std::size_t on_ladder_ = 0;  // number of results that the ladder has: those, once the batch began
+  std::optional<Ladder> ladder_;
   CandidatePool pool_;
   std::optional<CandidatePool> rest_;         // of the last choice that had no other way
   std::deque<trial::CommittedTrial> untold_;  // results that the model does not have yet

@@ -1,10 +1,14 @@
+#include "core/config/option_list.hpp"
 #include "search/algorithms/algorithms.hpp"
 #include "search/algorithms/model_searcher.hpp"
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <numeric>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace skyline::search {
 namespace {
@@ -17,30 +21,40 @@ constexpr std::size_t kClimbers = 3;     // candidates from which a round starts
 struct SkylineOptions {
   std::size_t trials = 100;
   std::size_t batch = 1;
+  std::optional<std::vector<double>> budgets;
 };
 
 /// Chooses the trial whose expected improvement of the best value, or of the front's volume, is the largest
 /// among many candidates (CandidateSet). With one objective every other trial is that of the largest upper
-/// confidence bound.
+/// confidence bound. Where trials may be continued, that is for each epoch that it costs.
 class ImprovementChooser final : public Chooser {
  public:
   CandidatePointer choose(const Scene& scene, RandomStream& random) override {
     if (!candidates_) candidates_.emplace(scene.pool, scene.embedding);
     const auto kind = scene.model.has_bound() && scene.number % 2 == 1 ? TrialModel::Worth::kBound
                                                                        : TrialModel::Worth::kImprovement;
-    std::vector<CandidatePointer> drawn = candidates_->draw(scene.model.best(kParents), scene.number, random);
+    std::vector<CandidatePointer> drawn;
+    for (const Step& step : scene.steps) drawn.push_back(step.candidate);
+    if (scene.begins)
+      std::ranges::move(candidates_->draw(scene.model.best(kParents), scene.number, random),
+                        std::back_inserter(drawn));
     std::vector<double> worth;
     std::vector<std::size_t> order;  // the worthiest first
     const auto judge = [&] {
       const std::vector<CandidatePointer> added(drawn.begin() + std::ssize(worth), drawn.end());
-      const Eigen::ArrayXd its_worth = scene.model.worth(added, kind);
+      Eigen::ArrayXd its_worth = scene.model.worth(added, kind);
+      for (std::size_t i = 0; !scene.steps.empty() && i < added.size(); ++i) {
+        const std::size_t place = worth.size() + i;
+        its_worth[static_cast<Eigen::Index>(i)] /=
+            place < scene.steps.size() ? scene.steps[place].epochs : scene.epochs;
+      }
       worth.insert(worth.end(), its_worth.begin(), its_worth.end());
       order.resize(drawn.size());
       std::iota(order.begin(), order.end(), std::size_t{0});
       std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return worth[i]; });
     };
     judge();
-    for (std::size_t climb = 0; climb < kClimbs; ++climb) {
+    for (std::size_t climb = 0; climb < kClimbs && scene.begins; ++climb) {
       for (std::size_t i = 0; i < std::min(kClimbers, order.size()); ++i) {
         candidates_->add_near(CandidatePointer(drawn[order[i]]), scene.number, random, drawn);
       }
@@ -58,8 +72,8 @@ class ImprovementChooser final : public Chooser {
 class SkylineSearch final : public ModelSearcher {
  public:
   SkylineSearch(const SkylineOptions& options, const SearchProblem& problem)
-      : ModelSearcher({"skyline", options.trials, options.batch, kFirstTrials}, problem,
-                      std::make_unique<ImprovementChooser>()) {}
+      : ModelSearcher({"skyline", options.trials, options.batch, kFirstTrials, true, options.budgets},
+                      problem, std::make_unique<ImprovementChooser>()) {}
 };
 
 }  // namespace
@@ -68,10 +82,14 @@ Algorithm skyline_search() {
   using Options = SkylineOptions;
   const Range counted = at_least(1).at_most(kMostCounted);
   const OptionTable<Options> options{
-      {"trials", &Options::trials, counted, "Maximum number of trials of the search.", KeyRule::kMayChange},
+      {"trials", &Options::trials, counted,
+       "Maximum number of trials of the search; one that is continued counts again.", KeyRule::kMayChange},
       {"batch", &Options::batch, counted,
        "Number of trials that are chosen at once, from the same results: the model then costs less for "
-       "each."}};
+       "each."},
+      {"budgets", &Options::budgets, or_word("none", list_of(number(above(0)), "a list of epochs")),
+       "Epochs with which trials begin, and with which they go on if they promise much. The last are those "
+       "of a whole trial. `none`: all trials are whole."}};
   Algorithm algorithm =
       make_algorithm<SkylineSearch>("skyline", "A model of the results chooses the trials.", options);
   algorithm.window = 8;

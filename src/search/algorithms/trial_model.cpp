@@ -15,6 +15,7 @@
 #include <map>
 #include <numeric>
 #include <span>
+#include <unordered_set>
 #include <utility>
 #include <variant>
 
@@ -28,11 +29,13 @@ constexpr double kMostFailing = 0.95;  // share of failures that is believed at 
 
 Points points_of(std::span<const CandidatePointer> candidates, const PointSpace& space) {
   const auto count = std::ssize(candidates);
-  Points points{Eigen::MatrixXd(std::ssize(space.ordinal), count), Eigen::MatrixXd(space.features, count)};
+  Points points{Eigen::MatrixXd(std::ssize(space.ordinal), count), Eigen::MatrixXd(space.features, count),
+                Eigen::RowVectorXd(count)};
   for (Eigen::Index i = 0; i < count; ++i) {
     const ModelPoint& point = candidates[static_cast<std::size_t>(i)]->point;
     points.parameters.col(i) = point.parameters;
     points.features.col(i) = point.features;
+    points.budgets[i] = point.budget;
   }
   return points;
 }
@@ -88,7 +91,9 @@ void TrialModel::know(const std::vector<trial::CommittedTrial>& known,
       }
       targets.segment(begin, values.size()) = surrogate_targets(values);
     }
-    column.prior.emplace(embedding_.point_space());
+    PointSpace space = embedding_.point_space();
+    space.budget_scale = 0;  // the regression tells what another budget means
+    column.prior.emplace(space);
     column.prior->add(points_of(candidates, embedding_.point_space()));
     column.prior->choose_hyper(targets);
     column.prior->fit(targets);
@@ -110,7 +115,7 @@ void TrialModel::tell(const trial::CommittedTrial& committed, CandidatePointer c
   told.measured = measured->values;
   if (const auto minimized = objectives_.minimized(committed)) {
     told.is_allowed = true;
-    front_.insert(told_.size() - 1, *minimized);
+    if (points_.back()->point.budget == 0) front_.insert(told_.size() - 1, *minimized);
   }
 }
 
@@ -157,34 +162,25 @@ void TrialModel::synchronize(Column& column) {
       points_of(all.subspan(static_cast<std::size_t>(column.process.size())), embedding_.point_space()));
 }
 
-/// Returns the values of a column for the first results, more being better for objectives. A failure has the
-/// worst of the others there, and their mean for constraints.
-Eigen::VectorXd TrialModel::values(const Column& column, Eigen::Index count) const {
+/// Returns the standardised values of a column for the first results. Failures are a share whatever the
+/// budget is.
+RungTargets TrialModel::standardised(const Column& column, Eigen::Index count) const {
   const bool is_minimized =
       column.objective != nullptr && column.objective->sense == objective::Sense::kMinimize;
-  Eigen::VectorXd values(count);
-  double worst = kMostValue;
-  double sum = 0;
-  Eigen::Index succeeded = 0;
-  for (Eigen::Index i = 0; i < count; ++i) {
-    const auto& measured = told_[static_cast<std::size_t>(i)].measured;
+  std::vector<RungResult> results(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto& measured = told_[i].measured;
     if (!column.measured_index) {
-      values[i] = measured ? 0 : 1;
-    } else if (measured) {
-      const double value = std::clamp((*measured)[*column.measured_index], -kMostValue, kMostValue);
-      values[i] = is_minimized ? -value : value;
-      worst = std::min(worst, values[i]);
-      sum += values[i];
-      ++succeeded;
+      results[i].value = measured ? 0 : 1;
+      continue;
     }
+    results[i].budget = points_[i]->point.budget;
+    results[i].id = points_[i]->architecture->id;
+    if (!measured) continue;
+    const double value = std::clamp((*measured)[*column.measured_index], -kMostValue, kMostValue);
+    results[i].value = is_minimized ? -value : value;
   }
-  if (!column.measured_index || succeeded == 0)
-    return column.measured_index ? Eigen::VectorXd::Zero(count) : values;
-  const double of_failures = column.constraint == nullptr ? worst : sum / static_cast<double>(succeeded);
-  for (Eigen::Index i = 0; i < count; ++i) {
-    if (!told_[static_cast<std::size_t>(i)].measured) values[i] = of_failures;
-  }
-  return values;
+  return {results, column.objective != nullptr ? RungTargets::Kind::kObjective : RungTargets::Kind::kNumber};
 }
 
 /// Returns what the known results let expect of points.
@@ -203,30 +199,26 @@ Eigen::VectorXd TrialModel::prior_means(Column& column, std::size_t count) {
 
 /// Returns the targets of the first results: for an objective with known results, what these do not explain.
 Eigen::VectorXd TrialModel::targets(Column& column, Eigen::Index count) {
-  const Eigen::VectorXd first = values(column, count);
-  if (column.prior) {
-    Eigen::VectorXd targets = surrogate_targets(first);
-    Eigen::VectorXd prior = prior_means(column, static_cast<std::size_t>(count));
-    column.centre = prior.mean();
-    prior.array() -= column.centre;
-    // A regression, with one result's worth of faith in a slope of 1.
-    column.slope = std::max(0.0, (1 + prior.dot(targets)) / (1 + prior.squaredNorm()));
-    return targets - column.slope * prior;
-  }
-  if (column.objective != nullptr) return surrogate_targets(first);
-  column.offset = first.mean();
-  const double deviation = std::sqrt((first.array() - column.offset).square().mean());
-  column.scale = deviation > 0 ? deviation : 1;
-  return (first.array() - column.offset) / column.scale;
+  RungTargets first = standardised(column, count);
+  column.offset = first.offset;
+  column.scale = first.scale;
+  if (!column.prior) return std::move(first.targets);
+  Eigen::VectorXd prior = prior_means(column, static_cast<std::size_t>(count));
+  column.centre = prior.mean();
+  prior.array() -= column.centre;
+  // A regression, with one result's worth of faith in a slope of 1.
+  column.slope = std::max(0.0, (1 + prior.dot(first.targets)) / (1 + prior.squaredNorm()));
+  return first.targets - column.slope * prior;
 }
 
-/// Returns the objectives of each trial, with a result or believed, minimized: what is expected of measured
-/// ones. A trial that breaks a constraint has none, and neither has a believed one that may break one.
+/// Returns the objectives of each whole trial, with a result or believed, minimized: what is expected of
+/// measured ones. A trial that breaks a constraint has none, and neither has a believed one that may break
+/// one.
 std::vector<std::vector<double>> TrialModel::places() const {
   std::vector<std::vector<double>> places(points_.size());
   const bool is_sure = std::ranges::all_of(objectives_.constraints(), &objective::Constraint::computed);
   for (std::size_t i = 0; i < points_.size(); ++i) {
-    if (i < told_.size() ? !told_[i].is_allowed : !is_sure) continue;
+    if (points_[i]->point.budget < 0 || (i < told_.size() ? !told_[i].is_allowed : !is_sure)) continue;
     auto column = columns_.begin();
     for (const objective::Objective& objective : objectives_.objectives()) {
       places[i].push_back(objective.computed ? place_of(objective, points_[i]->architecture->cost)
@@ -349,9 +341,11 @@ std::vector<CandidatePointer> TrialModel::best(std::size_t most) const {
     });
     order.insert(order.end(), others.begin(), others.end());
   }
-  order.resize(std::min(most, order.size()));
   std::vector<CandidatePointer> best;
-  for (const std::size_t i : order) best.push_back(points_[i]);
+  std::unordered_set<space::ArchId> ids;  // some have been trained with several budgets
+  for (const std::size_t i : order) {
+    if (best.size() < most && ids.insert(points_[i]->architecture->id).second) best.push_back(points_[i]);
+  }
   return best;
 }
 
@@ -406,10 +400,14 @@ std::optional<Expected> TrialModel::expected(const CandidatePointer& candidate) 
   const Column& column = columns_.front();
   if (column.objective == nullptr) return std::nullopt;
   const Prediction prediction = predictions({candidate}).front();
-  const Eigen::VectorXd known = values(column, std::ssize(told_));
-  const Eigen::VectorXd targets = surrogate_targets(known);
-  std::map<double, double> value_of;
-  for (Eigen::Index i = 0; i < known.size(); ++i) value_of.emplace(targets[i], known[i]);
+  const RungTargets known = standardised(column, std::ssize(told_));
+  std::map<double, double> value_of;  // with the same budget
+  for (std::size_t i = 0; i < told_.size(); ++i) {
+    const auto place = static_cast<Eigen::Index>(i);
+    if (points_[i]->point.budget == candidate->point.budget)
+      value_of.emplace(known.targets[place], known.values[place]);
+  }
+  if (value_of.empty()) return std::nullopt;
   const double sign = column.objective->sense == objective::Sense::kMinimize ? -1 : 1;
   const auto value_at = [&](double target) {
     const auto above = value_of.lower_bound(target);

@@ -7,6 +7,7 @@
 #include "search/algorithms/candidate_set.hpp"
 #include "search/surrogate/forecast.hpp"
 #include "search/surrogate/gaussian_process.hpp"
+#include "search/surrogate/rung_targets.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +28,8 @@ struct Expected {
 /// What the results so far say about architectures that were not trained. Each measured objective and
 /// constraint has a Gaussian process; computed objectives are exact numbers. A failed trial counts as the
 /// worst so far in the objectives, and the share of failures near a candidate lowers its worth.
-/// Deterministic; not thread-safe.
+/// Trials with a part of the budget (ModelPoint::budget) say what the process makes of them; fronts and best
+/// values are those of whole trials. Deterministic; not thread-safe.
 class TrialModel {
  public:
   /// kBound, the upper confidence bound, is for a single objective that is measured.
@@ -110,7 +112,7 @@ class TrialModel {
   std::vector<Prediction> predictions(const std::vector<CandidatePointer>& candidates);
   bool is_used(const Column& column) const { return column.measured_index || successes_ < told_.size(); }
   void synchronize(Column& column);
-  Eigen::VectorXd values(const Column& column, Eigen::Index count) const;
+  RungTargets standardised(const Column& column, Eigen::Index count) const;
   Eigen::VectorXd targets(Column& column, Eigen::Index count);
   std::vector<std::vector<double>> places() const;
   std::vector<std::size_t> expected_front() const;

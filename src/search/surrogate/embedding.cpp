@@ -106,7 +106,8 @@ std::vector<double> places_of(const std::vector<space::Value>& values) {
 
 }  // namespace
 
-Embedding::Embedding(const space::SearchSpace& space, const std::vector<Sampled>& sample) : columns_(sample) {
+Embedding::Embedding(const space::SearchSpace& space, const std::vector<Sampled>& sample, double budget_scale)
+    : columns_(sample) {
   point_space_.features = static_cast<Eigen::Index>(columns_.size());
   for (const space::Parameter& parameter : space.parameters()) {
     places_.push_back(places_of(parameter.values));
@@ -121,6 +122,7 @@ Embedding::Embedding(const space::SearchSpace& space, const std::vector<Sampled>
     points.features.col(i) = made.features;
   }
   point_space_ = measured_space(point_space_.ordinal, points);
+  point_space_.budget_scale = budget_scale;
 }
 
 ModelPoint Embedding::point(const space::Architecture& architecture,

@@ -46,13 +46,15 @@ class FeatureColumns {
 struct ModelPoint {
   Eigen::VectorXd parameters;  // [parameters], see PointSpace
   Eigen::VectorXd features;    // [features]
+  double budget = 0;           // logarithm of the share of the whole budget
 };
 
 /// Makes points of the architectures of a space. Immutable, so any thread may use it.
 class Embedding {
  public:
-  /// @param sample  architectures of the space, always the same ones
-  Embedding(const space::SearchSpace& space, const std::vector<Sampled>& sample);
+  /// @param sample        architectures of the space, always the same ones
+  /// @param budget_scale  see PointSpace
+  Embedding(const space::SearchSpace& space, const std::vector<Sampled>& sample, double budget_scale = 0);
 
   const PointSpace& point_space() const { return point_space_; }
   /// Returns the number of features.

@@ -17,6 +17,7 @@ constexpr std::array kWeights = {0.9, 0.7, 0.5};
 constexpr std::array kParameterLengths = {0.2, 0.4, 0.8};
 constexpr std::array kFeatureLengths = {0.5, 1.0, 2.0};
 constexpr std::array kNoises = {0.003, 0.03, 0.2};
+constexpr std::array kBudgetLengths = {0.7, 3.0, 20.0};  // 0.24, 0.72 and 0.95 from one end to the other
 
 /// Returns the logarithm of the likelihood, up to a constant, with the kernel's variance at its most likely
 /// value.
@@ -42,11 +43,13 @@ Hyper best_hyper(const Kernel& kernel, const Eigen::MatrixXd& points, const Eige
   require(count > 0 && count == targets.size(), "hyper-parameters are chosen by one target for each point");
   Eigen::ArrayXXd parameters(count, count);
   Eigen::ArrayXXd features(count, count);
+  Eigen::ArrayXXd budgets(count, count);
   for (Eigen::Index right = 0; right < count; ++right) {
     for (Eigen::Index left = 0; left <= right; ++left) {
       const Distances distances = kernel.distances(points.col(left).data(), points.col(right).data());
       parameters(left, right) = parameters(right, left) = distances.parameters;
       features(left, right) = features(right, left) = distances.features;
+      budgets(left, right) = budgets(right, left) = distances.budgets;
     }
   }
   std::vector<KernelPart> parameter_parts;
@@ -59,6 +62,11 @@ Hyper best_hyper(const Kernel& kernel, const Eigen::MatrixXd& points, const Eige
     feature_parts.push_back({length, kernel.feature_part(length, features)});
     if (kernel.features() == 0) break;
   }
+  std::vector<KernelPart> budget_parts;
+  for (const double length : kBudgetLengths) {
+    if (kernel.has_budgets()) budget_parts.push_back({length, kernel.budget_part(length, budgets)});
+  }
+  if (budget_parts.empty()) budget_parts.push_back({1, {}});
   std::vector<double> weights(kWeights.begin(), kWeights.end());
   if (kernel.parameters() == 0) weights = {1};
   if (kernel.features() == 0) weights = {0};
@@ -66,16 +74,24 @@ Hyper best_hyper(const Kernel& kernel, const Eigen::MatrixXd& points, const Eige
   Hyper best;
   double most = -std::numeric_limits<double>::infinity();
   Eigen::MatrixXd covariance(count, count);
+  const auto try_noises = [&](const Eigen::ArrayXXd& values, Hyper hyper) {
+    for (const double noise : kNoises) {
+      covariance = values.matrix();
+      covariance.diagonal().array() += noise + kLeastNoise;
+      const double likelihood = profile_likelihood(covariance, targets);
+      if (likelihood <= most) continue;
+      most = likelihood;
+      hyper.noise = noise;
+      best = hyper;
+    }
+  };
   for (const KernelPart& parameter_part : parameter_parts) {
     for (const KernelPart& feature_part : feature_parts) {
       for (const double weight : weights) {
-        for (const double noise : kNoises) {
-          covariance = ((1 - weight) * parameter_part.values + weight * feature_part.values).matrix();
-          covariance.diagonal().array() += noise + kLeastNoise;
-          const double likelihood = profile_likelihood(covariance, targets);
-          if (likelihood <= most) continue;
-          most = likelihood;
-          best = {weight, parameter_part.length, feature_part.length, noise};
+        const Eigen::ArrayXXd values = (1 - weight) * parameter_part.values + weight * feature_part.values;
+        for (const KernelPart& budget_part : budget_parts) {
+          const Hyper hyper{weight, parameter_part.length, feature_part.length, 0, budget_part.length};
+          try_noises(kernel.has_budgets() ? values * budget_part.values : values, hyper);
         }
       }
     }

@@ -27,19 +27,24 @@ double feature_rate(const PointSpace& space, double length) {
   return -1 / (2 * length * length * space.feature_scale);
 }
 
+double budget_rate(const PointSpace& space, double length) {
+  return -1 / (length * space.budget_scale);
+}
+
 }  // namespace
 
 Kernel::Kernel(const PointSpace& space)
     : space_(space),
       parameter_rows_(whole_lanes(parameters())),
-      rows_(parameter_rows_ + whole_lanes(features())) {}
+      feature_end_(parameter_rows_ + whole_lanes(features())),
+      rows_(feature_end_ + (has_budgets() ? kLane : 0)) {}
 
 /// A parameter that isn't used gets a value at a distance of at least 1 from all others, so that one formula,
 /// the smaller of 1 and the difference, is right for all kinds.
 Eigen::MatrixXd Kernel::encode(const Points& points) const {
   const Eigen::Index count = points.parameters.cols();
   require(points.parameters.rows() == parameters() && points.features.rows() == features() &&
-              points.features.cols() == count,
+              points.features.cols() == count && (!has_budgets() || points.budgets.size() == count),
           "points have other parameters or features than their space");
   Eigen::MatrixXd encoded = Eigen::MatrixXd::Zero(rows_, count);
   for (Eigen::Index row = 0; row < parameters(); ++row) {
@@ -50,6 +55,7 @@ Eigen::MatrixXd Kernel::encode(const Points& points) const {
     }
   }
   encoded.middleRows(parameter_rows_, features()) = points.features;
+  if (has_budgets()) encoded.row(feature_end_) = points.budgets;
   require(encoded.allFinite(), "a feature of a point is not finite");
   return encoded;
 }
@@ -60,10 +66,11 @@ Distances Kernel::distances(const double* left, const double* right) const {
   for (Eigen::Index row = 0; row < parameter_rows_; row += kLane) {
     parameters += (ConstLane(left + row) - ConstLane(right + row)).abs().min(1.0);
   }
-  for (Eigen::Index row = parameter_rows_; row < rows_; row += kLane) {
+  for (Eigen::Index row = parameter_rows_; row < feature_end_; row += kLane) {
     features += (ConstLane(left + row) - ConstLane(right + row)).square();
   }
-  return {parameters.sum(), features.sum()};
+  const double budgets = has_budgets() ? std::abs(left[feature_end_] - right[feature_end_]) : 0;
+  return {parameters.sum(), features.sum(), budgets};
 }
 
 void Kernel::values(const Hyper& hyper, const double* point, const Eigen::MatrixXd& points, Eigen::Index from,
@@ -72,17 +79,20 @@ void Kernel::values(const Hyper& hyper, const double* point, const Eigen::Matrix
   const double feature_rate = search::feature_rate(space_, hyper.feature_length);
   Lane parameters = Lane::Zero();
   Lane features = Lane::Zero();
+  Lane budgets = Lane::Zero();
   for (Eigen::Index first = from; first < to; first += kLane) {
     const Eigen::Index count = std::min(kLane, to - first);
     for (Eigen::Index place = 0; place < count; ++place) {
       const Distances distance = distances(point, points.col(first + place).data());
       parameters[place] = distance.parameters;
       features[place] = distance.features;
+      budgets[place] = distance.budgets;
     }
     // Whole lanes: Eigen's own exponential then serves all values, never the C library's, whose last bits
     // differ.
-    const Lane lane = (1 - hyper.weight) * (parameters * parameter_rate).exp() +
-                      hyper.weight * (features * feature_rate).exp();
+    Lane lane = (1 - hyper.weight) * (parameters * parameter_rate).exp() +
+                hyper.weight * (features * feature_rate).exp();
+    if (has_budgets()) lane *= (budgets * budget_rate(space_, hyper.budget_length)).exp();
     std::copy_n(lane.data(), count, values + first);
   }
 }
@@ -93,6 +103,10 @@ Eigen::ArrayXXd Kernel::parameter_part(double length, const Eigen::ArrayXXd& dis
 
 Eigen::ArrayXXd Kernel::feature_part(double length, const Eigen::ArrayXXd& squared_distances) const {
   return (squared_distances * feature_rate(space_, length)).exp();
+}
+
+Eigen::ArrayXXd Kernel::budget_part(double length, const Eigen::ArrayXXd& distances) const {
+  return (distances * budget_rate(space_, length)).exp();
 }
 
 PointSpace measured_space(std::vector<bool> ordinal, const Points& sample) {

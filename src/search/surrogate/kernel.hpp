@@ -8,12 +8,13 @@ namespace skyline::search {
 
 /// The free numbers of a model: the kernel is
 /// (1 - weight) exp(-D / (parameter_length parameter_scale)) + weight exp(-d2 / (2 feature_length^2
-/// feature_scale)).
+/// feature_scale)), and in a space of several budgets exp(-B / (budget_length budget_scale)) times that.
 struct Hyper {
   double weight = 0.7;  ///< share of the features' kernel; what is left is the parameters'
   double parameter_length = 0.4;
   double feature_length = 1;
   double noise = 0.03;  ///< variance of the noise of targets, as a share of the kernel's variance
+  double budget_length = 1;
 
   bool operator==(const Hyper&) const = default;
 };
@@ -24,6 +25,7 @@ constexpr double kLeastNoise = 1e-6;
 struct Distances {
   double parameters = 0;  ///< D: the sum over parameters, each in [0, 1]
   double features = 0;    ///< d2: the squared Euclidean distance
+  double budgets = 0;     ///< B: the distance of their logarithms
 };
 
 /// The kernel of a space, between points that it encoded. A value is made by the same operations in the same
@@ -35,6 +37,7 @@ class Kernel {
   /// Returns the number of parameters and of features of a point.
   Eigen::Index parameters() const { return std::ssize(space_.ordinal); }
   Eigen::Index features() const { return space_.features; }
+  bool has_budgets() const { return space_.budget_scale > 0; }
 
   /// Returns the points in the form that the other functions read, one per column.
   Eigen::MatrixXd encode(const Points& points) const;
@@ -46,13 +49,15 @@ class Kernel {
   void values(const Hyper& hyper, const double* point, const Eigen::MatrixXd& points, Eigen::Index from,
               Eigen::Index to, double* values) const;
 
-  /// Returns the values of the kernel's two parts at these distances (any shape), without their weights.
+  /// Returns the values of the kernel's parts at these distances (any shape), without their weights.
   Eigen::ArrayXXd parameter_part(double length, const Eigen::ArrayXXd& distances) const;
   Eigen::ArrayXXd feature_part(double length, const Eigen::ArrayXXd& squared_distances) const;
+  Eigen::ArrayXXd budget_part(double length, const Eigen::ArrayXXd& distances) const;
 
  private:
   PointSpace space_;
   Eigen::Index parameter_rows_;  // padded, so that sums go by fours
+  Eigen::Index feature_end_;     // the row of budgets, if there is one
   Eigen::Index rows_;
 };
 

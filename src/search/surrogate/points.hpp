@@ -14,6 +14,8 @@ struct Points {
   Eigen::MatrixXd parameters;
   /// [features, points], standardized.
   Eigen::MatrixXd features;
+  /// [points]: the logarithm of the share of the whole budget, 0 or less; empty in a space of one budget.
+  Eigen::RowVectorXd budgets = {};
 };
 
 /// What distances between points mean in a space.
@@ -22,6 +24,8 @@ struct PointSpace {
   Eigen::Index features = 0;   ///< number of features
   double parameter_scale = 1;  ///< median distance of parameters between points of the space
   double feature_scale = 1;    ///< median squared distance of features between points of the space
+  /// How far apart the logarithms of the smallest and of the whole budget are; 0 in a space of one budget.
+  double budget_scale = 0;
 };
 
 /// Returns the space whose scales are the medians over all pairs of a sample of distinct points. A median of

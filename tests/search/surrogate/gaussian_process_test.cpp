@@ -247,6 +247,67 @@ TEST(Kernel, CountsAParameterThatOnlyOneOfTwoPointsUses) {
   EXPECT_EQ(between(4, 0).parameters, 2);
 }
 
+/// The model of a space with budgets by its formulas, with all matrices whole.
+TEST(GaussianProcess, LearnsFromOtherBudgetsWhatTheKernelSays) {
+  RandomStream random(11);
+  Points points = random_points(random, 40, kFeatures);
+  PointSpace space = measured_space(mixed_parameters(), points);
+  space.budget_scale = 2;
+  points.budgets = Eigen::RowVectorXd(40);
+  for (Eigen::Index i = 0; i < 40; ++i) points.budgets[i] = i % 3 == 0 ? 0 : i % 3 == 1 ? -1 : -2;
+  Eigen::VectorXd targets = targets_of(points).head(30);
+  const Hyper hyper{0.6, 0.4, 1, 0.05, 5};
+  GaussianProcess process(space);
+  process.add(points);
+  process.truncate(30);
+  process.set_hyper(hyper);
+  process.fit(targets);
+  const Prediction prediction = process.predict(points);
+
+  const Kernel kernel(space);
+  const Eigen::MatrixXd encoded = kernel.encode(points);
+  Eigen::MatrixXd covariance(40, 40);
+  for (Eigen::Index i = 0; i < 40; ++i) {
+    for (Eigen::Index j = 0; j < 40; ++j) {
+      const Distances distances = kernel.distances(encoded.col(i).data(), encoded.col(j).data());
+      EXPECT_EQ(distances.budgets, std::abs(points.budgets[i] - points.budgets[j]));
+      const double architectures = 0.4 * std::exp(-distances.parameters / (0.4 * space.parameter_scale)) +
+                                   0.6 * std::exp(-distances.features / (2 * space.feature_scale));
+      covariance(i, j) = architectures * std::exp(-distances.budgets / (5 * 2));
+    }
+  }
+  Eigen::MatrixXd known = covariance.topLeftCorner(30, 30);
+  known.diagonal().array() += 0.05 + kLeastNoise;
+  const Eigen::MatrixXd weights = known.ldlt().solve(covariance.topRows(30));
+  const Eigen::VectorXd mean = weights.transpose() * targets;
+  const double variance = (targets.dot(known.ldlt().solve(targets)) + 1) / 31;
+  for (Eigen::Index i = 0; i < 40; ++i) {
+    EXPECT_NEAR(prediction.mean[i], mean[i], 1e-9);
+    const double left = variance * (1 - covariance.col(i).head(30).dot(weights.col(i)));
+    EXPECT_NEAR(prediction.deviation[i], std::sqrt(left), 1e-7);
+  }
+}
+
+TEST(GaussianProcess, ChoosesALongReachWhereBudgetsAgreeAndAShortOneWhereTheyDoNot) {
+  RandomStream random(12);
+  const Points half = random_points(random, 40, kFeatures);
+  Points both{Eigen::MatrixXd(5, 80), Eigen::MatrixXd(kFeatures, 80), Eigen::RowVectorXd(80)};
+  both.parameters << half.parameters, half.parameters;
+  both.features << half.features, half.features;
+  both.budgets << Eigen::RowVectorXd::Constant(40, -1), Eigen::RowVectorXd::Zero(40);
+  PointSpace space = measured_space(mixed_parameters(), half);
+  space.budget_scale = 1;
+  const auto chosen_length = [&](double sign) {
+    GaussianProcess process(space);
+    process.add(both);
+    Eigen::VectorXd targets(80);
+    targets << targets_of(half), sign * targets_of(half);
+    process.choose_hyper(targets);
+    return process.hyper().budget_length;
+  };
+  EXPECT_GT(chosen_length(1), chosen_length(-1));
+}
+
 TEST(Kernel, TakesAScaleOfOneWhereMostPointsAreAlike) {
   Points points{Eigen::MatrixXd::Zero(2, 6), Eigen::MatrixXd::Zero(1, 6)};
   points.features(0, 0) = 5;

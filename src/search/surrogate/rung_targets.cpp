@@ -1,0 +1,86 @@
+#include "search/surrogate/rung_targets.hpp"
+
+#include "search/surrogate/targets.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+namespace skyline::search {
+namespace {
+
+/// Returns the values of some results, failures counting as said.
+Eigen::VectorXd values_of(std::span<const RungResult> results, const std::vector<Eigen::Index>& members,
+                          RungTargets::Kind kind) {
+  double worst = std::numeric_limits<double>::infinity();
+  double sum = 0;
+  std::size_t succeeded = 0;
+  for (const Eigen::Index member : members) {
+    const std::optional<double>& value = results[static_cast<std::size_t>(member)].value;
+    if (!value) continue;
+    worst = std::min(worst, *value);
+    sum += *value;
+    ++succeeded;
+  }
+  if (succeeded == 0) return Eigen::VectorXd::Zero(std::ssize(members));
+  const bool is_objective = kind == RungTargets::Kind::kObjective;
+  const double of_failures = is_objective ? worst : sum / static_cast<double>(succeeded);
+  Eigen::VectorXd values(std::ssize(members));
+  Eigen::Index place = 0;
+  for (const Eigen::Index member : members) {
+    values[place++] = results[static_cast<std::size_t>(member)].value.value_or(of_failures);
+  }
+  return values;
+}
+
+}  // namespace
+
+RungTargets::RungTargets(std::span<const RungResult> results, Kind kind)
+    : values(std::ssize(results)), targets(std::ssize(results)) {
+  std::map<double, std::vector<Eigen::Index>> rungs;  // by budget, rising
+  for (Eigen::Index i = 0; i < std::ssize(results); ++i) {
+    rungs[results[static_cast<std::size_t>(i)].budget].push_back(i);
+  }
+  std::unordered_map<space::ArchId, double> earlier;  // the target with the largest budget so far
+  for (const auto& [budget, members] : rungs) add_rung(results, members, kind, earlier);
+}
+
+void RungTargets::add_rung(std::span<const RungResult> results, const std::vector<Eigen::Index>& members,
+                           Kind kind, std::unordered_map<space::ArchId, double>& earlier) {
+  const Eigen::VectorXd own = values_of(results, members, kind);
+  Eigen::VectorXd its;
+  if (kind == Kind::kObjective) {
+    its = surrogate_targets(own);
+  } else {
+    offset = own.mean();
+    const double deviation = std::sqrt((own.array() - offset).square().mean());
+    scale = deviation > 0 ? deviation : 1;
+    its = (own.array() - offset) / scale;
+  }
+  std::vector<double> before;
+  for (const Eigen::Index member : members) {
+    const auto found = earlier.find(results[static_cast<std::size_t>(member)].id);
+    if (found != earlier.end()) before.push_back(found->second);
+  }
+  if (!before.empty()) place(its, before);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const double target = its[static_cast<Eigen::Index>(i)];
+    values[members[i]] = own[static_cast<Eigen::Index>(i)];
+    targets[members[i]] = target;
+    earlier[results[static_cast<std::size_t>(members[i])].id] = target;
+  }
+}
+
+/// Moves the targets of a rung to where the same architectures were before.
+void RungTargets::place(Eigen::VectorXd& its, const std::vector<double>& before) {
+  const Eigen::Map<const Eigen::ArrayXd> there(before.data(), std::ssize(before));
+  const double centre = there.mean();
+  const double spread =
+      std::sqrt(((there - centre).square().sum() + 1) / static_cast<double>(before.size() + 1));
+  its = centre + spread * its.array();
+  scale /= spread;
+  offset -= scale * centre;
+}
+
+}  // namespace skyline::search

@@ -1,0 +1,44 @@
+#pragma once
+
+#include "skyline/space/search_space.hpp"
+
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include <Eigen/Core>
+
+namespace skyline::search {
+
+/// What a trial says about a number that a model learns.
+struct RungResult {
+  std::optional<double> value;  // no value if it failed
+  double budget = 0;            // as in ModelPoint
+  space::ArchId id{};
+};
+
+/// The targets of a process that learns from trials of several budgets. The results of a budget are
+/// standardised among themselves, since accuracies grow with the budget. Those who were continued are no
+/// random sample, so they are then moved to where the same architectures were with the budget before, and
+/// spread as these were, with one result's worth of faith in the spread of all.
+struct RungTargets {
+  enum class Kind {
+    kObjective,  // more is better: by ranks, too (surrogate_targets); a failure counts as the worst
+    kNumber      // by mean and deviation; a failure counts as the mean
+  };
+  /// @param results  in any order of budgets
+  RungTargets(std::span<const RungResult> results, Kind kind);
+
+  Eigen::VectorXd values;   // of the results; what counts for failures
+  Eigen::VectorXd targets;  // of the results
+  double offset = 0;        // a kNumber of the largest budget so far is offset + scale * target
+  double scale = 1;
+
+ private:
+  void add_rung(std::span<const RungResult> results, const std::vector<Eigen::Index>& members, Kind kind,
+                std::unordered_map<space::ArchId, double>& earlier);
+  void place(Eigen::VectorXd& its, const std::vector<double>& before);
+};
+
+}  // namespace skyline::search
