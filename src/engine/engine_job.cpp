@@ -202,7 +202,7 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   store::StorageThread& storage = job.files.storage;
   RunResult result;
   run::RunState& state = result.state;
-  state = run::RunState(job.task.objectives);
+  state = run::RunState(job.task.objectives, job.task.repeats);
   state.account() = run::AccountBook(slots_of(ranks));
   const std::size_t lines = replay ? replay->entries.size() : 0;
   const auto is_hopeless = [&] { return only_failed(state, job.task.options.most_failures, lines); };

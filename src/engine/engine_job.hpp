@@ -32,7 +32,8 @@ struct SearchTask {
   SearcherMaker search;         // used on rank 0
   SearcherMaker full_training;  // for the front, after the search; empty for none
   EngineOptions options;
-  trial::Place place = {};  // place of this rank, without the evaluator's choices
+  trial::Place place = {};    // place of this rank, without the evaluator's choices
+  std::uint32_t repeats = 1;  // `search.repeats`
 };
 
 /// A rank hangs that the job cannot do without.

@@ -1,6 +1,7 @@
 #include "run/opened_run.hpp"
 
 #include "skyline/core/error.hpp"
+#include "skyline/search/algorithm.hpp"
 
 #include "space/language/searched_section.hpp"
 #include "store/journal/journal_end.hpp"
@@ -41,7 +42,8 @@ OpenedRun OpenedRun::open(const std::filesystem::path& folder) {
   auto objectives = objective::ObjectiveSet::parse(config.at("objectives"), config.find("constraints"),
                                                    opened.header.metrics, opened.space.has_network());
   objectives.complete_references(opened.space);
-  opened.state = RunState(std::move(objectives));
+  const ConfigNode* const search = config.find("search");
+  opened.state = RunState(std::move(objectives), search == nullptr ? 1 : search::repeats_of(*search));
   for (const trial::SharedTrial& trial : journal.entries) {
     opened.state.add({trial, true});
     journal.entries.forget_before(trial->position);

@@ -3,36 +3,14 @@
 #include "skyline/core/error.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
+#include <limits>
 
 namespace skyline::run {
 namespace {
 
 bool is_minimized(const objective::Objective& objective) {
   return objective.sense == objective::Sense::kMinimize;
-}
-
-/// Returns the first repeat with the mean of each measured value over those that have it.
-SharedTrial mean_of(const std::vector<SharedTrial>& repeats) {
-  std::vector<double> means;
-  std::vector<double> counts;
-  for (const SharedTrial& repeat : repeats) {
-    const auto* measured = std::get_if<trial::Measurements>(&repeat->outcome);
-    if (measured == nullptr) continue;
-    means.resize(measured->values.size(), std::nan(""));
-    counts.resize(measured->values.size());
-    for (std::size_t i = 0; i < means.size(); ++i) {
-      const double value = measured->values[i];
-      if (std::isnan(value)) continue;
-      if (++counts[i] == 1) means[i] = 0;
-      means[i] += (value - means[i]) / counts[i];  // equal values have exactly that mean
-    }
-  }
-  if (repeats.size() == 1 || means.empty()) return repeats.front();
-  auto mean = std::make_shared<trial::CommittedTrial>(*repeats.front());
-  mean->outcome = trial::Measurements{std::move(means)};
-  return mean;
 }
 
 }  // namespace
@@ -57,14 +35,9 @@ std::optional<double> volume_of(const objective::ObjectiveSet& objectives, const
   return search::hypervolume(scaled, std::vector<double>(columns, 1.0));
 }
 
-std::optional<std::vector<double>> front_values(const objective::ObjectiveSet& objectives,
-                                                const trial::CommittedTrial& committed) {
-  return committed.trial.may_be_continued() ? std::nullopt : objectives.minimized(committed);
-}
-
-RunState::RunState(objective::ObjectiveSet objectives)
+RunState::RunState(objective::ObjectiveSet objectives, std::uint32_t repeats)
     : objectives_(std::move(objectives)),
-      front_(objectives_.objectives().size()),
+      front_(objectives_.objectives().size(), repeats),
       final_front_(final_objectives().objectives().size()) {}
 
 void RunState::add(const Commit& commit) {
@@ -87,29 +60,24 @@ void RunState::add(const Commit& commit) {
 }
 
 void RunState::add_search_trial(const SharedTrial& trial) {
-  const trial::TrialNumber number = trial->trial.number;
-  const auto values = front_values(objectives_, *trial);
-  if (!values) {
-    left_behind_ = {number};
-    return;
+  const search::RepeatedFront::Change change = front_.tell(objectives_, trial);
+  left_behind_ = change.left;
+  const trial::TrialNumber first = front_.first_of(trial->trial);
+  if (change.counts && first != trial->trial.number) repeats_[first].push_back(trial->position);
+  if (!change.front_changed) return;
+  points_.reset();
+  const search::ParetoArchive& front = front_.front();
+  members_ = {front.keys().begin(), front.keys().end()};
+  best_.clear();
+  for (std::size_t i = 0; i < front.size(); ++i) {
+    const std::span<const double> values = front.values_of(i);
+    best_.resize(values.size(), std::numeric_limits<double>::infinity());
+    for (std::size_t column = 0; column < values.size(); ++column)
+      best_[column] = std::min(best_[column], values[column]);
   }
-  const bool is_first = best_.empty();
-  best_.resize(values->size());
   for (std::size_t i = 0; i < best_.size(); ++i) {
-    const bool minimized = is_minimized(objectives_.objectives()[i]);
-    const double value = minimized ? (*values)[i] : -(*values)[i];
-    if (is_first || (minimized ? value < best_[i] : value > best_[i])) best_[i] = value;
+    if (!is_minimized(objectives_.objectives()[i])) best_[i] = -best_[i];
   }
-  std::vector<std::size_t> removed;
-  const bool grew = front_.insert(number, *values, &removed);
-  left_behind_.assign(removed.begin(), removed.end());
-  for (const trial::TrialNumber left : left_behind_) members_.erase(left);
-  if (grew) {
-    members_.insert(number);
-  } else {
-    left_behind_.push_back(number);
-  }
-  if (grew) points_.reset();
 }
 
 /// Trainings with another budget than the latest one are not compared with it. A repeat makes no weights
@@ -123,11 +91,12 @@ void RunState::add_full_training(const SharedTrial& trial) {
     final_budget_ = trial->trial.budget();
     final_means_.clear();
     for (const auto& [each, trainings] : full_trainings_) {
-      if (const auto repeats = final_repeats(each); !repeats.empty()) final_means_[each] = mean_of(repeats);
+      if (const auto repeats = final_repeats(each); !repeats.empty())
+        final_means_[each] = search::mean_of(repeats);
     }
     compare_full_trainings();
   } else if (final_means_.contains(number)) {
-    final_means_[number] = mean_of(final_repeats(number));
+    final_means_[number] = search::mean_of(final_repeats(number));
     compare_full_trainings();
     return;
   } else {
@@ -163,6 +132,18 @@ SharedTrial RunState::search_trial(trial::TrialNumber number) const {
   return trials_[*position];
 }
 
+std::vector<SharedTrial> RunState::search_repeats(trial::TrialNumber number) const {
+  std::vector<SharedTrial> all{search_trial(number)};
+  if (const auto found = repeats_.find(number); found != repeats_.end()) {
+    for (const trial::CommitPosition position : found->second) all.push_back(trials_[position]);
+  }
+  return all;
+}
+
+SharedTrial RunState::search_mean(trial::TrialNumber number) const {
+  return search::mean_of(search_repeats(number));
+}
+
 std::span<const SharedTrial> RunState::full_trainings(trial::TrialNumber number) const {
   const auto found = full_trainings_.find(number);
   return found == full_trainings_.end() ? std::span<const SharedTrial>() : found->second;
@@ -192,7 +173,7 @@ bool RunState::on_its_front(const trial::Trial& trial) const {
 }
 
 const std::shared_ptr<const FrontPoints>& RunState::points() const {
-  if (points_ == nullptr) points_ = std::make_shared<const FrontPoints>(points_of(front_));
+  if (points_ == nullptr) points_ = std::make_shared<const FrontPoints>(points_of(front_.front()));
   return points_;
 }
 

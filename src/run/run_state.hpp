@@ -5,6 +5,7 @@
 #include "skyline/trial/trial.hpp"
 
 #include "run/account.hpp"
+#include "search/pareto/repeated_front.hpp"
 #include "trial/commit_log.hpp"
 
 #include <array>
@@ -37,14 +38,6 @@ FrontPoints points_of(const search::ParetoArchive& front);
 /// @return  nullopt if an objective has no reference or no ideal
 std::optional<double> volume_of(const objective::ObjectiveSet& objectives, const FrontPoints& points);
 
-/// Returns the values with which a trial counts for a front, for the best values and for volumes: those of
-/// its objectives, every one minimized.
-/// @return  nullopt if it lacks a value, breaks a constraint, or may be continued: what it measured then is
-/// less
-///          than its budget can give
-std::optional<std::vector<double>> front_values(const objective::ObjectiveSet& objectives,
-                                                const trial::CommittedTrial& committed);
-
 using trial::SharedTrial;
 
 /// A commit as the loop makes it. The trial holds its position.
@@ -59,7 +52,8 @@ struct Commit {
 class RunState {
  public:
   RunState() = default;
-  explicit RunState(objective::ObjectiveSet objectives);
+  /// @param repeats  `search.repeats`
+  explicit RunState(objective::ObjectiveSet objectives, std::uint32_t repeats = 1);
 
   /// Adds a commit. @pre commits come in the order of their positions, 0, 1, 2, ...
   void add(const Commit& commit);
@@ -82,14 +76,22 @@ class RunState {
   const trial::CommitLog& trials() const { return trials_; }
   /// Returns a search trial as a new object, like all of trials(). @pre it is committed
   SharedTrial search_trial(trial::TrialNumber number) const;
+  /// Returns the trials of the same architecture (`search.repeats`) that count, in the order of their
+  /// commits. A repeat that ended after its architecture had been beaten does not. @pre it is the number of
+  /// the first one
+  std::vector<SharedTrial> search_repeats(trial::TrialNumber number) const;
+  /// Returns the first of them with the means of their measurements (search::mean_of).
+  SharedTrial search_mean(trial::TrialNumber number) const;
+  /// Returns `search.repeats`.
+  std::uint32_t repeats() const { return front_.repeats(); }
 
-  /// Returns the front of the search, by front_values(); its keys are numbers of search trials.
-  const search::ParetoArchive& front() const { return front_; }
+  /// Returns the front of the search, by the means of repeats; its keys are numbers of search trials.
+  const search::ParetoArchive& front() const { return front_.front(); }
   bool on_front(trial::TrialNumber number) const { return members_.contains(number); }
   /// Returns the full trainings of a search trial, with all budgets and repeats, the latest last.
   std::span<const SharedTrial> full_trainings(trial::TrialNumber number) const;
-  /// Returns the search trials that the last commit pushed off the front, and the committed trial if it is
-  /// not on the front.
+  /// Returns the search trials that the last commit pushed off the front for ever, and the committed trial if
+  /// it will never be on the front.
   const std::vector<trial::TrialNumber>& left_behind() const { return left_behind_; }
   /// Returns the points of the front; the same object until the front changes.
   const std::shared_ptr<const FrontPoints>& points() const;
@@ -118,8 +120,8 @@ class RunState {
   const std::vector<trial::TrialNumber>& left_final_front() const { return left_final_front_; }
   /// Returns whether a training is on the front of its phase: the search's front or the final one.
   bool on_its_front(const trial::Trial& trial) const;
-  /// Returns the best value of each objective over the successful search trials, in the user's senses; empty
-  /// if there are none.
+  /// Returns the best value of each objective over the successful search trials, by the means of repeats, in
+  /// the user's senses; empty if there are none.
   const std::vector<double>& best() const { return best_; }
 
   trial::Phase phase() const { return phase_; }
@@ -143,8 +145,10 @@ class RunState {
 
   objective::ObjectiveSet objectives_;
   trial::CommitLog trials_;
-  search::ParetoArchive front_{1};
+  search::RepeatedFront front_{1, 1};
   std::unordered_set<trial::TrialNumber> members_;  // trials on the front
+  std::map<trial::TrialNumber, std::vector<trial::CommitPosition>>
+      repeats_;  // of the first trial, without it
   std::vector<trial::TrialNumber> left_behind_;
   std::vector<trial::TrialNumber> left_final_front_;
   std::map<trial::TrialNumber, std::vector<SharedTrial>> full_trainings_;

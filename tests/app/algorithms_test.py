@@ -6,8 +6,8 @@ import unittest
 from skyline_runs import SOURCE, RunsCase
 
 CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "run.events=false", "--set"]
-ALGORITHMS = {"regularized_evolution": "initial: 8", "local_search": "initial: 6", "nsga2": "population: 8",
-              "mo_bananas": "initial: 8, batch: 4"}
+ALGORITHMS = {"regularized_evolution": "initial: 8", "local_search": "initial: 6", "nsga2": "population: 8, repeats: 3",
+              "mo_bananas": "initial: 6, batch: 4, repeats: 2"}
 
 
 class Algorithms(RunsCase):
@@ -21,6 +21,7 @@ class Algorithms(RunsCase):
                 self.skyline("search", *search, "--run", f"{name}-1")
                 whole = self.canonical(f"{name}-1")
                 self.assertEqual(whole.count("\n"), 31)
+                self.assertEqual('"repeat":' in whole, "repeats" in options)
                 self.assertIn("model" if name == "mo_bananas" else "mutation", self.origins(f"{name}-1"))
                 self.skyline("search", *search, "--run", f"{name}-3", ranks=3)
                 self.assertEqual(self.canonical(f"{name}-3"), whole)

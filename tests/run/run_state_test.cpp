@@ -44,6 +44,19 @@ class RunStateTest : public ::testing::Test {
   void repeat(trial::Outcome outcome, std::int64_t flops, trial::TrialNumber trains, std::uint32_t repeat) {
     commit(std::move(outcome), flops, trains, false, 1, repeat);
   }
+  /// A repeat in the search of the architecture with these flops (`search.repeats`).
+  void search_repeat(double accuracy, std::int64_t flops, std::uint32_t repeat) {
+    trial::CommittedTrial committed;
+    auto architecture = std::make_shared<space::Architecture>();
+    architecture->cost.flops = flops;
+    architecture->id = static_cast<space::ArchId>(flops);
+    committed.trial.proposal.architecture = architecture;
+    committed.trial.proposal.repeat = repeat;
+    committed.trial.number = next_++;
+    committed.outcome = trial::Measurements{{accuracy}};
+    committed.position = state_.trials().size();
+    state_.add({std::make_shared<const trial::CommittedTrial>(std::move(committed)), false});
+  }
   static trial::Measurements accuracy(double value) { return {{value}}; }
   double mean(trial::TrialNumber number) const {
     return std::get<trial::Measurements>(state_.final_mean(number)->outcome).values.at(0);
@@ -72,6 +85,21 @@ TEST_F(RunStateTest, KeepsTheBestValuesInTheSensesOfTheUser) {
   commit(accuracy(0.9), 1000);
   commit(trial::Failure{trial::FailureKind::kDiverged, "NaN"}, 1);
   EXPECT_THAT(state_.best(), ElementsAre(0.9, 100));
+}
+
+TEST_F(RunStateTest, ComparesMeansOfRepeatsAndKeepsWhatALuckyValueBeat) {
+  state_ = RunState(objectives(), 2);
+  search_repeat(0.9, 100, 0);
+  search_repeat(0.8, 200, 0);
+  EXPECT_THAT(state_.front().keys(), ElementsAre(0));
+  EXPECT_THAT(state_.left_behind(), IsEmpty()) << "its weights may be needed yet";
+  search_repeat(0.5, 100, 1);
+  EXPECT_THAT(state_.front().keys(), ElementsAre(0, 1));
+  EXPECT_THAT(state_.left_behind(), ElementsAre(2)) << "the first trial stands for the model";
+  EXPECT_THAT(state_.best(), ElementsAre(0.8, 100)) << "never the best of several";
+  EXPECT_EQ(state_.search_repeats(0).size(), 2U);
+  EXPECT_DOUBLE_EQ(std::get<trial::Measurements>(state_.search_mean(0)->outcome).values.at(0), 0.7);
+  EXPECT_EQ(state_.search_mean(0)->trial.number, 0U);
 }
 
 TEST_F(RunStateTest, CountsTrialsByPhaseAndFailures) {

@@ -61,14 +61,25 @@ struct Algorithm {
   std::optional<std::size_t> window = {};
   /// Whether its proposals depend on SearchProblem::known.
   bool uses_known = false;
+  /// Whether its trials can be repeated (`search.repeats`): it continues none, and its results matter by
+  /// their front.
+  bool can_repeat = false;
 };
 
 /// The options of an algorithm, and those that all algorithms have.
 template <typename Own>
 struct AllOptions : Own {
   std::vector<KnownSource> known;
+  std::uint32_t repeats = 1;  // trainings of a candidate for the front
 };
 OptionKind<std::vector<KnownSource>> known_kind();
+/// The kind of `search.repeats`. The default is not written, so that older runs are the same runs.
+OptionKind<std::uint32_t> repeats_kind();
+/// Returns `repeats` of a complete `search` section.
+std::uint32_t repeats_of(const ConfigNode& section);
+/// Refuses `repeats` of a `search` section, as it was written, where they make no sense.
+/// @throws UserError with file, line and key
+void check_repeats(const ConfigNode& written, const Algorithm& algorithm);
 /// Returns a `search` section without the keys that all algorithms have.
 ConfigNode without_common_keys(const ConfigNode& section);
 
@@ -89,6 +100,9 @@ OptionTable<AllOptions<Own>> with_common_keys(const OptionTable<Own>& own) {
   }
   all.add({"known", &AllOptions<Own>::known, known_kind(),
            "Runs and CSV files whose results are known before the search begins."});
+  all.add(
+      {"repeats", &AllOptions<Own>::repeats, repeats_kind(),
+       "Trainings of each candidate for the front, whose means compare; each is a trial. 1 unless given."});
   return all;
 }
 

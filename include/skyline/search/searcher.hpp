@@ -50,6 +50,9 @@ class Searcher {
   virtual bool accept(const trial::Proposal& /*recorded*/) { return false; }
   /// Takes a result. Results come in the order of commits; failures too.
   virtual void tell(const trial::CommittedTrial& committed) = 0;
+  /// Takes the mean of the repeats of a trial (`search.repeats`) in place of its result.
+  /// @param count  number of results of which it is the mean, at least 1
+  virtual void tell_mean(const trial::CommittedTrial& mean, std::size_t /*count*/) { tell(mean); }
   /// Called at most once, when the run stops. It is asked nothing more, and should stop thinking.
   virtual void stop() {}
   /// Returns whether a later ask may continue this committed trial, whose horizon is larger than its budget.

@@ -228,7 +228,8 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
                               },
                           .full_training = {},
                           .options = engine_options(arguments, config),
-                          .place = evaluate::place_of(environment)};
+                          .place = evaluate::place_of(environment),
+                          .repeats = search::repeats_of(config.sections.search)};
   if (const std::optional<trial::Budget> budget = config.final_budget()) {
     task.full_training = [budget, final = *config.sections.final_training,
                           all = config.algorithm().trains_all](const run::RunState& state) {

@@ -45,8 +45,10 @@ void check_leaves_weights(const ConfigNode& root, const RunConfig& config) {
             "` leaves no weights: expected `none`, or leave the key out");
 }
 
-/// Refuses two ways to repeat the same trainings.
+/// Refuses repeats that make no sense, and two ways to repeat the same trainings.
 void check_repeats(const ConfigNode& root, const RunConfig& config) {
+  if (const ConfigNode* search = section_in(root, "search"))
+    search::check_repeats(*search, config.algorithm());
   if (!config.sections.final_training || config.sections.final_training->repeats == 1) return;
   if (!config.algorithm().trains_all) return;
   root.at("final").at("repeats").fail(

@@ -118,7 +118,7 @@ engine::FleetUse Simulation::run_steady(std::size_t slots, std::size_t trials,
 engine::FleetUse Simulation::run(std::size_t slots, const engine::EngineOptions& options,
                                  search::Searcher& searcher) const {
   engine::SimulatedFleet fleet(slots, [this](const trial::Trial& trial) { return play(trial); });
-  run::RunState state(config_.objectives);
+  run::RunState state(config_.objectives, search::repeats_of(config_.sections.search));
   state.account() = run::AccountBook(fleet.slots());
   engine::TrialMaker maker(options, *costs_, state);
   engine::Replay nothing;

@@ -50,13 +50,17 @@ void check_objectives(const ComparedRun& first, const ComparedRun& other) {
 
 /// Returns the best value of an objective among the first search trials, or nullopt if none of them has one.
 std::optional<double> best_of(const run::RunState& state, std::size_t objective, std::size_t trials) {
-  std::optional<double> best;
+  search::RepeatedFront front(state.objectives().objectives().size(), state.repeats());
   std::size_t seen = 0;
   for (const run::SharedTrial& committed : state.trials()) {
     if (committed->trial.is_final()) continue;
     if (seen++ == trials) break;
-    const auto values = run::front_values(state.objectives(), *committed);
-    if (values) best = std::min(best.value_or((*values)[objective]), (*values)[objective]);
+    front.tell(state.objectives(), committed);
+  }
+  std::optional<double> best;
+  for (std::size_t i = 0; i < front.front().size(); ++i) {
+    const double value = front.front().values_of(i)[objective];
+    best = std::min(best.value_or(value), value);
   }
   const bool minimized = state.objectives().objectives()[objective].sense == objective::Sense::kMinimize;
   return best && !minimized ? -*best : best;

@@ -18,18 +18,18 @@ std::vector<double> volume_curve(const run::RunState& state, std::size_t also) {
   const std::size_t columns = objectives.objectives().size();
   const std::size_t trials = state.committed(trial::Phase::kSearch);
   const std::size_t every = columns <= 2 ? 1 : std::max<std::size_t>(1, trials / kMostMeasured);
-  search::ParetoArchive front(columns);
+  search::RepeatedFront front(columns, state.repeats());
   bool grew = false;
   std::vector<double> curve;
   for (const run::SharedTrial& committed : state.trials()) {
     if (committed->trial.is_final()) continue;
-    const auto values = run::front_values(objectives, *committed);
-    if (values && front.insert(committed->trial.number, *values)) grew = true;
+    if (front.tell(objectives, committed).front_changed) grew = true;
     double volume = curve.empty() ? 0 : curve.back();
     const std::size_t done = curve.size() + 1;
     if (grew && (done % every == 0 || done == trials || done == also)) {
       grew = false;
-      volume = std::max(volume, run::volume_of(objectives, run::points_of(front)).value());
+      const double now = run::volume_of(objectives, run::points_of(front.front())).value();
+      volume = state.repeats() > 1 ? now : std::max(volume, now);  // a mean may be worse than a lucky value
     }
     curve.push_back(volume);
   }

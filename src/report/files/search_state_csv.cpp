@@ -77,6 +77,38 @@ std::vector<std::string> final_columns(const ReportInputs& inputs) {
   return columns;
 }
 
+/// Returns the measured metrics that have columns of means; none without repeats.
+std::vector<std::string> repeated_metrics(const ReportInputs& inputs) {
+  if (inputs.state.repeats() == 1) return {};
+  std::vector<std::string> names = metric_columns(inputs);
+  std::erase_if(names, [&](const std::string& name) { return is_computed_metric(name, inputs.metrics); });
+  return names;
+}
+
+std::vector<std::string> repeats_columns(const ReportInputs& inputs) {
+  if (inputs.state.repeats() == 1) return {};
+  std::vector<std::string> columns{"mean_repeats"};
+  for (const std::string& metric : repeated_metrics(inputs)) {
+    columns.push_back("mean_" + metric);
+    columns.push_back("mean_" + metric + "_deviation");
+  }
+  return columns;
+}
+
+/// Returns the means of the repeats of a search trial; empty fields for the repeats after the first.
+std::vector<std::string> repeats_fields(const ReportInputs& inputs, const trial::Trial& trial) {
+  if (inputs.state.repeats() == 1) return {};
+  const bool is_first = trial.proposal.repeat == 0;
+  const SeedGroup repeats = is_first ? inputs.state.search_repeats(trial.number) : SeedGroup();
+  std::vector<std::string> fields{is_first ? std::to_string(repeats.size()) : ""};
+  for (const std::string& metric : repeated_metrics(inputs)) {
+    const auto spread = spread_of(repeats, metric, inputs.metrics);
+    fields.push_back(spread ? fmt::format("{}", spread->mean) : "");
+    fields.push_back(spread && spread->deviation ? fmt::format("{}", *spread->deviation) : "");
+  }
+  return fields;
+}
+
 /// Returns the means of the repeats of a trial's full training; empty fields if it was not trained in full.
 std::vector<std::string> final_fields(const ReportInputs& inputs, trial::TrialNumber number) {
   const run::RunState& state = inputs.state;
@@ -135,6 +167,7 @@ std::vector<std::string> header_fields(const ReportInputs& inputs, const std::ve
   std::ranges::move(columns_of_fields(), std::back_inserter(after));
   after.insert(after.end(), kLastColumns.begin(), kLastColumns.end());
   std::ranges::move(final_columns(inputs), std::back_inserter(after));
+  std::ranges::move(repeats_columns(inputs), std::back_inserter(after));
   std::vector<std::string> others = fields;
   others.insert(others.end(), after.begin(), after.end());
   std::ranges::move(store::parameter_columns(inputs.space, others), std::back_inserter(fields));
@@ -164,6 +197,7 @@ std::vector<std::string> trial_fields(const ReportInputs& inputs, const std::vec
   fields.emplace_back(on_front ? "True" : "False");  // pandas writes and reads flags like this
   fields.push_back(status_of(committed));
   std::ranges::move(final_fields(inputs, trial.number), std::back_inserter(fields));
+  std::ranges::move(repeats_fields(inputs, trial), std::back_inserter(fields));
   return fields;
 }
 

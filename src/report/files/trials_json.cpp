@@ -157,12 +157,14 @@ Json spreads_json(const SeedGroup& trainings, const std::vector<trial::Metric>& 
   return spreads;
 }
 
-/// Adds the repeats of a full training to the first of them.
+/// Adds the repeats of a training to the first of them.
 void add_repeats(Json& json, const ReportInputs& inputs, const trial::Trial& trial) {
   const std::uint32_t repeat = trial.proposal.final_repeat;
   if (repeat > 0) json["final_repeat"] = repeat;
-  if (!trial.is_final() || repeat > 0 || trial.budget() != inputs.state.final_budget()) return;
-  const SeedGroup repeats = inputs.state.final_repeats(trial.number);
+  if (repeat > 0 || (trial.is_final() && trial.budget() != inputs.state.final_budget())) return;
+  if (!trial.is_final() && (inputs.state.repeats() == 1 || trial.proposal.repeat > 0)) return;
+  const SeedGroup repeats =
+      trial.is_final() ? inputs.state.final_repeats(trial.number) : inputs.state.search_repeats(trial.number);
   if (repeats.size() < 2) return;
   const auto failed =
       std::ranges::count_if(repeats, [](const auto& each) { return failure_of(*each) != nullptr; });
@@ -291,7 +293,7 @@ Json seeds_json(const ReportInputs& inputs) {
 Json search_front_json(const store::RunPaths& paths, const ReportInputs& inputs) {
   Json list = Json::array();
   for (const trial::TrialNumber number : front_order(inputs.state.front())) {
-    const run::SharedTrial searched = inputs.state.search_trial(number);
+    const run::SharedTrial searched = inputs.state.search_mean(number);
     list.push_back(trial_json(paths, inputs, *searched));
     if (Json intervals = intervals_json(inputs, *searched); !intervals.empty())
       list.back()["intervals"] = std::move(intervals);

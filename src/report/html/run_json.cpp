@@ -103,7 +103,10 @@ Json trial_columns(const run::OpenedRun& run) {
     json["final"].push_back(trial.is_final() ? 1 + trial.proposal.final_repeat : 0);
     const bool shows_mean =
         trial.is_final() && trial.proposal.final_repeat == 0 && trial.budget() == run.state.final_budget();
-    const run::SharedTrial measured_by = shows_mean ? run.state.final_mean(trial.number) : each;
+    const bool shows_search_mean = !trial.is_final() && run.state.repeats() > 1 && trial.proposal.repeat == 0;
+    const run::SharedTrial measured_by = shows_mean          ? run.state.final_mean(trial.number)
+                                         : shows_search_mean ? run.state.search_mean(trial.number)
+                                                             : each;
     json["arch"].push_back(space::to_text(architecture.id));
     json["status"].push_back(status_of(*measured_by));
     json["iteration"].push_back(trial.proposal.iteration);

@@ -110,14 +110,13 @@ Json evolution_json(const ReportedRun& run) {
     std::iota(ends.begin(), ends.end(), 1);
   }
   const std::size_t shown = std::min(ends.size(), kMostFronts);
-  search::ParetoArchive archive(state.objectives().objectives().size());
+  search::RepeatedFront archive(state.objectives().objectives().size(), state.repeats());
   std::size_t done = 0;
   for (std::size_t f = 1; f <= shown; ++f) {
     for (; done < ends[f * ends.size() / shown - 1]; ++done) {
-      const auto values = run::front_values(state.objectives(), *trials[done]);
-      if (values) archive.insert(trials[done]->trial.number, *values);
+      archive.tell(state.objectives(), trials[done]);
     }
-    json.push_back({{"trials", done}, {"front", archive.keys()}});
+    json.push_back({{"trials", done}, {"front", archive.front().keys()}});
     if (by_iteration) json.back()["iteration"] = trials[done - 1]->trial.proposal.iteration;
   }
   return json;

@@ -22,7 +22,7 @@ std::vector<trial::TrialNumber> front_that_counts(const run::RunState& state) {
 }
 
 run::SharedTrial training_that_counts(const run::RunState& state, trial::TrialNumber number) {
-  return state.final_budget() ? state.final_mean(number) : state.search_trial(number);
+  return state.final_budget() ? state.final_mean(number) : state.search_mean(number);
 }
 
 /// Joins the first of some texts and counts the rest.
@@ -30,6 +30,20 @@ std::string first_of(std::vector<std::string> texts) {
   const std::size_t more = texts.size() - std::min(texts.size(), kMostNamed);
   texts.resize(texts.size() - more);
   return joined(texts) + (more > 0 ? " and " + std::to_string(more) + " more" : "");
+}
+
+/// Says of how many trials the values of the search's front are the means. Empty without repeats.
+std::string search_repeats_note(const run::RunState& state) {
+  if (state.repeats() == 1 || state.front().size() == 0) return {};
+  std::size_t least = std::numeric_limits<std::size_t>::max();
+  std::size_t most = 0;
+  for (const trial::TrialNumber number : state.front().keys()) {
+    const std::size_t count = state.search_repeats(number).size();
+    least = std::min(least, count);
+    most = std::max(most, count);
+  }
+  const std::string count = least == most ? std::to_string(most) : fmt::format("{} to {}", least, most);
+  return "Trials of the front: means of " + count + " repeats, in brackets the standard deviation.\n";
 }
 
 /// Says of how many trainings the values are the means. Empty without full trainings.
@@ -154,7 +168,7 @@ std::string latency_note(const std::vector<FrontLatency>& latencies) {
 std::string front_notes(const ReportInputs& inputs) {
   if (front_members(inputs.state).empty()) return {};
   const bool is_train = !inputs.taken.run.empty();  // `skyline train` has --seeds in place of repeats
-  std::string notes = is_train ? "" : repeats_note(inputs.state);
+  std::string notes = search_repeats_note(inputs.state) + (is_train ? "" : repeats_note(inputs.state));
   for (const trial::Yardstick* yardstick : yardsticks_shown(inputs))
     notes += samples_note(inputs, *yardstick);
   return notes + latency_note(inputs.latencies) + constant_note(inputs) + networks_note(inputs);

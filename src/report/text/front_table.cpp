@@ -27,6 +27,7 @@ struct Row {
   run::SharedTrial searched;
   run::SharedTrial trained;
   std::vector<run::SharedTrial> repeats;
+  std::vector<run::SharedTrial> search_repeats;
 };
 
 struct FrontColumn {
@@ -140,20 +141,24 @@ class FrontTable {
   void add(std::string title, std::string note, std::function<std::string(const Row&)> cell) {
     columns_.push_back({std::move(title), std::move(note), TextTable::Align::kRight, std::move(cell)});
   }
+  /// Returns a mean, with the deviation of the repeats in brackets.
+  std::string mean_cell(const run::SharedTrial& mean, const SeedGroup& repeats,
+                        const std::string& metric) const {
+    const auto spread = spread_of(repeats, metric, inputs_.metrics);
+    std::string text = value_cell(inputs_, mean, metric);
+    if (!spread || !spread->deviation || is_computed_metric(metric, inputs_.metrics)) return text;
+    return text + " (" + metric_text(described(metric, inputs_.metrics), *spread->deviation) + ")";
+  }
   void add_final(const std::string& metric) {
-    add(metric, final_note_, [this, metric](const Row& row) {
-      const auto spread = spread_of(row.repeats, metric, inputs_.metrics);
-      const std::string mean = value_cell(inputs_, row.trained, metric);
-      if (!spread || !spread->deviation) return mean;
-      return mean + " (" + metric_text(described(metric, inputs_.metrics), *spread->deviation) + ")";
-    });
+    add(metric, final_note_,
+        [this, metric](const Row& row) { return mean_cell(row.trained, row.repeats, metric); });
   }
   /// Adds a column for each phase that has the metric; the costs of a network need no budget.
   void add_metric(const std::string& metric) {
     const bool computed = is_computed_metric(metric, inputs_.metrics);
     if (described(metric, inputs_.metrics).when == trial::Metric::When::kEveryTrial) {
       add(metric, computed ? "" : search_note_,
-          [this, metric](const Row& row) { return value_cell(inputs_, row.searched, metric); });
+          [this, metric](const Row& row) { return mean_cell(row.searched, row.search_repeats, metric); });
     }
     if (!computed && !final_note_.empty()) add_final(metric);
   }
@@ -188,7 +193,8 @@ std::string front_table(const ReportInputs& inputs, const TableBounds& bounds) {
   const run::RunState& state = inputs.state;
   std::vector<Row> rows;
   const auto add = [&](trial::TrialNumber number) {
-    rows.push_back({state.search_trial(number), state.final_mean(number), state.final_repeats(number)});
+    rows.push_back({state.search_mean(number), state.final_mean(number), state.final_repeats(number),
+                    state.search_repeats(number)});
   };
   for (const trial::TrialNumber number : front_order(state.final_front())) add(number);
   const std::size_t final_members = rows.size();

@@ -67,11 +67,4 @@ const Algorithm& algorithm_of(const ConfigNode& section) {
              suggestion(name->as_text(), algorithm_names()));
 }
 
-std::unique_ptr<Searcher> make_searcher(const ConfigNode& section, const space::SearchSpace& space,
-                                        const objective::ObjectiveSet& objectives, std::uint64_t seed,
-                                        const trial::Budget& budget,
-                                        std::span<const trial::CommittedTrial> known) {
-  return algorithm_of(section).make(section, {space, objectives, seed, budget, known});
-}
-
 }  // namespace skyline::search

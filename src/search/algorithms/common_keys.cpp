@@ -9,6 +9,7 @@ namespace skyline::search {
 namespace {
 
 constexpr const char* kKnown = "known";
+constexpr const char* kRepeats = "repeats";
 
 /// A run's own configuration states the checksum, too.
 const OptionTable<KnownSource>& stated_source() {
@@ -39,10 +40,25 @@ OptionKind<std::vector<KnownSource>> known_kind() {
   return kind;
 }
 
+OptionKind<std::uint32_t> repeats_kind() {
+  OptionKind<std::uint32_t> kind = whole<std::uint32_t>(at_least(1).at_most(100));
+  kind.write = [write = kind.write](const std::uint32_t& repeats) {
+    return repeats == 1 ? ConfigNode() : write(repeats);
+  };
+  return kind;
+}
+
+std::uint32_t repeats_of(const ConfigNode& section) {
+  std::uint32_t repeats = 1;
+  if (const ConfigNode* stated = section.find(kRepeats)) (void)repeats_kind().read(*stated, repeats);
+  return repeats;
+}
+
 ConfigNode without_common_keys(const ConfigNode& section) {
   if (!section.is_map()) return section;
   std::vector<ConfigNode::Entry> own = section.entries();
-  std::erase_if(own, [](const ConfigNode::Entry& entry) { return entry.key == kKnown; });
+  std::erase_if(own,
+                [](const ConfigNode::Entry& entry) { return entry.key == kKnown || entry.key == kRepeats; });
   ConfigNode without = ConfigNode::make_map(std::move(own), section.position());
   without.assign_paths(section.path());
   return without;

@@ -305,6 +305,7 @@ Algorithm evolution_pareto() {
   Algorithm algorithm =
       make_algorithm<EvolutionPareto>("evolution_pareto", "Evolution of the Pareto front.", options);
   algorithm.uses_known = true;
+  algorithm.can_repeat = true;
   algorithm.steady_setting = "search.breed: commit";
   return algorithm;
 }

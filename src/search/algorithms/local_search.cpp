@@ -138,6 +138,7 @@ Algorithm local_search() {
       "local_search", "Neighbours of the best, or of the front, until none is better.", options);
   algorithm.window = 8;
   algorithm.uses_known = true;
+  algorithm.can_repeat = true;
   return algorithm;
 }
 

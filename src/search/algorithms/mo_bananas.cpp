@@ -89,6 +89,7 @@ Algorithm mo_bananas() {
       "mo_bananas", "Mutants of the best, by values drawn from a model of the results.", options);
   algorithm.window = 8;
   algorithm.uses_known = true;
+  algorithm.can_repeat = true;
   return algorithm;
 }
 

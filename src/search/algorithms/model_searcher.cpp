@@ -57,8 +57,8 @@ Answer ModelSearcher::ask(std::size_t room) {
   return answer;
 }
 
-void ModelSearcher::tell(const trial::CommittedTrial& committed) {
-  untold_.push_back(committed);
+void ModelSearcher::tell_mean(const trial::CommittedTrial& committed, std::size_t count) {
+  untold_.push_back({committed, count});
   ++told_;
   const std::optional<Expected>& expected = proposed_.at(committed.trial.number).expected;
   const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
@@ -104,7 +104,7 @@ bool ModelSearcher::accept(const trial::Proposal& recorded) {
 /// batch when more results are known.
 void ModelSearcher::begin_batch() {
   if (made_ % options_.batch == 0) known_ = told_;
-  for (; ladder_ && on_ladder_ < known_; ++on_ladder_) ladder_->tell(untold_[on_ladder_ - learned_]);
+  for (; ladder_ && on_ladder_ < known_; ++on_ladder_) ladder_->tell(untold_[on_ladder_ - learned_].committed);
 }
 
 bool ModelSearcher::may_continue(trial::TrialNumber number) const {
@@ -251,9 +251,9 @@ void ModelSearcher::learn() {
   }
   has_result_.resize(proposed_.size());
   for (; learned_ < known_; ++learned_) {
-    const trial::CommittedTrial& committed = untold_.front();
+    const auto& [committed, count] = untold_.front();
     const trial::TrialNumber number = committed.trial.number;
-    model_->tell(committed, point_of(proposed_.at(number)));
+    model_->tell(committed, point_of(proposed_.at(number)), count);
     has_result_[number] = true;
     untold_.pop_front();
   }

@@ -83,7 +83,8 @@ class ModelSearcher : public Searcher {
 
   Answer ask(std::size_t room) override;
   bool accept(const trial::Proposal& recorded) override;
-  void tell(const trial::CommittedTrial& committed) override;
+  void tell(const trial::CommittedTrial& committed) override { tell_mean(committed, 1); }
+  void tell_mean(const trial::CommittedTrial& mean, std::size_t count) override;
   void stop() override { stop_.request_stop(); }
   bool finished() const override { return exhausted_ || made_ >= options_.trials; }
   bool gave_up() const override { return exhausted_ && !rest_->is_exhausted(); }
@@ -103,6 +104,12 @@ class ModelSearcher : public Searcher {
     CandidatePointer candidate;             // nullptr until the model needs it
     std::optional<Expected> expected = {};  // by the model that chose it
     double epochs = 0;
+  };
+
+  /// A result that the model does not have yet.
+  struct Untold {
+    trial::CommittedTrial committed;
+    std::size_t count = 1;  // of results whose mean it is
   };
 
   /// A result of a trial that a model chose.
@@ -149,11 +156,11 @@ class ModelSearcher : public Searcher {
   std::size_t on_ladder_ = 0;  // number of results that the ladder has: those, once the batch began
   std::optional<Ladder> ladder_;
   CandidatePool pool_;
-  std::optional<CandidatePool> rest_;         // of the last choice that had no other way
-  std::deque<trial::CommittedTrial> untold_;  // results that the model does not have yet
-  std::size_t learned_ = 0;                   // number of results that it has
-  std::vector<Proposed> proposed_;            // indexed by number
-  std::vector<bool> has_result_;              // indexed by number
+  std::optional<CandidatePool> rest_;  // of the last choice that had no other way
+  std::deque<Untold> untold_;          // results that the model does not have yet
+  std::size_t learned_ = 0;            // number of results that it has
+  std::vector<Proposed> proposed_;     // indexed by number
+  std::vector<bool> has_result_;       // indexed by number
   std::optional<Embedding> embedding_;
   std::optional<TrialModel> model_;
   std::vector<trial::CommittedTrial> known_results_;

@@ -128,6 +128,7 @@ Algorithm nsga2() {
       make_algorithm<Nsga2>("nsga2", "Non-dominated sorting genetic algorithm (NSGA-II).", options);
   algorithm.window = 8;
   algorithm.uses_known = true;
+  algorithm.can_repeat = true;
   return algorithm;
 }
 

@@ -27,8 +27,10 @@ Algorithm random_search() {
   const OptionTable<RandomOptions> options{{"trials", &RandomOptions::trials,
                                             at_least(1).at_most(kMostCounted),
                                             "Maximum number of trials of the search.", KeyRule::kMayChange}};
-  return make_algorithm<RandomSearch>(
+  Algorithm algorithm = make_algorithm<RandomSearch>(
       "random", "Random valid architectures, the control of every comparison.", options);
+  algorithm.can_repeat = true;
+  return algorithm;
 }
 
 }  // namespace skyline::search

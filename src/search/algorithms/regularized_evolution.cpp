@@ -89,6 +89,7 @@ Algorithm regularized_evolution() {
       "regularized_evolution", "Mutants of the best of a random sample; the oldest results leave.", options);
   algorithm.window = 8;
   algorithm.uses_known = true;
+  algorithm.can_repeat = true;
   return algorithm;
 }
 

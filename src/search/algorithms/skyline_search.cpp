@@ -94,6 +94,7 @@ Algorithm skyline_search() {
       make_algorithm<SkylineSearch>("skyline", "A model of the results chooses the trials.", options);
   algorithm.window = 8;
   algorithm.uses_known = true;
+  algorithm.can_repeat = true;
   algorithm.aims_at_volumes = true;
   return algorithm;
 }

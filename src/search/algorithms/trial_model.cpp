@@ -101,10 +101,10 @@ void TrialModel::know(const std::vector<trial::CommittedTrial>& known,
   }
 }
 
-void TrialModel::tell(const trial::CommittedTrial& committed, CandidatePointer candidate) {
+void TrialModel::tell(const trial::CommittedTrial& committed, CandidatePointer candidate, std::size_t count) {
   points_.resize(told_.size());
   points_.push_back(std::move(candidate));
-  Told& told = told_.emplace_back(Told{committed.trial.number, std::nullopt, false});
+  Told& told = told_.emplace_back(Told{committed.trial.number, std::nullopt, false, count});
   const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
   const bool is_whole =
       measured != nullptr && std::ranges::none_of(columns_, [&](const Column& column) {
@@ -157,9 +157,12 @@ void TrialModel::fit(Column& column, Eigen::Index known) {
 
 /// Gives the process the points that it does not have yet.
 void TrialModel::synchronize(Column& column) {
-  const std::span all(points_);
-  column.process.add(
-      points_of(all.subspan(static_cast<std::size_t>(column.process.size())), embedding_.point_space()));
+  const auto first = static_cast<std::size_t>(column.process.size());
+  Points added = points_of(std::span(points_).subspan(first), embedding_.point_space());
+  added.counts = Eigen::VectorXd::Ones(added.parameters.cols());
+  for (std::size_t i = first; i < told_.size(); ++i)
+    added.counts[static_cast<Eigen::Index>(i - first)] = static_cast<double>(told_[i].count);
+  column.process.add(added);
 }
 
 /// Returns the standardised values of a column for the first results. Failures are a share whatever the

@@ -44,8 +44,8 @@ class TrialModel {
   /// others.
   /// @param known  as in SearchProblem
   void know(const std::vector<trial::CommittedTrial>& known, const std::vector<CandidatePointer>& candidates);
-  /// Takes a result. fit() must follow.
-  void tell(const trial::CommittedTrial& committed, CandidatePointer candidate);
+  /// Takes a result, or the mean of `count` repeats, whose noise is that much less. fit() must follow.
+  void tell(const trial::CommittedTrial& committed, CandidatePointer candidate, std::size_t count = 1);
   /// Returns the number of trials that succeeded.
   std::size_t successes() const { return successes_; }
   /// Learns from all results. Trials without a result are believed to get what is expected of them.
@@ -103,6 +103,7 @@ class TrialModel {
     trial::TrialNumber number = 0;
     std::optional<std::vector<double>> measured;  // no value if it failed
     bool is_allowed = false;                      // it succeeded, within the measured constraints
+    std::size_t count = 1;                        // of results whose mean that is
   };
 
   static Eigen::VectorXd prior_means(Column& column, const Points& points,

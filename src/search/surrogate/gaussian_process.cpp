@@ -48,10 +48,13 @@ void GaussianProcess::add(const Points& points) {
   const Eigen::MatrixXd added = kernel_.encode(points);
   points_.conservativeResize(added.rows(), size() + added.cols());
   points_.rightCols(added.cols()) = added;
+  counts_.conservativeResize(size());
+  counts_.tail(added.cols()) = points.counts.size() > 0 ? points.counts : Eigen::VectorXd::Ones(added.cols());
 }
 
 void GaussianProcess::truncate(Eigen::Index size) {
   points_.conservativeResize(points_.rows(), std::min(size, this->size()));
+  counts_.conservativeResize(this->size());
   factor_.truncate(size);
   stamps_.resize(static_cast<std::size_t>(factor_.size()));
 }
@@ -69,11 +72,13 @@ void GaussianProcess::choose_hyper(const Eigen::VectorXd& targets) {
   const Eigen::Index count = std::min(known, kMostToChoose);
   Eigen::MatrixXd points(points_.rows(), count);
   Eigen::VectorXd chosen(count);
+  Eigen::VectorXd counts(count);
   for (Eigen::Index place = 0; place < count; ++place) {
     points.col(place) = points_.col(place * known / count);
     chosen[place] = targets[place * known / count];
+    counts[place] = counts_[place * known / count];
   }
-  set_hyper(best_hyper(kernel_, points, chosen));
+  set_hyper(best_hyper(kernel_, points, chosen, counts));
 }
 
 void GaussianProcess::set_hyper(const Hyper& hyper) {
@@ -104,7 +109,7 @@ void GaussianProcess::extend_factor() {
     for (Eigen::Index row = begin; row < end; ++row) {
       double* const values = rows.begins()[static_cast<std::size_t>(row - begin)];
       kernel_.values(hyper_, points_.col(row).data(), points_, 0, row, values);
-      values[row] = 1 + hyper_.noise + kLeastNoise;
+      values[row] = 1 + hyper_.noise / counts_[row] + kLeastNoise;
       stamps_.push_back(next_stamp_++);
     }
     factor_.append(rows.begins());
@@ -143,7 +148,8 @@ Eigen::VectorXd GaussianProcess::means() const {
   const Eigen::Index known = targets_.size();
   Eigen::VectorXd means(size());
   const Eigen::Map<const Eigen::VectorXd> whitened(whitened_.data(), known);
-  means.head(known) = targets_ - (hyper_.noise + kLeastNoise) * factor_.solve_transposed(whitened);
+  const Eigen::ArrayXd noise = hyper_.noise / counts_.head(known).array() + kLeastNoise;
+  means.head(known) = targets_.array() - noise * factor_.solve_transposed(whitened).array();
   for (Eigen::Index point = known; point < size(); ++point) {
     means[point] = dot(whitened_.data(), factor_.row(point), known);
   }

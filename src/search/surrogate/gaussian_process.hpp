@@ -65,6 +65,7 @@ class GaussianProcess {
   Kernel kernel_;
   Hyper hyper_;
   Eigen::MatrixXd points_;             // encoded by kernel_
+  Eigen::VectorXd counts_;             // results whose mean a target is, one per point; its noise is divided
   CholeskyFactor factor_;              // the kernel's, of the first points
   std::vector<std::uint64_t> stamps_;  // one per row of the factor, rising, never given twice
   std::uint64_t next_stamp_ = 1;

@@ -38,7 +38,8 @@ struct KernelPart {
 
 }  // namespace
 
-Hyper best_hyper(const Kernel& kernel, const Eigen::MatrixXd& points, const Eigen::VectorXd& targets) {
+Hyper best_hyper(const Kernel& kernel, const Eigen::MatrixXd& points, const Eigen::VectorXd& targets,
+                 const Eigen::VectorXd& counts) {
   const Eigen::Index count = points.cols();
   require(count > 0 && count == targets.size(), "hyper-parameters are chosen by one target for each point");
   Eigen::ArrayXXd parameters(count, count);
@@ -77,7 +78,7 @@ Hyper best_hyper(const Kernel& kernel, const Eigen::MatrixXd& points, const Eige
   const auto try_noises = [&](const Eigen::ArrayXXd& values, Hyper hyper) {
     for (const double noise : kNoises) {
       covariance = values.matrix();
-      covariance.diagonal().array() += noise + kLeastNoise;
+      covariance.diagonal().array() += noise / counts.array() + kLeastNoise;
       const double likelihood = profile_likelihood(covariance, targets);
       if (likelihood <= most) continue;
       most = likelihood;

@@ -8,6 +8,8 @@ namespace skyline::search {
 /// likely. The kernel's variance is the most likely one for each, with a weak prior at 1. Without parameters
 /// or without features the weight is that of the other part. O(n^3) for each of 81 grid points.
 /// @param points  encoded by the kernel, as many as targets
-Hyper best_hyper(const Kernel& kernel, const Eigen::MatrixXd& points, const Eigen::VectorXd& targets);
+/// @param counts  number of results whose mean each target is
+Hyper best_hyper(const Kernel& kernel, const Eigen::MatrixXd& points, const Eigen::VectorXd& targets,
+                 const Eigen::VectorXd& counts);
 
 }  // namespace skyline::search

@@ -16,6 +16,8 @@ struct Points {
   Eigen::MatrixXd features;
   /// [points]: the logarithm of the share of the whole budget, 0 or less; empty in a space of one budget.
   Eigen::RowVectorXd budgets = {};
+  /// [points], how many results a target is the mean of; empty if each is of one.
+  Eigen::VectorXd counts = {};
 };
 
 /// What distances between points mean in a space.

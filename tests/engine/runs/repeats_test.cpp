@@ -1,4 +1,4 @@
-// Full trainings that are repeated, on several ranks.
+// Full trainings, and trials of the search, that are repeated, on several ranks.
 #include "engine/fixtures/shared_run_test.hpp"
 
 #include <fstream>
@@ -17,6 +17,14 @@ using trial::CommittedTrial;
 RunSpec repeats_spec(std::uint32_t repeats) {
   RunSpec spec = evolution_spec(2);
   spec.final_repeats = repeats;
+  return spec;
+}
+
+/// A search that repeats candidates for its front (`search.repeats`).
+RunSpec search_repeats_spec() {
+  RunSpec spec = evolution_spec(3);
+  spec.search.set("repeats", ConfigNode::make_integer(3));
+  spec.final_epochs.reset();
   return spec;
 }
 
@@ -127,6 +135,39 @@ TEST_F(Repeats, KeepTheWeightsOfTheFirstTrainingAlone) {
   }
   const std::vector<std::string> kept = weight_ids(root() / "weights");
   EXPECT_EQ(std::set<std::string>(kept.begin(), kept.end()), expected);
+}
+
+TEST_F(Repeats, InTheSearchWriteTheSameJournalOnAnyRanksAndWhereverItIsCut) {
+  RunSpec spec = search_repeats_spec();
+  const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
+  spec.options.slots = 2;
+  spec.hook = shuffling_delay();
+  const RigRun whole = run("searched", spec);
+  const int trials = comm::share(world(), static_cast<int>(whole.result.committed.size()));
+  if (rank() == 0) {
+    std::set<std::uint64_t> seeds;
+    for (const CommittedTrial& committed : whole.result.committed) seeds.insert(committed.trial.seed);
+    EXPECT_THAT(seeds, SizeIs(static_cast<std::size_t>(trials)));
+    EXPECT_EQ(canonical("searched"), expected);
+    EXPECT_NE(expected.find("\"repeat\":2"), std::string::npos);
+  }
+  spec.hook = {};
+  for (int kept = trials / 3; kept < trials; kept += 4) {
+    if (rank() == 0) cut_journal("searched", static_cast<std::size_t>(kept));
+    const RigRun rest = run("searched", spec, true);
+    if (rank() != 0) continue;
+    EXPECT_EQ(canonical("searched"), expected) << kept;
+    EXPECT_EQ(rest.result.on_front, whole.result.on_front);
+  }
+}
+
+TEST_F(Repeats, InTheSearchKeepTheWeightsOfTheFrontOfMeansAlone) {
+  RunSpec spec = search_repeats_spec();
+  spec.options.keep_weights = KeepWeights::kFront;
+  const RigRun all = run("weights", spec);
+  if (rank() != 0) return;
+  const std::vector<std::string> kept = weight_ids(root() / "weights");
+  EXPECT_THAT(kept, SizeIs(std::ranges::count(all.result.on_front, true)));
 }
 
 }  // namespace
