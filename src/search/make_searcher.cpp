@@ -23,7 +23,8 @@ void check_repeats(const ConfigNode& written, const Algorithm& algorithm) {
   if (!written.is_map() || repeats_of(written) == 1) return;
   const ConfigNode& repeats = written.at("repeats");
   if (!algorithm.can_repeat) repeats.fail("not with `algorithm: " + algorithm.name + "`: expected 1");
-  if (written.find("budgets") != nullptr) repeats.fail("not with `search.budgets`");
+  const ConfigNode* const budgets = written.find("budgets");
+  if (budgets != nullptr && budgets->is_list()) repeats.fail("not with `search.budgets`");
 }
 
 std::unique_ptr<Searcher> make_searcher(const ConfigNode& section, const space::SearchSpace& space,

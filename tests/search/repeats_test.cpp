@@ -210,6 +210,11 @@ TEST(Repeats, AreRefusedWhereTheyMakeNoSense) {
     EXPECT_EQ(refused("algorithm: random\nrepeats: " + repeats),
               "run.yaml:2:10: search.repeats: expected a whole number from 1 to 100, got " + repeats);
   }
+  EXPECT_EQ(refused("algorithm: skyline\nrepeats: 3\nbudgets: [0.5, 1]"),
+            "run.yaml:2:10: search.repeats: not with `search.budgets`");
+  const ConfigNode written = config_from_yaml("algorithm: skyline\nrepeats: 3");
+  const ConfigNode complete = algorithm_of(written).keys->complete(written);  // has `budgets: none`
+  EXPECT_NO_THROW(check_repeats(complete, algorithm_of(written)));
 }
 
 /// A trial of architecture `id` with this accuracy and this latency.
