@@ -83,7 +83,8 @@ class Fork(PackageCase):
         self.assertEqual(len(journals), 1)
 
     def test_trials_of_a_rank_are_forks_of_one_process(self):
-        self.search(self.config("tells"), self.module)
+        shown = self.search(self.config("tells"), self.module)
+        self.assertIn(f"each rank imports {self.module}, log in {self.folder / self.module}/logs/server.0.log\n", shown)
         told = self.told(self.module)
         self.assertEqual(len(told), 4)
         self.assertEqual(len({server for server, *_ in told}), 1)

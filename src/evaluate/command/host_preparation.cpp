@@ -11,6 +11,7 @@
 #include "evaluate/process/log_tail.hpp"
 #include "evaluate/process/trainer_process.hpp"
 #include "evaluate/process/trainer_variables.hpp"
+#include "store/publish/patience.hpp"
 #include "store/publish/pinned_folders.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/run_folder.hpp"
@@ -20,6 +21,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <utility>
 
 namespace skyline::evaluate {
 namespace {
@@ -133,9 +135,13 @@ void start_server(TrainerHost& host, const std::vector<std::string>& devices, in
   const CommandOptions& options = host.options;
   if (!options.forks()) return;
   host.server_folder = std::make_unique<AttemptFolder>(host.services.folder, trial::TrialName{});
-  host.server = std::make_unique<ForkServer>(server_plan(host, devices, rank),
-                                             options.python->substr(0, options.python->rfind(':')),
-                                             options.trials_per_server, options.prepare_timeout_s);
+  ProcessPlan plan = server_plan(host, devices, rank);
+  const std::string place = options.python->substr(0, options.python->rfind(':'));
+  if (rank == 0) log::info("each rank imports " + printable(place) + ", log in " + plan.log.string());
+  host.server = std::make_unique<ForkServer>(std::move(plan), place,
+                                             ForkServer::Limits{.trials = options.trials_per_server,
+                                                                .import_s = options.prepare_timeout_s,
+                                                                .patience_s = store::patience_s()});
   host.server->start(host.services.stop_requested);
 }
 

@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -39,6 +40,8 @@ constexpr std::size_t kMostAnswerBytes = 4096;
 constexpr milliseconds kAnswerPatience{10'000};
 constexpr milliseconds kImportPoll{50};
 constexpr int kMostDeaths = 3;
+constexpr milliseconds kFirstPause{500};  // between imports that fail
+constexpr milliseconds kLongestPause{10'000};
 constexpr std::size_t kMostEnds = 5;
 
 /// A descriptor that goes to the server, with its name in the request.
@@ -107,12 +110,8 @@ std::optional<std::string> receive(int channel, milliseconds most) {
 
 }  // namespace
 
-ForkServer::ForkServer(ProcessPlan plan, std::string name, std::optional<std::uint64_t> trials_per_server,
-                       std::optional<double> patience_s)
-    : plan_(std::move(plan)),
-      name_(std::move(name)),
-      trials_per_server_(trials_per_server),
-      patience_s_(patience_s) {}
+ForkServer::ForkServer(ProcessPlan plan, std::string name, const Limits& limits)
+    : plan_(std::move(plan)), name_(std::move(name)), limits_(limits) {}
 
 void ForkServer::start(const Stop& stop_requested) {
   const std::lock_guard lock(mutex_);
@@ -137,9 +136,10 @@ void ForkServer::import(const Stop& stop_requested) {
   std::optional<std::string> answer;
   while (!(answer = receive(channel_.get(), kImportPoll))) {
     if (stop_requested && stop_requested()) return;
-    if (patience_s_ && seconds_since(begin) > *patience_s_) {
+    if (limits_.import_s && seconds_since(begin) > *limits_.import_s) {
       throw UserError("command.python: importing " + name_ + " took longer than command.prepare_timeout (" +
-                      seconds_text(*patience_s_) + ") on " + host_name() + ", see " + plan_.log.string());
+                      seconds_text(*limits_.import_s) + ") on " + host_name() + ", see " +
+                      plan_.log.string());
     }
   }
   if (answer->starts_with(kRefused)) {
@@ -166,7 +166,7 @@ StartedLauncher ForkServer::fork(const ProcessPlan& plan, const std::string& mar
                                  const Stop& stop_requested) {
   LauncherPlan planned = plan_launcher(plan, mark);
   const std::lock_guard lock(mutex_);
-  if (trials_per_server_ && trials_ >= *trials_per_server_) process_.reset();
+  if (limits_.trials && trials_ >= *limits_.trials) process_.reset();
   if (process_ != nullptr && process_->poll()) note_death("died");
   while (true) {
     if (process_ == nullptr) replace_dead(stop_requested);
@@ -187,19 +187,31 @@ StartedLauncher ForkServer::fork(const ProcessPlan& plan, const std::string& mar
   return {std::move(planned.ours), std::atoi(answer->c_str() + kLauncherStarted.size())};
 }
 
-/// Starts a new server, unless a stop is asked for. @throws FaultError if one after the other dies
+/// Starts a new server, unless a stop is asked for. An import that worked once should work again: if it
+/// fails, a file server may be away for a while. @throws FaultError if servers die one after the other, or it
+/// fails for long
 void ForkServer::replace_dead(const Stop& stop_requested) {
+  if (deaths_ >= kMostDeaths) {
+    throw FaultError("command.python: its server has died " + std::to_string(deaths_) +
+                     " times without a trial, see " + plan_.log.string());
+  }
+  const auto begin = steady_clock::now();
+  Backoff pauses(kFirstPause, kLongestPause);
+  std::string said;
   while (true) {
-    if (deaths_ >= kMostDeaths) {
-      throw FaultError("command.python: its server has died " + std::to_string(deaths_) +
-                       " times without a trial, see " + plan_.log.string());
-    }
     try {
       import(stop_requested);
       return;
-    } catch (const UserError& problem) {  // what was imported once should be imported again
-      log::warning(problem.what());
-      ++deaths_;
+    } catch (const UserError& problem) {
+      if (seconds_since(begin) >= limits_.patience_s) {
+        throw FaultError(std::string(problem.what()) + "; earlier it worked");
+      }
+      if (said != problem.what()) log::warning((said = problem.what()) + "; this is tried again");
+    }
+    const auto until = steady_clock::now() + pauses.next();
+    while (steady_clock::now() < until) {
+      if (stop_requested && stop_requested()) return;
+      std::this_thread::sleep_for(kImportPoll);
     }
   }
 }

@@ -21,13 +21,15 @@ class ForkServer {
  public:
   using Stop = std::function<bool()>;
 
+  struct Limits {
+    std::optional<std::uint64_t> trials = {};  // forked before a new server takes the place; no value: any
+    std::optional<double> import_s = {};       // how long an import may take; no value: any time
+    double patience_s = 0;                     // how long the import of a later server may fail
+  };
+
   /// @param plan  of the server, without its socket. Its log is that of the newest server.
   /// @param name  what it imports, for messages
-  /// @param trials_per_server  how many trials a server forks before a new one takes its place; no value: no
-  /// limit
-  /// @param patience_s  how long an import may take; no value: no limit
-  ForkServer(ProcessPlan plan, std::string name, std::optional<std::uint64_t> trials_per_server,
-             std::optional<double> patience_s);
+  ForkServer(ProcessPlan plan, std::string name, const Limits& limits);
 
   /// Starts the first server, and waits until it can fork, or a stop is asked for.
   /// @throws UserError if the import fails, takes too long, or leaves what a fork would lose
@@ -36,7 +38,8 @@ class ForkServer {
   /// Forks a trial: a launcher and its program, which calls the function. A plan's arguments are those of
   /// `python3 -m skyline.run_trial`. If the server dies meanwhile, or a stop is asked for while a new one
   /// starts, the launcher's socket ends as if the launcher had failed.
-  /// @throws FaultError if the system refuses, or servers die one after the other; else as plan_launcher
+  /// @throws FaultError if the system refuses, servers die one after the other, or cannot import for as long
+  /// as the patience lasts; else as plan_launcher
   StartedLauncher fork(const ProcessPlan& plan, const std::string& mark, const Stop& stop_requested);
 
  private:
@@ -48,8 +51,7 @@ class ForkServer {
 
   const ProcessPlan plan_;
   const std::string name_;
-  const std::optional<std::uint64_t> trials_per_server_;
-  const std::optional<double> patience_s_;
+  const Limits limits_;
   std::mutex mutex_;  // guards the rest
   FileDescriptor channel_;
   std::unique_ptr<TrainerProcess> process_;  // nullptr if none can fork

@@ -53,13 +53,13 @@ class ForkServerTest : public testing::TrainerFixture {
     std::ofstream(folder() / "trainer.py") << kModule << more;
   }
 
-  ForkServer& server(std::optional<std::uint64_t> trials_per_server = std::nullopt) {
+  ForkServer& server(const ForkServer::Limits& limits = {.import_s = 60}) {
     if (server_ != nullptr) return *server_;
     ProcessPlan plan{.arguments = {SKYLINE_PYTHON, "-m", "skyline.fork_server", "trainer:train"},
                      .environment = environment(),
                      .folder = folder(),
                      .log = folder() / "server.log"};
-    auto made = std::make_unique<ForkServer>(std::move(plan), "trainer", trials_per_server, 60.0);
+    auto made = std::make_unique<ForkServer>(std::move(plan), "trainer", limits);
     made->start({});
     server_ = std::move(made);
     return *server_;
@@ -85,14 +85,21 @@ class ForkServerTest : public testing::TrainerFixture {
     return planned;
   }
 
-  std::unique_ptr<TrainerProcess> fork(const ProcessPlan& planned) {
-    return std::make_unique<TrainerProcess>(
-        planned,
-        [this](const ProcessPlan& plan, const std::string& mark) { return server().fork(plan, mark, {}); });
+  std::unique_ptr<TrainerProcess> fork(const ProcessPlan& planned,
+                                       const ForkServer::Stop& stop_requested = {}) {
+    return std::make_unique<TrainerProcess>(planned, [&](const ProcessPlan& plan, const std::string& mark) {
+      return server().fork(plan, mark, stop_requested);
+    });
   }
-  ProcessEnd run_fork(const ProcessPlan& planned) {
-    const auto process = fork(planned);
+  ProcessEnd run_fork(const ProcessPlan& planned, const ForkServer::Stop& stop_requested = {}) {
+    const auto process = fork(planned, stop_requested);
     return end_of(*process);
+  }
+  /// Ends the server after a trial.
+  void kill_server() {
+    EXPECT_EQ(run_fork(trial("tell('server', SERVER)", "first")).reason, "exit code 0");
+    ::kill(number("server"), SIGKILL);
+    EXPECT_TRUE(is_gone(number("server")));
   }
 
   /// Waits until the process is gone, at most half a minute.
@@ -208,7 +215,7 @@ TEST_F(ForkServerTest, ForksGoOnWithoutTheirServerAndTheNextTrialHasANewOne) {
 }
 
 TEST_F(ForkServerTest, AServerForksAsManyTrialsAsItMay) {
-  server(2);
+  server({.trials = 2});
   std::vector<pid_t> servers;
   for (const char* name : {"a", "b", "c"}) {
     EXPECT_EQ(run_fork(trial(std::string("tell('") + name + ".server', SERVER)", name)).reason,
@@ -222,17 +229,34 @@ TEST_F(ForkServerTest, AServerForksAsManyTrialsAsItMay) {
 
 TEST_F(ForkServerTest, AServerThatCannotStartAgainIsAFault) {
   write_module("if (OUT / 'broken').exists(): os._exit(9)\n");
-  EXPECT_EQ(run_fork(trial("tell('server', SERVER)", "a")).reason, "exit code 0");
+  kill_server();
   std::ofstream(folder() / "broken") << "\n";
-  ::kill(number("server"), SIGKILL);
-  ASSERT_TRUE(is_gone(number("server")));
   try {
     fork(trial("", "b"));
     ADD_FAILURE() << "it was forked";
   } catch (const FaultError& fault) {
-    EXPECT_EQ(fault.what(), "command.python: its server has died 3 times without a trial, see " +
-                                (folder() / "server.log").string());
+    EXPECT_EQ(fault.what(), "command.python: importing trainer failed on " + host_name() + ", see " +
+                                (folder() / "server.log").string() + "; earlier it worked");
   }
+}
+
+TEST_F(ForkServerTest, AnImportThatFailsForAWhileIsTriedAgain) {
+  write_module(
+      "try: (OUT / 'broken').unlink()\nexcept OSError: pass\nelse: raise OSError('stale file handle')\n");
+  server({.patience_s = 600});
+  kill_server();
+  std::ofstream(folder() / "broken") << "\n";
+  EXPECT_EQ(run_fork(trial("", "b")).reason, "exit code 0");
+  EXPECT_FALSE(std::filesystem::exists(folder() / "broken"));
+}
+
+TEST_F(ForkServerTest, AStopEndsTheTriesOfAnImportThatFails) {
+  write_module("if (OUT / 'broken').exists(): tell('tried'); os._exit(9)\n");
+  server({.patience_s = 600});
+  kill_server();
+  std::ofstream(folder() / "broken") << "\n";
+  const auto is_stopped = [this] { return std::filesystem::exists(folder() / "tried"); };
+  EXPECT_EQ(run_fork(trial("", "b"), is_stopped).reason, "its launcher failed");
 }
 
 TEST_F(ForkServerTest, AServerThatDiesWhenItForksCostsTheTrialAndThenTheJob) {
@@ -296,7 +320,7 @@ TEST_F(ForkServerTest, AServerLeavesNothingOfItsOwnAndNoForkOfOthers) {
                     .environment = environment(),
                     .folder = folder(),
                     .log = folder() / "own.log"},
-                   "trainer", std::nullopt, std::nullopt);
+                   "trainer", {});
     own.start({});
     EXPECT_TRUE(process_exists(number("helper")));
   }
