@@ -4,15 +4,19 @@ usage: python3 -m skyline.mlflow RUN [--follow | --until-sigterm]
 
 RUN is the run folder. What is there is sent; with --follow also what comes until the search ends, with --until-sigterm what
 comes until this program gets SIGTERM. The search neither waits for this program nor fails by it: started again, it goes on
-where it was (RUN/mlflow.json). At SIGTERM or Ctrl-C it sends what is there and ends, at a second one at once. MLflow's own variables say where (MLFLOW_TRACKING_URI, MLFLOW_RUN_ID, MLFLOW_EXPERIMENT_NAME, ...).
+where it was (RUN/mlflow.json). At SIGTERM or Ctrl-C it sends what is there and ends, at a second one at once. One process at
+a time sends a run: with an option a second one waits for the first. MLflow's own variables say where (MLFLOW_TRACKING_URI,
+MLFLOW_RUN_ID, MLFLOW_EXPERIMENT_NAME, ...).
 It needs mlflow-skinny or mlflow and, for Azure ML, azureml-mlflow.
 
-Exit codes: 0 all was sent, 2 the folder or MLflow's settings are wrong, 76 MLflow could not be reached at the end.
+Exit codes: 0 all was sent, 2 the folder or MLflow's settings are wrong, or another process sends the run, 76 MLflow could not be
+reached at the end.
 """
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import itertools
 import json
 import math
@@ -110,11 +114,13 @@ class _Tracked:
             state = {"run_id": named, "ours": False}
         self.run_id: str = state.get("run_id", "")
         self.ours = bool(state.get("ours", True))  # this program made the run, so it also sets its status
-        self.described = bool(state.get("described", False))
+        self.params: dict[str, str] = {}  # what MLflow has
+        self.tags: dict[str, str] = {}
+        self.config_state: tuple[int, int] | None = None  # of the file, when it was read
         self.next_step = int(state.get("next_step", 0))
 
     def _read_state(self) -> dict[str, Any]:
-        kinds = {"address": str, "run_id": str, "ours": bool, "described": bool, "next_step": int}
+        kinds = {"address": str, "run_id": str, "ours": bool, "next_step": int}
         try:
             state = read_json(self.folder / "mlflow.json")
         except Error as problem:
@@ -126,8 +132,7 @@ class _Tracked:
         return state if state.get("address") == self.address else {}
 
     def _save_state(self) -> None:
-        state = {"address": self.address, "run_id": self.run_id, "ours": self.ours, "described": self.described,
-                 "next_step": self.next_step}
+        state = {"address": self.address, "run_id": self.run_id, "ours": self.ours, "next_step": self.next_step}
         handle, name = tempfile.mkstemp(dir=self.folder, prefix=".mlflow.json.")
         try:
             with os.fdopen(handle, "w") as file:
@@ -159,18 +164,18 @@ class _Tracked:
                     raise MlflowException(f"run {self.run_id} was deleted", RESOURCE_DOES_NOT_EXIST)
                 if self.ours and found.info.status != "RUNNING":
                     self.client.update_run(self.run_id, "RUNNING")
+                self.params, self.tags = dict(found.data.params), dict(found.data.tags)
             except MlflowException as problem:
                 if problem.error_code != "RESOURCE_DOES_NOT_EXIST":
                     raise
                 if not self.ours:
                     raise Error(f"MLFLOW_RUN_ID: {self.address} has no run {self.run_id}") from problem
-                self.run_id, self.described, self.next_step = "", False, 0
+                self.run_id, self.next_step = "", 0
         if not self.run_id:
             self.run_id = self.client.create_run(self._experiment(), tags={"mlflow.source.name": "skyline"},
                                                  run_name=os.environ.get("MLFLOW_RUN_NAME") or self.folder.name).info.run_id
             self._save_state()
-        if not self.described:
-            self._describe()
+        self._describe()
         _say(f"MLflow at {self.address}: run {self.run_id}")
 
     def _experiment(self) -> str:
@@ -187,21 +192,34 @@ class _Tracked:
         return str(self.client.create_experiment(name))
 
     def _describe(self) -> None:
+        """Sends settings that are new. MLflow keeps the first value of a param: another one, of a resume, becomes a tag."""
         from mlflow.entities import Param, RunTag
         from mlflow.exceptions import MlflowException
 
-        tags = [RunTag("skyline.run_folder", str(self.folder)), RunTag("skyline.version", _version_of(self.folder))]
-        self.client.log_batch(self.run_id, tags=tags)
-        params = dict(itertools.islice(_params(_config_of(self.folder)), _MOST_PARAMS))
-        try:
-            self.client.log_batch(self.run_id, params=[Param(key, value) for key, value in params.items()])
-        except MlflowException as problem:  # such as another value of an earlier job
-            _say(f"{_line(problem)}; the run is tracked without its settings")
-        self.described = True
-        self._save_state()
+        file = (self.folder / "config.yaml").stat()
+        if (state := (file.st_ino, file.st_mtime_ns)) == self.config_state:
+            return
+        settings = dict(itertools.islice(_params(_config_of(self.folder)), _MOST_PARAMS))
+        tags = {"skyline.run_folder": str(self.folder), "skyline.version": _version_of(self.folder)}
+        tags |= {key: value for key, value in settings.items() if self.tags.get(key, self.params.get(key, value)) != value}
+        tags = {key: value for key, value in tags.items() if self.tags.get(key) != value}
+        params = {key: value for key, value in settings.items() if key not in self.params}
+        if tags:
+            self.client.log_batch(self.run_id, tags=[RunTag(key, value) for key, value in tags.items()])
+            self.tags |= tags
+        if params:
+            try:
+                self.client.log_batch(self.run_id, params=[Param(key, value) for key, value in params.items()])
+                self.params |= params
+            except MlflowException as problem:
+                if problem.error_code not in _REFUSALS:
+                    raise
+                _say(f"{_line(problem)}; the run is tracked without its settings")
+        self.config_state = state
 
     def send(self) -> None:
         """Sends what is new, in requests of a size that MLflow takes."""
+        self._describe()
         self.waiting += self.reader.new_events(_say)
         self.waiting.sort(key=lambda event: event.step)  # files of hosts whose clocks differ are read in any order
         while self.waiting:
@@ -357,6 +375,30 @@ class _Search:
         return True
 
 
+def _take_turn(search: _Search, stop: _Stop) -> bool:
+    """Waits while another process sends the run; returns False if that is so to the end. The turn ends with this process."""
+    name = search.folder / "mlflow.lock"  # stays: whoever removed it would let two others in
+    try:
+        handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+    except OSError as problem:
+        raise Error(f"{name}: cannot be opened: {problem.strerror}") from problem
+    said = False
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            if search.is_over():
+                return False
+            if not said:
+                _say(f"{search.folder}: another process sends it; this one waits until that ends")
+                said = True
+            stop.sleep(1)
+        except OSError as problem:
+            _say(f"{name}: no lock: {problem.strerror}; one process at a time can send a run")
+            return True
+
+
 def _retried(task: Callable[[], None], address: str, search: _Search, stop: _Stop) -> bool:
     """Runs a task, again while MLflow is away; returns False if that is so to the end."""
     pause, tries = 1.0, 0
@@ -400,6 +442,9 @@ def send(folder: pathlib.Path, until: str) -> int:
     stop = _Stop()
     search = _Search(folder, until, stop)
     search.wait_for_run()
+    if not _take_turn(search, stop):
+        _say(f"{folder}: another process sends it")
+        return 0 if until else 2
     try:
         tracked = _Tracked(folder.resolve(), MlflowClient(), re.sub(r"//[^/@]*@", "//", address))
     except Exception as problem:

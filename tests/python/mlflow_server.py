@@ -112,7 +112,8 @@ class Server:
     def shown(self, run):
         info = {"run_id": run["id"], "run_uuid": run["id"], "experiment_id": run["experiment"], "lifecycle_stage": "deleted" if run.get("deleted") else "active",
                 "status": (run["statuses"] or ["RUNNING"])[-1], "start_time": 1, "artifact_uri": run["artifacts"]}
-        return {"run": {"info": info, "data": {}}}
+        data = {part: [{"key": key, "value": value} for key, value in run[part].items()] for part in ("params", "tags")}
+        return {"run": {"info": info, "data": data}}
 
     def add_run(self, number, experiment="0"):
         self.runs[number] = {"id": number, "experiment": experiment, "statuses": [], "metrics": collections.defaultdict(list),

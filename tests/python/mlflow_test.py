@@ -1,6 +1,7 @@
 """`python -m skyline.mlflow`: every trial is told once, over stops, kills and whatever a server does. MLflow's client is the real
 one; the server is one on loopback that checks what it is sent."""
 
+import importlib
 import json
 import os
 import pathlib
@@ -14,7 +15,7 @@ import time
 import traceback
 import unittest
 
-import mlflow  # noqa: F401  # for the forks
+importlib.import_module("mlflow")  # for the forks
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "app"))
 
@@ -57,6 +58,9 @@ class ForkedProgram:
                 sys.stdout.flush()
                 sys.stderr.flush()
                 os._exit(code)
+
+    def has_said(self, text):
+        return text in os.pread(self.output.fileno(), 1 << 16, 0).decode()
 
     def communicate(self, timeout):
         deadline = time.monotonic() + timeout
@@ -106,6 +110,12 @@ class Mlflow(RunsCase):
         for (_, value, _), trial in zip(metrics["trial/validation_accuracy"], trials):
             self.assertAlmostEqual(value, trial["metrics"]["validation_accuracy"], 6)
 
+    def wait_until(self, holds, what):
+        deadline = time.monotonic() + TIMEOUT_S
+        while not holds():
+            self.assertLess(time.monotonic(), deadline, what)
+            time.sleep(0.05)
+
     def only_run(self):
         run, = self.server.runs.values()
         return run
@@ -139,16 +149,40 @@ class Mlflow(RunsCase):
         self.assertGreater(len(self.only_run()["metrics"]["trial/flops"]), before)
         self.check_run("stop", self.only_run())
 
+    def until_sent(self):
+        """An event: metrics were sent."""
+        sent, answer = threading.Event(), self.server.answer
+        self.server.answer = lambda call, body: (sent.set() if body.get("metrics") else None, answer(call, body))[1]
+        return sent
+
     def test_sigterm_sends_what_is_there_and_ends(self):
         self.skyline("search", *CONFIG, "--run", "term")
-        sent = threading.Event()
-        answer = self.server.answer
-        self.server.answer = lambda call, body: (sent.set() if body.get("metrics") else None, answer(call, body))[1]
+        sent = self.until_sent()
         follower = self.start_follower("term", "--until-sigterm")
         self.assertTrue(sent.wait(TIMEOUT_S))
+        self.skyline("search", *CONFIG, "--run", "term", "--resume", "--set", "search.iterations=4")
         follower.send_signal(signal.SIGTERM)
         self.told(follower)
         self.check_run("term", self.only_run())
+        self.assertEqual([self.only_run()[part].get("search.iterations") for part in ("params", "tags")], ["3", "4"])
+
+    def test_one_process_at_a_time_sends_a_run_and_the_next_one_follows_when_it_was_killed(self):
+        self.skyline("search", *CONFIG, "--run", "turns")
+        sent = self.until_sent()
+        first = self.start_follower("turns", "--until-sigterm")
+        self.assertTrue(sent.wait(TIMEOUT_S))
+        self.assertEqual(self.send("turns", expect=2), "skyline.mlflow: turns: another process sends it\n")
+        waits = "skyline.mlflow: turns: another process sends it; this one waits until that ends\n"
+        second, third = (self.start_follower("turns", "--until-sigterm") for _ in range(2))
+        self.wait_until(lambda: second.has_said(waits) and third.has_said(waits), "they do not wait")
+        third.send_signal(signal.SIGTERM)
+        self.assertEqual(self.told(third), waits + "skyline.mlflow: turns: another process sends it\n")
+        first.send_signal(signal.SIGKILL)
+        self.wait_until(lambda: second.has_said("MLflow at "), "nobody follows")
+        second.send_signal(signal.SIGTERM)
+        self.told(second)
+        first.communicate(TIMEOUT_S)
+        self.check_run("turns", self.only_run())
 
     def test_a_service_that_owns_the_run_keeps_its_status(self):
         self.server.add_run("theirs")
@@ -157,6 +191,7 @@ class Mlflow(RunsCase):
             self.send("theirs", MLFLOW_RUN_ID="theirs", MLFLOW_TRACKING_TOKEN=SECRET)
         self.check_run("theirs", self.only_run())
         self.assertEqual(self.only_run()["statuses"], [])
+        self.assertEqual([self.only_run()[part].get("search.iterations") for part in ("params", "tags")], ["3", "4"])
         self.assertEqual({headers["Authorization"] for _, headers in self.server.requests}, {f"Bearer {SECRET}"})
         for file in (self.folder / "theirs").rglob("*"):
             self.assertFalse(file.is_file() and SECRET.encode() in file.read_bytes(), file)
