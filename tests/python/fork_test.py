@@ -162,6 +162,24 @@ def looks(depth):
         self.assertEqual((self.folder / "trials_end").read_text(), "xxxx")
         self.assertFalse((self.folder / "ended").exists())
 
+    def test_many_trials_find_what_the_import_has_filled_on_large_pages(self):
+        self.with_import("""
+import mmap, re, zlib
+TEXT = bytes(range(256)) * (32 << 12)
+FILLED = mmap.mmap(-1, len(TEXT), flags=mmap.MAP_PRIVATE)
+FILLED.write(TEXT)
+
+def sums(depth):
+    print("told", SERVER, re.search("AnonHugePages: *([0-9]+)", pathlib.Path("/proc/self/smaps_rollup").read_text()).group(1), flush=True)
+    return depth if zlib.crc32(FILLED) == zlib.crc32(TEXT) else 0
+""")
+        self.search(self.config("sums", depths=16), self.module)
+        self.assertEqual(sorted(row["score"] for row in skyline.open_run(self.module).rows), list(range(1, 17)))
+        told = self.told(self.module)
+        self.assertEqual(len({server for server, _ in told}), 1)
+        knows_them = tuple(map(int, os.uname().release.split(".")[:2])) >= (6, 1) and os.path.exists("/sys/kernel/mm/transparent_hugepage")
+        self.assertEqual(any(int(huge_kb) > 0 for _, huge_kb in told), knows_them)
+
     def test_threads_that_warm_up_has_joined_are_no_reason_to_refuse(self):
         self.with_import("""
 import threading
