@@ -39,6 +39,7 @@ class Job:
                                             env={**bench.environment, **environment, MARK: self.mark},
                                             stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
         self.ranks = ranks
+        self.folder = bench.folder
 
     def processes(self):
         """Live processes of the job: {process: its rank, or None for mpirun}."""
@@ -63,6 +64,20 @@ class Job:
                     os.kill(process, number)
                 except ProcessLookupError:
                     pass
+
+    def kill_servers(self):
+        """Kills the Pythons from which trials are forked, and returns how many. Their environment is not the job's, their folder is."""
+        killed = 0
+        for folder in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                parent = (folder / "stat").read_text().rpartition(")")[2].split()[1]
+                if b"skyline.fork_server" in (folder / "cmdline").read_bytes() and (folder / "cwd").readlink() == self.folder and \
+                        b"serves=1" in pathlib.Path("/proc", parent, "cmdline").read_bytes():
+                    os.kill(int(folder.name), signal.SIGKILL)
+                    killed += 1
+            except OSError:
+                continue  # it has just ended
+        return killed
 
     def wait(self, timeout_s=TIMEOUT_S):
         """Exit code of the job's first process."""
@@ -161,13 +176,17 @@ def small_search(bench, source):
             "--set", "checkpoint.interval=1 epochs"]
 
 
-def saving_search(bench, source):
-    """A search over a trainer that saves in its trial's folder, in rungs, about four seconds on two ranks."""
-    trainer = [sys.executable, str(pathlib.Path(source).resolve() / "tests/support/saving_trainer.py"), "{parameters}", "seconds=0.03"]
+def saving_search(bench, source, trainer):
+    """A search over a trainer that saves in its trial's folder, in rungs, about four seconds on two ranks.
+    @param trainer: "program" or "function" """
+    source = pathlib.Path(source).resolve()
+    file = str(source / "tests/support/saving_trainer.py")
+    command = {"run": [sys.executable, file, "{parameters}", "seconds=0.03"]} if trainer == "program" else \
+        {"python": f"{file}:saves", "interpreter": sys.executable, "env": {"PYTHONPATH": str(source / "python")}}
     config = bench.folder / "saving.yaml"
     config.write_text(f"""
 space: {{parameters: {{a: {{range: [1, 9]}}, b: {{range: [1, 40]}}}}}}
-command: {{run: {json.dumps(trainer)}, metrics: {{score: {{better: higher, range: [0, 100]}}, size: {{better: lower}}}}, epochs: 9, deterministic: true}}
+command: {{{json.dumps(command)[1:-1]}, metrics: {{score: {{better: higher, range: [0, 100]}}, size: {{better: lower}}}}, epochs: 9, deterministic: true}}
 objectives: [maximize: score, minimize: size]
 search: {{algorithm: mo_asha, trials: 24}}
 final: {{epochs: 12}}

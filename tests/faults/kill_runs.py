@@ -15,6 +15,7 @@ import time
 from fault_runs import Bench, end_tidily, faults_in, saving_search, small_search
 
 KINDS = ["rank", "rank 0", "mpirun", "all", "system call", "torn write"]
+SERVER = "server"  # from which trials of a function are forked, and which the job replaces
 IN_USE = "is in use by"
 NO_FRONT = 3  # the exit code where every trial failed
 SUSPECTED = "was running when the last job died"  # no trial may be, after kills from outside
@@ -26,9 +27,12 @@ class Lost(AssertionError):
 
 
 class KillRuns:
-    def __init__(self, program, source, faults, seed, more=(), trainer=False):
+    def __init__(self, program, source, faults, seed, more=(), trainer=""):
+        """@param trainer: "" for the digits, else as in saving_search"""
         self.bench = Bench(program, faults)
-        self.search = ["search", *(saving_search if trainer else small_search)(self.bench, source), *more, "--quiet", "--resume", "--run"]
+        self.kinds = [*KINDS, *[SERVER] * (trainer == "function")]
+        search = saving_search(self.bench, source, trainer) if trainer else small_search(self.bench, source)
+        self.search = ["search", *search, *more, "--quiet", "--resume", "--run"]
         self.random = random.Random(seed)
         self.counts = collections.Counter()
         self.longest_refusal_s = 0.0
@@ -54,7 +58,7 @@ class KillRuns:
         """One run, killed by `kind` first and perhaps by others after. Returns what was done to it, in words.
         @throws Lost"""
         story, jobs = [], []
-        for next_kind in [kind, *self.random.choices(KINDS, k=self.random.choice((0, 0, 1, 2)))]:
+        for next_kind in [kind, *self.random.choices(self.kinds, k=self.random.choice((0, 0, 1, 2)))]:
             jobs.append(self.disturb(name, next_kind, self.random.choice((2, 3, 4)), story))
         try:
             self.finish(name, self.random.choice((0, 1, 2, 3, 4)), story)
@@ -72,6 +76,14 @@ class KillRuns:
             rank, fault = self.random_fault(kind)
             story.append(f"{ranks} ranks, rank {rank} {fault}")
             job = self.bench.job(*self.search, name, ranks=ranks, root=name, rank=rank, fault=fault)
+            job.wait()
+        elif kind == SERVER:
+            moments_s = [self.random.uniform(0, self.whole_s / 2) for _ in range(self.random.randint(1, 3))]
+            story.append(f"{ranks} ranks, servers after each of {', '.join(f'{moment:.2f} s' for moment in moments_s)}")
+            job = self.bench.job(*self.search, name, ranks=ranks)
+            for moment_s in moments_s:
+                time.sleep(moment_s)
+                self.counts["servers killed"] += job.kill_servers()
             job.wait()
         else:
             victim = {"rank": self.random.randint(1, ranks - 1), "rank 0": 0}.get(kind, kind)
@@ -157,7 +169,9 @@ def parse_arguments():
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
     parser.add_argument("--sweep", action="store_true", help="instead: kill at every system call on the files in turn")
-    parser.add_argument("--trainer", action="store_true", help="of a trainer that saves in its trial's folder")
+    trainer = parser.add_mutually_exclusive_group()
+    trainer.add_argument("--trainer", action="store_const", const="program", default="", help="of a trainer that saves in its trial's folder")
+    trainer.add_argument("--function", action="store_const", const="function", dest="trainer", help="of a function that does so, in forks")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="more for the configuration")
     return parser.parse_args()
 
@@ -181,7 +195,7 @@ def main():
         else:
             for number in range(arguments.runs):
                 try:
-                    print(f"{number}: {runs.run(f'run{number}', KINDS[number % len(KINDS)])}", flush=True)
+                    print(f"{number}: {runs.run(f'run{number}', runs.kinds[number % len(runs.kinds)])}", flush=True)
                     done += 1
                 except Lost as problem:
                     lost += 1

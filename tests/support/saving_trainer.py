@@ -1,4 +1,4 @@
-"""A trainer that saves after each epoch: `python3 saving_trainer.py FILE [NAME=VALUE...]`.
+"""A trainer that saves after each epoch: `python3 saving_trainer.py FILE [NAME=VALUE...]`, or `saves` for `command.python`.
 
 What it trains is a chain of checksums, so a step that is lost, made twice, or made from another state shows in the result.
 """
@@ -37,8 +37,16 @@ def result_of(parameters, seed, epochs):
 
 
 def main():
-    trial = json.loads(pathlib.Path(sys.argv[1]).read_text())
-    options = dict(word.split("=", 1) for word in sys.argv[2:])
+    metrics = train(sys.argv[1], **dict(word.split("=", 1) for word in sys.argv[2:]))
+    os.write(int(os.environ["SKYLINE_REPORT_FD"]), json.dumps({"result": metrics}).encode() + b"\n")
+
+
+def saves(**_):
+    return train(sys.argv[2], seconds=0.03)  # the file is that of {parameters}
+
+
+def train(trials_file, **options):
+    trial = json.loads(pathlib.Path(trials_file).read_text())
     folder, file = pathlib.Path(trial["folder"]), pathlib.Path(trial["folder"]) / "state.json"
     stops = []
     signal.signal(signal.SIGTERM, lambda *_: stops.append(True))
@@ -72,8 +80,7 @@ def main():
     if stops:
         sys.exit(1)
     (folder / "bytes").write_bytes(b"x" * int(options.get("bytes", 0)))
-    line = json.dumps({"result": {"score": score_of(state["link"], trial["parameters"]), "size": trial["parameters"].get("a", 1)}})
-    os.write(int(os.environ["SKYLINE_REPORT_FD"]), line.encode() + b"\n")
+    return {"score": score_of(state["link"], trial["parameters"]), "size": trial["parameters"].get("a", 1)}
 
 
 if __name__ == "__main__":
