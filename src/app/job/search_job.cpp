@@ -160,9 +160,6 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
     tracking->ended(how);
     failed(error);
   };
-  // A journal without trials is written again. It is removed only now, because a folder without a journal
-  // could not be resumed.
-  if (!prepared.replay) store::remove_file(files.paths.journal());
   const engine::RunResult result = engine::run_job(environment, task, files, end, std::move(prepared.replay),
                                                    {&progress, tracking.get(), &claim, &change, &writer});
   writer.finish();

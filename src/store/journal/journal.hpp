@@ -93,7 +93,8 @@ void publish_journal(const std::filesystem::path& path, const JournalHeader& hea
 /// The only writer of a journal. Only the storage thread uses it.
 class JournalWriter {
  public:
-  /// Creates a journal; fails if it exists. @throws UserError
+  /// Creates a journal, in place of one without trials: there is one at any moment, because a folder without
+  /// a journal could not be resumed. @throws UserError if there is one with trials
   static std::unique_ptr<JournalWriter> create(const std::filesystem::path& path,
                                                const JournalHeader& header);
   /// Continues at the end of a settled journal. @throws UserError

@@ -139,7 +139,11 @@ void publish_journal(const std::filesystem::path& path, const JournalHeader& hea
 std::unique_ptr<JournalWriter> JournalWriter::create(const std::filesystem::path& path,
                                                      const JournalHeader& header) {
   const std::string line = header_line(header);
-  publish_new_journal(path, line);
+  if (store::exists(path) && count_trials(path) == 0) {
+    publish_file(path, line);
+  } else {
+    publish_new_journal(path, line);
+  }
   return std::make_unique<OffsetWriter>(path, line.size(), header.metrics);
 }
 

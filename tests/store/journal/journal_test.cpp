@@ -218,6 +218,17 @@ TEST_F(Journal, ASecondOneIsNotStartedInItsPlace) {
   EXPECT_EQ(read_file(path), text);
 }
 
+TEST_F(Journal, OneWithoutTrialsIsReplacedAndItsWriterIsTold) {
+  JournalHeader header = sample_header();
+  const auto old = JournalWriter::create(path, header);
+  header.device = "gpu";
+  JournalWriter::create(path, header)->append(testing::shared(sample_trials(space, 1)), space);
+  EXPECT_EQ(read_journal(path, space).header, header);
+  EXPECT_THAT(user_error_of([&] { old->append(testing::shared(sample_trials(space, 1)), space); }),
+              HasSubstr("another job has taken this run over"));
+  EXPECT_EQ(read_journal(path, space).entries.size(), 1u);
+}
+
 TEST_F(Journal, AFullDiskLosesNothingAndTheWriterCanGoOn) {
   const std::vector<CommittedTrial> trials = sample_trials(space, 6);
   const auto writer = JournalWriter::create(path, sample_header());
