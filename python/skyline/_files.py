@@ -111,6 +111,16 @@ def training_of(row: Mapping[str, Any]) -> Training:
     return row["trial"], row["phase"], row["epochs"], row.get("repeat", 0), row.get("final_repeat", 0)
 
 
-def front_of(pareto: Mapping[str, Any]) -> list[Training]:
-    """Returns the trainings on a front, best first: the final front, else that of the search."""
-    return [training_of(trial) for trial in pareto.get("final_front") or pareto.get("search_front") or []]
+def front_of(pareto: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Returns the members of a front, best first: of the final front, else of the search's."""
+    return pareto.get("final_front") or pareto.get("search_front") or []
+
+
+def with_means(row: Mapping[str, Any], member: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the row of a front's member with the means of its repeats, and `METRIC_deviation` beside each."""
+    row = dict(row)
+    for metric, spread in (member.get("repeats") or {}).get("metrics", {}).items():
+        column = f"metric_{metric}" if f"metric_{metric}" in row else metric
+        row[column] = spread["mean"]
+        row[f"{column}_deviation"] = spread["deviation"]
+    return row

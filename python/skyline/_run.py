@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from . import _plots
 from ._config import flow
 from ._errors import Error
-from ._files import front_of, log_of, read_json, training_of, trial_rows
+from ._files import front_of, log_of, read_json, training_of, trial_rows, with_means
 from ._html import run_html
 from ._job import Job
 from ._program import error_of, find_program, launch_command, output_of
@@ -33,6 +33,7 @@ _POLL_S = 0.2
 _LOOK_S = 2.0  # between looks at a job that this process has not started
 _SILENCE_S = 30.0  # after which such a job may be dead
 _not_waited_for: dict[int, "Run"] = {}  # runs whose jobs this process has started
+
 
 
 class Run:
@@ -77,6 +78,8 @@ class Run:
     def front(self) -> pandas.DataFrame:
         """The rows of `trials` on the front, best first objective first: the final front if there is one.
 
+        Where trials or full trainings were repeated (`search.repeats`, `final.repeats`), a metric is the mean that the front
+        compares, and `METRIC_deviation` the standard deviation, None for one value.
         Without the program, the front of a search that runs is the one that was written last, at most some minutes ago.
         """
         return _frame(self.front_rows)
@@ -88,7 +91,8 @@ class Run:
         pareto = read_json(self.path / "pareto.json")
         if self.status.get("state") not in ("finished", "stopped") and self._has_program():  # pareto.json is minutes old
             pareto = {"search_front": self._asked().get("front_trials")}
-        return [rows[training] for training in front_of(pareto) if training in rows]
+        members = [(training_of(member), member) for member in front_of(pareto)]
+        return [with_means(rows[training], member) for training, member in members if training in rows]
 
     def log(self, trial: int | str) -> str:
         """Returns what a trial's own program printed, of its last attempt. Raises Error if there is no log of it."""

@@ -48,6 +48,9 @@ _PR_SET_PDEATHSIG = 1
 _FILLED = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) rw-p 0+ 00:00 0 *(?:\[heap\])?\n(?:[A-Z].*\n)*?Anonymous: +(\d+) kB$", re.MULTILINE)
 _MADV_COLLAPSE = 25  # of Linux 6.1
 _LARGE_PAGE = 1 << 21
+_PART = 8 * _LARGE_PAGE  # of an area, moved in one request, which takes some 0.1 s
+_MOVING_S = 1.0  # in all; a trial waits meanwhile
+_LARGEST_AREA = 512 << 20  # bytes; larger ones are data, of which forks that live would have a copy meanwhile
 _MANY_TRIALS = 10  # after which large pages pay, since more will come
 _PATIENCE_S = 5.0  # with a fork that has not become a launcher; the rank waits 10 s for the answer
 _THREADS_END_S = 1.0  # a joined thread may be listed a little longer
@@ -121,15 +124,21 @@ def _thread_setters() -> list[tuple[Callable[[int], Any], str]]:
 def _use_large_pages() -> None:
     """Moves memory that the import has filled to pages of 2 MiB, so that forks copy small page tables (of torch 11 ms, not 37).
 
-    It takes as long as 20 forks save. A kernel that knows no such request, or has no such pages, leaves all as it was.
+    For torch it takes as long as 20 forks save, and never more than a second or so. A kernel that knows no such request, or has
+    no such pages, leaves all as it was.
     """
+    deadline = time.monotonic() + _MOVING_S
     with open("/proc/self/smaps", encoding="utf-8", errors="surrogateescape") as file:
         areas = _FILLED.findall(file.read())
     for first, last, anonymous_kb in areas:
         begin, end = -(-int(first, 16) // _LARGE_PAGE) * _LARGE_PAGE, int(last, 16) // _LARGE_PAGE * _LARGE_PAGE
-        # What is sparse would take more memory.
-        if begin < end and 4 * 1024 * int(anonymous_kb) >= 3 * (int(last, 16) - int(first, 16)):
-            _libc.madvise(ctypes.c_void_p(begin), ctypes.c_size_t(end - begin), _MADV_COLLAPSE)
+        is_sparse = 4 * 1024 * int(anonymous_kb) < 3 * (int(last, 16) - int(first, 16))  # it would take more memory
+        if is_sparse or end - begin > _LARGEST_AREA:
+            continue
+        for part in range(begin, end, _PART):
+            if time.monotonic() > deadline:
+                return
+            _libc.madvise(ctypes.c_void_p(part), ctypes.c_size_t(min(_PART, end - part)), _MADV_COLLAPSE)
 
 
 class _Server:

@@ -82,6 +82,9 @@ class RunState {
   std::vector<SharedTrial> search_repeats(trial::TrialNumber number) const;
   /// Returns the first of them with the means of their measurements (search::mean_of).
   SharedTrial search_mean(trial::TrialNumber number) const;
+  /// Returns the number of the first trial of its architecture: its own without `search.repeats`. @pre it is
+  /// committed
+  trial::TrialNumber first_repeat(const trial::Trial& trial) const { return front_.first_of(trial); }
   /// Returns `search.repeats`.
   std::uint32_t repeats() const { return front_.repeats(); }
 

@@ -1,10 +1,17 @@
 """Functions to search over."""
 
+import random
 import time
+
+import skyline
 
 
 def product(lr, depth):
     return {"score": lr * depth, "size": depth}
+
+
+def noisy(depth, lr):
+    return {"score": lr * depth + random.Random(skyline.trial.seed).uniform(0, 0.2), "size": depth}
 
 
 def one_number(depth, lr=0.5):

@@ -12,6 +12,7 @@ from package_case import METRICS, PROGRAM, SETTINGS, SPACE, PackageCase
 
 import functions
 import skyline
+from skyline._files import read_json
 from skyline._progress import Progress
 
 
@@ -25,6 +26,17 @@ class Search(PackageCase):
         self.assertEqual(journals[0], journals[2])
         best = runs[1].front_rows[0]
         self.assertEqual((best["score"], best["size"], best["phase"]), (best["lr"] * best["depth"], best["depth"], "search"))
+
+    def test_the_front_has_the_means_of_repeats(self):
+        run = skyline.search(SPACE, functions.noisy, trials=16, folder=self.name(), search={"repeats": 2}, **SETTINGS).wait()
+        members = read_json(run.path / "pareto.json")["search_front"]
+        self.assertEqual([row["score"] for row in run.front_rows], [member["objectives"]["score"] for member in members])
+        repeated = [row for row in run.front_rows if row.get("score_deviation")]
+        self.assertTrue(repeated)
+        for row in repeated:
+            scores = [each["score"] for each in run.rows if each["arch_id"] == row["arch_id"]]
+            self.assertEqual(len(scores), 2)
+            self.assertAlmostEqual(row["score"], sum(scores) / 2)
 
     def test_a_stopped_search_is_resumed_to_the_journal_of_one_that_was_not_stopped(self):
         whole = skyline.search(SPACE, functions.product, trials=12, folder=f"{self.name()}.whole", **SETTINGS).wait()

@@ -45,6 +45,23 @@ TEST(FrontNotes, SayOfHowManyRepeatsTheValuesAreMeansAndWhichFailed) {
       "trial 0.\n");
 }
 
+TEST(FrontNotes, SayOfHowManyRepeatsTheSearchsValuesAreMeansAndWhichFailed) {
+  testing::SampleRun run;
+  run.repeats = 2;
+  run.committed.resize(2);
+  for (const trial::Outcome& outcome :
+       {trial::Outcome(testing::measured(0.9, 4)), trial::Outcome(trial::Failure{})}) {
+    trial::CommittedTrial repeat = run.committed[run.committed.size() - 2];
+    repeat.trial.number += 2;
+    repeat.trial.proposal.repeat = 1;
+    repeat.outcome = outcome;
+    run.committed.push_back(repeat);
+  }
+  EXPECT_THAT(front_notes(run.inputs()),
+              HasSubstr("Trials of the front: means of 2 repeats, in brackets the standard deviation; failed "
+                        "and in no mean: 1 of trial 1.\n"));
+}
+
 TEST(FrontNotes, SayHowFastNetworksAreWhenNothingTrainsAndHowFarTheRoundsDiffer) {
   testing::SampleRun run;
   run.latencies = {{1, {0.5, 0.54}}, {0, {2.1, 2}}};

@@ -106,7 +106,20 @@ TEST(CommitLine, OfManyParametersWithoutAParentNamesTheFirst) {
 TEST(CommitLine, NumbersTheRepeatsOfAFullTraining) {
   testing::SampleRun run;
   run.committed[4].trial.proposal.final_repeat = 2;
-  EXPECT_THAT(line_of(run, 4), ::testing::StartsWith("repeat 2 of final trial 1 committed: validation_accuracy="));
+  EXPECT_THAT(line_of(run, 4),
+              ::testing::StartsWith("repeat 2 of final trial 1 committed: validation_accuracy="));
+}
+
+TEST(CommitLine, NamesTheFirstTrialOfARepeatWhichIsOnTheFrontByItsMean) {
+  testing::SampleRun run;
+  run.repeats = 2;
+  run.committed.resize(2);
+  trial::CommittedTrial repeat = run.committed[1];
+  repeat.trial.number = 2;
+  repeat.trial.proposal.repeat = 1;
+  run.committed.push_back(repeat);
+  EXPECT_THAT(line_of(run, 2), ::testing::StartsWith("trial 2 (repeat 1 of 1) committed: depth="));
+  EXPECT_THAT(line_of(run, 2), ::testing::HasSubstr("front=yes"));
 }
 
 TEST(CommitLine, NamesTheTrialThatIsContinued) {

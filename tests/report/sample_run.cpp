@@ -113,7 +113,7 @@ SampleRun::SampleRun() {
 }
 
 run::RunState SampleRun::state() const {
-  run::RunState state(objectives);
+  run::RunState state(objectives, repeats);
   for (trial::CommittedTrial trial : committed) {
     trial.position = state.trials().size();
     state.add({std::make_shared<const trial::CommittedTrial>(std::move(trial))});

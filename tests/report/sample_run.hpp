@@ -42,6 +42,7 @@ struct SampleRun {
   std::vector<trial::CommittedTrial> committed;
   std::vector<trial::Yardstick> yardsticks;
   std::vector<report::FrontLatency> latencies;
+  std::uint32_t repeats = 1;  // of the search
 
   SampleRun();
   /// Returns the state after the present trials, at their positions in `committed`.

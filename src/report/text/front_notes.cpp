@@ -32,40 +32,45 @@ std::string first_of(std::vector<std::string> texts) {
   return joined(texts) + (more > 0 ? " and " + std::to_string(more) + " more" : "");
 }
 
-/// Says of how many trials the values of the search's front are the means. Empty without repeats.
-std::string search_repeats_note(const run::RunState& state) {
-  if (state.repeats() == 1 || state.front().size() == 0) return {};
+/// How often the members of a front were trained.
+struct Repeats {
   std::size_t least = std::numeric_limits<std::size_t>::max();
   std::size_t most = 0;
-  for (const trial::TrialNumber number : state.front().keys()) {
-    const std::size_t count = state.search_repeats(number).size();
-    least = std::min(least, count);
-    most = std::max(most, count);
-  }
-  const std::string count = least == most ? std::to_string(most) : fmt::format("{} to {}", least, most);
-  return "Trials of the front: means of " + count + " repeats, in brackets the standard deviation.\n";
-}
+  std::vector<std::string> failures = {};
 
-/// Says of how many trainings the values are the means. Empty without full trainings.
-std::string repeats_note(const run::RunState& state) {
-  std::size_t least = std::numeric_limits<std::size_t>::max();
-  std::size_t most = 0;
-  std::vector<std::string> failures;
-  for (const trial::TrialNumber number : front_members(state)) {
-    const std::vector<run::SharedTrial> repeats = state.final_repeats(number);
-    if (repeats.empty()) continue;
+  void add(trial::TrialNumber number, const std::vector<run::SharedTrial>& repeats) {
+    if (repeats.empty()) return;
     least = std::min(least, repeats.size());
     most = std::max(most, repeats.size());
     const auto failed =
         std::ranges::count_if(repeats, [](const auto& each) { return failure_of(*each) != nullptr; });
     if (failed > 0) failures.push_back(fmt::format("{} of trial {}", failed, number));
   }
-  if (most == 0) return {};
-  if (most == 1)
+  /// @param what  was repeated
+  std::string text(std::string_view what) const {
+    const std::string count = least == most ? std::to_string(most) : fmt::format("{} to {}", least, most);
+    return fmt::format("{}: means of {} repeats, in brackets the standard deviation{}.\n", what, count,
+                       failures.empty() ? "" : "; failed and in no mean: " + first_of(failures));
+  }
+};
+
+/// Says of how many trials the values of the search's front are the means. Empty without repeats.
+std::string search_repeats_note(const run::RunState& state) {
+  if (state.repeats() == 1 || state.front().size() == 0) return {};
+  Repeats found;
+  for (const trial::TrialNumber number : state.front().keys())
+    found.add(number, state.search_repeats(number));
+  return found.text("Trials of the front");
+}
+
+/// Says of how many trainings the values are the means. Empty without full trainings.
+std::string repeats_note(const run::RunState& state) {
+  Repeats found;
+  for (const trial::TrialNumber number : front_members(state)) found.add(number, state.final_repeats(number));
+  if (found.most == 0) return {};
+  if (found.most == 1)
     return "Full trainings were not repeated, so no deviation is known (`final.repeats: 3` would tell it).\n";
-  const std::string count = least == most ? std::to_string(most) : fmt::format("{} to {}", least, most);
-  return "Full trainings: means of " + count + " repeats, in brackets the standard deviation" +
-         (failures.empty() ? "" : "; failed and in no mean: " + first_of(failures)) + ".\n";
+  return found.text("Full trainings");
 }
 
 /// Returns the judged metrics that have a yardstick: the objectives first.

@@ -45,6 +45,12 @@ std::string usual_failure(const Trials& trials) {
                      failure_of(**example)->reason);
 }
 
+/// Returns what a front compares in place of a trial.
+run::SharedTrial mean_of_repeats(const run::RunState& state, const run::SharedTrial& committed) {
+  if (committed->trial.is_final() || state.repeats() == 1) return committed;
+  return state.search_mean(state.first_repeat(committed->trial));
+}
+
 /// Returns "; `latency_ms: [0, 1]`: they have 3.20 to 45.0" for each measured constraint.
 std::string constraint_values(const ReportInputs& inputs, const Trials& trials) {
   std::string text;
@@ -53,8 +59,8 @@ std::string constraint_values(const ReportInputs& inputs, const Trials& trials) 
     if (constraint.computed) continue;
     std::vector<double> values;
     for (const auto& committed : trials) {
-      if (const auto value = metric_value(*committed, constraint.metric, inputs.metrics))
-        values.push_back(*value);
+      const run::SharedTrial mean = mean_of_repeats(inputs.state, committed);
+      if (const auto value = metric_value(*mean, constraint.metric, inputs.metrics)) values.push_back(*value);
     }
     if (values.empty()) continue;
     const auto [least, most] = std::ranges::minmax(values);

@@ -97,6 +97,19 @@ bool continues_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
 }
 
+/// Returns " (repeat 2 of 51)" or " (on from 7)" of a trial that an earlier one led to; else nothing.
+std::string origin_text(const trial::Trial& trial, const run::RunState& state) {
+  if (const trial::Continue* const earlier = trial.continues())
+    return fmt::format(" (on from {})", earlier->from);
+  if (trial.is_final() || state.repeats() == 1 || trial.proposal.repeat == 0) return {};
+  return fmt::format(" (repeat {} of {})", trial.proposal.repeat, state.first_repeat(trial));
+}
+
+/// Returns whether a training is on the front; a repeat is if its architecture is, by the mean.
+bool is_on_front(const trial::Trial& trial, const run::RunState& state) {
+  return trial.is_final() ? state.on_its_front(trial) : state.on_front(state.first_repeat(trial));
+}
+
 }  // namespace
 
 std::string progress_line(const RunStatus& status, const std::vector<trial::Metric>& metrics) {
@@ -136,13 +149,11 @@ std::string commit_line(const trial::CommittedTrial& committed, const run::RunSt
   const std::string kind = repeat > 0         ? fmt::format("repeat {} of final trial", repeat)
                            : trial.is_final() ? "final trial"
                                               : "trial";
-  const trial::Continue* const earlier = trial.continues();
-  const std::string name = fmt::format("{} {}{} {}: ", kind, trial.number,
-                                       earlier == nullptr ? "" : fmt::format(" (on from {})", earlier->from),
+  const std::string name = fmt::format("{} {}{} {}: ", kind, trial.number, origin_text(trial, state),
                                        failure != nullptr ? "failed" : "committed");
   std::string result = failure != nullptr
                            ? fmt::format("{}: {} {}", trial::to_text(failure->kind), failure->reason, where)
-                           : fmt::format("front={} {}", state.on_its_front(trial) ? "yes" : "no", where);
+                           : fmt::format("front={} {}", is_on_front(trial, state) ? "yes" : "no", where);
   const auto room = [&] { return kMostOfCommit - std::min(kMostOfCommit, name.size() + result.size()); };
   if (failure == nullptr)
     result = values_text(committed, state.objectives_of(trial), metrics, room()) + result;
