@@ -60,8 +60,13 @@ class Halving(RunsCase):
 
     def test_budgets_that_do_not_end_at_the_whole_are_refused(self):
         for name in SEARCHES:
-            done = self.skyline("validate", *CONFIG, "--set", f"search={{algorithm: {name}, budgets: [0.1, 0.5]}}", expect=2)
-            self.assertIn("search.budgets: expected 2 to 20 epochs that grow up to those of a whole trial, 1, got 0.1, 0.5", done.stderr)
+            config = (SOURCE / "configs/synthetic.yaml").read_text().splitlines()
+            line = next(i for i, text in enumerate(config, 1) if text.startswith("search:"))
+            config[line - 1] = f"search: {{algorithm: {name}, budgets: [0.1, 0.5]}}"
+            (self.folder / "short.yaml").write_text("\n".join(config))
+            done = self.skyline("validate", "short.yaml", expect=2)
+            place = f"short.yaml:{line}:{config[line - 1].index('[') + 1}: "
+            self.assertIn(f"{place}search.budgets: expected 2 to 20 epochs that grow up to those of a whole trial, 1, got 0.1, 0.5", done.stderr)
 
 
 if __name__ == "__main__":

@@ -33,9 +33,9 @@ std::string parse_error(const std::string& yaml) {
 
 TEST(SearchOptions, AreThoseOfSkylineWhenTheSectionNamesNoAlgorithm) {
   for (const std::string section : {"", "{}"}) {
-    expect_completed(section, "{algorithm: skyline, trials: 100, batch: 1, budgets: none}");
+    expect_completed(section, "{algorithm: skyline, trials: 100, batch: 1}");
   }
-  expect_completed("trials: 7", "{algorithm: skyline, trials: 7, batch: 1, budgets: none}");
+  expect_completed("trials: 7", "{algorithm: skyline, trials: 7, batch: 1}");
   EXPECT_EQ(parse_error("{trials: 7, iterations: 3}"),
             "run.yaml:1:25: search.iterations: a key of `algorithm: evolution_pareto`, which must be stated; "
             "without `algorithm` it is skyline, whose length is `trials`");
@@ -73,9 +73,8 @@ TEST(SearchOptions, AreWrittenOutCompletelyAndReadBackTheSame) {
 }
 
 TEST(SearchOptions, NameKnownResultsWhoseContentIsAPartOfARun) {
-  expect_completed(
-      "{trials: 7, known: [runs/a, b.csv]}",
-      "{algorithm: skyline, trials: 7, batch: 1, budgets: none, known: [{from: runs/a}, {from: b.csv}]}");
+  expect_completed("{trials: 7, known: [runs/a, b.csv]}",
+                   "{algorithm: skyline, trials: 7, batch: 1, known: [{from: runs/a}, {from: b.csv}]}");
   const ConfigNode section = complete("{algorithm: random, known: [{from: runs/a, checksum: abc}]}");
   EXPECT_EQ(first_difference(find_algorithm("random")->keys->identity(section),
                              config_from_yaml("{algorithm: random, known: [{checksum: abc}]}")),

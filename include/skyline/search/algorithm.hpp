@@ -42,6 +42,10 @@ struct Algorithm {
   std::shared_ptr<const KeyTable> keys;
   /// @param section  already checked against `keys`
   std::function<std::unique_ptr<Searcher>(const ConfigNode& section, const SearchProblem& problem)> make;
+  /// Refuses a section, as it was written or complete, whose values do not suit the budget of a whole trial.
+  /// @throws UserError with the place of the value
+  std::function<void(const ConfigNode& section, const trial::Budget& whole)> check =
+      [](const ConfigNode&, const trial::Budget&) {};
   /// Whether `final` trains all successful trials of the search instead of only its front.
   bool trains_all = false;
   /// Whether its proposals depend on the box of volumes (`reference`, `ideal`, `scale`), which is then a part

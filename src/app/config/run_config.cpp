@@ -45,10 +45,16 @@ void check_leaves_weights(const ConfigNode& root, const RunConfig& config) {
             "` leaves no weights: expected `none`, or leave the key out");
 }
 
-/// Refuses repeats that make no sense, and two ways to repeat the same trainings.
+/// Refuses a search that does not suit the trainings.
+void check_search(const ConfigNode& root, const RunConfig& config) {
+  const ConfigNode* search = section_in(root, "search");
+  if (search == nullptr) return;
+  search::check_repeats(*search, config.algorithm());
+  config.algorithm().check(*search, {config.evaluator.needs.epochs});
+}
+
+/// Refuses two ways to repeat the same trainings.
 void check_repeats(const ConfigNode& root, const RunConfig& config) {
-  if (const ConfigNode* search = section_in(root, "search"))
-    search::check_repeats(*search, config.algorithm());
   if (!config.sections.final_training || config.sections.final_training->repeats == 1) return;
   if (!config.algorithm().trains_all) return;
   root.at("final").at("repeats").fail(
@@ -165,6 +171,7 @@ void ConfigParser::read_sections() {
   config_.evaluator.needs = config_.evaluator.kind->needs(config_.evaluator.section);
   check_keeps_parents(root_, config_);
   check_leaves_weights(root_, config_);
+  check_search(root_, config_);
   check_repeats(root_, config_);
   check_network();
   if (config_.evaluator.needs.data && config_.sections.data.file.empty()) {

@@ -60,18 +60,8 @@ std::vector<std::size_t> far_apart(const std::vector<const std::vector<double>*>
 }  // namespace
 
 std::vector<double> RungOptions::budgets_of(const SearchProblem& problem) const {
+  if (budgets) return *budgets;
   const double full = problem.budget.epochs;
-  if (budgets) {
-    const bool grows = std::ranges::adjacent_find(*budgets, std::greater_equal<>()) == budgets->end();
-    std::vector<std::string> texts;
-    for (const double epochs : *budgets) texts.push_back(objective::number_text(epochs));
-    if (budgets->size() < 2 || budgets->size() > kMostRungs || !grows || budgets->back() != full) {
-      throw UserError("search.budgets: expected 2 to " + std::to_string(kMostRungs) +
-                      " epochs that grow up to those of a whole trial, " + objective::number_text(full) +
-                      ", got " + joined(texts));
-    }
-    return *budgets;
-  }
   std::vector<double> derived(kRungs);
   for (std::size_t rung = 0; rung < kRungs; ++rung) {
     double share = 1;
@@ -79,6 +69,20 @@ std::vector<double> RungOptions::budgets_of(const SearchProblem& problem) const 
     derived[rung] = full / share;
   }
   return derived;
+}
+
+void RungOptions::check(const ConfigNode& section, const trial::Budget& full) {
+  const ConfigNode* stated = section.is_map() ? section.find("budgets") : nullptr;
+  std::optional<std::vector<double>> budgets;
+  if (stated == nullptr || !stated->is_list() || !budgets_kind().read(*stated, budgets)) return;
+  const bool grows = std::ranges::adjacent_find(*budgets, std::greater_equal<>()) == budgets->end();
+  if (budgets->size() >= 2 && budgets->size() <= kMostRungs && grows && budgets->back() == full.epochs)
+    return;
+  std::vector<std::string> texts;
+  for (const double epochs : *budgets) texts.push_back(objective::number_text(epochs));
+  stated->fail("expected 2 to " + std::to_string(kMostRungs) +
+               " epochs that grow up to those of a whole trial, " + objective::number_text(full.epochs) +
+               ", got " + joined(texts));
 }
 
 OptionKind<std::optional<std::vector<double>>> RungOptions::budgets_kind() {

@@ -20,8 +20,11 @@ struct RungOptions {
   std::size_t reduction = 3;                   // one of so many trials is promoted to the next rung
 
   /// Returns the budgets that are not stated, too: a ninth, a third and all of the full budget if the
-  /// reduction is 3. @throws UserError unless they grow, from 2 to 20 of them, up to the full one
+  /// reduction is 3.
   std::vector<double> budgets_of(const SearchProblem& problem) const;
+  /// Checks the budgets that a `search` section states (Algorithm::check). @throws UserError unless they
+  /// grow, from 2 to 20 of them, up to the full one
+  static void check(const ConfigNode& section, const trial::Budget& full);
 
   /// Adds the keys of these options to the table of an algorithm's.
   template <typename Options>

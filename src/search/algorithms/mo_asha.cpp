@@ -63,6 +63,7 @@ Algorithm mo_asha() {
       "mo_asha", "Short trainings, the best of which go on at once (asynchronous successive halving).",
       options);
   algorithm.window = 8;
+  algorithm.check = RungOptions::check;
   return algorithm;
 }
 

@@ -76,6 +76,15 @@ class SkylineSearch final : public ModelSearcher {
                       problem, std::make_unique<ImprovementChooser>()) {}
 };
 
+/// The default is not written, so that older runs are the same runs.
+OptionKind<std::optional<std::vector<double>>> budgets_kind() {
+  auto kind = or_word("none", list_of(number(above(0)), "a list of epochs"));
+  kind.write = [write = kind.write](const std::optional<std::vector<double>>& budgets) {
+    return budgets ? write(budgets) : ConfigNode();
+  };
+  return kind;
+}
+
 }  // namespace
 
 Algorithm skyline_search() {
@@ -87,12 +96,13 @@ Algorithm skyline_search() {
       {"batch", &Options::batch, counted,
        "Number of trials that are chosen at once, from the same results: the model then costs less for "
        "each."},
-      {"budgets", &Options::budgets, or_word("none", list_of(number(above(0)), "a list of epochs")),
+      {"budgets", &Options::budgets, budgets_kind(),
        "Epochs with which trials begin, and with which they go on if they promise much. The last are those "
-       "of a whole trial. `none`: all trials are whole."}};
+       "of a whole trial. All trials are whole unless given, or with `none`."}};
   Algorithm algorithm =
       make_algorithm<SkylineSearch>("skyline", "A model of the results chooses the trials.", options);
   algorithm.window = 8;
+  algorithm.check = RungOptions::check;
   algorithm.uses_known = true;
   algorithm.can_repeat = true;
   algorithm.aims_at_volumes = true;

@@ -103,8 +103,10 @@ Algorithm successive_halving() {
       {"brackets", &Options::brackets, counted, "How often new architectures begin.", KeyRule::kMayChange},
       {"initial", &Options::initial, counted, "Architectures that begin in a bracket."}};
   RungOptions::add_keys(options);
-  return make_algorithm<SuccessiveHalving>(
+  Algorithm algorithm = make_algorithm<SuccessiveHalving>(
       "successive_halving", "Short trainings, the best of which go on, rung by rung.", options);
+  algorithm.check = RungOptions::check;
+  return algorithm;
 }
 
 }  // namespace skyline::search
