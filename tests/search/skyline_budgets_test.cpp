@@ -205,23 +205,34 @@ TEST(SkylineBudgets, LearnWhereMeasuredConstraintsAreMetWithTheWholeBudget) {
 }
 
 TEST(SkylineBudgets, ContinueWhatTheyCanWhereTheSpaceHasNoMore) {
-  WindowedRun run(
-      budgeted("trials: 100, budgets: [1, 4, 16]", uneven_space(), objective_set("[{maximize: accuracy}]")),
-      8);
-  EXPECT_EQ(run.searcher().expected_trials(), 36U);
-  EXPECT_EQ(run.run(100).size(), 15U) << "five architectures on three rungs";
-  EXPECT_EQ(run.searcher().finish_reason(), "all 5 valid architectures were evaluated");
-  EXPECT_FALSE(run.searcher().gave_up());
+  for (const int batch : {1, 2, 4, 8}) {
+    SCOPED_TRACE(batch);
+    const auto started = [&] {
+      const std::string options = "trials: 100, budgets: [1, 4, 16], batch: " + std::to_string(batch);
+      return WindowedRun(budgeted(options, uneven_space(), objective_set("[{maximize: accuracy}]")), 8);
+    };
+    WindowedRun run = started();
+    EXPECT_EQ(run.searcher().expected_trials(), 36U);
+    const std::vector<CommittedTrial> whole = run.run(100);
+    EXPECT_EQ(whole.size(), 15U) << "five architectures on three rungs";
+    EXPECT_EQ(run.searcher().finish_reason(), "all 5 valid architectures were evaluated");
+    EXPECT_FALSE(run.searcher().gave_up());
+    for (const std::ptrdiff_t recorded : {4, 7, 11, 14}) {
+      WindowedRun resumed = started();
+      const std::vector<CommittedTrial> first(whole.begin(), whole.begin() + recorded);
+      EXPECT_EQ(steps_of(resumed.run(100, first)), steps_of(whole)) << recorded << " recorded";
+    }
+  }
 }
 
 TEST(SkylineBudgets, MustGrowUpToTheWholeOne) {
   for (const std::string budgets : {"[16]", "[4, 4, 16]", "[16, 4]", "[1, 4]"}) {
-    EXPECT_THAT(
-        user_error_of([&] {
-          budgeted("budgets: " + budgets, kernels_space(), objective_set("[{maximize: accuracy}]"));
-        }),
-        ::testing::HasSubstr("search.budgets: expected 2 to 20 epochs that grow up to those of a whole "
-                             "trial, 16, got "))
+    EXPECT_THAT(user_error_of([&] {
+                  budgeted("budgets: " + budgets, kernels_space(), objective_set("[{maximize: accuracy}]"));
+                }),
+                ::testing::HasSubstr(
+                    "run.yaml:1:31: search.budgets: expected 2 to 20 epochs that grow up to those of a whole "
+                    "trial, 16, got "))
         << budgets;
   }
 }

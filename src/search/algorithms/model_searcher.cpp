@@ -50,8 +50,11 @@ Answer ModelSearcher::ask(std::size_t room) {
     }
     std::ranges::move(thought_.get(), std::back_inserter(ready_));
     if (!ready_.empty()) continue;
-    if (ladder_ && known_ < made_ && made_ % options_.batch == 0)
-      break;  // a trial in flight may be continued
+    if (ladder_ && known_ < made_) {  // a trial without a result may be continued
+      ends_batch_ = true;
+      if (known_ < told_) continue;
+      break;
+    }
     exhausted_ = !stop_.stop_requested();
   }
   return answer;
@@ -89,7 +92,12 @@ bool ModelSearcher::accept(const trial::Proposal& recorded) {
   if (finished() || !ready_.empty()) return false;
   begin_batch();
   if (const auto* earlier = std::get_if<trial::Continue>(&recorded.start)) {
-    const std::optional<Ladder::Place> place = ladder_ ? ladder_->place_of(earlier->from) : std::nullopt;
+    if (!ladder_) return false;
+    if (!ladder_->place_of(earlier->from)) {  // the earlier job began the batch anew
+      ends_batch_ = true;
+      begin_batch();
+    }
+    const std::optional<Ladder::Place> place = ladder_->place_of(earlier->from);
     if (!place || !may_continue(earlier->from)) return false;
     ladder_->promote(*place, 0);
   }
@@ -101,10 +109,12 @@ bool ModelSearcher::accept(const trial::Proposal& recorded) {
 }
 
 /// Notes the results that a batch is chosen by, once it begins. A resumed run may think of the rest of a
-/// batch when more results are known.
+/// batch when more results are known. A batch for whose rest nothing was left begins anew.
 void ModelSearcher::begin_batch() {
-  if (made_ % options_.batch == 0) known_ = told_;
-  for (; ladder_ && on_ladder_ < known_; ++on_ladder_) ladder_->tell(untold_[on_ladder_ - learned_].committed);
+  if (made_ % options_.batch == 0 || ends_batch_) known_ = told_;
+  ends_batch_ = false;
+  for (; ladder_ && on_ladder_ < known_; ++on_ladder_)
+    ladder_->tell(untold_[on_ladder_ - learned_].committed);
 }
 
 bool ModelSearcher::may_continue(trial::TrialNumber number) const {
