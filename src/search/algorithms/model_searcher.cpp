@@ -289,9 +289,11 @@ std::vector<Sampled> ModelSearcher::sample(RandomStream& random) const {
 }
 
 /// Returns the best known candidate, then the first of the random candidates, or the one that is farthest
-/// from all that were proposed.
+/// from all that were proposed. That is then every third: known ones are all good, or all not, so they alone
+/// would not tell how far the known results can be believed.
 CandidatePointer ModelSearcher::next_of_first() const {
-  for (std::size_t i = 0; i < std::min(options_.first, best_known_.size()); ++i) {
+  const bool is_known = !options_.are_far_apart || proposed_.size() % 3 != 2;
+  for (std::size_t i = 0; is_known && i < best_known_.size(); ++i) {
     const space::Architecture& best = *best_known_[i];
     if (!pool_.is_taken(best.id) && pool_.objectives().feasible(best.cost))
       return make_candidate(*embedding_, best, space::features(best));

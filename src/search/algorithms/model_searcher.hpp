@@ -62,8 +62,8 @@ class ModelSearcher : public Searcher {
     std::string name;  // that of the algorithm, for its random streams
     std::size_t trials = 0;
     std::size_t batch = 1;
-    std::size_t first = 0;      // trials that are chosen without a model, the best known ones before others
-    bool are_far_apart = true;  // the others are far from each other, instead of random
+    std::size_t first = 0;      // trials that are chosen without a model
+    bool are_far_apart = true;  // those that are not known are far from each other, instead of random
     std::optional<std::vector<double>> budgets = {};  // trials begin with the first and may be continued
   };
 

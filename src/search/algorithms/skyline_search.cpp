@@ -13,10 +13,11 @@
 namespace skyline::search {
 namespace {
 
-constexpr std::size_t kFirstTrials = 5;  // chosen without a model
-constexpr std::size_t kParents = 10;     // best trials whose neighbourhood is looked at
-constexpr std::size_t kClimbs = 2;       // rounds of the local search
-constexpr std::size_t kClimbers = 3;     // candidates from which a round starts
+constexpr std::size_t kFirstTrials = 5;     // chosen without a model
+constexpr std::size_t kFirstWithKnown = 3;  // the same with as many known results as those, or more
+constexpr std::size_t kParents = 10;        // best trials whose neighbourhood is looked at
+constexpr std::size_t kClimbs = 2;          // rounds of the local search
+constexpr std::size_t kClimbers = 3;        // candidates from which a round starts
 
 struct SkylineOptions {
   std::size_t trials = 100;
@@ -72,7 +73,11 @@ class ImprovementChooser final : public Chooser {
 class SkylineSearch final : public ModelSearcher {
  public:
   SkylineSearch(const SkylineOptions& options, const SearchProblem& problem)
-      : ModelSearcher({"skyline", options.trials, options.batch, kFirstTrials, true, options.budgets},
+      : ModelSearcher({.name = "skyline",
+                       .trials = options.trials,
+                       .batch = options.batch,
+                       .first = problem.known.size() < kFirstTrials ? kFirstTrials : kFirstWithKnown,
+                       .budgets = options.budgets},
                       problem, std::make_unique<ImprovementChooser>()) {}
 };
 
