@@ -123,7 +123,7 @@ EvaluatorKind table_kind() {
       .is_plain = true,
       .needs =
           [read](const ConfigNode& section) {
-            return EvaluatorNeeds{.epochs = read(section).epochs, .network = false};
+            return EvaluatorNeeds{.epochs = read(section).epochs, .network = false, .seeded = false};
           },
       .make =
           [read](const ConfigNode& section, const EvaluatorServices& services) {

@@ -27,6 +27,12 @@ class Table(RunsCase):
         self.assertIn("# table: 15625 rows, for 5485 architectures\n", text)
         self.assertRegex(text, r"# table: `valid_12_epochs`: 11553 rows share an architecture with others, from whose mean they differ by 0\.4")
 
+    def test_validate_says_that_repeats_tell_nothing(self):
+        says = "search.repeats: results of `table` do not depend on the seed, so repeats tell nothing: leave it out"
+        for repeats in (1, 2):
+            done = self.skyline("validate", CONFIG, "--set", f"search={{algorithm: nsga2, trials: 60, repeats: {repeats}}}", "--set", "run.window=8")
+            self.assertEqual(says in done.stdout + done.stderr, repeats > 1)
+
     def test_a_search_has_one_journal_for_any_ranks_with_the_values_of_the_rows(self):
         for ranks in (1, 2, 3):
             self.skyline("search", CONFIG, *RANDOM, "--set", "table.rows=first", "--run", f"ranks{ranks}", ranks=ranks)

@@ -35,6 +35,7 @@ struct EvaluatorNeeds {
   bool data = false;          // whether a data set is needed; otherwise its shape is enough
   bool network = true;        // whether it reads the network; otherwise a space of parameters alone is enough
   bool deterministic = true;  // whether equal trials have equal results, so that equal runs do
+  bool seeded = true;         // whether results may depend on a trial's seed
   DeviceChoice device = DeviceChoice::kNone;
 
   /// Returns whether something of a trial can be kept and inherited (`run.keep_weights`).

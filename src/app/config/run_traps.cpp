@@ -64,6 +64,12 @@ std::optional<std::string> large_groups(const RunConfig& config, const trial::Ev
          counted(ranks, "rank") + " that train: some ranks train several members of a trial, which is slower";
 }
 
+std::optional<std::string> useless_repeats(const RunConfig& config) {
+  if (search::repeats_of(config.sections.search) == 1 || config.evaluator.needs.seeded) return std::nullopt;
+  return "search.repeats: results of `" + config.evaluator.kind->name +
+         "` do not depend on the seed, so repeats tell nothing: leave it out";
+}
+
 }  // namespace
 
 bool lacks_window(const RunConfig& config, const search::Searcher& searcher) {
@@ -80,6 +86,7 @@ std::vector<std::string> run_traps(const RunConfig& config, const search::Search
   if (!config.known.remarks.empty() && !config.algorithm().uses_known) {
     traps.push_back("search.known: " + config.algorithm().name + " does not use known results");
   }
+  add(useless_repeats(config));
   add(useless_window(config, searcher));
   add(missing_window(config, searcher));
   const std::optional<std::size_t> slots = size.slots ? size.slots : config.sections.run.virtual_slots;
