@@ -54,11 +54,24 @@ TEST_F(DoctorDevicesTest, GoOnWhereTheCudaModuleThrows) {
   };
   for (const DeviceChoice device : {DeviceChoice::kAuto, DeviceChoice::kNone}) {
     const std::vector<Finding> findings = check(device, rank() == 0 ? throwing : no_gpu);
-    EXPECT_THAT(findings.back().text, HasSubstr("training on the CPU: ")) << "what the search would choose";
+    ASSERT_EQ(findings.size(), rank() == 0 ? 1U : 0U) << "a search would end, and not train on the CPU";
     if (rank() != 0) continue;
     EXPECT_EQ(findings.front().verdict, device == DeviceChoice::kNone ? Verdict::kNote : Verdict::kProblem);
     EXPECT_EQ(findings.front().text, "the cuda module fails: cudaGetDeviceCount: unknown error");
   }
+}
+
+TEST_F(DoctorDevicesTest, SayOfAGpuThatCannotBeUsedThatItIsAProblemAndNoMore) {
+  const train::AcceleratorLoader refusing = [](std::string&) -> std::shared_ptr<train::Accelerator> {
+    throw UserError("the NVIDIA driver supports CUDA 12.4, needed is 13.0");
+  };
+  const std::vector<Finding> findings = check(DeviceChoice::kAuto, rank() == 0 ? refusing : no_gpu);
+  ASSERT_EQ(findings.size(), rank() == 0 ? 1U : 0U) << "`auto` would not train on the CPU";
+  if (rank() == 0) {
+    EXPECT_EQ(findings.front().verdict, Verdict::kProblem);
+    EXPECT_EQ(findings.front().text, "the NVIDIA driver supports CUDA 12.4, needed is 13.0");
+  }
+  EXPECT_THAT(check(DeviceChoice::kCuda, refusing).back().text, HasSubstr("not every rank has a GPU"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include <exception>
 #include <memory>
+#include <optional>
 
 namespace skyline::app {
 namespace {
@@ -26,20 +27,21 @@ std::vector<Finding> judge_plan(const train::DevicePlan& plan, bool needed) {
   return findings;
 }
 
-/// Looks for devices. A cuda module that throws ends a search; the doctor reports it and continues.
+/// Looks for devices. What ends a search is a finding here, and the doctor continues.
+/// @param fault  set if the rank's GPU or the cuda module cannot be used
 machine::RankView look(const comm::NodePlace& place, const train::AcceleratorLoader& load, bool needed,
-                       const std::filesystem::path& root, std::vector<Finding>& findings) {
+                       const std::filesystem::path& root, std::optional<Finding>& fault) {
   std::string reason;
   std::shared_ptr<train::Accelerator> accelerator;
   try {
     accelerator = load(reason);
   } catch (const UserError& error) {  // a GPU that cannot be used is refused by `auto`, too
     reason = error.what();
-    findings.push_back({Verdict::kProblem, kGpu, reason, "or training.device: cpu"});
+    fault = {Verdict::kProblem, kGpu, reason, "or training.device: cpu"};
   } catch (const std::exception& error) {
     reason = std::string("the cuda module fails: ") + error.what();
-    findings.push_back({needed ? Verdict::kProblem : Verdict::kNote, kGpu, reason,
-                        "training.device: cpu does without it, and without GPUs"});
+    fault = {needed ? Verdict::kProblem : Verdict::kNote, kGpu, reason,
+             "training.device: cpu does without it, and without GPUs"};
   }
   return train::look_at_devices(place, accelerator.get(), reason, root);
 }
@@ -58,10 +60,14 @@ machine::RankView check_devices(comm::Environment& environment, const evaluate::
     findings.push_back({Verdict::kGood, kGpu, "not looked for: training.device is cpu", ""});
     return train::look_at_devices(environment.place(), nullptr, "", root);
   }
-  const machine::RankView mine = look(environment.place(), load, needed, root, findings);
+  std::optional<Finding> fault;
+  const machine::RankView mine = look(environment.place(), load, needed, root, fault);
+  if (fault) findings.push_back(*fault);
+  const bool refused = comm::any(world, fault.has_value());
   const std::vector<machine::RankView> ranks = comm::gather(world, mine);
   std::vector<Finding> judged;
-  if (world.rank() == comm::kCoordinator) {
+  // With `auto` a fault ends the search before there is a plan: it trains on no other device instead.
+  if (world.rank() == comm::kCoordinator && !(refused && choice == DeviceChoice::kAuto)) {
     judged = judge_plan(train::plan_devices(choice, "", needs.groups, ranks), needed);
   }
   // All ranks report the same lines, so that they are not attributed to some hosts; the lines name theirs.
