@@ -6,6 +6,9 @@
 
 #include <array>
 #include <cstdio>
+#include <string>
+
+#include <ATen/Context.h>
 
 namespace skyline::train {
 namespace {
@@ -18,6 +21,22 @@ bool ran_out_of_memory(const Outcome& outcome) {
   const auto* failure = std::get_if<Failure>(&outcome);
   return failure != nullptr && failure->kind == FailureKind::kOutOfMemory;
 }
+
+/// Returns whether cuDNN had no algorithm for a convolution, which LibTorch says only in words.
+bool lacked_algorithm(const Outcome& outcome) {
+  const auto* failure = std::get_if<Failure>(&outcome);
+  return failure != nullptr && failure->kind == FailureKind::kException &&
+         failure->reason.find("unable to find an engine to execute this computation") != std::string::npos;
+}
+
+/// Lets cuDNN add in any order while it lives. The setting is the process's, so one trial trains meanwhile.
+class AnyOrderOfAddition {
+ public:
+  AnyOrderOfAddition() { at::globalContext().setDeterministicCuDNN(false); }
+  ~AnyOrderOfAddition() { at::globalContext().setDeterministicCuDNN(true); }
+  AnyOrderOfAddition(const AnyOrderOfAddition&) = delete;
+  AnyOrderOfAddition& operator=(const AnyOrderOfAddition&) = delete;
+};
 
 Failure stopped() {
   return {FailureKind::kStopped, "stopped on request while it waited for the device"};
@@ -70,6 +89,16 @@ Failure too_large(const AdmittedTrial& trial, const Candidate& candidate) {
               gibibytes(trial.device.memory_bytes)};
 }
 
+/// Trains once more, from the start or the saved state, when the device's other trials have ended.
+Outcome train_alone(AdmissionGate& gate, const AdmittedTrial& trial, Candidate candidate,
+                    trial::EvaluationContext& context, const TrainingAttempt& attempt) {
+  trial::TrialTiming& timing = context.timing();
+  timing.train_s = timing.validate_s = timing.latency_s = 0;
+  candidate.manner = Candidate::Manner::kAlone;
+  const Outcome outcome = train_once(gate, candidate, context, attempt);
+  return ran_out_of_memory(outcome) ? too_large(trial, candidate) : outcome;
+}
+
 }  // namespace
 
 Outcome train_when_admitted(AdmissionGate& gate, const AdmittedTrial& trial,
@@ -81,14 +110,20 @@ Outcome train_when_admitted(AdmissionGate& gate, const AdmittedTrial& trial,
     return train_member(gate, candidate, context, attempt);
   }
   Outcome outcome = train_once(gate, candidate, context, attempt);
-  if (!ran_out_of_memory(outcome)) return outcome;
-  log::info("trial " + std::to_string(trial.trial.number) +
-            " ran out of memory on its device: it trains again alone");
-  trial::TrialTiming& timing = context.timing();
-  timing.train_s = timing.validate_s = timing.latency_s = 0;
-  candidate.manner = Candidate::Manner::kAlone;
-  outcome = train_once(gate, candidate, context, attempt);
-  return ran_out_of_memory(outcome) ? too_large(trial, candidate) : outcome;
+  const std::string name = "trial " + std::to_string(trial.trial.number);
+  if (ran_out_of_memory(outcome)) {
+    log::info(name + " ran out of memory on its device: it trains again alone");
+    outcome = train_alone(gate, trial, candidate, context, attempt);
+  }
+  if (!lacked_algorithm(outcome)) return outcome;
+  log::warning(name +
+               ": cuDNN has no deterministic algorithm for one of its convolutions; it trains again alone "
+               "with another one, and its result may differ from run to run");
+  return train_alone(gate, trial, candidate, context,
+                     [&](trial::EvaluationContext& inner, AdmissionGate::Permit& permit) {
+                       const AnyOrderOfAddition any_order;
+                       return attempt(inner, permit);
+                     });
 }
 
 }  // namespace skyline::train

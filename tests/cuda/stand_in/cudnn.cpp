@@ -12,8 +12,21 @@ struct StandInDescriptor {
 namespace {
 
 constexpr int kExecutionPlan = 5;       // CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR
+constexpr int kForward = 10;            // CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR
+constexpr int kBackwardData = 12;       // CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR
+constexpr int kNumericalNotes = 1303;   // CUDNN_ATTR_ENGINE_NUMERICAL_NOTE
+constexpr int kNondeterministic = 4;    // CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC
 constexpr int kHeuristicResults = 202;  // CUDNN_ATTR_ENGINEHEUR_RESULTS
 constexpr int kInt64 = 3;               // CUDNN_TYPE_INT64
+
+/// Type of the operation for which the thread makes plans.
+thread_local int operation = 0;
+
+/// Returns whether an engine for the thread's operation adds in no fixed order: STAND_IN_NONDETERMINISTIC=1
+/// leaves the backward passes of convolutions no other.
+bool is_nondeterministic() {
+  return operation != kForward && stand_in_setting("NONDETERMINISTIC", 0) != 0;
+}
 
 }  // namespace
 
@@ -56,6 +69,7 @@ int cudnnGetStream(StandInHandle* handle, CUstream_st** stream) {
 }
 
 int cudnnBackendCreateDescriptor(int type, StandInDescriptor** descriptor) {
+  if (type >= kForward && type <= kBackwardData) operation = type;
   *descriptor = new StandInDescriptor{type};
   return 0;
 }
@@ -77,6 +91,11 @@ int cudnnBackendFinalize(StandInDescriptor* descriptor) {
 /// Offers one engine, which needs no work space.
 int cudnnBackendGetAttribute(StandInDescriptor*, int name, int type, std::int64_t wanted, std::int64_t* count,
                              void* values) {
+  if (name == kNumericalNotes) {
+    *count = is_nondeterministic() ? 1 : 0;
+    if (*count > 0 && values != nullptr) *static_cast<int*>(values) = kNondeterministic;
+    return 0;
+  }
   if (count != nullptr) *count = name == kHeuristicResults || type == kInt64 ? 1 : 0;
   if (type == kInt64 && values != nullptr && wanted > 0) *static_cast<std::int64_t*>(values) = 0;
   return 0;

@@ -16,6 +16,11 @@ class Faults(StandInCase):
         self.search("small", memory_mb=128)
         self.assertEqual(set(self.trials("small")), {"ok"})
 
+    def test_a_convolution_without_a_deterministic_algorithm_trains_with_another_one(self):
+        text, _ = self.search("any_order", nondeterministic=1)
+        self.assertEqual(set(self.trials("any_order")), {"ok"})
+        self.assertIn(": cuDNN has no deterministic algorithm for one of its convolutions; it trains again alone", text)
+
     def test_an_old_driver_is_refused(self):
         text, _ = self.search("old", driver=12040, expect=2)
         self.assertIn("supports CUDA 12.4, needed is 13.0", text)

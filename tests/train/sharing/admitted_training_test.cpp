@@ -5,6 +5,7 @@
 
 #include <atomic>
 
+#include <ATen/Context.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -159,6 +160,40 @@ TEST_F(AdmittedTrainingTest, DoesNotCountALostAttemptAsTraining) {
                         return Measurements{};
                       });
   EXPECT_EQ(context.times.train_s, 1);
+}
+
+/// Trains as on a GPU without a deterministic algorithm for one of the trial's convolutions.
+TEST_F(AdmittedTrainingTest, TrainsOnceMoreAloneWithAnyAlgorithmOfCudnnWhereItHasNoDeterministicOne) {
+  at::globalContext().setDeterministicCuDNN(true);
+  RecordingContext context;
+  int attempts = 0;
+  const auto needs_any = [&](trial::EvaluationContext&, AdmissionGate::Permit&) -> Outcome {
+    ++attempts;
+    if (!at::globalContext().deterministicCuDNN()) return Measurements{{1}};
+    return Failure{FailureKind::kException, "GET was unable to find an engine to execute this computation"};
+  };
+  const Outcome outcome =
+      train_when_admitted(gate_, {trial_, options_, device_.devices().front()}, context, needs_any);
+  EXPECT_TRUE(std::holds_alternative<Measurements>(outcome));
+  EXPECT_EQ(attempts, 2);
+  EXPECT_TRUE(at::globalContext().deterministicCuDNN()) << "the next trial takes deterministic ones again";
+  at::globalContext().setDeterministicCuDNN(false);
+}
+
+TEST_F(AdmittedTrainingTest, FailsATrialForWhichCudnnHasNoAlgorithmAtAll) {
+  at::globalContext().setDeterministicCuDNN(true);
+  RecordingContext context;
+  int attempts = 0;
+  const auto never = [&](trial::EvaluationContext&, AdmissionGate::Permit&) -> Outcome {
+    ++attempts;
+    return Failure{FailureKind::kException, "GET was unable to find an engine to execute this computation"};
+  };
+  const Outcome outcome =
+      train_when_admitted(gate_, {trial_, options_, device_.devices().front()}, context, never);
+  ASSERT_TRUE(std::holds_alternative<Failure>(outcome));
+  EXPECT_EQ(std::get<Failure>(outcome).kind, FailureKind::kException);
+  EXPECT_EQ(attempts, 2);
+  at::globalContext().setDeterministicCuDNN(false);
 }
 
 TEST_F(AdmittedTrainingTest, StopsATrialThatWaits) {
