@@ -39,6 +39,7 @@ class SearchScript(unittest.TestCase):
         """A search whose launcher returns `status`."""
         settings = {"PATH": f"{self.folder}/bin:/usr/bin:/bin", "STATUS": str(status), "STATE": state, "SLURM_JOB_ID": "7",
                     "SLURM_RESTART_COUNT": str(restarts), "SKYLINE": "/bin/true", **variables}
+        (self.folder / "run/status.json").unlink(missing_ok=True)  # of an earlier search with the same numbers
         return subprocess.run([SOURCE / "slurm/search.sbatch", "search.yaml", "run"], cwd=self.folder, env=settings,
                               capture_output=True, text=True, timeout=60)
 
