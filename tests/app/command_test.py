@@ -1,5 +1,6 @@
 """Searches over a trainer of the user's own: its results, its failures, its environment, and how all of it ends."""
 
+import ctypes
 import json
 import os
 import pathlib
@@ -31,6 +32,13 @@ FAULTS = {  # what the trainer does: the status of its trial, and the beginning 
     "flood": ("ok", ""),
     "well": ("ok", ""),
 }
+
+
+def exchange(one, other):
+    """Swaps two folders in one step: a job that saw none for a moment would call that a fault of the file system."""
+    here, in_exchange = -100, 2  # AT_FDCWD, RENAME_EXCHANGE
+    if ctypes.CDLL(None, use_errno=True).renameat2(here, bytes(one), here, bytes(other), in_exchange) != 0:
+        raise OSError(ctypes.get_errno(), "renameat2")
 
 
 class Command(TrainerCase):
@@ -152,13 +160,18 @@ class Command(TrainerCase):
         config = self.config("{does: {choice: [sleep]}, n: {range: [1, 40]}}", rest="run: {window: 1}\n")
         for name in ("trainer", "logs/trials"):
             run = "swapped_" + name[0]
+            begun = len(self.starts())
             job = self.start("search", config, "--run", run)
-            self.wait_for_lines(run, 1)
+            deadline = time.monotonic() + TIMEOUT_S
+            while len(self.starts()) < begun + 2 and time.monotonic() < deadline:  # then the second one sleeps for a second
+                time.sleep(0.01)
             folder = self.folder / run / name
-            folder.rename(folder.with_name("moved"))
-            folder.mkdir(exist_ok=True)  # the job may have made it
-            self.assertEqual(job.wait(TIMEOUT_S), 2)
-            self.assertIn(f"{name}: another folder has taken its place", (self.folder / run / "logs/skyline.log").read_text())
+            moved = folder.with_name("moved")
+            moved.mkdir()
+            exchange(folder, moved)
+            ended, log = job.wait(TIMEOUT_S), (self.folder / run / "logs/skyline.log").read_text()
+            self.assertEqual(ended, 2, log)
+            self.assertIn(f"{name}: another folder has taken its place", log)
 
     def test_no_trainer_outlives_a_killed_rank_or_job(self):
         """SKYLINE_KILLS=200 kills at 200 random moments; by hand."""
