@@ -16,14 +16,12 @@ reached at the end.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import itertools
 import json
 import math
 import os
 import pathlib
 import re
-import signal
 import sys
 import tempfile
 import time
@@ -32,27 +30,23 @@ from typing import TYPE_CHECKING, Any
 
 from ._errors import Error
 from ._events import Event, EventReader
-from ._files import read_json
-from ._run import open_run
+from ._files import front_of, read_json
+from ._followed_search import KILLED, Search, Stop, say, take_turn
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
 
-_STARTED_S = time.time()  # before MLflow is loaded, which takes seconds
 _MOST_HEADER = 1 << 20  # bytes of a journal's first line
 _MOST_METRICS = 200  # of a request; what Azure ML takes, MLflow 1000
 _MOST_PARAMS = 100
 _MOST_KEY, _MOST_PARAM, _MOST_TAG = 250, 250, 1000  # bytes that every version of MLflow takes
 _ARTIFACTS = ("pareto.json", "report.html")
 _POLL_S = 5.0
-_SILENCE_S = 30.0  # after which a job may be dead
 _LONGEST_PAUSE_S = 60.0
 _LAST_S = 10.0  # in which a server that is away is still asked after the search
-_NEXT_JOB_S = 600.0  # within which a next job may follow one that has ended
 _AWAY = 76
 _REFUSALS = ("INVALID_PARAMETER_VALUE", "BAD_REQUEST")  # of a request that will never be taken
-_KILLED = -9
-_STATUSES = {0: "FINISHED", 3: "FINISHED", 75: "KILLED", _KILLED: "KILLED"}  # by exit code of the search; else FAILED
+_STATUSES = {0: "FINISHED", 3: "FINISHED", 75: "KILLED", KILLED: "KILLED"}  # by exit code of the search; else FAILED
 
 
 def key_of(name: str) -> str:
@@ -124,10 +118,10 @@ class _Tracked:
         try:
             state = read_json(self.folder / "mlflow.json")
         except Error as problem:
-            _say(f"{problem}; MLflow gets a new run")
+            say(f"{problem}; MLflow gets a new run")
             return {}
         if state and not all(isinstance(state.get(name), kind) for name, kind in kinds.items()):
-            _say(f"{self.folder}/mlflow.json: is not ours; MLflow gets a new run")
+            say(f"{self.folder}/mlflow.json: is not ours; MLflow gets a new run")
             return {}
         return state if state.get("address") == self.address else {}
 
@@ -176,7 +170,7 @@ class _Tracked:
                                                  run_name=os.environ.get("MLFLOW_RUN_NAME") or self.folder.name).info.run_id
             self._save_state()
         self._describe()
-        _say(f"MLflow at {self.address}: run {self.run_id}")
+        say(f"MLflow at {self.address}: run {self.run_id}")
 
     def _experiment(self) -> str:
         if number := os.environ.get("MLFLOW_EXPERIMENT_ID"):
@@ -214,13 +208,13 @@ class _Tracked:
             except MlflowException as problem:
                 if problem.error_code not in _REFUSALS:
                     raise
-                _say(f"{_line(problem)}; the run is tracked without its settings")
+                say(f"{_line(problem)}; the run is tracked without its settings")
         self.config_state = state
 
     def send(self) -> None:
         """Sends what is new, in requests of a size that MLflow takes."""
         self._describe()
-        self.waiting += self.reader.new_events(_say)
+        self.waiting += self.reader.new_events(say)
         self.waiting.sort(key=lambda event: event.step)  # files of hosts whose clocks differ are read in any order
         while self.waiting:
             steps, size, next_step = 0, 0, self.next_step
@@ -253,7 +247,7 @@ class _Tracked:
                 self._send(events[:half])
                 self._send(events[half:])
                 return
-            _say(f"MLflow refuses the values of step {events[0].step}, which are left out: {_line(problem)}")
+            say(f"MLflow refuses the values of step {events[0].step}, which are left out: {_line(problem)}")
         self.next_step = events[-1].step + 1
         self._save_state()
 
@@ -264,12 +258,12 @@ class _Tracked:
                 try:
                     self.client.log_artifact(self.run_id, str(self.folder / name))
                 except Exception as problem:  # clients of stores have errors of their own
-                    _say(f"MLflow does not get {name}: {_line(problem)}")
+                    say(f"MLflow does not get {name}: {_line(problem)}")
 
     def end(self, exit_code: int | None) -> None:
         """Says which architectures are on the front and, of a run that this program made, how the search ended."""
         pareto = read_json(self.folder / "pareto.json")
-        front = [str(trial["arch_id"]) for trial in pareto.get("final_front") or pareto.get("search_front") or []]
+        front = [str(trial["arch_id"]) for trial in front_of(pareto)]
         self.client.set_tag(self.run_id, "skyline.front", _within(front, _MOST_TAG))
         if self.ours and exit_code is not None:
             self.client.set_terminated(self.run_id, _STATUSES.get(exit_code, "FAILED"))
@@ -292,114 +286,7 @@ def _line(problem: BaseException) -> str:
     return text[:300] or type(problem).__name__
 
 
-def _say(line: str) -> None:
-    print(f"skyline.mlflow: {line}", file=sys.stderr, flush=True)
-
-
-class _Stop:
-    """The request to send what is there and end."""
-
-    def __init__(self) -> None:
-        self.asked = False
-        signal.signal(signal.SIGTERM, self._note)
-        signal.signal(signal.SIGINT, self._note)
-
-    def _note(self, number: int, _: Any) -> None:
-        if self.asked:
-            os._exit(128 + number)
-        self.asked = True
-
-    def sleep(self, seconds: float) -> None:
-        end = time.monotonic() + seconds
-        while not self.asked and time.monotonic() < end:
-            time.sleep(min(0.2, seconds))
-
-
-class _Search:
-    """The job that works on the run, as far as its files tell."""
-
-    def __init__(self, folder: pathlib.Path, until: str, stop: _Stop) -> None:
-        self.folder = folder
-        self._until = until
-        self._stop = stop
-        self._begun = _STARTED_S
-        self._looked = 0.0
-        self._said = False
-
-    def wait_for_run(self) -> None:
-        """Waits until the folder holds a run, if it is followed. Raises Error if it holds none."""
-        journal = self.folder / "journal.jsonl"
-        if self._until and not journal.exists():
-            _say(f"{self.folder}: holds no run yet, which is waited for")
-        while self._until and not self._stop.asked and not journal.exists():
-            self._stop.sleep(1)
-        open_run(self.folder)
-
-    def _status(self) -> dict[str, Any]:
-        with contextlib.suppress(Error):
-            return read_json(self.folder / "status.json")
-        return {}
-
-    def exit_code(self) -> int | None:
-        """How it ended; None while it runs."""
-        code = self._status().get("exit_code")
-        return int(code) if isinstance(code, int) else _KILLED if self._is_dead() else None
-
-    def _is_dead(self) -> bool:
-        with contextlib.suppress(Error):  # without the program it counts as alive
-            return not open_run(self.folder).running
-        return False
-
-    def is_over(self) -> bool:
-        """Whether nothing more comes. A job that ended before this program began may be followed by a next one."""
-        if not self._until or self._stop.asked:
-            return True
-        if self._until == "--until-sigterm":
-            return False
-        status = self._status()
-        updated = float(status.get("updated", 0))
-        ended = status.get("exit_code") is not None
-        if updated > self._begun and ended:
-            return True
-        if not ended and time.time() - max(updated, self._looked) <= _SILENCE_S:
-            return False
-        if not ended:
-            self._looked = time.time()
-            if not self._is_dead():
-                return False
-        if updated <= self._begun and time.time() - self._begun <= _NEXT_JOB_S:
-            if not self._said:
-                _say(f"{self.folder}: no job works on it; the next one is waited for, for {_NEXT_JOB_S / 60:.0f} minutes")
-                self._said = True
-            return False
-        return True
-
-
-def _take_turn(search: _Search, stop: _Stop) -> bool:
-    """Waits while another process sends the run; returns False if that is so to the end. The turn ends with this process."""
-    name = search.folder / "mlflow.lock"  # stays: whoever removed it would let two others in
-    try:
-        handle = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
-    except OSError as problem:
-        raise Error(f"{name}: cannot be opened: {problem.strerror}") from problem
-    said = False
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except BlockingIOError:
-            if search.is_over():
-                return False
-            if not said:
-                _say(f"{search.folder}: another process sends it; this one waits until that ends")
-                said = True
-            stop.sleep(1)
-        except OSError as problem:
-            _say(f"{name}: no lock: {problem.strerror}; one process at a time can send a run")
-            return True
-
-
-def _retried(task: Callable[[], None], address: str, search: _Search, stop: _Stop) -> bool:
+def _retried(task: Callable[[], None], address: str, search: Search, stop: Stop) -> bool:
     """Runs a task, again while MLflow is away; returns False if that is so to the end."""
     pause, tries = 1.0, 0
     last_moment = math.inf
@@ -408,18 +295,18 @@ def _retried(task: Callable[[], None], address: str, search: _Search, stop: _Sto
         try:
             task()
             if tries:
-                _say(f"MLflow at {address}: works again")
+                say(f"MLflow at {address}: works again")
             return True
         except Error:
             raise
         except Exception as problem:  # of the client and all that it uses
             if said != (said := _line(problem)):
-                _say(f"MLflow at {address}: {said}; this is tried again")
+                say(f"MLflow at {address}: {said}; this is tried again")
             tries += 1
             if search.is_over():
                 last_moment = min(last_moment, time.monotonic() + _LAST_S)
                 if time.monotonic() >= last_moment:
-                    _say(f"MLflow at {address}: {said}; what is missing is sent when this is started again")
+                    say(f"MLflow at {address}: {said}; what is missing is sent when this is started again")
                     return False
                 time.sleep(1)
             else:
@@ -439,11 +326,11 @@ def send(folder: pathlib.Path, until: str) -> int:
         from mlflow import MlflowClient
     except ImportError as problem:
         raise Error(f"needs MLflow's client: pip install mlflow-skinny ({problem})") from problem
-    stop = _Stop()
-    search = _Search(folder, until, stop)
+    stop = Stop()
+    search = Search(folder, until, stop)
     search.wait_for_run()
-    if not _take_turn(search, stop):
-        _say(f"{folder}: another process sends it")
+    if not take_turn(search, stop):
+        say(f"{folder}: another process sends it")
         return 0 if until else 2
     try:
         tracked = _Tracked(folder.resolve(), MlflowClient(), re.sub(r"//[^/@]*@", "//", address))
@@ -478,7 +365,7 @@ def main(words: list[str]) -> int:
     try:
         return send(pathlib.Path(folders[0]), "".join(options))
     except Exception as problem:  # such as a damaged config.yaml
-        _say(_line(problem))
+        say(_line(problem))
         return 2
 
 
