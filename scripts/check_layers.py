@@ -59,7 +59,7 @@ FACES = {
     "core": ["backoff", "clock", "config/byte_size", "config/config_errors", "config/config_text", "config/option_list", "log",
              "log_background", "log_note", "lru_cache", "record", "registry", "system/may_block", "system/open_file",
              "system/process", "system/process_tree", "system/program_files", "system/standard_output", "system/unique_handle", "text/foreign_text", "text/hash",
-             "text/protobuf_writer", "text/running_hash", "text/wording"],
+             "text/protobuf_writer", "text/running_hash", "text/wording", "version"],
     "launcher": ["launch_protocol"],
     "machine": ["device_binding", "nccl_settings", "node", "node_tokens"],
     "space": ["language/searched_section", "language/space_keys", "network/network_alignment"],

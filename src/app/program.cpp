@@ -6,6 +6,7 @@
 #include "app/job/job_stop.hpp"
 #include "core/system/standard_output.hpp"
 #include "core/text/wording.hpp"
+#include "core/version.hpp"
 
 #include <algorithm>
 #include <array>
@@ -129,7 +130,7 @@ int run_command_line(int argc, char** argv) {
   CLI::App app{"Skyline: Pareto search for neural network architectures over MPI ranks"};
   int exit_code = kExitDone;
   app.require_subcommand(1);
-  app.set_version_flag("--version", std::string(SKYLINE_VERSION));
+  app.set_version_flag("--version", std::string(program_version()));
   for (const CommandEntry& entry : kCommands) {
     CLI::App& command = *app.add_subcommand(entry.name, entry.meaning);
     command.callback([&exit_code, run = entry.define(command), is_job = entry.is_job] {

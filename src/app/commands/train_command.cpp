@@ -6,6 +6,7 @@
 #include "app/config/evaluator_section.hpp"
 #include "app/config/run_config.hpp"
 #include "app/models/taken_model.hpp"
+#include "core/version.hpp"
 #include "engine/loop/trial_maker.hpp"
 #include "search/algorithms/listed_search.hpp"
 #include "store/journal/journal.hpp"
@@ -86,7 +87,7 @@ class TakenTrials final : public RunBeginning {
     store::JournalHeader header = source_.header;
     if (store::same_metrics(header, config.metrics)) header.metrics = config.metrics;
     header.has_names_only = false;
-    header.skyline_version = SKYLINE_VERSION;
+    header.skyline_version = program_version();
     header.config_hash = config.identity_hash();
     header.seed = options.seed;
     store::publish_journal(paths.journal(), header, lines, config.space);

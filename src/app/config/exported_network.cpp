@@ -6,6 +6,7 @@
 
 #include "core/config/config_text.hpp"
 #include "core/text/foreign_text.hpp"
+#include "core/version.hpp"
 
 #include <string>
 #include <utility>
@@ -31,7 +32,7 @@ std::string list_text(const std::vector<std::string>& texts) {
 
 model_export::Metadata network_metadata(const space::SearchSpace& space,
                                         const space::Architecture& architecture, const DataOptions& data) {
-  model_export::Metadata metadata{{"skyline_version", SKYLINE_VERSION},
+  model_export::Metadata metadata{{"skyline_version", program_version()},
                                   {"arch_id", space::to_text(architecture.id)},
                                   {"genotype", space.describe(architecture.genotype)}};
   if (data.file.empty()) return metadata;

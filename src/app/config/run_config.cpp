@@ -10,6 +10,7 @@
 #include "core/config/config_errors.hpp"
 #include "core/config/config_text.hpp"
 #include "core/text/hash.hpp"
+#include "core/version.hpp"
 #include "model_export/model/exported_model.hpp"
 #include "run/yardsticks.hpp"
 #include "store/publish/publish.hpp"
@@ -367,7 +368,7 @@ std::unique_ptr<trial::Evaluator> RunConfig::make_evaluator(
 }
 
 store::JournalHeader RunConfig::journal_header(const trial::Evaluator& made) const {
-  return {.skyline_version = SKYLINE_VERSION,
+  return {.skyline_version = program_version(),
           .config_hash = identity_hash(),
           .seed = sections.run.seed,
           .metrics = metrics,

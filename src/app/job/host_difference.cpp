@@ -2,6 +2,7 @@
 
 #include "comm/agreement.hpp"
 #include "core/text/hash.hpp"
+#include "core/version.hpp"
 #include "machine/node.hpp"
 #include "train/loading/load_accelerator.hpp"
 
@@ -21,7 +22,7 @@ namespace skyline::app {
 namespace {
 
 std::string describe_program() {
-  return std::string(SKYLINE_VERSION) + "\nLibTorch " + train::torch_version() + "\n" +
+  return std::string(program_version()) + "\nLibTorch " + train::torch_version() + "\n" +
          comm::mpi_library_name() + "\nbuild " + build_id();
 }
 

@@ -6,6 +6,7 @@
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
+#include "core/version.hpp"
 #include "report/results/result_files.hpp"
 #include "store/journal/journal.hpp"
 #include "store/journal/journal_end.hpp"
@@ -113,9 +114,9 @@ store::JournalContents read_own_journal(const store::RunPaths& paths, const RunC
     throw UserError(paths.journal().string() + ": was not written with " + paths.config().string() +
                     ", which has been changed since; restore it, or start a run in another folder");
   }
-  if (contents.header.skyline_version != SKYLINE_VERSION) {
+  if (contents.header.skyline_version != program_version()) {
     log::warning(paths.journal().string() + ": was begun by version " + contents.header.skyline_version +
-                 ", this is " + SKYLINE_VERSION);
+                 ", this is " + program_version());
   }
   if (contents.torn_tail) log::warning(paths.journal().string() + ": dropped a torn last line");
   if (end.has_foreign_tables(contents.started_s)) {

@@ -7,6 +7,7 @@
 #include "core/config/config_text.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
+#include "core/version.hpp"
 #include "report/files/trial_results.hpp"
 #include "store/journal/provenance.hpp"
 #include "store/publish/publish.hpp"
@@ -73,7 +74,7 @@ std::string_view without_version(std::string_view provenance) {
 /// it is committed, and files can be copied. @throws UserError
 void check_training(const ModelSource& source, const TakenModel& model) {
   const std::string expected =
-      store::provenance(model.trained->trial, {SKYLINE_VERSION, source.run.header.config_hash});
+      store::provenance(model.trained->trial, {program_version(), source.run.header.config_hash});
   if (without_version(model.weights.provenance) == without_version(expected)) return;
   throw UserError(model.file.string() + ": is not of the last committed training of " +
                   trial_text(model.trained->trial.number));

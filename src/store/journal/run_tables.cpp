@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/version.hpp"
 #include "store/hdf5/hdf5_image.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
 #include "store/hdf5/sealed_file.hpp"
@@ -188,7 +189,7 @@ void write_run_tables(const std::filesystem::path& path, const trial::CommitLog&
   Hdf5Image image(path, {.user_block = kSealBytes});
   image.write_attribute("/", "format", kTablesFormat);
   image.write_attribute("/", "version", kTablesVersion);
-  image.write_attribute("/", "skyline_version", SKYLINE_VERSION);
+  image.write_attribute("/", "skyline_version", program_version());
   image.write_attribute("/", "config", config_text);
   Table::write(image, "trials", trial_columns(own, space.parameters().size()), add_trials);
   write_slots(image, slots);
