@@ -1,5 +1,4 @@
-# skyline_add_test(MODULE [SEPARATE] SOURCES ... LIBRARIES ...): a GoogleTest program, one CTest entry a test suite.
-# SEPARATE: SKYLINE_UNITY does not batch its sources: they have names in common.
+# skyline_add_test(MODULE SOURCES ... LIBRARIES ...): a GoogleTest program, one CTest entry a test suite.
 # Labels are unit.MODULE and mpi.MODULE.
 # skyline_add_mpi_test(MODULE PATH SOURCES ... LIBRARIES ... RANKS 1 2 3): a GoogleTest program under mpirun, of PATH.cpp
 # and these other sources; MODULE.NAME.npR, where NAME is the last part of PATH.
@@ -55,11 +54,9 @@ function(skyline_discover_suites target module)
 endfunction()
 
 function(skyline_add_test module)
-  cmake_parse_arguments(ARG "SEPARATE" "" "SOURCES;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   skyline_test_program(${module}_tests SOURCES ${ARG_SOURCES} LIBRARIES ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
-  if(SKYLINE_UNITY AND NOT ARG_SEPARATE)
-    set_target_properties(${module}_tests PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
-  endif()
+  set_target_properties(${module}_tests PROPERTIES UNITY_BUILD ${SKYLINE_UNITY} UNITY_BUILD_BATCH_SIZE 6)
   skyline_discover_suites(${module}_tests ${module} TIMEOUT 300 LABELS unit.${module})
 endfunction()
 
