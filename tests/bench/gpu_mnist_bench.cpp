@@ -11,7 +11,10 @@
 #include <optional>
 #include <utility>
 
-#include <torch/torch.h>
+#include <torch/data.h>
+#include <torch/nn/modules/conv.h>
+#include <torch/nn/modules/linear.h>
+#include <torch/optim/sgd.h>
 
 namespace skyline::train::bench {
 namespace {
