@@ -49,7 +49,7 @@ struct Repeats {
   /// @param what  was repeated
   std::string text(std::string_view what) const {
     const std::string count = least == most ? std::to_string(most) : fmt::format("{} to {}", least, most);
-    return fmt::format("{}: means of {} repeats, in brackets the standard deviation{}.\n", what, count,
+    return fmt::format("{}: means of {} repeats, with their standard deviation{}.\n", what, count,
                        failures.empty() ? "" : "; failed and in no mean: " + first_of(failures));
   }
 };
