@@ -221,7 +221,8 @@ trial::Outcome EntryDecoder::outcome(const Json& line) const {
   return measurements;
 }
 
-trial::Trial EntryDecoder::decode_asked(const Json& line) const {
+trial::Trial EntryDecoder::decode_asked(const Json& line,
+                                        std::shared_ptr<const space::Architecture> architecture) const {
   trial::Trial trial;
   trial.number = decode_integer<std::uint64_t>(member(line, "k"), "k");
   if (trial::parse_phase(decode_text(line, "phase")) == trial::Phase::kFinal) {
@@ -229,7 +230,7 @@ trial::Trial EntryDecoder::decode_asked(const Json& line) const {
     if (const auto repeat = line.find("final_repeat"); repeat != line.end())
       trial.proposal.final_repeat = decode_integer<std::uint32_t>(*repeat, "final_repeat");
   }
-  trial.proposal.architecture = architecture(line);
+  trial.proposal.architecture = std::move(architecture);
   if (trial.number > earlier_.size() + trial::CommitLog::kFarthestAhead) {
     fail_expected("k", "a number near the position", line["k"]);
   }
@@ -247,8 +248,9 @@ trial::Trial EntryDecoder::decode_asked(const Json& line) const {
   return trial;
 }
 
-trial::CommittedTrial EntryDecoder::decode(const Json& line) const {
-  return {decode_asked(line), outcome(line), decode_timing(member(line, "where"))};
+trial::CommittedTrial EntryDecoder::decode(const Json& line,
+                                           std::shared_ptr<const space::Architecture> architecture) const {
+  return {decode_asked(line, std::move(architecture)), outcome(line), decode_timing(member(line, "where"))};
 }
 
 }  // namespace skyline::store

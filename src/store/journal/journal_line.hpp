@@ -47,17 +47,21 @@ class EntryDecoder {
   EntryDecoder(const space::SearchSpace& space, const std::vector<trial::Metric>& metrics,
                const trial::CommitLog& earlier)
       : space_(space), metrics_(metrics), earlier_(earlier) {}
-  /// Reads a trial. Its network is built and compared, but not kept.
+  /// Reads the architecture of a trial. Its network is built and compared, but not kept. Any thread may call
+  /// it.
   /// @throws UserError for a member that is missing, wrong, or not of this space
-  trial::CommittedTrial decode(const nlohmann::ordered_json& line) const;
-  /// Reads a trial without a result. @throws UserError as decode
-  trial::Trial decode_asked(const nlohmann::ordered_json& line) const;
+  std::shared_ptr<const space::Architecture> architecture(const nlohmann::ordered_json& line) const;
+  /// Reads a trial whose architecture has been read. @throws UserError as architecture
+  trial::CommittedTrial decode(const nlohmann::ordered_json& line,
+                               std::shared_ptr<const space::Architecture> architecture) const;
+  /// Reads a trial without a result. @throws UserError as architecture
+  trial::Trial decode_asked(const nlohmann::ordered_json& line,
+                            std::shared_ptr<const space::Architecture> architecture) const;
   /// Makes a trial known that is not committed yet, since it may be an earlier one for other lines.
   void know(const trial::Trial& trial) { known_[trial.number] = trial.proposal.architecture; }
 
  private:
   space::Genotype genotype(const nlohmann::ordered_json& values) const;
-  std::shared_ptr<const space::Architecture> architecture(const nlohmann::ordered_json& line) const;
   std::shared_ptr<const space::Architecture> recorded(const nlohmann::ordered_json& line) const;
   std::shared_ptr<const space::Architecture> earlier(trial::TrialNumber number) const;
   bool is_known(trial::TrialNumber number, space::ArchId id) const;

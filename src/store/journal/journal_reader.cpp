@@ -7,8 +7,13 @@
 #include "store/publish/block_reader.hpp"
 #include "store/publish/publish.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <exception>
 #include <optional>
 #include <string_view>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 namespace skyline::store {
@@ -111,6 +116,49 @@ void check_position(const Json& line, std::size_t expected) {
                   (found != line.end() ? found->dump() : "none"));
 }
 
+/// A line with a trial. To build its network takes longer than all other work on the line.
+struct TrialLine {
+  Json json;
+  std::size_t number = 0;
+  std::shared_ptr<const space::Architecture> architecture;
+  std::exception_ptr mistake;  // of the architecture; the lines before this one may have others
+};
+
+/// Reads the next lines with trials; none at the end.
+std::vector<TrialLine> read_lines(LineReader& reader) {
+  constexpr std::size_t kMost = 4096;  // some 30 MB
+  std::vector<TrialLine> lines;
+  while (lines.size() < kMost) {
+    std::optional<Json> line = reader.next();
+    if (!line) break;
+    if (!is_loss(*line)) lines.push_back({*std::move(line), reader.number(), nullptr, nullptr});
+  }
+  return lines;
+}
+
+/// Builds the architectures of the lines on all processors of this process.
+void build_architectures(std::vector<TrialLine>& lines, const EntryDecoder& decoder) {
+  constexpr std::size_t kLeastPerThread = 64;
+  std::atomic<std::size_t> next = 0;
+  const auto work = [&] {
+    for (std::size_t i = next++; i < lines.size(); i = next++) {
+      try {
+        lines[i].architecture = decoder.architecture(lines[i].json);
+      } catch (...) {
+        lines[i].mistake = std::current_exception();
+      }
+    }
+  };
+  const std::size_t threads =
+      std::min<std::size_t>(std::thread::hardware_concurrency(), lines.size() / kLeastPerThread);
+  std::vector<std::jthread> others;
+  try {
+    for (std::size_t i = 1; i < threads; ++i) others.emplace_back(work);
+  } catch (const std::system_error&) {  // no more threads for this user: those that there are do it
+  }
+  work();
+}
+
 }  // namespace
 
 JournalContents read_journal(const std::filesystem::path& path, const space::SearchSpace& space) {
@@ -118,17 +166,20 @@ JournalContents read_journal(const std::filesystem::path& path, const space::Sea
   JournalContents contents;
   contents.header = read_header(lines);
   const EntryDecoder decoder(space, contents.header.metrics, contents.entries);
-  while (const std::optional<Json> line = lines.next()) {
-    if (is_loss(*line)) continue;
-    at_line(path, lines.number(), [&] {
-      check_position(*line, contents.entries.size());
-      const trial::CommittedTrial entry = decoder.decode(*line);
-      if (contents.entries.contains(entry.trial)) {
-        throw UserError("trial " + to_text(entry.trial.name()) + " is there for the second time");
-      }
-      contents.entries.add(entry);
-      contents.started_s.push_back(entry.timing.started_s);
-    });
+  for (std::vector<TrialLine> some = read_lines(lines); !some.empty(); some = read_lines(lines)) {
+    build_architectures(some, decoder);
+    for (const TrialLine& line : some) {
+      at_line(path, line.number, [&] {
+        check_position(line.json, contents.entries.size());
+        if (line.mistake) std::rethrow_exception(line.mistake);
+        const trial::CommittedTrial entry = decoder.decode(line.json, line.architecture);
+        if (contents.entries.contains(entry.trial)) {
+          throw UserError("trial " + to_text(entry.trial.name()) + " is there for the second time");
+        }
+        contents.entries.add(entry);
+        contents.started_s.push_back(entry.timing.started_s);
+      });
+    }
   }
   contents.torn_tail = lines.torn();
   contents.valid_bytes = lines.valid_bytes();

@@ -112,7 +112,7 @@ trial::ResultsByName read_waiting_results(const RunPaths& paths, const JournalHe
   if (files.empty()) return results;
   EntryDecoder decoder(space, header.metrics, committed);
   const LinesReader reader(header, [&](const nlohmann::ordered_json& line) {
-    trial::CommittedTrial result = decoder.decode(line);
+    trial::CommittedTrial result = decoder.decode(line, decoder.architecture(line));
     decoder.know(result.trial);
     if (!committed.contains(result.trial)) results.emplace(result.trial.name(), std::move(result));
   });
@@ -147,7 +147,7 @@ AskedTrials read_asked_trials(const RunPaths& paths, const JournalHeader& header
   if (!store::exists(asked_path(paths))) return asked;
   EntryDecoder decoder(space, header.metrics, committed);
   const LinesReader reader(header, [&](const nlohmann::ordered_json& line) {
-    trial::Trial trial = decoder.decode_asked(line);
+    trial::Trial trial = decoder.decode_asked(line, decoder.architecture(line));
     decoder.know(trial);
     asked.insert_or_assign(trial.number, std::move(trial.proposal));
   });

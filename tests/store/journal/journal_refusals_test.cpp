@@ -73,6 +73,12 @@ TEST_F(Journal, CountsLinesOfLostRanksWhenItNamesALine) {
   EXPECT_EQ(read_error(), at_line(4, "expected position 1, got 2"));
 }
 
+TEST_F(Journal, NamesTheFirstOfSeveralLinesThatAnotherSpaceWrote) {
+  write(sample_trials(space, 300));
+  for (const std::size_t number : {290U, 200U, 230U}) set(number, "/genotype/depth", 77);
+  EXPECT_THAT(read_error(), HasSubstr("line 200: genotype: 77 is not a value of parameter `depth`"));
+}
+
 TEST_F(Journal, RefusesATrialThatIsThereTwice) {
   write(sample_trials(space, 6));
   set(3, "/k", 0);

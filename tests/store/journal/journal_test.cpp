@@ -30,7 +30,7 @@ using ::testing::Not;
 using trial::CommittedTrial;
 
 TEST_F(Journal, ReadsBackBitByBit) {
-  const std::vector<CommittedTrial> trials = sample_trials(space, 40);
+  const std::vector<CommittedTrial> trials = sample_trials(space, 4500);  // several threads, and twice
   write(trials);
   const JournalContents contents = read_journal(path, space);
   EXPECT_EQ(contents.header, sample_header());
