@@ -61,7 +61,7 @@ TEST_F(DoctorDevicesTest, GoOnWhereTheCudaModuleThrows) {
   }
 }
 
-TEST_F(DoctorDevicesTest, SayOfAGpuThatCannotBeUsedThatItIsAProblemAndNoMore) {
+TEST_F(DoctorDevicesTest, SayOfAGpuThatCannotBeUsedThatItIsAProblemIfItIsNeeded) {
   const train::AcceleratorLoader refusing = [](std::string&) -> std::shared_ptr<train::Accelerator> {
     throw UserError("the NVIDIA driver supports CUDA 12.4, needed is 13.0");
   };
@@ -72,6 +72,10 @@ TEST_F(DoctorDevicesTest, SayOfAGpuThatCannotBeUsedThatItIsAProblemAndNoMore) {
     EXPECT_EQ(findings.front().text, "the NVIDIA driver supports CUDA 12.4, needed is 13.0");
   }
   EXPECT_THAT(check(DeviceChoice::kCuda, refusing).back().text, HasSubstr("not every rank has a GPU"));
+  const std::vector<Finding> not_needed = check(DeviceChoice::kNone, refusing);
+  ASSERT_EQ(not_needed.size(), 1U);
+  EXPECT_EQ(not_needed.front().verdict, Verdict::kNote);
+  EXPECT_EQ(not_needed.front().advice, "");
 }
 
 }  // namespace

@@ -33,15 +33,15 @@ machine::RankView look(const comm::NodePlace& place, const train::AcceleratorLoa
                        const std::filesystem::path& root, std::optional<Finding>& fault) {
   std::string reason;
   std::shared_ptr<train::Accelerator> accelerator;
+  const Verdict verdict = needed ? Verdict::kProblem : Verdict::kNote;
   try {
     accelerator = load(reason);
   } catch (const UserError& error) {  // a GPU that cannot be used is refused by `auto`, too
     reason = error.what();
-    fault = {Verdict::kProblem, kGpu, reason, "or training.device: cpu"};
+    fault = {verdict, kGpu, reason, needed ? "or training.device: cpu" : ""};
   } catch (const std::exception& error) {
     reason = std::string("the cuda module fails: ") + error.what();
-    fault = {needed ? Verdict::kProblem : Verdict::kNote, kGpu, reason,
-             "training.device: cpu does without it, and without GPUs"};
+    fault = {verdict, kGpu, reason, needed ? "training.device: cpu does without it, and without GPUs" : ""};
   }
   return train::look_at_devices(place, accelerator.get(), reason, root);
 }
