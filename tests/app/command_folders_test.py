@@ -52,19 +52,43 @@ class Folders(RunsCase):
             self.assertAlmostEqual(trial["metrics"]["score"], wanted, places=9, msg=trial)
 
     def test_rungs_continue_in_copies_for_any_number_of_ranks(self):
-        config = self.config("{algorithm: mo_asha, trials: 30}")
+        for name, search in (("asha", "{algorithm: mo_asha, trials: 30}"), ("model", "{trials: 30, budgets: [1, 3, 9]}")):
+            config = self.config(search)
+            for ranks in (1, 2, 3):
+                self.setUp()
+                run = f"{name}{ranks}"
+                self.skyline("search", config, "--run", run, ranks=ranks)
+                self.assertEqual(self.canonical(run), self.canonical(f"{name}1"))
+                self.check_values(run)
+                self.assertEqual(self.kept(run), self.front(run))
+                trials = {str(trial["k"]): trial for trial in self.trials(run)}
+                self.assertEqual({trial["epochs"] for trial in trials.values()}, {1, 3, 9})
+                for number, first, resumed, parent, _ in self.starts():
+                    earlier = trials[number].get("continues")
+                    self.assertEqual(first, 0 if earlier is None else trials[str(earlier)]["epochs"])
+                    self.assertEqual((resumed, parent), (earlier is not None, ""))
+
+    def test_a_model_continues_children_of_finished_parents_for_any_number_of_ranks_and_after_a_kill(self):
+        config = self.config("{trials: 30, budgets: [1, 3]}", command=", inherit: true", options=["seconds=0.01"], epochs=3)
         for ranks in (1, 2, 3):
             self.setUp()
-            self.skyline("search", config, "--run", f"rungs{ranks}", ranks=ranks)
-            self.assertEqual(self.canonical(f"rungs{ranks}"), self.canonical("rungs1"))
-            self.check_values(f"rungs{ranks}")
-            self.assertEqual(self.kept(f"rungs{ranks}"), self.front(f"rungs{ranks}"))
-            trials = {str(trial["k"]): trial for trial in self.trials(f"rungs{ranks}")}
-            self.assertEqual({trial["epochs"] for trial in trials.values()}, {1, 3, 9})
-            for name, first, resumed, parent, _ in self.starts():
-                earlier = trials[name].get("continues")
-                self.assertEqual(first, 0 if earlier is None else trials[str(earlier)]["epochs"])
-                self.assertEqual((resumed, parent), (earlier is not None, ""))
+            self.skyline("search", config, "--run", f"heirs{ranks}", ranks=ranks)
+            self.assertEqual(self.canonical(f"heirs{ranks}"), self.canonical("heirs1"))
+        trials = {str(trial["k"]): trial for trial in self.trials("heirs3")}
+        self.assertEqual({trial["status"] for trial in trials.values()}, {"ok"})
+        continued = 0
+        for number, first, resumed, parent, _ in self.starts():
+            earlier, inherits = trials[number].get("continues"), trials[number].get("inherits")
+            self.assertEqual((first, resumed), (0 if earlier is None else 1, earlier is not None))
+            self.assertEqual(pathlib.Path(parent).parent.name if parent else None, inherits and str(inherits["from"]))
+            self.assertEqual(trials[str(inherits["from"])]["epochs"] if inherits else 3, 3, "a parent had a part of its training")
+            continued += earlier is not None and inherits is not None
+        self.assertGreater(continued, 0)
+        job = self.start("search", config, "--run", "killed_heirs", ranks=2)
+        self.wait_for_lines("killed_heirs", 20)
+        self.kill(job)
+        self.skyline("search", config, "--run", "killed_heirs", "--resume", ranks=3)
+        self.assertEqual(self.canonical("killed_heirs"), self.canonical("heirs1"))
 
     def test_a_trial_that_is_continued_three_times_and_killed_between_is_one_that_ran_through(self):
         search = "{algorithm: successive_halving, initial: 8, budgets: [2, 4, 6, 8], reduction: 2}"

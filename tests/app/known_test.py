@@ -67,6 +67,21 @@ class Known(RunsCase):
         refused = self.search("[nowhere]", "other", expect=2)
         self.assertIn("there is no nowhere, nor is it beside the configuration", refused.stderr)
 
+    def test_a_model_with_budgets_begins_with_them_and_has_one_journal_for_any_ranks_and_after_a_kill(self):
+        more = ["--set", "synthetic.seconds_per_gflop=1"]
+        search = {"algorithm": "skyline, trials: 30, budgets: [0.25, 1]"}
+        for ranks in (1, 2, 3):
+            self.search("[earlier]", f"rungs{ranks}", *more, ranks=ranks, **search)
+            self.assertEqual(self.canonical(f"rungs{ranks}"), self.canonical("rungs1"))
+        trials = [json.loads(line) for line in self.canonical("rungs1").splitlines()[1:]]
+        self.assertEqual({trial["epochs"] for trial in trials}, {0.25, 1})
+        self.assertLessEqual({trial["arch"] for trial in trials[:2]}, set(self.ids("earlier")))
+        job = self.start("search", *CONFIG, *more, "--set", f"search={{algorithm: {search['algorithm']}, known: [earlier]}}", "--run", "killed", ranks=2)
+        self.wait_for_lines("killed", 10)
+        self.kill(job)
+        self.search("[earlier]", "killed", *more, "--resume", ranks=3, **search)
+        self.assertEqual(self.canonical("killed"), self.canonical("rungs1"))
+
     def test_an_algorithm_that_does_not_use_them_says_so(self):
         done = self.search("[earlier]", "random", algorithm="random, trials: 4")
         self.assertIn("search.known: random does not use known results", done.stderr)
