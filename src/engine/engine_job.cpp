@@ -288,9 +288,8 @@ RunResult run_job(comm::Environment& environment, const SearchTask& task, const 
   place.timeout_s = options.trial_timeout_s;
   const std::size_t processors = place.processors.size();
   const std::size_t own = own_slots(world, processors, options, task.evaluator);
-  RankTable ranks =
+  const RankTable ranks =
       exchange_ranks(environment, own, processors, fingerprint(task.space, files.header, options));
-  ranks.rank_per_member = task.evaluator.rank_per_member();
   const SuspectTrials suspects = find_suspects(world, files.paths, options.resume);
   const Seconds earlier = start_clock(world, replay);
   const Steady::time_point started = Steady::now();

@@ -16,7 +16,6 @@ class ForwardingEvaluator : public Evaluator {
   double predicted_cost(const Trial& trial) const override { return next_->predicted_cost(trial); }
   std::uint32_t members_for(const Trial& trial) const override { return next_->members_for(trial); }
   bool forms_groups() const override { return next_->forms_groups(); }
-  bool rank_per_member() const override { return next_->rank_per_member(); }
   std::size_t slots() const override { return next_->slots(); }
   Place place(Place rank) const override { return next_->place(std::move(rank)); }
   std::string device() const override { return next_->device(); }

@@ -30,7 +30,6 @@ class MockEvaluator : public Evaluator {
   MOCK_METHOD(double, predicted_cost, (const Trial&), (const, override));
   MOCK_METHOD(std::uint32_t, members_for, (const Trial&), (const, override));
   MOCK_METHOD(bool, forms_groups, (), (const, override));
-  MOCK_METHOD(bool, rank_per_member, (), (const, override));
   MOCK_METHOD(std::size_t, slots, (), (const, override));
   MOCK_METHOD(Place, place, (Place), (const, override));
   MOCK_METHOD(std::string, device, (), (const, override));
@@ -82,7 +81,6 @@ TEST(ForwardingEvaluator, GivesTheAnswersOfTheOneBehindIt) {
   EXPECT_CALL(behind, predicted_cost(Ref(trial))).WillOnce(Return(7));
   EXPECT_CALL(behind, members_for(Ref(trial))).WillOnce(Return(3));
   EXPECT_CALL(behind, forms_groups()).WillOnce(Return(true));
-  EXPECT_CALL(behind, rank_per_member()).WillOnce(Return(true));
   EXPECT_CALL(behind, slots()).WillOnce(Return(5));
   EXPECT_CALL(behind, place(Field(&Place::host, "a"))).WillOnce(Return(on_host("b")));
   EXPECT_CALL(behind, device()).WillOnce(Return("gpu"));
@@ -93,7 +91,6 @@ TEST(ForwardingEvaluator, GivesTheAnswersOfTheOneBehindIt) {
   EXPECT_EQ(evaluator.predicted_cost(trial), 7);
   EXPECT_EQ(evaluator.members_for(trial), 3);
   EXPECT_TRUE(evaluator.forms_groups());
-  EXPECT_TRUE(evaluator.rank_per_member());
   EXPECT_EQ(evaluator.slots(), 5);
   EXPECT_EQ(evaluator.place(on_host("a")).host, "b");
   EXPECT_EQ(evaluator.device(), "gpu");

@@ -176,8 +176,6 @@ class Evaluator {
   /// Returns whether a trial may have several members at all, because ranks that train together need
   /// connections. If it returns false, members_for must not return more than 1.
   virtual bool forms_groups() const { return false; }
-  /// Returns whether each member of a group needs a rank of its own, as NCCL's do; the same on all ranks.
-  virtual bool rank_per_member() const { return false; }
   /// Returns the number of slots per rank; 0 for one per free processor. An evaluator whose slots share a
   /// device returns more, and decides itself how many train at a time.
   virtual std::size_t slots() const { return 0; }

@@ -153,22 +153,14 @@ std::optional<Connection> IdleConnections::find(const std::function<bool(const C
   return found;
 }
 
-void check_distinct_devices(trial::TrialGroup& group, const std::string& machine, const std::string& bus_id) {
+bool have_distinct_devices(trial::TrialGroup& group, const std::string& machine, const std::string& bus_id) {
   constexpr int kBitsOfDouble = 53;  // bits of a whole number that a double holds exactly
   const std::uint64_t code = stable_hash64(machine + " " + bus_id) >> (64 - kBitsOfDouble);
   std::vector<double> codes(group.members(), 0.0);
   codes[group.member()] = static_cast<double>(code);
   group.sum(codes);
-  for (std::size_t second = 0; second < codes.size(); ++second) {
-    for (std::size_t first = 0; first < second; ++first) {
-      if (codes[first] == codes[second]) {
-        throw UserError(
-            "members " + std::to_string(first) + " and " + std::to_string(second) +
-            " of a group use the same GPU, which NCCL does not allow: start a rank for each GPU, and as many "
-            "as a group has members");
-      }
-    }
-  }
+  std::ranges::sort(codes);
+  return std::ranges::adjacent_find(codes) == codes.end();
 }
 
 std::string machine_name() {

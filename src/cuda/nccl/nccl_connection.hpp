@@ -77,11 +77,11 @@ class IdleConnections {
   std::vector<Connection> idle_;
 };
 
-/// Checks that each member has its own device, as NCCL requires. Collective over the group.
+/// Returns whether each member has its own device, as NCCL requires; the same on all members. Collective over
+/// the group.
 /// @param machine  equal on all ranks of a machine, in every container
 /// @param bus_id   address of this member's device
-/// @throws UserError on all members if two of them use the same device
-void check_distinct_devices(trial::TrialGroup& group, const std::string& machine, const std::string& bus_id);
+bool have_distinct_devices(trial::TrialGroup& group, const std::string& machine, const std::string& bus_id);
 
 /// Returns a name of this machine that is valid until it reboots.
 std::string machine_name();

@@ -226,7 +226,7 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
 std::unique_ptr<train::DeviceReducer> make_nccl_reducer(trial::TrialGroup& group,
                                                         const train::AcceleratorDevice& device,
                                                         IdleConnections& idle, NcclFault& fault) {
-  check_distinct_devices(group, machine_name(), device.bus_id);
+  if (!have_distinct_devices(group, machine_name(), device.bus_id)) return nullptr;
   try {
     return std::make_unique<NcclReducer>(group, static_cast<c10::DeviceIndex>(device.index), idle, fault);
   } catch (const FaultError& error) {

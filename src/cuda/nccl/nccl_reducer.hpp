@@ -31,7 +31,7 @@ class NcclFault {
 
 /// Makes a reducer. Its communicator is one of the idle ones if all members have that, and becomes idle again
 /// if the trial ends in order. Collective over the group.
-/// @throws UserError on all members if two of them use one device, FaultError with NCCL's text otherwise
+/// Returns nullptr on all members if two of them use one device. @throws FaultError with NCCL's text
 std::unique_ptr<train::DeviceReducer> make_nccl_reducer(trial::TrialGroup& group,
                                                         const train::AcceleratorDevice& device,
                                                         IdleConnections& idle, NcclFault& fault);

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <string>
 #include <utility>
 
 namespace skyline::engine {
@@ -39,21 +38,6 @@ void Scheduler::check_ranks() const {
   if (training_ranks_ == 0) throw FaultError("no rank is left that trains");
 }
 
-/// Refuses a group that would have several members on a rank where each needs its own: its trial would fail,
-/// and the journal would say that of a sound network.
-void Scheduler::check_ranks_for(std::uint32_t members) const {
-  if (!ranks_.rank_per_member || members <= ranks_for_groups_) return;
-  const std::string needed =
-      "a trial has " + std::to_string(members) + " members, each of which needs a rank with a GPU of its own";
-  if (!ranks_.groups_span) {
-    throw UserError(needed +
-                    ", and this MPI lets ranks train nothing together (it lacks MPI_THREAD_MULTIPLE)");
-  }
-  throw FaultError(needed + ", and " + std::to_string(ranks_for_groups_) +
-                   (ranks_for_groups_ == 1 ? " rank is" : " neighbouring ranks are") +
-                   " left: resume the run on as many GPUs");
-}
-
 void Scheduler::expect_more(bool more) {
   if (std::exchange(more_to_come_, more) == more) return;
   for (const auto& [turn, single] : std::exchange(singles_, {})) {
@@ -80,7 +64,6 @@ void Scheduler::submit(trial::TrialName trial, const TrialWork& work) {
 
 /// Adds a group, with the number of ranks that it needs.
 void Scheduler::wait(const Waiting& waiting) {
-  check_ranks_for(waiting.members);
   Waiting group = waiting;
   group.ranks = ranks_of_group(group.members, ranks_for_groups_);
   groups_.insert(group);

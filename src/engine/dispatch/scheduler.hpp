@@ -48,7 +48,7 @@ class Scheduler {
   /// Says whether more trials will come while these wait. Initially none are expected.
   void expect_more(bool more);
   /// Adds a trial. @pre none of that name waits or runs.
-  /// @throws FaultError if no rank is left that trains, or too few for a group's members
+  /// @throws FaultError if no rank is left that trains
   void submit(trial::TrialName trial, const TrialWork& work);
   /// Returns the next trial to send now; call it until there is none.
   std::optional<Start> next();
@@ -57,7 +57,7 @@ class Scheduler {
   void ended(trial::TrialName trial, std::size_t rank, std::size_t slot, double seconds);
   /// Notes that a rank is lost: its slots get nothing any more. Its trials are forgotten, and may be
   /// submitted again, even while slots of other ranks still work on a group's trial.
-  /// @throws FaultError if trials wait and no other rank trains, or too few for a waiting group's members
+  /// @throws FaultError if trials wait and no other rank trains
   void lose(std::size_t rank);
   /// Gives the ranks of a host no more work; their present work continues. Returns false and changes nothing
   /// if no rank of another host trains.
@@ -116,7 +116,6 @@ class Scheduler {
   void close(std::size_t rank);
   void look_at_ranks();
   void check_ranks() const;
-  void check_ranks_for(std::uint32_t members) const;
   void hold_blocks();
   std::optional<std::size_t> best_block(const Waiting& group);
   std::optional<Start> next_group();

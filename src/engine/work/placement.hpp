@@ -20,7 +20,6 @@ struct RankTable {
   std::vector<std::string> hosts;       // [ranks]
   std::vector<std::size_t> processors;  // [ranks], number of each rank's own
   bool groups_span = true;              // whether several ranks may train a trial together
-  bool rank_per_member = false;         // whether each member of a group needs a rank of its own
 };
 
 /// Returns the largest number of ranks that may train a trial together.

@@ -81,6 +81,8 @@ class DeviceReducer {
   /// Checks the group.
   /// @throws GroupAborted if a member is lost or an operation is overdue, with the operation's name
   virtual void check() = 0;
+  /// Returns whether its operations may be recorded; the same for all members.
+  virtual bool may_be_recorded() const { return true; }
 };
 
 /// The devices of a process: the seam between training on a device, which is plain LibTorch, and code that
@@ -96,8 +98,8 @@ class Accelerator : public kernels::DeviceKernels {
   /// Says in one line why the device is unusable until the process is restarted; nullopt if it is usable.
   virtual std::optional<std::string> fault(int /*device*/) { return std::nullopt; }
   virtual std::unique_ptr<AcceleratorStream> make_stream(int device) = 0;
-  /// Makes a reducer. The group must outlive it. Collective over the group.
-  /// @throws UserError on all members if two of them use one GPU
+  /// Makes a reducer that sums on the devices. The group must outlive it. Collective over the group.
+  /// Returns nullptr on all members if two of them use one GPU: see make_staged_reducer
   virtual std::unique_ptr<DeviceReducer> make_reducer(trial::TrialGroup& group, int device) = 0;
 };
 

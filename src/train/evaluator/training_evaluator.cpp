@@ -17,6 +17,8 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include <ATen/Parallel.h>
 #include <c10/util/Exception.h>
@@ -48,6 +50,16 @@ void set_threads(int threads) {
     at::set_num_threads(threads);
     current = threads;
   }
+}
+
+/// Returns whether two members are of one process, and so of one device; the same on all members.
+bool share_processes(const trial::TrialGroup& group) {
+  std::set<std::pair<int, int>> processes;
+  for (std::size_t member = 0; member < group.members(); ++member) {
+    const trial::Place place = group.place_of(member);
+    processes.emplace(place.node, place.node_rank);
+  }
+  return processes.size() < group.members();
 }
 
 class TrainingEvaluator final : public trial::Evaluator {
@@ -82,7 +94,6 @@ class TrainingEvaluator final : public trial::Evaluator {
                           setup_.options.group, setup_.device.on_gpus ? MemberKind::kGpu : MemberKind::kCore);
   }
 
-  bool rank_per_member() const override { return setup_.device.on_gpus; }
   std::string device() const override { return setup_.device.on_gpus ? "gpu" : "cpu"; }
 
   trial::Place place(trial::Place rank) const override {
@@ -248,10 +259,20 @@ class TrainingEvaluator final : public trial::Evaluator {
     }
   }
 
-  /// Returns the failure of the trial. In a group all members return the first failure of any member.
-  Failure end_for(trial::EvaluationContext& context, const Failure& failure) {
+  /// Returns the failure of the trial. In a group all members return the first failure of any member. If
+  /// members share a device and lack its memory, that is a fault and no result: with a device each they may
+  /// have enough.
+  Failure end_for(trial::EvaluationContext& context, Failure failure) {
     if (context.group() == nullptr) return failure;
-    context.group()->abort(failure, fault() != nullptr);
+    const bool lack_shared_memory = failure.kind == FailureKind::kOutOfMemory &&
+                                    setup_.device.accelerator != nullptr && share_processes(*context.group());
+    if (lack_shared_memory) {
+      failure.reason =
+          "not enough memory for the members of a group that share a GPU, though each may have enough "
+          "alone: resume the run on a GPU for each member (" +
+          failure.reason + ")";
+    }
+    context.group()->abort(failure, lack_shared_memory || fault() != nullptr);
     try {
       context.group()->check();
     } catch (const trial::GroupAborted& aborted) {

@@ -4,6 +4,7 @@
 
 #include "core/log.hpp"
 #include "train/batches/batch_source.hpp"
+#include "train/device/staged_reducer.hpp"
 #include "train/learner/device_epoch.hpp"
 #include "train/learner/training_step.hpp"
 
@@ -58,7 +59,10 @@ Learner::Learner(const TrainingSetup& setup, const trial::Trial& trial, trial::T
                        : steps_to_queue(trial.architecture().network(),
                                         static_cast<double>(batch_) / static_cast<double>(members_),
                                         setup.options.accumulate, policy.burst)) {
-  if (group != nullptr) reducer_ = context_.accelerator().make_reducer(*group, context_.index());
+  if (group != nullptr) {
+    reducer_ = context_.accelerator().make_reducer(*group, context_.index());
+    if (reducer_ == nullptr) reducer_ = make_staged_reducer(*group);
+  }
   stream_->run([&] { make_parts(buckets); });
   make_work();
 }

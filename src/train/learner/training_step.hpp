@@ -88,7 +88,10 @@ class TrainingStep {
 
   /// Must be called when something other than run() has changed the parameters, e.g. a replayed graph.
   void parameters_changed() { graph_.parameters_changed(); }
-  bool may_be_recorded() const { return graph_.may_be_recorded() && loss_->may_be_recorded(); }
+  bool may_be_recorded() const {
+    return graph_.may_be_recorded() && loss_->may_be_recorded() &&
+           (group_.reducer == nullptr || group_.reducer->may_be_recorded());
+  }
   const Loss& loss() const { return *loss_; }
   const std::vector<std::string>& drawing_layers() const { return place_.drawing_layers; }
   const ParameterStore& parameters() const { return parameters_; }

@@ -76,15 +76,15 @@ void for_each_field(RankOffer& offer, Visitor& visit) {
   visit(offer.view, offer.unusable, offer.begun);
 }
 
-/// Refuses groups with more members than ranks that train: on a GPU a rank is one member, as NCCL wants it.
-void check_ranks_for(std::uint32_t members, const std::vector<machine::RankView>& ranks) {
+/// Says whether members of a group will share GPUs, which works, slowly; an empty text if not.
+std::string shared_by_members(std::uint32_t members, const std::vector<machine::RankView>& ranks) {
   const auto training = std::ranges::count_if(ranks, &machine::RankView::trains);
-  if (static_cast<std::int64_t>(members) <= training) return;
+  if (static_cast<std::int64_t>(members) <= training) return {};
   const std::string most = std::to_string(members);
-  throw UserError("`training.group` makes groups of up to " + most +
-                  " members, each of which needs a rank with a GPU of its own, and " +
-                  counted(static_cast<std::size_t>(training), "rank") +
-                  (training == 1 ? " trains" : " train") + ": start " + most + " ranks on " + most + " GPUs");
+  return "`training.group` makes groups of up to " + most + " members, and " +
+         counted(static_cast<std::size_t>(training), "rank") + (training == 1 ? " trains" : " train") +
+         ": members share GPUs and sum through the host's memory, which is slow; " + most + " ranks on " +
+         most + " GPUs would not";
 }
 
 /// Prepares this process' environment for NCCL; rank 0 logs the settings of each node's ranks. Collective.
@@ -166,7 +166,10 @@ DeviceUse choose_device(evaluate::Ranks& ranks, const trial::Place& place, const
     for (const std::string& warning : plan.warnings) log::warning(warning);
   }
   if (!plan.problem.empty()) throw UserError(plan.problem);
-  if (plan.on_gpus) check_ranks_for(wish.members, views);
+  if (const std::string text = shared_by_members(wish.members, views);
+      plan.on_gpus && ranks.rank() == 0 && !text.empty()) {
+    log::warning(text);
+  }
 
   DeviceUse use;
   use.on_gpus = plan.on_gpus;

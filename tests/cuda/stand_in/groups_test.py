@@ -7,7 +7,9 @@ import stand_in_runs
 from stand_in_runs import LIMIT_S, StandInCase
 
 PAIRS = ("--set", "training.group.members=2")
-LONG = ("--set", "training.epochs=60", "--set", "search.iterations=8")
+LITTLE_MB = 24  # less than two members need together, and more than one does
+SHORT = ("--set", "training.epochs=3", "--set", "final.epochs=3")
+SOME = ("--set", "search.iterations=4")
 
 
 class Groups(StandInCase):
@@ -39,31 +41,49 @@ class Groups(StandInCase):
         self.assertEqual(report.counts["replays"], 0)
         self.assertGreater(report.counts["refused_recordings"], 0)
 
-    def test_groups_of_more_members_than_ranks_are_refused_at_the_start(self):
-        text, _ = self.search("crowd", "--set", "training.group.members=4", ranks=2, devices=2, expect=2)
-        self.assertIn("groups of up to 4 members, each of which needs a rank with a GPU of its own, and 2 ranks train: "
-                      "start 4 ranks on 4 GPUs", text)
-        self.assertFalse((self.bench.folder / "crowd/journal.jsonl").exists())
+    def test_members_share_a_gpu_where_there_are_fewer(self):
+        for sharding, statistics in (("optimizer", "local"), ("gradients", "synchronized")):
+            run = f"shared-{sharding}-{statistics}"
+            with self.subTest(run):
+                text, report = self.search(run, *PAIRS, *SHORT, "--set", f"training.group.sharding={sharding}", "--set",
+                                           f"training.group.batch_statistics={statistics}")
+                self.assertIn("groups of up to 2 members, and 1 rank trains: members share GPUs", text)
+                self.assertEqual(report.contexts, [["0"]])
+                self.assertEqual(set(self.trials(run)), {"ok"})
+                self.assertEqual(report.counts["communicators"], 0)
+                self.assertEqual(report.counts["refused_recordings"], 0, "steps with sums on the host are not recorded")
 
-    def test_a_run_with_groups_is_not_resumed_on_fewer_gpus(self):
-        job = self.start("fewer", *PAIRS, *LONG, ranks=2, devices=2, delay_us=200)
+    def test_four_members_train_on_two_gpus(self):
+        text, report = self.search("crowd", "--set", "training.group.members=4", *SHORT, ranks=2, devices=2)
+        self.assertIn("groups of up to 4 members, and 2 ranks train: members share GPUs", text)
+        self.assertEqual(report.contexts, [["0"], ["1"]])
+        self.assertEqual(set(self.trials("crowd")), {"ok"})
+        self.assertEqual(report.counts["communicators"], 0)
+
+    def test_a_run_with_groups_is_resumed_on_fewer_gpus(self):
+        job = self.start("fewer", *PAIRS, *SOME, ranks=2, devices=2, delay_us=200)
         self.wait_for_trials("fewer", 1, job)
         job.process.send_signal(signal.SIGUSR1)
         self.assertEqual(job.wait(LIMIT_S), 75, job.text())
-        journal = self.trials("fewer")
-        text, _ = self.search("fewer", *PAIRS, *LONG, "--resume", expect=2)
-        self.assertIn("needs a rank with a GPU of its own, and 1 rank trains", text)
-        self.assertEqual(self.trials("fewer"), journal)
+        before = self.trials("fewer").total()
+        self.search("fewer", *PAIRS, *SOME, "--resume")
+        self.assertGreater(self.trials("fewer").total(), before)
+        self.assertEqual(set(self.trials("fewer")), {"ok"})
 
-    def test_a_job_that_loses_a_rank_between_two_members_ends_to_be_resumed(self):
-        job = self.start("lost", *PAIRS, *LONG, ranks=3, devices=3, delay_us=200,
+    def test_a_job_that_loses_a_rank_goes_on_with_members_that_share_a_gpu(self):
+        job = self.start("lost", *PAIRS, *SOME, ranks=3, devices=3, delay_us=50,
                          variables={"OMPI_MCA_orte_enable_recovery": "1"})
         self.wait_for_trials("lost", 1, job)
         job.kill(1)
         job.wait(LIMIT_S)
-        self.assertIn("needs a rank with a GPU of its own, and 1 rank is left", job.text())
-        self.assertEqual(self.exit_code("lost"), 76)
+        self.assertIn("search ended: 4 iterations done", job.text())
+        self.assertEqual(self.exit_code("lost"), 0)
         self.assertEqual(set(self.trials("lost")), {"ok"})
+
+    def test_members_that_lack_memory_together_end_the_job_and_leave_no_failure_behind(self):
+        text, _ = self.search("little", *PAIRS, memory_mb=LITTLE_MB, expect=76)
+        self.assertIn("not enough memory for the members of a group that share a GPU", text)
+        self.assertEqual(set(self.trials("little")) - {"ok"}, set())
 
     def test_a_rank_whose_abort_of_nccl_never_ends_is_given_up(self):
         # Both blocks of two ranks have a trial of some seconds; rank 2 leads the second.

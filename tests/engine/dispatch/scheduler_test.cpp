@@ -3,8 +3,6 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 
-#include "support/user_error_of.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,10 +16,7 @@
 namespace skyline::engine {
 namespace {
 
-using skyline::testing::fault_error_of;
-using skyline::testing::user_error_of;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using trial::TrialName;
 using trial::TrialNumber;
@@ -296,31 +291,6 @@ TEST(Scheduler, SpreadsWaitingGroupsOverTheRanksThatAreLeft) {
   const auto start = scheduler.next();
   ASSERT_TRUE(start);
   EXPECT_EQ(start->place, (Placement{2, 0, 2})) << "two members each";
-}
-
-TEST(Scheduler, EndsARunWhoseMembersNeedARankEachWhenTooFewAreLeft) {
-  RankTable table = ranks_with({1, 1, 1});
-  table.rank_per_member = true;
-  Scheduler scheduler(table, 0);
-  scheduler.submit({0}, {1, 2});
-  EXPECT_EQ(
-      fault_error_of([&] {
-        scheduler.submit({1}, {1, 4});
-      }),
-      "a trial has 4 members, each of which needs a rank with a GPU of its own, and 3 neighbouring ranks "
-      "are left: resume the run on as many GPUs");
-  EXPECT_THAT(fault_error_of([&] { scheduler.lose(1); }), HasSubstr("and 1 rank is left"));
-}
-
-TEST(Scheduler, RefusesMembersThatNeedARankEachWhereRanksTrainNothingTogether) {
-  RankTable table = ranks_with({1, 1});
-  table.rank_per_member = true;
-  table.groups_span = false;
-  Scheduler scheduler(table, 0);
-  EXPECT_THAT(user_error_of([&] {
-                scheduler.submit({0}, {1, 2});
-              }),
-              HasSubstr("it lacks MPI_THREAD_MULTIPLE"));
 }
 
 TEST(Scheduler, TakesAGroupAgainWhileItsOtherRanksAreStillAtWork) {

@@ -1,8 +1,9 @@
-// Sums of a group in memory of the host.
+// Sums of a group in memory of the host, where the values are or through which they go.
 #include "skyline/core/error.hpp"
 
 #include "support/local_groups.hpp"
 #include "train/device/host_accelerator.hpp"
+#include "train/device/staged_reducer.hpp"
 
 #include <thread>
 #include <vector>
@@ -19,19 +20,27 @@ namespace {
 
 constexpr std::int64_t kValues = 3 * 48;  // equal parts for three members
 
-/// Calls `course` once a member, each on a thread of its own, with its reducer.
-template <typename Course>
-void run_members(std::size_t members, const Course& course) {
-  const auto groups = testing::make_local_groups(members);
-  std::vector<std::thread> threads;
-  for (const auto& group : groups) {
-    threads.emplace_back([&course, &group] {
-      const auto reducer = make_host_reducer(*group);
-      course(*group, *reducer);
-    });
+using Maker = std::unique_ptr<DeviceReducer> (*)(trial::TrialGroup& group);
+
+class HostSums : public ::testing::TestWithParam<Maker> {
+ protected:
+  static std::unique_ptr<DeviceReducer> make_reducer(trial::TrialGroup& group) { return GetParam()(group); }
+
+  /// Calls `course` once a member, each on a thread of its own, with its reducer.
+  template <typename Course>
+  static void run_members(std::size_t members, const Course& course) {
+    const auto groups = testing::make_local_groups(members);
+    std::vector<std::thread> threads;
+    for (const auto& group : groups) {
+      threads.emplace_back([&course, &group] {
+        const auto reducer = make_reducer(*group);
+        course(*group, *reducer);
+      });
+    }
+    for (auto& thread : threads) thread.join();
   }
-  for (auto& thread : threads) thread.join();
-}
+};
+INSTANTIATE_TEST_SUITE_P(Makers, HostSums, ::testing::Values(&make_host_reducer, &make_staged_reducer));
 
 std::vector<float> values_of(const at::Tensor& tensor) {
   const float* values = tensor.const_data_ptr<float>();
@@ -42,7 +51,7 @@ trial::Part part_of_member(const trial::TrialGroup& group) {
   return trial::part_of(static_cast<std::size_t>(kValues), group.members(), group.member());
 }
 
-TEST(HostReducer, SumsForAllMembersAgainAndAgain) {
+TEST_P(HostSums, SumsForAllMembersAgainAndAgain) {
   run_members(3, [](trial::TrialGroup& group, DeviceReducer& reducer) {
     for (const std::int64_t count : {kValues, std::int64_t{7}, 2 * kValues}) {
       at::Tensor values = at::arange(count, at::kFloat).mul_(static_cast<double>(group.member() + 1));
@@ -53,7 +62,7 @@ TEST(HostReducer, SumsForAllMembersAgainAndAgain) {
   });
 }
 
-TEST(HostReducer, GivesEachMemberItsPartOfTheSum) {
+TEST_P(HostSums, GivesEachMemberItsPartOfTheSum) {
   run_members(3, [](trial::TrialGroup& group, DeviceReducer& reducer) {
     at::Tensor values = at::arange(kValues, at::kFloat);
     const trial::Part mine = part_of_member(group);
@@ -66,7 +75,7 @@ TEST(HostReducer, GivesEachMemberItsPartOfTheSum) {
   });
 }
 
-TEST(HostReducer, GathersThePartsOfAllMembers) {
+TEST_P(HostSums, GathersThePartsOfAllMembers) {
   run_members(3, [](trial::TrialGroup& group, DeviceReducer& reducer) {
     const trial::Part mine = part_of_member(group);
     const at::Tensor part = at::full({static_cast<std::int64_t>(mine.end - mine.begin)},
@@ -83,10 +92,10 @@ TEST(HostReducer, GathersThePartsOfAllMembers) {
   });
 }
 
-TEST(HostReducer, BeginsOperationsWithoutWaitingAndJoinsTheOldestFirst) {
+TEST_P(HostSums, BeginsOperationsWithoutWaitingAndJoinsTheOldestFirst) {
   const auto groups = testing::make_local_groups(2);
-  const auto mine = make_host_reducer(*groups[0]);
-  const auto others = make_host_reducer(*groups[1]);
+  const auto mine = make_reducer(*groups[0]);
+  const auto others = make_reducer(*groups[1]);
   at::Tensor first = at::full({kValues}, 1.0, at::kFloat);
   at::Tensor second = at::full({kValues}, 2.0, at::kFloat);
   at::Tensor other = at::full({kValues}, 10.0, at::kFloat);
@@ -102,18 +111,26 @@ TEST(HostReducer, BeginsOperationsWithoutWaitingAndJoinsTheOldestFirst) {
   mine->join();  // of nothing
 }
 
-TEST(HostReducer, RefusesPartsThatAreNotEqual) {
+TEST_P(HostSums, SumsFewNumbersAtOnce) {
+  run_members(3, [](trial::TrialGroup& group, DeviceReducer& reducer) {
+    at::Tensor sums = at::full({2}, static_cast<double>(group.member()), at::kDouble);
+    reducer.all_reduce(sums);
+    EXPECT_EQ(sums.const_data_ptr<double>()[1], 3.0);
+  });
+}
+
+TEST_P(HostSums, RefusesPartsThatAreNotEqual) {
   const auto groups = testing::make_local_groups(3);
-  const auto reducer = make_host_reducer(*groups[0]);
+  const auto reducer = make_reducer(*groups[0]);
   at::Tensor values = at::zeros({100}, at::kFloat);
   at::Tensor part = at::zeros({32}, at::kFloat);
   EXPECT_THROW(reducer->reduce_scatter(values, part), InternalError);
   EXPECT_THROW(reducer->all_gather(part, values), InternalError);
 }
 
-TEST(HostReducer, SaysThatTheGroupWasGivenUp) {
+TEST_P(HostSums, SaysThatTheGroupWasGivenUp) {
   const auto groups = testing::make_local_groups(2);
-  const auto reducer = make_host_reducer(*groups[0]);
+  const auto reducer = make_reducer(*groups[0]);
   reducer->check();
   groups[1]->abort({trial::FailureKind::kOutOfMemory, "not enough memory"});
   EXPECT_THROW(reducer->check(), trial::GroupAborted);

@@ -140,14 +140,10 @@ TEST_F(DeviceChoiceTest, TellsNcclOfTheFabricForGroupsOfRanksAlone) {
   EXPECT_STREQ(std::getenv("NCCL_IB_HCA"), size() == 1 ? nullptr : "=mlx5_7:1");
 }
 
-TEST_F(DeviceChoiceTest, RefusesGroupsOfMoreMembersThanRanks) {
+TEST_F(DeviceChoiceTest, LetsMembersOfAGroupShareGpus) {
   wish_.members = static_cast<std::uint32_t>(size()) + 1;
-  const std::string needed = std::to_string(size() + 1);
-  EXPECT_THAT(problem_of(gpus(size())),
-              HasSubstr("groups of up to " + needed +
-                        " members, each of which needs a rank with a GPU of its own, and " +
-                        std::to_string(size()) + " rank"));
-  EXPECT_FALSE(choose(no_gpu()).on_gpus);  // on the CPU a rank trains several members
+  EXPECT_TRUE(choose(gpus(size())).on_gpus);
+  EXPECT_FALSE(choose(no_gpu()).on_gpus);
 }
 
 TEST_F(DeviceChoiceTest, SharesAnExclusiveGpuByMps) {
