@@ -1,6 +1,6 @@
 """The peers of scripts/bench/search_quality: others' algorithms on a table, as their users would run them.
 
-usage: search_quality_peers.py < TASK     a JSON object: sizes, rows, trials, seed, peer, maximize
+usage: search_quality_peers.py < TASK     a JSON object: sizes, rows, trials, seed, peer, maximize, computed
 Prints the values of each new architecture, in the order in which they were asked for.
 """
 
@@ -17,11 +17,14 @@ class Table:
         self.seen, self.found = set(), []
         self.asked = 0
 
-    def __call__(self, genotype):
+    def row(self, genotype):
         place = 0
         for choice, size in zip(genotype, self.sizes):
             place = place * size + int(choice)
-        architecture, values = self.rows[place]
+        return self.rows[place]
+
+    def __call__(self, genotype):
+        architecture, values = self.row(genotype)
         self.asked += 1
         if architecture not in self.seen and values:
             self.seen.add(architecture)
@@ -74,6 +77,52 @@ def pymoo_search(task, table):
         algorithm.next()
 
 
+def archai_search(task, table, searcher_of):
+    """An algorithm of Archai 1.0.0 with its defaults, over its configuration space. Unlike there, no plots are drawn (a choice
+    does not depend on them), the number of iterations is that of the trials, and weights are not saved, which fails."""
+    import contextlib
+    import os
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(sys.stderr):
+        os.chdir(folder)  # where its archai.log goes
+        import torch
+        from archai.discrete_search import algos
+        from archai.discrete_search.api import SearchObjectives
+        from archai.discrete_search.api.search_results import SearchResults
+        from archai.discrete_search.evaluators import EvaluationFunction
+        from archai.discrete_search.predictors.dnn_ensemble import PredictiveDNNEnsemble
+        from archai.discrete_search.search_spaces.config import ArchParamTree, ConfigSearchSpace, DiscreteChoice
+
+        class Architecture:
+            def __init__(self, config):
+                self.genotype = [int(config.pick(f"p{i}")) for i in range(len(table.sizes))]
+
+        def objective(index, is_computed):
+            def value(model, _):
+                values = table.row(model.arch.genotype)[1] if is_computed else table(model.arch.genotype)
+                return values[index] if values else float("nan")
+            return EvaluationFunction(value)
+
+        def end_when_done(_):
+            if table.is_done():
+                raise StopIteration
+
+        torch.manual_seed(task["seed"])
+        SearchResults.save_all_2d_pareto_evolution_plots = lambda *_: None
+        choices = {f"p{i}": DiscreteChoice(list(map(str, range(size)))) for i, size in enumerate(table.sizes)}
+        objectives = SearchObjectives()
+        for index, (maximize, is_computed) in enumerate(zip(task["maximize"], task["computed"])):
+            objectives.add_objective(f"objective_{index}", objective(index, is_computed), higher_is_better=maximize,
+                                     compute_intensive=not is_computed)
+        options = {"search_space": ConfigSearchSpace(Architecture, ArchParamTree(choices), seed=task["seed"]),
+                   "search_objectives": objectives, "output_dir": folder, "num_iters": task["trials"], "seed": task["seed"]}
+        searcher = searcher_of(algos, options, lambda: PredictiveDNNEnsemble(device="cpu"))
+        searcher.subscribe_start_iteration(end_when_done)
+        with contextlib.suppress(StopIteration):
+            searcher.search()
+
+
 def random_search(task, table):
     random.seed(task["seed"])
     while not table.is_done():
@@ -86,6 +135,12 @@ PEERS = {
     "optuna-nsga2": lambda task, table: optuna_search(
         task, table, lambda samplers: samplers.NSGAIISampler(population_size=20, seed=task["seed"])),
     "pymoo-nsga2": pymoo_search,
+    "archai-evolution-pareto": lambda task, table: archai_search(
+        task, table, lambda algos, options, _: algos.EvolutionParetoSearch(save_pareto_model_weights=False, **options)),
+    "archai-local-search": lambda task, table: archai_search(
+        task, table, lambda algos, options, _: algos.LocalSearch(save_pareto_model_weights=False, **options)),
+    "archai-mo-bananas": lambda task, table: archai_search(
+        task, table, lambda algos, options, ensemble: algos.MoBananasSearch(surrogate_model=ensemble(), **options)),
 }
 
 
