@@ -34,9 +34,10 @@ class CommandTorch(RunsCase):
     def test_every_way_to_start_it_has_the_same_result(self):
         expected = [self.by_hand("0.1"), self.by_hand("0.2")]
         self.assertEqual(self.losses("ddp", [DDP, "{lr}"], ""), expected)
-        torchrun = ["-m", "torch.distributed.run", "--nnodes={nodes}", "--nproc-per-node={processes_per_node}",
-                    "--node-rank={node_rank}", "--master-addr={master_addr}", "--master-port={master_port}", DDP, "{lr}"]
-        self.assertEqual(self.losses("torchrun", torchrun, ", launch: node"), expected)
+        for name, module in (("torchrun", ["torch.distributed.run"]), ("launch", ["torch.distributed.launch", "--use-env"])):
+            started = ["-m", *module, "--nnodes={nodes}", "--nproc-per-node={processes_per_node}", "--node-rank={node_rank}",
+                       "--master-addr={master_addr}", "--master-port={master_port}", DDP, "{lr}"]
+            self.assertEqual(self.losses(name, started, ", launch: node"), expected)
 
 
 if __name__ == "__main__":
