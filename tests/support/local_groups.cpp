@@ -166,7 +166,7 @@ class LocalGroup final : public trial::TrialGroup {
 
   std::size_t members() const override { return board_->members(); }
   std::size_t member() const override { return member_; }
-  /// As if each member had a process, and so a device, of its own.
+  /// Each member counts as a process, and so a device, of its own.
   trial::Place place_of(std::size_t member) const override { return {.node_rank = static_cast<int>(member)}; }
 
   std::unique_ptr<Operation> all_reduce(std::span<float> values) override {
