@@ -1,10 +1,21 @@
-"""The peers of scripts/bench/trainer_overhead: each starts a program once a trial, as its users do.
+"""The peers of scripts/bench/trainer_overhead: each starts a program or calls a function once a trial.
 
-usage: trainer_overhead_peers.py optuna|ray|syne-tune|syne-tune-0.1 PROGRAM TRIALS SLOTS
+usage: trainer_overhead_peers.py optuna|ray|syne-tune|syne-tune-0.1 PROGRAM|FILE.py:FUNCTION TRIALS SLOTS
 """
 
+import importlib
+import os
 import subprocess
 import sys
+
+
+def run_trial(program):
+    file, _, function = program.partition(":")
+    if function:
+        sys.path[0], name = os.path.split(file)
+        return getattr(importlib.import_module(name.removesuffix(".py")), function)(1)
+    subprocess.run([program], check=True, capture_output=True)
+    return 1.0
 
 
 def optuna_search(program, trials, slots):
@@ -12,8 +23,7 @@ def optuna_search(program, trials, slots):
 
     def objective(trial):
         trial.suggest_int("x", 1, 100_000)
-        subprocess.run([program], check=True, capture_output=True)
-        return 1.0
+        return run_trial(program)
 
     optuna.create_study(sampler=optuna.samplers.RandomSampler()).optimize(objective, n_trials=trials, n_jobs=slots)
 
@@ -23,8 +33,7 @@ def ray_search(program, trials, slots):
     from ray import tune
 
     def train(config):
-        subprocess.run([program], check=True, capture_output=True)
-        tune.report({"score": 1.0})
+        tune.report({"score": run_trial(program)})
 
     ray.init(num_cpus=slots, include_dashboard=False)
     tune.Tuner(tune.with_resources(train, {"cpu": 1}), param_space={"x": tune.randint(1, 100_000)},
