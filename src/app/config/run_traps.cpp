@@ -61,7 +61,8 @@ std::optional<std::string> large_groups(const RunConfig& config, const trial::Ev
   }
   if (most <= ranks) return std::nullopt;
   return config.evaluator.kind->members_key + ": trials of up to " + counted(most, "member") + " for " +
-         counted(ranks, "rank") + " that train: some ranks train several members of a trial, which is slower";
+         counted(ranks, "rank") + (ranks == 1 ? " that trains" : " that train") +
+         ": some ranks train several members of a trial, which is slower";
 }
 
 std::optional<std::string> useless_repeats(const RunConfig& config) {

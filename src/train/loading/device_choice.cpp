@@ -4,13 +4,11 @@
 
 #include "core/log.hpp"
 #include "core/system/process.hpp"
-#include "core/text/wording.hpp"
 #include "evaluate/job_ranks.hpp"
 #include "machine/nccl_settings.hpp"
 #include "machine/node.hpp"
 #include "train/loading/device_plan.hpp"
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdlib>
 #include <sstream>
@@ -74,17 +72,6 @@ struct RankOffer {
 template <typename Visitor>
 void for_each_field(RankOffer& offer, Visitor& visit) {
   visit(offer.view, offer.unusable, offer.begun);
-}
-
-/// Says whether members of a group will share GPUs, which works, slowly; an empty text if not.
-std::string shared_by_members(std::uint32_t members, const std::vector<machine::RankView>& ranks) {
-  const auto training = std::ranges::count_if(ranks, &machine::RankView::trains);
-  if (static_cast<std::int64_t>(members) <= training) return {};
-  const std::string most = std::to_string(members);
-  return "`training.group` makes groups of up to " + most + " members, and " +
-         counted(static_cast<std::size_t>(training), "rank") + (training == 1 ? " trains" : " train") +
-         ": members share GPUs and sum through the host's memory, which is slow; " + most + " ranks on " +
-         most + " GPUs would not";
 }
 
 /// Prepares this process' environment for NCCL; rank 0 logs the settings of each node's ranks. Collective.
@@ -166,10 +153,6 @@ DeviceUse choose_device(evaluate::Ranks& ranks, const trial::Place& place, const
     for (const std::string& warning : plan.warnings) log::warning(warning);
   }
   if (!plan.problem.empty()) throw UserError(plan.problem);
-  if (const std::string text = shared_by_members(wish.members, views);
-      plan.on_gpus && ranks.rank() == 0 && !text.empty()) {
-    log::warning(text);
-  }
 
   DeviceUse use;
   use.on_gpus = plan.on_gpus;

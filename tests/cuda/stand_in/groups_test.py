@@ -47,7 +47,7 @@ class Groups(StandInCase):
             with self.subTest(run):
                 text, report = self.search(run, *PAIRS, *SHORT, "--set", f"training.group.sharding={sharding}", "--set",
                                            f"training.group.batch_statistics={statistics}")
-                self.assertIn("groups of up to 2 members, and 1 rank trains: members share GPUs", text)
+                self.assertIn("trials of up to 2 members for 1 rank that trains: some ranks train several members", text)
                 self.assertEqual(report.contexts, [["0"]])
                 self.assertEqual(set(self.trials(run)), {"ok"})
                 self.assertEqual(report.counts["communicators"], 0)
@@ -55,7 +55,7 @@ class Groups(StandInCase):
 
     def test_four_members_train_on_two_gpus(self):
         text, report = self.search("crowd", "--set", "training.group.members=4", *SHORT, ranks=2, devices=2)
-        self.assertIn("groups of up to 4 members, and 2 ranks train: members share GPUs", text)
+        self.assertIn("trials of up to 4 members for 2 ranks that train: some ranks train several members", text)
         self.assertEqual(report.contexts, [["0"], ["1"]])
         self.assertEqual(set(self.trials("crowd")), {"ok"})
         self.assertEqual(report.counts["communicators"], 0)
