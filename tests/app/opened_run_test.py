@@ -17,7 +17,7 @@ import unittest
 from skyline_runs import SOURCE, TIMEOUT_S, RunsCase, checksum, small_digits
 
 # Trials of up to some seconds: the run still goes on while `status` starts on a busy machine.
-CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=12", "--set", "search.iterations=1",
+CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=30", "--set", "search.iterations=1",
           "--set", "search.initial=6", "--set", "search.max_unseen=2", "--set", "constraints=[{flops: [0, 4.0e8]}]"]
 STOPPED = 75
 KEPT = SOURCE / "tests/store/runs"  # one of each version of the journal
