@@ -208,8 +208,8 @@ ObjectiveSet ObjectiveSet::parse(const ConfigNode& objectives, const ConfigNode*
   }
   for (const std::string& computed : computed_metric_names()) {
     if (!has_network || trial::find_metric(measured, computed) == nullptr) continue;
-    throw UserError("metric `" + computed +
-                    "`: is computed from the network, so the evaluator's must have another name");
+    objectives.fail("the evaluator's metric `" + computed +
+                    "` is computed from the network: give it another name there");
   }
   const RunMetrics metrics{measured, has_network};
   ObjectiveSet set;

@@ -78,7 +78,8 @@ TEST(ObjectiveSet, KeepsMetricsOfFullTrainingsOutOfTheSearch) {
 TEST(ComputedMetrics, LendTheirNamesToNoMetricOfAnEvaluator) {
   const ConfigNode objectives = config_from_yaml("[{minimize: flops}]", "run.yaml", "objectives");
   EXPECT_EQ(user_error_of([&] { ObjectiveSet::parse(objectives, nullptr, {{.name = "flops"}}); }),
-            "metric `flops`: is computed from the network, so the evaluator's must have another name");
+            "run.yaml:1:1: objectives: the evaluator's metric `flops` is computed from the network: give it "
+            "another name there");
 }
 
 TEST(ComputedMetrics, AreNotComputedWithoutANetwork) {

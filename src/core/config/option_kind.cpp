@@ -131,7 +131,10 @@ OptionKind<double> duration(const Range& range) {
        {"pattern", schema_text("^([0-9.e+-]+ *(d|h|min|m|s|ms) *)+$"), {}},
        {"maximum", ConfigNode::make_integer(0), {}}},  // zero needs no unit
       {});
-  const std::string bounds = range.low == 0 && !range.above_low ? "" : bounds_text(range);
+  const bool from_zero = range.low == 0 && !range.above_low;  // as all durations are
+  std::string bounds =
+      bounds_text(from_zero ? Range{.high = range.high, .below_high = range.below_high} : range);
+  if (!bounds.empty() && !bounds.ends_with(" 0")) bounds += " s";
   OptionKind<double> kind{{"a duration" + bounds + ", e.g. 90 s, 15 min, 1h30m or 2 d", words}};
   kind.read = [range](const ConfigNode& node, double& value) {
     const auto found = is_plain(node) ? duration_in(node.as_text()) : std::nullopt;

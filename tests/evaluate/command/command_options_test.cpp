@@ -147,7 +147,8 @@ TEST(CommandOptions, RefuseALaunchThatDoesNotSuitTheFramework) {
 }
 
 TEST(CommandOptions, RefuseAGraceThatOutlastsAJob) {
-  EXPECT_THAT(refusal(std::string(kRun) + ", grace: 60 s"), HasSubstr("command.grace: expected a duration"));
+  EXPECT_THAT(refusal(std::string(kRun) + ", grace: 60 s"),
+              HasSubstr("command.grace: expected a duration below 60 s, e.g. "));
   EXPECT_EQ(read(std::string(kRun) + ", grace: 59 s").grace_s, 59);
 }
 
