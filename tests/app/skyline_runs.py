@@ -68,6 +68,13 @@ class RunsCase(unittest.TestCase):
         return subprocess.Popen(self.command(*arguments, ranks=ranks), cwd=self.folder, start_new_session=True,
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
+    def stop_after(self, trials, *arguments, ranks):
+        """A job that is asked to stop, and does, once its run's journal has `trials` trials."""
+        job = self.start("search", *arguments, ranks=ranks)
+        self.wait_for_lines(arguments[arguments.index("--run") + 1], trials)
+        job.send_signal(signal.SIGUSR1)
+        self.assertEqual(job.wait(timeout=TIMEOUT_S), 75)
+
     def kill(self, job):
         """SIGKILL to every process of the session of a started job, until none is left: mpirun gives each rank a process group
         of its own, and a rank may outlive mpirun by seconds on a busy machine."""

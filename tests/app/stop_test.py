@@ -1,5 +1,6 @@
 """A run that is asked to stop: by which signal and in whatever way, everything is saved and the next job goes on."""
 
+import math
 import os
 import pathlib
 import re
@@ -29,6 +30,10 @@ def rank_process(job, rank):
     raise AssertionError(f"no rank {rank} below {job.pid}")
 
 
+def time_limit(seconds):
+    return ["--set", f"run.time_limit={seconds} s"], {}
+
+
 class Stop(RunsCase):
     @classmethod
     def setUpClass(cls):
@@ -39,6 +44,16 @@ class Stop(RunsCase):
     def start_search(self, run, ranks, *more):
         return subprocess.Popen(self.command("search", *CONFIG, "--run", run, *more, ranks=ranks), cwd=self.folder,
                                 start_new_session=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def reach_limit(self, run, limit, *more, ranks=0):
+        """The first job that its limit, `limit(seconds from now)`, stops while it searches: a busy machine needs longer to start."""
+        for seconds in (1, 2, 4, 8, 16, 32):
+            words, environment = limit(seconds)
+            done = self.skyline("search", *CONFIG, "--run", run, "--resume", *words, *more, ranks=ranks, expect=STOPPED,
+                                environment=environment)
+            if "before the search began" not in done.stdout:
+                return done
+        self.fail(done.stdout)
 
     def wait_for_file(self, path):
         for _ in range(TIMEOUT_S * 20):
@@ -119,7 +134,7 @@ class Stop(RunsCase):
         self.assertEqual(self.canonical("again"), self.whole)
 
     def test_a_job_that_reaches_its_time_limit_stops(self):
-        done = self.skyline("search", *CONFIG, "--run", "limit", "--set", "run.time_limit=1 s", ranks=2, expect=STOPPED)
+        done = self.reach_limit("limit", time_limit, ranks=2)
         self.assertIn("stopped at run.time_limit after", done.stdout)
         self.assertRegex(done.stderr, r"this job stops early on \S+ \S+ \S+, at run.time_limit")
         self.check_stopped("limit")
@@ -155,18 +170,12 @@ class Stop(RunsCase):
             self.end_of(holder, (STOPPED,))
 
     def test_a_slurm_job_stops_a_minute_before_its_end(self):
-        time.sleep(1 - time.time() % 1)  # Slurm tells whole seconds: one is left for the search
-        os.environ["SLURM_JOB_END_TIME"] = str(int(time.time()) + 61)
-        try:
-            done = self.skyline("search", *CONFIG, "--run", "slurm", expect=STOPPED)
-        finally:
-            del os.environ["SLURM_JOB_END_TIME"]
+        done = self.reach_limit("slurm", lambda seconds: ([], {"SLURM_JOB_END_TIME": str(math.ceil(time.time()) + 60 + seconds)}))
         self.assertIn("stopped a minute before the end of the Slurm job after", done.stdout)
         self.check_stopped("slurm")
 
     def test_without_checkpoints_a_stop_says_that_running_trials_are_lost(self):
-        done = self.skyline("search", *CONFIG, "--run", "none", "--set", "checkpoint=none", "--set", "run.time_limit=1 s",
-                            expect=STOPPED)
+        done = self.reach_limit("none", time_limit, "--set", "checkpoint=none")
         self.assertIn("running trials were not saved (checkpoint: none): run again with --resume", done.stdout)
         self.assertEqual(list((self.folder / "none").rglob("checkpoints/*")), [])
         self.skyline("search", *CONFIG, "--run", "none", "--resume", ranks=2)

@@ -9,7 +9,6 @@ CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gfl
           "--set", "search.initial=6", "--set", "search.max_unseen=6"]
 # Trials of some tenths of a second, so that a stop finds some done and some not.
 LONG = [*CONFIG, "--set", "synthetic.seconds_per_gflop=16", "--set", "constraints=[{flops: [0, 2.0e8]}]"]
-STOPPED = 75
 
 
 class EventFiles(RunsCase):
@@ -49,7 +48,7 @@ class EventFiles(RunsCase):
         self.assertEqual(self.num_files("plain"), 1)
 
     def test_the_next_jobs_file_goes_on_where_the_stopped_ones_ends(self):
-        self.search("stop", "--set", "run.time_limit=2 s", config=LONG, ranks=2, expect=STOPPED)
+        self.stop_after(3, *LONG, "--run", "stop", ranks=2)
         before = self.events("stop")
         self.assertTrue(before)
         self.search("stop", "--resume", config=LONG, ranks=3)
@@ -59,7 +58,7 @@ class EventFiles(RunsCase):
         self.assertEqual(self.num_files("stop"), 2)
 
     def test_trials_that_were_shown_but_not_committed_are_shown_once(self):
-        self.search("ahead", "--set", "run.time_limit=2 s", config=LONG, ranks=2, expect=STOPPED)
+        self.stop_after(3, *LONG, "--run", "ahead", ranks=2)
         shown = len(self.events("ahead"))
         journal = self.folder / "ahead/journal.jsonl"
         journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
@@ -67,7 +66,7 @@ class EventFiles(RunsCase):
         self.assertGreaterEqual(len(self.check_events("ahead")), shown)
 
     def test_trials_that_a_killed_job_had_not_written_are_in_the_next_jobs_file(self):
-        self.search("torn", "--set", "run.time_limit=2 s", config=LONG, ranks=2, expect=STOPPED)
+        self.stop_after(3, *LONG, "--run", "torn", ranks=2)
         file, = (self.folder / "torn/events").iterdir()
         with open(file, "r+b") as torn:
             torn.truncate(file.stat().st_size * 2 // 3)

@@ -28,7 +28,7 @@ CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gfl
           "--set", "search.initial=6", "--set", "search.max_unseen=6"]
 # Trials of some tenths of a second, so that a stop finds some done and some not.
 LONG = [*CONFIG, "--set", "synthetic.seconds_per_gflop=16", "--set", "constraints=[{flops: [0, 2.0e8]}]"]
-STOPPED, AWAY = 75, 76
+AWAY = 76
 SECRET = "a-very-secret-token"
 
 
@@ -137,7 +137,7 @@ class Mlflow(RunsCase):
 
     def test_a_run_is_followed_over_a_stop_and_a_resume_as_one(self):
         follower = self.start_program("stop", "--follow")  # before the folder is there
-        self.skyline("search", *LONG, "--set", "run.time_limit=2 s", "--run", "stop", ranks=2, expect=STOPPED)
+        self.stop_after(3, *LONG, "--run", "stop", ranks=2)
         self.told(follower)
         self.assertEqual(self.only_run()["statuses"], ["KILLED"])
         before = len(self.only_run()["metrics"]["trial/flops"])
@@ -228,7 +228,7 @@ class Mlflow(RunsCase):
             self.assertEqual(said, "skyline.mlflow: needs MLflow's client: pip install mlflow-skinny (no such module)\n")
 
     def test_of_a_damaged_event_file_the_rest_is_left_out_and_later_files_are_sent(self):
-        self.skyline("search", *LONG, "--set", "run.time_limit=2 s", "--run", "damaged", ranks=2, expect=STOPPED)
+        self.stop_after(3, *LONG, "--run", "damaged", ranks=2)
         first, = (self.folder / "damaged/events").iterdir()
         with first.open("ab") as stream:
             stream.write(b"\xff" * 400)
@@ -237,7 +237,7 @@ class Mlflow(RunsCase):
         self.check_run("damaged", self.only_run())
 
     def test_the_files_of_hosts_whose_clocks_differ_are_sent_in_the_order_of_their_trials(self):
-        self.skyline("search", *LONG, "--set", "run.time_limit=2 s", "--run", "clocks", ranks=2, expect=STOPPED)
+        self.stop_after(3, *LONG, "--run", "clocks", ranks=2)
         first, = (self.folder / "clocks/events").iterdir()
         first.rename(first.with_name(first.name.replace("tfevents.", "tfevents.9", 1)))
         self.skyline("search", *LONG, "--run", "clocks", "--resume", ranks=2)
