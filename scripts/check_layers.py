@@ -84,7 +84,7 @@ FACES = {
                "loop/front_training", "loop/search_loop", "loop/trial_maker", "work/engine_options"],
     "report": ["compare/comparison", "files/latency_json", "files/trace_json", "files/trial_results", "files/trials_json",
                "html/html_report", "report", "results/result_files", "text/account_table", "text/front_table",
-               "text/progress", "text/status_file", "text/status_text", "text/text_table", "tracking/tracking"],
+               "text/progress", "text/status_file", "text/status_text", "text/text_table", "tracking/tracking", "tracking/trial_events"],
 }
 
 THIRD_PARTY = [

@@ -53,7 +53,9 @@ constexpr auto kCommands = std::to_array<CommandEntry>(
      {"evaluate", "measure a trained network on samples with targets", evaluate_command},
      {"profile", "measure what each layer of a network takes in a training step", profile_command},
      {"report", "write a page about a run, or several, to open in a browser", report_command},
-     {"trace", "write what the slots of a run did when, for a viewer of traces", trace_command}});
+     {"trace", "write what the slots of a run did when, for a viewer of traces", trace_command},
+     {"tensorboard", "write the learning curves and parameters of a run's trials for TensorBoard",
+      tensorboard_command}});
 
 /// Suggests the nearest option for the first one that the command does not have.
 std::optional<std::string> unknown_option(const CLI::App& command, const std::vector<std::string>& words) {

@@ -6,6 +6,7 @@ import re
 import subprocess
 import unittest
 
+import event_files
 from skyline_runs import RunsCase, read_json, small_digits
 
 READ_TABLE = """
@@ -112,6 +113,23 @@ class DigitsRun(RunsCase):
         self.assertEqual(trials, sorted(f"trial {line['k']}{'.final' * (line['phase'] == 'final')}" for line in lines))
         self.assertEqual({event["pid"] for event in events}, {line["where"]["rank"] for line in lines})
         self.skyline("trace", "two", "-o", "two/config.yaml", expect=2)
+
+    def test_tensorboard_has_the_curve_the_results_and_the_parameters_of_each_trial(self):
+        self.assertIn("wrote two/exports/tensorboard", self.skyline("tensorboard", "two").stdout)
+        folder = self.folder / "two/exports/tensorboard"
+        trials = read_json(self.folder / "two/models.json")["trials"]
+        self.assertEqual(len(list(folder.iterdir())), len(trials))
+        for trial in trials:
+            is_final = trial["phase"] == "final"
+            own = folder / f"{trial['trial']}{'.final' * is_final}"
+            self.assertEqual(event_files.parameters(own), trial["parameters"])
+            *curve, (_, _, results) = event_files.scalars(own)
+            self.assertTrue(any("curve/train_loss" in values for _, _, values in curve))
+            self.assertEqual([step for step, _, _ in curve], sorted(step for step, _, _ in curve))
+            group = "final" if is_final else "trial"
+            self.assertAlmostEqual(results[f"{group}/validation_accuracy"], trial["metrics"]["validation_accuracy"], 6)
+            self.assertAlmostEqual(results[f"{group}/flops"] / trial["costs"]["flops"], 1, 6)
+        self.assertIn("two/exports/tensorboard: is not empty", self.skyline("tensorboard", "two", expect=2).stderr)
 
     def test_the_end_is_printed(self):
         output = self.done["two"].stdout

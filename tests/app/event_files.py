@@ -68,6 +68,22 @@ def fields(message):
         yield tag >> 3, value
 
 
+def parameters(folder):
+    """{name: value} of the only file of a folder, as TensorBoard's tab HParams shows them."""
+    path, = folder.iterdir()
+    _, _, record, *_ = records(path.read_bytes())
+    value = dict(fields(dict(fields(dict(fields(record))[5]))[1]))
+    assert value[1] == b"_hparams_/session_start_info", value
+    plugin = dict(fields(dict(fields(value[9]))[1]))
+    assert plugin[1] == b"hparams", plugin
+    found = {}
+    for _, entry in fields(dict(fields(plugin[2]))[3]):
+        name, message = (content for _, content in fields(entry))
+        (kind, content), = fields(message)
+        found[name.decode()] = {2: float, 3: bytes.decode, 4: bool}[kind](content)
+    return found
+
+
 def scalars(folder):
     """[(step, wall time, {tag: value})] as TensorBoard shows a folder: its files in the order of their names, and
     where a session starts at a step, what was there of that step and later ones is dropped."""
@@ -81,7 +97,7 @@ def scalars(folder):
             elif 7 in event:
                 assert dict(fields(event[7])) == {1: 1}, event
                 found = [earlier for earlier in found if earlier[0] < step]
-            else:
+            elif b"_hparams_" not in record:
                 values = [dict(fields(value)) for key, value in fields(event[5]) if key == 1]
                 found.append((step, event[1], {value[1].decode(): value[2] for value in values}))
     return found

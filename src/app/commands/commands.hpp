@@ -28,6 +28,7 @@ RunCommand evaluate_command(CLI::App& command);
 RunCommand profile_command(CLI::App& command);
 RunCommand report_command(CLI::App& command);
 RunCommand trace_command(CLI::App& command);
+RunCommand tensorboard_command(CLI::App& command);
 
 // These commands are collective over the ranks that the launcher started.
 RunCommand search_command(CLI::App& command);

@@ -1,4 +1,5 @@
-// The commands that show what runs have done: a page of them, their comparison, a trace of a run's slots.
+// The commands that show what runs have done: a page of them, their comparison, a trace of a run's slots, its
+// trials for TensorBoard.
 #include "skyline/core/error.hpp"
 
 #include "app/commands/command_options.hpp"
@@ -9,6 +10,7 @@
 #include "report/compare/comparison.hpp"
 #include "report/files/trace_json.hpp"
 #include "report/html/html_report.hpp"
+#include "report/tracking/trial_events.hpp"
 #include "run/opened_run.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/run_folder.hpp"
@@ -138,6 +140,26 @@ int run_trace(const TraceArguments& arguments) {
   return kExitDone;
 }
 
+struct TensorboardArguments {
+  std::filesystem::path run;
+  std::filesystem::path out;  // if empty: exports/tensorboard in the run's folder
+};
+
+int run_tensorboard(const TensorboardArguments& arguments) {
+  const run::OpenedRun opened = run::OpenedRun::open(arguments.run);
+  const std::filesystem::path out =
+      arguments.out.empty() ? opened.paths.exports() / "tensorboard" : arguments.out;
+  make_output_folder(out);
+  if (!std::filesystem::is_empty(out)) {  // TensorBoard would show the values of both
+    throw UserError(out.string() + ": is not empty: empty it, or name another folder by --out");
+  }
+  const std::size_t left_out = report::write_trial_events(opened, out);
+  std::cout << "skyline: wrote " << out.string() << ", for tensorboard --logdir " << out.string();
+  if (left_out > 0) std::cout << "; " << left_out << " trials are left out, which are on no front";
+  std::cout << std::endl;
+  return kExitDone;
+}
+
 }  // namespace
 
 RunCommand report_command(CLI::App& command) {
@@ -171,6 +193,13 @@ RunCommand trace_command(CLI::App& command) {
   add_path(command, "-o,--out", arguments->out, "file to write (default: RUN/trace.json)");
   command.add_flag("--force", arguments->force, "overwrite a file of another name or folder");
   return [arguments] { return run_trace(*arguments); };
+}
+
+RunCommand tensorboard_command(CLI::App& command) {
+  const auto arguments = std::make_shared<TensorboardArguments>();
+  add_path(command, "run", arguments->run, "run folder")->required();
+  add_path(command, "-o,--out", arguments->out, "folder to write (default: RUN/exports/tensorboard)");
+  return [arguments] { return run_tensorboard(*arguments); };
 }
 
 }  // namespace skyline::app

@@ -17,8 +17,10 @@ std::size_t largest_front(std::size_t num_objectives) {
   return num_objectives == 3 ? 300 : 100;
 }
 
-void add(store::MetricRecord& record, std::string name, double value) {
-  if (std::isfinite(value)) record.values.push_back({std::move(name), value});
+using Values = std::vector<store::NamedValue>;
+
+void add(Values& values, std::string name, double value) {
+  if (std::isfinite(value)) values.push_back({std::move(name), value});
 }
 
 std::vector<std::string> metrics_shown(const objective::ObjectiveSet& objectives,
@@ -51,26 +53,28 @@ RunMetrics::RunMetrics(objective::ObjectiveSet objectives, std::vector<trial::Me
 store::MetricRecord RunMetrics::record(const TrackedTrial& tracked) {
   if (tracked.front != measured_) measure_volume(tracked);
   measured_ = tracked.front;
-  store::MetricRecord record{tracked.trial->position, tracked.unix_s, {}};
-  add_own(*tracked.trial, record);
-  add(record, "front/size", static_cast<double>(tracked.front_size));
-  if (tracked.front_size > 0 && measurable(tracked)) add(record, "front/hypervolume", volume_);
+  store::MetricRecord record{tracked.trial->position, tracked.unix_s, own_values(*tracked.trial)};
+  Values& values = record.values;
+  add(values, "front/size", static_cast<double>(tracked.front_size));
+  if (tracked.front_size > 0 && measurable(tracked)) add(values, "front/hypervolume", volume_);
   for (std::size_t i = 0; i < tracked.best.size(); ++i) {
-    add(record, "best/" + objectives_.objectives()[i].metric, tracked.best[i]);
+    add(values, "best/" + objectives_.objectives()[i].metric, tracked.best[i]);
   }
-  add(record, "run/failed_trials", static_cast<double>(tracked.failed));
+  add(values, "run/failed_trials", static_cast<double>(tracked.failed));
   return record;
 }
 
-void RunMetrics::add_own(const trial::CommittedTrial& committed, store::MetricRecord& record) const {
+Values RunMetrics::own_values(const trial::CommittedTrial& committed) const {
+  Values values;
   const std::string group = committed.trial.is_final() ? "final/" : "trial/";
   for (const std::string& metric : shown_) {
     if (failure_of(committed) != nullptr) break;
-    if (const auto value = metric_value(committed, metric, metrics_)) add(record, group + metric, *value);
+    if (const auto value = metric_value(committed, metric, metrics_)) add(values, group + metric, *value);
   }
-  add(record, group + "epochs", committed.trial.budget().epochs);
-  add(record, group + "seconds", committed.timing.total_s());
-  add(record, group + "training_seconds", committed.timing.train_s);
+  add(values, group + "epochs", committed.trial.budget().epochs);
+  add(values, group + "seconds", committed.timing.total_s());
+  add(values, group + "training_seconds", committed.timing.train_s);
+  return values;
 }
 
 bool RunMetrics::measurable(const TrackedTrial& tracked) const {

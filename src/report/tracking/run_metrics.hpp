@@ -36,9 +36,10 @@ class RunMetrics {
   RunMetrics(objective::ObjectiveSet objectives, std::vector<trial::Metric> metrics);
 
   store::MetricRecord record(const TrackedTrial& tracked);
+  /// Returns the trial's own values.
+  std::vector<store::NamedValue> own_values(const trial::CommittedTrial& committed) const;
 
  private:
-  void add_own(const trial::CommittedTrial& committed, store::MetricRecord& record) const;
   bool measurable(const TrackedTrial& tracked) const;
   void measure_volume(const TrackedTrial& tracked);
 

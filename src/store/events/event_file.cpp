@@ -33,6 +33,22 @@ constexpr std::uint32_t kTag = 1;
 constexpr std::uint32_t kSimpleValue = 2;
 constexpr std::uint32_t kSessionStatus = 1;
 constexpr std::int64_t kSessionStart = 1;
+constexpr std::uint32_t kTensor = 8;
+constexpr std::uint32_t kMetadata = 9;
+constexpr std::uint32_t kPluginData = 1;
+constexpr std::uint32_t kPluginName = 1;
+constexpr std::uint32_t kPluginContent = 2;
+// Field numbers of plugin_data.proto, struct.proto and tensor.proto.
+constexpr std::uint32_t kSessionStartInfo = 3;
+constexpr std::uint32_t kParameters = 1;
+constexpr std::uint32_t kMapKey = 1;
+constexpr std::uint32_t kMapValue = 2;
+constexpr std::uint32_t kNumberValue = 2;
+constexpr std::uint32_t kStringValue = 3;
+constexpr std::uint32_t kBoolValue = 4;
+constexpr std::uint32_t kTensorType = 1;
+constexpr std::int64_t kFloats = 1;
+constexpr std::uint32_t kTensorFloats = 5;
 
 /// Masks a checksum as TensorFlow does (rotated, with an offset), since checksums of checksums are trivial.
 std::uint32_t masked_crc(std::string_view bytes) {
@@ -98,6 +114,26 @@ std::optional<std::uint64_t> step_of_values(std::string_view event) {
   return event.starts_with(kValues) ? std::optional(step) : std::nullopt;
 }
 
+/// Returns a message of struct.proto.
+ProtobufWriter value_message(const space::Value& value) {
+  ProtobufWriter message;
+  if (const auto* text = std::get_if<std::string>(&value)) {
+    message.add_text(kStringValue, *text);
+  } else if (const auto* flag = std::get_if<bool>(&value)) {
+    message.add_integer(kBoolValue, *flag ? 1 : 0);
+  } else {
+    message.add_double(kNumberValue, space::as_number(value));
+  }
+  return message;
+}
+
+/// Returns a message whose only field is the other message.
+ProtobufWriter wrapped(std::uint32_t field, const ProtobufWriter& message) {
+  ProtobufWriter outer;
+  outer.add_message(field, message);
+  return outer;
+}
+
 /// Returns the file's name, with at least ten digits of time, so that names sort by time.
 std::string file_name(double begun_s) {
   char seconds[24];
@@ -133,6 +169,30 @@ std::string event_record(const MetricRecord& record) {
   event.add_double(kWallTime, record.unix_s);
   event.add_integer(kStep, static_cast<std::int64_t>(record.step));
   event.add_message(kSummary, summary);
+  return framed(event);
+}
+
+std::string parameters_record(double unix_s, std::span<const NamedParameter> parameters) {
+  ProtobufWriter start_info;
+  for (const NamedParameter& parameter : parameters) {
+    ProtobufWriter entry;
+    entry.add_text(kMapKey, parameter.name);
+    entry.add_message(kMapValue, value_message(parameter.value));
+    start_info.add_message(kParameters, entry);
+  }
+  ProtobufWriter plugin;
+  plugin.add_text(kPluginName, "hparams");
+  plugin.add_message(kPluginContent, wrapped(kSessionStartInfo, start_info));
+  ProtobufWriter zero;  // readers want a tensor, and take the parameters from the metadata
+  zero.add_integer(kTensorType, kFloats);
+  zero.add_text(kTensorFloats, std::string(sizeof(float), '\0'));
+  ProtobufWriter value;
+  value.add_text(kTag, "_hparams_/session_start_info");
+  value.add_message(kTensor, zero);
+  value.add_message(kMetadata, wrapped(kPluginData, plugin));
+  ProtobufWriter event;
+  event.add_double(kWallTime, unix_s);
+  event.add_message(kSummary, wrapped(kSummaryValue, value));
   return framed(event);
 }
 

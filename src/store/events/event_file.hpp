@@ -1,5 +1,7 @@
 #pragma once
 
+#include "skyline/space/genotype.hpp"
+
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -22,11 +24,20 @@ struct MetricRecord {
   std::vector<NamedValue> values;
 };
 
+/// A parameter's value, with its name.
+struct NamedParameter {
+  std::string name;
+  space::Value value;
+};
+
 /// Returns the first records of an event file: its version, and the start of a session at `first_step`.
 /// Readers drop records of older files for this and later steps.
 std::string event_file_start(double unix_s, std::uint64_t first_step);
 /// Makes one record of a step's values.
 std::string event_record(const MetricRecord& record);
+/// Makes the record that gives a folder of event files a row of the tab HParams.
+/// @see tensorboard/plugins/hparams/plugin_data.proto, google/protobuf/struct.proto
+std::string parameters_record(double unix_s, std::span<const NamedParameter> parameters);
 
 /// One of TensorBoard's event files: TFRecords (length, masked CRC-32C, an Event message, its CRC). Each step
 /// is one record, so that a killed job leaves all values of a step or none. One thread at a time may use it.

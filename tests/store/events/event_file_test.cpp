@@ -29,6 +29,25 @@ TEST(EventRecord, HasTheBytesOfTensorBoardsWriter) {
   EXPECT_EQ(event_record({3, 1.0, {{"a", 0.5}}}), expected);
 }
 
+// TensorBoard 2.21's messages of Event(wall_time=1.0) with SessionStartInfo(hparams={depth: 3, kind: a, wide:
+// true}).
+TEST(EventRecord, OfParametersHasTheBytesOfTensorBoardsMessages) {
+  const std::string expected(
+      "\x09\x00\x00\x00\x00\x00\x00\xf0?*h\x0a"
+      "f\x0a\x1c_hparams_/session_start_infoB\x08\x08"
+      "\x01*\x04\x00\x00\x00\x00J<\x0a:\x0a\x07hparams\x12/\x1a-\x0a\x12\x0a\x05"
+      "depth\x12\x09"
+      "\x11\x00\x00\x00\x00\x00\x00\x08@\x0a\x0b\x0a\x04kind\x12\x03\x1a\x01"
+      "a\x0a\x0a\x0a\x04"
+      "wide\x12\x02 \x01",
+      115);
+  const std::vector<NamedParameter> parameters{
+      {"depth", std::int64_t{3}}, {"kind", std::string("a")}, {"wide", true}};
+  const std::string record = parameters_record(1.0, parameters);
+  constexpr std::size_t kHeader = 12;
+  EXPECT_EQ(record.substr(kHeader, record.size() - kHeader - 4), expected);
+}
+
 TEST(EventFile, BeginsASessionAtItsFirstStepAndGrowsByRecords) {
   const testing::ScratchFolder folder;
   EventFile file(folder.path(), 1000);
