@@ -34,6 +34,11 @@ void for_each_field(Continue& earlier, Visitor& visit) {
 }
 
 template <typename Visitor>
+void for_each_field(Expected& expected, Visitor& visit) {
+  visit(expected.low, expected.value, expected.high);
+}
+
+template <typename Visitor>
 void for_each_field(Failure& failure, Visitor& visit) {
   visit(failure.kind, failure.reason);
 }
@@ -58,7 +63,7 @@ void for_each_field(Trial& trial, Visitor& visit) {
 /// Visits all fields except the position, which follows from the record's place.
 template <typename Visitor>
 void for_each_field(CommittedTrial& committed, Visitor& visit) {
-  visit(committed.trial, committed.outcome);
+  visit(committed.trial, committed.trial.proposal.expected, committed.outcome);
   for_each_timing([&visit](const char* /*name*/, auto& field) { visit(field); }, committed.timing);
 }
 

@@ -14,6 +14,11 @@ class Algorithms(RunsCase):
     def origins(self, run):
         return [json.loads(line)["origin"] for line in self.canonical(run).splitlines()[1:]]
 
+    def expected(self, run):
+        """What a model expected of the trials that it chose: one deviation less, the value, one more."""
+        lines = map(json.loads, (self.folder / run / "journal.jsonl").read_text().splitlines()[1:])
+        return [line["expected"] for line in lines if line["origin"] == "model"]
+
     def test_the_journal_is_the_same_for_any_ranks_and_after_a_kill(self):
         for name, options in ALGORITHMS.items():
             with self.subTest(name):
@@ -25,12 +30,16 @@ class Algorithms(RunsCase):
                 self.assertIn("model" if name == "mo_bananas" else "mutation", self.origins(f"{name}-1"))
                 self.skyline("search", *search, "--run", f"{name}-3", ranks=3)
                 self.assertEqual(self.canonical(f"{name}-3"), whole)
+                self.assertNotIn("expected", whole)
+                self.assertEqual(self.expected(f"{name}-3"), self.expected(f"{name}-1"))
                 job = self.start("search", *search, "--run", f"{name}-2", ranks=2)
                 self.wait_for_lines(f"{name}-2", 12)
                 self.kill(job)
                 self.assertLess(self.canonical(f"{name}-2").count("\n"), 31, "killed too late to show anything")
                 self.skyline("search", *search, "--run", f"{name}-2", "--resume", ranks=2)
                 self.assertEqual(self.canonical(f"{name}-2"), whole)
+                for low, value, high in self.expected(f"{name}-2"):
+                    self.assertTrue(0 <= low <= value <= high <= 1)
 
     def test_an_extended_search_has_the_journal_of_a_long_one(self):
         for name, options in ALGORITHMS.items():

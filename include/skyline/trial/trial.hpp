@@ -119,6 +119,15 @@ auto* inherit_of(AnyStart& start) {
   return earlier != nullptr && earlier->began ? &*earlier->began : std::get_if<Inherit>(&start);
 }
 
+/// What a searcher's model expects a trial to measure, of the first objective that is measured: a value, and
+/// the ends of one standard deviation.
+struct Expected {
+  double low = 0;
+  double value = 0;
+  double high = 0;
+  bool operator==(const Expected&) const = default;
+};
+
 /// Most parents of a proposal; bounds messages between ranks.
 inline constexpr std::size_t kMostParents = 16;
 
@@ -140,6 +149,7 @@ struct Proposal {
   /// Full trainings of a trial differ only in this, and in the seed that follows from it. The first one, 0,
   /// stands for the model: its weights are kept.
   std::uint32_t final_repeat = 0;
+  std::optional<Expected> expected = {};  // for readers of the run; no part of the trial's definition
 };
 
 /// An evaluation in a run. It is complete: any rank can evaluate it, with the same result.

@@ -63,7 +63,7 @@ Answer ModelSearcher::ask(std::size_t room) {
 void ModelSearcher::tell_mean(const trial::CommittedTrial& committed, std::size_t count) {
   untold_.push_back({committed, count});
   ++told_;
-  const std::optional<Expected>& expected = proposed_.at(committed.trial.number).expected;
+  const std::optional<trial::Expected>& expected = proposed_.at(committed.trial.number).expected;
   const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
   if (!expected || measured == nullptr) return;
   const std::vector<objective::Objective>& objectives = pool_.objectives().objectives();
@@ -103,7 +103,7 @@ bool ModelSearcher::accept(const trial::Proposal& recorded) {
   }
   pool_.take(recorded.architecture->id);
   proposed_.push_back({std::make_shared<const space::Architecture>(recorded.architecture->unbuilt()), nullptr,
-                       std::nullopt, recorded.budget.epochs});
+                       recorded.expected, recorded.budget.epochs});
   ++made_;
   return true;
 }
@@ -216,7 +216,7 @@ void ModelSearcher::choose(std::vector<trial::Proposal>& batch) {
                                  : ladder_->promote(step->place, step->place.rung + 1);
   proposed_.push_back({chosen->architecture, chosen, std::nullopt, proposal.budget.epochs});
   const CandidatePointer point = point_of(proposed_.back());
-  if (!is_first) proposed_.back().expected = model_->expected(point);
+  if (!is_first) proposal.expected = proposed_.back().expected = model_->expected(point);
   if (model_->successes() > 0) model_->believe(point);
   batch.push_back(std::move(proposal));
 }

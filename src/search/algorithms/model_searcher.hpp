@@ -101,8 +101,8 @@ class ModelSearcher : public Searcher {
   /// A trial in the order of proposals.
   struct Proposed {
     ArchitecturePointer architecture;
-    CandidatePointer candidate;             // nullptr until the model needs it
-    std::optional<Expected> expected = {};  // by the model that chose it
+    CandidatePointer candidate;                    // nullptr until the model needs it
+    std::optional<trial::Expected> expected = {};  // by the model that chose it
     double epochs = 0;
   };
 

@@ -399,7 +399,7 @@ std::vector<std::vector<double>> TrialModel::sampled(const std::vector<Candidate
 }
 
 /// A target stands for a value by what lies between the known ones; beyond them it stands for the last one.
-std::optional<Expected> TrialModel::expected(const CandidatePointer& candidate) {
+std::optional<trial::Expected> TrialModel::expected(const CandidatePointer& candidate) {
   const Column& column = columns_.front();
   if (column.objective == nullptr) return std::nullopt;
   const Prediction prediction = predictions({candidate}).front();
@@ -422,7 +422,7 @@ std::optional<Expected> TrialModel::expected(const CandidatePointer& candidate) 
   };
   const double low = value_at(prediction.mean[0] - prediction.deviation[0]);
   const double high = value_at(prediction.mean[0] + prediction.deviation[0]);
-  return Expected{std::min(low, high), value_at(prediction.mean[0]), std::max(low, high)};
+  return trial::Expected{std::min(low, high), value_at(prediction.mean[0]), std::max(low, high)};
 }
 
 std::optional<trial::TrialNumber> TrialModel::nearest_on_front(const Candidate& candidate) const {

@@ -18,13 +18,6 @@
 
 namespace skyline::search {
 
-/// What a model expects a trial to measure: a value, and the ends of one standard deviation.
-struct Expected {
-  double low = 0;
-  double value = 0;
-  double high = 0;
-};
-
 /// What the results so far say about architectures that were not trained. Each measured objective and
 /// constraint has a Gaussian process; computed objectives are exact numbers. A failed trial counts as the
 /// worst so far in the objectives, and the share of failures near a candidate lowers its worth.
@@ -72,7 +65,7 @@ class TrialModel {
                                            RandomStream& random);
   /// Returns what is expected of the first measured objective; nullopt if there is none. @pre fit() was
   /// called
-  std::optional<Expected> expected(const CandidatePointer& candidate);
+  std::optional<trial::Expected> expected(const CandidatePointer& candidate);
   /// Returns the number of the trial on the front that is nearest to the candidate; nullopt without any.
   std::optional<trial::TrialNumber> nearest_on_front(const Candidate& candidate) const;
 

@@ -20,7 +20,14 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kSumStart = R"(,"sum":")";
 constexpr std::string_view kSumEnd = R"("})";
 constexpr std::size_t kSumDigits = 32;
-constexpr std::size_t kMostMembers = 21;  // members of a trial's line
+constexpr std::size_t kMostMembers = 22;  // members of a trial's line
+
+/// Reads what a searcher expected of a trial: low, value, high. @pre expected is a member of a line
+trial::Expected decode_expected(const Json& expected) {
+  if (!expected.is_array() || expected.size() != 3) fail_expected(kExpected, "three numbers", expected);
+  const auto number = [&](std::size_t i) { return decode_number(expected[i], kExpected); };
+  return {number(0), number(1), number(2)};
+}
 
 Json encode_value(const space::Value& value) {
   if (const auto* number = std::get_if<double>(&value)) return encode_number(*number);
@@ -75,6 +82,10 @@ void encode_trial(const trial::Trial& trial, const space::SearchSpace& space, Js
   }
   if (!space.registered_kinds().empty()) line["facts"] = encode_facts(architecture);
   add_fields(line, trial);
+  if (const auto& expected = trial.proposal.expected) {
+    line[kExpected] = {encode_number(expected->low), encode_number(expected->value),
+                       encode_number(expected->high)};
+  }
 }
 
 Json encode(const trial::CommittedTrial& committed, const std::vector<trial::Metric>& metrics,
@@ -236,6 +247,8 @@ trial::Trial EntryDecoder::decode_asked(const Json& line,
   }
   read_fields(
       line, [this](trial::TrialNumber number) { return earlier(number); }, trial);
+  if (const auto expected = line.find(kExpected); expected != line.end())
+    trial.proposal.expected = decode_expected(*expected);
   if (trial.members == 0) fail_expected("members", "1 or more", line["members"]);
   const space::ArchId id = trial.architecture().id;
   if (trial.is_final() && !is_known(trial.number, id)) {

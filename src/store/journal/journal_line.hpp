@@ -22,6 +22,9 @@ std::string seal_line(const nlohmann::ordered_json& line);
 /// Returns a line of the journal, with the position of the trial's commit.
 std::string entry_line(const trial::CommittedTrial& committed, const std::vector<trial::Metric>& metrics,
                        const space::SearchSpace& space);
+/// The member of a line that says what the searcher expected of the trial, for readers: [low, value, high].
+/// Like `where`, it is no part of the canonical journal.
+inline constexpr const char* kExpected = "expected";
 /// The first bytes of a line with a trial.
 inline constexpr std::string_view kEntryStart = R"({"position":)";
 /// Returns the line of a trial that is not committed yet.

@@ -54,6 +54,7 @@ TEST_F(AskedTrialsFile, ComesBackAsItWasWritten) {
     EXPECT_EQ(proposal.origin, one.proposal.origin);
     EXPECT_EQ(proposal.parents, one.proposal.parents);
     EXPECT_EQ(proposal.budget, one.budget());
+    EXPECT_EQ(proposal.expected, one.proposal.expected);
   }
 }
 
