@@ -49,12 +49,22 @@ void TrialCourse::add_score(const Score& score) {
   (open_steps_ == 0 && !points_.empty() ? points_.back() : open_).validation = score;
 }
 
+/// A point of few samples, such as those of a last batch, would be one of chance: it joins the one before.
 std::vector<TrialCourse::Point> TrialCourse::points() const {
   std::vector<Point> all = points_;
-  if (open_steps_ > 0) {
+  if (open_steps_ == 0) return all;
+  const double samples = weight(all.empty() ? 0 : all.back().step, open_.step);
+  if (all.empty() || samples >= static_cast<double>(interval_) / 2) {
     all.push_back(open_);
-    all.back().train_loss /= weight(points_.empty() ? 0 : points_.back().step, open_.step);
+    all.back().train_loss /= samples;
+    return all;
   }
+  Point& joined = all.back();
+  const double before = weight(all.size() < 2 ? 0 : all[all.size() - 2].step, joined.step);
+  joined.train_loss = (before * joined.train_loss + open_.train_loss) / (before + samples);
+  joined.step = open_.step;
+  joined.learning_rate = open_.learning_rate;
+  if (!std::isnan(open_.validation.loss)) joined.validation = open_.validation;
   return all;
 }
 
