@@ -58,7 +58,11 @@ class RunState {
   /// Adds a commit. @pre commits come in the order of their positions, 0, 1, 2, ...
   void add(const Commit& commit);
   void begin_phase(trial::Phase phase, std::size_t expected);
-  void set_in_flight(std::size_t trials) { in_flight_ = trials; }
+  /// @param waiting  how many of them have a result, which waits for those before it
+  void set_in_flight(std::size_t trials, std::size_t waiting = 0) {
+    in_flight_ = trials;
+    waiting_ = waiting;
+  }
   /// Ignores an empty remark: a full training has none, and the remark of the search stays.
   void set_remark(std::string remark) {
     if (!remark.empty()) remark_ = std::move(remark);
@@ -135,6 +139,7 @@ class RunState {
   std::size_t done_in_phase() const { return committed(phase_) - before_phase_; }
   std::size_t replayed() const { return replayed_; }
   std::size_t in_flight() const { return in_flight_; }  // trials asked for and not committed
+  std::size_t waiting() const { return waiting_; }      // those of them that have a result
   std::size_t failed() const { return failed_; }
   /// Returns what the search last said about itself (Searcher::remark), or an empty text.
   const std::string& remark() const { return remark_; }
@@ -166,6 +171,7 @@ class RunState {
   std::size_t before_phase_ = 0;            // trials of the phase that had been committed when it began
   std::size_t replayed_ = 0;
   std::size_t in_flight_ = 0;
+  std::size_t waiting_ = 0;
   std::size_t failed_ = 0;
   std::string remark_;
   AccountBook account_;

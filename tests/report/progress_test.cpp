@@ -318,7 +318,11 @@ TEST_F(ProgressTest, ShowsTrialsThatAreUnderWayBeforeTheFirstOneIsCommitted) {
   state_.set_in_flight(4);
   now_s_ += 1;
   progress->tick(state_);
-  EXPECT_THAT(writes_.back(), HasSubstr("4 in flight"));
+  EXPECT_THAT(writes_.back(), HasSubstr("4 in flight · "));
+  state_.set_in_flight(4, 3);
+  now_s_ += 1;
+  progress->tick(state_);
+  EXPECT_THAT(writes_.back(), HasSubstr("4 in flight, 3 of them done · "));
 }
 
 TEST_F(ProgressTest, LeavesNoTraceIfTheRunNeverStarted) {

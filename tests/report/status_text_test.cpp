@@ -31,6 +31,7 @@ RunStatus sample_status(const std::string& state) {
   status.expected = 74;
   status.committed = 37;
   status.in_flight = 12;
+  status.waiting = 3;
   status.failed = 2;
   status.front = 9;
   status.best = {{"validation_accuracy", 0.98123}, {"flops", 88138}};
@@ -115,7 +116,8 @@ TEST(StatusText, TellsAboutARunningJob) {
   const std::string root = folder.paths().root.string();
   EXPECT_THAT(text, StartsWith(root + ": running, process " + std::to_string(::getpid()) + " on host "));
   EXPECT_EQ(text.substr(text.find('\n') + 1),
-            "  trials    search: 37 of at most 74 · 12 in flight · 2 failed · 37 in the journal (20 of "
+            "  trials    search: 37 of at most 74 · 12 in flight, 3 of them done · 2 failed · 37 in the "
+            "journal (20 of "
             "earlier jobs)\n"
             "  front     9 trials\n"
             "  best      validation_accuracy 0.9812 · flops 88.14 k\n"

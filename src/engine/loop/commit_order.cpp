@@ -35,6 +35,7 @@ void CommitOrder::arrived(Arrival arrival) {
   entry.committed->outcome = std::move(arrival.outcome);
   entry.committed->timing = arrival.timing;
   entry.has_result = true;
+  ++waiting_;
   entry.replayed = arrival.replayed;
 }
 
@@ -54,6 +55,7 @@ std::optional<NextCommit> CommitOrder::next(const std::optional<trial::TrialName
   const VirtualTime end = turn->first.first;
   NextCommit next{std::move(turn->second.committed), turn->second.replayed};
   entries_.erase(turn);
+  --waiting_;
   places_.erase(next.committed->trial.name());
   committed(end);
   return next;

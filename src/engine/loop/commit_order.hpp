@@ -58,6 +58,8 @@ class CommitOrder {
   std::vector<std::shared_ptr<const trial::CommittedTrial>> take_waiting();
   /// Returns the number of trials that were asked for and are not committed.
   std::size_t in_flight() const { return entries_.size(); }
+  /// Returns how many of them have a result.
+  std::size_t waiting() const { return waiting_; }
   /// Returns whether a trial that is asked for later may be committed before one in flight.
   virtual bool may_overtake() const = 0;
 
@@ -80,6 +82,7 @@ class CommitOrder {
 
   std::optional<std::size_t> window_;
   std::uint64_t asked_ = 0;
+  std::size_t waiting_ = 0;
   Entries entries_;
   std::unordered_map<trial::TrialName, Entries::iterator> places_;
 };

@@ -150,7 +150,7 @@ void SearchLoop::take(std::vector<trial::Proposal> proposals) {
     }
   }
   dispatcher_.submit(fresh);
-  state_.set_in_flight(order_.in_flight());
+  state_.set_in_flight(order_.in_flight(), order_.waiting());
 }
 
 /// Commits the next trial, unless the searcher was not told all earlier ones yet, and tells the searcher one
@@ -230,7 +230,7 @@ std::optional<run::Commit> SearchLoop::next() {
 
 void SearchLoop::commit(const run::Commit& commit) {
   state_.add(commit);
-  state_.set_in_flight(order_.in_flight());
+  state_.set_in_flight(order_.in_flight(), order_.waiting());
   for (run::RunListener* listener : listeners_) listener->committed(commit, state_);
 }
 
@@ -250,6 +250,7 @@ void SearchLoop::look_around(search::Searcher* searcher) {
       for (run::RunListener* listener : listeners_) listener->waits(*result);
     }
   }
+  state_.set_in_flight(order_.in_flight(), order_.waiting());
   for (run::RunListener* listener : listeners_) listener->tick(state_);
 }
 

@@ -62,7 +62,7 @@ void Progress::ended(RunEnd end) {
 std::future<void> Progress::end_with(const std::string& state) {
   under_way_ = false;
   status_.state = state;
-  status_.in_flight = 0;
+  status_.in_flight = status_.waiting = 0;
   update_times();
   if (on_terminal()) {
     draw();
@@ -93,7 +93,7 @@ void Progress::phase_begun(const run::RunState& state) {
   const bool searches = state.phase() == trial::Phase::kSearch;
   if (!searches) {
     update_times();
-    status_.in_flight = 0;
+    status_.in_flight = status_.waiting = 0;
     status_.eta_s.reset();
     clear_line();
     log::info(progress_line(status_, metrics_));  // how the search ended
@@ -116,6 +116,7 @@ void Progress::take(const run::RunState& state) {
   status_.expected = state.expected(state.phase());
   status_.committed = state.trials().size();
   status_.in_flight = state.in_flight();
+  status_.waiting = state.waiting();
   status_.failed = state.failed();
   status_.front = state.front().size();
   status_.replayed = state.replayed();

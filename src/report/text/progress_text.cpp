@@ -116,7 +116,7 @@ std::string progress_line(const RunStatus& status, const std::vector<trial::Metr
   std::string line = fmt::format("{} {}/{} trials", status.phase, status.done, status.expected);
   const auto add = [&](const std::string& part) { line.append(kSeparator).append(part); };
   if (status.state == "stopping") add("stopping: saving running trials");
-  if (status.in_flight > 0) add(fmt::format("{} in flight", status.in_flight));
+  if (status.in_flight > 0) add(status.in_flight_text());
   if (status.failed > 0) add(fmt::format("{} failed", status.failed));
   if (status.front > 0) add(fmt::format("front {}", status.front));
   if (!status.best.empty()) {

@@ -37,20 +37,27 @@ std::optional<JobEnding> ending_of(const Json& status) {
 
 }  // namespace
 
+std::string RunStatus::in_flight_text() const {
+  if (in_flight == 0) return {};
+  return std::to_string(in_flight) + " in flight" +
+         (waiting > 0 ? ", " + std::to_string(waiting) + " of them done" : "");
+}
+
 std::string RunStatus::to_json() const {
   Json best_values = Json::object();
   for (const BestValue& each : best) best_values[each.metric] = each.value;
   Json json{{"format", kStatusFormat}, {"state", state},
             {"phase", phase},          {"done", done},
             {"expected", expected},    {"committed", committed},
-            {"in_flight", in_flight},  {"failed", failed},
-            {"front", front},          {"best", best_values},
-            {"replayed", replayed},    {"slots", slots},
-            {"ranks", ranks},          {"nodes", nodes},
-            {"elapsed_s", elapsed_s},  {"eta_s", eta_s ? Json(*eta_s) : Json(nullptr)},
-            {"updated", updated},      {"recent", recent},
-            {"remark", remark},        {"exit_code", nullptr},
-            {"job", nullptr},          {"restart", nullptr}};
+            {"in_flight", in_flight},  {"waiting", waiting},
+            {"failed", failed},        {"front", front},
+            {"best", best_values},     {"replayed", replayed},
+            {"slots", slots},          {"ranks", ranks},
+            {"nodes", nodes},          {"elapsed_s", elapsed_s},
+            {"updated", updated},      {"eta_s", eta_s ? Json(*eta_s) : Json(nullptr)},
+            {"recent", recent},        {"remark", remark},
+            {"exit_code", nullptr},    {"job", nullptr},
+            {"restart", nullptr}};
   if (ending) {
     json["exit_code"] = ending->exit_code;
     json["job"] = ending->job;
@@ -70,6 +77,7 @@ RunStatus RunStatus::parse(const std::string& text, const std::string& file) {
     status.expected = count_of(json.at("expected"));
     status.committed = count_of(json.at("committed"));
     status.in_flight = count_of(json.at("in_flight"));
+    if (json.contains("waiting")) status.waiting = count_of(json["waiting"]);  // not in earlier versions
     status.failed = count_of(json.at("failed"));
     status.front = count_of(json.at("front"));
     for (const auto& [metric, value] : json.at("best").items()) {

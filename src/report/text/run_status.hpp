@@ -30,7 +30,8 @@ struct RunStatus {
   std::size_t expected = 0;   // upper bound of this phase's trials
   std::size_t committed = 0;  // trials of all phases
   std::size_t in_flight = 0;
-  std::size_t failed = 0;  // trials of all phases that failed
+  std::size_t waiting = 0;  // trials in flight that have a result, which waits for those before it
+  std::size_t failed = 0;   // trials of all phases that failed
   std::size_t front = 0;
   std::vector<BestValue> best;  // best value per objective, in order; in the final phase a test value first
   std::size_t replayed = 0;     // trials committed by earlier jobs
@@ -44,6 +45,8 @@ struct RunStatus {
   std::vector<std::string> recent;  // the last commits, oldest first
   std::string remark;               // what the search last said about itself; may be empty
 
+  /// Returns e.g. "42 in flight, 5 of them done"; an empty text without any.
+  std::string in_flight_text() const;
   std::string to_json() const;
   /// Parses status.json. @throws UserError with `file` if the text is not a status
   static RunStatus parse(const std::string& text, const std::string& file);

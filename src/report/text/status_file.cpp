@@ -25,7 +25,7 @@ std::string state_after(int exit_code) {
 void write_end(const store::RunPaths& paths, const JobEnding& ending) {
   RunStatus status = read_status(paths).value_or(RunStatus());
   status.state = state_after(ending.exit_code);
-  status.in_flight = 0;
+  status.in_flight = status.waiting = 0;
   status.eta_s.reset();
   status.updated = unix_now_s();
   status.ending = ending;

@@ -49,7 +49,7 @@ std::string row(const std::string& name, const std::string& text) {
 
 std::string trials_text(const RunStatus& status, std::size_t in_journal, bool active) {
   std::string text = fmt::format("{}: {} of at most {}", status.phase, status.done, status.expected);
-  if (active && status.in_flight > 0) text += fmt::format(" · {} in flight", status.in_flight);
+  if (active && status.in_flight > 0) text += " · " + status.in_flight_text();
   if (status.failed > 0) text += fmt::format(" · {} failed", status.failed);
   text += fmt::format(" · {} in the journal", std::max(in_journal, status.committed));
   if (status.replayed > 0) text += fmt::format(" ({} of earlier jobs)", status.replayed);
