@@ -22,6 +22,19 @@ MPI_PROBE = os.environ["SKYLINE_MPI_PROBE"]
 DDP = str(SOURCE / "tests/app/command/ddp.py")
 TIMEOUT_S = 120
 
+# A search from Python, whose trials say where they ran.
+SCRIPT = """import os, sys, time
+import skyline
+
+def train(n):
+    time.sleep(0.3)
+    print("runs on", os.uname().nodename)
+    return {"score": n % 5}
+
+if __name__ == "__main__":
+    skyline.search({"n": list(range(1, 9))}, train, maximize="score", trials=8, ranks=int(sys.argv[2]), slots=1, folder=sys.argv[1]).wait()
+"""
+
 
 class Trainers(unittest.TestCase):
     @classmethod
@@ -143,6 +156,19 @@ class UnderSlurm(Trainers):
                 self.assertEqual(self.slurm.wait(job), "COMPLETED", (self.folder / name / f"slurm-{job}.log").read_text())
                 trials = json.loads((self.folder / name / "models.json").read_text())["trials"]
                 self.assertEqual([trial["status"] for trial in trials], ["ok", "ok"])
+
+    def test_a_script_in_an_allocation_searches_over_its_nodes(self):
+        script = self.folder / "asked.py"
+        script.write_text(SCRIPT)
+        variables = {"SKYLINE": str(PROGRAM), "PYTHONPATH": str(SOURCE / "python")}
+        subprocess.run([sys.executable, script, "alone", "1"], env={**os.environ, **variables}, check=True, capture_output=True, timeout=TIMEOUT_S)
+        self.slurm.run("salloc", "-N", "2", "-n", "2", sys.executable, script, "salloc", "2", variables=variables)
+        out = self.slurm.run("sbatch", "-N", "2", "-n", "2", "-o", "sbatch.log", "--wrap", f"{sys.executable} {script} sbatch 2", variables=variables)
+        self.assertEqual(self.slurm.wait(out.split()[-1]), "COMPLETED", (self.folder / "sbatch.log").read_text())
+        for run in ("salloc", "sbatch"):
+            said = "".join(path.read_text() for path in (self.folder / run / "logs/trials").iterdir())
+            self.assertEqual(set(re.findall(r"^runs on (\w+)$", said, re.MULTILINE)), {"h1", "h2"})
+            self.assertEqual(self.canonical(run), self.canonical("alone"))
 
     def test_no_trainer_on_any_host_outlives_its_job_and_every_trial_is_there_once(self):
         config = self.config("linger", "{does: {choice: [sleep]}, seconds: {choice: [0.5]}, deaf: {choice: [true]}, n: {range: [1, 8]}}",
