@@ -141,14 +141,26 @@ search: {algorithm: random, trials: 12}
             self.assertIsNone(self.browser.run("webGL"))
 
     def test_shows_what_a_classifier_takes_for_what_and_its_worst_images(self):
-        self.skyline("search", *small_digits(self.digits), "--set", "search.initial=10", "--run", "seen", "--quiet")
+        self.skyline("search", *small_digits(self.digits), "--set", "search.initial=10", "--set", "final.repeats=2", "--run", "seen", "--quiet")
         self.report("seen")
         final = self.browser.run("RUNS[0].final_front")
+        with self.subTest("a pick says how to get it, and how good the one is that is exported"):
+            pareto = {member["trial"]: member["final"]["test_accuracy"] for member in read_json(self.folder / "seen/pareto.json")["search_front"]}
+            for text in self.browser.run("[...document.querySelectorAll('.pick')].map(({ textContent }) => textContent)"):
+                trial = int(re.search(r"skyline export seen --trial (\d+) --format onnx", text).group(1))
+                self.assertIn(f"test accuracy of the one that is exported{pareto[trial]:.4f}", text)
+                self.assertIn("1 epoch: mean and standard deviation of 2 trainings", text)
+        with self.subTest("no line exports what was not kept"):
+            self.choose("table-rows", "all")
+            kept = {path.name.split(".")[0] for path in (self.folder / "seen/weights").glob("*.h5")}
+            offered = self.browser.run("[...byId('trials').tBodies[0].rows].filter((row) => row.querySelector('td.export button')).map((row) => row.dataset.trial)")
+            self.assertEqual(set(offered), kept)
+            self.choose("table-rows", "best")
         self.assertEqual([int(each) for each in self.browser.run("[...byId('answers-trial').options].map(({ value }) => value)")], final)
         self.assertRegex(self.browser.run("byId('answers-trial').options[0].textContent"), r"\(.*best\)")
         for trial in final:
             self.choose("answers-trial", str(trial))
-            answers, tested = (self.browser.run(each) for each in (f"RUNS[0].answers[{trial}]", f"RUNS[0].value('test_accuracy', RUNS[0].finalOf.get({trial}))"))
+            answers, tested = (self.browser.run(each) for each in (f"RUNS[0].answers[{trial}]", f"RUNS[0].repeats[{trial}].first.test_accuracy"))
             self.assertEqual(sum(answers["all"]), answers["samples"])
             self.assertAlmostEqual(sum(answers["right"]) / answers["samples"], tested, places=6)
             self.assertIn(f"trial {trial} that is exported, on {answers['samples']} samples", self.text("#answers-text"))
@@ -218,18 +230,19 @@ search: {algorithm: exhaustive}
         self.assertIn(f"{trials} networks were tried for the highest validation accuracy and the lowest FLOPs, with FLOPs at most 1 G and parameters at most 2 M.", result)
         self.assertIn(f"Trained in full (20 epochs), {len(front) - len(disproved)} of the {len(front)} on the search's front hold: from test accuracy 0.", result)
         picks = self.browser.run("[...document.querySelectorAll('.pick')].map((pick) => [pick.querySelector('h3').firstChild.textContent, pick.querySelector('.link').textContent, pick.textContent])")
-        self.assertEqual([title for title, _, _ in picks], ["Smallest", "Knee", "Best"])
+        self.assertEqual([title for title, _, _ in picks], ["Best", "Knee", "Smallest"])
         taken = [int(link.removeprefix("trial ")) for _, link, _ in picks]
-        self.assertEqual(taken[-1], final[0])
+        self.assertEqual(taken[0], final[0])
+        self.assertIn("What was measured is made up", result)
         for trial, (_, _, text) in zip(taken, picks):
             self.assertIn(trial, final)
             value = "RUNS[0].value('{}', RUNS[0].finalOf.get(%d))" % trial
             tested, validated, flops = (self.browser.run(value.format(metric)) for metric in ("test_accuracy", "validation_accuracy", "flops"))
             for part in (f"{tested:.4f} test accuracy, 20 epochs", f"validation accuracy{validated:.4f}", "FLOPs" + self.browser.run(f"number({flops})"), "parameters"):
                 self.assertIn(part, text)
-            self.assertIn(f"skyline export result --trial {trial} --format onnx", text)
+            self.assertNotIn("skyline export", text, "nothing was trained that could be exported")
         best = self.browser.run(f"RUNS[0].value('validation_accuracy', RUNS[0].finalOf.get({final[0]}))")
-        smallest = self.browser.run(f"RUNS[0].value('validation_accuracy', RUNS[0].finalOf.get({taken[0]}))")
+        smallest = self.browser.run(f"RUNS[0].value('validation_accuracy', RUNS[0].finalOf.get({taken[-1]}))")
         self.assertGreaterEqual(smallest, best / 2, "a network of no use is not offered as the smallest")
         with self.subTest("the answer is on the first screen"):
             self.browser.size(1280, 800)

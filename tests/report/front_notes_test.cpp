@@ -84,7 +84,7 @@ TEST(FrontNotes, SayWhichMembersTheSamplesDoNotTellApart) {
   EXPECT_EQ(
       front_notes(run.inputs()),
       "validation_accuracy of 160 samples: trial 1 has 0.9812, 0.9463 to 0.9936 at 95 %; they do not tell it "
-      "apart from 2 (differs by 1).\n");
+      "apart from trial 2 (by 1 sample).\n");
   run.yardsticks[0].scored = 32;
   EXPECT_THAT(front_notes(run.inputs()), StartsWith("validation_accuracy of 32 samples: "));
   run.yardsticks[0].scored = 100000;

@@ -70,6 +70,15 @@ TEST_F(ReportPage, HoldsTheTrialsAsColumns) {
   EXPECT_EQ(trials["parameters"][0]["choices"], nlohmann::json({0, 8, 1, 2, 8, 0}));
 }
 
+TEST_F(ReportPage, HoldsWhatTheSearchExpectedOfItsTrials) {
+  EXPECT_FALSE(data_of(page())["runs"][0]["trials"].contains("expected"));
+  sample.committed[2].trial.proposal.expected = trial::Expected{0.25, 0.5, 0.75};
+  run = reported(folder, sample);
+  EXPECT_EQ(data_of(page())["runs"][0]["trials"]["expected"],
+            nlohmann::json({{"metric", "validation_accuracy"},
+                            {"values", {nullptr, nullptr, {0.25, 0.5, 0.75}, nullptr, nullptr, nullptr}}}));
+}
+
 TEST_F(ReportPage, TellsFrontVolumeAndFailures) {
   const auto data = data_of(page())["runs"][0];
   EXPECT_EQ(data["front"], nlohmann::json({1, 0}));

@@ -10,8 +10,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <string>
+#include <system_error>
 #include <type_traits>
 
 #include <fmt/format.h>
@@ -91,6 +93,9 @@ Json trial_columns(const run::OpenedRun& run) {
   // -1 if its network does not use the parameter
   std::vector<Json> choices(run.space.parameters().size(), Json::array());
   Json json = {{"metrics", Json::object()}};
+  Json expected = Json::array();  // [low, value, high], null where the searcher has expected nothing
+  const auto& objectives = run.state.objectives().objectives();
+  const auto predicted = std::ranges::find(objectives, false, &objective::Objective::computed);
   for (const char* name : {"number", "final", "arch", "status", "iteration", "origin", "epochs", "start",
                            "seconds", "rank", "slot"}) {
     json[name] = Json::array();
@@ -116,6 +121,10 @@ Json trial_columns(const run::OpenedRun& run) {
     json["seconds"].push_back(short_number(each->timing.total_s()));
     json["rank"].push_back(each->timing.rank);
     json["slot"].push_back(each->timing.slot);
+    expected.push_back(nullptr);
+    if (const auto& model = trial.proposal.expected) {
+      expected.back() = {short_number(model->low), short_number(model->value), short_number(model->high)};
+    }
     for (std::size_t i = 0; i < metrics.size(); ++i) {
       measured[i].push_back(short_number(metric_value(*measured_by, metrics[i], run.header.metrics)));
     }
@@ -127,6 +136,9 @@ Json trial_columns(const run::OpenedRun& run) {
     const bool some = std::ranges::any_of(measured[i], [](const Json& value) { return !value.is_null(); });
     if (some) json["metrics"][metrics[i]] = std::move(measured[i]);
   }
+  if (std::ranges::any_of(expected, [](const Json& value) { return !value.is_null(); }) &&
+      predicted != objectives.end())
+    json["expected"] = {{"metric", predicted->metric}, {"values", std::move(expected)}};
   json["parameters"] = parameters_of(run.space, std::move(choices));
   return json;
 }
@@ -193,12 +205,14 @@ Json yardsticks_of(const std::vector<trial::Yardstick>& yardsticks) {
   return json;
 }
 
-/// Returns the repeats of full trainings by their trial, where there are several: how many there are, how
-/// many failed, and the standard deviation of each metric.
-Json repeats_of(const run::OpenedRun& run) {
+/// Returns the repeats of the trials of both fronts by their trial, where there are several: how many there
+/// are, how many failed, the standard deviation of each metric, and its value in the first repeat.
+/// @param repeats_of  returns the repeats of a trial
+template <typename RepeatsOf>
+Json repeats_json(const run::OpenedRun& run, const RepeatsOf& repeats_of) {
   Json json = Json::object();
   for (const trial::TrialNumber number : members_of(run.state)) {
-    const SeedGroup repeats = run.state.final_repeats(number);
+    const SeedGroup repeats = repeats_of(number);
     if (repeats.size() < 2) continue;
     Json deviations = Json::object();
     for (const trial::Metric& metric : run.header.metrics) {
@@ -209,8 +223,22 @@ Json repeats_of(const run::OpenedRun& run) {
         std::ranges::count_if(repeats, [](const auto& each) { return failure_of(*each) != nullptr; });
     json[std::to_string(number)] = {
         {"count", repeats.size()}, {"failed", failed}, {"deviations", std::move(deviations)}};
+    Json& first = json[std::to_string(number)]["first"] = Json::object();  // the one whose model is exported
+    for (const trial::Metric& metric : run.header.metrics) {
+      if (const auto value = metric_value(*repeats.front(), metric.name, run.header.metrics))
+        first[metric.name] = short_number(value);
+    }
   }
   return json;
+}
+
+Json final_repeats_json(const run::OpenedRun& run) {
+  return repeats_json(run, [&](trial::TrialNumber number) { return run.state.final_repeats(number); });
+}
+
+Json search_repeats_json(const run::OpenedRun& run) {
+  if (run.state.repeats() == 1) return Json::object();
+  return repeats_json(run, [&](trial::TrialNumber number) { return run.state.search_repeats(number); });
 }
 
 Json latencies_of(const std::vector<FrontLatency>& latencies) {
@@ -219,19 +247,21 @@ Json latencies_of(const std::vector<FrontLatency>& latencies) {
   return json;
 }
 
+/// Returns the files of trained networks by the names of their trials.
 Json weights_of(const run::OpenedRun& run) {
-  Json files = Json::object();
-  const auto add = [&](const trial::CommittedTrial& trial) {
-    if (failure_of(trial) != nullptr) return;
-    const auto file = run.paths.weights(trial.trial.name());
-    if (store::exists(file))
-      files[to_text(trial.trial.name())] = file.lexically_relative(run.paths.root).string();
-  };
-  for (const trial::TrialNumber number : members_of(run.state)) {
-    add(*run.state.search_trial(number));
-    if (const run::SharedTrial training = run.state.final_training(number)) add(*training);
+  std::map<std::string, std::string> files;
+  std::error_code none;  // without trained networks there is no folder
+  for (const auto& entry : std::filesystem::directory_iterator(run.paths.weights_folder(), none)) {
+    const std::filesystem::path& file = entry.path();
+    if (file.extension() == ".h5")
+      files[file.stem().string()] = file.lexically_relative(run.paths.root).string();
   }
   return files;
+}
+
+/// Returns whether the values are made up, since they come from a model of training.
+bool is_made_up(const ConfigNode& config) {
+  return config.is_map() && config.find("synthetic") != nullptr && !config.find("synthetic")->is_null();
 }
 
 Json slots_of(const run::RunAccount& account) {
@@ -300,9 +330,12 @@ Json run_json(const ReportedRun& run) {
           {"front", front_order(opened.state.front())},
           {"final_front", front_order(opened.state.final_front())},
           {"final_epochs", final_budget ? short_number(final_budget->epochs) : Json(nullptr)},
-          {"repeats", repeats_of(opened)},
+          {"repeats", final_repeats_json(opened)},
+          {"search_repeats", search_repeats_json(opened)},
           {"yardsticks", yardsticks_of(inputs.yardsticks)},
           {"notes", front_notes(inputs)},
+          {"alike", alike_to_best(inputs)},
+          {"is_made_up", is_made_up(opened.config)},
           {"latencies", latencies_of(run.latencies)},
           {"weights", weights_of(opened)},
           {"missing_front", missing_front_of(opened)},

@@ -99,6 +99,15 @@ std::vector<MemberValue> values_on_front(const ReportInputs& inputs, const std::
   return values;
 }
 
+/// Returns those of the other members that the samples do not tell apart from the best one.
+std::vector<MemberValue> alike(const std::vector<MemberValue>& values, std::uint64_t samples) {
+  std::vector<MemberValue> found;
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    if (!are_shares_apart(values.front().value, values[i].value, samples)) found.push_back(values[i]);
+  }
+  return found;
+}
+
 /// Says how far the samples decide a share, and which members they do not tell apart from the best.
 std::string samples_note(const ReportInputs& inputs, const trial::Yardstick& yardstick) {
   const auto samples = samples_of(yardstick, inputs.state.final_budget().has_value());
@@ -106,15 +115,16 @@ std::string samples_note(const ReportInputs& inputs, const trial::Yardstick& yar
   if (!samples || values.empty()) return {};
   const MemberValue& best = values.front();
   const Interval interval = wilson_interval(best.value, *samples);
-  std::vector<std::string> alike;
-  for (std::size_t i = 1; i < values.size(); ++i) {
-    if (are_shares_apart(best.value, values[i].value, *samples)) continue;
-    const double difference = std::abs(best.value - values[i].value) * static_cast<double>(*samples);
-    alike.push_back(fmt::format("{} (differs by {:.3g})", values[i].number, difference));
+  std::vector<std::string> others;
+  for (const MemberValue& other : alike(values, *samples)) {
+    const std::string difference =
+        fmt::format("{:.3g}", std::abs(best.value - other.value) * static_cast<double>(*samples));
+    others.push_back(
+        fmt::format("{} (by {} sample{})", other.number, difference, difference == "1" ? "" : "s"));
   }
   return fmt::format("{} of {}: trial {} has {:.4f}, {:.4f} to {:.4f} at 95 %{}.\n", yardstick.metric,
                      counted(*samples, "sample"), best.number, best.value, interval.low, interval.high,
-                     alike.empty() ? "" : "; they do not tell it apart from " + first_of(alike));
+                     others.empty() ? "" : "; they do not tell it apart from trial " + first_of(others));
 }
 
 /// Says what a model that always says the same would have, and names a winner that is no better.
@@ -169,6 +179,18 @@ std::string latency_note(const std::vector<FrontLatency>& latencies) {
 }
 
 }  // namespace
+
+std::vector<trial::TrialNumber> alike_to_best(const ReportInputs& inputs) {
+  const std::string& metric = inputs.state.final_objectives().objectives().front().metric;
+  const trial::Yardstick* yardstick = trial::find_yardstick(inputs.yardsticks, metric);
+  const auto samples =
+      yardstick != nullptr ? samples_of(*yardstick, inputs.state.final_budget().has_value()) : std::nullopt;
+  std::vector<trial::TrialNumber> numbers;
+  if (!samples) return numbers;
+  for (const MemberValue& member : alike(values_on_front(inputs, metric), *samples))
+    numbers.push_back(member.number);
+  return numbers;
+}
 
 std::string front_notes(const ReportInputs& inputs) {
   if (front_members(inputs.state).empty()) return {};

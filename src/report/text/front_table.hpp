@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <limits>
 #include <string>
+#include <vector>
 
 namespace skyline::report {
 
@@ -27,6 +28,9 @@ std::string front_table(const ReportInputs& inputs, const TableBounds& bounds = 
 /// repeats the values of full trainings are means, which members the samples do not tell apart, what a model
 /// has that always says the same, and which networks are the same. Empty without a front.
 std::string front_notes(const ReportInputs& inputs);
+/// Returns the members of the front that the samples do not tell apart from the one with the best first
+/// objective; none if that is no share of samples.
+std::vector<trial::TrialNumber> alike_to_best(const ReportInputs& inputs);
 /// Table of the architectures that were trained in full with several seeds: mean and standard deviation of
 /// what was measured, best first objective first, with a line above. Empty if there are none.
 std::string seeds_table(const ReportInputs& inputs, const TableBounds& bounds = {});

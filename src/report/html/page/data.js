@@ -62,14 +62,19 @@ class Run {
     return choice < 0 ? null : parameter.values[choice];
   }
   maximizes(metric) { return this.objectives.some((objective) => objective.metric === metric && objective.maximize); }
-  /// Returns the standard deviation of a metric over the repeats of a full training, or null.
-  deviation(metric, row) { return row !== undefined && this.trials.final[row] ? this.repeats[this.number(row)]?.deviations[metric] ?? null : null; }
+  /// Returns the standard deviation of a metric over the repeats of a trial, or of its full training, or null.
+  deviation(metric, row) {
+    if (row === undefined) return null;
+    return (this.trials.final[row] ? this.repeats : this.search_repeats)[this.number(row)]?.deviations[metric] ?? null;
+  }
   /// Returns a metric's value as text, with its deviation where it is known.
   textOf(metric, row) {
     const deviation = this.deviation(metric, row);
     return amount(metric, this.value(metric, row)) + (deviation === null ? "" : " ± " + amount(metric, deviation));
   }
   nameOf(row) { return "trial " + this.number(row) + (this.taken ? " (" + this.taken.numbers[this.number(row)] + " of " + this.taken.run + ")" : "") + (this.trials.final[row] ? " (full training)" : ""); }
+  /// Returns whether the network of a trial was kept, so that it can be exported.
+  isKept(number) { return this.weights[number + ".final"] !== undefined || this.weights[number] !== undefined; }
   exportLine(number) { return "skyline export " + quoted(this.path) + " --trial " + number + " --format onnx"; }
 }
 

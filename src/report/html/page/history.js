@@ -1,9 +1,43 @@
-// The history of the front: its volume over trials and time, and the front itself after some iterations.
+// The history of the front: its volume over trials and time, the front itself after some iterations, and what the
+// search expected of its trials.
 
 function startHistory() {
   listen("volume-x", () => drawAgain("volume"));
   addPlot("volume", drawVolume);
   addPlot("evolution", drawEvolution, TRIAL_LISTENERS);
+  addPlot("predictions", drawPredictions, TRIAL_LISTENERS);
+}
+
+/// Returns the trials that were predicted and have a result.
+function predictedRows(run) {
+  const { metric, values } = run.trials.expected ?? { values: [] };
+  return run.searched.filter((row) => values[row] && run.value(metric, row) !== null);
+}
+
+function showPredictions() {
+  const rows = predictedRows(shown);
+  hideSection("predictions", rows.length === 0);
+  if (rows.length === 0) return;
+  const { metric, values } = shown.trials.expected;
+  const within = rows.filter((row) => { const [low, , high] = values[row]; const value = shown.value(metric, row); return low <= value && value <= high; });
+  byId("predictions-text").textContent = "What the search expected of the " + label(metric) + " of " + counted(rows.length, "trial") + " when it chose them, beside what they measured. " +
+    "Bars reach one standard deviation either way; " + within.length + " of the values lie within.";
+}
+
+function drawPredictions() {
+  const rows = predictedRows(shown);
+  if (rows.length === 0) return "Nothing was predicted.";
+  const { metric, values } = shown.trials.expected;
+  const place = RUNS.indexOf(shown);
+  const expected = rows.map((row) => values[row]);
+  const x = expected.map(([, value]) => value), y = rows.map((row) => shown.value(metric, row));
+  const [low, high] = extent([...x, ...y]);
+  return {
+    data: [{ type: "scatter", mode: "lines", x: [low, high], y: [low, high], hoverinfo: "skip", line: { color: css("quiet"), width: 1.5, dash: "dash" } },
+      { ...scatter({ x, y, customdata: rows.map((row) => [place, row]), marker: { color: colours()[0], size: 6, opacity: 0.7 } }),
+        error_x: { type: "data", symmetric: false, array: expected.map(([, value, most]) => most - value), arrayminus: expected.map(([least, value]) => value - least), thickness: 1, width: 0, color: colours()[0] + "55" } }],
+    layout: layout({ hovermode: "closest", xaxis: axis("predicted " + label(metric)), yaxis: axis("measured") }),
+  };
 }
 
 function showHistory() {
@@ -27,7 +61,7 @@ function showComparison() {
   if (section.hidden) return;
   const { problem, trials, groups, quantities } = DATA.comparison;
   byId("comparison-text").textContent = problem ?? "Runs that differ in their seed alone are a group: its mean and the mean's 95 % interval, after the first " +
-    counted(trials, "trial") + " of each search. p is that of the two-sided test of Mann and Whitney: small where groups differ by more than chance.";
+    counted(trials, "trial") + " of each search." + (quantities?.some(({ tests }) => tests.length > 0) ? " p is that of the two-sided test of Mann and Whitney: small where groups differ by more than chance." : "");
   const text = (name, value) => amount(name.replace(/^best /, ""), value);
   const interval = (name, { value, margin }) => (margin === null ? "–" : text(name, value - margin) + " to " + text(name, value + margin));
   const means = problem ? [] : quantities.flatMap(({ name, means: all }) => all.map((mean, i) => [name.replaceAll("_", " "), groups[i].name, String(mean.count), text(name, mean.value), interval(name, mean)]));
@@ -115,4 +149,4 @@ function drawBest(run, fronts, metric) {
   };
 }
 
-SECTIONS.push({ start: startHistory, show: showHistory }, { start: showComparison });
+SECTIONS.push({ start: startHistory, show: showHistory }, { show: showPredictions }, { start: showComparison });

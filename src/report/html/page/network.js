@@ -275,7 +275,7 @@ function showNetwork() {
   if (!listed.includes(chosen.number)) listed.unshift(chosen.number);
   byId("network-trial").replaceChildren(...listed.map((each) => make("option", { value: each }, (RUNS.length > 1 ? run.name + " " : "") + each + (run.isDisproved(run.rowOf.get(each)) ? " (disproved by full training)" : ""))));
   byId("network-trial").value = chosen.number;
-  byId("network-export").parentElement.querySelectorAll("code, button").forEach((each) => { each.hidden = !run.has_network; });
+  byId("network-export").parentElement.querySelectorAll("code, button").forEach((each) => { each.hidden = !run.isKept(chosen.number); });
   byId("network-export").textContent = run.exportLine(chosen.number);
   const row = run.rowOf.get(chosen.number);
   const pairs = trialPairs(run, run.resultOf(row)).map(([name, value]) => name + " " + value);

@@ -101,11 +101,11 @@ function hideTip() { byId("tip").hidden = true; }
 /// Returns the lines about a trial.
 function trialPairs(run, row) {
   const names = [...run.objectives.map(({ metric }) => metric), ...(run.test_metric ? [run.test_metric] : [])];
-  const pairs = names.filter((metric, i) => i < run.objectives.length || run.value(metric, row) !== null).map((metric) => [label(metric), amount(metric, run.value(metric, row))]);
-  for (const parameter of run.parameters) {
-    const value = run.parameterValue(parameter, row);
-    if (value !== null && pairs.length < 16) pairs.push([parameter.name, String(value)]);
-  }
+  const pairs = names.filter((metric, i) => i < run.objectives.length || run.value(metric, row) !== null).map((metric) => [label(metric), run.textOf(metric, row)]);
+  const used = run.parameters.filter((parameter) => run.parameterValue(parameter, row) !== null);
+  const most = Math.max(0, 16 - pairs.length);
+  for (const parameter of used.slice(0, most)) pairs.push([parameter.name, String(run.parameterValue(parameter, row))]);
+  if (used.length > most) pairs.push(["parameters besides", counted(used.length - most, "more") + ": skyline show " + quoted(run.path) + " --trial " + run.number(row)]);
   pairs.push(["trained for", epochs(run.trials.epochs[row])], ["architecture", run.trials.arch[row]]);
   const weights = run.weights[run.number(row) + (run.trials.final[row] ? ".final" : "")];
   pairs.push(["weights", weights ?? "not kept"]);

@@ -35,8 +35,8 @@ function placesOf(run, rows) {
   return rows.map((_, i) => columns.map((column) => column[i]));
 }
 
-/// Returns the picks of a run as { row, titles, note }: the cheapest network of use, the one nearest to the best of all
-/// objectives at once, and the best. A network that is several of them is one pick.
+/// Returns the picks of a run as { row, titles, note }: the best network, the cheapest that the samples do not tell apart from
+/// it, the one nearest to the best of all objectives at once, and the cheapest of use. A network that is several of them is one.
 function picksOf(run) {
   const rows = run.bestRows;
   if (rows.length === 0) return [];
@@ -47,17 +47,18 @@ function picksOf(run) {
     return (maximize ? difference > 0 : difference < 0) ? row : kept;
   });
   const superlative = ({ metric, maximize }) => (maximize ? "highest " : "lowest ") + label(metric);
-  const found = [];
   const top = best(rows, first);
+  const found = [[top, "Best", superlative(first)]];
   if (second) {
+    const alike = rows.filter((row) => row === top || run.alike.includes(run.number(row)));
+    if (best(alike, second) !== top) found.push([best(alike, second), "As good", superlative(second) + " of those that the samples do not tell apart from the best"]);
     const useful = rows.filter((row) => isUseful(valueOf(first, row), valueOf(first, top), first.maximize));
     const title = described(second.metric).cost ? "Smallest" : capital(superlative(second));
     const bound = (first.maximize ? " with at least half of the best " : " with at most twice the best ") + label(first.metric);
-    found.push([best(useful, second), title, superlative(second) + (useful.length < rows.length ? bound : "")]);
     const distances = placesOf(run, rows).map((places) => Math.hypot(...places));
     if (rows.length > 2) found.push([rows[distances.indexOf(Math.min(...distances))], "Knee", "nearest to the best of all objectives at once"]);
+    found.push([best(useful, second), title, superlative(second) + (useful.length < rows.length ? bound : "")]);
   }
-  found.push([top, "Best", superlative(first)]);
   const picks = [];
   for (const [row, title, note] of found) {
     const same = picks.find((pick) => pick.row === row);
@@ -80,7 +81,14 @@ function pickPairs(run, row) {
   const names = [...run.objectives.map(({ metric }) => metric), ...run.constraints.map(({ metric }) => metric), "flops", "parameters", "latency_ms"];
   const known = [...new Set(names)].filter((metric) => metric !== judgedBy(run, row) && run.value(metric, trained) !== null);
   const alone = run.latencies[run.number(row)];
-  return [...known.map((metric) => [label(metric), run.textOf(metric, trained)]), ...(alone === undefined ? [] : [["latency when nothing trained", number(alone) + " ms"]])];
+  const exported = run.repeats[run.number(row)]?.first[judgedBy(run, row)];
+  return [...(exported === undefined ? [] : [[label(judgedBy(run, row)) + " of the one that is exported", amount(judgedBy(run, row), exported)]]), ...known.map((metric) => [label(metric), run.textOf(metric, trained)]), ...(alone === undefined ? [] : [["latency when nothing trained", number(alone) + " ms"]])];
+}
+
+/// Returns what the value of a pick and its ± are, if it was trained several times.
+function repeatsText(run, row) {
+  const count = run.repeats[run.number(row)]?.count;
+  return count === undefined ? "" : ": mean and standard deviation of " + count + " trainings";
 }
 
 function pickCard(run, { row, titles, note }) {
@@ -88,10 +96,10 @@ function pickCard(run, { row, titles, note }) {
   const judged = judgedBy(run, row);
   const line = run.exportLine(run.number(row));
   const pairs = pickPairs(run, row).flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]);
-  const exported = run.has_network ? [make("div", { class: "line" }, make("code", {}, line), make("button", { type: "button", onclick: (event) => copyText(line, event.target) }, "Copy"))] : [];
+  const exported = run.isKept(run.number(row)) ? [make("div", { class: "line" }, make("code", {}, line), make("button", { type: "button", onclick: (event) => copyText(line, event.target) }, "Copy"))] : [];
   return make("article", { class: "pick" },
     make("h3", { title: note }, titles.join(", ").replace(/, (?=[^,]*$)/, " and "), make("button", { type: "button", class: "link", onclick: () => select(index, run.number(row), true) }, run.nameOf(row))),
-    make("p", { class: "judged" }, make("b", {}, run.textOf(judged, run.resultOf(row))), " " + label(judged) + ", " + epochs(run.trials.epochs[run.resultOf(row)])),
+    make("p", { class: "judged" }, make("b", {}, run.textOf(judged, run.resultOf(row))), " " + label(judged) + ", " + epochs(run.trials.epochs[run.resultOf(row)]) + repeatsText(run, row)),
     make("dl", { class: "pairs" }, ...pairs), make("p", { class: "hint" }, capital(note) + "."), ...exported);
 }
 
@@ -116,7 +124,8 @@ function resultText(run) {
   const found = run.hasFinalFront
     ? "Trained in full (" + epochs(run.final_epochs) + "), " + (held === run.front.length ? "all " + held : held + " of the " + run.front.length) + " on the search's front " + (held === 1 ? "holds" : "hold") + ": "
     : (run.front.length === 1 ? "One is" : run.front.length + " are") + " beaten by no other one: ";
-  return tried + " " + found + rangeText(run) + ".";
+  const madeUp = run.is_made_up ? " What was measured is made up: it comes from a model of training, for trying out." : "";
+  return tried + " " + found + rangeText(run) + "." + madeUp;
 }
 
 function showResult() {

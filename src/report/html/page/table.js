@@ -35,6 +35,9 @@ function tableColumns() {
   for (const metric of RUNS.some((run) => Object.keys(run.repeats).length > 0) ? finals : []) {
     add("final " + metric + "_deviation", "± " + label(metric), "deviation of the repeats", (run, row) => run.deviation(metric, run.finalOf.get(run.number(row))), (found) => amount(metric, found));
   }
+  for (const metric of RUNS.some((run) => Object.keys(run.search_repeats).length > 0) ? metrics.filter((name) => !described(name).cost) : []) {
+    add(metric + "_deviation", "± " + label(metric), "deviation of the repeats", (run, row) => run.deviation(metric, row), (found) => amount(metric, found));
+  }
   for (const metric of first.metrics.filter((name) => !metrics.includes(name) && (name === "parameters" || first.constraints.some((each) => each.metric === name)))) addMetric(metric);
   metrics.filter((metric) => finals.includes(metric)).forEach(addMetric);
   for (const name of new Set(RUNS.flatMap((run) => run.parameters.map((parameter) => parameter.name)))) {
@@ -63,7 +66,7 @@ function startTable() {
   listen("table-rows", showTable);
   listen("table-filter", showTable);
   const head = COLUMNS.map((column, i) => make("th", { scope: "col" }, make("button", { type: "button", onclick: () => sortBy(i) }, column.title, make("small", {}, column.note))));
-  head.splice(pinnedColumns(), 0, make("th", { class: "left", scope: "col" }, "export"));
+  head.splice(pinnedColumns(), 0, make("th", { class: "left export", scope: "col" }, "export"));
   byId("trials").tHead.replaceChildren(make("tr", {}, ...head));
   byId("trials").closest(".scroll").addEventListener("scroll", showMore, { passive: true });
   addEventListener("resize", pinColumns);
@@ -155,7 +158,7 @@ function tableRow(runIndex, row) {
     return make("td", {}, make("button", { type: "button", class: "link", onclick: () => select(runIndex, run.number(row), true) }, text));
   });
   const copy = make("button", { type: "button", title: run.exportLine(run.number(row)), onclick: (event) => copyText(run.exportLine(run.number(row)), event.target) }, "Copy line");
-  cells.splice(pinnedColumns(), 0, make("td", { class: "left" }, run.has_network ? copy : ""));
+  cells.splice(pinnedColumns(), 0, make("td", { class: "left export" }, run.isKept(run.number(row)) ? copy : ""));
   return make("tr", { "data-run": runIndex, "data-trial": run.number(row), class: run.isDisproved(row) ? "disproved" : null }, ...cells);
 }
 
