@@ -132,7 +132,7 @@ class Careless(RunsCase):
     def test_the_log_ends_with_how_the_job_ended_and_status_tells_its_exit_code(self):
         self.search("ends")
         log = (self.folder / "ends/logs/skyline.log").read_text().splitlines()
-        self.assertRegex(log[-2], r" info done: \d+ trials \(0 failed\), results in ends$")
+        self.assertRegex(log[-2], r" info done: \d+ trials \(0 failed\), results in ends: ends/report.html shows them in a browser$")
         self.assertRegex(log[-1], r" info this job ends with exit code 0$")
         self.assertEqual(self.skyline("status", "ends", "--exit-code", "--json").returncode, 0)
         self.search("ends", "--resume", "--set", "run.seed=7", expect=USER_ERROR)

@@ -204,6 +204,13 @@ class Export(RunsCase):
             for part in ([], ["--part", "test"]):
                 told = self.skyline("evaluate", "run", "--trial", trial["trial"], "--data", name, *part).stdout
                 self.assertAlmostEqual(float(told.split()[1]), trial["final"]["test_accuracy"], 9)
+                classes = {row[0]: (int(row[1]), int(row[2]), float(row[3])) for row in map(str.split, told.splitlines()) if row[0].isdigit()}
+                self.assertEqual({name: samples for name, (samples, _, _) in classes.items()},
+                                 {str(label): int((self.labels == label).sum()) for label in set(self.labels)})
+                right = sum(number for _, number, _ in classes.values())
+                self.assertAlmostEqual(right / len(self.labels), trial["final"]["test_accuracy"], 9)
+                for samples, number, recall in classes.values():
+                    self.assertAlmostEqual(recall, number / samples, 4)
             self.assertIn("no samples in this part",
                           self.refusal("evaluate", "run", "--trial", 0, "--data", name, "--part", "train"))
 

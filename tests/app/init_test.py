@@ -125,7 +125,21 @@ class Init(RunsCase):
         metrics, objective, loss = re.findall(r"`(.*?)`", advice)
         self.skyline("validate", "mine.yaml", "--set", metrics.replace(": ", "=", 1), "--set", loss.replace(": ", "=", 1),
                      "--set", f"objectives=[{{{objective}}}, {{minimize: parameters}}]")
+        self.assertIn("metrics: [accuracy, macro_f1]", self.text())
+        self.skyline("search", "mine.yaml", "--run", "uneven_run", *SHORT)
+        self.assertIn("test_macro_f1", self.skyline("status", "uneven_run", "--all").stdout)
         self.assertNotIn("check: classes", self.init(self.arrays((5,))))
+        self.assertNotIn("macro_f1", self.text())
+
+    def test_short_trainings_are_written_as_people_write_them(self):
+        random = numpy.random.default_rng(6)
+        numpy.savez(self.folder / "many.npz", x=random.normal(size=(30000, 3)).astype("float32"), y=numpy.arange(30000) % 2)
+        out = self.init("many.npz", time="2s")
+        epochs, final = (re.search(rf"{key}epochs: (\S+?)[ }}]", self.text()).group(1) for key in ("  ", "final: {"))
+        self.assertRegex(epochs, r"^(0\.0*)?[1-9]$")
+        self.assertAlmostEqual(float(final), 3 * float(epochs))
+        self.assertLess(len(final), 8)
+        self.assertIn(f"trials of {epochs} epoch", out)
 
     def test_mistakes_are_one_line(self):
         prepared = self.digits

@@ -79,11 +79,11 @@ fs::path prepared(const InitArguments& arguments) {
   return preparation.out;
 }
 
-/// Rounds a number of epochs down, so that people can read it.
+/// Rounds a number of epochs down to one digit, or to a whole number, so that people can read it.
 double readable(double epochs) {
   if (epochs >= 1) return std::floor(epochs);
-  const double unit = std::pow(10, std::floor(std::log10(epochs)));
-  return std::floor(epochs / unit) * unit;
+  const double parts = std::pow(10, -std::floor(std::log10(epochs)));  // of an epoch
+  return std::floor(epochs * parts) / parts;
 }
 
 /// Chooses the length of trials and their number for the time that there is. Returns the expected time of
@@ -100,7 +100,8 @@ double plan(FirstSearch& search, const TrialTime& time, double usual_epochs, dou
     epochs = std::clamp(epochs_for(kEnoughTrials), usual_epochs / kLonger, usual_epochs);
   }
   search.epochs = readable(epochs);
-  search.final_epochs = kFinalEpochs * search.epochs;
+  constexpr double kDigits = 1e6;  // 3 * 0.3 is not 0.9
+  search.final_epochs = std::round(kFinalEpochs * search.epochs * kDigits) / kDigits;
   const double trials = std::clamp(trials_of(search.epochs), kFewestTrials, kMostTrials);
   search.trials = static_cast<std::size_t>(trials) / 10 * 10;
   return static_cast<double>(search.trials) * trial_s(search.epochs) / kShareOfSearch;
@@ -161,7 +162,7 @@ void write_configuration(const InitArguments& arguments, const fs::path& file) {
     std::cout << "check: that is more than --time " << report::duration_text(arguments.time_s)
               << ": a search needs some " << kFewestTrials << " trials\n";
   }
-  std::cout << "next: mpirun -n " << arguments.slots << " skyline search " << arguments.out.string()
+  std::cout << "next: mpirun -np " << arguments.slots << " skyline search " << arguments.out.string()
             << " --run runs/" << arguments.out.stem().string() << "\n";
 }
 

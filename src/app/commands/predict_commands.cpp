@@ -14,6 +14,7 @@
 #include "core/log.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
+#include "report/text/text_table.hpp"
 #include "store/publish/publish.hpp"
 #include "train/evaluator/inference.hpp"
 
@@ -23,6 +24,9 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <numeric>
+#include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -140,6 +144,7 @@ class PredictionTable {
     }
   }
   const std::string& csv() const { return csv_; }
+  std::size_t size() const { return lines_ - 1; }  // without the titles
 
  private:
   void add_answers(std::span<const float> outputs, std::vector<std::string>& fields) const {
@@ -151,6 +156,7 @@ class PredictionTable {
   void add_line(const std::vector<std::string>& fields) {
     for (std::size_t i = 0; i < fields.size(); ++i) csv_ += (i > 0 ? "," : "") + csv_field(fields[i]);
     csv_ += "\n";
+    ++lines_;
   }
 
   const store::SourceRows& rows_;
@@ -159,6 +165,7 @@ class PredictionTable {
   TargetKind targets_;
   bool names_trials_;
   std::string csv_;
+  std::size_t lines_ = 0;
 };
 
 /// Writes to a file, which must be new unless --force is given, or to standard output.
@@ -179,8 +186,59 @@ int run_predict(const PredictArguments& arguments) {
         table.add(model.trained->trial.number, result.outputs);
         any = true;
       });
-  if (any) give_out(arguments, table.csv());
+  if (!any) return code;
+  give_out(arguments, table.csv());
+  if (!arguments.out.empty()) {
+    std::cout << "skyline: wrote " << arguments.out.string() << ": " << counted(table.size(), "row")
+              << std::endl;
+  }
   return code;
+}
+
+/// Prints how many samples of each class a network is right about, the classes with the most errors first.
+void print_classes(const store::Dataset& dataset, std::span<const float> outputs) {
+  constexpr std::size_t kMostClasses = 30;
+  const std::vector<std::string>& names = dataset.class_names();
+  const store::SampleView& samples = dataset.test();
+  if (samples.target_kind() != TargetKind::kClasses || names.size() > kMostClasses) return;
+  std::vector<std::vector<std::size_t>> counts(names.size(), std::vector<std::size_t>(names.size()));
+  for (std::size_t i = 0; i < samples.count; ++i) {
+    const auto said = outputs.subspan(i * names.size(), names.size());
+    ++counts[static_cast<std::size_t>(samples.classes()[i])]
+            [static_cast<std::size_t>(std::ranges::max_element(said) - said.begin())];
+  }
+  struct Row {
+    std::size_t index = 0;  // of the class
+    std::size_t all = 0;
+    std::size_t wrong = 0;
+    std::size_t other = 0;  // the class that is said most often in its place
+  };
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    std::vector<std::size_t> others = counts[i];
+    others[i] = 0;
+    const std::size_t wrong = std::accumulate(others.begin(), others.end(), std::size_t{0});
+    rows.push_back({i, wrong + counts[i][i], wrong,
+                    static_cast<std::size_t>(std::ranges::max_element(others) - others.begin())});
+  }
+  std::ranges::stable_sort(rows, std::ranges::greater(), &Row::wrong);
+  report::TextTable table;
+  table.add_column("class", report::TextTable::Align::kLeft);
+  table.add_column("samples");
+  table.add_column("right");
+  table.add_column("recall");
+  table.add_column("most often taken for", report::TextTable::Align::kLeft);
+  for (const Row& row : rows) {
+    const std::size_t right = row.all - row.wrong;
+    std::array<char, 16> recall{"-"};
+    if (row.all > 0)
+      std::snprintf(recall.data(), recall.size(), "%.4f",
+                    static_cast<double>(right) / static_cast<double>(row.all));
+    table.add_row(
+        {names[row.index], std::to_string(row.all), std::to_string(right), recall.data(),
+         row.wrong == 0 ? "" : names[row.other] + " (" + std::to_string(counts[row.index][row.other]) + ")"});
+  }
+  std::cout << table.text();
 }
 
 /// Prints the metrics of a model, and returns them with its origin.
@@ -192,6 +250,7 @@ ConfigNode evaluation(const PredictArguments& arguments, const UsedData& data, c
     std::cout << name << " " << objective::number_text(value) << "\n";
     metrics.push_back({name, ConfigNode::make_number(value), {}});
   }
+  print_classes(*data.samples, result.outputs);
   std::vector<ConfigNode::Entry> entries;
   for (const auto& [name, value] : metadata_of(data.source, model)) {
     if (name != "run" && name != "trial" && name != "arch_id" && name != "weights") continue;

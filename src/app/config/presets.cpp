@@ -68,6 +68,20 @@ std::string augmentation(const store::Dataset& dataset) {
          (flip ? "   # flip: false where left and right differ, as in writing" : "") + "\n";
 }
 
+/// Has small classes shown, too, where some are much larger than others.
+std::string metrics_of_uneven(const store::Dataset& dataset) {
+  constexpr std::size_t kUneven = 2;
+  const store::SampleView& train = dataset.train();
+  if (train.target_kind() != store::TargetKind::kClasses) return "";
+  std::vector<std::size_t> counts(dataset.class_names().size());
+  for (const std::int32_t index : train.classes()) ++counts[static_cast<std::size_t>(index)];
+  const auto [least, most] = std::ranges::minmax(counts);
+  if (least == 0 || most < kUneven * least) return "";
+  return "  metrics: [accuracy, macro_f1]   # classes are uneven: macro_f1 counts all alike; to search by "
+         "it, "
+         "`maximize: validation_macro_f1`\n";
+}
+
 }  // namespace
 
 const std::vector<Preset>& presets() {
@@ -111,8 +125,8 @@ std::string configuration_text(const Preset& preset, const store::Dataset& datas
                      store::read_file(shipped_file("configs/presets/" + file)) +
                      "  epochs: " + objective::number_text(search.epochs) +
                      "   # of a trial of the search\n" + "  batch: " + std::to_string(search.batch) + "\n" +
-                     augmentation(dataset) + "objectives:\n  - " + quality(dataset.train().target_kind()) +
-                     "\n";
+                     augmentation(dataset) + metrics_of_uneven(dataset) + "objectives:\n  - " +
+                     quality(dataset.train().target_kind()) + "\n";
   for (const std::string& cost : search.minimized) text += "  - minimize: " + cost + "\n";
   if (!search.bounds.empty()) text += "constraints:\n";
   for (const auto& [cost, most] : search.bounds) {

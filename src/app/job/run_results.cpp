@@ -56,8 +56,10 @@ void print_results(const store::RunPaths& paths, const report::ReportInputs& inp
                    const engine::RunResult& result) {
   tell("\n" + results_text(inputs, result.account, output_bounds(paths)) +
        "\nsearch ended: " + result.finish_reason + "\n");
+  const std::string run = paths.root.string();
   print_end("done: " + counted(inputs.state.trials().size(), "trial") + " (" +
-            std::to_string(inputs.state.failed()) + " failed), results in " + paths.root.string());
+            std::to_string(inputs.state.failed()) + " failed), results in " + run + ": " + run +
+            "/report.html shows them in a browser");
 }
 
 void warn_of_lost_weights(const store::RunPaths& paths, const RunConfig& config, const run::RunState& state) {

@@ -279,8 +279,9 @@ void CsvTable::learn() {
 
 void CsvTable::tell_unknown_words() const {
   for (const auto& [column, rows] : unknown_words_) {
-    log::warning(file_.string() + ": " + columns_.label(column) + ": " + counted(rows, "row") +
-                 " with words that the training data do not have: none of its features applies");
+    log::warning(
+        file_.string() + ": " + columns_.label(column) + ": " + counted(rows, "row") +
+        " with words, or empty cells, that the training data do not have: none of its features applies");
   }
 }
 

@@ -240,9 +240,9 @@ std::optional<std::string> ColumnSurvey::describe_numbers(TableColumns& columns,
                             name.ends_with("ID") || lower == "index");
   constexpr std::size_t kFewRows = 20;
   if (rows >= kFewRows && ((rises_ && numbers_ == rows) || shuffled || (named_id && names_rows(rows)))) {
-    columns.notes.push_back(
-        "check: " + label +
-        " looks like an index or an id, which says nothing about new samples (--drop or --id)");
+    columns.notes.push_back("check: " + label +
+                            " looks like an index or an id, which says nothing about new samples (--drop=" +
+                            name + " or --id=" + name + ")");
   }
   return std::nullopt;
 }

@@ -103,8 +103,8 @@ std::vector<PartArrays> named_parts(const ArrayCatalogue& catalogue, const Array
     add_validation(parts);
     if (!parts.empty()) return parts;
   }
-  std::vector<PartArrays> parts{{Part::kTrain, catalogue.at(options.x_train, {"x_train"}, "x-train"),
-                                 catalogue.at(options.y_train, {"y_train"}, "y-train")}};
+  std::vector<PartArrays> parts{{Part::kTrain, catalogue.at(options.x_train, {"x_train", "x"}, "x-train"),
+                                 catalogue.at(options.y_train, {"y_train", "y"}, "y-train")}};
   add_validation(parts);
   if (const auto* x = catalogue.find(options.x_test, {"x_test"}))
     parts.push_back({Part::kTest, *x, catalogue.at(options.y_test, {"y_test"}, "y-test")});

@@ -45,7 +45,9 @@ Layout layout_of(const SourceArray& x, bool careful) {
   if (careful) check_features(x);
   if (x.dims.size() < 3) return Layout::kFeatures;
   if (careful && x.dims[1] > 1)
-    x.fail(dims_text(x) + " may be grey images or sequences: say --layout=nhw, ncl or nlc");
+    x.fail(dims_text(x) +
+           " may be grey images or sequences: say --layout=nhw, ncl or nlc (samples, height, width, "
+           "channels, length)");
   return Layout::kChannelsLength;
 }
 
