@@ -148,7 +148,7 @@ search: {algorithm: random, trials: 12}
             pareto = {member["trial"]: member["final"]["test_accuracy"] for member in read_json(self.folder / "seen/pareto.json")["search_front"]}
             for text in self.browser.run("[...document.querySelectorAll('.pick')].map(({ textContent }) => textContent)"):
                 trial = int(re.search(r"skyline export seen --trial (\d+) --format onnx", text).group(1))
-                self.assertIn(f"test accuracy of the one that is exported{pareto[trial]:.4f}", text)
+                self.assertIn(f"test accuracy of the exported one{pareto[trial]:.4f}", text)
                 self.assertIn("1 epoch: mean and standard deviation of 2 trainings", text)
         with self.subTest("no line exports what was not kept"):
             self.choose("table-rows", "all")

@@ -202,8 +202,9 @@ std::optional<std::string> ColumnSurvey::describe_words(TableColumns& columns, c
   std::ranges::sort(taken);
   for (const std::string& word : taken) features.push_back({.column = name, .is = word});
   if (bounded) features.push_back({.column = name, .is_not = taken});
+  const bool has_empty = words_.contains("");
   columns.notes.push_back(
-      label + " has " + count + ": a feature for each" +
+      label + " has " + count + (has_empty ? " (empty cells are one)" : "") + ": a feature for each" +
       (num_trained < words_.size() ? " that training samples have (" + std::to_string(num_trained) + ")"
                                    : "") +
       (bounded ? " of the " + std::to_string(taken.size()) + " most frequent, and one for others" : "") +

@@ -82,7 +82,7 @@ function pickPairs(run, row) {
   const known = [...new Set(names)].filter((metric) => metric !== judgedBy(run, row) && run.value(metric, trained) !== null);
   const alone = run.latencies[run.number(row)];
   const exported = run.repeats[run.number(row)]?.first[judgedBy(run, row)];
-  return [...(exported === undefined ? [] : [[label(judgedBy(run, row)) + " of the one that is exported", amount(judgedBy(run, row), exported)]]), ...known.map((metric) => [label(metric), run.textOf(metric, trained)]), ...(alone === undefined ? [] : [["latency when nothing trained", number(alone) + " ms"]])];
+  return [...(exported === undefined ? [] : [[label(judgedBy(run, row)) + " of the exported one", amount(judgedBy(run, row), exported)]]), ...known.map((metric) => [label(metric), run.textOf(metric, trained)]), ...(alone === undefined ? [] : [["latency when nothing trained", number(alone) + " ms"]])];
 }
 
 /// Returns what the value of a pick and its ± are, if it was trained several times.
