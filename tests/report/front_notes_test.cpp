@@ -10,9 +10,10 @@
 namespace skyline::report {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::EndsWith;
-using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 void add_repeat(testing::SampleRun& run, std::size_t of, std::uint32_t repeat, trial::Outcome outcome) {
@@ -85,10 +86,14 @@ TEST(FrontNotes, SayWhichMembersTheSamplesDoNotTellApart) {
       front_notes(run.inputs()),
       "validation_accuracy of 160 samples: trial 1 has 0.9812, 0.9463 to 0.9936 at 95 %; they do not tell it "
       "apart from trial 2 (by 1 sample).\n");
+  EXPECT_THAT(alike_to_best(run.inputs()), ElementsAre(2));
   run.yardsticks[0].scored = 32;
   EXPECT_THAT(front_notes(run.inputs()), StartsWith("validation_accuracy of 32 samples: "));
   run.yardsticks[0].scored = 100000;
   EXPECT_THAT(front_notes(run.inputs()), EndsWith(" at 95 %.\n"));
+  EXPECT_THAT(alike_to_best(run.inputs()), IsEmpty());
+  run.yardsticks.clear();
+  EXPECT_THAT(alike_to_best(run.inputs()), IsEmpty());
 }
 
 TEST(FrontNotes, CompareWithAConstantAnswerAndNameAWinnerThatIsNoBetter) {

@@ -39,7 +39,7 @@ void TrialCourse::add(std::int64_t step, double loss, double learning_rate) {
   open_.learning_rate = learning_rate;
   open_.train_loss += loss * weight(step - 1, step);
   if (++open_steps_ < interval_) return;
-  points_ = points();
+  points_.push_back(open_point());
   open_ = {};
   open_steps_ = 0;
   if (points_.size() == kMostPoints) halve();
@@ -49,23 +49,36 @@ void TrialCourse::add_score(const Score& score) {
   (open_steps_ == 0 && !points_.empty() ? points_.back() : open_).validation = score;
 }
 
+/// Returns the steps since the last point as one.
+TrialCourse::Point TrialCourse::open_point() const {
+  Point point = open_;
+  point.train_loss /= weight(points_.empty() ? 0 : points_.back().step, open_.step);
+  return point;
+}
+
 /// A point of few samples, such as those of a last batch, would be one of chance: it joins the one before.
 std::vector<TrialCourse::Point> TrialCourse::points() const {
   std::vector<Point> all = points_;
-  if (open_steps_ == 0) return all;
-  const double samples = weight(all.empty() ? 0 : all.back().step, open_.step);
-  if (all.empty() || samples >= static_cast<double>(interval_) / 2) {
-    all.push_back(open_);
-    all.back().train_loss /= samples;
-    return all;
+  if (open_steps_ > 0) all.push_back(open_point());
+  std::vector<Point> points;
+  double before = 0;  // samples of the last one of `points`
+  std::int64_t begin = 0;
+  for (const Point& point : all) {
+    const double samples = weight(begin, point.step);
+    begin = point.step;
+    if (points.empty() || samples >= static_cast<double>(interval_) / 2) {
+      points.push_back(point);
+      before = samples;
+      continue;
+    }
+    Point& joined = points.back();
+    joined.train_loss = (before * joined.train_loss + samples * point.train_loss) / (before + samples);
+    before += samples;
+    joined.step = point.step;
+    joined.learning_rate = point.learning_rate;
+    if (!std::isnan(point.validation.loss)) joined.validation = point.validation;
   }
-  Point& joined = all.back();
-  const double before = weight(all.size() < 2 ? 0 : all[all.size() - 2].step, joined.step);
-  joined.train_loss = (before * joined.train_loss + open_.train_loss) / (before + samples);
-  joined.step = open_.step;
-  joined.learning_rate = open_.learning_rate;
-  if (!std::isnan(open_.validation.loss)) joined.validation = open_.validation;
-  return all;
+  return points;
 }
 
 /// Returns the samples of the steps after `from` until `to`, as a multiple of those of a full batch.

@@ -17,9 +17,8 @@ struct EpochBatches {
   double last_share = 1;  // size of the last batch, as a share of the others'
 };
 
-/// The learning curve of a trial, as at most 100 points of equally many steps. The last step of an epoch or of
-/// the training may have few samples: it then joins the point before. When all points are used, each two are
-/// merged into one. So the points depend on the steps alone, and not on the budget.
+/// The learning curve of a trial, as at most 100 points of equally many steps. When all points are used, each
+/// two are merged into one. So the points depend on the steps alone, and not on the budget.
 class TrialCourse {
  public:
   static constexpr std::size_t kMostPoints = 100;
@@ -40,7 +39,8 @@ class TrialCourse {
   void add(std::int64_t step, double loss, double learning_rate);
   /// Takes the validation score after the last step.
   void add_score(const Score& score);
-  /// Returns all points; the last one may cover fewer steps, or more.
+  /// Returns all points. One of less than half of the samples of the others joins the one before, so the last
+  /// point may cover more steps, or fewer.
   std::vector<Point> points() const;
 
   /// Appends the curve so far to `numbers`, and restores it. load() returns false and changes nothing if the
@@ -49,6 +49,7 @@ class TrialCourse {
   bool load(std::span<const Number> numbers);
 
  private:
+  Point open_point() const;
   void halve();
   double weight(std::int64_t from, std::int64_t to) const;
   void write_point(const Point& point, std::vector<Number>& numbers) const;

@@ -32,6 +32,7 @@ TEST(CommitsByNumber, HoldsResultsBackUntilAllEarlierOnesAreHere) {
   order.arrived(arrival(2));
   order.arrived(arrival(1));
   EXPECT_FALSE(order.next());
+  EXPECT_EQ(order.waiting(), 2U);
   order.arrived(arrival(0));
   for (trial::TrialNumber number = 0; number < 3; ++number) {
     const auto next = order.next();
@@ -39,6 +40,7 @@ TEST(CommitsByNumber, HoldsResultsBackUntilAllEarlierOnesAreHere) {
     EXPECT_EQ(next->committed->trial.number, number);
   }
   EXPECT_TRUE(order.in_flight() == 0);
+  EXPECT_EQ(order.waiting(), 0U);
 }
 
 TEST(CommitsByNumber, CarriesOutcomeAndTimingWithTheTrial) {

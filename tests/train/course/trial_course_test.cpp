@@ -58,6 +58,26 @@ TEST(TrialCourse, WeighsTheLastBatchOfAnEpochByItsSamples) {
   }
 }
 
+TEST(TrialCourse, APointOfFewSamplesJoinsTheOneBefore) {
+  TrialCourse course(1, {.count = 2, .last_share = 0.25});
+  course.add(1, 8, 0.5);
+  course.add(2, 3, 0.25);
+  course.add_score({{0.75}, 0.5});
+  ASSERT_EQ(course.points().size(), 1U);
+  EXPECT_EQ(course.points()[0].step, 2);
+  EXPECT_EQ(course.points()[0].train_loss, (8 + 0.25 * 3) / 1.25);
+  EXPECT_EQ(course.points()[0].learning_rate, 0.25);
+  EXPECT_EQ(course.points()[0].validation.metrics, std::vector<double>{0.75});
+  course.add(3, 5, 0.125);
+  ASSERT_EQ(course.points().size(), 2U);
+  EXPECT_EQ(course.points()[1].train_loss, 5);
+
+  TrialCourse long_one(1);  // four steps a point, and one more
+  for (std::int64_t step = 1; step <= 201; ++step) long_one.add(step, static_cast<double>(step), 1);
+  EXPECT_EQ(long_one.points().back().step, 201);
+  EXPECT_EQ(long_one.points().back().train_loss, (197 + 198 + 199 + 200 + 201) / 5.0);
+}
+
 TEST(TrialCourse, KeepsScoresWhenPointsBecomeOne) {
   TrialCourse course(2);
   for (std::int64_t step = 1; step <= 150; ++step) {
