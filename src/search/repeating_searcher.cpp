@@ -100,6 +100,7 @@ std::optional<trial::Proposal> RepeatingSearcher::next_repeat() const {
     trial::Proposal repeat = open.repeats.front()->trial.proposal;
     repeat.start = trial::Fresh{};  // the engine chooses weights to inherit, as for the first one
     repeat.repeat = static_cast<std::uint32_t>(asked);
+    repeat.expected.reset();  // of the mean of all
     return repeat;
   }
   return std::nullopt;

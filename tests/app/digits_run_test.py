@@ -115,8 +115,9 @@ class DigitsRun(RunsCase):
         self.skyline("trace", "two", "-o", "two/config.yaml", expect=2)
 
     def test_tensorboard_has_the_curve_the_results_and_the_parameters_of_each_trial(self):
-        self.assertIn("wrote two/exports/tensorboard", self.skyline("tensorboard", "two").stdout)
-        folder = self.folder / "two/exports/tensorboard"
+        self.assertIn("wrote shown/two, ", self.skyline("tensorboard", "two", "-o", "shown/two").stdout)
+        folder = self.folder / "shown/two"
+        self.assertEqual([path.name for path in folder.parent.iterdir()], ["two"])
         trials = read_json(self.folder / "two/models.json")["trials"]
         self.assertEqual(len(list(folder.iterdir())), len(trials))
         for trial in trials:
@@ -129,7 +130,10 @@ class DigitsRun(RunsCase):
             group = "final" if is_final else "trial"
             self.assertAlmostEqual(results[f"{group}/validation_accuracy"], trial["metrics"]["validation_accuracy"], 6)
             self.assertAlmostEqual(results[f"{group}/flops"] / trial["costs"]["flops"], 1, 6)
-        self.assertIn("two/exports/tensorboard: is not empty", self.skyline("tensorboard", "two", expect=2).stderr)
+        self.assertIn("shown/two: is not empty", self.skyline("tensorboard", "two", "-o", "shown/two", expect=2).stderr)
+        (self.folder / "there").mkdir()
+        self.skyline("tensorboard", "two", "-o", "there/")
+        self.assertEqual(len(list((self.folder / "there").iterdir())), len(trials))
 
     def test_the_end_is_printed(self):
         output = self.done["two"].stdout

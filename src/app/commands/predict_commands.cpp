@@ -170,7 +170,7 @@ class PredictionTable {
 
 /// Writes to a file, which must be new unless --force is given, or to standard output.
 void give_out(const PredictArguments& arguments, const std::string& text) {
-  if (arguments.out.empty()) {
+  if (arguments.out.empty() || arguments.out == "-") {
     std::cout << text << std::flush;
   } else {
     write_output(arguments.out, text, arguments.force, arguments.data.sources);
@@ -188,7 +188,7 @@ int run_predict(const PredictArguments& arguments) {
       });
   if (!any) return code;
   give_out(arguments, table.csv());
-  if (!arguments.out.empty()) {
+  if (!arguments.out.empty() && arguments.out != "-") {
     std::cout << "skyline: wrote " << arguments.out.string() << ": " << counted(table.size(), "row")
               << std::endl;
   }
@@ -218,6 +218,7 @@ void print_classes(const store::Dataset& dataset, std::span<const float> outputs
     std::vector<std::size_t> others = counts[i];
     others[i] = 0;
     const std::size_t wrong = std::accumulate(others.begin(), others.end(), std::size_t{0});
+    if (wrong + counts[i][i] == 0) continue;
     rows.push_back({i, wrong + counts[i][i], wrong,
                     static_cast<std::size_t>(std::ranges::max_element(others) - others.begin())});
   }
@@ -230,10 +231,9 @@ void print_classes(const store::Dataset& dataset, std::span<const float> outputs
   table.add_column("most often taken for", report::TextTable::Align::kLeft);
   for (const Row& row : rows) {
     const std::size_t right = row.all - row.wrong;
-    std::array<char, 16> recall{"-"};
-    if (row.all > 0)
-      std::snprintf(recall.data(), recall.size(), "%.4f",
-                    static_cast<double>(right) / static_cast<double>(row.all));
+    std::array<char, 16> recall{};
+    std::snprintf(recall.data(), recall.size(), "%.4f",
+                  static_cast<double>(right) / static_cast<double>(row.all));
     table.add_row(
         {names[row.index], std::to_string(row.all), std::to_string(right), recall.data(),
          row.wrong == 0 ? "" : names[row.other] + " (" + std::to_string(counts[row.index][row.other]) + ")"});

@@ -7,6 +7,7 @@
 #include "app/commands/output_file.hpp"
 #include "app/config/config_file.hpp"
 #include "app/job/job_stop.hpp"
+#include "core/text/wording.hpp"
 #include "report/compare/comparison.hpp"
 #include "report/files/trace_json.hpp"
 #include "report/html/html_report.hpp"
@@ -16,7 +17,9 @@
 #include "store/run_folder/run_folder.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <list>
@@ -24,6 +27,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -142,20 +146,48 @@ int run_trace(const TraceArguments& arguments) {
 
 struct TensorboardArguments {
   std::filesystem::path run;
-  std::filesystem::path out;  // if empty: exports/tensorboard in the run's folder
+  std::filesystem::path out;
+};
+
+/// A folder beside another one, whose place it takes once it is complete.
+class NextFolder {
+ public:
+  /// @param folder  is made if it is not there
+  /// @throws UserError if it is not empty, or cannot be made
+  explicit NextFolder(std::filesystem::path folder) : folder_(std::move(folder)) {
+    make_output_folder(folder_);
+    if (!std::filesystem::is_empty(folder_))
+      throw UserError(folder_.string() + ": is not empty: remove it, or name another folder by --out");
+    std::string path =
+        (std::filesystem::absolute(folder_).lexically_normal() / "..").lexically_normal() / ".skyline-XXXXXX";
+    if (mkdtemp(path.data()) == nullptr)
+      throw UserError("cannot make a folder beside " + folder_.string() + ": " +
+                      std::generic_category().message(errno));
+    path_ = path;
+    std::filesystem::permissions(path_, std::filesystem::status(folder_).permissions());
+  }
+  ~NextFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  NextFolder(const NextFolder&) = delete;
+  NextFolder& operator=(const NextFolder&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+  void take_place() const { std::filesystem::rename(path_, folder_); }
+
+ private:
+  std::filesystem::path folder_;
+  std::filesystem::path path_;
 };
 
 int run_tensorboard(const TensorboardArguments& arguments) {
   const run::OpenedRun opened = run::OpenedRun::open(arguments.run);
-  const std::filesystem::path out =
-      arguments.out.empty() ? opened.paths.exports() / "tensorboard" : arguments.out;
-  make_output_folder(out);
-  if (!std::filesystem::is_empty(out)) {  // TensorBoard would show the values of both
-    throw UserError(out.string() + ": is not empty: empty it, or name another folder by --out");
-  }
-  const std::size_t left_out = report::write_trial_events(opened, out);
-  std::cout << "skyline: wrote " << out.string() << ", for tensorboard --logdir " << out.string();
-  if (left_out > 0) std::cout << "; " << left_out << " trials are left out, which are on no front";
+  const NextFolder next(arguments.out);
+  const std::size_t left_out = report::write_trial_events(opened, next.path());
+  next.take_place();
+  std::cout << "skyline: wrote " << arguments.out.string() << ", a folder for TensorBoard's --logdir";
+  if (left_out > 0) std::cout << "; " << counted(left_out, "training") << " are left out";
   std::cout << std::endl;
   return kExitDone;
 }
@@ -198,7 +230,9 @@ RunCommand trace_command(CLI::App& command) {
 RunCommand tensorboard_command(CLI::App& command) {
   const auto arguments = std::make_shared<TensorboardArguments>();
   add_path(command, "run", arguments->run, "run folder")->required();
-  add_path(command, "-o,--out", arguments->out, "folder to write (default: RUN/exports/tensorboard)");
+  add_path(command, "-o,--out", arguments->out,
+           "folder to write, new or empty, and not below those that TensorBoard shows already")
+      ->required();
   return [arguments] { return run_tensorboard(*arguments); };
 }
 

@@ -1,5 +1,7 @@
 #include "report/tracking/trial_events.hpp"
 
+#include "skyline/core/error.hpp"
+
 #include "report/tracking/run_metrics.hpp"
 #include "store/events/event_file.hpp"
 #include "store/journal/courses.hpp"
@@ -11,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -67,7 +70,9 @@ std::size_t write_trial_events(const run::OpenedRun& opened, const std::filesyst
   for (std::size_t i = 0; i < written; ++i) {
     const trial::CommittedTrial& committed = *trials[i];
     const std::filesystem::path own = folder / to_text(committed.trial.name());
-    std::filesystem::create_directory(own);
+    std::error_code failure;
+    std::filesystem::create_directory(own, failure);
+    if (failure) throw UserError("cannot make " + own.string() + ": " + failure.message());
     const auto course = courses.find({committed.trial.name(), committed.timing.started_s});
     store::publish_text(store::EventFile(own, now_s).path(), [&](const store::WriteText& write) {
       write(store::event_file_start(now_s, 0));

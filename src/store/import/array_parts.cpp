@@ -103,8 +103,15 @@ std::vector<PartArrays> named_parts(const ArrayCatalogue& catalogue, const Array
     add_validation(parts);
     if (!parts.empty()) return parts;
   }
-  std::vector<PartArrays> parts{{Part::kTrain, catalogue.at(options.x_train, {"x_train", "x"}, "x-train"),
-                                 catalogue.at(options.y_train, {"y_train", "y"}, "y-train")}};
+  std::vector<std::string> x_names{"x_train"};
+  std::vector<std::string> y_names{"y_train"};
+  if (catalogue.find(options.x_train, x_names) == nullptr &&
+      catalogue.find(options.y_train, y_names) == nullptr) {
+    x_names.emplace_back("x");
+    y_names.emplace_back("y");
+  }
+  std::vector<PartArrays> parts{{Part::kTrain, catalogue.at(options.x_train, x_names, "x-train"),
+                                 catalogue.at(options.y_train, y_names, "y-train")}};
   add_validation(parts);
   if (const auto* x = catalogue.find(options.x_test, {"x_test"}))
     parts.push_back({Part::kTest, *x, catalogue.at(options.y_test, {"y_test"}, "y-test")});

@@ -14,7 +14,7 @@ namespace skyline::train {
 /// The batches of an epoch, all of one size but the last one.
 struct EpochBatches {
   std::int64_t count = 1;
-  double last_share = 1;  // size of the last batch, as a share of the others'
+  double last_share = 1;  // size of the last batch, as a share of the others'; 1 if it is the only one
 };
 
 /// The learning curve of a trial, as at most 100 points of equally many steps. When all points are used, each

@@ -20,7 +20,7 @@ EpochBatches batches_of(const TrainingSetup& setup) {
   const auto batch = static_cast<std::size_t>(setup.options.batch);
   const std::int64_t count = steps_per_epoch(setup.split.train.size(), setup.options.batch);
   const std::size_t last = setup.split.train.size() - (static_cast<std::size_t>(count) - 1) * batch;
-  return {count, static_cast<double>(last) / static_cast<double>(batch)};
+  return {count, count == 1 ? 1 : static_cast<double>(last) / static_cast<double>(batch)};
 }
 
 }  // namespace

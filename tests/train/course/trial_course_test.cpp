@@ -72,6 +72,10 @@ TEST(TrialCourse, APointOfFewSamplesJoinsTheOneBefore) {
   ASSERT_EQ(course.points().size(), 2U);
   EXPECT_EQ(course.points()[1].train_loss, 5);
 
+  TrialCourse of_epochs(1, {.count = 1});  // of one batch each
+  for (std::int64_t step = 1; step <= 8; ++step) of_epochs.add(step, 1, 1);
+  EXPECT_EQ(of_epochs.points().size(), 8U);
+
   TrialCourse long_one(1);  // four steps a point, and one more
   for (std::int64_t step = 1; step <= 201; ++step) long_one.add(step, static_cast<double>(step), 1);
   EXPECT_EQ(long_one.points().back().step, 201);

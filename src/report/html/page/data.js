@@ -73,8 +73,8 @@ class Run {
     return amount(metric, this.value(metric, row)) + (deviation === null ? "" : " ± " + amount(metric, deviation));
   }
   nameOf(row) { return "trial " + this.number(row) + (this.taken ? " (" + this.taken.numbers[this.number(row)] + " of " + this.taken.run + ")" : "") + (this.trials.final[row] ? " (full training)" : ""); }
-  /// Returns whether the network of a trial was kept, so that it can be exported.
-  isKept(number) { return this.weights[number + ".final"] !== undefined || this.weights[number] !== undefined; }
+  /// Returns whether the network of the result that is shown for a trial was kept, so that it can be exported.
+  isKept(number) { return this.weights[number + (this.trials.final[this.resultOf(this.rowOf.get(number))] ? ".final" : "")] !== undefined; }
   exportLine(number) { return "skyline export " + quoted(this.path) + " --trial " + number + " --format onnx"; }
 }
 

@@ -81,7 +81,7 @@ function pickPairs(run, row) {
   const names = [...run.objectives.map(({ metric }) => metric), ...run.constraints.map(({ metric }) => metric), "flops", "parameters", "latency_ms"];
   const known = [...new Set(names)].filter((metric) => metric !== judgedBy(run, row) && run.value(metric, trained) !== null);
   const alone = run.latencies[run.number(row)];
-  const exported = run.repeats[run.number(row)]?.first[judgedBy(run, row)];
+  const exported = run.isKept(run.number(row)) ? run.repeats[run.number(row)]?.first[judgedBy(run, row)] : undefined;
   return [...(exported === undefined ? [] : [[label(judgedBy(run, row)) + " of the exported one", amount(judgedBy(run, row), exported)]]), ...known.map((metric) => [label(metric), run.textOf(metric, trained)]), ...(alone === undefined ? [] : [["latency when nothing trained", number(alone) + " ms"]])];
 }
 
