@@ -14,7 +14,18 @@ namespace {
 
 using skyline::testing::gzip_text;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+
+TEST_F(ImportArrays, XAndYAreThoseOfTrainingWhereNoOthersAre) {
+  const Options whole{{"test", "0"}};
+  write_npz(folder / "set.npz", {{"x", kTwoImages}, {"y", kTwoLabels}}, 0);
+  EXPECT_THAT(read({"set.npz"}, whole)->train().classes(), ElementsAre(1, 0));
+  for (const auto& [images, labels] : {std::pair("x_train", "y"), std::pair("x", "y_train")}) {
+    write_npz(folder / "set.npz", {{images, kTwoImages}, {labels, kTwoLabels}}, 0);
+    EXPECT_THAT(error({"set.npz"}, whole), HasSubstr("_train`, there are ")) << images;
+  }
+}
 
 TEST_F(ImportArrays, TextsOfCsvFilesAreBounded) {
   write("train.csv", "1," + std::string(300, 'x') + "\n");

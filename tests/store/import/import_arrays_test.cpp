@@ -43,16 +43,6 @@ TEST_F(ImportArrays, NpzFilesGivePartsOfPixelsAndClasses) {
   }
 }
 
-TEST_F(ImportArrays, XAndYAreThoseOfTrainingWhereNoOthersAre) {
-  const Options whole{{"test", "0"}};
-  write_npz(folder / "set.npz", {{"x", kTwoImages}, {"y", kTwoLabels}}, 0);
-  EXPECT_THAT(read({"set.npz"}, whole)->train().classes(), ElementsAre(1, 0));
-  for (const auto& [images, labels] : {std::pair("x_train", "y"), std::pair("x", "y_train")}) {
-    write_npz(folder / "set.npz", {{images, kTwoImages}, {labels, kTwoLabels}}, 0);
-    EXPECT_THAT(error({"set.npz"}, whole), HasSubstr("_train`, there are ")) << images;
-  }
-}
-
 TEST_F(ImportArrays, FloatsOfAnyWidthAndOrderAreFloats) {
   const std::string y = npy("<f8", "2, 1", raw_bytes<double>({0.5, -2}));
   const auto swapped = std::bit_cast<std::array<char, 4>>(1.5F);
