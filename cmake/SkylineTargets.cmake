@@ -42,5 +42,5 @@ function(skyline_add_module name)
   skyline_precompile(skyline_${name} ${ARG_PRECOMPILED})
   # Position-independent, all of them: some become part of the cuda library, and one kind of precompiled headers serves.
   set_target_properties(skyline_${name} PROPERTIES
-    EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON UNITY_BUILD ${SKYLINE_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+    EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON UNITY_BUILD ${SKYLINE_UNITY} UNITY_BUILD_BATCH_SIZE 16)
 endfunction()

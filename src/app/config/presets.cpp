@@ -16,7 +16,7 @@ namespace skyline::app {
 namespace {
 
 constexpr std::size_t kFewSamples = 20'000;
-constexpr std::size_t kMostScored = 2000;
+constexpr std::size_t kValidationLimit = 2000;
 constexpr std::int64_t kCropped = 16;  // pixels of a side for one of the crop
 
 bool is_image(const space::Shape& sample) {
@@ -52,8 +52,8 @@ std::string data_section(const store::Dataset& dataset, const std::string& file)
     text += "  validation: " + objective::number_text(share) +
             "           # share of the training samples that is held out, to score trials\n";
   }
-  if (held_out > static_cast<double>(kMostScored)) {
-    text += "  validation_limit: " + std::to_string(kMostScored) +
+  if (held_out > static_cast<double>(kValidationLimit)) {
+    text += "  validation_limit: " + std::to_string(kValidationLimit) +
             "   # samples of it on which a trial of the search is scored\n";
   }
   return text;

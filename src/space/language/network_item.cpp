@@ -84,9 +84,9 @@ class Choice final : public NetworkItem {
   std::vector<Alternative> alternatives_;
 };
 
-class Condition final : public NetworkItem {
+class Conditional final : public NetworkItem {
  public:
-  Condition(Expression condition, ItemPointer item)
+  Conditional(Expression condition, ItemPointer item)
       : condition_(std::move(condition)), item_(std::move(item)) {}
 
   void build(NetworkBuilder& builder, const Bindings& bindings) const override {
@@ -146,7 +146,7 @@ ItemPointer make_choice(Expression selector, std::vector<Alternative> alternativ
 }
 
 ItemPointer make_condition(Expression condition, ItemPointer item) {
-  return std::make_unique<Condition>(std::move(condition), std::move(item));
+  return std::make_unique<Conditional>(std::move(condition), std::move(item));
 }
 
 ItemPointer make_reading(TensorReference from, ItemPointer item) {

@@ -18,7 +18,7 @@
 namespace skyline::store {
 namespace {
 
-constexpr std::size_t kMostDifferentWords = std::size_t{1} << 16;
+constexpr std::size_t kMostCountedWords = std::size_t{1} << 16;
 
 using objective::number_text;
 
@@ -119,7 +119,7 @@ void ColumnSurvey::add(const CsvReader& reader, bool is_trained) {
     first_word_line_ = reader.line();
   }
   if (is_date(field)) ++dates_;
-  if (words_.size() < kMostDifferentWords || words_.contains(field)) {
+  if (words_.size() < kMostCountedWords || words_.contains(field)) {
     words_[field] += is_trained ? 1 : 0;
   } else {
     too_many_words_ = true;
