@@ -5,7 +5,7 @@ import subprocess
 import tempfile
 import unittest
 
-from skyline_runs import PROGRAM, SOURCE, RunsCase, read_json
+from skyline_runs import SOURCE, RunsCase, read_json
 
 USER_ERROR = 2
 SYNTHETIC = str(SOURCE / "configs/synthetic.yaml")
@@ -98,7 +98,7 @@ class Careless(RunsCase):
         self.assertGreaterEqual(len(CARELESS), 40)
         for arguments, code, words in CARELESS:
             with self.subTest(" ".join(arguments)):
-                done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, cwd=self.folder, timeout=60,
+                done = subprocess.run(self.command(*arguments), capture_output=True, text=True, cwd=self.folder, timeout=60,
                                       env={**os.environ, "HOME": "/home/nobody"})
                 self.assertEqual(done.returncode, code, done.stdout + done.stderr)
                 self.assertIn(words, done.stdout + done.stderr)

@@ -1,19 +1,19 @@
 """The program without LibTorch: the same runs of tables and commands, and one line where it would have to compute networks."""
 
-import pathlib
 import re
 import subprocess
-import sys
 import unittest
 
 import skyline_runs
-from skyline_runs import SOURCE, RunsCase
+from skyline_runs import LIGHT, PROGRAM, SOURCE, RunsCase
 
-LIGHT = pathlib.Path(sys.argv.pop(1)).resolve()
 REFUSAL = "this program was built without LibTorch"
 
 
 class Light(RunsCase):
+    def program(self, words):
+        return PROGRAM
+
     def light(self, *arguments, ranks=0, expect=0):
         words = [str(word) for word in [*skyline_runs.mpirun(ranks), LIGHT, *arguments]]
         done = subprocess.run(words, capture_output=True, text=True, cwd=self.folder, timeout=skyline_runs.TIMEOUT_S)
