@@ -5,6 +5,7 @@
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "app/commands/output_file.hpp"
+#include "app/commands/temporary_folder.hpp"
 #include "app/config/config_file.hpp"
 #include "app/job/job_stop.hpp"
 #include "core/text/wording.hpp"
@@ -17,9 +18,7 @@
 #include "store/run_folder/run_folder.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <list>
@@ -27,7 +26,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -35,11 +33,13 @@
 namespace skyline::app {
 namespace {
 
+namespace fs = std::filesystem;
+
 struct ReportArguments {
-  std::vector<std::filesystem::path> runs;  // at least one
-  std::filesystem::path out;                // if empty: report.html, in the run's folder if there is one run
-  bool force = false;                       // overwrite an existing file that the user named
-  bool no_samples = false;                  // leave out pictures of samples
+  std::vector<fs::path> runs;  // at least one
+  fs::path out;                // if empty: report.html, in the run's folder if there is one run
+  bool force = false;          // overwrite an existing file that the user named
+  bool no_samples = false;     // leave out pictures of samples
   std::optional<int> watch_s;  // if given: write the page again after so many seconds, until the runs end
 };
 
@@ -52,7 +52,7 @@ void name_apart(std::vector<report::ReportedRun>& runs) {
   }
 }
 
-std::filesystem::path output_of(const ReportArguments& arguments) {
+fs::path output_of(const ReportArguments& arguments) {
   if (!arguments.out.empty()) return arguments.out;
   if (arguments.runs.size() > 1) return "report.html";
   return store::RunPaths{arguments.runs.front()}.report_html();
@@ -75,9 +75,9 @@ void compare(const std::vector<report::ReportedRun>& runs, report::ReportOptions
 
 /// Writes the page and returns whether a job is still working on one of the runs.
 /// @param overwrites  whether it may replace an existing file
-bool write_report(const ReportArguments& arguments, const std::filesystem::path& out, bool overwrites) {
+bool write_report(const ReportArguments& arguments, const fs::path& out, bool overwrites) {
   std::vector<report::ReportedRun> runs;
-  for (const std::filesystem::path& run : arguments.runs) runs.push_back(report::read_reported_run(run));
+  for (const fs::path& run : arguments.runs) runs.push_back(report::read_reported_run(run));
   for (report::ReportedRun& run : runs) run.shows_samples = !arguments.no_samples;
   name_apart(runs);
   const bool going_on = std::ranges::any_of(
@@ -90,7 +90,7 @@ bool write_report(const ReportArguments& arguments, const std::filesystem::path&
 }
 
 int run_report(const ReportArguments& arguments) {
-  const std::filesystem::path out = output_of(arguments);
+  const fs::path out = output_of(arguments);
   const bool is_ours = arguments.out.empty() && arguments.runs.size() == 1;
   bool going_on = write_report(arguments, out, is_ours || arguments.force);
   std::cout << "skyline: wrote " << out.string() << ", for any browser" << std::endl;
@@ -106,7 +106,7 @@ int run_report(const ReportArguments& arguments) {
 }
 
 struct CompareArguments {
-  std::vector<std::filesystem::path> runs;
+  std::vector<fs::path> runs;
   bool csv = false;     // print statistics as CSV
   bool curves = false;  // print hypervolumes by trial as CSV
 };
@@ -114,7 +114,7 @@ struct CompareArguments {
 int run_compare(const CompareArguments& arguments) {
   std::list<run::OpenedRun> opened;
   std::vector<report::ComparedRun> runs;
-  for (const std::filesystem::path& folder : arguments.runs) {
+  for (const fs::path& folder : arguments.runs) {
     opened.push_back(run::OpenedRun::open(folder));
     runs.push_back({&opened.back(), identity_of(opened.back().config), folder.string()});
   }
@@ -128,15 +128,15 @@ int run_compare(const CompareArguments& arguments) {
 }
 
 struct TraceArguments {
-  std::filesystem::path run;
-  std::filesystem::path out;  // if empty: trace.json in the run's folder
-  bool force = false;         // overwrite an existing file that the user named
+  fs::path run;
+  fs::path out;        // if empty: trace.json in the run's folder
+  bool force = false;  // overwrite an existing file that the user named
 };
 
 int run_trace(const TraceArguments& arguments) {
   const run::OpenedRun opened = run::OpenedRun::open(arguments.run);
   const bool is_ours = arguments.out.empty();
-  const std::filesystem::path out = is_ours ? opened.paths.trace_json() : arguments.out;
+  const fs::path out = is_ours ? opened.paths.trace_json() : arguments.out;
   const std::string trace = report::trace_json(opened.state, opened.account);
   write_output(out, trace, is_ours || arguments.force);
   std::cout << "skyline: wrote " << out.string() << ", for https://ui.perfetto.dev or chrome://tracing"
@@ -145,47 +145,21 @@ int run_trace(const TraceArguments& arguments) {
 }
 
 struct TensorboardArguments {
-  std::filesystem::path run;
-  std::filesystem::path out;
-};
-
-/// A folder beside another one, whose place it takes once it is complete.
-class NextFolder {
- public:
-  /// @param folder  is made if it is not there
-  /// @throws UserError if it is not empty, or cannot be made
-  explicit NextFolder(std::filesystem::path folder) : folder_(std::move(folder)) {
-    make_output_folder(folder_);
-    if (!std::filesystem::is_empty(folder_))
-      throw UserError(folder_.string() + ": is not empty: remove it, or name another folder by --out");
-    std::string path =
-        (std::filesystem::absolute(folder_).lexically_normal() / "..").lexically_normal() / ".skyline-XXXXXX";
-    if (mkdtemp(path.data()) == nullptr)
-      throw UserError("cannot make a folder beside " + folder_.string() + ": " +
-                      std::generic_category().message(errno));
-    path_ = path;
-    std::filesystem::permissions(path_, std::filesystem::status(folder_).permissions());
-  }
-  ~NextFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  NextFolder(const NextFolder&) = delete;
-  NextFolder& operator=(const NextFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  void take_place() const { std::filesystem::rename(path_, folder_); }
-
- private:
-  std::filesystem::path folder_;
-  std::filesystem::path path_;
+  fs::path run;
+  fs::path out;
 };
 
 int run_tensorboard(const TensorboardArguments& arguments) {
   const run::OpenedRun opened = run::OpenedRun::open(arguments.run);
-  const NextFolder next(arguments.out);
+  const fs::path& out = arguments.out;
+  make_output_folder(out);
+  if (!fs::is_empty(out))
+    throw UserError(out.string() + ": is not empty: remove it, or name another folder by --out");
+  const fs::path beside = (fs::absolute(out).lexically_normal() / "..").lexically_normal();
+  const TemporaryFolder next(beside, ".skyline-");  // takes its place once it is complete
+  fs::permissions(next.path(), fs::status(out).permissions());
   const std::size_t left_out = report::write_trial_events(opened, next.path());
-  next.take_place();
+  fs::rename(next.path(), out);
   std::cout << "skyline: wrote " << arguments.out.string() << ", a folder for TensorBoard's --logdir";
   if (left_out > 0) std::cout << "; " << counted(left_out, "training") << " are left out";
   std::cout << std::endl;

@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/exit_code.hpp"
 
+#include "app/commands/temporary_folder.hpp"
 #include "app/job/job_stop.hpp"
 #include "app/models/named_architecture.hpp"
 #include "comm/environment.hpp"
@@ -18,13 +19,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -53,36 +52,6 @@ void print_line(const std::string& line) {
   const std::lock_guard lock(mutex);
   std::cout << line << std::endl;
 }
-
-/// The folder of a run that is kept only where somebody wants to look into it.
-class PassingFolder {
- public:
-  PassingFolder() {
-    std::string path = (std::filesystem::temp_directory_path() / "skyline-try-XXXXXX").string();
-    if (mkdtemp(path.data()) == nullptr) throw FaultError("cannot make a folder like " + path);
-    path_ = path;
-    for (const std::filesystem::path& folder : store::RunPaths{path_}.folders())
-      store::make_own_folder(folder);
-  }
-  ~PassingFolder() {
-    std::error_code ignored;  // a folder that stays does no harm
-    if (!kept_) std::filesystem::remove_all(path_, ignored);
-  }
-  PassingFolder(const PassingFolder&) = delete;
-  PassingFolder& operator=(const PassingFolder&) = delete;
-
-  const std::filesystem::path& path() const { return path_; }
-  /// Lets it stay, and says so.
-  void keep() {
-    kept_ = true;
-    print_line("# its files stay in " + path_.string());
-  }
-  bool has_logs() const { return !std::filesystem::is_empty(path_ / "logs"); }
-
- private:
-  std::filesystem::path path_;
-  bool kept_ = false;
-};
 
 engine::EngineOptions options_of(const RunConfig& config) {
   engine::EngineOptions options = config.engine_options();
@@ -170,6 +139,12 @@ void print_agreement(const std::vector<trial::Outcome>& outcomes, const RunConfi
       (config.evaluator.needs.deterministic ? ", though the evaluator says that it is deterministic" : ""));
 }
 
+/// Lets a run's folder stay for somebody to look into, and says so.
+void keep(TemporaryFolder& folder) {
+  folder.keep();
+  print_line("# its files stay in " + folder.path().string());
+}
+
 }  // namespace
 
 int try_trial(const RunConfig& config, const std::string& genotype, std::size_t times) {
@@ -181,13 +156,15 @@ int try_trial(const RunConfig& config, const std::string& genotype, std::size_t 
   for (std::size_t i = 1; i <= times; ++i) {
     print_line("# trial " + std::to_string(i) + " of " + std::to_string(times) + ": " +
                config.space.describe(proposal.architecture->genotype));
-    PassingFolder folder;
+    TemporaryFolder folder(std::filesystem::temp_directory_path(), "skyline-try-");
+    for (const std::filesystem::path& part : store::RunPaths{folder.path()}.folders())
+      store::make_own_folder(part);
     log::start({.file = "", .prefix = "", .terminal_level = log::Level::kWarning});
     std::optional<trial::CommittedTrial> committed;
     try {
       committed = run_alone(config, proposal, folder.path(), stop);
     } catch (const Problem&) {
-      if (folder.has_logs()) folder.keep();
+      if (!std::filesystem::is_empty(folder.path() / "logs")) keep(folder);
       throw;
     }
     if (!committed) {
@@ -198,7 +175,7 @@ int try_trial(const RunConfig& config, const std::string& genotype, std::size_t 
     outcomes.push_back(committed->outcome);
     if (!std::holds_alternative<trial::Failure>(committed->outcome)) continue;
     failed = true;
-    folder.keep();
+    keep(folder);
   }
   if (times > 1) print_agreement(outcomes, config);
   return failed ? kExitNoFront : kExitDone;
