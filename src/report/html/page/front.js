@@ -182,7 +182,7 @@ function tracesOf(runIndex, axes) {
   const showsSearch = !run.hasFinalFront || byId("front-search").checked || !byId("front-final").checked;
   if (byId("front-dominated").checked) {
     const rows = thinned(run.searched.filter((row) => run.ok(row) && !(showsSearch && run.onFront(row))));
-    const dim = { size: kind ? 3 : 6, color: RUNS.length > 1 ? colour : css("quiet"), opacity: RUNS.length > 1 ? 0.3 : 0.55 };
+    const dim = { size: kind ? 3 : 6, color: RUNS.length > 1 ? colour : css("soft"), opacity: 0.45 };
     traces.push(dressed({ name: showsSearch ? "dominated" : "trials of the search", meta: "dominated", showlegend: RUNS.length === 1, ...mark(points(runIndex, rows, axes), runIndex, dim) }));
   }
   const front = points(runIndex, showsSearch ? run.frontRows : [], axes);

@@ -123,6 +123,6 @@ const TRIAL_LISTENERS = {
   plotly_unhover: hideTip,
   plotly_click: (event) => {
     const place = event.points[0].customdata;
-    if (place) select(place[0], RUNS[place[0]].number(place[1]));
+    if (place) select(place[0], RUNS[place[0]].number(place[1]), true);
   },
 };
