@@ -55,7 +55,7 @@ class WideSpaces(RunsCase):
             self.assertLessEqual(max(map(len, table)), columns, "\n".join(table))
             account = text[text.rindex("ccount of time"):].splitlines()[1:]
             self.assertLessEqual(max(len(line) for line in account if not line.startswith("utilization ")), columns, "\n".join(account))
-            self.assertRegex(table[-1], r"^without \d+ columns of parameters and ids: skyline show wide --trial NUMBER$")
+            self.assertRegex(table[-1], r"^without \d+ columns: skyline show wide --trial NUMBER$")
             for title in ("trial", "accuracy", "flops", "final front"):
                 self.assertIn(title, "\n".join(table))
         self.assertEqual(self.front(self.on_terminal(300, "status", "wide", environment={"COLUMNS": "80"})), self.front(self.on_terminal(80, "status", "wide")))

@@ -12,8 +12,8 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::EndsWith;
-using ::testing::IsEmpty;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
 void add_repeat(testing::SampleRun& run, std::size_t of, std::uint32_t repeat, trial::Outcome outcome) {
@@ -107,6 +107,12 @@ TEST(FrontNotes, CompareWithAConstantAnswerAndNameAWinnerThatIsNoBetter) {
             answer +
                 "0.9812.\nWarning: trial 1, the best of the front, is no better than that: "
                 "validation_accuracy 0.9812.\n");
+  run.yardsticks[0].constant = 0.9;
+  EXPECT_EQ(front_notes(run.inputs()), answer + "0.9000.\n");
+  run.yardsticks[0].samples = 40;
+  EXPECT_THAT(front_notes(run.inputs()),
+              EndsWith("\nWarning: trial 1, the best of the front, is no better than that as far as 40 "
+                       "samples can tell: validation_accuracy 0.9812.\n"));
 }
 
 TEST(FrontNotes, NameRowsOfOneNetworkThatDifferInTrainingValuesAlone) {

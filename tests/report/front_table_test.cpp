@@ -48,6 +48,16 @@ TEST(FrontTable, ShowsMeanAndDeviationOfRepeatedFullTrainings) {
   EXPECT_THAT(front_table(run.inputs()), ::testing::HasSubstr("  0.9700 (0.0000)  yes"));
 }
 
+TEST(FrontTable, ShowsFurtherMetricsOfTheTestSetWhereThereIsRoom) {
+  testing::SampleRun run;
+  run.metrics[3] = {
+      .name = "test_macro_f1", .when = trial::Metric::When::kFullTraining, .of = trial::Metric::Of::kTest};
+  EXPECT_THAT(front_table(run.inputs()),
+              ::testing::HasSubstr("  test_accuracy  test_macro_f1  final front\n"));
+  EXPECT_THAT(front_table(run.inputs(), {.columns = 120}),
+              ::testing::Not(::testing::HasSubstr("test_macro_f1")));
+}
+
 TEST(FrontTable, HasNoTestColumnBeforeTheFullTraining) {
   testing::SampleRun run;
   run.committed.resize(4);
@@ -84,7 +94,7 @@ TEST(FrontTable, FitsItsColumnsAndLeavesOutWhatDoesNotDifferFirst) {
             "-----  -----  ------  -----  -----------  -------  ----------  --------\n"
             "    1      9       3     64       0.9812  465.2 M     298.4 k      4.50\n"
             "    0      1       1     16       0.5000  88.14 k         234     0.123\n"
-            "without 1 column of parameters and ids: show\n");
+            "without 1 column: show\n");
 }
 
 TEST(FrontTable, SortsAMinimizedFirstObjectiveAscending) {

@@ -80,7 +80,7 @@ std::string search_note(const std::vector<Row>& rows) {
 std::string fitted(TextTable table, const TableBounds& bounds) {
   const std::size_t dropped = table.fit(bounds.columns);
   if (dropped == 0) return table.text();
-  return table.text() + "without " + counted(dropped, "column") + " of parameters and ids" +
+  return table.text() + "without " + counted(dropped, "column") +
          (bounds.columns_with.empty() ? "" : ": " + bounds.columns_with) + "\n";
 }
 
@@ -109,6 +109,11 @@ class FrontTable {
     if (final_note_.empty()) return;
     const trial::Metric* test = test_metric(state().objectives(), inputs.metrics);
     if (test != nullptr) add_final(test->name);
+    for (const trial::Metric& metric : inputs.metrics) {
+      if (metric.of != trial::Metric::Of::kTest || &metric == test) continue;
+      add_final(metric.name);
+      columns_.back().rank = kRankOfConstant;
+    }
     add("final front", "", [this](const Row& row) { return final_cell(state(), row); });
     columns_.back().align = TextTable::Align::kLeft;
   }
