@@ -149,8 +149,8 @@ void write_configuration(const InitArguments& arguments, const fs::path& file) {
   std::cout << "preset " << preset.name << ": " << preset.meaning << "\nmeasuring how long trials take ...\n"
             << std::flush;
   const double slots = static_cast<double>(arguments.slots);
-  const double search_s =
-      plan(search, mean_trial_time(read()), usual_epochs, kShareOfSearch * arguments.time_s * slots) / slots;
+  const TrialTime time = mean_trial_time(read());
+  const double search_s = plan(search, time, usual_epochs, kShareOfSearch * arguments.time_s * slots) / slots;
   read();
   write_output(arguments.out, configuration_text(preset, *dataset, search), arguments.force,
                {arguments.source});
@@ -160,8 +160,11 @@ void write_configuration(const InitArguments& arguments, const fs::path& file) {
             << " with the full training of the front\n";
   if (search_s > 1.5 * arguments.time_s) {
     std::cout << "check: that is more than --time " << report::duration_text(arguments.time_s)
-              << ": a search needs some " << kFewestTrials << " trials\n";
+              << ": a search needs some " << kFewestTrials
+              << " trials; smaller networks (--flops, --parameters) take less\n";
   }
+  if (const std::string busy = busy_text(time.waited_share); !busy.empty())
+    std::cout << "check: " << busy << "\n";
   std::cout << "next: mpirun -np " << arguments.slots << " skyline search " << arguments.out.string()
             << " --run runs/" << arguments.out.stem().string() << "\n";
 }

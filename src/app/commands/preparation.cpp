@@ -15,6 +15,8 @@
 #include <iostream>
 #include <map>
 #include <system_error>
+#include <utility>
+#include <vector>
 
 namespace skyline::app {
 namespace {
@@ -42,12 +44,16 @@ ConfigNode section_of(const Preparation& arguments) {
 
 constexpr std::size_t kMostClassesShown = 100;
 
-/// Prints the number of samples of each class in each part.
+/// Prints the number of samples of each class in each part that has some.
 void print_classes(const store::DatasetWriter& writer) {
   const std::vector<std::string>& names = writer.facts().class_names;
-  std::vector<std::vector<std::size_t>> counts;
-  for (const store::Part part : store::kAllParts) counts.push_back(writer.class_counts(part));
-  if (counts.front().empty()) return;
+  std::vector<std::pair<store::Part, std::vector<std::size_t>>> parts;
+  for (const store::Part part : store::kAllParts) {
+    std::vector<std::size_t> counts = writer.class_counts(part);
+    if (!std::ranges::all_of(counts, [](std::size_t count) { return count == 0; }))
+      parts.emplace_back(part, std::move(counts));
+  }
+  if (parts.empty()) return;
   std::size_t width = std::string_view("class").size();
   for (const std::string& name : names) width = std::max(width, printable(name).size());
   const auto print_name = [width](const std::string& name) {
@@ -55,11 +61,11 @@ void print_classes(const store::DatasetWriter& writer) {
     std::cout << shown << std::string(width - std::min(width, shown.size()), ' ');
   };
   print_name("class");
-  for (const store::Part part : store::kAllParts) std::cout << std::setw(12) << to_text(part);
+  for (const auto& [part, counts] : parts) std::cout << std::setw(12) << to_text(part);
   for (std::size_t i = 0; i < std::min(names.size(), kMostClassesShown); ++i) {
     std::cout << '\n';
     print_name(names[i]);
-    for (const auto& of_part : counts) std::cout << std::setw(12) << (of_part.empty() ? 0 : of_part[i]);
+    for (const auto& [part, counts] : parts) std::cout << std::setw(12) << counts[i];
   }
   if (names.size() > kMostClassesShown) std::cout << "\nand " << names.size() - kMostClassesShown << " more";
   std::cout << '\n';

@@ -13,6 +13,8 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
+#include <fstream>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -73,6 +75,19 @@ class WatchedTrial final : public trial::EvaluationContext,
   double seconds_ = 0;
 };
 
+/// For how long this thread has run, and could have.
+struct ProcessorTime {
+  double ran_s = 0;
+  double waited_s = 0;  // while others had all processors
+
+  /// All 0 where the kernel does not tell.
+  static ProcessorTime now() {
+    ProcessorTime time;
+    std::ifstream("/proc/thread-self/schedstat") >> time.ran_s >> time.waited_s;
+    return {1e-9 * time.ran_s, 1e-9 * time.waited_s};
+  }
+};
+
 class TimeEstimate {
  public:
   explicit TimeEstimate(const RunConfig& config)
@@ -97,12 +112,14 @@ class TimeEstimate {
   double mean_s(const std::vector<std::pair<double, double>>& points) const;
   std::array<std::pair<const char*, std::size_t>, 3> measured() const;
   std::size_t slots_here() const;
+  double waited_share() const;
 
   const RunConfig& config_;
   std::unique_ptr<comm::Environment> job_;
   std::vector<trial::Trial> trials_;  // random trials, the cheapest first
   std::unique_ptr<trial::Evaluator> evaluator_;
   double scored_share_ = 1;
+  ProcessorTime begun_ = ProcessorTime::now();
 };
 
 std::vector<trial::Trial> TimeEstimate::sampled() const {
@@ -173,6 +190,13 @@ std::size_t TimeEstimate::slots_here() const {
   return std::max<std::size_t>(1, job_->place().processors.size() / threads);
 }
 
+/// Returns the share of its time for which this thread waited for a processor.
+double TimeEstimate::waited_share() const {
+  const ProcessorTime now = ProcessorTime::now();
+  const double waited_s = now.waited_s - begun_.waited_s;
+  return waited_s > 0 ? waited_s / (waited_s + now.ran_s - begun_.ran_s) : 0;
+}
+
 std::string seconds_or_longer(double seconds) {
   return seconds < 60 ? report::significant_text(seconds, 2) + " s" : report::duration_text(seconds);
 }
@@ -191,7 +215,7 @@ TrialTime TimeEstimate::mean_time() {
     epochs.emplace_back(cost, time.epoch_s);
     rests.emplace_back(cost, time.rest_s);
   }
-  return {mean_s(epochs), mean_s(rests)};
+  return {mean_s(epochs), mean_s(rests), waited_share()};
 }
 
 std::string TimeEstimate::text(std::optional<std::size_t> slots) {
@@ -230,10 +254,18 @@ std::string TimeEstimate::text(std::optional<std::size_t> slots) {
     const std::uint32_t repeats = config_.sections.final_training->repeats;
     text += (repeats > 1 ? ", and each member of the front has " + std::to_string(repeats) : "") + "\n";
   }
+  if (const std::string busy = busy_text(waited_share()); !busy.empty()) text += front + busy + "\n";
   return text;
 }
 
 }  // namespace
+
+std::string busy_text(double waited_share) {
+  constexpr double kBusy = 0.25;
+  if (waited_share < kBusy) return {};
+  return "measured on a busy machine: for " + std::to_string(std::lround(100 * waited_share)) +
+         " % of the time other programs had the processors";
+}
 
 TrialTime mean_trial_time(const RunConfig& config) {
   return TimeEstimate(config).mean_time();

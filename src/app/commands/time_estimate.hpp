@@ -12,7 +12,11 @@ namespace skyline::app {
 struct TrialTime {
   double epoch_s = 0;
   double rest_s = 0;
+  double waited_share = 0;  // of the time of the measurement, for processors that other programs had
 };
+
+/// Says that this share makes times too long. Empty if it is small.
+std::string busy_text(double waited_share);
 
 /// Trains a few architectures of the space for a second each. Returns the mean time of its trials.
 /// @pre the evaluator trains networks. @throws UserError if an architecture cannot be trained
