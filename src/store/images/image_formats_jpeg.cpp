@@ -6,6 +6,7 @@
 #include <array>
 #include <csetjmp>
 #include <cstdio>
+#include <span>
 
 #include <jerror.h>
 #include <jpeglib.h>

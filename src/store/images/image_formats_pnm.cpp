@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <memory>
+#include <span>
 
 namespace skyline::store {
 namespace {
