@@ -188,7 +188,7 @@ class Command(TrainerCase):
                 time.sleep(draws.uniform(0, 4))
                 self.kill_some(job, target)
                 longest_s = max(longest_s, self.check_no_process_is_left())
-                self.skyline("search", config, "--run", f"killed{moment}", "--resume", ranks=2)
+                self.skyline("search", config, "--run", f"killed{moment}", "--resume", "--wait", "1m", ranks=2)
                 self.assertEqual(self.canonical(f"killed{moment}"), self.canonical("undisturbed"))
                 shutil.rmtree(self.folder / f"killed{moment}")
         print(f"trainers outlived what was killed by {longest_s:.2f} s at most", file=sys.stderr)

@@ -111,11 +111,19 @@ search: {algorithm: random, trials: 12}
             self.choose("table-filter", f"flops<={flops[0]}")
             self.assertEqual(self.browser.run(f"tableRows().every(([, row]) => RUNS[0].value('flops', row) <= {flops[0]})"), True)
             self.assertEqual(len(self.table()), flops.count(flops[0]))
+            self.choose("table-filter", "FLOPs < 1000k  FLOPs != 7")
+            self.assertEqual(len(self.table()), sum(each < 1e6 for each in flops))
+            self.choose("table-filter", "nothing > 3")
+            self.assertRegex(self.text("#table-count"), "^no column nothing; there are trial, .*: 0 trials$")
             self.assertEqual(self.browser.run(f"RUNS[0].exportLine({trials[0]})"), f"skyline export digits --trial {trials[0]} --format onnx")
             self.choose("table-filter", "")
             self.choose("table-rows", "front")
             self.assertEqual(len(self.table()), self.browser.run("RUNS[0].front.length"))
             self.choose("table-rows", "best")
+        with self.subTest("a pick says how far its samples decide"):
+            share, count, low, high = self.browser.run("document.querySelector('.pick .judged').textContent.match(/^(0\\.\\d+) .*; (\\d+) samples put it between (0\\.\\d{4}) and (0\\.\\d{4}) at 95 %$/).slice(1).map(Number)")
+            for bound in (low, high):  # Wilson's score is 1.96 deviations from the share at both ends
+                self.assertAlmostEqual(abs(bound - share) / (bound * (1 - bound) / count) ** 0.5, 1.96, delta=0.03)
         with self.subTest("a click in the table shows the network"):
             self.browser.run("document.querySelector('#trials .link').click()")
             self.assertEqual(self.browser.run("byId('network-trial').value"), str(trials[0]))
@@ -264,7 +272,7 @@ search: {algorithm: exhaustive}
             for _, text in marked:
                 self.assertRegex(text, "no: beaten by \\d+")
             options = self.browser.run("[...byId('network-trial').options].map((option) => option.textContent)")
-            self.assertEqual({option for option in options if "disproved by full training" in option}, {f"{trial} (disproved by full training)" for trial in disproved})
+            self.assertEqual({option for option in options if "not on the final front" in option}, {f"{trial} (not on the final front)" for trial in disproved})
 
     def test_grows_the_table_and_keeps_the_results_in_view(self):
         blocks = ["--set", "space.parameters={" + ", ".join([*(f"w{i}: {{choice: [8, 16]}}" for i in range(26)), "kernel: {choice: [1, 3]}"]) + "}", "--set",

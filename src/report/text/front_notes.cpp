@@ -143,10 +143,11 @@ std::string constant_note(const ReportInputs& inputs) {
     const auto samples = samples_of(*yardstick, inputs.state.final_budget().has_value());
     const bool is_apart = !samples || are_shares_apart(best, *yardstick->constant, *samples);
     if ((is_better && is_apart) || !warning.empty()) continue;
-    warning = fmt::format("Warning: trial {}, the best of the front, is no better than that{}: {} {}.\n",
-                          values.front().number,
-                          is_better ? fmt::format(" as far as {} can tell", counted(*samples, "sample")) : "",
-                          metric.name, metric_text(metric, best));
+    warning = fmt::format(
+        "Warning: trial {}, the best of the front, is no better than a constant answer{}: {} {}.\n",
+        values.front().number,
+        is_better ? fmt::format(" as far as {} can tell", counted(*samples, "sample")) : "", metric.name,
+        metric_text(metric, best));
   }
   if (texts.empty()) return {};
   return "A model that always gives the same answer (the commonest class, or the mean) has " + joined(texts) +

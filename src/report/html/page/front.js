@@ -20,11 +20,12 @@ function startFront() {
   fill("front-y", metrics, up);
   fill("front-z", metrics, objectives[2] ?? across);
   const parameters = [...new Set(RUNS.flatMap((run) => run.parameters.map(({ name }) => name)))];
-  fill("front-colour", [["", RUNS.length === 1 ? "plain" : GROUPS.length < RUNS.length ? "by group" : "by run"], ["iteration", "iteration"], ["epochs", "epochs"],
+  fill("front-colour", [["", RUNS.length === 1 ? "plain" : GROUPS.length < RUNS.length ? "by group" : "by run"], ...(RUNS.length > 1 && GROUPS.length < RUNS.length ? [["run", "by run"]] : []), ["iteration", "iteration"], ["epochs", "epochs"],
     ...parameters.map((name) => ["=" + name, name]), ...metrics.filter(([metric]) => metric !== "trial")], "");
   const three = objectives.length > 2 && hasWebGL();
   byId("front-3d-choice").hidden = !three;
   if (three && kept.get("front-3d") === null) byId("front-3d").checked = true;
+  byId("front-labels").parentElement.hidden = RUNS.length > 1;
   byId("front-final-choice").hidden = RUNS.every((run) => run.trained.length === 0);
   byId("front-search-choice").hidden = !RUNS.some((run) => run.hasFinalFront);
   byId("front-log").checked = wantsLog(across);
@@ -104,7 +105,7 @@ function points(runIndex, rows, axes, places = frontPlaces(axes)) {
 /// Returns the values that colour the points, or null for plain points.
 function colourValues(runIndex, trace) {
   const choice = byId("front-colour").value;
-  if (!choice) return null;
+  if (!choice || choice === "run") return null;
   const run = RUNS[runIndex];
   const rows = trace.customdata.map(([, row]) => row);
   if (!choice.startsWith("=")) return rows.map((row) => run.value(choice, row));
@@ -149,12 +150,27 @@ function labelled(trace, runIndex) {
   return { ...trace, mode: "markers+text", text: trace.customdata.map(([, row]) => String(RUNS[runIndex].number(row))), textposition: "top left", textfont: { size: 11, color: css("soft") }, cliponaxis: false };
 }
 
+/// Returns the colour and the name of a run's points, and whether they are the first ones of that name.
+function dressOf(runIndex, alone) {
+  const byRun = byId("front-colour").value === "run";
+  return {
+    colour: byRun ? colours()[runIndex % 7] : runColour(runIndex, alone),
+    name: byRun ? RUNS[runIndex].name : GROUPS[groupOf(runIndex)].name,
+    isFirst: byRun || isFirstOfGroup(runIndex),
+  };
+}
+
+/// Returns e.g. " (10 epochs)" if these trials were all trained so long.
+function budgetText(run, rows) {
+  const all = new Set(rows.map((row) => run.trials.epochs[row]));
+  return all.size === 1 && run.trained.length > 0 ? " (" + epochs([...all][0]) + ")" : "";
+}
+
 /// Draws the full trainings: those on the final front filled and with a line, the others open.
 function finalTraces(runIndex, axes, dressed) {
   const run = RUNS[runIndex];
   const many = RUNS.length > 1;
-  const colour = runColour(runIndex, 1);
-  const group = GROUPS[groupOf(runIndex)].name;
+  const { colour, name: group, isFirst } = dressOf(runIndex, 1);
   const rows = [...run.finalOf.values()].filter((row) => run.ok(row));
   const on = points(runIndex, rows.filter((row) => run.finalMembers.has(run.number(row))), axes);
   const off = points(runIndex, rows.filter((row) => !run.finalMembers.has(run.number(row))), axes);
@@ -165,17 +181,16 @@ function finalTraces(runIndex, axes, dressed) {
     traces.push({ type: "scatter", mode: "lines", x: line.x, y: line.y, hoverinfo: "skip", showlegend: false, meta: "line",
       line: { color: colour, width: 1.5, shape: line.shape, dash: many ? "dot" : "solid" } });
   }
-  traces.push(dressed({ name: many ? escaped(group) + ", final front" : "final front", legendgroup: group + ", final front", meta: "final", showlegend: isFirstOfGroup(runIndex), ...labelled(on, runIndex),
+  traces.push(dressed({ name: many ? escaped(group) + ", final front" : "final front" + budgetText(run, rows), legendgroup: group + ", final front", meta: "final", showlegend: isFirst, ...labelled(on, runIndex),
     marker: { size, symbol: "diamond", color: colour, line: { color: css("card"), width: 1 } } }));
-  const disproved = dressed({ name: "disproved by full training", meta: "trained", showlegend: !many && off.x.length > 0, ...off,
+  const disproved = dressed({ name: "not on the final front", meta: "trained", showlegend: off.x.length > 0 && runIndex === RUNS.findIndex((each) => each.hasFinalFront), ...off,
     marker: { size, symbol: "diamond", color: css("card"), line: { color: colour, width: 1.5 } } });
   return [...traces.slice(0, -1), disproved, traces.at(-1)];
 }
 
 function tracesOf(runIndex, axes) {
   const run = RUNS[runIndex];
-  const colour = runColour(runIndex, 0);
-  const group = GROUPS[groupOf(runIndex)].name;
+  const { colour, name: group, isFirst } = dressOf(runIndex, 0);
   const kind = axes.length === 3 ? { type: "scatter3d", mode: "markers", hoverinfo: "none" } : null;
   const dressed = (trace) => (kind ? { ...trace, ...kind } : scatter(trace));
   const traces = [];
@@ -183,7 +198,7 @@ function tracesOf(runIndex, axes) {
   if (byId("front-dominated").checked) {
     const rows = thinned(run.searched.filter((row) => run.ok(row) && !(showsSearch && run.onFront(row))));
     const dim = { size: kind ? 3 : 6, color: RUNS.length > 1 ? colour : css("soft"), opacity: 0.45 };
-    traces.push(dressed({ name: showsSearch ? "dominated" : "trials of the search", meta: "dominated", showlegend: RUNS.length === 1, ...mark(points(runIndex, rows, axes), runIndex, dim) }));
+    traces.push(dressed({ name: (showsSearch ? "dominated" : "trials of the search") + budgetText(run, rows), meta: "dominated", showlegend: RUNS.length === 1, ...mark(points(runIndex, rows, axes), runIndex, dim) }));
   }
   const front = points(runIndex, showsSearch ? run.frontRows : [], axes);
   const line = frontLine(run, front, axes);
@@ -192,7 +207,7 @@ function tracesOf(runIndex, axes) {
       line: { color: colour, width: 1.5, shape: line.shape } });
   }
   const marker = { size: kind ? 6 : 9, color: colour, line: { color: css("card"), width: 1 } };
-  traces.push(dressed({ name: RUNS.length > 1 ? escaped(group) : "front of the search", legendgroup: group, meta: "front", showlegend: showsSearch && isFirstOfGroup(runIndex), ...mark(run.hasFinalFront ? front : labelled(front, runIndex), runIndex, marker) }));
+  traces.push(dressed({ name: RUNS.length > 1 ? escaped(group) : "front of the search" + budgetText(run, run.frontRows), legendgroup: group, meta: "front", showlegend: showsSearch && isFirst, ...mark(run.hasFinalFront ? front : labelled(front, runIndex), runIndex, marker) }));
   if (run.trained.length && byId("front-final").checked) traces.push(...finalTraces(runIndex, axes, dressed));
   return traces;
 }

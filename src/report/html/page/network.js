@@ -273,7 +273,7 @@ function showNetwork() {
   byId("network").hidden = chosen.number === null;
   if (chosen.number === null) return;
   if (!listed.includes(chosen.number)) listed.unshift(chosen.number);
-  byId("network-trial").replaceChildren(...listed.map((each) => make("option", { value: each }, (RUNS.length > 1 ? run.name + " " : "") + each + (run.isDisproved(run.rowOf.get(each)) ? " (disproved by full training)" : ""))));
+  byId("network-trial").replaceChildren(...listed.map((each) => make("option", { value: each }, (RUNS.length > 1 ? run.name + " " : "") + each + (run.isDisproved(run.rowOf.get(each)) ? " (not on the final front)" : ""))));
   byId("network-trial").value = chosen.number;
   byId("network-export").parentElement.querySelectorAll("code, button").forEach((each) => { each.hidden = !run.isKept(chosen.number); });
   byId("network-export").textContent = run.exportLine(chosen.number);

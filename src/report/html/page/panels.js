@@ -17,7 +17,10 @@ function showHead() {
   if (volume !== undefined) figures.push(["hypervolume", volume.toFixed(4)]);
   const [, end] = extent(shown.trials.start.map((start, row) => start + shown.trials.seconds[row]));
   if (end > 0) figures.push(["time", duration(end)]);
-  byId("notes").replaceChildren(...shown.notes.split("\n").map((line) => make("div", { class: line.startsWith("Warning") ? "missing" : null }, line)));
+  const lines = shown.notes.split("\n");
+  const isWarning = (line) => line.startsWith("Warning");
+  byId("alarm").textContent = lines.filter(isWarning).join(" ");
+  byId("notes").replaceChildren(...lines.filter((line) => !isWarning(line)).map((line) => make("div", {}, line)));
   hideSection("failures", failed === 0);
   byId("figures").replaceChildren(...figures.map(([name, text]) => make("div", {}, make("dt", {}, name), make("dd", {}, text))));
 }

@@ -78,17 +78,29 @@ function judgedBy(run, row) {
 /// Returns the lines of a pick: its objectives, size and latency, as far as they are known.
 function pickPairs(run, row) {
   const trained = run.resultOf(row);
-  const names = [...run.objectives.map(({ metric }) => metric), ...run.constraints.map(({ metric }) => metric), "flops", "parameters", "latency_ms"];
+  const tested = run.metrics.filter((metric) => described(metric).test);
+  const names = [...tested, ...run.objectives.map(({ metric }) => metric), ...run.constraints.map(({ metric }) => metric), "flops", "parameters", "latency_ms"];
   const known = [...new Set(names)].filter((metric) => metric !== judgedBy(run, row) && run.value(metric, trained) !== null);
   const alone = run.latencies[run.number(row)];
   const exported = run.isKept(run.number(row)) ? run.repeats[run.number(row)]?.first[judgedBy(run, row)] : undefined;
-  return [...(exported === undefined ? [] : [[label(judgedBy(run, row)) + " of the exported one", amount(judgedBy(run, row), exported)]]), ...known.map((metric) => [label(metric), run.textOf(metric, trained)]), ...(alone === undefined ? [] : [["latency when nothing trained", number(alone) + " ms"]])];
+  return [...(exported === undefined ? [] : [[label(judgedBy(run, row)) + " of the exported one", amount(judgedBy(run, row), exported)]]), ...known.map((metric) => [label(metric).replace(/ \(.*\)$/, ""), run.textOf(metric, trained)]), ...(alone === undefined ? [] : [["latency when nothing trained", number(alone) + " ms"]])];
 }
 
 /// Returns what the value of a pick and its ± are, if it was trained several times.
 function repeatsText(run, row) {
   const count = run.repeats[run.number(row)]?.count;
   return count === undefined ? "" : ": mean and standard deviation of " + count + " trainings";
+}
+
+/// Returns how far the samples alone decide the value of a pick, if it is a share of them: Wilson's interval at 95 %.
+function intervalText(run, row) {
+  const { samples, scored } = run.yardsticks[judgedBy(run, row)] ?? {};
+  const count = run.trials.final[run.resultOf(row)] ? samples : scored ?? samples;
+  if (!count) return "";
+  const share = run.value(judgedBy(run, row), run.resultOf(row)), z = 1.959964;
+  const middle = (share + z * z / (2 * count)) / (1 + z * z / count);
+  const half = z / (1 + z * z / count) * Math.sqrt(share * (1 - share) / count + z * z / (4 * count * count));
+  return "; " + counted(count, "sample") + " put it between " + (middle - half).toFixed(4) + " and " + (middle + half).toFixed(4) + " at 95 %";
 }
 
 function pickCard(run, { row, titles, note }) {
@@ -99,7 +111,7 @@ function pickCard(run, { row, titles, note }) {
   const exported = run.isKept(run.number(row)) ? [make("div", { class: "line" }, make("code", {}, line), make("button", { type: "button", onclick: (event) => copyText(line, event.target) }, "Copy"))] : [];
   return make("article", { class: "pick" },
     make("h3", { title: note }, titles.join(", ").replace(/, (?=[^,]*$)/, " and "), make("button", { type: "button", class: "link", onclick: () => select(index, run.number(row), true) }, run.nameOf(row))),
-    make("p", { class: "judged" }, make("b", {}, run.textOf(judged, run.resultOf(row))), " " + label(judged) + ", " + epochs(run.trials.epochs[run.resultOf(row)]) + repeatsText(run, row)),
+    make("p", { class: "judged" }, make("b", {}, run.textOf(judged, run.resultOf(row))), " " + label(judged) + ", " + epochs(run.trials.epochs[run.resultOf(row)]) + repeatsText(run, row) + intervalText(run, row)),
     make("dl", { class: "pairs" }, ...pairs), make("p", { class: "hint" }, capital(note) + "."), ...exported);
 }
 
@@ -125,11 +137,21 @@ function resultText(run) {
     ? "Trained in full (" + epochs(run.final_epochs) + "), " + (held === run.front.length ? "all " + held : held + " of the " + run.front.length) + " on the search's front " + (held === 1 ? "holds" : "hold") + ": "
     : (run.front.length === 1 ? "One is" : run.front.length + " are") + " beaten by no other one: ";
   const madeUp = run.is_made_up ? " What was measured is made up: it comes from a model of training, for trying out." : "";
-  return tried + " " + found + rangeText(run) + "." + madeUp;
+  const untested = run.trained.length === 0 && run.test_metric !== null ? " None was trained in full or tested." : "";
+  return tried + " " + found + rangeText(run) + "." + untested + madeUp;
+}
+
+/// Returns e.g. "Best of each run: a trial 3 with test accuracy 0.95, b trial 7 with test accuracy 0.96."
+function bestOfRunsText() {
+  const texts = RUNS.filter((run) => run.bestRows.length > 0).map((run) => {
+    const { row } = picksOf(run)[0];
+    return run.name + " trial " + run.number(row) + " with " + label(judgedBy(run, row)) + " " + run.textOf(judgedBy(run, row), run.resultOf(row));
+  });
+  return "Best of each run: " + texts.join(", ") + ".";
 }
 
 function showResult() {
-  byId("result-text").textContent = (RUNS.length > 1 ? shown.name + ": " : "") + resultText(shown);
+  byId("result-text").textContent = RUNS.length > 1 ? shown.name + ", the run that is chosen above: " + resultText(shown) + " " + bestOfRunsText() : resultText(shown);
   byId("picks").replaceChildren(...picksOf(shown).map((pick) => pickCard(shown, pick)));
 }
 

@@ -110,15 +110,30 @@ function sortBy(index) {
   showTable();
 }
 
-/// A filter is a list of words that must all hold: `width=16`, `flops<1e6`, or a part of any cell.
+/// Returns the number that a text stands for, also with an SI prefix as the table has it: 100k.
+function boundOf(text) {
+  const [, digits, prefix] = text.match(/^(.*?)([kMGT]?)$/);
+  return Number(digits || NaN) * (PREFIXES.find(([, name]) => name === prefix)?.[0] ?? 1);
+}
+
+/// Returns the names by which a filter knows a column.
+function namesOf({ key, title }) { return [key, title].map((name) => name.replaceAll(" ", "_").toLowerCase()); }
+
+/// A filter is a list of words that must all hold: `width=16`, `flops<1e6`, or a part of any cell. Notes words that name
+/// no column.
+let unknownColumns = [];
 function filterOf(text) {
-  const words = text.trim().split(/\s+/).filter(Boolean).map((word) => {
-    const found = word.match(/^(.+?)(<=|>=|<|>|=)(.+)$/);
-    const column = found && COLUMNS.find(({ key, title }) => [key, title, key.replaceAll(" ", "_")].includes(found[1]));
+  unknownColumns = [];
+  const words = text.trim().replace(/\s*(<=|>=|!=|<|>|=)\s*/g, "$1").split(/\s+/).filter(Boolean).map((word) => {
+    const found = word.match(/^(.+?)(<=|>=|!=|<|>|=)(.+)$/);
+    const column = found && COLUMNS.find((each) => namesOf(each).includes(found[1].toLowerCase()));
+    if (found && !column) unknownColumns.push(found[1]);
     if (!column) return (cells) => cells.some((cell) => cell.toLowerCase().includes(word.toLowerCase()));
-    const bound = Number(found[3]);
+    const bound = boundOf(found[3]);
     const compare = { "<": (a) => a < bound, ">": (a) => a > bound, "<=": (a) => a <= bound, ">=": (a) => a >= bound };
-    if (found[2] === "=") return (_, run, row) => { const value = column.value(run, row); return String(value) === found[3] || (value !== null && value !== "" && Number(value) === bound); };
+    const isEqual = (value) => String(value) === found[3] || (value !== null && value !== "" && Number(value) === bound);
+    if (found[2] === "=") return (_, run, row) => isEqual(column.value(run, row));
+    if (found[2] === "!=") return (_, run, row) => !isEqual(column.value(run, row));
     return (_, run, row) => { const value = column.value(run, row); return typeof value === "number" && compare[found[2]](value); };
   });
   return (run, row) => { const cells = COLUMNS.map((column) => String(column.text(column.value(run, row)))); return words.every((word) => word(cells, run, row)); };
@@ -139,7 +154,8 @@ function tableRows() {
 
 function showTable() {
   const rows = tableRows();
-  byId("table-count").textContent = rows.length > MOST_ROWS ? "the first " + MOST_ROWS + " of " + counted(rows.length, "trial") : counted(rows.length, "trial");
+  const unknown = unknownColumns.length === 0 ? "" : "no column " + unknownColumns.join(", ") + "; there are " + COLUMNS.map((column) => namesOf(column)[0]).join(", ") + ": ";
+  byId("table-count").textContent = unknown + (rows.length > MOST_ROWS ? "the first " + MOST_ROWS + " of " + counted(rows.length, "trial") : counted(rows.length, "trial"));
   byId("trials").tBodies[0].replaceChildren(...rows.slice(0, MOST_ROWS).map(([i, row]) => tableRow(i, row)));
   [...byId("trials").tHead.rows[0].cells].forEach((cell, i) => {
     const column = COLUMNS[i < pinnedColumns() ? i : i - 1];
