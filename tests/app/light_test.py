@@ -50,6 +50,9 @@ class Light(RunsCase):
             for file in (self.folder / f"whole_{form}").iterdir():
                 self.assertEqual(file.read_bytes(), (self.folder / f"light_{form}" / file.name).read_bytes())
         self.light("report", "trained", "-o", "report.html")
+        self.light("prep", "digits", "-o", "light.h5")
+        self.skyline("prep", "digits", "-o", "whole.h5")
+        self.assertEqual((self.folder / "light.h5").read_bytes(), (self.folder / "whole.h5").read_bytes())
         for words in (["predict", "trained", "--front", "--data", self.digits, "-o", "out.csv"], ["evaluate", "trained", "--front", "--data", self.digits],
                       ["search", "--resume", "--run", "trained"]):
             self.assertIn(REFUSAL, self.light(*words, expect=2).stderr)

@@ -58,6 +58,13 @@ TEST(FrontTable, ShowsFurtherMetricsOfTheTestSetWhereThereIsRoom) {
               ::testing::Not(::testing::HasSubstr("test_macro_f1")));
 }
 
+TEST(FrontTable, ShowsAMetricOfTheTestSetOnceIfItIsAConstraint) {
+  testing::SampleRun run;
+  run.metrics[1].of = trial::Metric::Of::kTest;  // latency_ms, of the search and of the full training
+  const std::string text = front_table(run.inputs());
+  EXPECT_THAT(text, ::testing::ContainsRegex("  latency_ms  latency_ms  test_accuracy  final front\n"));
+}
+
 TEST(FrontTable, HasNoTestColumnBeforeTheFullTraining) {
   testing::SampleRun run;
   run.committed.resize(4);

@@ -151,12 +151,11 @@ struct TensorboardArguments {
 
 int run_tensorboard(const TensorboardArguments& arguments) {
   const run::OpenedRun opened = run::OpenedRun::open(arguments.run);
-  const fs::path& out = arguments.out;
-  make_output_folder(out);
+  make_output_folder(arguments.out);
+  const fs::path out = fs::canonical(arguments.out);
   if (!fs::is_empty(out))
-    throw UserError(out.string() + ": is not empty: remove it, or name another folder by --out");
-  const fs::path beside = (fs::absolute(out).lexically_normal() / "..").lexically_normal();
-  const TemporaryFolder next(beside, ".skyline-");  // takes its place once it is complete
+    throw UserError(arguments.out.string() + ": is not empty: remove it, or name another folder by --out");
+  const TemporaryFolder next(out.parent_path(), ".skyline-");  // takes its place once it is complete
   fs::permissions(next.path(), fs::status(out).permissions());
   const std::size_t left_out = report::write_trial_events(opened, next.path());
   fs::rename(next.path(), out);

@@ -263,8 +263,8 @@ std::string TimeEstimate::text(std::optional<std::size_t> slots) {
 std::string busy_text(double waited_share) {
   constexpr double kBusy = 0.25;
   if (waited_share < kBusy) return {};
-  return "measured on a busy machine: for " + std::to_string(std::lround(100 * waited_share)) +
-         " % of the time other programs had the processors";
+  return "measured on a busy machine: it waited for a processor for " +
+         std::to_string(std::lround(100 * waited_share)) + " % of the time";
 }
 
 TrialTime mean_trial_time(const RunConfig& config) {

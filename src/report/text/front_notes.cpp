@@ -127,31 +127,49 @@ std::string samples_note(const ReportInputs& inputs, const trial::Yardstick& yar
                      others.empty() ? "" : "; they do not tell it apart from trial " + first_of(others));
 }
 
+/// Returns the yardstick of the first objective that has one: that of its test twin, where full trainings
+/// have it.
+const trial::Yardstick* deciding_yardstick(const ReportInputs& inputs) {
+  for (const objective::Objective& objective : inputs.state.objectives().objectives()) {
+    const auto twin = std::ranges::find(inputs.metrics, objective.metric, &trial::Metric::repeats);
+    if (inputs.state.final_budget() && twin != inputs.metrics.end()) {
+      if (const auto* found = trial::find_yardstick(inputs.yardsticks, twin->name)) return found;
+    }
+    if (const auto* found = trial::find_yardstick(inputs.yardsticks, objective.metric)) return found;
+  }
+  return nullptr;
+}
+
+/// Names the best member, if it is no better than a constant answer as far as the samples can tell.
+std::string constant_warning(const ReportInputs& inputs) {
+  const trial::Yardstick* yardstick = deciding_yardstick(inputs);
+  if (yardstick == nullptr || !yardstick->constant) return {};
+  const trial::Metric metric = described(yardstick->metric, inputs.metrics);
+  const std::vector<MemberValue> values = values_on_front(inputs, metric.name);
+  if (values.empty()) return {};
+  const double best = values.front().value;
+  const bool is_better =
+      metric.better == trial::Better::kHigher ? best > *yardstick->constant : best < *yardstick->constant;
+  const auto samples = samples_of(*yardstick, inputs.state.final_budget().has_value());
+  if (is_better && (!samples || wilson_interval(best, *samples).low > *yardstick->constant)) return {};
+  return fmt::format(
+      "Warning: trial {}, the best of the front, is no better than a constant answer{}: {} {}.\n",
+      values.front().number,
+      is_better ? fmt::format(" as far as {} can tell", counted(*samples, "sample")) : "", metric.name,
+      metric_text(metric, best));
+}
+
 /// Says what a model that always says the same would have, and names a winner that is no better.
 std::string constant_note(const ReportInputs& inputs) {
   std::vector<std::string> texts;
-  std::string warning;
   for (const trial::Yardstick* yardstick : yardsticks_shown(inputs)) {
     if (!yardstick->constant) continue;
     const trial::Metric metric = described(yardstick->metric, inputs.metrics);
     texts.push_back(metric.name + " " + metric_text(metric, *yardstick->constant));
-    const std::vector<MemberValue> values = values_on_front(inputs, metric.name);
-    if (values.empty()) continue;
-    const double best = values.front().value;
-    const bool is_better =
-        metric.better == trial::Better::kHigher ? best > *yardstick->constant : best < *yardstick->constant;
-    const auto samples = samples_of(*yardstick, inputs.state.final_budget().has_value());
-    const bool is_apart = !samples || are_shares_apart(best, *yardstick->constant, *samples);
-    if ((is_better && is_apart) || !warning.empty()) continue;
-    warning = fmt::format(
-        "Warning: trial {}, the best of the front, is no better than a constant answer{}: {} {}.\n",
-        values.front().number,
-        is_better ? fmt::format(" as far as {} can tell", counted(*samples, "sample")) : "", metric.name,
-        metric_text(metric, best));
   }
   if (texts.empty()) return {};
   return "A model that always gives the same answer (the commonest class, or the mean) has " + joined(texts) +
-         ".\n" + warning;
+         ".\n" + constant_warning(inputs);
 }
 
 /// Names the rows whose networks are the same, because only their training values differ.

@@ -41,6 +41,7 @@ struct FrontColumn {
 constexpr int kRankOfDifference = 1;  // of a parameter with several values
 constexpr int kRankOfId = 2;
 constexpr int kRankOfConstant = 3;  // of a parameter with one value
+constexpr int kRankOfFurther = 3;   // of a metric that nothing is judged by
 
 /// Returns the value of a training, or `-` if it has none.
 std::string value_cell(const ReportInputs& inputs, const run::SharedTrial& training,
@@ -108,11 +109,11 @@ class FrontTable {
     for (const std::string& metric : constraint_only_metrics(state().final_objectives())) add_metric(metric);
     if (final_note_.empty()) return;
     const trial::Metric* test = test_metric(state().objectives(), inputs.metrics);
-    if (test != nullptr) add_final(test->name);
+    if (test != nullptr && !has(test->name)) add_final(test->name);
     for (const trial::Metric& metric : inputs.metrics) {
-      if (metric.of != trial::Metric::Of::kTest || &metric == test) continue;
+      if (metric.of != trial::Metric::Of::kTest || has(metric.name)) continue;
       add_final(metric.name);
-      columns_.back().rank = kRankOfConstant;
+      columns_.back().rank = kRankOfFurther;
     }
     add("final front", "", [this](const Row& row) { return final_cell(state(), row); });
     columns_.back().align = TextTable::Align::kLeft;
@@ -134,6 +135,9 @@ class FrontTable {
   }
 
  private:
+  bool has(const std::string& title) const {
+    return std::ranges::find(columns_, title, &FrontColumn::title) != columns_.end();
+  }
   bool differs(const FrontColumn& column) const {
     return std::ranges::any_of(rows_,
                                [&](const Row& row) { return column.cell(row) != column.cell(rows_[0]); });

@@ -166,6 +166,9 @@ function budgetText(run, rows) {
   return all.size === 1 && run.trained.length > 0 ? " (" + epochs([...all][0]) + ")" : "";
 }
 
+/// Returns whether a full training of the run succeeded and is not on the final front.
+function hasOff(run) { return [...run.finalOf.values()].some((row) => run.ok(row) && !run.finalMembers.has(run.number(row))); }
+
 /// Draws the full trainings: those on the final front filled and with a line, the others open.
 function finalTraces(runIndex, axes, dressed) {
   const run = RUNS[runIndex];
@@ -183,7 +186,7 @@ function finalTraces(runIndex, axes, dressed) {
   }
   traces.push(dressed({ name: many ? escaped(group) + ", final front" : "final front" + budgetText(run, rows), legendgroup: group + ", final front", meta: "final", showlegend: isFirst, ...labelled(on, runIndex),
     marker: { size, symbol: "diamond", color: colour, line: { color: css("card"), width: 1 } } }));
-  const disproved = dressed({ name: "not on the final front", meta: "trained", showlegend: off.x.length > 0 && runIndex === RUNS.findIndex((each) => each.hasFinalFront), ...off,
+  const disproved = dressed({ name: "not on the final front", meta: "trained", legendgroup: "off", showlegend: off.x.length > 0 && runIndex === RUNS.findIndex(hasOff), ...off,
     marker: { size, symbol: "diamond", color: css("card"), line: { color: colour, width: 1.5 } } });
   return [...traces.slice(0, -1), disproved, traces.at(-1)];
 }

@@ -100,7 +100,7 @@ function intervalText(run, row) {
   const share = run.value(judgedBy(run, row), run.resultOf(row)), z = 1.959964;
   const middle = (share + z * z / (2 * count)) / (1 + z * z / count);
   const half = z / (1 + z * z / count) * Math.sqrt(share * (1 - share) / count + z * z / (4 * count * count));
-  return "; " + counted(count, "sample") + " put it between " + (middle - half).toFixed(4) + " and " + (middle + half).toFixed(4) + " at 95 %";
+  return "; " + counted(count, "sample") + " put it between " + Math.max(0, middle - half).toFixed(4) + " and " + Math.min(1, middle + half).toFixed(4) + " at 95 %";
 }
 
 function pickCard(run, { row, titles, note }) {
@@ -137,13 +137,15 @@ function resultText(run) {
     ? "Trained in full (" + epochs(run.final_epochs) + "), " + (held === run.front.length ? "all " + held : held + " of the " + run.front.length) + " on the search's front " + (held === 1 ? "holds" : "hold") + ": "
     : (run.front.length === 1 ? "One is" : run.front.length + " are") + " beaten by no other one: ";
   const madeUp = run.is_made_up ? " What was measured is made up: it comes from a model of training, for trying out." : "";
-  const untested = run.trained.length === 0 && run.test_metric !== null ? " None was trained in full or tested." : "";
+  const isTested = run.bestRows.some((row) => judgedBy(run, row) === run.test_metric);
+  const untested = run.trained.length === 0 && run.test_metric !== null && !isTested ? " None was trained in full or tested." : "";
   return tried + " " + found + rangeText(run) + "." + untested + madeUp;
 }
 
 /// Returns e.g. "Best of each run: a trial 3 with test accuracy 0.95, b trial 7 with test accuracy 0.96."
 function bestOfRunsText() {
-  const texts = RUNS.filter((run) => run.bestRows.length > 0).map((run) => {
+  const texts = RUNS.map((run) => {
+    if (run.bestRows.length === 0) return run.name + " has no front";
     const { row } = picksOf(run)[0];
     return run.name + " trial " + run.number(row) + " with " + label(judgedBy(run, row)) + " " + run.textOf(judgedBy(run, row), run.resultOf(row));
   });

@@ -110,40 +110,47 @@ function sortBy(index) {
   showTable();
 }
 
-/// Returns the number that a text stands for, also with an SI prefix as the table has it: 100k.
+/// Returns the number that a text stands for, also with an SI prefix: 100k. NaN if it is none.
 function boundOf(text) {
   const [, digits, prefix] = text.match(/^(.*?)([kMGT]?)$/);
   return Number(digits || NaN) * (PREFIXES.find(([, name]) => name === prefix)?.[0] ?? 1);
 }
 
-/// Returns the names by which a filter knows a column.
-function namesOf({ key, title }) { return [key, title].map((name) => name.replaceAll(" ", "_").toLowerCase()); }
+/// Finds the column that a filter means: by its key or title with _ for blanks; the case counts where it tells columns apart.
+function columnOf(name) {
+  const called = (change) => COLUMNS.find(({ key, title }) => [key, title].some((each) => change(each.replaceAll(" ", "_")) === change(name)));
+  return called((text) => text) ?? called((text) => text.toLowerCase());
+}
 
-/// A filter is a list of words that must all hold: `width=16`, `flops<1e6`, or a part of any cell. Notes words that name
-/// no column.
-let unknownColumns = [];
+/// A filter is a list of words that must all hold: `width=16`, `flops<1e6`, or a part of any cell. Returns it as `holds`,
+/// and what is wrong with it as `mistake`.
 function filterOf(text) {
-  unknownColumns = [];
-  const words = text.trim().replace(/\s*(<=|>=|!=|<|>|=)\s*/g, "$1").split(/\s+/).filter(Boolean).map((word) => {
+  let mistake = "";
+  const joinedUp = text.trim().replace(/\s*(<=|>=|!=|<|>|=)\s*/g, "$1").replace(/(\d) (?=[kMGT](\s|$))/g, "$1");
+  const words = joinedUp.split(/\s+/).filter(Boolean).map((word) => {
     const found = word.match(/^(.+?)(<=|>=|!=|<|>|=)(.+)$/);
-    const column = found && COLUMNS.find((each) => namesOf(each).includes(found[1].toLowerCase()));
-    if (found && !column) unknownColumns.push(found[1]);
+    const column = found && columnOf(found[1]);
+    if (found && !column) {
+      const names = COLUMNS.map(({ key }) => key.replaceAll(" ", "_"));
+      mistake = ": no column " + found[1] + "; there are " + names.slice(0, 10).join(", ") + (names.length > 10 ? " and " + (names.length - 10) + " more" : "");
+    }
     if (!column) return (cells) => cells.some((cell) => cell.toLowerCase().includes(word.toLowerCase()));
     const bound = boundOf(found[3]);
-    const compare = { "<": (a) => a < bound, ">": (a) => a > bound, "<=": (a) => a <= bound, ">=": (a) => a >= bound };
+    const compare = { "<": (a) => a < bound, ">": (a) => a > bound, "<=": (a) => a <= bound, ">=": (a) => a >= bound }[found[2]];
+    if (compare && Number.isNaN(bound)) mistake = ": " + found[3] + " is no number";
     const isEqual = (value) => String(value) === found[3] || (value !== null && value !== "" && Number(value) === bound);
-    if (found[2] === "=") return (_, run, row) => isEqual(column.value(run, row));
-    if (found[2] === "!=") return (_, run, row) => !isEqual(column.value(run, row));
-    return (_, run, row) => { const value = column.value(run, row); return typeof value === "number" && compare[found[2]](value); };
+    if (!compare) return (_, run, row) => isEqual(column.value(run, row)) === (found[2] === "=");
+    return (_, run, row) => { const value = column.value(run, row); return typeof value === "number" && compare(value); };
   });
-  return (run, row) => { const cells = COLUMNS.map((column) => String(column.text(column.value(run, row)))); return words.every((word) => word(cells, run, row)); };
+  const holds = (run, row) => { const cells = COLUMNS.map((column) => String(column.text(column.value(run, row)))); return words.every((word) => word(cells, run, row)); };
+  return { holds, mistake };
 }
 
 function tableRows() {
   const chosenRows = { best: (run) => run.bestRows, front: (run) => run.frontRows, all: (run) => run.searched }[byId("table-rows").value];
   const rows = RUNS.flatMap((run, i) => chosenRows(run).map((row) => [i, row]));
   const filter = byId("table-filter").value;
-  const holds = filterOf(filter);
+  const { holds } = filterOf(filter);
   const kept = filter.trim() ? rows.filter(([i, row]) => holds(RUNS[i], row)) : rows;
   const column = COLUMNS.find(({ key }) => key === sorting.key);
   if (!column) return kept;
@@ -154,8 +161,8 @@ function tableRows() {
 
 function showTable() {
   const rows = tableRows();
-  const unknown = unknownColumns.length === 0 ? "" : "no column " + unknownColumns.join(", ") + "; there are " + COLUMNS.map((column) => namesOf(column)[0]).join(", ") + ": ";
-  byId("table-count").textContent = unknown + (rows.length > MOST_ROWS ? "the first " + MOST_ROWS + " of " + counted(rows.length, "trial") : counted(rows.length, "trial"));
+  const mistake = rows.length === 0 ? filterOf(byId("table-filter").value).mistake : "";
+  byId("table-count").textContent = (rows.length > MOST_ROWS ? "the first " + MOST_ROWS + " of " : "") + counted(rows.length, "trial") + mistake;
   byId("trials").tBodies[0].replaceChildren(...rows.slice(0, MOST_ROWS).map(([i, row]) => tableRow(i, row)));
   [...byId("trials").tHead.rows[0].cells].forEach((cell, i) => {
     const column = COLUMNS[i < pinnedColumns() ? i : i - 1];
