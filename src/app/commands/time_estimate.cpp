@@ -75,10 +75,10 @@ class WatchedTrial final : public trial::EvaluationContext,
   double seconds_ = 0;
 };
 
-/// For how long this thread has run, and could have.
+/// For how long this thread has run, and has waited for a processor.
 struct ProcessorTime {
   double ran_s = 0;
-  double waited_s = 0;  // while others had all processors
+  double waited_s = 0;
 
   /// All 0 where the kernel does not tell.
   static ProcessorTime now() {

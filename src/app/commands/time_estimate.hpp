@@ -12,7 +12,7 @@ namespace skyline::app {
 struct TrialTime {
   double epoch_s = 0;
   double rest_s = 0;
-  double waited_share = 0;  // of the time of the measurement, for processors that other programs had
+  double waited_share = 0;  // of the time of the measurement, for a processor
 };
 
 /// Says that this share makes times too long. Empty if it is small.
