@@ -8,14 +8,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <map>
+#include <utility>
+#include <vector>
 
 namespace skyline::objective {
 namespace {
 
 constexpr std::int64_t kMostCounted = 500;   // spaces of so many genotypes are examined completely
 constexpr std::int64_t kSampled = 250;       // number of genotypes drawn from a larger space
+constexpr int kPasses = 2;                   // over its parameters, from the largest of the sample
 constexpr std::size_t kMostLayers = 50'000;  // layers of all these networks
 constexpr double kBelowSmallest = 10;        // quotient of the smallest cost and the end below it
 
@@ -40,32 +45,63 @@ trial::MetricRange compared_range(const trial::Metric& metric, const std::vector
 struct CostRange {
   double smallest = std::numeric_limits<double>::infinity();  // of those above 0
   double largest = 0;
+  space::Architecture largest_one;
 };
+using CostRanges = std::map<std::string, CostRange>;  // by computed objective
 
-/// Returns the range of the costs of the space, or of a sample, by computed objective; empty if no network
-/// can be built.
-std::map<std::string, CostRange> costs_of(const ObjectiveSet& set, const space::SearchSpace& space) {
-  std::map<std::string, CostRange> costs;
-  RandomStream random(derive_seed(0, "objective.reference_point"));
-  const std::int64_t genotypes = space.genotype_count();
-  const bool all = genotypes <= kMostCounted;
-  std::size_t layers = 0;
-  for (std::int64_t i = 0; i < (all ? genotypes : kSampled) && layers < kMostLayers; ++i) {
-    try {
-      const space::Architecture architecture = space.build(all ? space.genotype_at(i) : space.sample(random));
-      layers += architecture.layer_count();
-      for (const Objective& objective : set.objectives()) {
-        if (!objective.computed) continue;
-        CostRange& range = costs[objective.metric];
-        const double cost = computed_metric(architecture.cost, objective.metric);
-        range.largest = std::max(range.largest, cost);
-        if (cost > 0) range.smallest = std::min(range.smallest, cost);
+/// Looks for the range of the costs of a space: in all of a small one; else in a sample, and then from its
+/// largest networks by one changed parameter after the other, since the largest of a space are rare.
+class CostSurvey {
+ public:
+  CostSurvey(const ObjectiveSet& set, const space::SearchSpace& space) : set_(set), space_(space) {}
+
+  /// Returns what was found; empty if no network can be built.
+  CostRanges run() {
+    const std::int64_t genotypes = space_.genotype_count();
+    const bool all = genotypes <= kMostCounted;
+    for (std::int64_t i = 0; i < (all ? genotypes : kSampled); ++i)
+      look(all ? space_.genotype_at(i) : space_.sample(random_));
+    for (int pass = 0; !all && pass < kPasses; ++pass) {
+      for (auto& [metric, range] : ranges_) climb(range);
+    }
+    return std::move(ranges_);
+  }
+
+ private:
+  void climb(const CostRange& range) {
+    const std::vector<space::Parameter>& parameters = space_.parameters();
+    for (std::size_t p = 0; p < parameters.size(); ++p) {
+      for (std::uint32_t choice = 0; choice < parameters[p].values.size(); ++choice) {
+        const space::Architecture& from = range.largest_one;
+        if (!from.used[p] || choice == from.genotype.choices[p]) continue;
+        if (const auto changed = space_.with_choice(from.genotype, p, choice, random_)) look(*changed);
       }
-    } catch (const UserError&) {  // a genotype without a network
     }
   }
-  return costs;
-}
+
+  void look(const space::Genotype& genotype) {
+    if (layers_ >= kMostLayers) return;
+    const space::BuildAttempt attempt = space_.try_build(genotype);
+    if (!attempt.architecture) return;
+    layers_ += attempt.architecture->layer_count();
+    for (const Objective& objective : set_.objectives()) {
+      if (!objective.computed) continue;
+      const auto [place, is_first] = ranges_.try_emplace(objective.metric);
+      CostRange& range = place->second;
+      const double cost = computed_metric(attempt.architecture->cost, objective.metric);
+      if (cost > 0) range.smallest = std::min(range.smallest, cost);
+      if (cost <= range.largest && !is_first) continue;
+      range.largest = cost;
+      range.largest_one = attempt.architecture->unbuilt();
+    }
+  }
+
+  const ObjectiveSet& set_;
+  const space::SearchSpace& space_;
+  RandomStream random_{derive_seed(0, "objective.reference_point")};
+  CostRanges ranges_;
+  std::size_t layers_ = 0;
+};
 
 /// The ends of an objective by their values: the smaller one, `low`, is the ideal of a minimized objective.
 std::optional<double>& low_end(Objective& objective) {
@@ -159,7 +195,7 @@ void ObjectiveSet::complete_references(const space::SearchSpace& space) {
   }
   const auto is_complete = [](const Objective& one) { return !one.computed || (one.reference && one.ideal); };
   if (std::ranges::all_of(objectives_, is_complete)) return;
-  const std::map<std::string, CostRange> costs = costs_of(*this, space);
+  const CostRanges costs = CostSurvey(*this, space).run();
   for (Objective& objective : objectives_) {
     const auto found = costs.find(objective.metric);
     if (is_complete(objective) || found == costs.end()) continue;

@@ -104,6 +104,29 @@ TEST(ReferencePoint, OfAMeasuredMetricOnALogarithmicScaleIsAboveZero) {
             "run.yaml:1:39: objectives[0].ideal: expected a number above 0 beside `scale: log`, got 0");
 }
 
+TEST(ReferencePoint, OfACostIsTheLargestOfALargeSpaceWhereItIsRare) {
+  const auto space = space::SearchSpace::parse(config_from_yaml(R"(
+parameters:
+  kernel: {choice: [1, 3, 5, 7], each: true}
+  width: {choice: [16, 12, 8, 4], each: true}
+network:
+  - repeat: 3
+    body: [{conv2d: {channels: $width, kernel: $kernel}}, relu]
+  - global_average_pool
+  - linear: {features: $classes}
+)",
+                                                                "space.yaml", "space"),
+                                               {{3, 8, 8}, 10});
+  ObjectiveSet set = parsed("[{minimize: flops}, {minimize: parameters}]");
+  set.complete_references(space);
+  space::Genotype largest_one;
+  for (const space::Parameter& parameter : space.parameters())
+    largest_one.choices.push_back(parameter.name.starts_with("kernel") ? 3 : 0);
+  const space::Cost most = space.build(largest_one).cost;
+  EXPECT_EQ(set.objectives()[0].reference, most.flops) << "one of 4,096 networks";
+  EXPECT_EQ(set.objectives()[1].reference, most.parameters);
+}
+
 TEST(ReferencePoint, OfALossOrALatencyIsItsBoundAndElseUnknown) {
   for (const std::string metric : {"validation_mse", "latency_ms"}) {
     EXPECT_FALSE(completed("[{minimize: " + metric + "}]").reference);
