@@ -9,6 +9,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -189,6 +190,43 @@ TEST(SkylineSearch, NamesATrialOfTheFrontAsParent) {
     ASSERT_EQ(proposal.parents.size(), 1U);
     EXPECT_LT(proposal.parents[0], i);
   }
+}
+
+/// A space of cells with an operation on each of six edges. What reads zeros only adds its bias.
+space::SearchSpace cells_space() {
+  return space::SearchSpace::parse(config_from_yaml(R"(
+blocks:
+  convolution: [{conv2d: {channels: 4, kernel: 3, bias: false}}, batch_norm]
+network:
+  - conv2d: {channels: 4, kernel: 3}
+  - name: cell
+    cell:
+      node_1: [input]
+      node_2: [input, node_1]
+      node_3: [input, node_1, node_2]
+    operations: [zero, identity, convolution]
+  - global_average_pool
+  - linear: {features: $classes}
+)",
+                                                    "space.yaml", "space"),
+                                   {{3, 8, 8}, 10});
+}
+
+TEST(SkylineSearch, DoesNotChooseWhatDiffersByABiasAloneFromWhatItTried) {
+  WindowedRun run(skyline(cells_space(), objective_set("[{maximize: accuracy}, {minimize: flops}]"), 60), 1,
+                  closed_formula);
+  std::map<space::ArchId, std::int64_t> cheapest;  // of each function
+  std::size_t chosen = 0;
+  for (const CommittedTrial& trial : run.run(60)) {
+    const space::Architecture& architecture = trial.trial.architecture();
+    const auto [known, is_new] = cheapest.try_emplace(architecture.function_id(), architecture.cost.flops);
+    const bool is_cheaper = architecture.cost.flops < known->second;
+    known->second = std::min(known->second, architecture.cost.flops);
+    if (trial.trial.proposal.origin.text() != "model") continue;
+    ++chosen;
+    EXPECT_TRUE(is_new || is_cheaper) << "trial " << trial.trial.number;
+  }
+  EXPECT_EQ(chosen, 55U);
 }
 
 TEST(SkylineSearch, EndsCleanlyWhenTheSpaceIsExhausted) {

@@ -24,13 +24,16 @@ const AttributeValues kKeepsShape{
     {"channels", std::int64_t{4}}, {"kernel", std::int64_t{3}}, {"padding", std::int64_t{1}}};
 
 /// A graph after a stem, in words: each layer as "kind reads...", by their places; 0 is the stem.
-std::string form_of(const std::vector<std::pair<std::string, std::vector<std::size_t>>>& layers) {
+Network graph_of(const std::vector<std::pair<std::string, std::vector<std::size_t>>>& layers) {
   GraphBuilder builder({4, 6, 6});
   builder.add("conv2d", {}, kKeepsShape);
   for (const auto& [kind, inputs] : layers) {
     builder.add(kind, inputs, kind == "conv2d" ? kKeepsShape : AttributeValues{});
   }
-  return canonical_form(builder.build()).canonical_text();
+  return builder.build();
+}
+std::string form_of(const std::vector<std::pair<std::string, std::vector<std::size_t>>>& layers) {
+  return canonical_form(graph_of(layers)).canonical_text();
 }
 
 TEST(CanonicalForm, LeavesAChainAsItIs) {
@@ -218,6 +221,35 @@ TEST(CanonicalForm, OfNasBench201sCellsAreFewerThanTheAuthorsCount) {
   EXPECT_EQ(distinct_cells(nas_bench_201::authors_text), 6466U);
   EXPECT_EQ(distinct_cells(form(false)), 5260U) << "without norms, convolutions of zeros are zeros";
   EXPECT_EQ(distinct_cells(form(true)), 5485U) << "a norm of zeros adds its bias, which is trained";
+  const auto without_biases = [&](const nas_bench_201::Genotype& genotype) {
+    const Network network = canonical_form(nas_bench_201::small_network(genotype));
+    return without_constant_terms(network).canonical_text();
+  };
+  EXPECT_EQ(distinct_cells(without_biases), 5260U) << "without what a bias can add, nothing is left of them";
+}
+
+/// The same graph's form, without the terms that do not depend on the input.
+std::string variable_form_of(const std::vector<std::pair<std::string, std::vector<std::size_t>>>& layers) {
+  return without_constant_terms(canonical_form(graph_of(layers))).canonical_text();
+}
+
+TEST(ConstantTerms, AreLeftOutOfSumsAlone) {
+  const auto plain = variable_form_of({{"relu", {0}}});
+  EXPECT_EQ(plain, form_of({{"relu", {0}}}));
+  EXPECT_EQ(variable_form_of({{"zero", {0}}, {"batch_norm", {1}}, {"add", {0, 2}}, {"relu", {3}}}), plain);
+  EXPECT_EQ(variable_form_of(
+                {{"zero", {0}}, {"batch_norm", {1}}, {"conv2d", {2}}, {"add", {2, 3, 0}}, {"relu", {4}}}),
+            plain)
+      << "what reads constants alone is one";
+  const auto product = variable_form_of({{"zero", {0}}, {"batch_norm", {1}}, {"multiply", {0, 2}}});
+  EXPECT_EQ(product, form_of({{"zero", {0}}, {"batch_norm", {1}}, {"multiply", {0, 2}}}))
+      << "a factor is no term";
+}
+
+TEST(ConstantTerms, LeaveNothingOfANetworkThatDoesNotReadItsInput) {
+  const auto nothing = variable_form_of({{"zero", {0}}, {"batch_norm", {1}}});
+  EXPECT_EQ(nothing, "input 4x6x6\n");
+  EXPECT_EQ(variable_form_of({{"zero", {0}}, {"conv2d", {1}}, {"batch_norm", {2}}, {"relu", {3}}}), nothing);
 }
 
 }  // namespace

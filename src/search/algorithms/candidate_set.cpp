@@ -7,6 +7,7 @@
 #include <bit>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 namespace skyline::search {
@@ -64,7 +65,7 @@ std::vector<CandidatePointer> CandidateSet::draw(const std::vector<CandidatePoin
   std::vector<CandidatePointer> drawn;
   if (pool_.space().genotype_count() <= kEnumeratedGenotypes) {
     if (!all_) look_through();
-    for (const CandidatePointer& candidate : *all_) add(candidate, drawn);
+    for (const Found& found : *all_) add(found, drawn);
     if (drawn.size() > kMostNumbers / (number + 1)) {
       random.shuffle(std::span(drawn));
       drawn.resize(kMostNumbers / (number + 1));
@@ -97,20 +98,24 @@ void CandidateSet::add_near(const CandidatePointer& centre, std::size_t number, 
   }
 }
 
-/// Adds a candidate to those that were drawn, unless it was proposed or is among them.
-void CandidateSet::add(CandidatePointer found, std::vector<CandidatePointer>& drawn) {
-  if (found == nullptr || pool_.is_taken(found->architecture->id)) return;
-  if (drawn_ids_.insert(found->architecture->id).second) drawn.push_back(std::move(found));
+/// Adds a candidate to those that were drawn, unless it, or a cheaper one with its function, was proposed, or
+/// it is among them.
+void CandidateSet::add(const Found& found, std::vector<CandidatePointer>& drawn) {
+  if (found.candidate == nullptr || pool_.is_taken(found.candidate->architecture->id) ||
+      pool_.is_taken(found.function)) {
+    return;
+  }
+  if (drawn_ids_.insert(found.candidate->architecture->id).second) drawn.push_back(found.candidate);
 }
 
-/// Returns the candidate of a genotype, or nullptr if it is not valid or was proposed.
-CandidatePointer CandidateSet::find(const space::Genotype& genotype) {
+/// Returns the candidate of a genotype; none if it is not valid or was proposed.
+CandidateSet::Found CandidateSet::find(const space::Genotype& genotype) {
   if (const auto known = known_.find(genotype.choices); known != known_.end()) return known->second;
   const std::size_t numbers = pool_.space().parameters().size() * 2 + embedding_.features();
   if (known_.size() * (kCandidateBytes + numbers * sizeof(double)) >= kMostKnownBytes) known_.clear();
-  CandidatePointer& known = known_[genotype.choices];
+  Found& known = known_[genotype.choices];
   if (const ArchitecturePointer built = pool_.candidate(genotype)) {
-    known = make_candidate(embedding_, *built, space::features(*built));
+    known = {make_candidate(embedding_, *built, space::features(*built)), built->function_id()};
   }
   return known;
 }
@@ -135,13 +140,18 @@ std::optional<space::Genotype> CandidateSet::changed(const space::Architecture& 
 }
 
 void CandidateSet::look_through() {
-  std::vector<CandidatePointer> all;
-  std::unordered_set<space::ArchId> ids;
+  std::vector<Found> all;
+  std::unordered_map<space::ArchId, std::size_t> places;  // by function
   std::vector<bool> reads;
   for (space::GenotypeWalk walk(pool_.space()); !walk.finished(); walk.advance(reads)) {
     const ArchitecturePointer built = pool_.candidate(walk.current(), &reads);
-    if (built == nullptr || !ids.insert(built->id).second) continue;
-    all.push_back(make_candidate(embedding_, *built, space::features(*built)));
+    if (built == nullptr) continue;
+    const space::ArchId function = built->function_id();
+    const auto [place, is_new] = places.try_emplace(function, all.size());
+    if (is_new) all.emplace_back();
+    Found& kept = all[place->second];
+    if (is_new || built->cost.flops < kept.candidate->architecture->cost.flops)
+      kept = {make_candidate(embedding_, *built, space::features(*built)), function};
   }
   all_ = std::move(all);
 }

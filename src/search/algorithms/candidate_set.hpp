@@ -54,17 +54,22 @@ class CandidateSet {
                 std::vector<CandidatePointer>& drawn);
 
  private:
+  struct Found {
+    CandidatePointer candidate;  // nullptr if the genotype is none
+    space::ArchId function{};    // Architecture::function_id()
+  };
+
   void look_through();
-  CandidatePointer find(const space::Genotype& genotype);
-  void add(CandidatePointer found, std::vector<CandidatePointer>& drawn);
+  Found find(const space::Genotype& genotype);
+  void add(const Found& found, std::vector<CandidatePointer>& drawn);
   std::optional<space::Genotype> changed(const space::Architecture& parent, std::size_t changes,
                                          RandomStream& random) const;
 
   CandidatePool& pool_;
   const Embedding& embedding_;
-  std::optional<std::vector<CandidatePointer>> all_;  // of a small space, in the order of genotypes
-  std::map<std::vector<std::uint32_t>, CandidatePointer> known_;  // by choices; nullptr if it is none
-  std::unordered_set<space::ArchId> drawn_ids_;                   // of the present choice
+  std::optional<std::vector<Found>> all_;              // of a small space, the cheapest of each function
+  std::map<std::vector<std::uint32_t>, Found> known_;  // by choices
+  std::unordered_set<space::ArchId> drawn_ids_;        // of the present choice
 };
 
 }  // namespace skyline::search

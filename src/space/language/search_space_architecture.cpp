@@ -3,6 +3,7 @@
 #include "core/text/hash.hpp"
 #include "space/language/parsed_space.hpp"
 #include "space/language/searched_section.hpp"
+#include "space/network/canonical_form.hpp"
 
 #include <map>
 #include <mutex>
@@ -11,6 +12,18 @@
 #include <utility>
 
 namespace skyline::space {
+namespace {
+
+/// Returns the id of a network and its training values.
+ArchId id_of(const Architecture::Parts& parts) {
+  std::string identity = parts.network.canonical_text();
+  for (const TrainingValue& each : parts.training) {
+    identity += "training." + each.key + '=' + to_text(each.value) + '\n';
+  }
+  return ArchId{stable_hash64(identity)};
+}
+
+}  // namespace
 
 /// The parts, built once by the first thread that needs them.
 struct Architecture::Lazy {
@@ -47,6 +60,10 @@ const Architecture::Parts& Architecture::parts() const {
     lazy_->parts = space_->build(genotype, known, builder);
   });
   return *lazy_->parts;
+}
+
+ArchId Architecture::function_id() const {
+  return has_network() ? id_of({without_constant_terms(network()), training()}) : id;
 }
 
 Architecture Architecture::unbuilt() const {
@@ -91,11 +108,7 @@ ArchId ParsedSpace::id_of(const Genotype& genotype, const Architecture::Parts& p
     for (const auto& [name, value] : values) identity += "parameter." + name + '=' + value + '\n';
     return ArchId{stable_hash64(identity)};
   }
-  std::string identity = parts.network.canonical_text();
-  for (const TrainingValue& each : parts.training) {
-    identity += "training." + each.key + '=' + to_text(each.value) + '\n';
-  }
-  return ArchId{stable_hash64(identity)};
+  return space::id_of(parts);
 }
 
 }  // namespace skyline::space

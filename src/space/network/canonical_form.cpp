@@ -200,4 +200,21 @@ Network canonical_form(Network network) {
   return Writer(network, std::move(graph)).run();
 }
 
+Network without_constant_terms(Network network) {
+  std::vector<bool> constant;  // whether the output of each layer is
+  bool has_changed = false;
+  for (Layer& layer : network.layers) {
+    const auto is_constant = [&](std::size_t input) { return constant[input]; };
+    const Traits traits = traits_of(layer);
+    const bool reads_only_constants = !layer.inputs.empty() && std::ranges::all_of(layer.inputs, is_constant);
+    constant.push_back(traits.zeros == Zeros::kAlways || reads_only_constants);
+    if (!traits.adds || constant.back() || std::ranges::none_of(layer.inputs, is_constant)) continue;
+    has_changed = true;
+    std::erase_if(layer.inputs, is_constant);
+    layer.input_shapes.resize(layer.inputs.size());  // all are the same
+  }
+  if (constant.back()) network.layers.clear();
+  return has_changed && !constant.back() ? canonical_form(std::move(network)) : network;
+}
+
 }  // namespace skyline::space

@@ -18,4 +18,8 @@ namespace skyline::space {
 /// equal branches.
 Network canonical_form(Network network);
 
+/// Returns the canonical form of the network without those terms of sums that do not depend on its input,
+/// e.g. a batch norm of zeros: a bias can add what they add. @pre the network has its canonical form
+Network without_constant_terms(Network network);
+
 }  // namespace skyline::space
