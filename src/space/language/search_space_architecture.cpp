@@ -63,7 +63,9 @@ const Architecture::Parts& Architecture::parts() const {
 }
 
 ArchId Architecture::function_id() const {
-  return has_network() ? id_of({without_constant_terms(network()), training()}) : id;
+  if (!has_network()) return id;
+  std::optional<Network> rest = without_constant_terms(network());
+  return rest ? id_of({*std::move(rest), training()}) : id;
 }
 
 Architecture Architecture::unbuilt() const {

@@ -200,21 +200,30 @@ Network canonical_form(Network network) {
   return Writer(network, std::move(graph)).run();
 }
 
-Network without_constant_terms(Network network) {
+std::optional<Network> without_constant_terms(const Network& network) {
   std::vector<bool> constant;  // whether the output of each layer is
-  bool has_changed = false;
-  for (Layer& layer : network.layers) {
-    const auto is_constant = [&](std::size_t input) { return constant[input]; };
+  const auto is_constant = [&](std::size_t input) { return constant[input]; };
+  std::vector<std::size_t> changed;
+  for (std::size_t i = 0; i < network.layers.size(); ++i) {
+    const Layer& layer = network.layers[i];
     const Traits traits = traits_of(layer);
-    const bool reads_only_constants = !layer.inputs.empty() && std::ranges::all_of(layer.inputs, is_constant);
-    constant.push_back(traits.zeros == Zeros::kAlways || reads_only_constants);
-    if (!traits.adds || constant.back() || std::ranges::none_of(layer.inputs, is_constant)) continue;
-    has_changed = true;
+    const auto constants = std::ranges::count_if(layer.inputs, is_constant);
+    const bool reads_constants_alone = constants > 0 && constants == std::ssize(layer.inputs);
+    constant.push_back(traits.zeros == Zeros::kAlways || reads_constants_alone);
+    if (traits.adds && constants > 0 && !constant.back()) changed.push_back(i);
+  }
+  if (changed.empty() && !constant.back()) return std::nullopt;
+  Network result = network;
+  if (constant.back()) {
+    result.layers.clear();
+    return result;
+  }
+  for (const std::size_t i : changed) {
+    Layer& layer = result.layers[i];
     std::erase_if(layer.inputs, is_constant);
     layer.input_shapes.resize(layer.inputs.size());  // all are the same
   }
-  if (constant.back()) network.layers.clear();
-  return has_changed && !constant.back() ? canonical_form(std::move(network)) : network;
+  return canonical_form(std::move(result));
 }
 
 }  // namespace skyline::space

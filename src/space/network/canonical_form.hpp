@@ -2,6 +2,8 @@
 
 #include "skyline/space/network.hpp"
 
+#include <optional>
+
 namespace skyline::space {
 
 /// Returns the canonical form: one network for all networks that compute the same from the same weights.
@@ -19,7 +21,9 @@ namespace skyline::space {
 Network canonical_form(Network network);
 
 /// Returns the canonical form of the network without those terms of sums that do not depend on its input,
-/// e.g. a batch norm of zeros: a bias can add what they add. @pre the network has its canonical form
-Network without_constant_terms(Network network);
+/// e.g. a batch norm of zeros: a bias can add what they add. A network whose output does not depend on its
+/// input has no layers then. Returns nullopt if there is nothing to leave out.
+/// @pre the network has its canonical form
+std::optional<Network> without_constant_terms(const Network& network);
 
 }  // namespace skyline::space
