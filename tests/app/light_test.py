@@ -10,6 +10,16 @@ from skyline_runs import LIGHT, PROGRAM, SOURCE, RunsCase
 REFUSAL = "this program was built without LibTorch"
 
 
+def records_of(path):
+    """Records of a TensorBoard file, without the time at the begin of each."""
+    data, place, records = path.read_bytes(), 0, []
+    while place < len(data):
+        length = int.from_bytes(data[place:place + 8], "little")
+        records.append(data[place + 21:place + 12 + length])
+        place += 16 + length
+    return records
+
+
 class Light(RunsCase):
     def program(self, words):
         return PROGRAM
@@ -49,7 +59,17 @@ class Light(RunsCase):
             self.skyline("export", "trained", "--front", "--format", form, "-o", f"whole_{form}")
             for file in (self.folder / f"whole_{form}").iterdir():
                 self.assertEqual(file.read_bytes(), (self.folder / f"light_{form}" / file.name).read_bytes())
-        self.light("report", "trained", "-o", "report.html")
+        pages, events = {}, {}
+        for name, program in (("light", self.light), ("whole", self.skyline)):
+            program("report", "trained", "-o", f"{name}.html")
+            pages[name] = re.sub(r'"made":\d+', "", (self.folder / f"{name}.html").read_text())
+            program("tensorboard", "trained", "-o", f"{name}_events")
+            events[name] = {path.parent.name: records_of(path) for path in (self.folder / f"{name}_events").rglob("*") if path.is_file()}
+        self.assertEqual(pages["light"], pages["whole"])
+        self.assertEqual(events["light"], events["whole"])
+        self.assertEqual(len(events["whole"]), 4)
+        self.skyline("search", "trained/config.yaml", "--set", "run.seed=2", "--run", "other")
+        self.assertEqual(self.light("compare", "trained", "other").stdout, self.skyline("compare", "trained", "other").stdout)
         self.light("prep", "digits", "-o", "light.h5")
         self.skyline("prep", "digits", "-o", "whole.h5")
         self.assertEqual((self.folder / "light.h5").read_bytes(), (self.folder / "whole.h5").read_bytes())

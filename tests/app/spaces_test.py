@@ -1,7 +1,10 @@
 """The shipped spaces are validated and searched on the digits; `validate` and `show` tell what a space holds."""
 
+import os
 import re
 import resource
+import subprocess
+import sys
 import time
 import unittest
 
@@ -154,6 +157,18 @@ class Spaces(RunsCase):
                                    r"4 slots at best$")
         self.assertRegex(lines[4], r"^# time: a full training of the median: ")
         self.assertEqual(len(lines), 5)
+        with self.subTest("a busy machine is told"):
+            everywhere = os.sched_getaffinity(0)
+            os.sched_setaffinity(0, {min(everywhere)})
+            others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3)]
+            try:
+                done = self.skyline("validate", SOURCE / "configs/digits.yaml", *short, "--time")
+            finally:
+                os.sched_setaffinity(0, everywhere)
+                for other in others:
+                    other.kill()
+                    other.wait()
+            self.assertRegex(done.stdout, f"(?m)^{busy}$")
         refused = self.skyline("validate", "configs/small.yaml", "--time", expect=2)
         self.assertIn("--time: nothing is trained by the evaluator `synthetic`", refused.stderr)
 
