@@ -122,6 +122,8 @@ search: {algorithm: random, trials: 12}
             self.choose("table-rows", "best")
             self.choose("table-filter", "flops<many")
             self.assertEqual(self.text("#table-count"), "0 trials: many is no number")
+            self.choose("table-filter", "test_accuracy>=0 " + self.text("#table-example code"))
+            self.assertRegex(self.text("#table-count"), "^\\d+ trials?$", "the example has columns of this page, and a final value is found by its metric")
             self.choose("table-filter", "flops<1000 k")
             self.assertEqual(len(self.table()), sum(each < 1e6 for each in flops))
         with self.subTest("a pick says how far its samples decide"):
@@ -250,7 +252,7 @@ search: {algorithm: exhaustive}
             self.assertIn(trial, final)
             value = "RUNS[0].value('{}', RUNS[0].finalOf.get(%d))" % trial
             tested, validated, flops = (self.browser.run(value.format(metric)) for metric in ("test_accuracy", "validation_accuracy", "flops"))
-            for part in (f"{tested:.4f} test accuracy, 20 epochs", f"validation accuracy{validated:.4f}", "FLOPs" + self.browser.run(f"number({flops})"), "parameters"):
+            for part in (f"{tested:.4f} test accuracy (made up), 20 epochs", "Nothing to export", f"validation accuracy{validated:.4f}", "FLOPs" + self.browser.run(f"number({flops})"), "parameters"):
                 self.assertIn(part, text)
             self.assertNotIn("skyline export", text, "nothing was trained that could be exported")
         best = self.browser.run(f"RUNS[0].value('validation_accuracy', RUNS[0].finalOf.get({final[0]}))")
@@ -277,6 +279,27 @@ search: {algorithm: exhaustive}
                 self.assertRegex(text, "no: beaten by \\d+")
             options = self.browser.run("[...byId('network-trial').options].map((option) => option.textContent)")
             self.assertEqual({option for option in options if "not on the final front" in option}, {f"{trial} (not on the final front)" for trial in disproved})
+
+    def test_warns_first_of_what_is_no_better_than_a_constant_and_was_not_trained_in_full(self):
+        rows = [f"{row % 13},{row % 7},{'yes' if (7 * row + row // 3) % 2 else 'no'}" for row in range(200)]
+        (self.folder / "luck.csv").write_text("\n".join(["x,y,answer", *rows]))
+        self.skyline("prep", "arrays", "luck.csv", "-o", "luck.h5", "--label", "answer")
+        (self.folder / "luck.yaml").write_text("""
+data: {file: luck.h5}
+space: {parameters: {width: {choice: [2, 4, 8]}}, network: [linear: {features: $width}, relu, linear: {features: $classes}]}
+objectives: [maximize: validation_accuracy, minimize: parameters]
+training: {epochs: 0.1}
+search: {algorithm: exhaustive}
+""")
+        self.skyline("search", "luck.yaml", "--run", "luck", "--quiet", "--set", "run.keep_weights=all")
+        self.report("luck")
+        self.assertRegex(self.text("#alarm"), r"^Warning: trial \d, the best of the front, is no better than a constant answer.*: validation_accuracy 0\.\d{4} beside 0\.\d{4}\.$")
+        self.assertTrue(self.browser.run("byId('alarm').getBoundingClientRect().bottom <= byId('result-text').getBoundingClientRect().top"))
+        self.assertIn("None was trained in full or tested.", self.text("#result-text"))
+        self.assertIn("as the search left it, after 0.1 epochs", self.text(".pick"))
+        with self.subTest("a pick leads to its network"):
+            self.browser.run("document.querySelector('.pick .link').click()")
+            self.browser.wait("Math.abs(byId('network').getBoundingClientRect().top) < innerHeight / 2")
 
     def test_grows_the_table_and_keeps_the_results_in_view(self):
         blocks = ["--set", "space.parameters={" + ", ".join([*(f"w{i}: {{choice: [8, 16]}}" for i in range(26)), "kernel: {choice: [1, 3]}"]) + "}", "--set",
@@ -392,6 +415,8 @@ search: {algorithm: exhaustive}
             self.assertEqual([shown for _, shown in fronts], [True, True, False])
             self.assertNotEqual(fronts[0][0], fronts[1][0])
             self.assertEqual(fronts[1][0], fronts[2][0])
+        self.report("b", "b2")
+        self.assertEqual(self.browser.run("byId('front-colour').value"), "run", "one group would have one colour")
         self.report("a", "b")
         self.assertEqual(self.browser.run("document.querySelector('[data-plot=volume]').data.map((trace) => trace.name)"), ["a", "b"])
         self.assertEqual({row[0] for row in self.table()}, {"a", "b"})

@@ -106,14 +106,14 @@ TEST(FrontNotes, CompareWithAConstantAnswerAndNameAWinnerThatIsNoBetter) {
   EXPECT_EQ(front_notes(run.inputs()),
             answer +
                 "0.9812.\nWarning: trial 1, the best of the front, is no better than a constant answer: "
-                "validation_accuracy 0.9812.\n");
+                "validation_accuracy 0.9812 beside 0.9812.\n");
   run.yardsticks[0].constant = 0.9;
   EXPECT_EQ(front_notes(run.inputs()), answer + "0.9000.\n");
   run.yardsticks[0].samples = 40;
   EXPECT_THAT(
       front_notes(run.inputs()),
       EndsWith("\nWarning: trial 1, the best of the front, is no better than a constant answer as far as "
-               "40 samples can tell: validation_accuracy 0.9812.\n"));
+               "40 samples can tell: validation_accuracy 0.9812 beside 0.9000.\n"));
 }
 
 TEST(FrontNotes, NameRowsOfOneNetworkThatDifferInTrainingValuesAlone) {

@@ -15,6 +15,7 @@ namespace {
 
 std::string interval_text(const Quantity& quantity, const Mean& mean) {
   if (!mean.margin) return "-";
+  if (*mean.margin == 0) return "all equal";
   return metric_text(quantity.metric, mean.value - *mean.margin) + " to " +
          metric_text(quantity.metric, mean.value + *mean.margin);
 }

@@ -1,6 +1,7 @@
 #include "report/html/run_json.hpp"
 
 #include "report/files/seed_groups.hpp"
+#include "report/files/shares.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/report.hpp"
 #include "report/text/front_table.hpp"
@@ -241,6 +242,30 @@ Json search_repeats_json(const run::OpenedRun& run) {
   return repeats_json(run, [&](trial::TrialNumber number) { return run.state.search_repeats(number); });
 }
 
+/// Returns by which metric the result of each trial of both fronts is judged: on the test set if that was
+/// measured, else the first objective. If it is a share of samples, also how many they are, and its interval
+/// at 95 %.
+Json judged_of(const ReportInputs& inputs) {
+  const run::RunState& state = inputs.state;
+  const trial::Metric* test = test_metric(state.objectives(), inputs.metrics);
+  Json json = Json::object();
+  for (const trial::TrialNumber number : members_of(state)) {
+    run::SharedTrial result = state.final_budget() ? state.final_mean(number) : nullptr;
+    if (result == nullptr || failure_of(*result) != nullptr) result = state.search_mean(number);
+    const bool is_tested = test != nullptr && metric_value(*result, test->name, inputs.metrics);
+    const std::string metric = is_tested ? test->name : state.objectives().objectives().front().metric;
+    Json& judged = json[std::to_string(number)] = {{"metric", metric}};
+    const trial::Yardstick* yardstick = trial::find_yardstick(inputs.yardsticks, metric);
+    const auto samples =
+        yardstick != nullptr ? samples_of(*yardstick, result->trial.is_final()) : std::nullopt;
+    const auto share = metric_value(*result, metric, inputs.metrics);
+    if (!samples || !share) continue;
+    const Interval interval = wilson_interval(*share, *samples);
+    judged.update({{"samples", *samples}, {"low", interval.low}, {"high", interval.high}});
+  }
+  return json;
+}
+
 Json latencies_of(const std::vector<FrontLatency>& latencies) {
   Json json = Json::object();
   for (const FrontLatency& each : latencies) json[std::to_string(each.trial)] = short_number(each.least_ms());
@@ -335,6 +360,7 @@ Json run_json(const ReportedRun& run) {
           {"yardsticks", yardsticks_of(inputs.yardsticks)},
           {"notes", front_notes(inputs)},
           {"alike", alike_to_best(inputs)},
+          {"judged", judged_of(inputs)},
           {"is_made_up", is_made_up(opened.config)},
           {"latencies", latencies_of(run.latencies)},
           {"weights", weights_of(opened)},

@@ -153,10 +153,10 @@ std::string constant_warning(const ReportInputs& inputs) {
   const auto samples = samples_of(*yardstick, inputs.state.final_budget().has_value());
   if (is_better && (!samples || wilson_interval(best, *samples).low > *yardstick->constant)) return {};
   return fmt::format(
-      "Warning: trial {}, the best of the front, is no better than a constant answer{}: {} {}.\n",
+      "Warning: trial {}, the best of the front, is no better than a constant answer{}: {} {} beside {}.\n",
       values.front().number,
       is_better ? fmt::format(" as far as {} can tell", counted(*samples, "sample")) : "", metric.name,
-      metric_text(metric, best));
+      metric_text(metric, best), metric_text(metric, *yardstick->constant));
 }
 
 /// Says what a model that always says the same would have, and names a winner that is no better.

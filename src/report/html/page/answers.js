@@ -17,7 +17,7 @@ function shareText(part, whole) { return whole === 0 ? "–" : (part / whole).to
 function rightText({ targets, samples, right }) {
   if (targets !== "classes") return "";
   const sum = right.reduce((total, count) => total + count, 0);
-  return ": right about " + sum.toLocaleString("en") + " (" + shareText(sum, samples) + ")";
+  return ": " + sum.toLocaleString("en") + " of the answers are right (" + shareText(sum, samples) + ")";
 }
 
 function showAnswers() {

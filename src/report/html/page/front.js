@@ -21,7 +21,7 @@ function startFront() {
   fill("front-z", metrics, objectives[2] ?? across);
   const parameters = [...new Set(RUNS.flatMap((run) => run.parameters.map(({ name }) => name)))];
   fill("front-colour", [["", RUNS.length === 1 ? "plain" : GROUPS.length < RUNS.length ? "by group" : "by run"], ...(RUNS.length > 1 && GROUPS.length < RUNS.length ? [["run", "by run"]] : []), ["iteration", "iteration"], ["epochs", "epochs"],
-    ...parameters.map((name) => ["=" + name, name]), ...metrics.filter(([metric]) => metric !== "trial")], "");
+    ...parameters.map((name) => ["=" + name, name]), ...metrics.filter(([metric]) => metric !== "trial")], RUNS.length > 1 && GROUPS.length === 1 ? "run" : "");
   const three = objectives.length > 2 && hasWebGL();
   byId("front-3d-choice").hidden = !three;
   if (three && kept.get("front-3d") === null) byId("front-3d").checked = true;
@@ -201,7 +201,7 @@ function tracesOf(runIndex, axes) {
   if (byId("front-dominated").checked) {
     const rows = thinned(run.searched.filter((row) => run.ok(row) && !(showsSearch && run.onFront(row))));
     const dim = { size: kind ? 3 : 6, color: RUNS.length > 1 ? colour : css("soft"), opacity: 0.45 };
-    traces.push(dressed({ name: (showsSearch ? "dominated" : "trials of the search") + budgetText(run, rows), meta: "dominated", showlegend: RUNS.length === 1, ...mark(points(runIndex, rows, axes), runIndex, dim) }));
+    traces.push(dressed({ name: (showsSearch ? "dominated" : "trials of the search") + budgetText(run, rows), meta: "dominated", legendgroup: "dominated", showlegend: runIndex === 0, ...mark(points(runIndex, rows, axes), runIndex, dim) }));
   }
   const front = points(runIndex, showsSearch ? run.frontRows : [], axes);
   const line = frontLine(run, front, axes);

@@ -21,7 +21,7 @@ function showPredictions() {
   const { metric, values } = shown.trials.expected;
   const within = rows.filter((row) => { const [low, , high] = values[row]; const value = shown.value(metric, row); return low <= value && value <= high; });
   byId("predictions-text").textContent = "What the search expected of the " + label(metric) + " of " + counted(rows.length, "trial") + " when it chose them, beside what they measured. " +
-    "Bars reach one standard deviation either way; " + within.length + " of the values lie within.";
+    "Bars reach one standard deviation either way; " + within.length + " of the values lie within, about two thirds if the model judges well.";
 }
 
 function drawPredictions() {
@@ -63,8 +63,8 @@ function showComparison() {
   byId("comparison-text").textContent = problem ?? "Runs that differ in their seed alone are a group: its mean and the mean's 95 % interval, after the first " +
     counted(trials, "trial") + " of each search." + (quantities?.some(({ tests }) => tests.length > 0) ? " p is that of the two-sided test of Mann and Whitney: small where groups differ by more than chance." : "");
   const text = (name, value) => amount(name.replace(/^best /, ""), value);
-  const interval = (name, { value, margin }) => (margin === null ? "–" : text(name, value - margin) + " to " + text(name, value + margin));
-  const means = problem ? [] : quantities.flatMap(({ name, means: all }) => all.map((mean, i) => [name.replaceAll("_", " "), groups[i].name, String(mean.count), text(name, mean.value), interval(name, mean)]));
+  const interval = (name, { value, margin }) => (margin === null ? "–" : margin === 0 ? "all equal" : text(name, value - margin) + " to " + text(name, value + margin));
+  const means = problem ? [] : quantities.flatMap(({ name, means: all }) => all.map((mean, i) => [name.replaceAll("_", " ") + (name.startsWith("best ") ? " of the search" : ""), groups[i].name, String(mean.count), text(name, mean.value), interval(name, mean)]));
   plainTable("means", ["quantity", "group", "runs", "mean", "95 % interval"], means);
   const tests = problem ? [] : quantities.flatMap(({ name, tests: all }) => all.map(({ left, right, u, p }) => [name.replaceAll("_", " "), groups[left].name, groups[right].name, String(u), p.toPrecision(3)]));
   plainTable("tests", ["quantity", "group", "against", "U", "p"], tests);

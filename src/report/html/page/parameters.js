@@ -51,12 +51,13 @@ function drawImportance() {
 }
 
 /// Returns the axis of a parameter in the parallel coordinates: its values, and the lowest place for "not used".
-function parameterAxis(parameter, rows) {
+/// @param most  number of letters of its name
+function parameterAxis(parameter, rows, most) {
   const unused = rows.some((row) => parameter.choices[row] < 0);
   const stride = Math.ceil(parameter.values.length / 9);
   const places = parameter.values.map((_, i) => i).filter((i) => i % stride === 0);
   return {
-    label: escaped(shortened(parameter.name, 18)), values: rows.map((row) => parameter.choices[row]),
+    label: escaped(shortened(parameter.name, most)), values: rows.map((row) => parameter.choices[row]),
     range: [unused ? -1 : 0, Math.max(parameter.values.length - 1, 1)],
     tickvals: [...(unused ? [-1] : []), ...places], ticktext: [...(unused ? ["unused"] : []), ...places.map((i) => escaped(shortened(String(parameter.values[i]), 14)))],
   };
@@ -89,22 +90,28 @@ function drawParallel() {
     .filter((row) => run.ok(row) && metrics.every((metric) => run.value(metric, row) !== null));
   if (rows.length === 0) return "No trial has a value for each objective.";
   rows = sampled(run, rows);
-  const parameters = rankedParameters(run).map((index) => run.parameters[index]).filter(({ values }) => values.length > 1).slice(0, MOST_AXES);
+  const searched = rankedParameters(run).map((index) => run.parameters[index]).filter(({ values }) => values.length > 1);
+  const parameters = searched.slice(0, MOST_AXES);
   const colour = byId("parallel-colour").value;
-  const dimensions = [...parameters.map((parameter) => parameterAxis(parameter, rows)), ...metrics.map((metric) => metricAxis(run, metric, rows))];
-  byId("parallel-text").hidden = rows.length === run.searched.filter((row) => run.ok(row)).length || byId("parallel-front").checked;
-  PLOTS.get("parallel").element.style.minWidth = 110 * dimensions.length + "px";
+  const isSlanted = parameters.length + metrics.length > 8;
+  const dimensions = [...parameters.map((parameter) => parameterAxis(parameter, rows, isSlanted ? 32 : 18)), ...metrics.map((metric) => metricAxis(run, metric, rows))];
+  const isSample = rows.length < run.searched.filter((row) => run.ok(row)).length && !byId("parallel-front").checked;
+  byId("parallel-text").textContent = (isSample ? "Shown are the front and a sample of the other trials. " : "") +
+    (parameters.length < searched.length ? "Shown are " + parameters.length + " of " + searched.length + " parameters" + (run.importance.length ? ", the most important ones. " : ". ") : "");
+  const { element } = PLOTS.get("parallel");
+  element.style.minWidth = (isSlanted ? 70 : 110) * dimensions.length + "px";
+  if (element.clientWidth > element.parentElement.clientWidth) byId("parallel-text").append("Scroll to the right for more axes.");
   const logged = metrics.includes(colour) && spansDecades(colour);
   const best = run.objectives.find(({ metric }) => metric === colour);
   const values = rows.map((row) => (logged ? Math.log10(run.value(colour, row)) : run.value(colour, row)));
   return {
     data: [{
-      type: "parcoords", dimensions, labelside: "top", labelangle: dimensions.length > 8 ? -20 : 0,
+      type: "parcoords", dimensions, labelside: "top", labelangle: isSlanted ? -20 : 0,
       line: { color: values, colorscale: scale(), reversescale: best !== undefined && !best.maximize, showscale: true, colorbar: { title: { text: escaped((logged ? "log10 " : "") + label(colour)), side: "right" }, thickness: 12, outlinewidth: 0 } },
       labelfont: { color: css("text"), size: 12 }, tickfont: { color: css("text"), size: 11, shadow: ["1px 1px", "-1px 1px", "1px -1px", "-1px -1px"].map((place) => place + " 2px " + css("card")).join(", ") }, rangefont: { color: "rgba(0,0,0,0)", size: 1 },
       unselected: { line: { color: css("quiet"), opacity: 0.12 } },
     }],
-    layout: layout({ margin: { l: 50, r: 40, t: dimensions.length > 8 ? 70 : 46, b: 20 } }),
+    layout: layout({ margin: { l: 50, r: 40, t: isSlanted ? 96 : 46, b: 20 } }),
   };
 }
 

@@ -105,7 +105,7 @@ function trialPairs(run, row) {
   const used = run.parameters.filter((parameter) => run.parameterValue(parameter, row) !== null);
   const most = Math.max(0, 16 - pairs.length);
   for (const parameter of used.slice(0, most)) pairs.push([parameter.name, String(run.parameterValue(parameter, row))]);
-  if (used.length > most) pairs.push(["parameters besides", used.length - most + " more: skyline show " + quoted(run.path) + " --trial " + run.number(row)]);
+  if (used.length > most) pairs.push(["further parameters", used.length - most + " more: skyline show " + quoted(run.path) + " --trial " + run.number(row)]);
   pairs.push(["trained for", epochs(run.trials.epochs[row])], ["architecture", run.trials.arch[row]]);
   const weights = run.weights[run.number(row) + (run.trials.final[row] ? ".final" : "")];
   pairs.push(["weights", weights ?? "not kept"]);

@@ -69,11 +69,8 @@ function picksOf(run) {
 
 function capital(text) { return text[0].toUpperCase() + text.slice(1); }
 
-/// Returns the metric by which a network is judged: on the test set if that was measured, else the first objective.
-function judgedBy(run, row) {
-  const measured = run.test_metric !== null && run.value(run.test_metric, run.resultOf(row)) !== null;
-  return measured ? run.test_metric : run.objectives[0].metric;
-}
+/// Returns the metric by which a network of a front is judged: on the test set if that was measured, else the first objective.
+function judgedBy(run, row) { return run.judged[run.number(row)].metric; }
 
 /// Returns the lines of a pick: its objectives, size and latency, as far as they are known.
 function pickPairs(run, row) {
@@ -92,27 +89,36 @@ function repeatsText(run, row) {
   return count === undefined ? "" : ": mean and standard deviation of " + count + " trainings";
 }
 
-/// Returns how far the samples alone decide the value of a pick, if it is a share of them: Wilson's interval at 95 %.
+/// Returns e.g. "0.9 to 0.95 at 95 %": how far the samples alone decide the value of a pick. Empty if it is no share of them.
 function intervalText(run, row) {
-  const { samples, scored } = run.yardsticks[judgedBy(run, row)] ?? {};
-  const count = run.trials.final[run.resultOf(row)] ? samples : scored ?? samples;
-  if (!count) return "";
-  const share = run.value(judgedBy(run, row), run.resultOf(row)), z = 1.959964;
-  const middle = (share + z * z / (2 * count)) / (1 + z * z / count);
-  const half = z / (1 + z * z / count) * Math.sqrt(share * (1 - share) / count + z * z / (4 * count * count));
-  return "; " + counted(count, "sample") + " put it between " + Math.max(0, middle - half).toFixed(4) + " and " + Math.min(1, middle + half).toFixed(4) + " at 95 %";
+  const { low, high } = run.judged[run.number(row)];
+  return low === undefined ? "" : low.toFixed(4) + " to " + high.toFixed(4) + " at 95 %";
+}
+
+/// Returns the value of a pick in words.
+function judgedText(run, row) {
+  const trained = run.resultOf(row), { samples } = run.judged[run.number(row)];
+  const how = [label(judgedBy(run, row)) + (run.is_made_up ? " (made up)" : ""), epochs(run.trials.epochs[trained]) + repeatsText(run, row)];
+  return how.join(", ") + (samples === undefined ? "" : "; " + counted(samples, "sample") + " put it between " + intervalText(run, row).replace("to", "and"));
+}
+
+/// Returns how to get the network of a pick: the line that exports it, and what trains it in full if nothing has.
+function exportParts(run, row) {
+  if (!run.has_network) return [];
+  if (!run.isKept(run.number(row))) return [make("p", { class: "hint" }, "Nothing to export: its weights were not kept.")];
+  const line = run.exportLine(run.number(row));
+  const briefly = run.final_epochs === null && !run.trials.final[run.resultOf(row)];
+  return [make("div", { class: "line" }, make("code", {}, line), make("button", { type: "button", onclick: (event) => copyText(line, event.target) }, "Copy")),
+    ...(briefly ? [make("p", { class: "hint" }, "That is the network as the search left it, after " + epochs(run.trials.epochs[row]) + ". ", make("code", {}, "skyline train"), " trains it in full.")] : [])];
 }
 
 function pickCard(run, { row, titles, note }) {
   const index = RUNS.indexOf(run);
-  const judged = judgedBy(run, row);
-  const line = run.exportLine(run.number(row));
   const pairs = pickPairs(run, row).flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]);
-  const exported = run.isKept(run.number(row)) ? [make("div", { class: "line" }, make("code", {}, line), make("button", { type: "button", onclick: (event) => copyText(line, event.target) }, "Copy"))] : [];
   return make("article", { class: "pick" },
     make("h3", { title: note }, titles.join(", ").replace(/, (?=[^,]*$)/, " and "), make("button", { type: "button", class: "link", onclick: () => select(index, run.number(row), true) }, run.nameOf(row))),
-    make("p", { class: "judged" }, make("b", {}, run.textOf(judged, run.resultOf(row))), " " + label(judged) + ", " + epochs(run.trials.epochs[run.resultOf(row)]) + repeatsText(run, row) + intervalText(run, row)),
-    make("dl", { class: "pairs" }, ...pairs), make("p", { class: "hint" }, capital(note) + "."), ...exported);
+    make("p", { class: "judged" }, make("b", {}, run.textOf(judgedBy(run, row), run.resultOf(row))), " " + judgedText(run, row)),
+    make("dl", { class: "pairs" }, ...pairs), make("p", { class: "hint" }, "Chosen for: " + note + "."), ...exportParts(run, row));
 }
 
 /// Returns e.g. "from test accuracy 0.1577 at FLOPs 3.754 k to test accuracy 0.969 at FLOPs 4.799 M".
@@ -136,7 +142,7 @@ function resultText(run) {
   const found = run.hasFinalFront
     ? "Trained in full (" + epochs(run.final_epochs) + "), " + (held === run.front.length ? "all " + held : held + " of the " + run.front.length) + " on the search's front " + (held === 1 ? "holds" : "hold") + ": "
     : (run.front.length === 1 ? "One is" : run.front.length + " are") + " beaten by no other one: ";
-  const madeUp = run.is_made_up ? " What was measured is made up: it comes from a model of training, for trying out." : "";
+  const madeUp = run.is_made_up ? " What was measured is made up by a model of training, for trying the program out." : "";
   const isTested = run.bestRows.some((row) => judgedBy(run, row) === run.test_metric);
   const untested = run.trained.length === 0 && run.test_metric !== null && !isTested ? " None was trained in full or tested." : "";
   return tried + " " + found + rangeText(run) + "." + untested + madeUp;
@@ -147,7 +153,8 @@ function bestOfRunsText() {
   const texts = RUNS.map((run) => {
     if (run.bestRows.length === 0) return run.name + " has no front";
     const { row } = picksOf(run)[0];
-    return run.name + " trial " + run.number(row) + " with " + label(judgedBy(run, row)) + " " + run.textOf(judgedBy(run, row), run.resultOf(row));
+    const interval = intervalText(run, row);
+    return run.name + " trial " + run.number(row) + " with " + label(judgedBy(run, row)) + " " + run.textOf(judgedBy(run, row), run.resultOf(row)) + (interval && " (" + interval + ")");
   });
   return "Best of each run: " + texts.join(", ") + ".";
 }

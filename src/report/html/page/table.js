@@ -22,9 +22,9 @@ function tableColumns() {
   add("trial", "trial", "", (run, row) => run.number(row), String);
   if (RUNS.some((run) => run.taken)) add("taken", "trial of " + [...new Set(RUNS.flatMap((run) => run.taken?.run ?? []))].join(", "), "", (run, row) => run.taken?.numbers[run.number(row)] ?? null);
   const first = RUNS[0];
-  const budget = (rows, run) => { const all = new Set(rows.map((row) => run.trials.epochs[row])); return all.size === 1 ? epochs([...all][0]) : ""; };
-  const addMetric = (metric) => add(metric, label(metric), described(metric).cost ? "" : budget(first.searched, first), (run, row) => run.value(metric, row), (found) => amount(metric, found));
   const finals = finalMetrics();
+  const budget = (rows, run) => { const all = new Set(rows.map((row) => run.trials.epochs[row])); return all.size === 1 ? epochs([...all][0]) : ""; };
+  const addMetric = (metric) => add(metric, label(metric) + (finals.includes(metric) ? " in the search" : ""), described(metric).cost ? "" : budget(first.searched, first), (run, row) => run.value(metric, row), (found) => amount(metric, found));
   for (const metric of finals) {
     add("final " + metric, "final " + label(metric), budget(first.trained, first), (run, row) => run.value(metric, run.finalOf.get(run.number(row))), (found) => amount(metric, found));
   }
@@ -58,8 +58,22 @@ function finalMetrics() {
 
 let COLUMNS = [];
 
+/// Returns a filter that fits the first run, e.g. "width=16 flops<1.2M".
+function exampleFilter() {
+  const run = RUNS[0];
+  const parameter = run.parameters.find(({ values }) => values.length > 1);
+  const bounded = run.objectives.find(({ maximize }) => !maximize) ?? run.objectives[0];
+  const values = run.frontRows.map((row) => run.value(bounded.metric, row)).filter((value) => value !== null).sort((a, b) => a - b);
+  const words = parameter ? [parameter.name.replaceAll(" ", "_") + "=" + parameter.values[0]] : [];
+  if (values.length > 0) words.push(bounded.metric + "<" + number(values[values.length >> 1]).replace(" ", ""));
+  return words.join(" ");
+}
+
 function startTable() {
   COLUMNS = tableColumns();
+  const example = exampleFilter();
+  byId("table-example").textContent = example && "Filter by words and bounds, such as ";
+  byId("table-example").append(...(example ? [make("code", {}, example), "."] : []));
   const hasFinal = RUNS.some((run) => run.hasFinalFront);
   byId("table-rows").querySelector("[value=front]").hidden = !hasFinal;
   if (hasFinal) byId("table-rows").querySelector("[value=best]").textContent = "the final front";
@@ -119,7 +133,7 @@ function boundOf(text) {
 /// Finds the column that a filter means: by its key or title with _ for blanks; the case counts where it tells columns apart.
 function columnOf(name) {
   const called = (change) => COLUMNS.find(({ key, title }) => [key, title].some((each) => change(each.replaceAll(" ", "_")) === change(name)));
-  return called((text) => text) ?? called((text) => text.toLowerCase());
+  return called((text) => text) ?? called((text) => text.toLowerCase()) ?? (name.startsWith("final_") ? undefined : columnOf("final_" + name));
 }
 
 /// A filter is a list of words that must all hold: `width=16`, `flops<1e6`, or a part of any cell. Returns it as `holds`,
