@@ -24,6 +24,19 @@ TEST(TextTable, AlignsColumnsAndLeavesNoBlanksAtLineEnds) {
             "      sum\n");
 }
 
+TEST(TextTable, AlignsNamesByTheirCharactersNotTheirBytes) {
+  TextTable table;
+  table.add_column("Größe", TextTable::Align::kLeft);
+  table.add_column("n");
+  table.add_row({"naïve", "1"});
+  table.add_row({"plain", "2"});
+  EXPECT_EQ(table.text(),
+            "Größe  n\n"
+            "-----  -\n"
+            "naïve  1\n"
+            "plain  2\n");
+}
+
 TEST(TextTable, EscapesLineBreaksAndOtherControlCharacters) {
   TextTable table;
   table.add_column("a\tb", TextTable::Align::kLeft);

@@ -55,10 +55,10 @@ void print_classes(const store::DatasetWriter& writer) {
   }
   if (parts.empty()) return;
   std::size_t width = std::string_view("class").size();
-  for (const std::string& name : names) width = std::max(width, printable(name).size());
+  for (const std::string& name : names) width = std::max(width, characters_in(printable(name)));
   const auto print_name = [width](const std::string& name) {
     const std::string shown = printable(name);
-    std::cout << shown << std::string(width - std::min(width, shown.size()), ' ');
+    std::cout << shown << std::string(width - characters_in(shown), ' ');
   };
   print_name("class");
   for (const auto& [part, counts] : parts) std::cout << std::setw(12) << to_text(part);

@@ -14,10 +14,7 @@ std::size_t character_bytes(std::string_view text) {
                             : first >= 0xf0 && first < 0xf5 ? 4
                                                             : 0;
   const std::string_view rest = text.substr(0, bytes).substr(std::min<std::size_t>(bytes, 1));
-  const bool whole = text.size() >= bytes && std::ranges::all_of(rest, [](char byte) {
-                       return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80;
-                     });
-  return whole ? bytes : 0;
+  return text.size() >= bytes && std::ranges::all_of(rest, continues_character) ? bytes : 0;
 }
 
 /// Control characters are U+0000 to U+001F and U+007F to U+009F; terminals obey the latter, too.
@@ -55,12 +52,20 @@ std::string printable(std::string_view text, std::string_view kept) {
   return shown;
 }
 
+bool continues_character(char byte) {
+  return (static_cast<unsigned char>(byte) & 0xc0U) == 0x80;
+}
+
+std::size_t characters_in(std::string_view text) {
+  return text.size() - static_cast<std::size_t>(std::ranges::count_if(text, continues_character));
+}
+
 std::string shortened(std::string_view text, std::size_t most) {
   std::string shown(text.substr(0, most));
   if (text.size() > most) {
     std::size_t end = most - 3;
     // never cut inside a character
-    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80) --end;
+    while (end > 0 && continues_character(text[end])) --end;
     shown = std::string(text.substr(0, end)) + "...";
   }
   std::ranges::replace(shown, '\n', ' ');

@@ -13,6 +13,11 @@ namespace skyline {
 /// @param kept  control characters that are left, e.g. "\n" in a text of several lines
 std::string printable(std::string_view text, std::string_view kept = {});
 
+/// Returns whether a byte of UTF-8 belongs to the character of the byte before it.
+bool continues_character(char byte);
+/// Returns the number of characters of a UTF-8 text: its columns on a terminal, but for wide characters.
+std::size_t characters_in(std::string_view text);
+
 /// Returns the beginning of a text on one line, so that the message around it stays readable.
 /// @param most  limit in bytes, including the dots that replace the rest
 std::string shortened(std::string_view text, std::size_t most = 60);

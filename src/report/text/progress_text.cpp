@@ -1,3 +1,4 @@
+#include "core/text/foreign_text.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/text/progress.hpp"
 #include "report/text/text_table.hpp"
@@ -91,10 +92,6 @@ std::string what_text(const trial::Trial& trial, const run::RunState& state, con
   }
   most -= std::min(most, beginning.size());
   return beginning + parameters_text(space, architecture, named, most);
-}
-
-bool continues_character(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
 }
 
 /// Returns " (repeat 2 of 51)" or " (on from 7)" of a trial that an earlier one led to; else nothing.

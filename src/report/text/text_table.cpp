@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kGap = "  ";
 
 std::string padded(const std::string& cell, std::size_t width, TextTable::Align align) {
-  const std::string blanks(width - cell.size(), ' ');
+  const std::string blanks(width - characters_in(cell), ' ');
   return align == TextTable::Align::kLeft ? cell + blanks : blanks + cell;
 }
 
@@ -40,7 +40,7 @@ std::vector<std::string> lines_of(const std::string& title, std::size_t most) {
   for (std::size_t begin = 0; begin < title.size();) {
     const std::size_t end = std::min(title.find_first_of("_. ", begin), title.size() - 1) + 1;
     const std::string word = title.substr(begin, end - begin);
-    if (!lines.back().empty() && lines.back().size() + word.size() > most) lines.emplace_back();
+    if (!lines.back().empty() && characters_in(lines.back() + word) > most) lines.emplace_back();
     lines.back() += word;
     begin = end;
   }
@@ -63,9 +63,9 @@ void TextTable::add_row(std::vector<std::string> cells) {
 }
 
 std::size_t TextTable::width_of_cells(std::size_t column) const {
-  std::size_t width = columns_[column].note.size();
+  std::size_t width = characters_in(columns_[column].note);
   for (const auto& row : rows_) {
-    if (!row.empty()) width = std::max(width, row[column].size());
+    if (!row.empty()) width = std::max(width, characters_in(row[column]));
   }
   return width;
 }
@@ -74,7 +74,8 @@ std::vector<std::size_t> TextTable::widths() const {
   std::vector<std::size_t> widths;
   for (std::size_t c = 0; c < columns_.size(); ++c) {
     widths.push_back(width_of_cells(c));
-    for (const std::string& line : columns_[c].lines) widths.back() = std::max(widths.back(), line.size());
+    for (const std::string& line : columns_[c].lines)
+      widths.back() = std::max(widths.back(), characters_in(line));
   }
   return widths;
 }
