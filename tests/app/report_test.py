@@ -416,6 +416,8 @@ search: {algorithm: exhaustive}
             self.assertNotEqual(fronts[0][0], fronts[1][0])
             self.assertEqual(fronts[1][0], fronts[2][0])
         self.report("b", "b2")
+        volumes = self.browser.run("RUNS.map((run) => run.volume.volume.at(-1).toFixed(4))")
+        self.assertEqual(self.browser.run("byId('means').tBodies[0].rows[0].lastChild.textContent.match(/\\d\\.\\d+/g).map((value) => Number(value).toFixed(4))"), volumes)
         self.assertEqual(self.browser.run("byId('front-colour').value"), "run", "one group would have one colour")
         self.report("a", "b")
         self.assertEqual(self.browser.run("document.querySelector('[data-plot=volume]').data.map((trace) => trace.name)"), ["a", "b"])

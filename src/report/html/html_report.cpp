@@ -98,7 +98,12 @@ Json quantity_json(const Quantity& quantity) {
                      {"u", short_number(test.result.u)},
                      {"p", short_number(test.result.p)}});
   }
-  return {{"name", quantity.name}, {"means", std::move(means)}, {"tests", std::move(tests)}};
+  Json values = Json::array();  // one per run
+  for (const double value : quantity.values) values.push_back(short_number(value));
+  return {{"name", quantity.name},
+          {"values", std::move(values)},
+          {"means", std::move(means)},
+          {"tests", std::move(tests)}};
 }
 
 /// Returns groups, means and tests of several runs, or the reason why there are none; null for one run.

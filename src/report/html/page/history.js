@@ -54,6 +54,8 @@ function showHistory() {
       : "The front at the end of iterations, from light to dark, the latest one in orange.";
 }
 
+const MOST_NAMED = 8;  // runs of a group in a cell
+
 /// Compares the numbers of several runs, in groups that differ in more than the seed.
 function showComparison() {
   const section = byId("comparison");
@@ -64,8 +66,10 @@ function showComparison() {
     counted(trials, "trial") + " of each search." + (quantities?.some(({ tests }) => tests.length > 0) ? " p is that of the two-sided test of Mann and Whitney: small where groups differ by more than chance." : "");
   const text = (name, value) => amount(name.replace(/^best /, ""), value);
   const interval = (name, { value, margin }) => (margin === null ? "–" : margin === 0 ? "all equal" : text(name, value - margin) + " to " + text(name, value + margin));
-  const means = problem ? [] : quantities.flatMap(({ name, means: all }) => all.map((mean, i) => [name.replaceAll("_", " ") + (name.startsWith("best ") ? " of the search" : ""), groups[i].name, String(mean.count), text(name, mean.value), interval(name, mean)]));
-  plainTable("means", ["quantity", "group", "runs", "mean", "95 % interval"], means);
+  const each = ({ name, values }, group) => GROUPS[group].runs.slice(0, MOST_NAMED).map((run) => RUNS[run].name + " " + text(name, values[run])).join(", ") + (GROUPS[group].runs.length > MOST_NAMED ? ", ..." : "");
+  const means = problem ? [] : quantities.flatMap((quantity) => quantity.means.map((mean, i) => [quantity.name.replaceAll("_", " ") + (quantity.name.startsWith("best ") ? " of the search" : ""),
+    groups[i].name, String(mean.count), text(quantity.name, mean.value), interval(quantity.name, mean), mean.count > 1 ? each(quantity, i) : ""]));
+  plainTable("means", ["quantity", "group", "runs", "mean", "95 % interval", "each run"], means, 5);
   const tests = problem ? [] : quantities.flatMap(({ name, tests: all }) => all.map(({ left, right, u, p }) => [name.replaceAll("_", " "), groups[left].name, groups[right].name, String(u), p.toPrecision(3)]));
   plainTable("tests", ["quantity", "group", "against", "U", "p"], tests);
 }
