@@ -130,6 +130,12 @@ search: {algorithm: random, trials: 12}
             share, count, low, high = self.browser.run("document.querySelector('.pick .judged').textContent.match(/^(0\\.\\d+) .*; (\\d+) samples put it between (0\\.\\d{4}) and (0\\.\\d{4}) at 95 %$/).slice(1).map(Number)")
             for bound in (low, high):  # Wilson's score is 1.96 deviations from the share at both ends
                 self.assertAlmostEqual(abs(bound - share) / (bound * (1 - bound) / count) ** 0.5, 1.96, delta=0.03)
+        with self.subTest("curves that end at one place share a name"):
+            self.choose("curves-y", "train_loss")
+            lines = self.browser.run("document.querySelector('[data-plot=curves]').data.map(({ y, text }) => [y, text?.at(-1) ?? ''])")
+            self.assertEqual(sorted(", ".join(name for _, name in lines if name).split(", ")), sorted(map(str, self.browser.run("RUNS[0].final_front"))))
+            ends = sorted(y[-1] for y, name in lines if name)
+            self.assertGreater(min([above - below for below, above in zip(ends, ends[1:])], default=1), 0.03 * (max(max(y) for y, _ in lines) - min(min(y) for y, _ in lines)))
         with self.subTest("a click in the table shows the network"):
             self.browser.run("document.querySelector('#trials .link').click()")
             self.assertEqual(self.browser.run("byId('network-trial').value"), str(trials[0]))

@@ -35,6 +35,18 @@ const CURVE_LISTENERS = {
   plotly_click: (event) => select(RUNS.indexOf(shown), parseInt(event.points[0].data.meta, 10)),
 };
 
+/// Puts the names of lines that end at one place beside each other.
+function joinNames(lines) {
+  const [left, right] = extent(lines.flatMap(({ x }) => x)), [low, high] = extent(lines.flatMap(({ y }) => y));
+  const named = lines.filter(({ text }) => text?.length > 0).sort((a, b) => a.y.at(-1) - b.y.at(-1));
+  named.forEach((line, i) => {
+    const near = named.slice(0, i).find((other) => other.text && line.y.at(-1) - other.y.at(-1) < 0.04 * (high - low) && Math.abs(line.x.at(-1) - other.x.at(-1)) < 0.05 * (right - left));
+    if (!near) return;
+    near.text[near.text.length - 1] += ", " + line.text.at(-1);
+    line.text = undefined;
+  });
+}
+
 function drawCurves() {
   const run = shown;
   if (run.courses.length === 0) return "No course is recorded: this evaluator reports none, or no trial has ended.";
@@ -57,7 +69,9 @@ function drawCurves() {
       line: { color: colour, width: onFront(course) ? 1.6 : 1 }, marker: { color: colour, size: 4 }, opacity: onFront(course) ? 0.9 : 0.4,
     };
   }).reverse();  // the front on top
-  return { data, layout: layout({ hovermode: "closest", xaxis: axis("training step"), yaxis: axis(label(metric), scale.axis) }) };
+  joinNames(data);
+  const longest = Math.max(...data.map(({ text }) => text?.at(-1)?.length ?? 0));
+  return { data, layout: layout({ margin: { ...layout().margin, r: 16 + 7 * longest }, hovermode: "closest", xaxis: axis("training step"), yaxis: axis(label(metric), scale.axis) }) };
 }
 
 /// Returns the slots that trained, as [rank, slot] with their rows.
