@@ -20,9 +20,12 @@ namespace {
 
 constexpr std::int64_t kMostCounted = 500;   // spaces of so many genotypes are examined completely
 constexpr std::int64_t kSampled = 250;       // number of genotypes drawn from a larger space
-constexpr int kPasses = 2;                   // over its parameters, from the largest of the sample
-constexpr std::size_t kMostLayers = 50'000;  // layers of all these networks
-constexpr double kBelowSmallest = 10;        // quotient of the smallest cost and the end below it
+constexpr std::size_t kMostLayers = 50'000;  // of all these networks
+// For each objective: passes over the parameters, values of each that are tried, and changes in all.
+constexpr int kPasses = 2;
+constexpr std::size_t kMostValues = 5;
+constexpr std::size_t kMostChanges = 500;
+constexpr double kBelowSmallest = 10;  // quotient of the smallest cost and the end below it
 
 bool is_minimized(const Objective& objective) {
   return objective.sense == Sense::kMinimize;
@@ -49,8 +52,8 @@ struct CostRange {
 };
 using CostRanges = std::map<std::string, CostRange>;  // by computed objective
 
-/// Looks for the range of the costs of a space: in all of a small one; else in a sample, and then from its
-/// largest networks by one changed parameter after the other, since the largest of a space are rare.
+/// Looks for the range of the costs of a space: in all of a small one; else in a sample, and then for its
+/// largest networks, which are rare there. Most costs grow with each parameter, in one direction.
 class CostSurvey {
  public:
   CostSurvey(const ObjectiveSet& set, const space::SearchSpace& space) : set_(set), space_(space) {}
@@ -59,24 +62,51 @@ class CostSurvey {
   CostRanges run() {
     const std::int64_t genotypes = space_.genotype_count();
     const bool all = genotypes <= kMostCounted;
-    for (std::int64_t i = 0; i < (all ? genotypes : kSampled); ++i)
+    for (std::int64_t i = 0; i < (all ? genotypes : kSampled) && layers_ < kMostLayers; ++i)
       look(all ? space_.genotype_at(i) : space_.sample(random_));
-    for (int pass = 0; !all && pass < kPasses; ++pass) {
-      for (auto& [metric, range] : ranges_) climb(range);
+    if (all) return std::move(ranges_);
+    is_sample_ = false;
+    for (const auto& [metric, range] : ranges_) {
+      layers_ = 0;
+      changes_ = 0;
+      look_at_end(range, false);
+      look_at_end(range, true);
+      for (int pass = 0; pass < kPasses; ++pass) climb(range);
     }
     return std::move(ranges_);
   }
 
  private:
+  /// Gives all parameters their first or their last value, as far as `where` allows it.
+  void look_at_end(const CostRange& range, bool is_last) {
+    space::Genotype genotype = range.largest_one.genotype;
+    for (std::size_t p = 0; p < genotype.choices.size(); ++p) {
+      const std::size_t last = space_.parameters()[p].values.size() - 1;
+      if (auto changed = change(genotype, p, is_last ? last : 0)) genotype = *std::move(changed);
+    }
+    look(genotype);
+  }
+
+  /// Changes one parameter of the largest network after the other.
   void climb(const CostRange& range) {
-    const std::vector<space::Parameter>& parameters = space_.parameters();
-    for (std::size_t p = 0; p < parameters.size(); ++p) {
-      for (std::uint32_t choice = 0; choice < parameters[p].values.size(); ++choice) {
+    for (std::size_t p = 0; p < space_.parameters().size(); ++p) {
+      const std::size_t values = space_.parameters()[p].values.size();
+      const std::size_t tried = std::min(values, kMostValues);
+      for (std::size_t i = 0; i < tried && values > 1; ++i) {
         const space::Architecture& from = range.largest_one;
-        if (!from.used[p] || choice == from.genotype.choices[p]) continue;
-        if (const auto changed = space_.with_choice(from.genotype, p, choice, random_)) look(*changed);
+        if (!from.used[p]) continue;
+        const auto changed = change(from.genotype, p, i * (values - 1) / (tried - 1));
+        if (changed) look(*changed);
       }
     }
+  }
+
+  /// Returns the genotype with this choice, or nullopt if it has it, or after too many changes.
+  std::optional<space::Genotype> change(const space::Genotype& genotype, std::size_t parameter,
+                                        std::size_t choice) {
+    if (choice == genotype.choices[parameter] || changes_ == kMostChanges) return std::nullopt;
+    ++changes_;
+    return space_.with_choice(genotype, parameter, static_cast<std::uint32_t>(choice), random_);
   }
 
   void look(const space::Genotype& genotype) {
@@ -89,7 +119,7 @@ class CostSurvey {
       const auto [place, is_first] = ranges_.try_emplace(objective.metric);
       CostRange& range = place->second;
       const double cost = computed_metric(attempt.architecture->cost, objective.metric);
-      if (cost > 0) range.smallest = std::min(range.smallest, cost);
+      if (cost > 0 && is_sample_) range.smallest = std::min(range.smallest, cost);
       if (cost <= range.largest && !is_first) continue;
       range.largest = cost;
       range.largest_one = attempt.architecture->unbuilt();
@@ -100,7 +130,9 @@ class CostSurvey {
   const space::SearchSpace& space_;
   RandomStream random_{derive_seed(0, "objective.reference_point")};
   CostRanges ranges_;
-  std::size_t layers_ = 0;
+  bool is_sample_ = true;    // the smallest networks of a space are of no use, so those of the sample count
+  std::size_t layers_ = 0;   // of the networks of the sample, and then of those of each climb
+  std::size_t changes_ = 0;  // of each climb
 };
 
 /// The ends of an objective by their values: the smaller one, `low`, is the ideal of a minimized objective.

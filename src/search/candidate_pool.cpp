@@ -130,11 +130,17 @@ trial::Proposal CandidatePool::propose(ArchitecturePointer architecture, trial::
   return proposal;
 }
 
-ArchitecturePointer CandidatePool::candidate(const space::Genotype& genotype,
-                                             std::vector<bool>* reads) const {
+ArchitecturePointer CandidatePool::feasible(const space::Genotype& genotype, std::vector<bool>* reads) const {
   space::BuildAttempt attempt = look(genotype);
   if (reads != nullptr) *reads = attempt.reads;
-  return is_candidate(attempt) ? pointer_to(std::move(attempt)) : nullptr;
+  const bool is_feasible = attempt.architecture && objectives_.feasible(attempt.architecture->cost);
+  return is_feasible ? pointer_to(std::move(attempt)) : nullptr;
+}
+
+ArchitecturePointer CandidatePool::candidate(const space::Genotype& genotype,
+                                             std::vector<bool>* reads) const {
+  ArchitecturePointer found = feasible(genotype, reads);
+  return found != nullptr && !is_taken(found->id) ? found : nullptr;
 }
 
 ArchitecturePointer CandidatePool::draw(RandomStream& random) {

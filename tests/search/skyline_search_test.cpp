@@ -165,6 +165,33 @@ TEST(SkylineSearch, GoesOnTheSameWhereFewArchitecturesMeetTheConstraints) {
   expect_the_same_after(make, 12, 2, {1, 4, 9}, steps_from_the_best);
 }
 
+/// A space whose gate makes a branch a bias, whatever its kernel is, and that has no network without it.
+space::SearchSpace gated_space() {
+  return space::SearchSpace::parse(config_from_yaml(R"(
+parameters:
+  gate:  {choice: [zero, identity]}
+  left:  {choice: [1, 3, 5, 7]}
+  right: {choice: [1, 3, 5, 7, 9]}
+  width: {choice: [4, 8]}
+network:
+  - conv2d: {channels: $width, kernel: 3}
+  - branch:
+      - [conv2d: {channels: $width, kernel: $left}, batch_norm]
+      - [$gate, conv2d: {channels: $width, kernel: $right}, batch_norm]
+    merge: add
+  - global_average_pool
+  - linear: {features: $classes}
+)",
+                                                    "space.yaml", "space"),
+                                   {{3, 8, 8}, 10});
+}
+
+TEST(SkylineSearch, GoesOnTheSameWhereNetworksDifferByABias) {
+  const auto objectives = objective_set("[{maximize: accuracy}, {minimize: flops}]");
+  for (const std::uint64_t seed : {1U, 2U, 3U, 4U})
+    expect_the_same_after([&] { return skyline(gated_space(), objectives, 30, seed); }, 30, 1, {6, 18, 25});
+}
+
 TEST(SkylineSearch, TakesInfiniteAndHugeValuesForTheWorst) {
   const Evaluate evaluate = [](const trial::Trial& trial) {
     const std::uint32_t kernel = trial.architecture().genotype.choices[0];

@@ -23,8 +23,10 @@ namespace nas_bench_201 = skyline::testing::nas_bench_201;
 const AttributeValues kKeepsShape{
     {"channels", std::int64_t{4}}, {"kernel", std::int64_t{3}}, {"padding", std::int64_t{1}}};
 
+using Layers = std::vector<std::pair<std::string, std::vector<std::size_t>>>;
+
 /// A graph after a stem, in words: each layer as "kind reads...", by their places; 0 is the stem.
-Network graph_of(const std::vector<std::pair<std::string, std::vector<std::size_t>>>& layers) {
+Network graph_of(const Layers& layers) {
   GraphBuilder builder({4, 6, 6});
   builder.add("conv2d", {}, kKeepsShape);
   for (const auto& [kind, inputs] : layers) {
@@ -32,7 +34,7 @@ Network graph_of(const std::vector<std::pair<std::string, std::vector<std::size_
   }
   return builder.build();
 }
-std::string form_of(const std::vector<std::pair<std::string, std::vector<std::size_t>>>& layers) {
+std::string form_of(const Layers& layers) {
   return canonical_form(graph_of(layers)).canonical_text();
 }
 
@@ -223,31 +225,35 @@ TEST(CanonicalForm, OfNasBench201sCellsAreFewerThanTheAuthorsCount) {
   EXPECT_EQ(distinct_cells(form(true)), 5485U) << "a norm of zeros adds its bias, which is trained";
   const auto without_biases = [&](const nas_bench_201::Genotype& genotype) {
     const Network network = canonical_form(nas_bench_201::small_network(genotype));
-    return without_constant_terms(network).value_or(network).canonical_text();
+    return without_biases_in_sums(network).value_or(network).canonical_text();
   };
-  EXPECT_EQ(distinct_cells(without_biases), 5260U) << "without what a bias can add, nothing is left of them";
+  EXPECT_EQ(distinct_cells(without_biases), 5268U) << "a padded convolution of a bias stays";
 }
 
-/// The same graph's form, without the terms that do not depend on the input.
-std::string variable_form_of(const std::vector<std::pair<std::string, std::vector<std::size_t>>>& layers) {
+/// The same graph's form, without biases in sums.
+std::string variable_form_of(const Layers& layers) {
   const Network network = canonical_form(graph_of(layers));
-  return without_constant_terms(network).value_or(network).canonical_text();
+  return without_biases_in_sums(network).value_or(network).canonical_text();
 }
 
-TEST(ConstantTerms, AreLeftOutOfSumsAlone) {
+TEST(BiasesInSums, AreLeftOut) {
   const auto plain = variable_form_of({{"relu", {0}}});
   EXPECT_EQ(plain, form_of({{"relu", {0}}}));
   EXPECT_EQ(variable_form_of({{"zero", {0}}, {"batch_norm", {1}}, {"add", {0, 2}}, {"relu", {3}}}), plain);
   EXPECT_EQ(variable_form_of(
-                {{"zero", {0}}, {"batch_norm", {1}}, {"conv2d", {2}}, {"add", {2, 3, 0}}, {"relu", {4}}}),
+                {{"zero", {0}}, {"batch_norm", {1}}, {"relu", {2}}, {"add", {2, 3, 0}}, {"relu", {4}}}),
             plain)
-      << "what reads constants alone is one";
+      << "what is computed from biases alone, at one place, is a bias";
+  const Layers padded{{"zero", {0}}, {"batch_norm", {1}}, {"conv2d", {2}}, {"add", {0, 3}}, {"relu", {4}}};
+  EXPECT_EQ(variable_form_of(padded), form_of(padded)) << "at the edges it has another value";
+  const Layers drawn{{"zero", {0}}, {"batch_norm", {1}}, {"dropout", {2}}, {"add", {0, 3}}, {"relu", {4}}};
+  EXPECT_EQ(variable_form_of(drawn), form_of(drawn)) << "each sample has another value";
   const auto product = variable_form_of({{"zero", {0}}, {"batch_norm", {1}}, {"multiply", {0, 2}}});
   EXPECT_EQ(product, form_of({{"zero", {0}}, {"batch_norm", {1}}, {"multiply", {0, 2}}}))
       << "a factor is no term";
 }
 
-TEST(ConstantTerms, LeaveNothingOfANetworkThatDoesNotReadItsInput) {
+TEST(BiasesInSums, LeaveNothingOfANetworkThatDoesNotReadItsInput) {
   const auto nothing = variable_form_of({{"zero", {0}}, {"batch_norm", {1}}});
   EXPECT_EQ(nothing, "input 4x6x6\n");
   EXPECT_EQ(variable_form_of({{"zero", {0}}, {"conv2d", {1}}, {"batch_norm", {2}}, {"relu", {3}}}), nothing);

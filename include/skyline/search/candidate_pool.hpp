@@ -54,8 +54,11 @@ class CandidatePool {
   /// Returns the number of networks that were built so far, candidates or not.
   std::size_t looks() const { return looks_; }
 
-  /// Returns the architecture of a genotype, or nullptr if it is not a candidate.
+  /// Returns the architecture of a genotype, taken or not, or nullptr if it cannot be built or does not meet
+  /// the computed constraints.
   /// @param reads  gets the parameters on which that depends (space::BuildAttempt); may be null
+  ArchitecturePointer feasible(const space::Genotype& genotype, std::vector<bool>* reads = nullptr) const;
+  /// Returns the same, but nullptr if the architecture was taken.
   ArchitecturePointer candidate(const space::Genotype& genotype, std::vector<bool>* reads = nullptr) const;
   /// Marks an architecture as taken, so that it is no candidate any more. Every proposal must be taken.
   void take(space::ArchId id) { taken_.insert(id); }

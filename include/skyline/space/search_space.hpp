@@ -69,9 +69,9 @@ class Architecture {
   const std::vector<TrainingValue>& training() const& { return parts().training; }
   std::vector<TrainingValue> training() && { return parts().training; }
 
-  /// Returns the id of what is left if terms that do not depend on the input are left out of sums, because a
-  /// bias can add the same: of two architectures with one such id the cheaper one is enough. Mostly this is
-  /// its own id. It may build the network.
+  /// Returns the id of what is left without the terms of sums that are one number per channel, whatever the
+  /// input is. Architectures with one such id differ by a bias, so the cheapest of them is enough. Mostly this
+  /// is its own id. It may build the network.
   ArchId function_id() const;
 
   /// Returns a copy without the built network; if there is no space to rebuild it from, a full copy.

@@ -81,6 +81,7 @@ Mean mean_of(std::span<const double> sample) {
   const auto count = static_cast<double>(sample.size());
   Mean mean{sample.size(), std::accumulate(sample.begin(), sample.end(), 0.0) / count, {}};
   if (sample.size() < 2) return mean;
+  if (std::ranges::min(sample) == std::ranges::max(sample)) return {sample.size(), sample.front(), 0.0};
   double squares = 0;
   for (const double value : sample) squares += (value - mean.value) * (value - mean.value);
   mean.margin = student_quantile(sample.size() - 1) * std::sqrt(squares / (count - 1) / count);

@@ -98,8 +98,8 @@ void CandidateSet::add_near(const CandidatePointer& centre, std::size_t number, 
   }
 }
 
-/// Adds a candidate to those that were drawn, unless it, or a cheaper one with its function, was proposed, or
-/// it is among them.
+/// Adds a candidate to those that were drawn, unless it, or the network that its function's id names, was
+/// proposed, or it is among them.
 void CandidateSet::add(const Found& found, std::vector<CandidatePointer>& drawn) {
   if (found.candidate == nullptr || pool_.is_taken(found.candidate->architecture->id) ||
       pool_.is_taken(found.function)) {
@@ -139,12 +139,13 @@ std::optional<space::Genotype> CandidateSet::changed(const space::Architecture& 
   return genotype;
 }
 
+/// What was taken does not count here: a resumed run looks later than the first job did.
 void CandidateSet::look_through() {
   std::vector<Found> all;
   std::unordered_map<space::ArchId, std::size_t> places;  // by function
   std::vector<bool> reads;
   for (space::GenotypeWalk walk(pool_.space()); !walk.finished(); walk.advance(reads)) {
-    const ArchitecturePointer built = pool_.candidate(walk.current(), &reads);
+    const ArchitecturePointer built = pool_.feasible(walk.current(), &reads);
     if (built == nullptr) continue;
     const space::ArchId function = built->function_id();
     const auto [place, is_new] = places.try_emplace(function, all.size());

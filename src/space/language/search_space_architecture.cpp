@@ -64,7 +64,7 @@ const Architecture::Parts& Architecture::parts() const {
 
 ArchId Architecture::function_id() const {
   if (!has_network()) return id;
-  std::optional<Network> rest = without_constant_terms(network());
+  std::optional<Network> rest = without_biases_in_sums(network());
   return rest ? id_of({*std::move(rest), training()}) : id;
 }
 

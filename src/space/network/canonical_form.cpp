@@ -191,6 +191,21 @@ std::size_t Writer::emit(Layer layer, std::vector<std::size_t> inputs) {
   return result_.layers.size() - 1;
 }
 
+/// Returns whether a layer makes one number per channel of inputs that are so, in the same way for every
+/// sample. It may return false for some layers of which that is true.
+/// @param are_zeros  whether the inputs are zeros
+bool keeps_biases(const Layer& layer, const Traits& traits, bool are_zeros) {
+  if (traits.draws) return false;
+  if (traits.normalizes()) return true;
+  const Value* const kernel = layer.attributes.find("kernel");
+  if (kernel == nullptr) return traits.features == Features::kKept && layer.tensors.empty();
+  const Value* const padding = layer.attributes.find("padding");
+  // The zeros around its input give other values at the edges.
+  const bool has_edges =
+      *kernel != Value(std::int64_t{1}) || (padding != nullptr && *padding != Value(std::int64_t{0}));
+  return are_zeros || !has_edges;
+}
+
 }  // namespace
 
 Network canonical_form(Network network) {
@@ -200,17 +215,23 @@ Network canonical_form(Network network) {
   return Writer(network, std::move(graph)).run();
 }
 
-std::optional<Network> without_constant_terms(const Network& network) {
-  std::vector<bool> constant;  // whether the output of each layer is
-  const auto is_constant = [&](std::size_t input) { return constant[input]; };
+std::optional<Network> without_biases_in_sums(const Network& network) {
+  std::vector<bool> zero;      // whether the output of each layer is
+  std::vector<bool> constant;  // whether it does not depend on the input
+  std::vector<bool> bias;      // whether it is also one number per channel
   std::vector<std::size_t> changed;
   for (std::size_t i = 0; i < network.layers.size(); ++i) {
     const Layer& layer = network.layers[i];
     const Traits traits = traits_of(layer);
-    const auto constants = std::ranges::count_if(layer.inputs, is_constant);
-    const bool reads_constants_alone = constants > 0 && constants == std::ssize(layer.inputs);
-    constant.push_back(traits.zeros == Zeros::kAlways || reads_constants_alone);
-    if (traits.adds && constants > 0 && !constant.back()) changed.push_back(i);
+    const auto are_all = [&](const std::vector<bool>& facts) {
+      return !layer.inputs.empty() &&
+             std::ranges::all_of(layer.inputs, [&](std::size_t input) { return facts[input]; });
+    };
+    zero.push_back(traits.zeros == Zeros::kAlways);
+    constant.push_back(zero.back() || are_all(constant));
+    bias.push_back(zero.back() || (are_all(bias) && keeps_biases(layer, traits, are_all(zero))));
+    const auto is_bias = [&](std::size_t input) { return bias[input]; };
+    if (traits.adds && !constant.back() && std::ranges::any_of(layer.inputs, is_bias)) changed.push_back(i);
   }
   if (changed.empty() && !constant.back()) return std::nullopt;
   Network result = network;
@@ -220,7 +241,7 @@ std::optional<Network> without_constant_terms(const Network& network) {
   }
   for (const std::size_t i : changed) {
     Layer& layer = result.layers[i];
-    std::erase_if(layer.inputs, is_constant);
+    std::erase_if(layer.inputs, [&](std::size_t input) { return bias[input]; });
     layer.input_shapes.resize(layer.inputs.size());  // all are the same
   }
   return canonical_form(std::move(result));

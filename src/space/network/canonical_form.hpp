@@ -20,10 +20,10 @@ namespace skyline::space {
 /// equal branches.
 Network canonical_form(Network network);
 
-/// Returns the canonical form of the network without those terms of sums that do not depend on its input,
-/// e.g. a batch norm of zeros: a bias can add what they add. A network whose output does not depend on its
+/// Returns the canonical form of the network without those terms of sums that are one number per channel,
+/// whatever the input is, as a batch norm of zeros is: a bias. A network whose output does not depend on its
 /// input has no layers then. Returns nullopt if there is nothing to leave out.
 /// @pre the network has its canonical form
-std::optional<Network> without_constant_terms(const Network& network);
+std::optional<Network> without_biases_in_sums(const Network& network);
 
 }  // namespace skyline::space

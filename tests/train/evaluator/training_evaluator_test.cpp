@@ -222,7 +222,7 @@ TEST(TrainingEvaluator, MeasuresTheLatencyOfNetworksOnceMoreIfTheRunMeasuresIt) 
   const auto begun = std::chrono::steady_clock::now();
   const std::vector<double> latencies = evaluator->latencies_ms(trials);
   EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(2 * 50))
-      << "another program may have the processor for less";
+      << "50 ms for each network, since another program may have the processor for a moment";
   ASSERT_EQ(latencies.size(), 2U);
   EXPECT_GT(latencies[0], 0);
   EXPECT_GT(latencies[1], latencies[0]) << "some hundred times the work";

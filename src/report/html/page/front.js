@@ -169,6 +169,9 @@ function budgetText(run, rows) {
 /// Returns whether a full training of the run succeeded and is not on the final front.
 function hasOff(run) { return [...run.finalOf.values()].some((row) => run.ok(row) && !run.finalMembers.has(run.number(row))); }
 
+/// Returns whether a trial of the run's search succeeded and is not on the search's front.
+function hasDominated(run) { return run.searched.some((row) => run.ok(row) && !run.onFront(row)); }
+
 /// Draws the full trainings: those on the final front filled and with a line, the others open.
 function finalTraces(runIndex, axes, dressed) {
   const run = RUNS[runIndex];
@@ -201,7 +204,7 @@ function tracesOf(runIndex, axes) {
   if (byId("front-dominated").checked) {
     const rows = thinned(run.searched.filter((row) => run.ok(row) && !(showsSearch && run.onFront(row))));
     const dim = { size: kind ? 3 : 6, color: RUNS.length > 1 ? colour : css("soft"), opacity: 0.45 };
-    traces.push(dressed({ name: (showsSearch ? "dominated" : "trials of the search") + budgetText(run, rows), meta: "dominated", legendgroup: "dominated", showlegend: runIndex === 0, ...mark(points(runIndex, rows, axes), runIndex, dim) }));
+    traces.push(dressed({ name: (showsSearch ? "dominated" : "trials of the search") + budgetText(run, rows), meta: "dominated", legendgroup: "dominated", showlegend: runIndex === RUNS.findIndex(hasDominated), ...mark(points(runIndex, rows, axes), runIndex, dim) }));
   }
   const front = points(runIndex, showsSearch ? run.frontRows : [], axes);
   const line = frontLine(run, front, axes);

@@ -64,13 +64,14 @@ function showComparison() {
   const { problem, trials, groups, quantities } = DATA.comparison;
   byId("comparison-text").textContent = problem ?? "Runs that differ in their seed alone are a group: its mean and the mean's 95 % interval, after the first " +
     counted(trials, "trial") + " of each search." + (quantities?.some(({ tests }) => tests.length > 0) ? " p is that of the two-sided test of Mann and Whitney: small where groups differ by more than chance." : "");
+  const named = (name) => name.replaceAll("_", " ") + (name.startsWith("best ") ? " of the search" : "");
   const text = (name, value) => amount(name.replace(/^best /, ""), value);
   const interval = (name, { value, margin }) => (margin === null ? "–" : margin === 0 ? "all equal" : text(name, value - margin) + " to " + text(name, value + margin));
   const each = ({ name, values }, group) => GROUPS[group].runs.slice(0, MOST_NAMED).map((run) => RUNS[run].name + " " + text(name, values[run])).join(", ") + (GROUPS[group].runs.length > MOST_NAMED ? ", ..." : "");
-  const means = problem ? [] : quantities.flatMap((quantity) => quantity.means.map((mean, i) => [quantity.name.replaceAll("_", " ") + (quantity.name.startsWith("best ") ? " of the search" : ""),
+  const means = problem ? [] : quantities.flatMap((quantity) => quantity.means.map((mean, i) => [named(quantity.name),
     groups[i].name, String(mean.count), text(quantity.name, mean.value), interval(quantity.name, mean), mean.count > 1 ? each(quantity, i) : ""]));
   plainTable("means", ["quantity", "group", "runs", "mean", "95 % interval", "each run"], means, 5);
-  const tests = problem ? [] : quantities.flatMap(({ name, tests: all }) => all.map(({ left, right, u, p }) => [name.replaceAll("_", " "), groups[left].name, groups[right].name, String(u), p.toPrecision(3)]));
+  const tests = problem ? [] : quantities.flatMap(({ name, tests: all }) => all.map(({ left, right, u, p }) => [named(name), groups[left].name, groups[right].name, String(u), p.toPrecision(3)]));
   plainTable("tests", ["quantity", "group", "against", "U", "p"], tests);
 }
 

@@ -61,11 +61,11 @@ let COLUMNS = [];
 /// Returns a filter that fits the first run, e.g. "width=16 flops<1.2M".
 function exampleFilter() {
   const run = RUNS[0];
-  const parameter = run.parameters.find(({ values }) => values.length > 1);
+  const parameter = run.parameters.find(({ name, values }) => values.length > 1 && !/\s/.test(name + values[0]));
   const bounded = run.objectives.find(({ maximize }) => !maximize) ?? run.objectives[0];
   const values = run.frontRows.map((row) => run.value(bounded.metric, row)).filter((value) => value !== null).sort((a, b) => a - b);
-  const words = parameter ? [parameter.name.replaceAll(" ", "_") + "=" + parameter.values[0]] : [];
-  if (values.length > 0) words.push(bounded.metric + "<" + number(values[values.length >> 1]).replace(" ", ""));
+  const words = parameter ? [parameter.name + "=" + parameter.values[0]] : [];
+  if (values.length > 0) words.push(bounded.metric + (bounded.maximize ? ">" : "<") + number(values[values.length >> 1]).replace(" ", ""));
   return words.join(" ");
 }
 
