@@ -113,6 +113,21 @@ class Output(RunsCase):
         self.assertRegex(done.stderr, r"skyline: .*the system refused a thread \(limits of this process: 3 threads and "
                                       r"processes of its user, ulimit -u")
 
+    def test_a_report_of_no_run_is_refused_in_one_line(self):
+        done = self.skyline("report", "nothing", expect=2)
+        self.assertEqual(done.stderr.count("\n"), 1)
+        self.assertIn("nothing: not a run folder", done.stderr)
+
+    def test_a_report_replaces_no_file_of_somebody_elses_unasked(self):
+        (self.folder / "notes.html").write_text("precious")
+        done = self.skyline("report", "whole", "--out", "notes.html", expect=2)
+        self.assertIn("notes.html: exists already (--force overwrites it)", done.stderr)
+        self.assertEqual((self.folder / "notes.html").read_text(), "precious")
+        before = (self.folder / "whole/journal.jsonl").read_bytes()
+        done = self.skyline("report", "whole", "--out", "whole/journal.jsonl", "--force", expect=2)
+        self.assertIn("whole/journal.jsonl: belongs to a run: name another file by --out", done.stderr)
+        self.assertEqual((self.folder / "whole/journal.jsonl").read_bytes(), before)
+
 
 if __name__ == "__main__":
     unittest.main()

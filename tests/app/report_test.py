@@ -433,22 +433,6 @@ search: {algorithm: exhaustive}
         self.choose("run", "1")
         self.assertEqual(self.browser.run("shown.name"), "b")
 
-    def test_of_no_run_is_refused_in_one_line(self):
-        done = self.skyline("report", "nothing", expect=2)
-        self.assertEqual(done.stderr.count("\n"), 1)
-        self.assertIn("nothing: not a run folder", done.stderr)
-
-    def test_replaces_no_file_of_somebody_elses_unasked(self):
-        self.synthetic("mine")
-        (self.folder / "notes.html").write_text("precious")
-        done = self.skyline("report", "mine", "--out", "notes.html", expect=2)
-        self.assertIn("notes.html: exists already (--force overwrites it)", done.stderr)
-        self.assertEqual((self.folder / "notes.html").read_text(), "precious")
-        before = (self.folder / "mine/journal.jsonl").read_bytes()
-        done = self.skyline("report", "mine", "--out", "mine/journal.jsonl", "--force", expect=2)
-        self.assertIn("mine/journal.jsonl: belongs to a run: name another file by --out", done.stderr)
-        self.assertEqual((self.folder / "mine/journal.jsonl").read_bytes(), before)
-
     def test_is_written_again_while_the_run_goes_on(self):
         self.synthetic("ended")
         self.skyline("report", "ended", "--watch", 1)  # returns: the run has ended

@@ -70,8 +70,8 @@ class Architecture {
   std::vector<TrainingValue> training() && { return parts().training; }
 
   /// Returns the id of what is left without the terms of sums that are one number per channel, whatever the
-  /// input is. Architectures with one such id differ by a bias, so the cheapest of them is enough. Mostly this
-  /// is its own id. It may build the network.
+  /// input is. Architectures with one such id differ by a bias, so the cheapest of them is enough. Mostly
+  /// this is its own id. It may build the network.
   ArchId function_id() const;
 
   /// Returns a copy without the built network; if there is no space to rebuild it from, a full copy.
