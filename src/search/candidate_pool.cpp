@@ -111,9 +111,12 @@ space::BuildAttempt CandidatePool::look(const space::Genotype& genotype) const {
   return space_.try_build(genotype);
 }
 
+bool CandidatePool::is_feasible(const space::BuildAttempt& attempt) const {
+  return attempt.architecture && objectives_.feasible(attempt.architecture->cost);
+}
+
 bool CandidatePool::is_candidate(const space::BuildAttempt& attempt) const {
-  return attempt.architecture && !taken_.contains(attempt.architecture->id) &&
-         objectives_.feasible(attempt.architecture->cost);
+  return is_feasible(attempt) && !taken_.contains(attempt.architecture->id);
 }
 
 std::size_t CandidatePool::most_candidates() const {
@@ -133,8 +136,7 @@ trial::Proposal CandidatePool::propose(ArchitecturePointer architecture, trial::
 ArchitecturePointer CandidatePool::feasible(const space::Genotype& genotype, std::vector<bool>* reads) const {
   space::BuildAttempt attempt = look(genotype);
   if (reads != nullptr) *reads = attempt.reads;
-  const bool is_feasible = attempt.architecture && objectives_.feasible(attempt.architecture->cost);
-  return is_feasible ? pointer_to(std::move(attempt)) : nullptr;
+  return is_feasible(attempt) ? pointer_to(std::move(attempt)) : nullptr;
 }
 
 ArchitecturePointer CandidatePool::candidate(const space::Genotype& genotype,
@@ -206,7 +208,7 @@ void CandidatePool::enumerate() {
   for (std::int64_t number = 0; number < space_.genotype_count(); ++number) {
     const space::Genotype genotype = space_.genotype_at(number);
     const space::BuildAttempt attempt = look(genotype);
-    if (!attempt.architecture || !objectives_.feasible(attempt.architecture->cost)) continue;
+    if (!is_feasible(attempt)) continue;
     feasible_->push_back({number, attempt.architecture->id, sampling_probability(space_, genotype)});
   }
 }
@@ -221,7 +223,7 @@ ArchitecturePointer CandidatePool::draw_by_walk() {
   for (double steps = 0; !walk_->finished() && looks_ < end && steps < kEnumeratedLayers;) {
     space::BuildAttempt attempt = look(walk_->current());
     steps += static_cast<double>(attempt.steps);
-    const bool is_valid = attempt.architecture && objectives_.feasible(attempt.architecture->cost);
+    const bool is_valid = is_feasible(attempt);
     if (is_valid) walked_.push_back({walk_->current(), attempt.architecture->id});
     walk_->advance(attempt.reads);
     if (is_valid && is_candidate(attempt)) return pointer_to(std::move(attempt));

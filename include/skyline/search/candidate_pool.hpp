@@ -97,6 +97,7 @@ class CandidatePool {
   };
 
   space::BuildAttempt look(const space::Genotype& genotype) const;
+  bool is_feasible(const space::BuildAttempt& attempt) const;
   bool is_candidate(const space::BuildAttempt& attempt) const;
   bool can_enumerate() const;
   void enumerate();

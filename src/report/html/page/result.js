@@ -90,16 +90,17 @@ function repeatsText(run, row) {
 }
 
 /// Returns e.g. "0.9 to 0.95 at 95 %": how far the samples alone decide the value of a pick. Empty if it is no share of them.
-function intervalText(run, row) {
+/// @param joint  stands between the ends
+function intervalText(run, row, joint = " to ") {
   const { low, high } = run.judged[run.number(row)];
-  return low === undefined ? "" : low.toFixed(4) + " to " + high.toFixed(4) + " at 95 %";
+  return low === undefined ? "" : low.toFixed(4) + joint + high.toFixed(4) + " at 95 %";
 }
 
 /// Returns the value of a pick in words.
 function judgedText(run, row) {
   const trained = run.resultOf(row), { samples } = run.judged[run.number(row)];
   const how = [label(judgedBy(run, row)) + (run.is_made_up ? " (made up)" : ""), epochs(run.trials.epochs[trained]) + repeatsText(run, row)];
-  return how.join(", ") + (samples === undefined ? "" : "; " + counted(samples, "sample") + " put it between " + intervalText(run, row).replace("to", "and"));
+  return how.join(", ") + (samples === undefined ? "" : "; " + counted(samples, "sample") + " put it between " + intervalText(run, row, " and "));
 }
 
 /// Returns how to get the network of a pick: the line that exports it, and what trains it in full if nothing has.
