@@ -268,4 +268,18 @@ ConfigNode ObjectiveSet::to_config() const {
   return ConfigNode::make_list(std::move(items), {});
 }
 
+ConfigNode with_ends_of(const ConfigNode& objectives, const ConfigNode& of_run) {
+  std::vector<ConfigNode> items = objectives.items();
+  for (std::size_t i = 0; i < std::min(items.size(), of_run.items().size()); ++i) {
+    const ConfigNode& begun = of_run.items()[i];
+    const ConfigNode::Entry& goal = begun.entries().front();  // e.g. `minimize: flops`
+    const ConfigNode* const asked = items[i].is_map() ? items[i].find(goal.key) : nullptr;
+    if (asked == nullptr || !asked->is_scalar() || asked->as_text() != goal.value.as_text()) continue;
+    for (const char* key : {kReference, kIdeal}) {
+      if (begun.find(key) != nullptr && items[i].find(key) == nullptr) items[i].set(key, begun.at(key));
+    }
+  }
+  return ConfigNode::make_list(std::move(items), objectives.position());
+}
+
 }  // namespace skyline::objective

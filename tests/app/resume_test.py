@@ -12,6 +12,8 @@ import time
 import unittest
 from unittest import mock
 
+import yaml
+
 from skyline_runs import SOURCE, TIMEOUT_S, RunsCase, checksum, small_digits
 
 # Slow enough to be killed in the middle, quick enough for a test.
@@ -204,6 +206,18 @@ class Resume(RunsCase):
         box = "objectives=[{maximize: validation_accuracy, reference: 0.2}]"
         aimed = self.skyline("search", *config, "--set", box, "--run", "noted", "--resume", expect=2)
         self.assertIn("`objectives[0].reference` differs", aimed.stderr)
+
+    def test_the_box_of_volumes_is_that_of_the_run_where_the_file_leaves_it_out(self):
+        """Another program may find other ends in the space."""
+        config = [SOURCE / "configs/synthetic.yaml", "--set", "search={algorithm: skyline, trials: %d}", "--set"]
+        objectives = "objectives=[{maximize: validation_accuracy%s}, {minimize: flops%s}]"
+        search = [str(word).replace("%d", "6") for word in config]
+        self.skyline("search", *search, objectives % (", reference: 0.2", ", reference: 7e+8"), "--run", "boxed")
+        longer = [str(word).replace("%d", "8") for word in config]
+        self.skyline("search", *longer, objectives % ("", ""), "--run", "boxed", "--resume")
+        self.assertEqual(len(self.trials_of("boxed")), 8)
+        stated = yaml.safe_load((self.folder / "boxed/config.yaml").read_text())["objectives"]
+        self.assertEqual([one["reference"] for one in stated], [0.2, 7e8])
 
     def noted(self, run):
         """The lines of the note on trials that the journal does not have."""

@@ -160,6 +160,22 @@ TEST(ReferencePoint, IsWhatTheObjectiveStates) {
   }
 }
 
+TEST(ReferencePoint, IsThatOfTheRunWhereAResumeLeavesItOut) {
+  const auto resumed = [](const std::string& asked) {
+    const ConfigNode of_run = config_from_yaml(
+        "[{minimize: flops, reference: 7, ideal: 2, scale: log}, {maximize: own_metric, ideal: 1}]");
+    return parsed(to_yaml(with_ends_of(config_from_yaml(asked), of_run))).objectives();
+  };
+  const std::vector<Objective> same = resumed("[{minimize: flops}, {maximize: own_metric}]");
+  EXPECT_EQ(same[0].reference, 7);
+  EXPECT_EQ(same[0].ideal, 2);
+  EXPECT_EQ(same[1].reference, std::nullopt);
+  EXPECT_EQ(same[1].ideal, 1);
+  EXPECT_EQ(resumed("[{minimize: flops, reference: 5}]")[0].reference, 5) << "what is asked for stays";
+  EXPECT_EQ(resumed("[{minimize: macs}]")[0].reference, std::nullopt) << "of another objective";
+  EXPECT_EQ(resumed("[{minimize: flops}, {maximize: own_metric}, {minimize: macs}]").size(), 3U);
+}
+
 TEST(ReferencePoint, IsTheBoundWhereTheSampleMissesTheBandAndUnknownForASingleValue) {
   const std::string low = std::to_string(static_cast<std::int64_t>(largest("flops")));
   for (const std::string& high : {std::string("1.0e+15"), low}) {

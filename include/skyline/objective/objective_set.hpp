@@ -127,4 +127,9 @@ class ObjectiveSet {
   std::shared_ptr<const ObjectiveSet> full_;  // of full trainings; nullptr if it is the same
 };
 
+/// Returns `objectives`, a list, with the references and ideals that it leaves out as a run states them for
+/// the same objectives: another program may find others in the space.
+/// @param of_run  `objectives` in the configuration of the run, which ObjectiveSet::to_config wrote
+ConfigNode with_ends_of(const ConfigNode& objectives, const ConfigNode& of_run);
+
 }  // namespace skyline::objective

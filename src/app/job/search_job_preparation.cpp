@@ -142,6 +142,20 @@ void check_not_shortened(const store::RunPaths& paths, const RunConfig& config,
                   "; a run can be extended, not shortened: see `search` in " + paths.config().string());
 }
 
+/// Another program may find other ends in the space: a resumed run keeps its own, unless others are asked
+/// for.
+void take_ends(ConfigNode& root, const ConfigNode& of_run) {
+  const auto objectives_of = [](const ConfigNode& tree) {
+    const ConfigNode* const list = tree.is_map() ? tree.find("objectives") : nullptr;
+    return list != nullptr && list->is_list() ? list : nullptr;
+  };
+  const ConfigNode* const asked = objectives_of(root);
+  const ConfigNode* const begun = objectives_of(of_run);
+  if (asked == nullptr || begun == nullptr) return;
+  root.set("objectives", objective::with_ends_of(*asked, *begun));
+  root.assign_paths();
+}
+
 /// Returns whether trials were begun that the journal does not have.
 bool put_in_order(const store::RunPaths& paths, const RunConfig& config, const trial::CommitLog& committed) {
   const trial::Budget final_budget = config.final_budget().value_or(trial::Budget{0});
@@ -163,7 +177,9 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
   ConfigNode root =
       arguments.beginning != nullptr ? arguments.beginning->config() : load_config(file, arguments.overrides);
   if (arguments.resume != Resume::kNo && store::exists(paths.journal())) {
-    root = with_sources_of(std::move(root), store::load_yaml_file(paths.config()));
+    const ConfigNode of_run = store::load_yaml_file(paths.config());
+    root = with_sources_of(std::move(root), of_run);
+    take_ends(root, of_run);
   }
   const RunConfig config = RunConfig::parse(root, false, arguments.slots.value_or(1));
   PreparedRun prepared{config.resolved, nullptr, std::nullopt};
