@@ -93,7 +93,7 @@ TEST(ParametersAlone, MaySpanMoreGenotypesThanCanBeCounted) {
   const Genotype second = space.sample(random);
   EXPECT_NE(space.build(first).id, space.build(second).id);
   EXPECT_TRUE(space.mutate(first, 0.1, random).has_value());
-  EXPECT_TRUE(space.cross(first, second, random).has_value());
+  EXPECT_TRUE(space.cross(space.build(first), space.build(second), random).has_value());
   EXPECT_GT(space.genotype_at(space.genotype_count() - 1).choices.front(), 0U);
 }
 

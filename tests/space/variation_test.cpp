@@ -161,7 +161,7 @@ TEST(Variation, CrossoverDiffersFromBothParentsAndMixesTheirValues) {
       const auto second = std::next(ids.begin(), static_cast<std::ptrdiff_t>(random.below(ids.size())));
       const Genotype father = space.genotype_at(first->first);
       const Genotype mother = space.genotype_at(second->first);
-      const auto child = space.cross(father, mother, random);
+      const auto child = space.cross(space.build(father), space.build(mother), random);
       if (!child) continue;
       ++children;
       const ArchId id = space.build(*child).id;
@@ -178,9 +178,10 @@ TEST(Variation, CrossoverDiffersFromBothParentsAndMixesTheirValues) {
 TEST(Variation, CrossoverOfEqualParentsGivesNothing) {
   const SearchSpace space = space_from_yaml(kCnnSpace);
   RandomStream random(18);
-  EXPECT_FALSE(space.cross({{3, 1, 1}}, {{3, 1, 1}}, random));
-  EXPECT_FALSE(space.cross({{3, 1, 1}}, {{4, 1, 1}}, random));
-  EXPECT_TRUE(space.cross({{3, 1, 1}}, {{4, 2, 1}}, random));
+  const Architecture parent = space.build({{3, 1, 1}});
+  EXPECT_FALSE(space.cross(parent, parent, random));
+  EXPECT_FALSE(space.cross(parent, space.build({{4, 1, 1}}), random));
+  EXPECT_TRUE(space.cross(parent, space.build({{4, 2, 1}}), random));
 }
 
 }  // namespace

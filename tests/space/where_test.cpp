@@ -189,7 +189,8 @@ TEST(Where, HoldsForMutantsAndCrossovers) {
   for (int i = 0; i < 200; ++i) {
     const Genotype first = space.sample(random);
     const Genotype second = space.sample(random);
-    for (const auto& child : {space.mutate(first, 0.3, random), space.cross(first, second, random)}) {
+    for (const auto& child :
+         {space.mutate(first, 0.3, random), space.cross(space.build(first), space.build(second), random)}) {
       if (!child) continue;
       EXPECT_TRUE(std::ranges::is_sorted(child->choices)) << space.describe(*child);
       EXPECT_NE(*child, first);
@@ -204,7 +205,7 @@ TEST(Where, LetsMutationReachWhatNoSingleChangeReaches) {
   std::set<std::vector<std::uint32_t>> reached;
   for (int i = 0; i < 200; ++i) reached.insert(space.mutate({{2, 2, 2}}, 0.3, random)->choices);
   EXPECT_EQ(reached.size(), 4U);
-  const auto child = space.cross({{1, 1, 1}}, {{3, 3, 3}}, random);
+  const auto child = space.cross(space.build({{1, 1, 1}}), space.build({{3, 3, 3}}), random);
   EXPECT_FALSE(child) << "only the parents themselves keep the conditions";
 }
 

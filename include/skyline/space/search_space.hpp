@@ -148,7 +148,8 @@ class SearchSpace {
   std::optional<Genotype> mutate(const Genotype& parent, double probability, RandomStream& random) const;
   /// Returns a uniform crossover, among the children that keep `where`. The child differs from both parents
   /// as an architecture; nullopt if none was found in a bounded number of tries.
-  std::optional<Genotype> cross(const Genotype& first, const Genotype& second, RandomStream& random) const;
+  std::optional<Genotype> cross(const Architecture& first, const Architecture& second,
+                                RandomStream& random) const;
   /// Builds the architecture of a genotype.
   /// @throws UserError if the network cannot be built (shapes that do not fit), or if the genotype breaks
   ///         `where`: such genotypes are invalid

@@ -38,8 +38,7 @@ std::optional<trial::Proposal> Breeding::crossover(std::span<const Parent> paren
     if (other_place >= place) ++other_place;
     const Parent& first = parents[place];
     const Parent& second = parents[other_place];
-    const auto crossed =
-        pool_.space().cross(first.architecture->genotype, second.architecture->genotype, random);
+    const auto crossed = pool_.space().cross(*first.architecture, *second.architecture, random);
     if (auto made = child(crossed, trial::Origin::kCrossover, {first.number, second.number}, iteration))
       return made;
   }

@@ -83,8 +83,8 @@ std::vector<CandidatePointer> CandidateSet::draw(const std::vector<CandidatePoin
     }
   }
   for (std::size_t i = 0; i < part(kCrossovers, share) && parents.size() > 1; ++i) {
-    const space::Genotype& first = parents[random.below(parents.size())]->architecture->genotype;
-    const space::Genotype& second = parents[random.below(parents.size())]->architecture->genotype;
+    const space::Architecture& first = *parents[random.below(parents.size())]->architecture;
+    const space::Architecture& second = *parents[random.below(parents.size())]->architecture;
     if (const auto child = pool_.space().cross(first, second, random)) add(find(*child), drawn);
   }
   return drawn;

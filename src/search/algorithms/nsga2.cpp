@@ -94,8 +94,7 @@ class Nsga2 final : public PoolSearcher {
           pool().space().mutate(first.architecture->genotype, mutation_probability_, random());
       return breeding_.child(mutant, trial::Origin::kMutation, {first.number}, 0);
     }
-    auto genotype =
-        pool().space().cross(first.architecture->genotype, second.architecture->genotype, random());
+    auto genotype = pool().space().cross(*first.architecture, *second.architecture, random());
     if (genotype && random().uniform() >= unchanged_) {
       genotype = pool().space().mutate(*genotype, mutation_probability_, random());
     }

@@ -29,12 +29,14 @@ Prediction Forecast::predict(const Points& candidates, std::span<const std::uint
   std::vector<double*> solved;
   ++call_;
   for (std::size_t place = 0; place < keys.size(); ++place) {
-    Kept& kept = kept_[keys[place]];
+    Kept& kept = find(keys[place]);
     if (kept.call != call_) {
       const Eigen::Index rows = rows_that_hold(kept);
       const auto length = static_cast<std::size_t>(whole_lanes(size));
       kept.solved.resize(static_cast<std::size_t>(rows));
+      bytes_ -= bytes_of(kept);
       if (kept.solved.capacity() < length) kept.solved.reserve(length + kSpareRows);
+      bytes_ += bytes_of(kept);
       kept.solved.resize(length, 0.0);
       if (size > 0) kept.stamp = process_.stamps_.back();
       kept.call = call_;
@@ -46,31 +48,32 @@ Prediction Forecast::predict(const Points& candidates, std::span<const std::uint
   }
   for (const auto& [rows, group] : to_extend) process_.solve_for(group.points, group.solved, rows);
   Prediction prediction = process_.predict_from(solved);
-  forget_the_oldest();
+  for (; bytes_ > most_bytes_; by_age_.pop_front()) {
+    bytes_ -= bytes_of(by_age_.front());
+    kept_.erase(by_age_.front().key);
+  }
   return prediction;
+}
+
+/// Returns what is kept of a candidate, which is now the last to be forgotten.
+Forecast::Kept& Forecast::find(std::uint64_t key) {
+  const auto [found, is_new] = kept_.try_emplace(key);
+  if (is_new) {
+    found->second = by_age_.insert(by_age_.end(), Kept{key, {}});
+    bytes_ += bytes_of(*found->second);
+  }
+  by_age_.splice(by_age_.end(), by_age_, found->second);
+  return *found->second;
+}
+
+std::size_t Forecast::bytes_of(const Kept& kept) {
+  return sizeof(Kept) + kept.solved.capacity() * sizeof(double);
 }
 
 /// Stamps rise, and a row keeps its stamp as long as no row before it changes.
 Eigen::Index Forecast::rows_that_hold(const Kept& kept) const {
   const auto end = std::upper_bound(process_.stamps_.begin(), process_.stamps_.end(), kept.stamp);
   return end - process_.stamps_.begin();
-}
-
-void Forecast::forget_the_oldest() {
-  std::size_t bytes = 0;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> calls_and_keys;
-  for (const auto& [key, kept] : kept_) {
-    bytes += sizeof(Kept) + kept.solved.capacity() * sizeof(double);
-    calls_and_keys.emplace_back(kept.call, key);
-  }
-  if (bytes <= most_bytes_) return;
-  std::sort(calls_and_keys.begin(), calls_and_keys.end());
-  for (const auto& [call, key] : calls_and_keys) {
-    if (bytes <= most_bytes_) return;
-    const auto oldest = kept_.find(key);
-    bytes -= sizeof(Kept) + oldest->second.solved.capacity() * sizeof(double);
-    kept_.erase(oldest);
-  }
 }
 
 }  // namespace skyline::search

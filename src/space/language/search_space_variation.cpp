@@ -124,10 +124,10 @@ std::optional<Genotype> SearchSpace::mutate(const Genotype& parent, double proba
   return any_single_change(*this, built, open, random);
 }
 
-std::optional<Genotype> SearchSpace::cross(const Genotype& first, const Genotype& second,
-                                           RandomStream& random) const {
-  const ArchId first_id = build(first).id;
-  const ArchId second_id = build(second).id;
+std::optional<Genotype> SearchSpace::cross(const Architecture& first_parent,
+                                           const Architecture& second_parent, RandomStream& random) const {
+  const Genotype& first = first_parent.genotype;
+  const Genotype& second = second_parent.genotype;
   for (int i = 0; i < kMostTries; ++i) {
     Genotype child = first;
     if (!state_->where->empty()) {
@@ -141,7 +141,7 @@ std::optional<Genotype> SearchSpace::cross(const Genotype& first, const Genotype
     }
     if (child == first || child == second) continue;
     const auto id = id_of(*this, child);
-    if (id && *id != first_id && *id != second_id) return child;
+    if (id && *id != first_parent.id && *id != second_parent.id) return child;
   }
   return std::nullopt;
 }
