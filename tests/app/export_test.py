@@ -112,6 +112,19 @@ class Export(RunsCase):
         self.assertRegex(told, rf"warning: not exported: half/weights/{damaged}\.final\.h5: ")
         self.assertEqual(sorted((self.folder / "half/exports").iterdir()), exports[1:])
 
+    def test_weights_of_the_full_training_that_are_missing_are_not_replaced_by_those_of_the_search(self):
+        shutil.copytree(self.folder / "run", self.folder / "missing")
+        trial = self.front[0]["trial"]
+        for kind, other, left in (("final", "search", f"{trial}.h5"), ("search", "final", f"{trial}.final.h5")):
+            gone = self.folder / f"missing/weights/{trial}{'.final' * (kind == 'final')}.h5"
+            kept = gone.read_bytes()
+            gone.unlink()
+            told = self.refusal("export", "missing", "--trial", trial, *(["--weights", kind] if kind == "search" else []))
+            self.assertRegex(told, rf"{gone.name}: is not there; `--weights {other}` takes those of the trial's ")
+            self.assertTrue((self.folder / "missing/weights" / left).exists())
+            self.skyline("export", "missing", "--trial", trial, "--weights", other, "-o", f"missing-{other}")
+            gone.write_bytes(kept)
+
     def test_weights_of_another_training_are_not_taken(self):
         shutil.copytree(self.folder / "run", self.folder / "mixed")
         shutil.copy(self.folder / "mixed/weights/1.h5", self.folder / "mixed/weights/0.h5")

@@ -67,6 +67,24 @@ class Known(RunsCase):
         refused = self.search("[nowhere]", "other", expect=2)
         self.assertIn("there is no nowhere, nor is it beside the configuration", refused.stderr)
 
+    def test_of_several_rows_of_an_architecture_the_mean_of_those_with_the_most_epochs_counts(self):
+        rows = [[3, 3, 32, 0.9, 1], [3, 3, 32, 0.1, 1], [4, 3, 32, 0.6, 1], [5, 3, 32, 0.55, 1], [5, 3, 32, 0.99, 0.5]]
+        for name, columns in (("means", 4), ("epochs", 5)):
+            for order, some in (("", rows), ("-reversed", rows[::-1])):
+                with open(self.folder / f"{name}.csv", "w", newline="", encoding="utf-8") as file:
+                    written = csv.writer(file)
+                    written.writerow(["depth", "kernel", "width", "validation_accuracy", "epochs"][:columns])
+                    written.writerows(row[:columns] for row in some)
+                done = self.search(f"[{name}.csv]", name + order, "--set", "objectives=[maximize: validation_accuracy]",
+                                   algorithm="local_search, trials: 3, initial: 3")
+                self.assertIn("search.known: 3 architectures of ", done.stderr)
+        depths = {run: [json.loads(line)["genotype"]["depth"] for line in self.canonical(run).splitlines()[1:]]
+                  for run in ("means", "means-reversed", "epochs", "epochs-reversed")}
+        self.assertEqual(depths["means"], [5, 4, 3])  # 0.77, 0.6, 0.5
+        self.assertEqual(depths["means-reversed"], depths["means"])
+        self.assertEqual(depths["epochs"], [4, 5, 3])  # 0.6, 0.55, 0.5
+        self.assertEqual(depths["epochs-reversed"], depths["epochs"])
+
     def test_a_model_with_budgets_begins_with_them_and_has_one_journal_for_any_ranks_and_after_a_kill(self):
         more = ["--set", "synthetic.seconds_per_gflop=1"]
         search = {"algorithm": "skyline, trials: 30, budgets: [0.25, 1]"}

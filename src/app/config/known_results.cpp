@@ -6,6 +6,7 @@
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
 #include "evaluate/benchmark_table.hpp"
+#include "store/arrays/csv_reader.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/fresh_folder.hpp"
 
@@ -14,14 +15,18 @@
 #include <cmath>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <unordered_map>
 #include <utility>
+#include <variant>
 
 namespace skyline::app {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr const char* kEpochs = "epochs";
 
 /// Returns the copy of a source in a run's folder.
 fs::path copy_in(const fs::path& run, const std::string& checksum) {
@@ -60,11 +65,22 @@ void note_content(const ConfigNode& node, search::KnownSource& source, const fs:
   source.checksum = found;
 }
 
-/// The metrics that objectives and constraints need, as columns of a table.
-evaluate::TableOptions table_of(const fs::path& file, const objective::ObjectiveSet& objectives) {
+/// Returns whether a table says how many epochs its rows were trained for, as the results of a run do.
+bool has_epochs(const fs::path& file, const space::SearchSpace& space) {
+  if (std::ranges::find(space.parameters(), kEpochs, &space::Parameter::name) != space.parameters().end())
+    return false;
+  store::CsvReader header(file);
+  return header.read_row() && std::ranges::find(header.fields(), kEpochs) != header.fields().end();
+}
+
+/// The metrics that objectives and constraints need, and the epochs, as columns of a table.
+evaluate::TableOptions table_of(const fs::path& file, const objective::ObjectiveSet& objectives,
+                                const space::SearchSpace& space) {
   evaluate::TableOptions options;
   options.file = file.string();
-  for (const std::string& name : objectives.measured_needed()) {
+  std::vector<std::string> names = objectives.measured_needed();
+  if (has_epochs(file, space)) names.emplace_back(kEpochs);
+  for (const std::string& name : names) {
     evaluate::TableMetric metric;
     metric.name = name;
     metric.columns = {{.column = name}};
@@ -73,38 +89,67 @@ evaluate::TableOptions table_of(const fs::path& file, const objective::Objective
   return options;
 }
 
-/// Adds the results of a table. Of several results of an architecture the last one counts, since it may be a
-/// trial that was continued. Returns how many rows were left out.
+/// A row with all that is needed.
+struct KnownRow {
+  std::shared_ptr<const space::Architecture> architecture;
+  std::vector<double> values;  // by metric; NaN for those that are not needed
+  double epochs = 0;           // where the table does not say
+};
+
+std::optional<KnownRow> whole_row(const evaluate::BenchmarkRows& rows, std::size_t row,
+                                  const space::SearchSpace& space,
+                                  const std::vector<trial::Metric>& metrics) {
+  const space::BuildAttempt attempt = space.try_build(rows.genotype(row));
+  if (!attempt.architecture) return std::nullopt;
+  for (std::size_t p = 0; p < rows.parameters; ++p) {
+    if (attempt.architecture->used[p] && rows.empty[row * rows.parameters + p]) return std::nullopt;
+  }
+  KnownRow known{std::make_shared<const space::Architecture>(attempt.architecture->unbuilt()),
+                 std::vector<double>(metrics.size(), std::nan(""))};
+  for (std::size_t column = 0; column < rows.columns.size(); ++column) {
+    const auto metric = std::ranges::find(metrics, rows.columns[column], &trial::Metric::name);
+    const double value = rows.values[row * rows.columns.size() + column];
+    if (std::isnan(value)) return std::nullopt;
+    (metric == metrics.end() ? known.epochs
+                             : known.values[static_cast<std::size_t>(metric - metrics.begin())]) = value;
+  }
+  return known;
+}
+
+/// Adds the results of a table. Of the rows of an architecture those with the most epochs count, since others
+/// may be of a trial that was continued, and of these the mean. Returns how many rows were left out.
 std::size_t add_results(const evaluate::BenchmarkRows& rows, const space::SearchSpace& space,
                         const std::vector<trial::Metric>& metrics, std::uint32_t source,
                         std::vector<trial::CommittedTrial>& results) {
-  std::unordered_map<space::ArchId, std::size_t> places;
+  struct Counted {
+    std::size_t place = 0;  // in the results
+    double epochs = 0;
+    double rows = 0;  // with as many epochs
+  };
+  std::unordered_map<space::ArchId, Counted> counted;
   std::size_t left_out = rows.outside;
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    space::BuildAttempt attempt = space.try_build(rows.genotype(row));
-    trial::Measurements measured{std::vector<double>(metrics.size(), std::nan(""))};
-    bool is_whole = attempt.architecture.has_value();
-    for (std::size_t p = 0; is_whole && p < rows.parameters; ++p) {
-      is_whole = !attempt.architecture->used[p] || !rows.empty[row * rows.parameters + p];
-    }
-    for (std::size_t column = 0; is_whole && column < rows.columns.size(); ++column) {
-      const auto metric = std::ranges::find(metrics, rows.columns[column], &trial::Metric::name);
-      const double value = rows.values[row * rows.columns.size() + column];
-      measured.values[static_cast<std::size_t>(metric - metrics.begin())] = value;
-      is_whole = !std::isnan(value);
-    }
-    if (!is_whole) {
+    std::optional<KnownRow> known = whole_row(rows, row, space, metrics);
+    if (!known) {
       ++left_out;
       continue;
     }
-    const auto [found, is_new] = places.try_emplace(attempt.architecture->id, results.size());
+    const auto [found, is_new] =
+        counted.try_emplace(known->architecture->id, Counted{results.size(), known->epochs});
+    Counted& of_one = found->second;
     if (is_new) results.emplace_back();
-    trial::CommittedTrial& result = results[found->second];
-    result.trial.number = found->second;
+    if (known->epochs < of_one.epochs) continue;
+    if (known->epochs > of_one.epochs) of_one = {of_one.place, known->epochs};
+    trial::CommittedTrial& result = results[of_one.place];
+    if (++of_one.rows > 1) {
+      std::vector<double>& means = std::get<trial::Measurements>(result.outcome).values;
+      for (std::size_t i = 0; i < means.size(); ++i) means[i] += (known->values[i] - means[i]) / of_one.rows;
+      continue;
+    }
+    result.trial.number = of_one.place;
     result.trial.proposal.iteration = source;
-    result.trial.proposal.architecture =
-        std::make_shared<const space::Architecture>(attempt.architecture->unbuilt());
-    result.outcome = std::move(measured);
+    result.trial.proposal.architecture = std::move(known->architecture);
+    result.outcome = trial::Measurements{std::move(known->values)};
   }
   return left_out;
 }
@@ -123,7 +168,7 @@ KnownResults read_known(const ConfigNode& written, const space::SearchSpace& spa
     note_content(node, source, known.files.back());
     evaluate::BenchmarkRows rows;
     try {
-      rows = evaluate::read_rows(table_of(known.files.back(), objectives), space);
+      rows = evaluate::read_rows(table_of(known.files.back(), objectives, space), space);
     } catch (const UserError& error) {
       node.fail(std::string("of another space or other metrics: ") + error.what());
     }

@@ -132,8 +132,10 @@ TakenModel take_model(const ModelSource& source, trial::TrialNumber number, cons
                     "those of the search");
   }
   const auto is_kept = [&](bool is_final) { return store::exists(paths.weights({number, is_final})); };
+  const std::string keeps = source.run.config.at("run").at("keep_weights").as_text();
+  const bool is_full_kept = source.run.state.on_final_front(number) || keeps == "all" || is_kept(true);
   const bool take_full =
-      choice.weights ? *choice.weights == WeightsOf::kFinal : full != nullptr && is_kept(true);
+      choice.weights ? *choice.weights == WeightsOf::kFinal : full != nullptr && is_full_kept;
   model.trained = take_full ? full : source.run.state.search_trial(number);
   model.file = paths.weights({number, take_full});
   if (model.trained == nullptr) throw UserError(trial_text(number) + " was not trained in full");
@@ -141,9 +143,13 @@ TakenModel take_model(const ModelSource& source, trial::TrialNumber number, cons
     throw UserError(trial_text(number) + " failed: " + failure->reason);
   }
   if (!is_kept(take_full)) {
+    if (is_kept(!take_full)) {
+      throw UserError(model.file.string() + ": is not there; `--weights " +
+                      (take_full ? "search` takes those of the trial's search"
+                                 : "final` takes those of the trial's full training"));
+    }
     throw UserError(trial_text(number) + " has no weights in " + paths.weights_folder().string() +
-                    ": run.keep_weights was " + source.run.config.at("run").at("keep_weights").as_text() +
-                    ", " + kept_text(paths));
+                    ": run.keep_weights was " + keeps + ", " + kept_text(paths));
   }
   model.weights = store::read_weights(model.file);
   check_training(source, model);
