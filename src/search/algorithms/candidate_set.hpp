@@ -39,7 +39,7 @@ class CandidateSet {
   /// Spaces of up to this many genotypes are looked through once.
   static constexpr std::int64_t kEnumeratedGenotypes = 20'000;
   /// Most numbers that a model keeps of all candidates, one for each trial.
-  static constexpr std::size_t kMostNumbers = 10'000'000;
+  static constexpr std::size_t kMostNumbers = 6'000'000;
 
   /// The arguments must outlive this object.
   CandidateSet(CandidatePool& pool, const Embedding& embedding);

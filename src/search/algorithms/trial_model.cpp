@@ -50,8 +50,9 @@ double place_of(const objective::Objective& objective, const space::Cost& cost) 
 
 }  // namespace
 
-TrialModel::TrialModel(const objective::ObjectiveSet& objectives, const Embedding& embedding)
-    : objectives_(objectives), embedding_(embedding), front_(objectives.objectives().size()) {
+TrialModel::TrialModel(const objective::ObjectiveSet& objectives, const Embedding& embedding,
+                       std::size_t most)
+    : objectives_(objectives), embedding_(embedding), most_(most), front_(objectives.objectives().size()) {
   const PointSpace& space = embedding.point_space();
   for (const objective::Objective& objective : objectives.objectives()) {
     if (objective.computed) continue;
@@ -98,24 +99,6 @@ void TrialModel::know(const std::vector<trial::CommittedTrial>& known,
     column.prior->choose_hyper(targets);
     column.prior->fit(targets);
     column.prior_forecast.emplace(*column.prior, Column::kMostForecast);
-  }
-}
-
-void TrialModel::tell(const trial::CommittedTrial& committed, CandidatePointer candidate, std::size_t count) {
-  points_.resize(told_.size());
-  points_.push_back(std::move(candidate));
-  Told& told = told_.emplace_back(Told{committed.trial.number, std::nullopt, false, count});
-  const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
-  const bool is_whole =
-      measured != nullptr && std::ranges::none_of(columns_, [&](const Column& column) {
-        return column.measured_index && std::isnan(measured->values[*column.measured_index]);
-      });
-  if (!is_whole) return;
-  ++successes_;
-  told.measured = measured->values;
-  if (const auto minimized = objectives_.minimized(committed)) {
-    told.is_allowed = true;
-    if (points_.back()->point.budget == 0) front_.insert(told_.size() - 1, *minimized);
   }
 }
 
@@ -221,7 +204,8 @@ std::vector<std::vector<double>> TrialModel::places() const {
   std::vector<std::vector<double>> places(points_.size());
   const bool is_sure = std::ranges::all_of(objectives_.constraints(), &objective::Constraint::computed);
   for (std::size_t i = 0; i < points_.size(); ++i) {
-    if (points_[i]->point.budget < 0 || (i < told_.size() ? !told_[i].is_allowed : !is_sure)) continue;
+    if (points_[i]->point.budget < 0 || (i < told_.size() ? !told_[i].minimized.has_value() : !is_sure))
+      continue;
     auto column = columns_.begin();
     for (const objective::Objective& objective : objectives_.objectives()) {
       places[i].push_back(objective.computed ? place_of(objective, points_[i]->architecture->cost)

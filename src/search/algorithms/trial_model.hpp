@@ -28,8 +28,13 @@ class TrialModel {
   /// kBound, the upper confidence bound, is for a single objective that is measured.
   enum class Worth { kImprovement, kBound };
 
-  /// The arguments must outlive this object.
-  TrialModel(const objective::ObjectiveSet& objectives, const Embedding& embedding);
+  /// Results by which a model goes at most, since each prediction costs the square of their number.
+  static constexpr std::size_t kMostResults = 2000;
+
+  /// The first two arguments must outlive this object.
+  /// @param most  when there are so many results, those that say the least are forgotten, a quarter
+  TrialModel(const objective::ObjectiveSet& objectives, const Embedding& embedding,
+             std::size_t most = kMostResults);
 
   /// Takes results of earlier runs, once, before any other. What they say is where the model begins: a
   /// process is fitted to them, and the results of this run are explained by it as far as they agree, and by
@@ -39,7 +44,8 @@ class TrialModel {
   void know(const std::vector<trial::CommittedTrial>& known, const std::vector<CandidatePointer>& candidates);
   /// Takes a result, or the mean of `count` repeats, whose noise is that much less. fit() must follow.
   void tell(const trial::CommittedTrial& committed, CandidatePointer candidate, std::size_t count = 1);
-  /// Returns the number of trials that succeeded.
+  /// Returns the number of results that are not forgotten, and of successes among them.
+  std::size_t results() const { return told_.size(); }
   std::size_t successes() const { return successes_; }
   /// Learns from all results. Trials without a result are believed to get what is expected of them.
   /// @pre some trial succeeded
@@ -94,11 +100,14 @@ class TrialModel {
   };
   struct Told {
     trial::TrialNumber number = 0;
-    std::optional<std::vector<double>> measured;  // no value if it failed
-    bool is_allowed = false;                      // it succeeded, within the measured constraints
-    std::size_t count = 1;                        // of results whose mean that is
+    std::optional<std::vector<double>> measured;   // no value if it failed
+    std::optional<std::vector<double>> minimized;  // objectives; no value if it breaks a constraint, too
+    std::size_t count = 1;                         // of results whose mean that is
   };
 
+  bool is_whole(std::size_t place) const { return points_[place]->point.budget == 0; }
+  std::vector<std::size_t> worth_knowing() const;
+  void forget();
   static Eigen::VectorXd prior_means(Column& column, const Points& points,
                                      std::span<const std::uint64_t> keys);
   Eigen::VectorXd prior_means(Column& column, std::size_t count);
@@ -116,6 +125,7 @@ class TrialModel {
 
   const objective::ObjectiveSet& objectives_;
   const Embedding& embedding_;
+  const std::size_t most_;
   std::deque<Column> columns_;  // the measured objectives in their order, measured constraints, failures
   std::vector<Told> told_;
   std::vector<CandidatePointer> points_;  // of the processes: trials with a result, then believed ones

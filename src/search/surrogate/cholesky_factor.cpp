@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::size_t kTogether = 4;  // right sides that share what is read of the factor
 constexpr Eigen::Index kPanel = 64;   // rows of the factor that stay in the cache for all right sides
+constexpr std::size_t kSpare = 8;     // an eighth is allocated beforehand; a vector would double
 
 }  // namespace
 
@@ -57,6 +58,8 @@ void CholeskyFactor::append(std::span<double* const> columns) {
     const double squared = diagonal - dot(column, column, length);
     require(squared > 0, "a matrix of a model is not positive definite");
     begins_.push_back(rows_.size());
+    const std::size_t needed = rows_.size() + static_cast<std::size_t>(whole_lanes(length));
+    if (needed > rows_.capacity()) rows_.reserve(needed + needed / kSpare);
     rows_.insert(rows_.end(), column, column + whole_lanes(length));
     diagonal_.push_back(std::sqrt(squared));
   }

@@ -12,7 +12,9 @@ namespace skyline::search {
 
 namespace {
 
-constexpr std::size_t kSpareRows = 64;  // room for new points, where a vector would double its own
+/// Room is made for so many rows at a time. Blocks of few different sizes take the places of each other,
+/// where others would leave holes in the heap.
+constexpr std::size_t kRowsAtATime = 512;
 
 }  // namespace
 
@@ -35,7 +37,7 @@ Prediction Forecast::predict(const Points& candidates, std::span<const std::uint
       const auto length = static_cast<std::size_t>(whole_lanes(size));
       kept.solved.resize(static_cast<std::size_t>(rows));
       bytes_ -= bytes_of(kept);
-      if (kept.solved.capacity() < length) kept.solved.reserve(length + kSpareRows);
+      if (kept.solved.capacity() < length) kept.solved.reserve((length / kRowsAtATime + 1) * kRowsAtATime);
       bytes_ += bytes_of(kept);
       kept.solved.resize(length, 0.0);
       if (size > 0) kept.stamp = process_.stamps_.back();

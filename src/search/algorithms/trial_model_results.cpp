@@ -1,0 +1,83 @@
+#include "search/algorithms/trial_model.hpp"
+#include "search/pareto/ranking.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <utility>
+#include <variant>
+
+namespace skyline::search {
+
+void TrialModel::tell(const trial::CommittedTrial& committed, CandidatePointer candidate, std::size_t count) {
+  points_.resize(told_.size());
+  points_.push_back(std::move(candidate));
+  Told& told =
+      told_.emplace_back(Told{committed.trial.number, std::nullopt, objectives_.minimized(committed), count});
+  const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
+  const bool is_complete =
+      measured != nullptr && std::ranges::none_of(columns_, [&](const Column& column) {
+        return column.measured_index && std::isnan(measured->values[*column.measured_index]);
+      });
+  if (is_complete) {
+    ++successes_;
+    told.measured = measured->values;
+  } else {
+    told.minimized.reset();
+  }
+  if (told.minimized && is_whole(told_.size() - 1)) front_.insert(told_.size() - 1, *told.minimized);
+  if (told_.size() >= most_) forget();
+}
+
+/// Returns the places of the results to be kept, in their order: half as many as there may be that are best,
+/// front by front, the newest of a front first; then the newest others, a quarter.
+std::vector<std::size_t> TrialModel::worth_knowing() const {
+  std::vector<std::size_t> ranked;
+  std::vector<std::vector<double>> objectives;
+  for (std::size_t i = told_.size(); i-- > 0;) {
+    if (!told_[i].minimized || !is_whole(i)) continue;
+    ranked.push_back(i);
+    objectives.push_back(*told_[i].minimized);
+  }
+  const std::vector<std::size_t> ranks = front_ranks(objectives);
+  std::vector<std::size_t> order(ranked.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return ranks[i]; });
+  order.resize(std::min(most_ / 2, order.size()));
+  std::vector<bool> is_kept(told_.size());
+  for (const std::size_t i : order) is_kept[ranked[i]] = true;
+  std::size_t left = most_ / 2 + most_ / 4 - order.size();
+  for (std::size_t i = told_.size(); i-- > 0 && left > 0;) {
+    if (is_kept[i]) continue;
+    is_kept[i] = true;
+    --left;
+  }
+  std::vector<std::size_t> kept;
+  for (std::size_t i = 0; i < told_.size(); ++i) {
+    if (is_kept[i]) kept.push_back(i);
+  }
+  return kept;
+}
+
+/// What is forgotten depends on the results alone, not on when the model was fitted to them: a resumed run
+/// tells them all at once.
+void TrialModel::forget() {
+  const std::vector<std::size_t> kept = worth_knowing();
+  const std::vector<Told> told = std::exchange(told_, {});
+  const std::vector<CandidatePointer> points = std::exchange(points_, {});
+  front_ = ParetoArchive(objectives_.objectives().size());
+  successes_ = 0;
+  for (const std::size_t place : kept) {
+    points_.push_back(points[place]);
+    told_.push_back(told[place]);
+    if (told_.back().measured) ++successes_;
+    if (told_.back().minimized && is_whole(told_.size() - 1))
+      front_.insert(told_.size() - 1, *told_.back().minimized);
+  }
+  for (Column& column : columns_) {
+    column.process.truncate(0);
+    column.known = column.chosen_by = 0;
+  }
+}
+
+}  // namespace skyline::search

@@ -1,0 +1,105 @@
+#include "search/algorithms/trial_model.hpp"
+
+#include "skyline/core/random.hpp"
+
+#include "search/search_run.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace skyline::search {
+namespace {
+
+using trial::CommittedTrial;
+
+constexpr std::size_t kMost = 40;
+
+/// Random results of a space of 4^6 networks, in the order in which they are told. Every seventh failed.
+class TrialModelOfMany : public ::testing::Test {
+ protected:
+  TrialModelOfMany() {
+    RandomStream random(1);
+    std::vector<Sampled> sample;
+    for (int i = 0; i < 100; ++i) {
+      const space::Architecture built = space_.build(space_.sample(random));
+      sample.push_back(
+          {std::make_shared<const space::Architecture>(built.unbuilt()), space::features(built)});
+    }
+    embedding_.emplace(space_, sample);
+    for (const Sampled& one : sample) {
+      CommittedTrial result;
+      result.trial.number = results_.size();
+      result.trial.proposal.architecture = one.architecture;
+      if (results_.size() % 7 == 6) {
+        result.outcome = trial::Failure{trial::FailureKind::kException, "failed"};
+      } else {
+        result.outcome = trial::Measurements{{random.uniform(), 0}};
+      }
+      results_.push_back(std::move(result));
+      candidates_.push_back(make_candidate(*embedding_, *one.architecture, one.features));
+    }
+  }
+
+  TrialModel model(std::size_t most) const { return TrialModel(objectives_, *embedding_, most); }
+  void tell(TrialModel& model, std::size_t begin, std::size_t end) const {
+    for (std::size_t i = begin; i < end; ++i) model.tell(results_[i], candidates_[i]);
+  }
+  Eigen::ArrayXd worth(TrialModel& model) const {
+    return model.worth(candidates_, TrialModel::Worth::kImprovement);
+  }
+
+  space::SearchSpace space_ = testing::kernels_space();
+  objective::ObjectiveSet objectives_ =
+      testing::objective_set("[{maximize: accuracy, reference: 0, ideal: 1}, {minimize: flops}]");
+  std::optional<Embedding> embedding_;
+  std::vector<CommittedTrial> results_;
+  std::vector<CandidatePointer> candidates_;
+};
+
+TEST_F(TrialModelOfMany, ForgetsAQuarterWhenThereAreTooManyResults) {
+  TrialModel model = this->model(kMost);
+  tell(model, 0, kMost - 1);
+  EXPECT_EQ(model.results(), kMost - 1);
+  tell(model, kMost - 1, kMost);
+  EXPECT_EQ(model.results(), kMost - kMost / 4);
+  for (std::size_t i = kMost; i < results_.size(); ++i) {
+    tell(model, i, i + 1);
+    EXPECT_LT(model.results(), kMost);
+    EXPECT_LT(model.successes(), model.results()) << "some of the newest failed";
+  }
+}
+
+TEST_F(TrialModelOfMany, ForgetsNothingOfTheFront) {
+  TrialModel few = model(kMost);
+  TrialModel all = model(results_.size() + 1);
+  tell(few, 0, results_.size());
+  tell(all, 0, results_.size());
+  for (const CandidatePointer& candidate : candidates_) {
+    EXPECT_EQ(few.nearest_on_front(*candidate), all.nearest_on_front(*candidate));
+  }
+}
+
+TEST_F(TrialModelOfMany, SaysTheSameWhenASearchIsResumed) {
+  TrialModel stepwise = model(kMost);
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    tell(stepwise, i, i + 1);
+    if (i == 0) continue;
+    stepwise.fit({candidates_[(i + 1) % candidates_.size()]});
+    (void)worth(stepwise);
+    stepwise.believe(candidates_[(i + 2) % candidates_.size()]);
+  }
+  TrialModel resumed = model(kMost);
+  tell(resumed, 0, results_.size());
+  for (TrialModel* const each : {&stepwise, &resumed}) each->fit({});
+  EXPECT_TRUE((worth(stepwise) == worth(resumed)).all());
+  EXPECT_GT(worth(resumed).maxCoeff(), 0);
+}
+
+}  // namespace
+}  // namespace skyline::search
