@@ -14,7 +14,6 @@ namespace {
 
 constexpr std::size_t kTogether = 4;  // right sides that share what is read of the factor
 constexpr Eigen::Index kPanel = 64;   // rows of the factor that stay in the cache for all right sides
-constexpr std::size_t kSpare = 8;     // an eighth is allocated beforehand; a vector would double
 
 }  // namespace
 
@@ -57,10 +56,7 @@ void CholeskyFactor::append(std::span<double* const> columns) {
     std::fill(column + length, column + whole_lanes(length), 0.0);
     const double squared = diagonal - dot(column, column, length);
     require(squared > 0, "a matrix of a model is not positive definite");
-    begins_.push_back(rows_.size());
-    const std::size_t needed = rows_.size() + static_cast<std::size_t>(whole_lanes(length));
-    if (needed > rows_.capacity()) rows_.reserve(needed + needed / kSpare);
-    rows_.insert(rows_.end(), column, column + whole_lanes(length));
+    rows_.emplace_back(column, column + whole_lanes(length));
     diagonal_.push_back(std::sqrt(squared));
   }
 }
@@ -68,8 +64,7 @@ void CholeskyFactor::append(std::span<double* const> columns) {
 void CholeskyFactor::truncate(Eigen::Index size) {
   if (size >= this->size()) return;
   const auto kept = static_cast<std::size_t>(size);
-  rows_.resize(begins_[kept]);
-  begins_.resize(kept);
+  rows_.resize(kept);
   diagonal_.resize(kept);
 }
 

@@ -30,7 +30,7 @@ class CholeskyFactor {
   Eigen::VectorXd solve_transposed(Eigen::VectorXd right_side) const;
   /// Returns the numbers of a row left of the diagonal, in whole lanes with zeros behind. Valid until the
   /// factor changes.
-  const double* row(Eigen::Index row) const { return rows_.data() + begins_[static_cast<std::size_t>(row)]; }
+  const double* row(Eigen::Index row) const { return rows_[static_cast<std::size_t>(row)].data(); }
   /// Returns the sum of the logarithms of the first `count` numbers on the diagonal.
   double log_diagonal(Eigen::Index count) const;
 
@@ -39,8 +39,7 @@ class CholeskyFactor {
   template <std::size_t kColumns>
   void solve_rows(double* const* columns, Eigen::Index begin, Eigen::Index end) const;
 
-  std::vector<double> rows_;  // left of the diagonal, one after the other, each padded with zeros
-  std::vector<std::size_t> begins_;
+  std::vector<std::vector<double>> rows_;  // left of the diagonal, each padded with zeros
   std::vector<double> diagonal_;
 };
 
