@@ -7,6 +7,7 @@
 #include "store/arrays/csv_reader.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <optional>
 
@@ -14,6 +15,25 @@ namespace skyline::evaluate {
 namespace {
 
 constexpr std::size_t kMostRows = 5'000'000;
+constexpr double kLargest = 1e150;  // sums of squares of all rows are finite
+
+/// A column of numbers, and what its numbers must be.
+struct ValueColumn {
+  std::size_t place;
+  double times = 1;         // largest factor that a metric gives them
+  bool is_seconds = false;  // then they are above 0
+};
+
+ValueColumn value_column(const TableOptions& options, const std::string& name, std::size_t place) {
+  const auto is_in = [&name](const std::vector<BudgetColumn>& columns) {
+    return std::ranges::find(columns, name, &BudgetColumn::column) != columns.end();
+  };
+  ValueColumn column{.place = place, .is_seconds = is_in(options.seconds)};
+  for (const TableMetric& metric : options.metrics) {
+    if (is_in(metric.columns)) column.times = std::max(column.times, std::abs(metric.times));
+  }
+  return column;
+}
 
 /// Reads a table whose first row has the names of its columns.
 class RowReader {
@@ -25,8 +45,11 @@ class RowReader {
   std::size_t find_column(const std::string& name) const;
   /// Returns whether the row is a genotype of the space; its choices are then in `row_`.
   bool read_genotype();
-  double read_value(std::size_t column) const;
+  bool read_name(const std::string& name);
+  double read_value(const ValueColumn& column) const;
 
+  const TableOptions& options_;
+  const space::SearchSpace& space_;
   const std::vector<space::Parameter>& parameters_;
   std::string file_;
   store::CsvReader reader_;
@@ -41,7 +64,9 @@ class RowReader {
 };
 
 RowReader::RowReader(const TableOptions& options, const space::SearchSpace& space)
-    : parameters_(space.parameters()),
+    : options_(options),
+      space_(space),
+      parameters_(space.parameters()),
       file_(options.file),
       reader_(options.file),
       value_names_(columns_of(options)) {
@@ -53,11 +78,7 @@ RowReader::RowReader(const TableOptions& options, const space::SearchSpace& spac
     return;
   }
   name_columns_.push_back(find_column(options.column));
-  try {
-    names_.emplace(options.names, parameters_);
-  } catch (const UserError& error) {
-    throw UserError(std::string("table.names: ") + error.what());
-  }
+  names_.emplace(options.names, parameters_);
 }
 
 std::size_t RowReader::find_column(const std::string& name) const {
@@ -72,11 +93,7 @@ std::size_t RowReader::find_column(const std::string& name) const {
 bool RowReader::read_genotype() {
   const std::vector<std::string>& fields = reader_.fields();
   row_.empty.assign(parameters_.size(), false);
-  if (names_) {
-    auto genotype = names_->genotype_of(fields[name_columns_.front()]);
-    if (genotype) row_.choices = std::move(genotype->choices);
-    return genotype.has_value();
-  }
+  if (names_) return read_name(fields[name_columns_.front()]);
   row_.choices.clear();
   for (std::size_t p = 0; p < parameters_.size(); ++p) {
     const std::string& field = fields[name_columns_[p]];
@@ -89,19 +106,41 @@ bool RowReader::read_genotype() {
   return true;
 }
 
-double RowReader::read_value(std::size_t column) const {
-  const std::string& field = reader_.fields()[column];
+bool RowReader::read_name(const std::string& name) {
+  std::vector<space::Genotype> readings;
+  try {
+    readings = names_->genotypes_of(name);
+  } catch (const UserError& error) {
+    reader_.fail(error.what());
+  }
+  if (readings.empty()) return false;
+  if (readings.size() > 1) {
+    reader_.fail(in_quotes(name) + " is both " + shortened(space_.describe(readings[0]), 200) + " and " +
+                 shortened(space_.describe(readings[1]), 200) +
+                 ": expected names of one meaning, e.g. with a separator between their values");
+  }
+  row_.choices = std::move(readings.front().choices);
+  return true;
+}
+
+double RowReader::read_value(const ValueColumn& column) const {
+  const std::string& field = reader_.fields()[column.place];
   if (field.empty() || lower_case(field) == "na") return std::numeric_limits<double>::quiet_NaN();
   const auto number = reader_.number(field);
-  if (!number)
-    reader_.fail("column " + in_quotes(header_[column]) + ": expected a number, got " + in_quotes(field));
-  return *number;
+  const char* expected = !number || std::isinf(*number)                ? "a finite number"
+                         : column.is_seconds && !(*number > 0)         ? "a number above 0"
+                         : std::abs(*number) * column.times > kLargest ? "at most 1e150, also after `times`"
+                                                                       : nullptr;
+  if (expected == nullptr) return *number;
+  reader_.fail("column " + in_quotes(header_[column.place]) + ": expected " + expected + ", got " +
+               in_quotes(field));
 }
 
 BenchmarkRows RowReader::read() {
   BenchmarkRows rows{.parameters = parameters_.size(), .columns = value_names_};
-  std::vector<std::size_t> value_columns;
-  for (const std::string& name : value_names_) value_columns.push_back(find_column(name));
+  std::vector<ValueColumn> value_columns;
+  for (const std::string& name : value_names_)
+    value_columns.push_back(value_column(options_, name, find_column(name)));
   while (reader_.read_row()) {
     if (reader_.fields().size() != header_.size()) {
       reader_.fail("expected " + counted(header_.size(), "field") + ", got " +
@@ -114,7 +153,7 @@ BenchmarkRows RowReader::read() {
     if (rows.size() == kMostRows) reader_.fail("more than " + std::to_string(kMostRows) + " rows");
     rows.choices.insert(rows.choices.end(), row_.choices.begin(), row_.choices.end());
     rows.empty.insert(rows.empty.end(), row_.empty.begin(), row_.empty.end());
-    for (const std::size_t column : value_columns) rows.values.push_back(read_value(column));
+    for (const ValueColumn& column : value_columns) rows.values.push_back(read_value(column));
     rows.lines.push_back(reader_.line());
   }
   if (rows.size() > 0) return rows;

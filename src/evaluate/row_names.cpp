@@ -6,11 +6,15 @@
 #include "core/text/wording.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <utility>
 
 namespace skyline::evaluate {
 namespace {
 
-constexpr std::size_t kMostSteps = 100'000;  // for one name
+constexpr std::size_t kMostSteps = 100'000;             // for one name
+constexpr std::size_t kMostFound = 2;                   // more than one is ambiguous
+constexpr std::int64_t kExact = std::int64_t{1} << 53;  // larger whole numbers may be equal as doubles
 
 }  // namespace
 
@@ -36,6 +40,9 @@ RowNames::RowNames(const std::string& form, const std::vector<space::Parameter>&
       if (!found || known[p].size() > known[*found].size()) found = p;
     }
     if (!found) {
+      if (braced && rest.find('}') == std::string_view::npos) {
+        throw UserError("expected `}` after " + in_quotes("${" + std::string(rest)));
+      }
       const std::string_view word = rest.substr(0, rest.find_first_of(braced ? "}" : "$|~+ ,;:/"));
       throw UserError("no parameter is called " + in_quotes(std::string(word)) + ", " +
                       suggestion(word, known));
@@ -55,30 +62,32 @@ RowNames::RowNames(const std::string& form, const std::vector<space::Parameter>&
 }
 
 /// Values may begin like others, so all are tried.
-bool RowNames::match(std::string_view name, std::size_t part, Match& match) const {
+void RowNames::match(std::string_view name, std::size_t part, Match& match) const {
   const Part& expected = parts_[part];
-  if (!name.starts_with(expected.literal)) return false;
+  if (!name.starts_with(expected.literal)) return;
   name.remove_prefix(expected.literal.size());
-  if (!expected.parameter) return name.empty();
+  if (!expected.parameter) {
+    if (!name.empty()) return;
+    space::Genotype& genotype = match.found.emplace_back();
+    for (const auto& each : match.choices) genotype.choices.push_back(each.value());
+    return;
+  }
   std::optional<std::uint32_t>& choice = match.choices[*expected.parameter];
   const std::optional<std::uint32_t> before = choice;
   const std::vector<std::string>& texts = values_[*expected.parameter];
-  for (std::uint32_t i = 0; i < texts.size(); ++i) {
+  for (std::uint32_t i = 0; i < texts.size() && match.found.size() < kMostFound; ++i) {
     if (++match.steps > kMostSteps) throw UserError("names without separators take too long to read");
     if ((before && *before != i) || !name.starts_with(texts[i])) continue;
     choice = i;
-    if (this->match(name.substr(texts[i].size()), part + 1, match)) return true;
+    this->match(name.substr(texts[i].size()), part + 1, match);
     choice = before;
   }
-  return false;
 }
 
-std::optional<space::Genotype> RowNames::genotype_of(std::string_view name) const {
-  Match found{.choices = std::vector<std::optional<std::uint32_t>>(values_.size())};
-  if (!match(name, 0, found)) return std::nullopt;
-  space::Genotype genotype;
-  for (const auto& choice : found.choices) genotype.choices.push_back(choice.value());
-  return genotype;
+std::vector<space::Genotype> RowNames::genotypes_of(std::string_view name) const {
+  Match matched{.choices = std::vector<std::optional<std::uint32_t>>(values_.size())};
+  match(name, 0, matched);
+  return std::move(matched.found);
 }
 
 std::string RowNames::name_of(const space::Genotype& genotype) const {
@@ -94,8 +103,9 @@ std::optional<std::uint32_t> choice_of(const space::Parameter& parameter, const 
                                        std::optional<double> number) {
   for (std::uint32_t i = 0; i < parameter.values.size(); ++i) {
     const space::Value& value = parameter.values[i];
+    const auto* whole = std::get_if<std::int64_t>(&value);
     const bool is_number =
-        std::holds_alternative<std::int64_t>(value) || std::holds_alternative<double>(value);
+        whole != nullptr ? -kExact < *whole && *whole < kExact : std::holds_alternative<double>(value);
     const bool same = is_number && number                   ? space::as_number(value) == *number
                       : std::holds_alternative<bool>(value) ? lower_case(field) == space::to_text(value)
                                                             : field == space::to_text(value);

@@ -20,9 +20,9 @@ class RowNames {
   /// @throws UserError, without a place, for an unknown parameter or one that the form does not have
   RowNames(const std::string& form, const std::vector<space::Parameter>& parameters);
 
-  /// Returns the genotype of this name, or nullopt if it is that of no genotype.
+  /// Returns the genotypes of this name, at most two of them: with more than one it is ambiguous.
   /// @throws UserError if that takes long, because values that follow each other begin like others
-  std::optional<space::Genotype> genotype_of(std::string_view name) const;
+  std::vector<space::Genotype> genotypes_of(std::string_view name) const;
   std::string name_of(const space::Genotype& genotype) const;
 
  private:
@@ -32,15 +32,17 @@ class RowNames {
   };
   struct Match {
     std::vector<std::optional<std::uint32_t>> choices;
+    std::vector<space::Genotype> found = {};
     std::size_t steps = 0;
   };
-  bool match(std::string_view name, std::size_t part, Match& match) const;
+  void match(std::string_view name, std::size_t part, Match& match) const;
 
   std::vector<Part> parts_;
   std::vector<std::vector<std::string>> values_;  // texts of each parameter's values
 };
 
 /// Returns the place among the values that a field of a table means, or nullopt if it means none of them.
+/// Whole numbers that doubles do not tell apart must have the same digits.
 /// @param number  the field as a number, if it is one
 std::optional<std::uint32_t> choice_of(const space::Parameter& parameter, const std::string& field,
                                        std::optional<double> number);

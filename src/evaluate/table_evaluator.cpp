@@ -1,8 +1,11 @@
 #include "evaluate/table_evaluator.hpp"
 
+#include "skyline/core/error.hpp"
+
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "evaluate/benchmark_table.hpp"
+#include "evaluate/row_names.hpp"
 #include "evaluate/synthetic_evaluator.hpp"
 
 #include <algorithm>
@@ -77,6 +80,23 @@ std::vector<trial::Metric> metrics_of(const TableOptions& options) {
   return {options.metrics.begin(), options.metrics.end()};
 }
 
+/// Checks the form of names against the space, and budgets against the columns.
+void check_place(const ConfigNode& written, const SectionPlace& place) {
+  const TableOptions options = TableOptions::table().parse(written);
+  if (!options.names.empty()) {
+    try {
+      (void)RowNames(options.names, place.space.parameters());
+    } catch (const UserError& error) {
+      written.at("names").fail(error.what());
+    }
+  }
+  const ConfigNode* epochs = written.find("epochs");
+  check_budget(options, epochs != nullptr ? *epochs : written, options.epochs, place.needed);
+  if (place.full_epochs != nullptr) {
+    check_budget(options, *place.full_epochs, place.full_epochs->as_number(), place.full_needed);
+  }
+}
+
 std::string number(double value) {
   std::ostringstream text;
   text.precision(3);
@@ -129,6 +149,7 @@ EvaluatorKind table_kind() {
           [read](const ConfigNode& section, const EvaluatorServices& services) {
             return std::make_unique<TableEvaluator>(read(section), services);
           },
+      .check_place = check_place,
       .describe = [read](const ConfigNode& section,
                          const EvaluatorServices& services) { return describe(read(section), services); }};
 }

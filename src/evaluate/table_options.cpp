@@ -3,12 +3,15 @@
 #include "core/config/config_text.hpp"
 #include "core/config/option_list.hpp"
 #include "core/system/process.hpp"
+#include "core/text/foreign_text.hpp"
 #include "core/text/hash.hpp"
+#include "core/text/wording.hpp"
 #include "store/publish/publish.hpp"
 #include "trial/metric_keys.hpp"
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 namespace skyline::evaluate {
 namespace {
@@ -26,10 +29,11 @@ OptionKind<std::vector<BudgetColumn>> columns_by_budget() {
     }
     if (!node.is_map() || node.entries().empty()) return false;
     for (const ConfigNode::Entry& entry : node.entries()) {
-      const ConfigNode budget = ConfigNode::make_scalar(entry.key, entry.key_position);
-      BudgetColumn column{budget.as_number(), entry.value.as_text()};
-      if (!(*column.epochs > 0)) entry.value.fail("expected a budget above 0 epochs, got " + entry.key);
-      columns.push_back(std::move(column));
+      const ConfigNode budget = key_node(node, entry);
+      const double epochs = budget.as_number();
+      if (!above(0).holds(epochs)) budget.fail_expected("a budget above 0 epochs");
+      if (column_for(columns, epochs)) budget.fail("a second column for the budget " + in_quotes(entry.key));
+      columns.push_back({epochs, entry.value.as_text()});
     }
     return true;
   };
@@ -42,6 +46,17 @@ OptionKind<std::vector<BudgetColumn>> columns_by_budget() {
           {ConfigNode::make_number(*each.epochs).as_text(), ConfigNode::make_scalar(each.column, {}), {}});
     }
     return ConfigNode::make_map(std::move(entries), {});
+  };
+  return kind;
+}
+
+/// Reads a name that results do not have for something else.
+OptionKind<std::string> metric_name() {
+  OptionKind<std::string> kind = text("a name");
+  kind.read = [read = kind.read](const ConfigNode& node, std::string& name) {
+    if (!read(node, name)) return false;
+    trial::check_metric_name(node);
+    return true;
   };
   return kind;
 }
@@ -96,10 +111,12 @@ void check_table(const TableOptions& options, const ConfigNode& section) {
     section.fail(options.column.empty() ? "`names` needs `column`, which has these names"
                                         : "`column` needs `names`, the form of its names, e.g. depth_$depth");
   }
-  for (const TableMetric& metric : options.metrics) {
-    if (column_for(metric.columns, options.epochs)) return;
+  for (std::size_t i = 0; i < options.metrics.size(); ++i) {
+    const std::string& name = options.metrics[i].name;
+    const auto first = std::ranges::find(options.metrics, name, &TableMetric::name);
+    if (&*first == &options.metrics[i]) continue;
+    section.at("metrics").items()[i].at("name").fail("metric " + in_quotes(name) + " is described twice");
   }
-  section.fail("no metric has a column for `epochs`: " + ConfigNode::make_number(options.epochs).as_text());
 }
 
 }  // namespace
@@ -111,10 +128,35 @@ std::optional<std::size_t> column_for(const std::vector<BudgetColumn>& columns, 
   return static_cast<std::size_t>(found - columns.begin());
 }
 
+void check_budget(const TableOptions& options, const ConfigNode& place, double epochs,
+                  const std::vector<std::string>& needed) {
+  const auto refuse = [&](const std::set<double>& budgets, const std::string& whose, const char* reason) {
+    std::vector<std::string> texts;
+    for (const double budget : budgets) texts.push_back(ConfigNode::make_number(budget).as_text());
+    place.fail("expected " + joined(texts, " or ") + ", for which " + whose + " has a column, got " +
+               ConfigNode::make_number(epochs).as_text() + reason);
+  };
+  std::set<double> known;
+  bool has_column = false;
+  for (const TableMetric& metric : options.metrics) {
+    if (column_for(metric.columns, epochs)) {
+      has_column = true;
+      continue;
+    }
+    std::set<double> budgets;
+    for (const BudgetColumn& each : metric.columns) budgets.insert(*each.epochs);
+    if (std::ranges::find(needed, metric.name) != needed.end()) {
+      refuse(budgets, in_quotes(metric.name), ": trials are compared by it");
+    }
+    known.merge(budgets);
+  }
+  if (!has_column) refuse(known, "a metric", "");
+}
+
 const OptionTable<TableMetric>& TableMetric::table() {
   using Of = trial::Metric::Of;
   static const OptionTable<TableMetric> table{
-      {"name", &TableMetric::name, text("a name"), "Name of the metric.", KeyRule::kRequired},
+      {"name", &TableMetric::name, metric_name(), "Name of the metric.", KeyRule::kRequired},
       {"column", &TableMetric::columns, columns_by_budget(),
        "Its column; or one for each budget that the table has, by epochs.", KeyRule::kRequired},
       {"times", &TableMetric::times, Range(),

@@ -41,4 +41,11 @@ struct TableOptions {
   static const OptionTable<TableOptions>& table();
 };
 
+/// Refuses a budget for which no metric has a column, or one by which trials are compared has none.
+/// @param place   states the budget
+/// @param needed  names of the metrics by which trials with this budget are compared
+/// @throws UserError
+void check_budget(const TableOptions& options, const ConfigNode& place, double epochs,
+                  const std::vector<std::string>& needed);
+
 }  // namespace skyline::evaluate

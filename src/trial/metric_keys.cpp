@@ -1,6 +1,8 @@
 #include "trial/metric_keys.hpp"
 
 #include "core/config/config_text.hpp"
+#include "core/text/foreign_text.hpp"
+#include "trial/column_names.hpp"
 
 #include <cmath>
 
@@ -15,6 +17,17 @@ ConfigNode end_node(double end) {
 }
 
 }  // namespace
+
+void check_metric_name(const ConfigNode& name) {
+  const std::string& text = name.as_text();
+  if (text.empty() || printable(text) != text) {
+    name.fail("expected a name of printable characters for this metric");
+  }
+  if (text == "result" || is_column_name(text)) {
+    name.fail(in_quotes(text) +
+              " has a meaning of its own in reports and results: give the metric another name");
+  }
+}
 
 OptionKind<MetricRange> metric_range() {
   OptionKind<MetricRange> kind{

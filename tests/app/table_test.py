@@ -11,6 +11,15 @@ from skyline_runs import SOURCE, RunsCase, read_json
 CONFIG = SOURCE / "configs/nasbench201_table.yaml"
 TABLE = SOURCE / "data/nasbench201_cifar10.csv.gz"
 RANDOM = ["--set", "search={algorithm: random, trials: 60}", "--set", "run.events=false"]
+SMALL = """
+space: {parameters: {a: {choice: [1, 2]}, b: {choice: [x, y]}}}
+table:
+  file: small.csv
+  metrics: [%s]
+  %s
+objectives: [maximize: acc]
+search: {algorithm: exhaustive}
+"""
 
 
 class Table(RunsCase):
@@ -45,12 +54,48 @@ class Table(RunsCase):
             self.assertTrue(any(abs(100 * value - accuracy) < 1e-9 for accuracy in accuracies), value)
 
     def test_full_trainings_have_the_accuracies_of_their_budget(self):
-        metrics = ("[{name: validation_accuracy, column: {12: valid_12_epochs, 200: valid_12_epochs}, times: 0.01}, "
-                   "{name: test_accuracy, column: {200: test_200_epochs}, times: 0.01, of: test, when: full}]")
-        self.skyline("search", CONFIG, *RANDOM, "--set", f"table.metrics={metrics}", "--set", "final.epochs=200", "--run", "full")
+        self.skyline("search", CONFIG, *RANDOM, "--set", "final.epochs=200", "--run", "full")
         front = read_json(self.folder / "full/pareto.json")["final_front"]
         self.assertGreater(max(trial["metrics"]["test_accuracy"] for trial in front), 0.85, "as 200 epochs give")
         self.assertIn("test_accuracy", self.skyline("status", "full").stdout)
+
+    def test_a_budget_needs_the_columns_of_objectives_alone(self):
+        metrics = ("[{name: validation_accuracy, column: {12: valid_12_epochs%s}}, {name: other, column: {12: test_12_epochs}}, "
+                   "{name: last, column: {200: test_200_epochs}, when: full}]")
+        final = ["--set", "final.epochs=200"]
+        self.skyline("search", CONFIG, *RANDOM, "--set", "table.metrics=" + metrics % ", 200: valid_12_epochs", *final, "--run", "other")
+        trained = [trial for trial in self.journal("other") if trial.get("phase") == "final"]
+        self.assertGreater(len(trained), 0)
+        for trial in trained:
+            self.assertEqual(trial["status"], "ok")
+            self.assertIn("last", trial["metrics"])
+            self.assertIsNone(trial["metrics"].get("other"))
+        for settings, expected in (
+                (["--set", "table.metrics=" + metrics % "", *final],
+                 "final.epochs: expected 12, for which `validation_accuracy` has a column, got 200: trials are compared by it"),
+                (["--set", "final.epochs=3"],
+                 "final.epochs: expected 12 or 200, for which `validation_accuracy` has a column, got 3"),
+                (["--set", "objectives=[minimize: macs]", "--set", "final.epochs=3"],
+                 "final.epochs: expected 12 or 200, for which a metric has a column, got 3"),
+                (["--set", "table.epochs=3"], "table.epochs: expected 12 or 200, for")):
+            self.assertIn(expected, self.skyline("validate", CONFIG, *settings, expect=2).stderr)
+
+    def test_mistakes_of_a_table_are_told_with_their_place(self):
+        acc = "{name: acc, column: acc}"
+        for cell, metrics, more, expected in (
+                ("inf", acc, "", "small.csv:3: column `acc`: expected a finite number, got `inf`"),
+                ("1e200", acc, "", "small.csv:3: column `acc`: expected at most 1e150, also after `times`, got `1e200`"),
+                ("0", acc, "seconds: acc", "small.csv:3: column `acc`: expected a number above 0, got `0`"),
+                ("1", "{name: acc, column: {1: acc, 1.0: b}}", "", "5:42: table.metrics[0].column: a second column for the budget `1.0`"),
+                ("1", "{name: acc, column: {.inf: acc}}", "", "5:34: table.metrics[0].column: expected a budget above 0 epochs, got .inf"),
+                ("1", f"{acc}, {acc}", "", "5:46: table.metrics[1].name: metric `acc` is described twice"),
+                ("1", "{name: epochs, column: acc}", "", "5:20: table.metrics[0].name: `epochs` has a meaning of its own"),
+                ("1", acc, 'column: b, names: "${a}-${b"', "7:10: table.names: expected `}` after `${b`")):
+            with self.subTest(expected):
+                (self.folder / "small.csv").write_text(f"a,b,acc\n1,x,0.5\n1,y,{cell}\n")
+                (self.folder / "small.yaml").write_text(SMALL % (metrics, more.replace(", ", "\n  ")))
+                self.assertIn(expected, self.skyline("validate", "small.yaml", expect=2).stderr)
+                self.assertIn(expected, self.skyline("search", "small.yaml", "--run", "small", expect=2).stderr)
 
     def test_an_architecture_without_a_row_fails_and_another_table_is_refused_at_a_resume(self):
         with gzip.open(TABLE, "rt") as file:

@@ -42,6 +42,7 @@ network:
 )";
 constexpr const char* kCellNames = "column: cell, names: '<$cell_0.input-a>$cell_0.input-b>${cell_0.a-b}>'";
 constexpr const char* kAccuracy = "metrics: [{name: accuracy, column: acc}]";
+constexpr const char* kNothing = "(nothing was thrown)";  // of user_error_of
 
 /// A number of blocks, each with a kernel of its own.
 constexpr const char* kBlocks = R"(
@@ -75,8 +76,20 @@ class TableTest : public ::testing::Test {
     const EvaluatorKind kind = table_kind();
     return kind.make(kind.keys->complete(section(keys)), services_);
   }
-  std::string error_of(const std::string& keys) const {
-    std::string error = user_error_of([&] { make(keys); });
+  /// Returns the mistake that reading a configuration finds, or else the one that reading the table does.
+  /// @param needed  the metrics by which trials are compared
+  std::string error_of(const std::string& keys, const std::vector<std::string>& needed = {},
+                       const ConfigNode* full_epochs = nullptr) const {
+    const ConfigNode written = section(keys);
+    std::string error = user_error_of([&] {
+      table_kind().check_place(written, {.space = services_.space,
+                                         .space_section = written,
+                                         .searched = {},
+                                         .needed = needed,
+                                         .full_needed = needed,
+                                         .full_epochs = full_epochs});
+      make(keys);
+    });
     const std::string folder = folder_.path().string() + "/";
     for (std::size_t at = 0; (at = error.find(folder)) != std::string::npos;) error.erase(at, folder.size());
     return error;
@@ -156,8 +169,68 @@ TEST_F(TableTest, HasColumnsByBudgetAndMetricsOfFullTrainings) {
   trial.proposal.trains = trial.number;
   EXPECT_TRUE(std::isnan(values(*evaluator, trial)[0]));
   EXPECT_EQ(values(*evaluator, trial)[1], 90);
-  EXPECT_EQ(error_of(kCellNames + std::string(", epochs: 5, metrics: [{name: valid, column: {12: v12}}]")),
-            "run.yaml:1:1: table: no metric has a column for `epochs`: 5");
+}
+
+TEST_F(TableTest, RefusesBudgetsWithoutTheColumnsThatTrialsNeed) {
+  write("cell,v12,t12,t200\n<none>conv>skip>,50,55,90\n");
+  const std::string keys = std::string(kCellNames) +
+                           ", metrics: [{name: valid, column: {12: v12}}, "
+                           "{name: test, column: {200: t200, 12: t12}, when: full}]";
+  const std::string short_trials = keys + ", epochs: 12";
+  EXPECT_EQ(error_of(short_trials, {"valid"}), kNothing);
+  EXPECT_THAT(error_of(keys + ", epochs: 5"),
+              HasSubstr(": table.epochs: expected 12 or 200, for which a metric has a column, got 5"));
+  EXPECT_EQ(error_of(keys),
+            "run.yaml:1:1: table: expected 12 or 200, for which a metric has a column, got 1");
+  EXPECT_THAT(error_of(keys + ", epochs: 200", {"valid"}),
+              HasSubstr(": table.epochs: expected 12, for which `valid` has a column, got 200: trials are "
+                        "compared by it"));
+  const ConfigNode full = config_from_yaml("200", "run.yaml", "final.epochs");
+  EXPECT_EQ(error_of(short_trials, {}, &full), kNothing);
+  EXPECT_EQ(error_of(short_trials, {"valid"}, &full),
+            "run.yaml:1:1: final.epochs: expected 12, for which `valid` has a column, got 200: trials are "
+            "compared by it");
+  const ConfigNode neither = config_from_yaml("3", "run.yaml", "final.epochs");
+  EXPECT_EQ(error_of(short_trials, {}, &neither),
+            "run.yaml:1:1: final.epochs: expected 12 or 200, for which a metric has a column, got 3");
+}
+
+TEST_F(TableTest, RefusesMetricsWithWrongNamesOrBudgets) {
+  write("cell,acc,other\n<none>conv>skip>,0.5,0.6\n");
+  const auto error = [this](const std::string& metrics) {
+    return error_of(std::string(kCellNames) + ", metrics: [" + metrics + "]");
+  };
+  EXPECT_THAT(error("{name: accuracy, column: {1: acc, 1.0: other}}"),
+              HasSubstr(": table.metrics[0].column: a second column for the budget `1.0`"));
+  for (const std::string budget : {".inf", "0", "-1"}) {
+    EXPECT_THAT(error("{name: accuracy, column: {" + budget + ": acc}}"),
+                HasSubstr(": table.metrics[0].column: expected a budget above 0 epochs, got " + budget));
+  }
+  EXPECT_THAT(error("{name: accuracy, column: {all: acc}}"),
+              HasSubstr(": table.metrics[0].column: expected a number, got all"));
+  EXPECT_THAT(error("{name: accuracy, column: acc}, {name: accuracy, column: other}"),
+              HasSubstr(": table.metrics[1].name: metric `accuracy` is described twice"));
+  for (const std::string name : {"epochs", "seed", "status", "trial", "is_pareto"}) {
+    EXPECT_THAT(error("{name: " + name + ", column: acc}"),
+                HasSubstr(": table.metrics[0].name: `" + name + "` has a meaning of its own in reports"));
+  }
+}
+
+TEST_F(TableTest, RefusesNumbersThatAreNotFinite) {
+  const std::string two =
+      std::string(kCellNames) + ", metrics: [{name: accuracy, column: acc, times: 1.0e+10}]";
+  const auto error = [&](const std::string& cell) {
+    write("cell,acc\n<none>conv>none>,0.5\n<none>conv>skip>," + cell + "\n");
+    return error_of(two);
+  };
+  for (const std::string cell : {"inf", "-inf", "Infinity", "1e999"}) {
+    EXPECT_EQ(error(cell), "t.csv:3: column `acc`: expected a finite number, got `" + cell + "`");
+  }
+  for (const std::string cell : {"1e300", "-1e141"}) {
+    EXPECT_EQ(error(cell),
+              "t.csv:3: column `acc`: expected at most 1e150, also after `times`, got `" + cell + "`");
+  }
+  for (const std::string cell : {"", "NA", "nan", "1e139"}) EXPECT_EQ(error(cell), kNothing);
 }
 
 TEST_F(TableTest, PredictsTheSecondsOfTheTable) {
@@ -170,6 +243,14 @@ TEST_F(TableTest, PredictsTheSecondsOfTheTable) {
   EXPECT_EQ(evaluator->predicted_cost(continued), 30);
   EXPECT_EQ(evaluator->predicted_cost(trial({1, 2, 1})), 1) << "the table has no seconds";
   EXPECT_EQ(evaluator->predicted_cost(trial({2, 2, 2})), 1) << "the table has no row";
+  for (const std::string seconds : {"0", "-1", "nan"}) {
+    write("cell,acc,s1\n<none>conv>skip>,0.5," + seconds + "\n");
+    EXPECT_EQ(error_of(std::string(kCellNames) + ", seconds: s1, " + kAccuracy),
+              "t.csv:2: column `s1`: expected a number above 0, got `" + seconds + "`");
+  }
+  write("cell,acc,s1\n<none>conv>skip>,0.5,inf\n");
+  EXPECT_EQ(error_of(std::string(kCellNames) + ", seconds: s1, " + kAccuracy),
+            "t.csv:2: column `s1`: expected a finite number, got `inf`");
 }
 
 TEST_F(TableTest, ReadsAColumnPerParameterAndLeavesOutUnusedOnes) {
@@ -184,6 +265,26 @@ TEST_F(TableTest, ReadsAColumnPerParameterAndLeavesOutUnusedOnes) {
                                                           (folder_ / "t.csv").string() + ":4: 7, 1")));
   write("depth,first,second,bias,acc\n2,3,,True,0.5\n");
   EXPECT_EQ(error_of(kAccuracy), "t.csv:2: `second` has no value, but the network of this row uses it");
+}
+
+TEST_F(TableTest, TellsLargeWholeNumbersApart) {
+  use("parameters: {a: {choice: [9007199254740993, 5]}}");
+  write("a,acc\n9007199254740992,0.1\n9007199254740993,0.2\n9007199254740994,0.3\n5.0,0.4\n");
+  const auto evaluator = make(kAccuracy);
+  EXPECT_EQ(values(*evaluator, trial({0}))[0], 0.2);
+  EXPECT_EQ(values(*evaluator, trial({1}))[0], 0.4);
+}
+
+TEST_F(TableTest, RefusesANameThatTwoGenotypesHave) {
+  use("parameters: {a: {choice: [1, 12]}, b: {choice: [2, 22]}}");
+  const std::string keys = "column: arch, names: $a$b, " + std::string(kAccuracy);
+  write("arch,acc\n12,0.1\n1222,0.2\n");
+  EXPECT_EQ(error_of(keys), kNothing);
+  write("arch,acc\n12,0.1\n122,0.2\n");
+  EXPECT_EQ(
+      error_of(keys),
+      "t.csv:3: `122` is both a=1 b=22 and a=12 b=2: expected names of one meaning, e.g. with a separator "
+      "between their values");
 }
 
 TEST_F(TableTest, ReadsGzipAndAFileBesideTheConfiguration) {
@@ -240,7 +341,7 @@ TEST_F(TableTest, RefusesTablesThatDoNotFitWithTheirPlace) {
   const std::string keys = std::string(kCellNames) + ", " + kAccuracy;
   EXPECT_THAT(error_of(keys), HasSubstr("table.file: there is no t.csv, nor is it beside the configuration"));
   write("cell,acc\n<none>conv>skip>,high\n");
-  EXPECT_EQ(error_of(keys), "t.csv:2: column `acc`: expected a number, got `high`");
+  EXPECT_EQ(error_of(keys), "t.csv:2: column `acc`: expected a finite number, got `high`");
   write("cell,acc\n<none>conv>skip>,0.5\n<none>conv>none>,0.5,1\n");
   EXPECT_EQ(error_of(keys), "t.csv:3: expected 2 fields, got 3");
   write("cell,accuracy\n<none>conv>skip>,0.5\n");
@@ -250,22 +351,32 @@ TEST_F(TableTest, RefusesTablesThatDoNotFitWithTheirPlace) {
             "t.csv:2: <pool>conv>skip>, 0.5: neither this row nor another is a genotype of the "
             "space, whose names are like <none>none>none>");
   write("cell,acc\n<none>conv>skip>,0.5\n");
-  EXPECT_EQ(error_of("column: cell, names: '$cell_0.input-a|$cell_0.inputb', " + std::string(kAccuracy)),
+  const auto error_of_names = [this](const std::string& names) {
+    const std::string error = error_of("names: '" + names + "', column: cell, " + kAccuracy);
+    EXPECT_THAT(error, HasSubstr("run.yaml:1:")) << names;
+    return error.substr(error.find("table.names"));
+  };
+  EXPECT_EQ(error_of_names("$cell_0.input-a|$cell_0.inputb"),
             "table.names: no parameter is called `cell_0.inputb`, did you mean `cell_0.input-b`?");
-  EXPECT_EQ(error_of("column: cell, names: '$cell_0.input-a', " + std::string(kAccuracy)),
+  EXPECT_EQ(error_of_names("$cell_0.input-a"),
             "table.names: lacks `$cell_0.input-b`: expected every parameter of the space");
+  EXPECT_EQ(error_of_names("${cell_0.input-a}-${cell_0.input-b"),
+            "table.names: expected `}` after `${cell_0.input-b`");
   EXPECT_EQ(error_of("column: cell, " + std::string(kAccuracy)),
             "run.yaml:1:1: table: `column` needs `names`, the form of its names, e.g. depth_$depth");
 }
 
 TEST(RowNames, TriesValuesThatBeginLikeOthers) {
+  const auto one = [](const std::vector<space::Genotype>& found) {
+    return found.size() == 1 ? found.front().choices : std::vector<std::uint32_t>();
+  };
   const std::vector<space::Parameter> parameters{{"a", {std::string("x"), std::string("xx")}, {1, 1}},
                                                  {"ab", {std::int64_t{1}, std::int64_t{11}}, {1, 1}}};
   const RowNames names("$a${ab}-$a", parameters);
-  EXPECT_EQ(names.genotype_of("xx1-xx")->choices, (std::vector<std::uint32_t>{1, 0}));
-  EXPECT_EQ(names.genotype_of("x11-x")->choices, (std::vector<std::uint32_t>{0, 1}));
-  EXPECT_FALSE(names.genotype_of("x11-xx")) << "a parameter has one value";
-  EXPECT_FALSE(names.genotype_of("x11-x "));
+  EXPECT_EQ(one(names.genotypes_of("xx1-xx")), (std::vector<std::uint32_t>{1, 0}));
+  EXPECT_EQ(one(names.genotypes_of("x11-x")), (std::vector<std::uint32_t>{0, 1}));
+  EXPECT_TRUE(names.genotypes_of("x11-xx").empty()) << "a parameter has one value";
+  EXPECT_TRUE(names.genotypes_of("x11-x ").empty());
   EXPECT_EQ(names.name_of({{1, 1}}), "xx11-xx");
 }
 

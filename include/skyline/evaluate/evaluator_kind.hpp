@@ -107,7 +107,10 @@ struct SectionPlace {
   const ConfigNode& space_section;
   const std::vector<ConfigNode>& searched;  // expressions of parameters in the section, e.g. `$n`, as written
   bool has_data_file = false;
-  std::size_t slots = 1;  // slots of a rank, as far as they are known
+  std::size_t slots = 1;                      // slots of a rank, as far as they are known
+  std::vector<std::string> needed = {};       // metrics that objectives and constraints of the search use
+  std::vector<std::string> full_needed = {};  // metrics that those of full trainings use
+  const ConfigNode* full_epochs = nullptr;    // `final.epochs`; nullptr if there are no full trainings
 };
 
 /// An evaluator that a configuration can name, by its own section. A run has exactly one evaluator.
@@ -146,9 +149,9 @@ struct EvaluatorKind {
   std::function<std::vector<trial::Yardstick>(const ConfigNode& section, const store::Dataset& dataset,
                                               const store::SplitIndices& split)>
       yardsticks = {};
-  /// Checks the section's requests against the space and this machine when a user's configuration is read;
-  /// not when a run is. It may be left out. @param written  the section as the user wrote it. @throws
-  /// UserError
+  /// Checks the section's requests against the space, the budgets and this machine when a user's
+  /// configuration is read; not when a run is. It may be left out. @param written  the section as the user
+  /// wrote it. @throws UserError
   std::function<void(const ConfigNode& written, const SectionPlace& place)> check_place = {};
   /// Describes the device on which this machine would evaluate, in lines; starts nothing. It may be left out.
   std::function<std::vector<std::string>(const ConfigNode& section)> describe_device = {};

@@ -119,8 +119,9 @@ class ConfigParser {
   void check_network() const;
   void read_data(DataCheck check);
   void check_evaluator() const;
-  void read_space(DataCheck check);
+  void read_space();
   void read_objectives(bool knows_metrics);
+  void check_place() const;
   void throw_mistakes();
   void resolve();
   bool is_right_so_far() const { return mistakes_.empty() && in_values_.empty(); }
@@ -148,8 +149,10 @@ RunConfig ConfigParser::parse(DataCheck check) {
   mistakes_.attempt([&] { read_data(check); });
   mistakes_.attempt([&] { check_evaluator(); });
   const bool knows_metrics = is_right_so_far();
-  mistakes_.attempt([&] { read_space(check); });
+  mistakes_.attempt([&] { read_space(); });
+  const bool knows_space = is_right_so_far();
   mistakes_.attempt([&] { read_objectives(knows_metrics); });
+  if (check != DataCheck::kStated && knows_space) mistakes_.attempt([&] { check_place(); });
   throw_mistakes();
   if (check != DataCheck::kStated) config_.open_known(root_);
   resolve();
@@ -223,19 +226,26 @@ void ConfigParser::check_evaluator() const {
   check(written != nullptr ? *written : root_);
 }
 
-/// Also checks that the space and this machine suit the evaluator's section, unless the configuration is a
-/// run's.
-void ConfigParser::read_space(DataCheck check) {
+void ConfigParser::read_space() {
   const ConfigNode* section = section_in(root_, "space");
   if (section == nullptr || (has_network_ && !data_.shape)) return;
-  const bool right = is_right_so_far();
   config_.space = space::SearchSpace::parse(*section, config_.shape, searched_.counted());
-  if (check == DataCheck::kStated || !right || !config_.evaluator.kind->check_place) return;
-  config_.evaluator.kind->check_place(config_.evaluator.written, {.space = config_.space,
-                                                                  .space_section = *section,
-                                                                  .searched = searched_.written(),
-                                                                  .has_data_file = !data_.file.empty(),
-                                                                  .slots = slots_});
+}
+
+/// Checks that the space, the budgets and this machine suit the evaluator's section.
+void ConfigParser::check_place() const {
+  if (!config_.evaluator.kind->check_place) return;
+  const objective::ObjectiveSet& objectives = config_.objectives;
+  const bool has_final = config_.sections.final_training.has_value();
+  config_.evaluator.kind->check_place(config_.evaluator.written,
+                                      {.space = config_.space,
+                                       .space_section = root_.at("space"),
+                                       .searched = searched_.written(),
+                                       .has_data_file = !data_.file.empty(),
+                                       .slots = slots_,
+                                       .needed = objectives.measured_needed(),
+                                       .full_needed = objectives.of_full_trainings().measured_needed(),
+                                       .full_epochs = has_final ? &root_.at("final").at("epochs") : nullptr});
 }
 
 /// @param knows_metrics  whether the evaluator's section and the data are right; otherwise all metrics that

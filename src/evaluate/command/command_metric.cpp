@@ -2,8 +2,6 @@
 
 #include "core/config/byte_size.hpp"
 #include "core/config/config_text.hpp"
-#include "core/text/foreign_text.hpp"
-#include "trial/column_names.hpp"
 #include "trial/metric_keys.hpp"
 
 #include <algorithm>
@@ -112,14 +110,7 @@ OptionKind<std::vector<std::string>> argument_vector() {
 }
 
 CommandMetric read_command_metric(const ConfigNode& map, const ConfigNode::Entry& entry) {
-  if (entry.key.empty() || printable(entry.key) != entry.key) {
-    key_node(map, entry).fail("expected a name of printable characters for this metric");
-  }
-  if (entry.key == "result" || trial::is_column_name(entry.key)) {
-    key_node(map, entry)
-        .fail(in_quotes(entry.key) +
-              " has a meaning of its own in reports and results: give the metric another name");
-  }
+  trial::check_metric_name(key_node(map, entry));
   if (!entry.value.is_map()) entry.value.fail_expected(section_text(CommandMetric::table()));
   CommandMetric metric = CommandMetric::table().parse(entry.value);
   metric.name = entry.key;
