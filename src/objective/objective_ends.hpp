@@ -19,7 +19,7 @@ inline constexpr std::array<std::string_view, 2> kScales{"linear", "log"};
 /// Sets the scale, the reference and the ideal of an objective, as far as its item of the configuration, the
 /// constraints and the description of its metric state them.
 /// @throws UserError for a reference that is not worse than the ideal, for an ideal that no value can have,
-///         and for ends without a logarithm where the scale is logarithmic
+///         for ends without a logarithm where the scale is logarithmic, and for ends too far apart
 void read_ends(const ConfigNode& item, const std::vector<Constraint>& constraints,
                const trial::Metric& metric, Objective& objective);
 

@@ -158,6 +158,13 @@ void read_stated_ends(const ConfigNode& item, const trial::Metric& metric, doubl
   }
 }
 
+/// Returns the distance of the two ends on the objective's scale, negative if it is maximized.
+double length_of_scale(const Objective& objective) {
+  const double ideal = objective.ideal.value();
+  const double reference = objective.reference.value();
+  return objective.scale == Scale::kLinear ? reference - ideal : std::log(reference / ideal);
+}
+
 /// Reads the scale: logarithmic for computed costs unless the configuration says otherwise, or states an end
 /// without a logarithm.
 void read_scale(const ConfigNode& item, Objective& objective) {
@@ -189,11 +196,10 @@ std::string to_text(Scale scale) {
 
 double normalized(const Objective& objective, double value) {
   const double ideal = objective.ideal.value();
-  const double reference = objective.reference.value();
   if (!is_worse(objective, value, ideal)) return 0;
-  if (objective.scale == Scale::kLinear) return (value - ideal) / (reference - ideal);
+  if (objective.scale == Scale::kLinear) return (value - ideal) / length_of_scale(objective);
   if (value <= 0) return std::numeric_limits<double>::infinity();  // maximized, and far below the reference
-  return std::log(value / ideal) / std::log(reference / ideal);
+  return std::log(value / ideal) / length_of_scale(objective);
 }
 
 void read_ends(const ConfigNode& item, const std::vector<Constraint>& constraints,
@@ -217,6 +223,11 @@ void read_ends(const ConfigNode& item, const std::vector<Constraint>& constraint
   if (!stated_reference && objective.reference && objective.ideal &&
       !is_worse(objective, *objective.reference, *objective.ideal))
     objective.reference.reset();
+  if (objective.reference && objective.ideal && !std::isfinite(length_of_scale(objective))) {
+    item.fail(std::string("expected a reference and an ideal with a finite ") +
+              (is_log ? "quotient" : "difference") + ", got " + number_text(*objective.reference) + " and " +
+              number_text(*objective.ideal));
+  }
 }
 
 void ObjectiveSet::complete_references(const space::SearchSpace& space) {

@@ -30,6 +30,11 @@ CARELESS = [
     (["validate", SYNTHETIC, "--set", "search.itertions=3"], 2, "did you mean `iterations`?"),
     (["validate", SYNTHETIC, "--iterations=3"], 2, "validate: unknown option `--iterations`, known here: "),
     (["validate", "--set", "search.iterations=3"], 2, "validate: config is required"),
+    (["show", "mine", "--trial", "-18446744073709551615"], 2,
+     "--trial: expected a whole number from 0 to 9223372036854775807, got -18446744073709551615"),
+    (["predict", "mine", "set.npy", "--trial", "1,-1"], 2, "--trial: expected a whole number from 0 to 9223372036854775807, got -1"),
+    (["profile", "mine", "--trial", "9223372036854775808"], 2, "got 9223372036854775808"),
+    (["train", "mine", "--trial", "1", "--epochs", "1", "--run", "a", "--seed=-1"], 2, "--seed: expected a whole number from 0 to "),
     (["status", "nowhere"], 2, "nowhere: not a run folder (no journal.jsonl)"),
     (["journal", "."], 2, "journal.jsonl"),
     (["show", SYNTHETIC, "--genotype", "deepth=3"], 2, "depth"),
@@ -48,7 +53,7 @@ CARELESS = [
     # Configurations.
     (["validate", "tabs.yaml"], 2, "tabs.yaml:2:1: a tab at the start of a line: indent by blanks"),
     (["validate", "two.yaml"], 2, "two.yaml:4:1: a second document begins here: expected one"),
-    (["validate", "large.yaml"], 2, "large.yaml: expected a configuration of at most 4 MiB, got 5 MiB"),
+    (["validate", "large.yaml"], 2, "large.yaml: expected a configuration of at most 4194304 bytes, got 4194305"),
     (["validate", "list.yaml"], 2, "list.yaml:1:1: expected a map with the sections"),
     (["validate", "empty.yaml"], 2, "expected a map with the sections"),
     ([*ON_DIGITS, "--set", "run.time_limit=10"], 2, "run.time_limit: expected `none` or a duration above 0, e.g. 90 s, 15 min"),
@@ -80,7 +85,7 @@ class Careless(RunsCase):
     def setUpClass(cls):
         super().setUpClass()
         files = {"tabs.yaml": "data:\n\tfile: x\n", "two.yaml": "data:\n  file: x\n---\nsearch: {}\n", "list.yaml": "- data\n",
-                 "large.yaml": "#" * (5 << 20), "empty.yaml": "", "notes.txt": "remember the milk\n",
+                 "large.yaml": "#" * ((4 << 20) + 1), "empty.yaml": "", "notes.txt": "remember the milk\n",
                  "mine/config.yaml": (SOURCE / "configs/synthetic.yaml").read_text(),
                  "plain/config.yaml": "experiment: mine\n",
                  "edited/config.yaml": "# written by skyline for this run, sum 0123\nexperiment: mine\n",

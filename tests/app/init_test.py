@@ -143,6 +143,8 @@ class Init(RunsCase):
 
     def test_mistakes_are_one_line(self):
         prepared = self.digits
+        (self.folder / "two.csv").write_text("size,kind\n1.5,a\n2.5,b\n")
+        (self.folder / "one_class.csv").write_text("size,kind\n1.5,a\n2.5,a\n")
         for arguments, expected in (
                 ([prepared, "-o", "a.yaml", "--preset", "image"], "--preset: unknown preset `image`, did you mean `images`?"),
                 ([prepared, "-o", "a.yaml", "--preset", "table"],
@@ -154,11 +156,14 @@ class Init(RunsCase):
                 ([prepared], "init: missing -o FILE.yaml"),
                 ([], "init: missing SOURCE"),
                 (["nothing.csv", "-o", "a.yaml"], "nothing.csv"),
+                (["two.csv", "-o", "a.yaml"], "two.csv: validation: a share of 0.2.* of 2 samples leaves the validation set empty"),
+                (["one_class.csv", "-o", "a.yaml"], "`kind`: expected at least 2 classes, got `a` alone"),
                 ([prepared, "-o", "digits.h5"], "digits.h5")):
             with self.subTest(expected):
                 done = self.skyline("init", *arguments, expect=2)
-                self.assertEqual(done.stderr.strip().count("\n"), 0, done.stderr)
-                self.assertRegex(done.stderr, expected)
+                mistake, = re.findall("^skyline: .*", done.stderr, re.MULTILINE)
+                self.assertRegex(mistake, expected)
+                self.assertTrue(done.stderr.endswith(mistake + "\n"), done.stderr)
                 self.assertFalse((self.folder / "a.yaml").exists())
         (self.folder / "kept.yaml").write_text("mine")
         self.skyline("init", prepared, "-o", "kept.yaml", expect=2)

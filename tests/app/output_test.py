@@ -1,6 +1,7 @@
 """Where output goes wrong: a full disk or a reader that has gone is told where it was the result, and ends no search; so
 are the limits of the shell."""
 
+import json
 import os
 import resource
 import signal
@@ -76,6 +77,8 @@ class Output(RunsCase):
     def test_a_file_that_may_not_grow_is_one_line(self):
         done = self.shell('ulimit -f 4; exec "$@"', "search", *SYNTHETIC, "--run", "small_files", "--quiet")
         self.check_fault(done, "File too large (limits of this process: 4096 bytes of a file, ulimit -f)")
+        saved = self.skyline("status", "small_files", "--json").stdout
+        self.assertIn(f"  trials    {json.loads(saved)['journal']} in the journal, of ", self.skyline("status", "small_files").stdout)
         self.skyline("search", *SYNTHETIC, "--run", "small_files", "--resume", "--quiet")
         self.assertEqual(self.canonical("small_files"), self.whole)
 

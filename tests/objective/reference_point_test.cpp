@@ -209,6 +209,19 @@ TEST(ReferencePoint, MustBeWorseThanTheBestValue) {
             "run.yaml:1:27: objectives[0].scale: expected `linear` or `log`, got logarithm");
 }
 
+TEST(ReferencePoint, MustBeAtADistanceFromTheIdealThatIsANumber) {
+  EXPECT_EQ(user_error_of([] { parsed("[{maximize: own_metric, reference: -1e308, ideal: 1e308}]"); }),
+            "run.yaml:1:2: objectives[0]: expected a reference and an ideal with a finite difference, got "
+            "-1e+308 and 1e+308");
+  EXPECT_THAT(
+      user_error_of([] { parsed("[{maximize: own_metric, reference: 1e-300, ideal: 1e300, scale: log}]"); }),
+      HasSubstr("with a finite quotient, got 1e-300 and 1e+300"));
+  EXPECT_THAT(user_error_of([] { parsed("[{minimize: flops, reference: 1e300, ideal: 1e-300}]"); }),
+              HasSubstr("with a finite quotient, got 1e+300 and 1e-300"));
+  const ObjectiveSet wide = parsed("[{maximize: own_metric, reference: -1e300, ideal: 1e300}]");
+  EXPECT_DOUBLE_EQ(normalized(wide.objectives().front(), 0), 0.5);
+}
+
 TEST(ReferencePoint, OfAMetricOfOnesOwnComesFromItsDescription) {
   using trial::Better;
   const auto ends = [](const std::string& objective, const trial::Metric& metric) {

@@ -96,15 +96,16 @@ TEST(RunStatus, RefusesNestingWithoutEnd) {
               StartsWith("status.json: expected the status of a run"));
 }
 
-/// A run folder with this status and a journal of a header, three trials and a lost rank.
-void fill(const testing::SampleFolder& folder, const RunStatus& status) {
+/// A run folder with this status and a journal of a header, so many trials and a lost rank.
+void fill(const testing::SampleFolder& folder, const RunStatus& status, std::size_t trials = 37) {
   const std::filesystem::path journal = folder.paths().journal();
   std::filesystem::remove(journal);
   store::JournalWriter::create(journal, {.skyline_version = "0.1.0",
                                          .config_hash = std::string(64, 'c'),
                                          .metrics = testing::sample_metrics()});
-  const std::string trial = "{\"position\":0}\n";
-  folder.write(journal, store::read_file(journal) + trial + trial + "{\"lost\":3}\n" + trial);
+  std::string text = store::read_file(journal) + "{\"lost\":3}\n";
+  for (std::size_t i = 0; i < trials; ++i) text += "{\"position\":0}\n";
+  folder.write(journal, text);
   folder.write(folder.paths().status_json(), status.to_json());
 }
 
@@ -215,8 +216,18 @@ TEST(StatusText, CountsTheJournalIfItIsAheadOfTheStatus) {
   const testing::SampleFolder folder;
   RunStatus status = sample_status("running");
   status.committed = 2;
-  fill(folder, status);
+  fill(folder, status, 3);
   EXPECT_THAT(status_text(folder.paths()), HasSubstr("3 in the journal"));
+}
+
+TEST(StatusText, ClaimsNoTrialsThatAJobCouldNotSave) {
+  const testing::SampleFolder folder;
+  RunStatus status = sample_status("failed");
+  status.ending = JobEnding{.exit_code = 76};
+  fill(folder, status, 11);
+  EXPECT_EQ(status_text(folder.paths()), folder.paths().root.string() +
+                                             ": failed with exit code 76; resume with --resume\n"
+                                             "  trials    11 in the journal, of 37 committed\n");
 }
 
 TEST(StatusText, DoesWithoutAStatusAndATornLastLine) {

@@ -25,7 +25,7 @@ std::optional<double> read_start_timeout(const std::string& text) {
 
 }  // namespace
 
-CLI::Validator whole_number(int low, int high) {
+CLI::Validator whole_number(std::int64_t low, std::int64_t high) {
   const auto check = [low, high](std::string& text) -> std::string {
     const auto number = integer_in(text);
     if (number && *number >= low && *number <= high) return {};
@@ -94,7 +94,9 @@ void add_job(CLI::App& command, SearchArguments& arguments) {
 }
 
 std::array<CLI::Option*, 2> add_trials(CLI::App& command, ModelChoice& choice) {
-  return {command.add_option("--trial", choice.trials, "numbers of trials, e.g. 17 or 17,23")->delimiter(','),
+  return {command.add_option("--trial", choice.trials, "numbers of trials, e.g. 17 or 17,23")
+              ->delimiter(',')
+              ->check(whole_number(0, kMostNumber)),
           command.add_flag("--front", choice.front, "all trials on the front")};
 }
 

@@ -6,7 +6,9 @@
 #include "app/models/taken_model.hpp"
 
 #include <array>
+#include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,7 +24,10 @@ namespace skyline::app {
 constexpr int kMostSlots = 1'000'000;  // far more than any system allows
 constexpr int kMostThreads = 1024;
 
-CLI::Validator whole_number(int low, int high);
+constexpr std::int64_t kMostNumber = std::numeric_limits<std::int64_t>::max();  // of a trial, or a seed
+
+/// Every option with a whole number needs this: the library takes -1 for the largest number without a sign.
+CLI::Validator whole_number(std::int64_t low, std::int64_t high);
 /// Reads one of some words, each of which names a value of an enumeration.
 template <typename Value>
 CLI::Validator one_of(const std::map<std::string, Value>& values) {

@@ -124,8 +124,18 @@ std::string named_by(const fs::path& configuration, const fs::path& file) {
   return fs::proximate(file, configuration.parent_path()).string();
 }
 
+/// Finds samples that cannot be split before a configuration names them, which the person has not seen.
+void check_split(const InitArguments& arguments, const store::Dataset& dataset) {
+  try {
+    store::split_dataset(dataset, held_out_share(dataset), std::nullopt, 0);
+  } catch (const UserError& error) {
+    throw UserError(arguments.source.string() + ": " + error.what());
+  }
+}
+
 void write_configuration(const InitArguments& arguments, const fs::path& file) {
   const auto dataset = store::Dataset::open(file, false);
+  check_split(arguments, *dataset);
   const Preset& preset = find_preset(arguments.preset, dataset->shape());
 
   FirstSearch search;

@@ -169,7 +169,8 @@ std::string json_of(const ProfileArguments& arguments, const ProfiledTrial& prof
 RunCommand profile_command(CLI::App& command) {
   const auto arguments = std::make_shared<ProfileArguments>();
   add_path(command, "run", arguments->run, "run folder, which is only read")->required();
-  command.add_option("--trial", arguments->trial, "number of the trial; must be given");
+  command.add_option("--trial", arguments->trial, "number of the trial; must be given")
+      ->check(whole_number(0, kMostNumber));
   command.add_flag("--json", arguments->json, "as JSON");
   return [arguments] {
     const ProfiledTrial profiled = measure(*arguments);

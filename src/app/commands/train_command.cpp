@@ -119,7 +119,8 @@ RunCommand train_command(CLI::App& command) {
       ->required();
   add_trials(command, arguments->choice);
   command.add_option("--epochs", arguments->epochs, "budget of each")->required()->check(CLI::PositiveNumber);
-  command.add_option("--seed", arguments->seed, "of the trainings (default: that of the run)");
+  command.add_option("--seed", arguments->seed, "of the trainings (default: that of the run)")
+      ->check(whole_number(0, kMostNumber));
   command
       .add_option("--seeds", arguments->seeds,
                   "train each so often, with other seeds; means and deviations are told (default: 1)")

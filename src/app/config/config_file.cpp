@@ -24,8 +24,8 @@ ConfigNode load_written_file(const std::filesystem::path& path) {
   std::error_code failure;  // reported when the file is read
   const std::uintmax_t bytes = std::filesystem::file_size(path, failure);
   if (!failure && bytes > kMostBytes) {
-    throw UserError(path.string() + ": expected a configuration of at most 4 MiB, got " +
-                    std::to_string(bytes >> 20U) + " MiB");
+    throw UserError(path.string() + ": expected a configuration of at most " + std::to_string(kMostBytes) +
+                    " bytes, got " + std::to_string(bytes));
   }
   return store::load_yaml_file(path);
 }

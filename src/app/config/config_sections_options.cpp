@@ -182,12 +182,13 @@ const OptionTable<FinalOptions>& FinalOptions::table() {
 
 namespace {
 
+constexpr double kMostInFlight = 1'000'000;  // trials of a window, or virtual slots
+
 /// Reads `128`, or `2.5x` for a multiple of the virtual slots.
 OptionKind<engine::Window> window_size() {
-  constexpr double kMost = 1'000'000;
   ConfigNode multiple = ConfigNode::make_map({{"type", schema_text("string"), {}}}, {});
   multiple.set("pattern", schema_text("^[0-9.]+x$"));
-  const ConfigNode trials = whole<std::size_t>(at_least(1).at_most(kMost)).schema;
+  const ConfigNode trials = whole<std::size_t>(at_least(1).at_most(kMostInFlight)).schema;
   ConfigNode schema =
       ConfigNode::make_map({{"anyOf", ConfigNode::make_list({trials, std::move(multiple)}, {}), {}}}, {});
   OptionKind<engine::Window> kind{
@@ -198,7 +199,7 @@ OptionKind<engine::Window> window_size() {
     value.of_slots = text.ends_with('x');
     if (value.of_slots) text.remove_suffix(1);
     const auto number = number_in(text);
-    if (!number || !at_least(1).at_most(kMost).holds(*number)) return false;
+    if (!number || !at_least(1).at_most(kMostInFlight).holds(*number)) return false;
     value.size = *number;
     return value.of_slots || value.size == std::floor(value.size);
   };
@@ -235,7 +236,8 @@ const OptionTable<RunOptions>& RunOptions::table() {
         choice<CommitBy>({{"number", CommitBy::kNumber}, {"virtual_time", CommitBy::kVirtualTime}}),
         "The order of commits: that of asking, or that in which `virtual_slots` would end the trials if each "
         "took its predicted cost."},
-       {"virtual_slots", &RunOptions::virtual_slots, or_word("none", whole<std::size_t>(at_least(1))),
+       {"virtual_slots", &RunOptions::virtual_slots,
+        or_word("none", whole<std::size_t>(at_least(1).at_most(kMostInFlight))),
         "Slots of the clock of `commit: virtual_time`, whatever the job has; needed there, and for a "
         "`window` "
         "that is a multiple of them."},

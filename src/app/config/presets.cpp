@@ -43,13 +43,12 @@ std::string quality(store::TargetKind kind) {
 }
 
 std::string data_section(const store::Dataset& dataset, const std::string& file) {
-  const bool stored = dataset.validation().count > 0;
-  const double share = dataset.train().count < kFewSamples ? 0.2 : 0.1;
-  const double held_out = stored ? static_cast<double>(dataset.validation().count)
-                                 : share * static_cast<double>(dataset.train().count);
+  const std::optional<double> share = held_out_share(dataset);
+  const double held_out = share ? *share * static_cast<double>(dataset.train().count)
+                                : static_cast<double>(dataset.validation().count);
   std::string text = "data:\n  " + to_yaml(ConfigNode::make_map({{"file", schema_text(file), {}}}, {}));
-  if (!stored) {
-    text += "  validation: " + objective::number_text(share) +
+  if (share) {
+    text += "  validation: " + objective::number_text(*share) +
             "           # share of the training samples that is held out, to score trials\n";
   }
   if (held_out > static_cast<double>(kValidationLimit)) {
@@ -115,6 +114,11 @@ const Preset& find_preset(const std::string& name, const space::Shape& sample) {
                     space::to_text(sample));
   }
   throw UserError("--preset: unknown preset `" + name + "`, " + suggestion(name, names));
+}
+
+std::optional<double> held_out_share(const store::Dataset& dataset) {
+  if (dataset.validation().count > 0) return std::nullopt;
+  return dataset.train().count < kFewSamples ? 0.2 : 0.1;
 }
 
 std::string configuration_text(const Preset& preset, const store::Dataset& dataset,

@@ -37,6 +37,10 @@ struct FirstSearch {
   std::optional<std::size_t> window;  // if not given, that of the algorithm
 };
 
+/// Returns the share of the training samples that the configuration of a first search holds out, or nullopt
+/// if the data set has validation samples.
+std::optional<double> held_out_share(const store::Dataset& dataset);
+
 /// Writes a configuration with comments. The text is a function of the arguments alone.
 /// @throws UserError if the file of the preset is missing
 std::string configuration_text(const Preset& preset, const store::Dataset& dataset,

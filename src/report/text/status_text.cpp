@@ -51,7 +51,7 @@ std::string trials_text(const RunStatus& status, std::size_t in_journal, bool ac
   std::string text = fmt::format("{}: {} of at most {}", status.phase, status.done, status.expected);
   if (active && status.in_flight > 0) text += " · " + status.in_flight_text();
   if (status.failed > 0) text += fmt::format(" · {} failed", status.failed);
-  text += fmt::format(" · {} in the journal", std::max(in_journal, status.committed));
+  text += fmt::format(" · {} in the journal", in_journal);
   if (status.replayed > 0) text += fmt::format(" ({} of earlier jobs)", status.replayed);
   return text;
 }
@@ -175,11 +175,16 @@ std::optional<int> last_exit_code(const store::RunPaths& paths) {
 
 std::string status_text(const store::RunPaths& paths) {
   check_run_folder(paths);
-  const std::size_t in_journal = store::count_trials(paths.journal());
-  const std::optional<RunStatus> status = read_status(paths);
   const std::optional<store::RunOwner> owner = store::read_owner(paths);
+  const std::optional<RunStatus> status = read_status(paths);
+  // The journal is read last: what a job saves meanwhile, before it ends, counts as saved.
+  const std::size_t in_journal = store::count_trials(paths.journal());
   std::string text = printable(fmt::format("{}: {}", paths.root.string(), state_text(status, owner))) + "\n";
   if (!status) return text + row("trials", fmt::format("{} in the journal", in_journal));
+  if (!is_active(owner) && in_journal < status->committed) {
+    return text +
+           row("trials", fmt::format("{} in the journal, of {} committed", in_journal, status->committed));
+  }
   return text + details(paths, *status, in_journal, is_active(owner)) +
          (is_active(owner) ? training_text(paths) : "");
 }

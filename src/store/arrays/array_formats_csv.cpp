@@ -32,6 +32,8 @@ struct CsvTargets {
   bool flags = true;            // all of them are 0 or 1
   std::vector<double> numbers;  // [rows, columns]
   WordColumn words;
+  std::size_t numeric_words = 0;
+  std::string first_word;  // the first word that is no number: "line 57 has `typo`"
 };
 
 /// Reads features from the fields of a row.
@@ -95,7 +97,8 @@ class CsvTable {
   void add_target(const CsvReader& reader, std::size_t column);
   void add_word(const CsvReader& reader);
   void add_group(const CsvReader& reader);
-  void turn_into_words(const CsvReader& reader);
+  void turn_into_words();
+  std::string numbers_among_words() const;
   void learn();
   void tell_unknown_words() const;
   bool are_numbers() const;
@@ -133,6 +136,10 @@ void CsvTable::read() {
   if (learns()) learn();
   if (are_numbers()) scale_targets();
   tell_unknown_words();
+  if (const std::string numbers = numbers_among_words(); !numbers.empty()) {
+    columns_.notes.push_back("check: " + columns_.label(columns_.targets.front()) + ": " + numbers +
+                             ": all are taken for words");
+  }
 }
 
 /// Prepares the first reading of the features: to learn from them, or to check them.
@@ -201,7 +208,7 @@ void CsvTable::add_target(const CsvReader& reader, std::size_t column) {
     if (!single)
       reader.fail(columns_.label(column) + ": expected a number, as one of several targets, got " +
                   in_quotes(field));
-    return turn_into_words(reader);
+    return turn_into_words();
   }
   targets_.whole = targets_.whole && *value == std::floor(*value) && std::abs(*value) < 1e15;
   targets_.flags = targets_.flags && (*value == 0 || *value == 1);
@@ -210,13 +217,19 @@ void CsvTable::add_target(const CsvReader& reader, std::size_t column) {
 
 void CsvTable::add_word(const CsvReader& reader) {
   const std::string& word = reader.fields()[columns_.targets.front()];
-  if (word.empty() || word == "?" || std::isnan(reader.number(word).value_or(0)))
+  const std::optional<double> number = reader.number(word);
+  if (word.empty() || word == "?" || std::isnan(number.value_or(0)))
     reader.fail(columns_.label(columns_.targets.front()) + ": the label is missing");
   if (word.size() > kMostWordBytes)
     reader.fail("a label of more than " + std::to_string(kMostWordBytes) + " bytes");
   if (printable(word, "\n\r\t") != word) {
     reader.fail(columns_.label(columns_.targets.front()) + ": expected words in UTF-8, got `" +
                 printable(shortened(word)) + "`: save the table as UTF-8");
+  }
+  if (number && std::isfinite(*number)) {
+    ++targets_.numeric_words;
+  } else if (targets_.first_word.empty()) {
+    targets_.first_word = "line " + std::to_string(reader.line()) + " has " + in_quotes(word);
   }
   targets_.words.add(word);
   if (targets_.words.words.size() > kMostClasses)
@@ -230,16 +243,19 @@ void CsvTable::add_group(const CsvReader& reader) {
 }
 
 /// Reads the labels again up to this row, the first whose label is no number. Words take more memory.
-void CsvTable::turn_into_words(const CsvReader& reader) {
-  if (rows_ > 1 && options_.trained.empty()) {
-    log::warning(reader.place() + in_quotes(reader.fields()[columns_.targets.front()]) +
-                 " is no number: all labels are words");
-  }
+void CsvTable::turn_into_words() {
   targets_ = {};
   targets_.are_words = true;
   std::optional<CsvReader> again;
   open(again);
   for (std::size_t row = 0; row < rows_ && again->read_row(); ++row) add_word(*again);
+}
+
+/// Returns e.g. "199 of 200 values are numbers; line 57 has `typo`"; an empty text if no word is a number.
+std::string CsvTable::numbers_among_words() const {
+  if (targets_.numeric_words == 0) return {};
+  return std::to_string(targets_.numeric_words) + " of " + std::to_string(rows_) + " values are numbers; " +
+         targets_.first_word;
 }
 
 void CsvTable::learn() {
@@ -356,12 +372,14 @@ class CsvFeatures final : public ArrayStream {
 SourceArray CsvTable::targets() {
   using Kind = ElementType::Kind;
   SourceArray y{"y", file_, {}, {static_cast<std::int64_t>(rows_)}, {}};
+  for (const TargetColumn& target : target_columns_) y.names.push_back(target.column);
   if (targets_.are_words) {
+    if (2 * targets_.numeric_words > rows_) y.doubt = numbers_among_words();
     open_words(y, std::move(targets_.words));
     return y;
   }
   if (target_columns_.size() > 1) y.dims.push_back(static_cast<std::int64_t>(target_columns_.size()));
-  for (const TargetColumn& target : target_columns_) y.names.push_back(target.column);
+  y.were_whole = targets_.whole;
   if (are_numbers() || !targets_.whole) {
     open_from_memory(y, Kind::kFloat, std::move(targets_.numbers));
   } else {

@@ -186,12 +186,18 @@ std::optional<CsvReader::Extent> CsvReader::next_row(char separator) {
 }
 
 bool CsvReader::read_row() {
+  std::size_t empty_bytes = 0;
   while (const auto extent = next_row(separator_)) {
     const std::string_view row = std::string_view(text_).substr(begin_, extent->length);
     line_ = next_line_;
     next_line_ += extent->lines;
-    begin_ = extent->end;
-    if (row.find_first_not_of(" \t") == std::string_view::npos) continue;
+    const std::size_t bytes = extent->end - std::exchange(begin_, extent->end);
+    if (row.find_first_not_of(" \t") == std::string_view::npos) {
+      empty_bytes += bytes;  // a packed file of some kilobytes may have gigabytes of them
+      if (empty_bytes > kMostRowBytes)
+        fail("more than " + std::to_string(kMostRowBytes) + " bytes of empty lines");
+      continue;
+    }
     fields_ = split_csv(row, separator_);
     if (columns_ == 0) columns_ = fields_.size() - (trailing_ && fields_.back().empty() ? 1 : 0);
     if (trailing_ && fields_.size() == columns_ + 1 && fields_.back().empty()) fields_.pop_back();

@@ -22,7 +22,8 @@ std::vector<std::string> split_csv(std::string_view row, char separator);
 
 /// Reads a table in CSV row by row: commas, semicolons, tabs, vertical bars or blanks between fields; fields
 /// in quotes, which may have separators and line ends in them; LF, CR LF or CR; UTF-8 or UTF-16; a first line
-/// `sep=;`; decimal commas; a separator at the end of every row. Empty lines do not count.
+/// `sep=;`; decimal commas; a separator at the end of every row. Empty lines do not count, up to 16 MiB of
+/// them in one place.
 class CsvReader {
  public:
   /// Opens a file, and finds its separators from its beginning. @throws UserError, FaultError

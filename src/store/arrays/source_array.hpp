@@ -63,6 +63,8 @@ struct SourceArray {
   std::vector<std::string> names = {};           // names of the elements of a row, if there are some
   std::vector<std::string> words = {};           // if not empty, the elements are indices into these words
   std::string problem = {};                      // the reason why it cannot be read, or empty
+  std::string doubt = {};                        // of words: how many are numbers, if most are; else empty
+  std::optional<bool> were_whole = {};           // whether scaled elements were whole numbers before that
   bool from_text = false;                        // the type was chosen for the numbers in the text
   std::shared_ptr<const TableFacts> table = {};  // of samples from a table
 

@@ -201,7 +201,8 @@ TargetSet read_numbers(std::span<const SourceArray> arrays, std::optional<Target
   TargetSet set{names_of_elements(arrays.front(), names), {}};
   for (const SourceArray& array : arrays) set.targets.push_back({read_floats(array), each});
   const auto& first = std::get<2>(set.targets.front().values);
-  const bool whole = std::ranges::all_of(first, [](float value) { return value == std::floor(value); });
+  const bool whole = arrays.front().were_whole.value_or(
+      std::ranges::all_of(first, [](float value) { return value == std::floor(value); }));
   if (!kind && are_one_hot(first, each)) {
     set.notes.emplace_back(
         "check: each row of the targets has a single 1: if they are classes, say --targets=classes");
@@ -281,7 +282,8 @@ TargetSet read_targets(std::span<const SourceArray> arrays, std::optional<Target
                std::to_string(first.row_elements()));
   }
   const TargetKind chosen = kind.value_or(kind_of(first));
-  if (!first.words.empty() && chosen != TargetKind::kClasses) first.fail("expected numbers, got words");
+  if (!first.words.empty() && chosen != TargetKind::kClasses)
+    first.fail("expected numbers, got words" + (first.doubt.empty() ? "" : ": " + first.doubt));
   switch (chosen) {
     case TargetKind::kClasses:
       return read_classes(arrays, names);

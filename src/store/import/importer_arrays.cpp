@@ -215,26 +215,33 @@ void ArrayImport::check_classes(const std::vector<std::int32_t>& labels) const {
                           ": put the samples in the order of time, or leave out --split=last");
 }
 
-/// Asks what numbers mean that were taken for classes and can hardly be classes. @throws UserError
+/// Refuses a single class, and asks what numbers mean that were taken for classes and can hardly be classes,
+/// or are numbers but for a few. @throws UserError
 void ArrayImport::check_meaning(const TargetSet& set) const {
   constexpr std::size_t kFewSamples = 20;  // of which nothing can be said
   const SourceArray& y = parts_.front().y;
   const auto* const classes = std::get_if<std::vector<std::int32_t>>(&targets_.front().values);
+  if (classes == nullptr || !has_targets_ || for_model_) return;
+  const std::string column = y.names.empty() ? "" : in_quotes(y.names.front()) + ": ";
+  if (set.names.size() < 2)
+    y.fail(column + "expected at least 2 classes, got " + in_quotes(set.names.front()) + " alone");
   const bool told = options_.targets || parts_.front().class_names;
-  const bool guessed = has_targets_ && !for_model_ && !told && y.words.empty();
-  if (classes == nullptr || !guessed || classes->size() < kFewSamples) return;
+  const bool are_numbers = y.words.empty();
+  if (told || (!are_numbers && y.doubt.empty()) || classes->size() < kFewSamples) return;
   std::vector<std::size_t> counts(set.names.size());
   for (const std::int32_t label : *classes) ++counts[static_cast<std::size_t>(label)];
   const auto single = std::ranges::count(counts, 1U);
   const bool no_test = shares_.test > 0 && std::ranges::find(drawn_, Part::kTest) == drawn_.end();
   if (3 * counts.size() <= classes->size() && single == 0 && !no_test) return;
-  std::string found =
-      std::to_string(counts.size()) + " different whole numbers in " + counted(classes->size(), "sample");
+  std::string found = (are_numbers ? "" : y.doubt + "; ") + std::to_string(counts.size()) + " different " +
+                      (are_numbers ? "whole numbers" : "values") + " in " +
+                      counted(classes->size(), "sample");
   if (single > 0) found += ", " + std::to_string(single) + " of them once";
   if (no_test) found += "; as classes they leave the test set empty";
-  y.fail((y.names.empty() ? "" : in_quotes(y.names.front()) + ": ") + found +
-         ": say --targets=numbers or --targets=classes" +
-         (y.names.empty() ? "" : ", or name the label by --label"));
+  y.fail(column + found + ": " +
+         (are_numbers ? "say --targets=numbers or --targets=classes"
+                      : "correct the table, or say --targets=classes") +
+         (column.empty() ? "" : ", or name the label by --label"));
 }
 
 void ArrayImport::check_room() const {

@@ -88,7 +88,7 @@ TEST_F(ImportArrays, ChannelsAreLastOnlyIfToldAndAmbiguousDimensionsAreAskedAbou
 }
 
 TEST_F(ImportArrays, SequencesAreAskedAboutAndNotTakenForManyChannels) {
-  const std::string y = npy("<i8", "1,", raw_bytes<std::int64_t>({5}));
+  const std::string y = npy("<f4", "1,", raw_bytes<float>({5.5F}));
   const auto write_x = [&](const std::string& shape, std::size_t values) {
     write_pair(npy("<f4", "1, " + shape, raw_bytes(std::vector<float>(values, 1.5F))), y);
   };
@@ -407,7 +407,7 @@ TEST_F(ImportArrays, AChunkOfAnHdf5FileIsUnpackedOnceHoweverLargeItIs) {
   H5Sclose(space);
   H5Pclose(creation);
   H5Fclose(file);
-  write("y_train.npy", npy("|u1", "72,", std::string(72, '\1')));
+  write("y_train.npy", npy("|u1", "72,", std::string(36, '\1') + std::string(36, '\2')));
   unpacked_chunks = 0;
   EXPECT_EQ(read({"set.h5", "y_train.npy"}, {{"test", "0"}, {"layout", "nl"}})->train().count, 72U);
   EXPECT_EQ(unpacked_chunks, 1);

@@ -94,6 +94,13 @@ TEST_F(ImportArrays, PackedFilesThatEndTooEarlyAreRefused) {
   }
 }
 
+TEST_F(ImportArrays, PackedEmptyLinesAreRefusedWhereTheyNeverEnd) {
+  constexpr std::size_t kMost = std::size_t{1} << 24;
+  write("train.csv.gz", gzip_text("1.5,2,a\n" + std::string(kMost + 1, '\n') + "2.5,3,b\n"));
+  EXPECT_THAT(error({"train.csv.gz"}),
+              HasSubstr("train.csv.gz:16777218: more than 16777216 bytes of empty lines"));
+}
+
 TEST_F(ImportArrays, CsvFilesWhoseNumbersHappenToBeWholeGoWithOthers) {
   write("train.csv", "1.5,2,a\n2.5,3,b\n");
   write("test.csv", "7,8,b\n");

@@ -220,6 +220,48 @@ TEST_F(ImportTables, NumbersThatCanHardlyBeClassesAreAskedAbout) {
               HasSubstr("`grade`: 3 different whole numbers in 40 samples, 1 of them once"));
 }
 
+TEST_F(ImportTables, NumbersOfWhichSomeAreWordsAreAskedAbout) {
+  const auto rows_with = [](const std::string& other) {
+    std::string rows = "f,price\n";
+    for (int i = 0; i < 40; ++i)
+      rows += std::to_string(i * 37 % 100) + ".5," + (i == 6 ? other : std::to_string(i) + ".25") + "\n";
+    return rows;
+  };
+  for (const std::string other : {"typo", "inf"}) {
+    write("train.csv", rows_with(other));
+    const std::string found = "39 of 40 values are numbers; line 8 has `" + other + "`";
+    EXPECT_THAT(error({"train.csv"}),
+                HasSubstr("`price`: " + found +
+                          "; 40 different values in 40 samples, 40 of them once; as classes they leave the "
+                          "test set empty: correct the table, or say --targets=classes, or name the label "
+                          "by --label"));
+    EXPECT_THAT(error({"train.csv"}, {{"targets", "numbers"}}),
+                HasSubstr("expected numbers, got words: " + found));
+    EXPECT_THAT(import({"train.csv"}, {{"targets", "classes"}}).notes,
+                Contains("check: `price`: " + found + ": all are taken for words"));
+  }
+  std::string rows = "f,digit\n";
+  for (int i = 0; i < 40; ++i)
+    rows += std::to_string(i * 37 % 100) + ".5," + (i % 4 == 0 ? "none" : std::to_string(i % 4)) + "\n";
+  write("train.csv", rows);
+  EXPECT_THAT(import({"train.csv"}).set->class_names(), ElementsAre("1", "2", "3", "none"));
+}
+
+TEST_F(ImportTables, ASingleClassIsRefused) {
+  write("train.csv", "f,kind\n1.5,a\n2.5,a\n");
+  EXPECT_THAT(error({"train.csv"}, all), HasSubstr("`kind`: expected at least 2 classes, got `a` alone"));
+  write_pair(npy("|u1", "2, 1", "ab"), npy("|u1", "2,", std::string(2, '\7')));
+  EXPECT_THAT(error({"set.npz"}, all), HasSubstr("expected at least 2 classes, got `7` alone"));
+}
+
+TEST_F(ImportTables, ScaledNumbersAreJudgedAsTheyWereGiven) {
+  write("train.csv", "f,price\n1.5,2.5\n2.5,2.5\n");
+  EXPECT_THAT(import({"train.csv"}, all).notes, Not(Contains(HasSubstr("whole numbers"))));
+  write("train.csv", "f,a,b\n1.5,7,10\n2.5,8,10\n3.5,8,30\n");
+  EXPECT_THAT(import({"train.csv"}, {{"test", "0"}, {"label", "a,b"}}).notes,
+              Contains(HasSubstr("all targets are whole numbers")));
+}
+
 TEST_F(ImportTables, WholeAndOneHotFloatsGetAHint) {
   write_pair(npy("|u1", "2, 1", "ab"), npy("<f4", "2, 2", raw_bytes<float>({0, 1, 1, 0})));
   EXPECT_THAT(import({"set.npz"}, all).notes,
