@@ -38,7 +38,7 @@ ValueColumn value_column(const TableOptions& options, const std::string& name, s
 /// Reads a table whose first row has the names of its columns.
 class RowReader {
  public:
-  RowReader(const TableOptions& options, const space::SearchSpace& space);
+  RowReader(const TableOptions& options, const space::SearchSpace& space, Infinite infinite);
   BenchmarkRows read();
 
  private:
@@ -51,6 +51,7 @@ class RowReader {
   const TableOptions& options_;
   const space::SearchSpace& space_;
   const std::vector<space::Parameter>& parameters_;
+  const Infinite infinite_;
   std::string file_;
   store::CsvReader reader_;
   std::vector<std::string> header_;
@@ -63,10 +64,11 @@ class RowReader {
   std::vector<std::string> value_names_;
 };
 
-RowReader::RowReader(const TableOptions& options, const space::SearchSpace& space)
+RowReader::RowReader(const TableOptions& options, const space::SearchSpace& space, Infinite infinite)
     : options_(options),
       space_(space),
       parameters_(space.parameters()),
+      infinite_(infinite),
       file_(options.file),
       reader_(options.file),
       value_names_(columns_of(options)) {
@@ -127,6 +129,8 @@ double RowReader::read_value(const ValueColumn& column) const {
   const std::string& field = reader_.fields()[column.place];
   if (field.empty() || lower_case(field) == "na") return std::numeric_limits<double>::quiet_NaN();
   const auto number = reader_.number(field);
+  if (number && std::isinf(*number) && infinite_ == Infinite::kNoValue)
+    return std::numeric_limits<double>::quiet_NaN();
   const char* expected = !number || std::isinf(*number)                ? "a finite number"
                          : column.is_seconds && !(*number > 0)         ? "a number above 0"
                          : std::abs(*number) * column.times > kLargest ? "at most 1e150, also after `times`"
@@ -183,8 +187,8 @@ std::vector<std::string> columns_of(const TableOptions& options) {
   return names;
 }
 
-BenchmarkRows read_rows(const TableOptions& options, const space::SearchSpace& space) {
-  return RowReader(options, space).read();
+BenchmarkRows read_rows(const TableOptions& options, const space::SearchSpace& space, Infinite infinite) {
+  return RowReader(options, space, infinite).read();
 }
 
 }  // namespace skyline::evaluate

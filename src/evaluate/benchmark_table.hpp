@@ -30,8 +30,12 @@ struct BenchmarkRows {
 /// Returns the names of the columns that the metrics and times of a table need, each once.
 std::vector<std::string> columns_of(const TableOptions& options);
 
+/// What an infinite number in a column of values is.
+enum class Infinite { kRefused, kNoValue };
+
 /// Reads a table. @throws UserError, FaultError
-BenchmarkRows read_rows(const TableOptions& options, const space::SearchSpace& space);
+BenchmarkRows read_rows(const TableOptions& options, const space::SearchSpace& space,
+                        Infinite infinite = Infinite::kRefused);
 
 /// Returns the id of each row's architecture, by building all networks on as many threads as there are
 /// processors. A row whose genotype is invalid has no architecture.

@@ -7,6 +7,7 @@
 #include "evaluate/benchmark_table.hpp"
 #include "evaluate/row_names.hpp"
 #include "evaluate/synthetic_evaluator.hpp"
+#include "trial/metric_keys.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -80,9 +81,10 @@ std::vector<trial::Metric> metrics_of(const TableOptions& options) {
   return {options.metrics.begin(), options.metrics.end()};
 }
 
-/// Checks the form of names against the space, and budgets against the columns.
+/// Checks the metrics' names, the form of the rows' names against the space, and budgets against the columns.
 void check_place(const ConfigNode& written, const SectionPlace& place) {
   const TableOptions options = TableOptions::table().parse(written);
+  for (const ConfigNode& metric : written.at("metrics").items()) trial::check_metric_name(metric.at("name"));
   if (!options.names.empty()) {
     try {
       (void)RowNames(options.names, place.space.parameters());

@@ -7,7 +7,6 @@
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
 #include "store/publish/publish.hpp"
-#include "trial/metric_keys.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -46,17 +45,6 @@ OptionKind<std::vector<BudgetColumn>> columns_by_budget() {
           {ConfigNode::make_number(*each.epochs).as_text(), ConfigNode::make_scalar(each.column, {}), {}});
     }
     return ConfigNode::make_map(std::move(entries), {});
-  };
-  return kind;
-}
-
-/// Reads a name that results do not have for something else.
-OptionKind<std::string> metric_name() {
-  OptionKind<std::string> kind = text("a name");
-  kind.read = [read = kind.read](const ConfigNode& node, std::string& name) {
-    if (!read(node, name)) return false;
-    trial::check_metric_name(node);
-    return true;
   };
   return kind;
 }
@@ -156,7 +144,7 @@ void check_budget(const TableOptions& options, const ConfigNode& place, double e
 const OptionTable<TableMetric>& TableMetric::table() {
   using Of = trial::Metric::Of;
   static const OptionTable<TableMetric> table{
-      {"name", &TableMetric::name, metric_name(), "Name of the metric.", KeyRule::kRequired},
+      {"name", &TableMetric::name, text("a name"), "Name of the metric.", KeyRule::kRequired},
       {"column", &TableMetric::columns, columns_by_budget(),
        "Its column; or one for each budget that the table has, by epochs.", KeyRule::kRequired},
       {"times", &TableMetric::times, Range(),

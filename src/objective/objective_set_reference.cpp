@@ -7,6 +7,7 @@
 #include "objective/objective_ends.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -281,13 +282,20 @@ ConfigNode ObjectiveSet::to_config() const {
 
 ConfigNode with_ends_of(const ConfigNode& objectives, const ConfigNode& of_run) {
   std::vector<ConfigNode> items = objectives.items();
+  constexpr std::array kBox{kReference, kIdeal, kScale};
   for (std::size_t i = 0; i < std::min(items.size(), of_run.items().size()); ++i) {
+    ConfigNode& asked = items[i];
     const ConfigNode& begun = of_run.items()[i];
-    const ConfigNode::Entry& goal = begun.entries().front();  // e.g. `minimize: flops`
-    const ConfigNode* const asked = items[i].is_map() ? items[i].find(goal.key) : nullptr;
-    if (asked == nullptr || !asked->is_scalar() || asked->as_text() != goal.value.as_text()) continue;
-    for (const char* key : {kReference, kIdeal}) {
-      if (begun.find(key) != nullptr && items[i].find(key) == nullptr) items[i].set(key, begun.at(key));
+    const auto has_same = [&](const char* goal) {
+      const ConfigNode* const metric = asked.find(goal);
+      const ConfigNode* const earlier = begun.find(goal);
+      return metric != nullptr && earlier != nullptr && metric->is_scalar() && earlier->is_scalar() &&
+             metric->as_text() == earlier->as_text();
+    };
+    if (!asked.is_map() || !begun.is_map() || (!has_same("minimize") && !has_same("maximize"))) continue;
+    if (std::ranges::any_of(kBox, [&](const char* key) { return asked.find(key) != nullptr; })) continue;
+    for (const char* key : kBox) {
+      if (const ConfigNode* const stated = begun.find(key)) asked.set(key, *stated);
     }
   }
   return ConfigNode::make_list(std::move(items), objectives.position());

@@ -58,9 +58,9 @@ class Known(RunsCase):
         with open(self.folder / "table.csv", "w", newline="", encoding="utf-8") as file:
             rows = csv.writer(file)
             rows.writerow(["depth", "kernel", "width", "validation_accuracy"])
-            rows.writerows([[3, 3, 32, 0.9], [4, 3, 32, 0.91], [99, 3, 32, 0.99], [5, 3, 16, ""]])
+            rows.writerows([[3, 3, 32, 0.9], [4, 3, 32, 0.91], [99, 3, 32, 0.99], [5, 3, 16, ""], [6, 3, 16, "inf"]])
         done = self.search("[table.csv]", "next", algorithm="skyline, trials: 6")
-        self.assertRegex(done.stderr, r"search.known: 2 architectures of \S+table.csv; 2 rows left out, which failed or are of another space")
+        self.assertRegex(done.stderr, r"search.known: 2 architectures of \S+table.csv; 3 rows left out, which failed or are of another space")
         (self.folder / "table.csv").write_text("depth,kernel,validation_accuracy\n3,3,0.9\n")
         refused = self.search("[table.csv]", "other", expect=2)
         self.assertRegex(refused.stderr, r"search.known\[0\]: of another space or other metrics: \S+: there is no column `width`")
@@ -69,8 +69,9 @@ class Known(RunsCase):
 
     def test_of_several_rows_of_an_architecture_the_mean_of_those_with_the_most_epochs_counts(self):
         rows = [[3, 3, 32, 0.9, 1], [3, 3, 32, 0.1, 1], [4, 3, 32, 0.6, 1], [5, 3, 32, 0.55, 1], [5, 3, 32, 0.99, 0.5]]
-        for name, columns in (("means", 4), ("epochs", 5)):
-            for order, some in (("", rows), ("-reversed", rows[::-1])):
+        blank = [[*row[:4], ""] for row in rows]
+        for name, columns, all_rows in (("means", 4, rows), ("blank", 5, blank), ("epochs", 5, rows)):
+            for order, some in (("", all_rows), ("-reversed", all_rows[::-1])):
                 with open(self.folder / f"{name}.csv", "w", newline="", encoding="utf-8") as file:
                     written = csv.writer(file)
                     written.writerow(["depth", "kernel", "width", "validation_accuracy", "epochs"][:columns])
@@ -79,9 +80,10 @@ class Known(RunsCase):
                                    algorithm="local_search, trials: 3, initial: 3")
                 self.assertIn("search.known: 3 architectures of ", done.stderr)
         depths = {run: [json.loads(line)["genotype"]["depth"] for line in self.canonical(run).splitlines()[1:]]
-                  for run in ("means", "means-reversed", "epochs", "epochs-reversed")}
+                  for run in ("means", "means-reversed", "blank", "epochs", "epochs-reversed")}
         self.assertEqual(depths["means"], [5, 4, 3])  # 0.77, 0.6, 0.5
         self.assertEqual(depths["means-reversed"], depths["means"])
+        self.assertEqual(depths["blank"], depths["means"])
         self.assertEqual(depths["epochs"], [4, 5, 3])  # 0.6, 0.55, 0.5
         self.assertEqual(depths["epochs-reversed"], depths["epochs"])
 

@@ -39,7 +39,8 @@ class Start(unittest.TestCase):
     def test_ranks_behind_a_firewall_are_named_by_rank_0_and_the_job_ends(self):
         done = self.doctor(ranks_over="eth1", expect=NOT_STARTED)
         missing = "no word over MPI from rank 2; heard from h1: "
-        self.check_said(done, rf"\[rank 0 h1\] after \d+ s: {missing}")
+        # On a busy host its own rank 1 may not be there by then, either.
+        self.check_said(done, r"\[rank 0 h1\] after \d+ s: no word over MPI from ranks? (1-)?2; heard from h1: ")
         self.check_said(done, rf"\[rank 0 h1\] gave up after \d+ s \(--start-timeout\): {missing}")
         self.check_said(done, r"\[rank 2 h2\] after \d+ s: no word over MPI from rank 0")
 

@@ -160,20 +160,34 @@ TEST(ReferencePoint, IsWhatTheObjectiveStates) {
   }
 }
 
-TEST(ReferencePoint, IsThatOfTheRunWhereAResumeLeavesItOut) {
-  const auto resumed = [](const std::string& asked) {
-    const ConfigNode of_run = config_from_yaml(
-        "[{minimize: flops, reference: 7, ideal: 2, scale: log}, {maximize: own_metric, ideal: 1}]");
-    return parsed(to_yaml(with_ends_of(config_from_yaml(asked), of_run))).objectives();
+TEST(ReferencePoint, IsThatOfTheRunWhereAResumeStatesNothingOfIt) {
+  const auto resumed = [](const std::string& asked, const std::string& begun) {
+    return parsed(to_yaml(with_ends_of(config_from_yaml(asked), config_from_yaml(begun)))).objectives();
   };
-  const std::vector<Objective> same = resumed("[{minimize: flops}, {maximize: own_metric}]");
+  const std::string begun =
+      "[{minimize: flops, reference: 7, ideal: 2, scale: linear}, {maximize: own_metric, ideal: 1}]";
+  const std::vector<Objective> same = resumed("[{minimize: flops}, {maximize: own_metric}]", begun);
   EXPECT_EQ(same[0].reference, 7);
   EXPECT_EQ(same[0].ideal, 2);
+  EXPECT_EQ(same[0].scale, Scale::kLinear);
   EXPECT_EQ(same[1].reference, std::nullopt);
   EXPECT_EQ(same[1].ideal, 1);
-  EXPECT_EQ(resumed("[{minimize: flops, reference: 5}]")[0].reference, 5) << "what is asked for stays";
-  EXPECT_EQ(resumed("[{minimize: macs}]")[0].reference, std::nullopt) << "of another objective";
-  EXPECT_EQ(resumed("[{minimize: flops}, {maximize: own_metric}, {minimize: macs}]").size(), 3U);
+  const std::vector<Objective> longer =
+      resumed("[{minimize: flops}, {maximize: own_metric}, {minimize: macs}]", begun);
+  ASSERT_EQ(longer.size(), 3U);
+  EXPECT_EQ(longer[2].reference, std::nullopt);
+  // What is asked for is not mixed with what the run has.
+  for (const std::string asked : {"[{minimize: flops, reference: 1}]", "[{minimize: flops, scale: log}]",
+                                  "[{minimize: flops, ideal: 9}]", "[{minimize: macs}]"}) {
+    const Objective with = resumed(asked, begun).front();
+    const Objective alone = parsed(asked).objectives().front();
+    EXPECT_EQ(with.reference, alone.reference) << asked;
+    EXPECT_EQ(with.ideal, alone.ideal) << asked;
+    EXPECT_EQ(with.scale, alone.scale) << asked;
+  }
+  for (const std::string damaged : {"[{}]", "[null]", "[[1]]", "[{minimize: [flops], reference: 1}]", "[]"}) {
+    EXPECT_EQ(resumed("[{minimize: flops}]", damaged)[0].reference, std::nullopt) << damaged;
+  }
 }
 
 TEST(ReferencePoint, IsTheBoundWhereTheSampleMissesTheBandAndUnknownForASingleValue) {

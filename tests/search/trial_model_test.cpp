@@ -85,6 +85,40 @@ TEST_F(TrialModelOfMany, ForgetsNothingOfTheFront) {
   }
 }
 
+TEST_F(TrialModelOfMany, KeepsWhatTheBestHadAfterAPartOfTheBudget) {
+  constexpr std::size_t kWhole = 4;  // the last results, of the architectures of the first ones
+  constexpr std::size_t kShort = kMost - kWhole;
+  constexpr std::size_t kKept = kMost - kMost / 4;
+  const auto tell_all = [&](TrialModel& model, std::size_t forgotten) {
+    for (std::size_t i = 0; i < kShort; ++i) {
+      if (i < kWhole || i >= kWhole + forgotten) model.tell(results_[i], with_budget(*candidates_[i], -1));
+    }
+    tell(model, 0, kWhole);
+    model.fit({});
+  };
+  TrialModel model = this->model(kMost);
+  TrialModel of_the_kept = this->model(kMost);
+  tell_all(model, 0);
+  tell_all(of_the_kept, kMost - kKept);
+  EXPECT_EQ(model.results(), kKept);
+  EXPECT_EQ(of_the_kept.results(), kKept);
+  EXPECT_TRUE((worth(model) == worth(of_the_kept)).all());
+}
+
+TEST_F(TrialModelOfMany, ForgetsFailuresBeforeSuccessesThatBreakAConstraint) {
+  const objective::ObjectiveSet objectives =
+      testing::objective_set("[{maximize: accuracy}]", "[{latency: [1, 2]}]");
+  TrialModel model(objectives, *embedding_, kMost);
+  for (std::size_t i = 0; i < kMost; ++i) {
+    CommittedTrial result = results_[i];
+    result.outcome = trial::Failure{trial::FailureKind::kException, "failed"};
+    if (i < 3) result.outcome = trial::Measurements{{0.5, 7}};
+    model.tell(result, candidates_[i]);
+  }
+  EXPECT_EQ(model.results(), kMost - kMost / 4);
+  EXPECT_EQ(model.successes(), 3U);
+}
+
 TEST_F(TrialModelOfMany, SaysTheSameWhenASearchIsResumed) {
   TrialModel stepwise = model(kMost);
   for (std::size_t i = 0; i < results_.size(); ++i) {

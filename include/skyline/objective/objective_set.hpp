@@ -127,9 +127,9 @@ class ObjectiveSet {
   std::shared_ptr<const ObjectiveSet> full_;  // of full trainings; nullptr if it is the same
 };
 
-/// Returns `objectives`, a list, with the references and ideals that it leaves out as a run states them for
-/// the same objectives: another program may find others in the space.
-/// @param of_run  `objectives` in the configuration of the run, which ObjectiveSet::to_config wrote
+/// Returns `objectives`, a list, with the reference, the ideal and the scale that a run states for the same
+/// objective, where an item states none of the three: another program may find other ends in the space.
+/// @param of_run  `objectives` in the configuration of the run, a list
 ConfigNode with_ends_of(const ConfigNode& objectives, const ConfigNode& of_run);
 
 }  // namespace skyline::objective

@@ -65,12 +65,13 @@ void note_content(const ConfigNode& node, search::KnownSource& source, const fs:
   source.checksum = found;
 }
 
-/// Returns whether a table says how many epochs its rows were trained for, as the results of a run do.
+/// Returns whether one column of a table says how many epochs its rows were trained for, as the results of a
+/// run do.
 bool has_epochs(const fs::path& file, const space::SearchSpace& space) {
   if (std::ranges::find(space.parameters(), kEpochs, &space::Parameter::name) != space.parameters().end())
     return false;
   store::CsvReader header(file);
-  return header.read_row() && std::ranges::find(header.fields(), kEpochs) != header.fields().end();
+  return header.read_row() && std::ranges::count(header.fields(), kEpochs) == 1;
 }
 
 /// The metrics that objectives and constraints need, and the epochs, as columns of a table.
@@ -109,9 +110,12 @@ std::optional<KnownRow> whole_row(const evaluate::BenchmarkRows& rows, std::size
   for (std::size_t column = 0; column < rows.columns.size(); ++column) {
     const auto metric = std::ranges::find(metrics, rows.columns[column], &trial::Metric::name);
     const double value = rows.values[row * rows.columns.size() + column];
+    if (metric == metrics.end()) {
+      if (!std::isnan(value)) known.epochs = value;
+      continue;
+    }
     if (std::isnan(value)) return std::nullopt;
-    (metric == metrics.end() ? known.epochs
-                             : known.values[static_cast<std::size_t>(metric - metrics.begin())]) = value;
+    known.values[static_cast<std::size_t>(metric - metrics.begin())] = value;
   }
   return known;
 }
@@ -168,7 +172,8 @@ KnownResults read_known(const ConfigNode& written, const space::SearchSpace& spa
     note_content(node, source, known.files.back());
     evaluate::BenchmarkRows rows;
     try {
-      rows = evaluate::read_rows(table_of(known.files.back(), objectives, space), space);
+      rows = evaluate::read_rows(table_of(known.files.back(), objectives, space), space,
+                                 evaluate::Infinite::kNoValue);
     } catch (const UserError& error) {
       node.fail(std::string("of another space or other metrics: ") + error.what());
     }

@@ -44,8 +44,9 @@ class TrialModel {
   void know(const std::vector<trial::CommittedTrial>& known, const std::vector<CandidatePointer>& candidates);
   /// Takes a result, or the mean of `count` repeats, whose noise is that much less. fit() must follow.
   void tell(const trial::CommittedTrial& committed, CandidatePointer candidate, std::size_t count = 1);
-  /// Returns the number of results that are not forgotten, and of successes among them.
+  /// Returns the number of results that are not forgotten.
   std::size_t results() const { return told_.size(); }
+  /// Returns how many of them succeeded.
   std::size_t successes() const { return successes_; }
   /// Learns from all results. Trials without a result are believed to get what is expected of them.
   /// @pre some trial succeeded
@@ -80,8 +81,8 @@ class TrialModel {
   struct Column {
     explicit Column(const PointSpace& space) : process(space), forecast(process, kMostForecast) {}
 
-    static constexpr std::size_t kMostForecast = 9 * CandidateSet::kMostNumbers;  // bytes
-    std::optional<std::size_t> measured_index;                                    // no value for failures
+    static constexpr std::size_t kMostForecast = 12 * CandidateSet::kMostNumbers;  // bytes
+    std::optional<std::size_t> measured_index;                                     // no value for failures
     const objective::Objective* objective = nullptr;    // nullptr for constraints and failures
     const objective::Constraint* constraint = nullptr;  // nullptr for objectives and failures
     GaussianProcess process;
@@ -106,6 +107,7 @@ class TrialModel {
   };
 
   bool is_whole(std::size_t place) const { return points_[place]->point.budget == 0; }
+  std::vector<std::size_t> ranked() const;
   std::vector<std::size_t> worth_knowing() const;
   void forget();
   static Eigen::VectorXd prior_means(Column& column, const Points& points,

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <set>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 
@@ -12,8 +14,7 @@ namespace skyline::search {
 void TrialModel::tell(const trial::CommittedTrial& committed, CandidatePointer candidate, std::size_t count) {
   points_.resize(told_.size());
   points_.push_back(std::move(candidate));
-  Told& told =
-      told_.emplace_back(Told{committed.trial.number, std::nullopt, objectives_.minimized(committed), count});
+  Told& told = told_.emplace_back(Told{committed.trial.number, std::nullopt, std::nullopt, count});
   const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
   const bool is_complete =
       measured != nullptr && std::ranges::none_of(columns_, [&](const Column& column) {
@@ -22,41 +23,46 @@ void TrialModel::tell(const trial::CommittedTrial& committed, CandidatePointer c
   if (is_complete) {
     ++successes_;
     told.measured = measured->values;
-  } else {
-    told.minimized.reset();
+    told.minimized = objectives_.minimized(committed);
   }
   if (told.minimized && is_whole(told_.size() - 1)) front_.insert(told_.size() - 1, *told.minimized);
   if (told_.size() >= most_) forget();
 }
 
-/// Returns the places of the results to be kept, in their order: half as many as there may be that are best,
-/// front by front, the newest of a front first; then the newest others, a quarter.
-std::vector<std::size_t> TrialModel::worth_knowing() const {
-  std::vector<std::size_t> ranked;
+/// Returns the places of the whole results, best first: front by front, the newest of a front first; then
+/// those that break a constraint.
+std::vector<std::size_t> TrialModel::ranked() const {
+  std::vector<std::size_t> allowed;
+  std::vector<std::size_t> others;
   std::vector<std::vector<double>> objectives;
   for (std::size_t i = told_.size(); i-- > 0;) {
-    if (!told_[i].minimized || !is_whole(i)) continue;
-    ranked.push_back(i);
-    objectives.push_back(*told_[i].minimized);
+    if (!told_[i].measured || !is_whole(i)) continue;
+    (told_[i].minimized ? allowed : others).push_back(i);
+    if (told_[i].minimized) objectives.push_back(*told_[i].minimized);
   }
   const std::vector<std::size_t> ranks = front_ranks(objectives);
-  std::vector<std::size_t> order(ranked.size());
+  std::vector<std::size_t> order(allowed.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return ranks[i]; });
-  order.resize(std::min(most_ / 2, order.size()));
-  std::vector<bool> is_kept(told_.size());
-  for (const std::size_t i : order) is_kept[ranked[i]] = true;
-  std::size_t left = most_ / 2 + most_ / 4 - order.size();
-  for (std::size_t i = told_.size(); i-- > 0 && left > 0;) {
-    if (is_kept[i]) continue;
-    is_kept[i] = true;
-    --left;
+  std::vector<std::size_t> ranked;
+  for (const std::size_t i : order) ranked.push_back(allowed[i]);
+  ranked.insert(ranked.end(), others.begin(), others.end());
+  return ranked;
+}
+
+/// Returns the places of the results to be kept, in their order: half as many as there may be that are best,
+/// with what the same architectures had after parts of the budget; then the newest others, a quarter.
+std::vector<std::size_t> TrialModel::worth_knowing() const {
+  std::unordered_map<space::ArchId, std::vector<std::size_t>> places;
+  for (std::size_t i = 0; i < told_.size(); ++i) places[points_[i]->architecture->id].push_back(i);
+  std::set<std::size_t> kept;
+  for (const std::size_t best : ranked()) {
+    const std::vector<std::size_t>& same = places.at(points_[best]->architecture->id);
+    if (kept.size() + same.size() > most_ / 2) break;
+    kept.insert(same.begin(), same.end());
   }
-  std::vector<std::size_t> kept;
-  for (std::size_t i = 0; i < told_.size(); ++i) {
-    if (is_kept[i]) kept.push_back(i);
-  }
-  return kept;
+  for (std::size_t i = told_.size(); i-- > 0 && kept.size() < most_ / 2 + most_ / 4;) kept.insert(i);
+  return {kept.begin(), kept.end()};
 }
 
 /// What is forgotten depends on the results alone, not on when the model was fitted to them: a resumed run

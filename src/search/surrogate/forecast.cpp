@@ -14,7 +14,7 @@ namespace {
 
 /// Room is made for so many rows at a time. Blocks of few different sizes take the places of each other,
 /// where others would leave holes in the heap.
-constexpr std::size_t kRowsAtATime = 512;
+constexpr std::size_t kRowsAtATime = 128;
 
 }  // namespace
 
