@@ -41,7 +41,7 @@ TABLE = {
 ROOMS = {
     "core": ["system", "text", "config", ""],
     "space": ["expressions", "network", "layers", "where", "language"],
-    "search": ["pareto", "surrogate", "algorithms", ""],
+    "search": ["pareto", "surrogate", "model", "algorithms", ""],
     "comm": ["", "mpi"],
     "store": ["publish", "hdf5", "arrays", "data", "events", "images", "import", "run_folder", "journal", "weights"],
     "train": ["kernels", "inherit", "scoring", "options", "parameters", "device", "ops", "loading", "graph", "group",

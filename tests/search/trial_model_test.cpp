@@ -1,4 +1,4 @@
-#include "search/algorithms/trial_model.hpp"
+#include "search/model/trial_model.hpp"
 
 #include "skyline/core/random.hpp"
 

@@ -4,10 +4,10 @@
 #include "skyline/search/algorithm.hpp"
 #include "skyline/search/candidate_pool.hpp"
 
-#include "search/algorithms/candidate_set.hpp"
 #include "search/algorithms/known_order.hpp"
 #include "search/algorithms/ladder.hpp"
-#include "search/algorithms/trial_model.hpp"
+#include "search/model/candidate_set.hpp"
+#include "search/model/trial_model.hpp"
 
 #include <algorithm>
 #include <cstddef>

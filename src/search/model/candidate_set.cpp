@@ -1,4 +1,4 @@
-#include "search/algorithms/candidate_set.hpp"
+#include "search/model/candidate_set.hpp"
 
 #include "core/text/hash.hpp"
 

@@ -4,7 +4,7 @@
 #include "skyline/search/pareto.hpp"
 #include "skyline/trial/trial.hpp"
 
-#include "search/algorithms/candidate_set.hpp"
+#include "search/model/candidate_set.hpp"
 #include "search/surrogate/forecast.hpp"
 #include "search/surrogate/gaussian_process.hpp"
 #include "search/surrogate/rung_targets.hpp"
