@@ -61,6 +61,15 @@ class SearchScript(unittest.TestCase):
                 done = self.job(status)
                 self.assertEqual((done.returncode, self.requeues()), (status, []), done.stdout + done.stderr)
 
+    def test_a_lost_node_is_noticed_in_seconds_by_the_launchers_of_open_mpi_4_and_5(self):
+        self.program(self.folder / "bin/mpirun", "env >variables")
+        self.job(PRTE_MCA_oob_tcp_keepalive_probes="7", TOLD="0")
+        variables = dict(line.split("=", 1) for line in (self.folder / "variables").read_text().splitlines() if "=" in line)
+        for name, expected in (("OMPI_MCA_oob_tcp_keepalive_time", "10"), ("PRTE_MCA_oob_tcp_keepalive_time", "10"),
+                               ("PRTE_MCA_oob_tcp_keepalive_intvl", "2"), ("OMPI_MCA_oob_tcp_keepalive_probes", "5"),
+                               ("PRTE_MCA_oob_tcp_keepalive_probes", "7")):
+            self.assertEqual(variables.get(name), expected, name)
+
     def test_it_goes_by_what_the_search_has_told_whatever_the_launcher_returns(self):
         for launcher in (0, 1, 137):
             for told in (75, 76):
