@@ -132,7 +132,7 @@ double RowReader::read_value(const ValueColumn& column) const {
   if (number && std::isinf(*number) && infinite_ == Infinite::kNoValue)
     return std::numeric_limits<double>::quiet_NaN();
   const char* expected = !number || std::isinf(*number)                ? "a finite number"
-                         : column.is_seconds && !(*number > 0)         ? "a number above 0"
+                         : column.is_seconds && *number <= 0           ? "a number above 0"
                          : std::abs(*number) * column.times > kLargest ? "at most 1e150, also after `times`"
                                                                        : nullptr;
   if (expected == nullptr) return *number;

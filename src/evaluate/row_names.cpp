@@ -12,7 +12,7 @@
 namespace skyline::evaluate {
 namespace {
 
-constexpr std::size_t kMostSteps = 100'000;             // for one name
+constexpr std::size_t kMostSteps = 10'000;              // values that fit, for one name
 constexpr std::size_t kMostFound = 2;                   // more than one is ambiguous
 constexpr std::int64_t kExact = std::int64_t{1} << 53;  // larger whole numbers may be equal as doubles
 
@@ -76,8 +76,8 @@ void RowNames::match(std::string_view name, std::size_t part, Match& match) cons
   const std::optional<std::uint32_t> before = choice;
   const std::vector<std::string>& texts = values_[*expected.parameter];
   for (std::uint32_t i = 0; i < texts.size() && match.found.size() < kMostFound; ++i) {
-    if (++match.steps > kMostSteps) throw UserError("names without separators take too long to read");
     if ((before && *before != i) || !name.starts_with(texts[i])) continue;
+    if (++match.steps > kMostSteps) throw UserError("names without separators take too long to read");
     choice = i;
     this->match(name.substr(texts[i].size()), part + 1, match);
     choice = before;

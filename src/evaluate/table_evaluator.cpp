@@ -94,6 +94,7 @@ void check_place(const ConfigNode& written, const SectionPlace& place) {
   }
   const ConfigNode* epochs = written.find("epochs");
   check_budget(options, epochs != nullptr ? *epochs : written, options.epochs, place.needed);
+  for (const double budget : place.budgets) check_budget(options, *place.budgets_from, budget, place.needed);
   if (place.full_epochs != nullptr) {
     check_budget(options, *place.full_epochs, place.full_epochs->as_number(), place.full_needed);
   }

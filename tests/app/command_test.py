@@ -119,6 +119,10 @@ class Command(TrainerCase):
         self.skyline("search", config, "--run", "changed", "--resume", "--set", "command.retries=3", "--set", "search.trials=3")
         done = self.skyline("search", config, "--run", "changed", "--resume", "--set", "command.env.OTHER=1", expect=2)
         self.assertIn("`command.env.OTHER` differs between", done.stderr)
+        metrics = "command.metrics={score: {better: higher, range: [0, 99]}}"  # the run's ideal is outside of it
+        done = self.skyline("search", config, "--run", "changed", "--resume", "--set", metrics, expect=2)
+        self.assertIn("`command.metrics", done.stderr)
+        self.assertIn("differs between", done.stderr)
 
     def test_parameters_of_the_trainer_count_in_a_space_with_a_network(self):
         config = self.config("{w: {choice: [1, 2]}, lr: {choice: [0.1, 0.2]}}", ", deterministic: true")

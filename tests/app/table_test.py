@@ -77,6 +77,8 @@ class Table(RunsCase):
                  "final.epochs: expected 12 or 200, for which `validation_accuracy` has a column, got 3"),
                 (["--set", "objectives=[minimize: macs]", "--set", "final.epochs=3"],
                  "final.epochs: expected 12 or 200, for which a metric has a column, got 3"),
+                (["--set", "search={algorithm: skyline, budgets: [4, 12]}"], "search.budgets: expected 12 or 200, for"),
+                (["--set", "search={algorithm: mo_asha}"], "search: expected 12 or 200, for"),
                 (["--set", "table.epochs=3"], "table.epochs: expected 12 or 200, for")):
             self.assertIn(expected, self.skyline("validate", CONFIG, *settings, expect=2).stderr)
 

@@ -79,7 +79,8 @@ class TableTest : public ::testing::Test {
   /// Returns the mistake that reading a configuration finds, or else the one that reading the table does.
   /// @param needed  the metrics by which trials are compared
   std::string error_of(const std::string& keys, const std::vector<std::string>& needed = {},
-                       const ConfigNode* full_epochs = nullptr) const {
+                       const ConfigNode* full_epochs = nullptr, const std::vector<double>& budgets = {},
+                       const ConfigNode* budgets_from = nullptr) const {
     const ConfigNode written = section(keys);
     std::string error = user_error_of([&] {
       table_kind().check_place(written, {.space = services_.space,
@@ -87,7 +88,9 @@ class TableTest : public ::testing::Test {
                                          .searched = {},
                                          .needed = needed,
                                          .full_needed = needed,
-                                         .full_epochs = full_epochs});
+                                         .full_epochs = full_epochs,
+                                         .budgets = budgets,
+                                         .budgets_from = budgets_from});
       make(keys);
     });
     const std::string folder = folder_.path().string() + "/";
@@ -193,6 +196,11 @@ TEST_F(TableTest, RefusesBudgetsWithoutTheColumnsThatTrialsNeed) {
   const ConfigNode neither = config_from_yaml("3", "run.yaml", "final.epochs");
   EXPECT_EQ(error_of(short_trials, {}, &neither),
             "run.yaml:1:1: final.epochs: expected 12 or 200, for which a metric has a column, got 3");
+  const ConfigNode rungs = config_from_yaml("[4, 12]", "run.yaml", "search.budgets");
+  EXPECT_EQ(error_of(short_trials, {"valid"}, nullptr, {12}, &rungs), kNothing);
+  EXPECT_EQ(error_of(short_trials, {"valid"}, nullptr, {4, 12}, &rungs),
+            "run.yaml:1:1: search.budgets: expected 12, for which `valid` has a column, got 4: trials are "
+            "compared by it");
 }
 
 TEST_F(TableTest, RefusesMetricsWithWrongNamesOrBudgets) {
@@ -243,10 +251,15 @@ TEST_F(TableTest, PredictsTheSecondsOfTheTable) {
   EXPECT_EQ(evaluator->predicted_cost(continued), 30);
   EXPECT_EQ(evaluator->predicted_cost(trial({1, 2, 1})), 1) << "the table has no seconds";
   EXPECT_EQ(evaluator->predicted_cost(trial({2, 2, 2})), 1) << "the table has no row";
-  for (const std::string seconds : {"0", "-1", "nan"}) {
+  for (const std::string seconds : {"0", "-1"}) {
     write("cell,acc,s1\n<none>conv>skip>,0.5," + seconds + "\n");
     EXPECT_EQ(error_of(std::string(kCellNames) + ", seconds: s1, " + kAccuracy),
               "t.csv:2: column `s1`: expected a number above 0, got `" + seconds + "`");
+  }
+  for (const std::string none : {"nan", "NaN", "NA", ""}) {
+    write("cell,acc,s1\n<none>conv>skip>,0.5," + none + "\n");
+    EXPECT_EQ(make(std::string(kCellNames) + ", seconds: s1, " + kAccuracy)->predicted_cost(trial({0, 1, 1})),
+              1);
   }
   write("cell,acc,s1\n<none>conv>skip>,0.5,inf\n");
   EXPECT_EQ(error_of(std::string(kCellNames) + ", seconds: s1, " + kAccuracy),

@@ -46,6 +46,10 @@ struct Algorithm {
   /// @throws UserError with the place of the value
   std::function<void(const ConfigNode& section, const trial::Budget& whole)> check =
       [](const ConfigNode&, const trial::Budget&) {};
+  /// Returns the epochs of trials that are not whole ones, and perhaps those of whole ones.
+  /// @param section  complete, and checked
+  std::function<std::vector<double>(const ConfigNode& section, const trial::Budget& whole)> budgets =
+      [](const ConfigNode&, const trial::Budget&) { return std::vector<double>(); };
   /// Whether `final` trains all successful trials of the search instead of only its front.
   bool trains_all = false;
   /// Whether its proposals depend on the box of volumes (`reference`, `ideal`, `scale`), which is then a part
@@ -123,6 +127,12 @@ Algorithm make_algorithm(const std::string& name, const std::string& meaning,
                                                                     const SearchProblem& problem) {
     return std::make_unique<AnySearcher>(own.parse(without_common_keys(section)), problem);
   };
+  if constexpr (requires(const Options& options, const trial::Budget& whole) { options.budgets_of(whole); }) {
+    algorithm.budgets = [own = table.tagged("algorithm", name, meaning)](const ConfigNode& section,
+                                                                         const trial::Budget& whole) {
+      return own.parse(without_common_keys(section)).budgets_of(whole);
+    };
+  }
   return algorithm;
 }
 

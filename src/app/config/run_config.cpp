@@ -237,15 +237,20 @@ void ConfigParser::check_place() const {
   if (!config_.evaluator.kind->check_place) return;
   const objective::ObjectiveSet& objectives = config_.objectives;
   const bool has_final = config_.sections.final_training.has_value();
-  config_.evaluator.kind->check_place(config_.evaluator.written,
-                                      {.space = config_.space,
-                                       .space_section = root_.at("space"),
-                                       .searched = searched_.written(),
-                                       .has_data_file = !data_.file.empty(),
-                                       .slots = slots_,
-                                       .needed = objectives.measured_needed(),
-                                       .full_needed = objectives.of_full_trainings().measured_needed(),
-                                       .full_epochs = has_final ? &root_.at("final").at("epochs") : nullptr});
+  const ConfigNode* search = section_in(root_, "search");
+  const ConfigNode* budgets = search != nullptr && search->is_map() ? search->find("budgets") : nullptr;
+  config_.evaluator.kind->check_place(
+      config_.evaluator.written,
+      {.space = config_.space,
+       .space_section = root_.at("space"),
+       .searched = searched_.written(),
+       .has_data_file = !data_.file.empty(),
+       .slots = slots_,
+       .needed = objectives.measured_needed(),
+       .full_needed = objectives.of_full_trainings().measured_needed(),
+       .full_epochs = has_final ? &root_.at("final").at("epochs") : nullptr,
+       .budgets = config_.algorithm().budgets(config_.sections.search, {config_.evaluator.needs.epochs}),
+       .budgets_from = budgets != nullptr ? budgets : search});
 }
 
 /// @param knows_metrics  whether the evaluator's section and the data are right; otherwise all metrics that

@@ -142,8 +142,7 @@ void check_not_shortened(const store::RunPaths& paths, const RunConfig& config,
                   "; a run can be extended, not shortened: see `search` in " + paths.config().string());
 }
 
-/// Another program may find other ends in the space: a resumed run keeps its own, unless others are asked
-/// for.
+/// Gives the objectives the ends of a run, unless others are asked for.
 void take_ends(ConfigNode& root, const ConfigNode& of_run) {
   const auto objectives_of = [](const ConfigNode& tree) {
     const ConfigNode* const list = tree.is_map() ? tree.find("objectives") : nullptr;
@@ -154,6 +153,19 @@ void take_ends(ConfigNode& root, const ConfigNode& of_run) {
   if (asked == nullptr || begun == nullptr) return;
   root.set("objectives", objective::with_ends_of(*asked, *begun));
   root.assign_paths();
+}
+
+/// Reads the configuration of a run that may be resumed. Another program may find other ends in the space:
+/// the run keeps its own. Where they do not suit what is asked for, that is another run, as check_same_run()
+/// says.
+RunConfig parse_resumed(const ConfigNode& root, const ConfigNode& of_run, std::size_t slots) {
+  ConfigNode with_ends = root;
+  take_ends(with_ends, of_run);
+  try {
+    return RunConfig::parse(with_ends, false, slots);
+  } catch (const UserError&) {
+    return RunConfig::parse(root, false, slots);
+  }
 }
 
 /// Returns whether trials were begun that the journal does not have.
@@ -174,14 +186,13 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
                                        JobStop& stop, const comm::Launch& launch) {
   const store::RunPaths paths{arguments.run};
   const std::filesystem::path file = config_file(paths, arguments);
-  ConfigNode root =
+  const ConfigNode root =
       arguments.beginning != nullptr ? arguments.beginning->config() : load_config(file, arguments.overrides);
-  if (arguments.resume != Resume::kNo && store::exists(paths.journal())) {
-    const ConfigNode of_run = store::load_yaml_file(paths.config());
-    root = with_sources_of(std::move(root), of_run);
-    take_ends(root, of_run);
-  }
-  const RunConfig config = RunConfig::parse(root, false, arguments.slots.value_or(1));
+  const bool resumes = arguments.resume != Resume::kNo && store::exists(paths.journal());
+  const ConfigNode of_run = resumes ? store::load_yaml_file(paths.config()) : ConfigNode();
+  const std::size_t slots = arguments.slots.value_or(1);
+  const RunConfig config = resumes ? parse_resumed(with_sources_of(root, of_run), of_run, slots)
+                                   : RunConfig::parse(root, false, slots);
   PreparedRun prepared{config.resolved, nullptr, std::nullopt};
   store::set_patience(config.sections.run.storage_patience_s);
   stop.limit(config.sections.run.time_limit_s, launch);

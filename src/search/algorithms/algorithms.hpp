@@ -6,6 +6,7 @@ namespace skyline::search {
 
 /// Upper bound of counts in the options of algorithms.
 inline constexpr double kMostCounted = 1'000'000;
+inline constexpr double kMostChildren = 1000;  // at once: all are made before some are chosen
 
 // The built-in algorithms, each in the file of its name.
 Algorithm evolution_pareto();

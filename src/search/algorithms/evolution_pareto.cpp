@@ -285,7 +285,7 @@ std::optional<trial::Proposal> EvolutionPareto::next_child(RandomStream& random)
 Algorithm evolution_pareto() {
   using Options = EvolutionOptions;
   const Range counted = at_least(1).at_most(kMostCounted);
-  const Range may_be_none = at_least(0).at_most(kMostCounted);
+  const Range may_be_none = at_least(0).at_most(kMostChildren);
   const OptionTable<Options> options{
       {"iterations", &Options::iterations, counted, "Generations, the first one counted.",
        KeyRule::kMayChange},
@@ -300,8 +300,7 @@ Algorithm evolution_pareto() {
        choice<BreedingTime>(
            {{"generation", BreedingTime::kByGeneration}, {"commit", BreedingTime::kAtCommits}}),
        "When children are bred: when all results of a generation are committed, or at each commit, as many "
-       "as "
-       "`run.window` has room for; `max_unseen` of them count as an iteration."}};
+       "as `run.window` has room for; `max_unseen` of them count as an iteration."}};
   Algorithm algorithm =
       make_algorithm<EvolutionPareto>("evolution_pareto", "Evolution of the Pareto front.", options);
   algorithm.uses_known = true;

@@ -59,14 +59,13 @@ std::vector<std::size_t> far_apart(const std::vector<const std::vector<double>*>
 
 }  // namespace
 
-std::vector<double> RungOptions::budgets_of(const SearchProblem& problem) const {
+std::vector<double> RungOptions::budgets_of(const trial::Budget& full) const {
   if (budgets) return *budgets;
-  const double full = problem.budget.epochs;
   std::vector<double> derived(kRungs);
   for (std::size_t rung = 0; rung < kRungs; ++rung) {
     double share = 1;
     for (std::size_t higher = rung + 1; higher < kRungs; ++higher) share *= static_cast<double>(reduction);
-    derived[rung] = full / share;
+    derived[rung] = full.epochs / share;
   }
   return derived;
 }
@@ -149,7 +148,7 @@ const std::vector<std::size_t>& Rung::best(std::size_t most) const {
 }
 
 Ladder::Ladder(CandidatePool& pool, const RungOptions& options, const SearchProblem& problem)
-    : pool_(pool), budgets_(options.budgets_of(problem)), rungs_(budgets_.size() - 1) {}
+    : pool_(pool), budgets_(options.budgets_of(problem.budget)), rungs_(budgets_.size() - 1) {}
 
 void Ladder::tell(const trial::CommittedTrial& committed) {
   const auto found = std::ranges::lower_bound(budgets_, committed.trial.budget().epochs);

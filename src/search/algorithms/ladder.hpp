@@ -21,7 +21,7 @@ struct RungOptions {
 
   /// Returns the budgets that are not stated, too: a ninth, a third and all of the full budget if the
   /// reduction is 3.
-  std::vector<double> budgets_of(const SearchProblem& problem) const;
+  std::vector<double> budgets_of(const trial::Budget& full) const;
   /// Checks the budgets that a `search` section states (Algorithm::check). @throws UserError unless they
   /// grow, from 2 to 20 of them, up to the full one
   static void check(const ConfigNode& section, const trial::Budget& full);

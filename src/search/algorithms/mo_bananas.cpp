@@ -80,7 +80,7 @@ Algorithm mo_bananas() {
       {"trials", &Options::trials, counted, "Maximum number of trials of the search.", KeyRule::kMayChange},
       {"initial", &Options::initial, counted, "Random architectures before the model is asked."},
       {"parents", &Options::parents, counted, "Trials of the first fronts whose mutants are looked at."},
-      {"mutations_per_parent", &Options::mutations_per_parent, counted,
+      {"mutations_per_parent", &Options::mutations_per_parent, at_least(1).at_most(kMostChildren),
        "Mutants of each that are looked at."},
       {"batch", &Options::batch, counted, "Number of trials that are chosen from the same results."},
       {"mutation_probability", &Options::mutation_probability, above(0).at_most(1),

@@ -23,6 +23,10 @@ struct SkylineOptions {
   std::size_t trials = 100;
   std::size_t batch = 1;
   std::optional<std::vector<double>> budgets;
+
+  std::vector<double> budgets_of(const trial::Budget&) const {
+    return budgets.value_or(std::vector<double>());
+  }
 };
 
 /// Chooses the trial whose expected improvement of the best value, or of the front's volume, is the largest

@@ -34,6 +34,7 @@ struct CsvTargets {
   WordColumn words;
   std::size_t numeric_words = 0;
   std::string first_word;  // the first word that is no number: "line 57 has `typo`"
+  std::string unlabelled;  // place of the first `none` or its like; a class if there are other words
 };
 
 /// Reads features from the fields of a row.
@@ -133,6 +134,10 @@ void CsvTable::read() {
   open(reader);
   while (reader->read_row()) read_row(*reader);
   if (rows_ == 0) throw UserError(file_.string() + ": no rows after the names of the columns");
+  if (!targets_.unlabelled.empty()) {
+    throw UserError(targets_.unlabelled + columns_.label(columns_.targets.front()) +
+                    ": the label is missing");
+  }
   if (learns()) learn();
   if (are_numbers()) scale_targets();
   tell_unknown_words();
@@ -201,9 +206,12 @@ void CsvTable::add_target(const CsvReader& reader, std::size_t column) {
   const std::string& field = reader.fields()[column];
   const bool single = columns_.targets.size() == 1;
   const std::optional<double> value = single ? reader.number(field) : feature_in(reader, field);
-  if (field.empty() || field == "?" || (value && std::isnan(*value)) ||
-      (!value && rows_ > 1 && is_missing_word(field)))
+  if (field.empty() || field == "?" || (value && std::isnan(*value)))
     reader.fail(columns_.label(column) + ": the label is missing");
+  if (single && !value && is_missing_word(field)) {
+    if (targets_.unlabelled.empty()) targets_.unlabelled = reader.place();
+    return;
+  }
   if (!value || !std::isfinite(*value)) {
     if (!single)
       reader.fail(columns_.label(column) + ": expected a number, as one of several targets, got " +

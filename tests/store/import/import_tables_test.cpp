@@ -318,5 +318,16 @@ TEST_F(ImportTables, MissingLabelsAreRefused) {
   }
 }
 
+TEST_F(ImportTables, WordsForMissingAreClassesOnlyAmongOtherWords) {
+  for (const std::string rows : {"1,2,none\n3,4,1\n5,6,2\n", "3,4,1\n1,2,none\n5,6,2\n"}) {
+    write("train.csv", "a,b,label\n" + rows);
+    EXPECT_THAT(error({"train.csv"}, all), HasSubstr(": `label`: the label is missing")) << rows;
+  }
+  for (const std::string rows : {"1,2,none\n3,4,yes\n5,6,2\n", "5,6,2\n1,2,none\n3,4,yes\n"}) {
+    write("train.csv", "a,b,label\n" + rows);
+    EXPECT_THAT(import({"train.csv"}, all).set->class_names(), Contains("none")) << rows;
+  }
+}
+
 }  // namespace
 }  // namespace skyline::store
