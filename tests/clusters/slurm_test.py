@@ -23,6 +23,9 @@ FAKE_GPUS = os.environ["SKYLINE_FAKE_GPUS"]  # a driver and a cuda module with p
 SEARCH = ["--set", "search.iterations=3", "--set", "search.initial=8", "--set", "search.max_unseen=6",
           "--set", "constraints=[{flops: [0, 8.0e8]}]"]
 NODES = ["-N", "3", "-n", "3"]
+# The launcher's option that lets the others live when a rank is lost, in Open MPI 4 or 5.
+VERSION = subprocess.run(["mpirun", "--version"], check=True, capture_output=True, text=True).stdout
+SURVIVAL = "--with-ft ulfm" if "(Open MPI) 5" in VERSION else "--enable-recovery"
 
 
 class SlurmJobs(unittest.TestCase):
@@ -103,7 +106,7 @@ class SlurmJobs(unittest.TestCase):
         self.assertRegex(self.log("asked", job), "stopped early (with everything saved|on request): requeued to resume")
 
     def test_goes_by_what_the_search_has_told_under_an_mpirun_that_returns_0(self):
-        recovery = {"SKYLINE_MPIRUN_OPTIONS": "--enable-recovery"}
+        recovery = {"SKYLINE_MPIRUN_OPTIONS": SURVIVAL}
         job = self.submit("told", 20, variables=recovery)
         self.wait_for_trials("told", 3)
         self.slurm.run("scancel", "-b", "-s", "USR1", job)
@@ -115,7 +118,7 @@ class SlurmJobs(unittest.TestCase):
         self.assertEqual(self.canonical("told"), self.whole)
 
     def test_goes_on_without_a_rank_that_is_lost_where_the_launcher_lets_the_others_live(self):
-        job = self.submit("lost", 20, variables={"SKYLINE_MPIRUN_OPTIONS": "--enable-recovery"},
+        job = self.submit("lost", 20, variables={"SKYLINE_MPIRUN_OPTIONS": SURVIVAL},
                           search=["--set", "run.lost_after=5 s"])
         self.wait_for_trials("lost", 3)
         self.hosts.kill(3, "skyline")
@@ -158,7 +161,7 @@ class SlurmJobs(unittest.TestCase):
     def devices_of_ranks(self, name, *options, **variables):
         """What each rank says of its CUDA_VISIBLE_DEVICES in a job of two nodes, and what the doctor says of all."""
         program = self.folder / "gpu_doctor"  # in place of the search, with GPUs in place of none
-        program.write_text(f"#!/bin/sh\nexport LD_LIBRARY_PATH={FAKE_GPUS} FAKE_DEVICES=2"
+        program.write_text(f"#!/bin/sh\nexport LD_LIBRARY_PATH={FAKE_GPUS}:$LD_LIBRARY_PATH FAKE_DEVICES=2"
                            f" SKYLINE_CUDA_LIBRARY={FAKE_GPUS}/libskyline_cuda.so\n"
                            f'echo "$(hostname) sees $CUDA_VISIBLE_DEVICES"\n{PROGRAM} doctor || exit\nmkdir -p {name}\n'
                            f'printf \'{{\\n "exit_code": 0,\\n "job": "%s",\\n "restart": 0\\n}}\\n\' $SLURM_JOB_ID >{name}/status.json\n')
