@@ -21,7 +21,7 @@ TIMEOUT_S = 180
 # of the same objects (app.light compares the two), and to load LibTorch costs each process half a second.
 LIGHT = PROGRAM.with_name("skyline-light")
 LIGHT_COMMANDS = ("compare", "export", "journal", "prep", "report", "status", "tensorboard")
-LIGHT_CONFIGS = ("configs/synthetic.yaml", "configs/nasbench201_table.yaml")
+LIGHT_CONFIGS = ("configs/synthetic.yaml", "configs/nasbench201_table.yaml", "configs/mnist_table.yaml")
 
 
 def checksum(text):
