@@ -36,7 +36,7 @@ endif()
 install(PROGRAMS aml/run DESTINATION share/skyline/aml COMPONENT skyline)
 install(PROGRAMS slurm/submit slurm/search.sbatch DESTINATION share/skyline/slurm COMPONENT skyline)
 install(DIRECTORY configs DESTINATION share/skyline COMPONENT skyline)
-install(FILES data/digits.csv.gz data/nasbench201_cifar10.csv.gz DESTINATION share/skyline/data COMPONENT skyline)
+install(FILES data/digits.csv.gz data/nasbench201_cifar10.csv.gz data/mnist_cnn.csv DESTINATION share/skyline/data COMPONENT skyline)
 install(FILES python/pyproject.toml DESTINATION share/skyline/python COMPONENT skyline)
 install(DIRECTORY python/skyline DESTINATION share/skyline/python COMPONENT skyline
   FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)

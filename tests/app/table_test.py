@@ -36,6 +36,14 @@ class Table(RunsCase):
         self.assertIn("# table: 15625 rows, for 5485 architectures\n", text)
         self.assertRegex(text, r"# table: `valid_12_epochs`: 11553 rows share an architecture with others, from whose mean they differ by 0\.4")
 
+    def test_the_table_of_mnist_has_every_architecture_that_meets_the_constraints(self):
+        config = SOURCE / "configs/mnist_table.yaml"
+        text = self.skyline("validate", config).stdout
+        self.assertIn("# space: 192 genotypes, 151 (79 %) valid, 151 different architectures\n", text)
+        self.assertIn("# table: 151 rows, for 151 architectures\n", text)
+        self.skyline("search", config, "--run", "mnist", "--set", "run.events=false")
+        self.assertEqual({trial["status"] for trial in self.journal("mnist")}, {"ok"})
+
     def test_validate_says_that_repeats_tell_nothing(self):
         says = "search.repeats: results of `table` do not depend on the seed, so repeats tell nothing: leave it out"
         for repeats in (1, 2):
