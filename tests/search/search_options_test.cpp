@@ -141,7 +141,7 @@ TEST(SearchOptions, RefuseNumbersOutOfRange) {
   EXPECT_EQ(parse_error("{algorithm: evolution_pareto, iterations: 0}"),
             "run.yaml:1:43: search.iterations: expected a whole number from 1 to 1000000, got 0");
   EXPECT_EQ(parse_error("{algorithm: evolution_pareto, crossovers: -1}"),
-            "run.yaml:1:43: search.crossovers: expected a whole number from 0 to 1000000, got -1");
+            "run.yaml:1:43: search.crossovers: expected a whole number from 0 to 1000, got -1");
   EXPECT_EQ(parse_error("{algorithm: evolution_pareto, initial: 2.5}"),
             "run.yaml:1:40: search.initial: expected a whole number from 1 to 1000000, got 2.5");
   EXPECT_EQ(parse_error("{algorithm: random, trials: 0}"),

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -117,6 +118,20 @@ TEST_F(TrialModelOfMany, ForgetsFailuresBeforeSuccessesThatBreakAConstraint) {
   }
   EXPECT_EQ(model.results(), kMost - kMost / 4);
   EXPECT_EQ(model.successes(), 3U);
+}
+
+TEST_F(TrialModelOfMany, FindsTheCostliestWorthATrial) {
+  const auto flops = [](const CandidatePointer& candidate) { return candidate->architecture->cost.flops; };
+  const auto costliest = std::ranges::max_element(candidates_, {}, flops);
+  const auto place = static_cast<std::size_t>(costliest - candidates_.begin());
+  const std::string ends = ", ideal: 1, reference: " + std::to_string(flops(*costliest));
+  for (const std::string& stated : {std::string(), ends, ends + ", scale: linear"}) {
+    const auto objectives = testing::objective_set("[{maximize: accuracy}, {minimize: flops" + stated + "}]");
+    TrialModel model(objectives, *embedding_, kMost);
+    tell(model, 0, std::min(place, kMost - 1));
+    model.fit({});
+    EXPECT_GT(worth(model)[static_cast<Eigen::Index>(place)], 0) << stated;
+  }
 }
 
 TEST_F(TrialModelOfMany, SaysTheSameWhenASearchIsResumed) {

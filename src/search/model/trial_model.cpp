@@ -26,6 +26,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kMostValue = 1e100;   // so that squares are finite; an infinite value counts as this
 constexpr double kLeast = 1e-12;       // so that no quantile is infinite
 constexpr double kMostFailing = 0.95;  // share of failures that is believed at most
+constexpr double kBeyondBox = 0.1;  // else an architecture of the highest cost would never be worth a trial
 
 Points points_of(std::span<const CandidatePointer> candidates, const PointSpace& space) {
   const auto count = std::ssize(candidates);
@@ -297,9 +298,17 @@ Eigen::ArrayXd TrialModel::volume_improvement(const std::vector<CandidatePointer
     for (Eigen::Index i = 0; i < means.cols(); ++i) {
       means(row, i) = place_of(objective, candidates[static_cast<std::size_t>(i)]->architecture->cost);
     }
-    const bool has_ends = objective.ideal && objective.reference;
-    reference[row] = has_ends ? 1 : means.row(row).maxCoeff();
-    if (!has_ends && front.cols() > 0) reference[row] = std::max(reference[row], front.row(row).maxCoeff());
+    double least = 0;  // of the box
+    double most = 1;
+    if (!objective.ideal || !objective.reference) {
+      least = means.row(row).minCoeff();
+      most = means.row(row).maxCoeff();
+      if (front.cols() > 0) {
+        least = std::min(least, front.row(row).minCoeff());
+        most = std::max(most, front.row(row).maxCoeff());
+      }
+    }
+    reference[row] = most + kBeyondBox * (most - least);
   }
   return HypervolumeImprovement(front, reference)(means, deviations).array();
 }
