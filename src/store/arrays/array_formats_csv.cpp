@@ -5,6 +5,7 @@
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "store/arrays/array_formats.hpp"
+#include "store/arrays/feature_reader.hpp"
 #include "store/arrays/memory_arrays.hpp"
 #include "store/arrays/table_columns.hpp"
 #include "store/arrays/table_survey.hpp"
@@ -34,46 +35,8 @@ struct CsvTargets {
   WordColumn words;
   std::size_t numeric_words = 0;
   std::string first_word;  // the first word that is no number: "line 57 has `typo`"
-  std::string unlabelled;  // place of the first `none` or its like; a class if there are other words
+  std::string unlabelled;  // the first `none` or its like, with its place; a class if there are other words
 };
-
-/// Reads features from the fields of a row.
-class FeatureReader {
- public:
-  /// @param places  column of each feature
-  FeatureReader(std::vector<Feature> features, std::vector<std::size_t> places)
-      : features_(std::move(features)), places_(std::move(places)) {}
-  std::size_t size() const { return features_.size(); }
-  const std::vector<Feature>& features() const { return features_; }
-  /// @throws UserError for a field that is no number where one is needed
-  double value(std::size_t i, const CsvReader& reader, const TableColumns& columns) const;
-  /// Returns whether all features are numbers as they are written.
-  bool are_plain() const {
-    return std::ranges::all_of(features_,
-                               [](const Feature& each) { return each == Feature{.column = each.column}; });
-  }
-
- private:
-  std::vector<Feature> features_;
-  std::vector<std::size_t> places_;
-};
-
-double FeatureReader::value(std::size_t i, const CsvReader& reader, const TableColumns& columns) const {
-  const Feature& feature = features_[i];
-  const std::string& field = reader.fields()[places_[i]];
-  if (feature.is) return field == *feature.is ? 1 : 0;
-  if (feature.is_word()) return std::ranges::find(feature.is_not, field) == feature.is_not.end() ? 1 : 0;
-  const std::optional<double> value = feature_in(reader, field);
-  if (feature.is_missing) return value ? 0 : 1;
-  if (!value && !(feature.missing && is_missing_word(field))) {
-    reader.fail(columns.label(places_[i]) + ": expected a number, got `" + printable(field.substr(0, 40)) +
-                "`" + (is_missing_word(field) ? ": a missing value, where the training data have none" : ""));
-  }
-  const double number = value.value_or(feature.missing.value_or(0)) - feature.subtract;
-  if (!std::isfinite(static_cast<float>(number)))
-    reader.fail(columns.label(places_[i]) + ": too large for float32: " + field.substr(0, 40));
-  return number;
-}
 
 /// A table, which is read once for its facts and targets, and again for its features.
 class CsvTable {
@@ -134,10 +97,7 @@ void CsvTable::read() {
   open(reader);
   while (reader->read_row()) read_row(*reader);
   if (rows_ == 0) throw UserError(file_.string() + ": no rows after the names of the columns");
-  if (!targets_.unlabelled.empty()) {
-    throw UserError(targets_.unlabelled + columns_.label(columns_.targets.front()) +
-                    ": the label is missing");
-  }
+  if (!targets_.unlabelled.empty()) throw UserError(targets_.unlabelled);
   if (learns()) learn();
   if (are_numbers()) scale_targets();
   tell_unknown_words();
@@ -209,7 +169,11 @@ void CsvTable::add_target(const CsvReader& reader, std::size_t column) {
   if (field.empty() || field == "?" || (value && std::isnan(*value)))
     reader.fail(columns_.label(column) + ": the label is missing");
   if (single && !value && is_missing_word(field)) {
-    if (targets_.unlabelled.empty()) targets_.unlabelled = reader.place();
+    if (targets_.unlabelled.empty()) {
+      targets_.unlabelled = reader.place() + columns_.label(column) +
+                            ": the label is missing, or a class among numbers is called " + in_quotes(field) +
+                            ", and needs another name";
+    }
     return;
   }
   if (!value || !std::isfinite(*value)) {
