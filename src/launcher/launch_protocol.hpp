@@ -32,11 +32,12 @@ enum class Command : char { kStop = 's', kKill = 'k' };
 
 /// How a program ended, or that it runs.
 enum class News : std::int32_t {
-  kStarted = 1,    // value: process id of the program
-  kExited,         // value: exit code
-  kSignaled,       // value: signal
-  kOutOfMemory,    // amount: bytes of the tree, or 0 if the kernel ended the program
-  kManyProcesses,  // amount: their number
+  kStarted = 1,  // value: process id of the program
+  kExited,       // value: exit code
+  kSignaled,     // value: signal
+  // amount: bytes of the tree; the limit if the kernel keeps it, 0 if the kernel ended the program for others
+  kOutOfMemory,
+  kManyProcesses,  // amount: their number; the limit if the kernel keeps it
   kNotStarted,     // value: errno; amount: a Step
 };
 

@@ -1,6 +1,7 @@
 // Starts a program and ends it, with all that it starts: when the program has ended, when the owner says so,
 // and when the owner is gone. It knows nothing of Skyline, and needs no library but that of C.
 #include "launcher/adopted_program.hpp"
+#include "launcher/control_group.hpp"
 #include "launcher/launch_protocol.hpp"
 #include "launcher/options.hpp"
 #include "launcher/program_start.hpp"
@@ -8,7 +9,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <dirent.h>
@@ -85,8 +88,9 @@ int run(int count, char** arguments) {
     return fail(kSystemError, "the system is too old");
 
   StartProblem problem;
+  std::optional<ControlGroup> group = ControlGroup::make(options);
   const StartedProgram program =
-      options.adopt > 0 ? adopt_program(options, problem) : start_program(options, problem);
+      options.adopt > 0 ? adopt_program(options, group, problem) : start_program(options, group, problem);
   if (program.id == 0) {
     send({.news = News::kNotStarted,
           .value = problem.error_number,
@@ -94,7 +98,8 @@ int run(int count, char** arguments) {
     return 0;
   }
   if (options.reports) ::close(kReportDescriptor);  // the owner sees its end when the program's is closed
-  send(Watch(options, program, signals).run());
+  const Notice end = Watch(options, program, std::move(group), signals).run();
+  send(end);
   return 0;
 }
 

@@ -27,7 +27,9 @@ void restore_signals() {
 }
 
 /// Becomes the program in the forked process. Returns only if that fails.
-Step become_program(const Options& options, pid_t parent, int output) {
+Step become_program(const Options& options, const std::optional<ControlGroup>& group, pid_t parent,
+                    int output) {
+  if (group && !group->take(0)) return Step::kLaunch;
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);  // it has died before
@@ -42,7 +44,8 @@ Step become_program(const Options& options, pid_t parent, int output) {
 
 }  // namespace
 
-StartedProgram start_program(const Options& options, StartProblem& failed) {
+StartedProgram start_program(const Options& options, const std::optional<ControlGroup>& group,
+                             StartProblem& failed) {
   StartedProgram program;
   int output[2];
   int problem[2];
@@ -63,7 +66,7 @@ StartedProgram start_program(const Options& options, StartProblem& failed) {
     return program;
   }
   if (child == 0) {
-    const StartProblem reason{become_program(options, parent, output[1]), errno};
+    const StartProblem reason{become_program(options, group, parent, output[1]), errno};
     (void)!::write(problem[1], &reason, sizeof reason);
     ::_exit(1);
   }

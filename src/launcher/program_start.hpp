@@ -1,7 +1,10 @@
 #pragma once
 
+#include "launcher/control_group.hpp"
 #include "launcher/launch_protocol.hpp"
 #include "launcher/options.hpp"
+
+#include <optional>
 
 #include <sys/types.h>
 
@@ -23,6 +26,8 @@ struct StartedProgram {
 /// Forks and starts the program in a session of its own, with its limits, the default signals and only the
 /// descriptors 0, 1, 2 and that for reports. It dies with this process. The kernel ends it, rather than
 /// others, when memory is short. Sets `failed` if nothing was started.
-StartedProgram start_program(const Options& options, StartProblem& failed);
+/// @param group  the program's own, if it has one
+StartedProgram start_program(const Options& options, const std::optional<ControlGroup>& group,
+                             StartProblem& failed);
 
 }  // namespace skyline::launcher

@@ -1,30 +1,18 @@
 #include "launcher/tree_limits.hpp"
 
-#include <array>
-#include <cstdlib>
-#include <cstring>
+#include "launcher/system_text.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
+#include <cstdlib>
+#include <string>
 
 namespace skyline::launcher {
 namespace {
 
-/// Reads the start of a file of the system into a text that ends with 0; it is empty if that fails.
-template <std::size_t size>
-void read_text(const char* path, std::array<char, size>& text) {
-  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
-  const ssize_t read = file < 0 ? 0 : ::read(file, text.data(), size - 1);
-  if (file >= 0) ::close(file);
-  text[read > 0 ? static_cast<std::size_t>(read) : 0] = '\0';
-}
-
 /// Returns the number of processes and threads of the system: `0.50 0.40 0.30 2/1234 5678`.
 std::uint64_t system_processes() {
-  std::array<char, 128> text{};
-  read_text("/proc/loadavg", text);
-  const char* const slash = std::strchr(text.data(), '/');
-  return slash == nullptr ? 0 : std::strtoull(slash + 1, nullptr, 10);
+  const std::string text = read_text("/proc/loadavg", 128);
+  const std::size_t slash = text.find('/');
+  return slash == std::string::npos ? 0 : std::strtoull(text.c_str() + slash + 1, nullptr, 10);
 }
 
 }  // namespace
@@ -57,10 +45,7 @@ std::optional<Notice> TreeLimits::look(const std::vector<ListedProcess>& tree) {
 }
 
 std::uint64_t out_of_memory_kills() {
-  std::array<char, 16384> text{};
-  read_text("/proc/vmstat", text);
-  const char* const line = std::strstr(text.data(), "\noom_kill ");
-  return line == nullptr ? 0 : std::strtoull(line + std::strlen("\noom_kill "), nullptr, 10);
+  return count_in(read_text("/proc/vmstat", 16384), "oom_kill");
 }
 
 }  // namespace skyline::launcher

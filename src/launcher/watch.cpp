@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <string_view>
+#include <utility>
 
 #include <poll.h>
 #include <signal.h>
@@ -28,13 +29,15 @@ void send(const Notice& notice) {
   ::send(kControlDescriptor, &notice, sizeof notice, MSG_NOSIGNAL);
 }
 
-Watch::Watch(const Options& options, const StartedProgram& program, int signals)
+Watch::Watch(const Options& options, const StartedProgram& program, std::optional<ControlGroup> group,
+             int signals)
     : program_(program),
       signals_(signals),
       grace_ms_(options.grace_ms),
       serves_(options.serves),
       log_(STDOUT_FILENO, options.log_limit),
-      limits_(options.memory, options.processes),
+      group_(std::move(group)),
+      limits_(group_ ? 0 : options.memory, group_ ? 0 : options.processes),
       earlier_kills_(out_of_memory_kills()),
       look_at_(Clock::now() + kLookPeriod),
       write_at_(Clock::now()) {}
@@ -46,7 +49,7 @@ Notice Watch::run() {
     read_output();
     read_commands();
     read_signals();
-    if (limits_.exist() && !kills_) look();
+    if (has_limits() && !kills_) look();
     if (kill_at_ && Clock::now() >= *kill_at_) kill();
     if (log_.has_new_end() && Clock::now() >= write_at_) {
       log_.write_end();
@@ -69,7 +72,7 @@ int Watch::next_wait_ms() const {
   const auto until = [&](Clock::time_point time) {
     next = std::min(next, std::max(milliseconds(0), std::chrono::ceil<milliseconds>(time - Clock::now())));
   };
-  if (limits_.exist()) until(look_at_);
+  if (has_limits()) until(look_at_);
   if (limits_.counts_processes()) next = std::min(next, kGlancePeriod);
   if (kill_at_) until(*kill_at_);
   if (log_.has_new_end()) until(write_at_);
@@ -163,7 +166,7 @@ void Watch::stop() {
 void Watch::look() {
   if (Clock::now() < look_at_ && !limits_.should_look()) return;
   look_at_ = Clock::now() + kLookPeriod;
-  const std::optional<Notice> excess = limits_.look(tree());
+  const std::optional<Notice> excess = group_ ? group_->excess() : limits_.look(tree());
   if (!excess) return;
   if (!end_) end_ = excess;
   kill();
@@ -179,6 +182,7 @@ bool Watch::reap() {
     if (ended < 0) return true;
     if (ended != program_.id) continue;
     read_start();  // a program that was never started ends, too
+    if (!end_ && group_) end_ = group_->excess();
     if (!end_) end_ = end_of(status);
     kill();
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/system/process_tree.hpp"
+#include "launcher/control_group.hpp"
 #include "launcher/kept_log.hpp"
 #include "launcher/launch_protocol.hpp"
 #include "launcher/options.hpp"
@@ -18,8 +19,10 @@ namespace skyline::launcher {
 /// and SIGCHLD and SIGTERM must be blocked.
 class Watch {
  public:
+  /// @param group    the program's own, which keeps its limits; if there is none, they are kept here
   /// @param signals  descriptor of these two signals
-  Watch(const Options& options, const StartedProgram& program, int signals);
+  Watch(const Options& options, const StartedProgram& program, std::optional<ControlGroup> group,
+        int signals);
   /// Returns when all are gone. Tells the owner about the start; returns the notice of the end.
   Notice run();
 
@@ -32,6 +35,7 @@ class Watch {
   void read_output();
   void read_commands();
   void read_signals();
+  bool has_limits() const { return group_ || limits_.exist(); }
   void look();
   bool reap();
   std::vector<ListedProcess> tree() const;
@@ -45,7 +49,8 @@ class Watch {
   std::uint64_t grace_ms_;
   bool serves_;
   KeptLog log_;
-  TreeLimits limits_;
+  std::optional<ControlGroup> group_;
+  TreeLimits limits_;            // none if there is a group
   std::uint64_t earlier_kills_;  // out_of_memory_kills() at the start
   std::optional<Notice> end_;    // as soon as it is certain
   bool kills_ = false;           // all that is left gets SIGKILL

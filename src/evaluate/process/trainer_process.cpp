@@ -77,15 +77,23 @@ ProcessEnd end_of(const Notice& notice, const ProcessPlan& plan) {
       return {Kind::kSignaled, notice.value,
               "signal " + (name == nullptr ? std::to_string(notice.value) : "SIG" + std::string(name))};
     }
-    case News::kOutOfMemory:
+    case News::kOutOfMemory: {
       if (notice.amount == 0) return {Kind::kOutOfMemory, 0, "the system ended it for lack of memory"};
+      const std::string limit = amount_text(plan.memory_bytes.value_or(0));
+      if (notice.amount == plan.memory_bytes) {
+        return {Kind::kOutOfMemory, 0, "it needed more memory than its limit, " + limit};
+      }
       return {Kind::kOutOfMemory, 0,
-              "it had " + amount_text(notice.amount) + " of memory, its limit is " +
-                  amount_text(plan.memory_bytes.value_or(0))};
-    case News::kManyProcesses:
+              "it had " + amount_text(notice.amount) + " of memory, its limit is " + limit};
+    }
+    case News::kManyProcesses: {
+      const std::string limit = std::to_string(plan.processes.value_or(0));
+      if (notice.amount == plan.processes) {
+        return {Kind::kManyProcesses, 0, "it needed more processes and threads than its limit, " + limit};
+      }
       return {Kind::kManyProcesses, 0,
-              "it had " + std::to_string(notice.amount) + " processes and threads, its limit is " +
-                  std::to_string(plan.processes.value_or(0))};
+              "it had " + std::to_string(notice.amount) + " processes and threads, its limit is " + limit};
+    }
     case News::kNotStarted:
       return {Kind::kNotStarted, notice.value, not_started_text(notice, plan)};
     case News::kStarted:

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "launcher/launch_protocol.hpp"
+#include "launcher/options.hpp"
+
+#include <optional>
+#include <string>
+
+#include <sys/types.h>
+
+namespace skyline::launcher {
+
+/// A control group (version 2) of one program, in which the kernel itself keeps the limits of memory and of
+/// processes. It stands beside the group of this process, if their parent was delegated to the job. It is
+/// removed with this object, when its processes are gone.
+class ControlGroup {
+ public:
+  /// Makes the group. Returns none if the program has no limits, and where there is no version 2, its
+  /// controllers are not to be had, or the parent was not delegated (`user.delegate`, as systemd marks it).
+  /// @param root  of the system; another one in tests
+  static std::optional<ControlGroup> make(const Options& options, const std::string& root = "");
+
+  ControlGroup(ControlGroup&& other) noexcept;
+  ControlGroup& operator=(ControlGroup&&) = delete;
+  ~ControlGroup();
+
+  /// Moves a process into the group, with what it starts from now on; 0 is this process. Returns false and
+  /// sets errno if that fails.
+  bool take(pid_t process) const;
+  /// Returns the notice of the program's end if it has asked for more than a limit, or if the kernel has
+  /// ended one of its processes for lack of memory.
+  std::optional<Notice> excess() const;
+
+ private:
+  ControlGroup(std::string folder, const Options& options);
+
+  std::string folder_;
+  std::uint64_t memory_;
+  std::uint64_t processes_;
+};
+
+}  // namespace skyline::launcher
