@@ -1,7 +1,8 @@
 # skyline_add_test(MODULE SOURCES ... LIBRARIES ...): a GoogleTest program, one CTest entry a test suite.
 # Labels are unit.MODULE and mpi.MODULE.
-# skyline_add_mpi_test(MODULE PATH SOURCES ... LIBRARIES ... RANKS 1 2 3): a GoogleTest program under mpirun, of PATH.cpp
-# and these other sources; MODULE.NAME.npR, where NAME is the last part of PATH.
+# skyline_add_test_library(NAME SOURCES ... LIBRARIES ...): what several of these programs have in common, compiled once.
+# skyline_add_mpi_test(MODULE PATH LIBRARIES ... RANKS 1 2 3): a GoogleTest program under mpirun, of PATH.cpp;
+# MODULE.NAME.npR, where NAME is the last part of PATH.
 # Ranks wait more than they compute: such a test counts as one processor.
 # COST is about how many seconds a test takes, of those that take long: CTest begins with them. A test of two processors
 # has 300, since later CTest seldom finds two free at once and leaves all of these to the end, one at a time.
@@ -26,19 +27,29 @@ endfunction()
 skyline_compile_quickly(skyline_precompiled_tests)
 skyline_compile_quickly(skyline_precompiled_torch_tests)
 
-function(skyline_test_program target)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
-  add_executable(${target} ${ARG_SOURCES})
+function(skyline_compile_test target libraries)
   target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/src)
   # The second as of GTest's targets: one kind of precompiled headers for programs with and without GoogleTest.
   target_compile_definitions(${target} PRIVATE SKYLINE_SOURCE_DIR="${PROJECT_SOURCE_DIR}" GTEST_HAS_PTHREAD=1)
-  target_link_libraries(${target} PRIVATE ${ARG_LIBRARIES} skyline_flags)
+  target_link_libraries(${target} PRIVATE ${libraries} skyline_flags)
   skyline_compile_quickly(${target})
-  if(skyline_torch::torch_cpu IN_LIST ARG_LIBRARIES)
+  if(skyline_torch::torch_cpu IN_LIST libraries)
     skyline_precompile(${target} torch_tests)
   else()
     skyline_precompile(${target} tests)
   endif()
+endfunction()
+
+function(skyline_test_program target)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${target} ${ARG_SOURCES})
+  skyline_compile_test(${target} "${ARG_LIBRARIES}")
+endfunction()
+
+function(skyline_add_test_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_library(${name} STATIC EXCLUDE_FROM_ALL ${ARG_SOURCES})
+  skyline_compile_test(${name} "${ARG_LIBRARIES}")
 endfunction()
 
 # Registers MODULE.SUITE for each suite of a GoogleTest program, with these properties of tests. Not for each case: a
@@ -64,11 +75,10 @@ set(skyline_mpi_environment
   "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_mpi_yield_when_idle=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_btl_tcp_if_include=lo;OMPI_MCA_oob_tcp_if_include=lo;OMP_NUM_THREADS=1")
 
 function(skyline_add_mpi_test module path)
-  cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES;RANKS" ${ARGN})
+  cmake_parse_arguments(ARG "" "" "LIBRARIES;RANKS" ${ARGN})
   get_filename_component(name ${path} NAME)
   skyline_test_program(${module}_${name}
-    SOURCES ${path}.cpp ${PROJECT_SOURCE_DIR}/tests/support/mpi_test.cpp ${ARG_SOURCES}
-    LIBRARIES ${ARG_LIBRARIES} GTest::gmock)
+    SOURCES ${path}.cpp LIBRARIES skyline_mpi_test ${ARG_LIBRARIES} GTest::gmock)
   foreach(ranks ${ARG_RANKS})
     set(launcher ${MPIEXEC_EXECUTABLE} --oversubscribe ${MPIEXEC_NUMPROC_FLAG} ${ranks})
     if(ranks EQUAL 0)  # one process without a launcher, and so without MPI

@@ -379,6 +379,24 @@ TEST_F(TableTest, RefusesTablesThatDoNotFitWithTheirPlace) {
             "run.yaml:1:1: table: `column` needs `names`, the form of its names, e.g. depth_$depth");
 }
 
+// Only values that fit count: a space of many values is read, names that can be cut in very many ways are
+// not.
+TEST(RowNames, StopAtNamesThatCanBeCutInTooManyWays) {
+  std::vector<space::Parameter> parameters;
+  std::string together, apart, ones;
+  for (char letter = 'a'; letter <= 't'; ++letter) {
+    space::Parameter& parameter = parameters.emplace_back();
+    parameter.name = letter;
+    for (std::int64_t value = 1; value < 2000; ++value) parameter.values.emplace_back(value);
+    together += "$" + parameter.name;
+    apart += "$" + parameter.name + "-";
+    ones += "1111-";
+  }
+  EXPECT_EQ(RowNames(apart, parameters).genotypes_of(ones).size(), 1U);
+  EXPECT_THAT(user_error_of([&] { RowNames(together, parameters).genotypes_of(std::string(60, '1') + "x"); }),
+              HasSubstr("names without separators take too long to read"));
+}
+
 TEST(RowNames, TriesValuesThatBeginLikeOthers) {
   const auto one = [](const std::vector<space::Genotype>& found) {
     return found.size() == 1 ? found.front().choices : std::vector<std::uint32_t>();

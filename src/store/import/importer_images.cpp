@@ -25,7 +25,7 @@ constexpr std::size_t kBytesAtOnce = std::size_t{1} << 23;  // bytes of their pi
 
 /// The result for one file: a value, or the reason why there is none.
 template <typename T>
-struct Attempt {
+struct FileResult {
   std::size_t file = 0;
   std::optional<T> value;
   std::string problem;
@@ -90,7 +90,7 @@ class ImageImport {
   template <typename T>
   void for_each_file(std::span<const std::uint32_t> files, std::size_t at_once,
                      const std::function<T(std::size_t file)>& read,
-                     const std::function<void(std::span<const Attempt<T>>)>& take);
+                     const std::function<void(std::span<const FileResult<T>>)>& take);
 
   fs::path path_;
   ImageOptions options_;
@@ -119,24 +119,24 @@ class ImageImport {
 template <typename T>
 void ImageImport::for_each_file(std::span<const std::uint32_t> files, std::size_t at_once,
                                 const std::function<T(std::size_t file)>& read,
-                                const std::function<void(std::span<const Attempt<T>>)>& take) {
+                                const std::function<void(std::span<const FileResult<T>>)>& take) {
   const auto read_some = [&](std::span<const std::uint32_t> some) {
-    std::vector<Attempt<T>> attempts;
+    std::vector<FileResult<T>> results;
     for (const std::uint32_t file : some) {
-      Attempt<T>& attempt = attempts.emplace_back();
-      attempt.file = file;
+      FileResult<T>& result = results.emplace_back();
+      result.file = file;
       try {
-        attempt.value = read(file);
+        result.value = read(file);
       } catch (const UserError& error) {
-        attempt.problem = error.what();
+        result.problem = error.what();
       }
     }
-    return attempts;
+    return results;
   };
   work_in_order((files.size() + at_once - 1) / at_once, threads_, [&](std::size_t number) {
     const std::size_t begin = number * at_once;
-    auto attempts = read_some(files.subspan(begin, std::min(at_once, files.size() - begin)));
-    return [&take, attempts = std::move(attempts)] { take(attempts); };
+    auto results = read_some(files.subspan(begin, std::min(at_once, files.size() - begin)));
+    return [&take, results = std::move(results)] { take(results); };
   });
 }
 
@@ -147,15 +147,15 @@ void ImageImport::survey() {
   Progress progress("looking at the files in " + path_.string(), files.size());
   for_each_file<space::Shape>(
       files, kFilesAtOnce, [&](std::size_t file) { return read_image_shape(folder_.path(file)); },
-      [&](std::span<const Attempt<space::Shape>> attempts) {
-        for (const auto& attempt : attempts) {
-          if (attempt.value) {
-            look_at(attempt.file, *attempt.value);
+      [&](std::span<const FileResult<space::Shape>> results) {
+        for (const auto& result : results) {
+          if (result.value) {
+            look_at(result.file, *result.value);
           } else {
-            leave_out(attempt.file, attempt.problem);
+            leave_out(result.file, result.problem);
           }
         }
-        progress.advance(attempts.size());
+        progress.advance(results.size());
       });
   if (!first_) {
     const std::string last = problems_.empty() ? "" : ": " + problems_.rbegin()->second;
@@ -351,26 +351,26 @@ void ImageImport::add(Part part) {
   const std::size_t at_once = std::clamp<std::size_t>(kBytesAtOnce / bytes, 1, kFilesAtOnce);
   for_each_file<SamplePlanes>(
       files, at_once, [&](std::size_t file) { return planes_of(file); },
-      [&](std::span<const Attempt<SamplePlanes>> attempts) {
+      [&](std::span<const FileResult<SamplePlanes>> results) {
         std::vector<std::uint8_t> pixels;
         std::vector<std::int32_t> labels;
         std::vector<std::int32_t> groups;
-        for (const auto& attempt : attempts) {
-          if (!attempt.value) {
-            skip(attempt.file, attempt.problem);
+        for (const auto& result : results) {
+          if (!result.value) {
+            skip(result.file, result.problem);
             continue;
           }
-          pixels.insert(pixels.end(), attempt.value->values.begin(), attempt.value->values.end());
-          if (attempt.value->deep) {
+          pixels.insert(pixels.end(), result.value->values.begin(), result.value->values.end());
+          if (result.value->deep) {
             ++num_deep_;
-            deep_.add(*attempt.value->deep);
+            deep_.add(*result.value->deep);
           }
-          labels.push_back(folder_.label(attempt.file));
-          if (part == Part::kTrain && !groups_.empty()) groups.push_back(groups_[attempt.file]);
+          labels.push_back(folder_.label(result.file));
+          if (part == Part::kTrain && !groups_.empty()) groups.push_back(groups_[result.file]);
         }
         writer_.append(part, {std::span<const std::uint8_t>(pixels), std::span<const std::int32_t>(labels),
                               labels.size(), groups});
-        progress.advance(attempts.size());
+        progress.advance(results.size());
       });
 }
 

@@ -10,7 +10,7 @@
 namespace skyline::engine {
 namespace {
 
-AskedTrial trial_of(trial::TrialNumber number, std::uint64_t cost, std::uint32_t members = 1) {
+AskedTrial costed_trial(trial::TrialNumber number, std::uint64_t cost, std::uint32_t members = 1) {
   trial::Trial trial;
   trial.number = number;
   trial.cost = cost;
@@ -38,7 +38,7 @@ std::vector<std::pair<trial::TrialNumber, double>> results_of(SimulatedFleet& fl
 TEST(SimulatedFleet, TrainsAsManyTrialsAsItHasSlotsAndTellsTheirResultsWhenTheyEnd) {
   SimulatedFleet fleet = fleet_of(2);
   fleet.expect_more(true);
-  fleet.submit(std::vector{trial_of(0, 4), trial_of(1, 1), trial_of(2, 2)});
+  fleet.submit(std::vector{costed_trial(0, 4), costed_trial(1, 1), costed_trial(2, 2)});
   using Results = std::vector<std::pair<trial::TrialNumber, double>>;
   EXPECT_EQ(results_of(fleet), (Results{{1, 1}, {2, 3}, {0, 4}}));
 }
@@ -46,7 +46,7 @@ TEST(SimulatedFleet, TrainsAsManyTrialsAsItHasSlotsAndTellsTheirResultsWhenTheyE
 TEST(SimulatedFleet, CountsHowBusyItsSlotsWere) {
   SimulatedFleet fleet = fleet_of(2);
   fleet.expect_more(true);
-  fleet.submit(std::vector{trial_of(0, 2), trial_of(1, 3), trial_of(2, 5)});
+  fleet.submit(std::vector{costed_trial(0, 2), costed_trial(1, 3), costed_trial(2, 5)});
   results_of(fleet);
   EXPECT_DOUBLE_EQ(fleet.use().wall_s, 7);
   EXPECT_DOUBLE_EQ(fleet.use().last_start_s, 2);
@@ -56,7 +56,7 @@ TEST(SimulatedFleet, CountsHowBusyItsSlotsWere) {
 
 TEST(SimulatedFleet, GivesAGroupAsManySlotsAsItHasMembers) {
   SimulatedFleet fleet = fleet_of(4);
-  fleet.submit(std::vector{trial_of(0, 6, 4), trial_of(1, 2)});
+  fleet.submit(std::vector{costed_trial(0, 6, 4), costed_trial(1, 2)});
   results_of(fleet);
   EXPECT_DOUBLE_EQ(fleet.use().wall_s, 8);
   EXPECT_DOUBLE_EQ(fleet.use().busy_s, 4 * 6 + 2);
@@ -69,7 +69,7 @@ TEST(SimulatedFleet, WakesWhenItIsToldToIfNoTrialEndsBefore) {
   EXPECT_DOUBLE_EQ(fleet.now_s(), 3);
   fleet.pause();
   EXPECT_DOUBLE_EQ(fleet.now_s(), 3) << "there is nothing to wait for";
-  fleet.submit(std::vector{trial_of(0, 4)});
+  fleet.submit(std::vector{costed_trial(0, 4)});
   for (const double wake_s : {5, 9}) {
     fleet.wake_at(wake_s);
     fleet.pause();
@@ -79,7 +79,7 @@ TEST(SimulatedFleet, WakesWhenItIsToldToIfNoTrialEndsBefore) {
 
 TEST(SimulatedFleet, DropsAllOfItsTrialsWhenItStops) {
   SimulatedFleet fleet = fleet_of(1);
-  fleet.submit(std::vector{trial_of(0, 6), trial_of(1, 2)});
+  fleet.submit(std::vector{costed_trial(0, 6), costed_trial(1, 2)});
   fleet.stop();
   EXPECT_TRUE(fleet.idle());
 }
