@@ -57,6 +57,10 @@ class Halving(RunsCase):
     def test_a_search_that_ends_before_a_whole_training_says_so(self):
         done = self.skyline("search", *CONFIG, "--set", "search={algorithm: mo_asha, trials: 2}", "--run", "short", expect=3)
         self.assertIn("there is no front: no trial ended well with its full budget", done.stderr)
+        done = self.skyline("search", *CONFIG, "--set", "search={algorithm: mo_asha, trials: 5}", "--set",
+                            "constraints=[{validation_accuracy: [0.9999, 1]}]", "--run", "strict", expect=3)
+        self.assertRegex(done.stderr, r"no trial ended well with its full budget; none with a smaller one meets the constraints, "
+                                      r"so none went on; `validation_accuracy: \[0.9999, 1\]`: they have 0\.\d+ to 0\.\d+")
 
     def test_budgets_that_do_not_end_at_the_whole_are_refused(self):
         for name in SEARCHES:

@@ -60,9 +60,11 @@ class Search(PackageCase):
             run.resume(run={"seed": 9}, quiet=True)
         self.assertIn("run.seed", str(refused.exception))
 
-    def test_a_number_will_do_for_one_objective(self):
+    def test_a_number_will_do_for_one_objective_and_a_text_for_a_time_or_a_size(self):
         run = skyline.search({"depth": [1, 2]}, functions.one_number, maximize="score", folder=self.name(), quiet=True,
-                             search={"algorithm": "exhaustive"})
+                             search={"algorithm": "exhaustive"}, checkpoint={"interval": "0.5 epochs"},
+                             run={"time_limit": "5 min", "memory": "4 GB", "virtual_slots": 2, "window": "2x"},
+                             command={"grace": "3 s", "folder_limit": "1 MiB"})
         self.assertEqual([row["score"] for row in run.wait().rows], [0.1, 0.2])
 
     def test_an_exception_is_a_failed_trial_that_says_why(self):

@@ -77,9 +77,14 @@ std::vector<CommittedTrial> committed_of(const std::string& options, std::size_t
   return run.run(std::numeric_limits<std::size_t>::max());
 }
 
-TEST(SkylineBudgets, ContinueKnownTrialsRungByRungAndEachOnce) {
+/// In a batch, choices wait for room while results come.
+class SkylineBudgetsInBatches : public ::testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Sizes, SkylineBudgetsInBatches, ::testing::Values(1, 3, 8));
+
+TEST_P(SkylineBudgetsInBatches, ContinueKnownTrialsRungByRungAndEachOnce) {
   const auto objectives = objective_set("[{maximize: accuracy}, {minimize: macs}]");
-  const auto searcher = budgeted("trials: 60, budgets: [1, 4, 16]", kernels_space(), objectives);
+  const auto searcher = budgeted("trials: 60, budgets: [1, 4, 16], batch: " + std::to_string(GetParam()),
+                                 kernels_space(), objectives);
   EXPECT_EQ(searcher->expected_trials(), 60U);
   std::vector<CommittedTrial> committed;
   std::set<trial::TrialNumber> continued;
@@ -222,6 +227,24 @@ TEST(SkylineBudgets, ContinueWhatTheyCanWhereTheSpaceHasNoMore) {
       const std::vector<CommittedTrial> first(whole.begin(), whole.begin() + recorded);
       EXPECT_EQ(steps_of(resumed.run(100, first)), steps_of(whole)) << recorded << " recorded";
     }
+  }
+}
+
+/// A model needs three results: what goes on is then the best of those that did well.
+TEST(SkylineBudgets, ContinueWhatTheyCanWhereNearlyAllFail) {
+  const Evaluate plain_alone = [](const trial::Trial& trial) -> trial::Outcome {
+    if (trial.architecture().genotype.choices.front() != 0)
+      return trial::Failure{trial::FailureKind::kProgram, "exit code 1"};
+    return trial::Measurements{{0.5, 1}};
+  };
+  for (const int batch : {1, 4}) {
+    const std::string options = "trials: 100, budgets: [1, 4, 16], batch: " + std::to_string(batch);
+    WindowedRun run(budgeted(options, uneven_space(), objective_set("[{maximize: accuracy}]")), 3,
+                    plain_alone);
+    const std::vector<CommittedTrial> committed = run.run(100);
+    ASSERT_EQ(committed.size(), 7U) << "five architectures, one of which goes on twice";
+    EXPECT_EQ(committed.back().trial.budget().epochs, kWhole);
+    EXPECT_FALSE(run.searcher().gave_up());
   }
 }
 

@@ -221,9 +221,11 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
                           .objectives = config.objectives,
                           .evaluator = *evaluator,
                           .search =
-                              [&config, &evaluator](const run::RunState& state) {
+                              [&](const run::RunState& state) {
                                 auto searcher = config.make_searcher();
-                                warn_of_traps(config, *searcher, *evaluator, state.account().slots());
+                                // The window of `train` is that of the run whose trials it trains.
+                                if (arguments.beginning == nullptr)
+                                  warn_of_traps(config, *searcher, *evaluator, state.account().slots());
                                 return searcher;
                               },
                           .full_training = {},

@@ -81,7 +81,7 @@ OptionKind<engine::CheckpointOptions> interval() {
     options.interval_s.reset();
     options.interval_epochs.reset();
     if (time.read(node, seconds)) options.interval_s = seconds;
-    if (node.is_scalar() && !node.quoted()) options.interval_epochs = epochs_in(node.as_text());
+    if (node.is_scalar()) options.interval_epochs = epochs_in(node.as_text());
     return options.interval_s || (options.interval_epochs && range.holds(*options.interval_epochs));
   };
   kind.write = [time](const engine::CheckpointOptions& options) {
@@ -194,10 +194,14 @@ OptionKind<engine::Window> window_size() {
   OptionKind<engine::Window> kind{
       {"a whole number from 1 to 1000000, or a multiple of at least 1, e.g. 2.5x", std::move(schema)}};
   kind.read = [](const ConfigNode& node, engine::Window& value) {
-    if (!node.is_scalar() || node.quoted()) return false;
+    if (!node.is_scalar()) return false;
     std::string_view text = node.as_text();
     value.of_slots = text.ends_with('x');
-    if (value.of_slots) text.remove_suffix(1);
+    if (value.of_slots) {
+      text.remove_suffix(1);
+    } else if (node.quoted()) {
+      return false;
+    }
     const auto number = number_in(text);
     if (!number || !at_least(1).at_most(kMostInFlight).holds(*number)) return false;
     value.size = *number;

@@ -268,8 +268,10 @@ void ConfigParser::read_objectives(bool knows_metrics) {
                                      has_network_ || config_.evaluator.needs.network);
   if (!config_.objectives.has_more_for_full_trainings() || !knows_metrics) return;
   if (!config_.sections.final_training) {
-    section->fail(
-        "a metric with `when: full` is measured by full trainings alone: needs the section `final`");
+    const objective::ObjectiveSet& all = config_.objectives.of_full_trainings();
+    const bool in_objectives = all.objectives().size() > config_.objectives.objectives().size();
+    (in_objectives ? *section : root_.at("constraints"))
+        .fail("a metric with `when: full` is measured by full trainings alone: needs the section `final`");
   }
 }
 

@@ -23,7 +23,7 @@ OptionKind<std::uint64_t> byte_size() {
   schema.set("pattern", schema_text("^[0-9.]+ *(k|[KMGT]i|[MGT])B$"));
   OptionKind<std::uint64_t> kind{{"a size above 0 with a unit, e.g. 64 GB or 60 GiB", schema}};
   kind.read = [](const ConfigNode& node, std::uint64_t& bytes) {
-    if (!node.is_scalar() || node.quoted()) return false;
+    if (!node.is_scalar()) return false;
     const std::string text = node.as_text();
     for (const Unit& unit : kUnits) {
       if (!text.ends_with(unit.name)) continue;

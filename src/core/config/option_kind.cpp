@@ -137,7 +137,7 @@ OptionKind<double> duration(const Range& range) {
   if (!bounds.empty() && !bounds.ends_with(" 0")) bounds += " s";
   OptionKind<double> kind{{"a duration" + bounds + ", e.g. 90 s, 15 min, 1h30m or 2 d", words}};
   kind.read = [range](const ConfigNode& node, double& value) {
-    const auto found = is_plain(node) ? duration_in(node.as_text()) : std::nullopt;
+    const auto found = node.is_scalar() ? duration_in(node.as_text()) : std::nullopt;
     value = found.value_or(0);
     return found && range.holds(value);
   };

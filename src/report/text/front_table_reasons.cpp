@@ -83,8 +83,15 @@ std::string reason_of(const ReportInputs& inputs, const Trials& trials, std::str
   const auto is_whole = [&](const auto& each) {
     return !each->trial.may_be_continued() && has_objectives(inputs, *each);
   };
-  if (std::ranges::none_of(trials, is_whole))
-    return fmt::format("no {} ended well with its full budget", noun);
+  if (std::ranges::none_of(trials, is_whole)) {
+    const auto meets_constraints = [&](const auto& each) {
+      return inputs.state.objectives_of(each->trial).values(*each).has_value();
+    };
+    const std::string reason = fmt::format("no {} ended well with its full budget", noun);
+    if (std::ranges::any_of(trials, meets_constraints)) return reason;
+    return reason + "; none with a smaller one meets the constraints, so none went on" +
+           constraint_values(inputs, trials);
+  }
   return fmt::format("no {} meets the constraints{}", noun, constraint_values(inputs, trials));
 }
 

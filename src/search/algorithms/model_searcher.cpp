@@ -98,7 +98,7 @@ bool ModelSearcher::accept(const trial::Proposal& recorded) {
       begin_batch();
     }
     const std::optional<Ladder::Place> place = ladder_->place_of(earlier->from);
-    if (!place || !may_continue(earlier->from)) return false;
+    if (!place || !may_rise(*place)) return false;
     ladder_->promote(*place, 0);
   }
   pool_.take(recorded.architecture->id);
@@ -118,9 +118,17 @@ void ModelSearcher::begin_batch() {
 }
 
 bool ModelSearcher::may_continue(trial::TrialNumber number) const {
+  const auto continues_it = [number](const trial::Proposal& proposal) {
+    const auto* earlier = std::get_if<trial::Continue>(&proposal.start);
+    return earlier != nullptr && earlier->from == number;
+  };
   const std::optional<Ladder::Place> place = ladder_ ? ladder_->place_of(number) : std::nullopt;
-  if (!place || place->rung == ladder_->promoting()) return !place;
-  return (*ladder_)[place->rung].may_rise(place->member, kContinuable);
+  return !place || may_rise(*place) || std::ranges::any_of(ready_, continues_it);
+}
+
+/// Returns whether a choice may continue the trial of a place: none has yet.
+bool ModelSearcher::may_rise(const Ladder::Place& place) const {
+  return place.rung < ladder_->promoting() && (*ladder_)[place.rung].may_rise(place.member, kContinuable);
 }
 
 /// Returns the logarithm of a budget's share of the whole one, 0 for that. A whole lane has the same bits on
@@ -161,7 +169,7 @@ void ModelSearcher::add_steps(Chooser::Scene& scene) const {
   scene.epochs = is_cheap ? budgets.front() : budgets.back();
   for (std::size_t number = 0; number < proposed_.size(); ++number) {
     const std::optional<Ladder::Place> place = ladder_->place_of(number);
-    if (!place || !may_continue(number)) continue;
+    if (!place || !may_rise(*place)) continue;
     const double next = is_cheap ? budgets[place->rung + 1] : budgets.back();
     scene.steps.push_back({proposed_[number].candidate, next - budgets[place->rung], *place});
   }
@@ -170,6 +178,18 @@ void ModelSearcher::add_steps(Chooser::Scene& scene) const {
   scene.begins = false;
   const std::size_t highest = std::ranges::max(scene.steps, {}, rung_of).place.rung;
   std::erase_if(scene.steps, [&](const Chooser::Step& step) { return rung_of(step) < highest; });
+}
+
+/// Returns what goes on where nothing is left to begin and the model has too few results: the best trial of
+/// the highest rung that has one.
+CandidatePointer ModelSearcher::best_step(const Chooser::Scene& scene) const {
+  for (std::size_t rung = ladder_->promoting(); rung-- > 0;) {
+    const std::optional<std::size_t> best = (*ladder_)[rung].next_to_promote(kContinuable);
+    for (const Chooser::Step& step : scene.steps) {
+      if (step.place.rung == rung && step.place.member == best) return step.candidate;
+    }
+  }
+  return nullptr;
 }
 
 /// Returns whether some trial is on the last rung or on the way to the next one.
@@ -209,6 +229,10 @@ void ModelSearcher::choose(std::vector<trial::Proposal>& batch) {
   if (ladder_ && !is_first) add_steps(scene);
   CandidatePointer chosen = is_first ? next_of_first() : chooser_->choose(scene, random);
   if (chosen == nullptr) chosen = any_other();
+  if (chosen == nullptr && ladder_ && is_first) {
+    add_steps(scene);
+    chosen = best_step(scene);
+  }
   if (chosen == nullptr) return;
   const auto step = std::ranges::find(scene.steps, chosen, &Chooser::Step::candidate);
   trial::Proposal proposal = step == scene.steps.end()

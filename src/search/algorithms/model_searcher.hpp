@@ -136,7 +136,9 @@ class ModelSearcher : public Searcher {
   double log_share(double epochs) const;
   CandidatePointer point_of(const Proposed& trial) const;
   bool is_cheap_turn() const;
+  bool may_rise(const Ladder::Place& place) const;
   void add_steps(Chooser::Scene& scene) const;
+  CandidatePointer best_step(const Chooser::Scene& scene) const;
   bool has_climbed() const;
   CandidatePointer next_of_first() const;
   CandidatePointer any_other();
