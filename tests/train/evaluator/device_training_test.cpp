@@ -30,15 +30,15 @@ std::shared_ptr<WatchedAccelerator> watched() {
 }
 
 TEST(DeviceTraining, RecordsALongTrialWithoutAnEffectOnItsResult) {
-  constexpr int kSteps = 208;
+  constexpr int kTrained = 208;  // steps
   const auto recording = watched();
   const auto refusing = std::make_shared<WatchedAccelerator>(true);
-  const TrialEnd recorded = Training({1, recording}, sgd_options()).run(every_layer_trial(kSteps));
-  const TrialEnd plain = Training({1, refusing}, sgd_options()).run(every_layer_trial(kSteps));
+  const TrialEnd recorded = Training({1, recording}, sgd_options()).run(every_layer_trial(kTrained));
+  const TrialEnd plain = Training({1, refusing}, sgd_options()).run(every_layer_trial(kTrained));
   // Three steps as they are, and the eight smaller last batches.
-  EXPECT_EQ(recording->counts.replays, kSteps - 8 - 3);
+  EXPECT_EQ(recording->counts.replays, kTrained - 8 - 3);
   EXPECT_EQ(refusing->counts.replays, 0);
-  EXPECT_EQ(refusing->counts.gathers, kSteps + 1);  // and a batch of validation
+  EXPECT_EQ(refusing->counts.gathers, kTrained + 1);  // and a batch of validation
   expect_same(recorded, plain);
 }
 
