@@ -32,7 +32,7 @@ class Program:
         """@param section  of the configuration, `search`
         @param words  further arguments"""
         self.run("search", *self.config, "--run", folder, "--quiet", "--slots", 1, "--set", f"run.seed={seed}", "--set",
-                 "run.events=false", "--set", "run.keep_weights=none", "--set", f"search={section}", *words)
+                 "run.keep_weights=none", "--set", f"search={section}", *words)
         return folder
 
     def volumes(self, folders):

@@ -25,10 +25,10 @@ StartedProgram refuse(pid_t child, Step step, StartProblem& failed) {
 StartedProgram adopt_program(const Options& options, const std::optional<ControlGroup>& group,
                              StartProblem& failed) {
   const auto child = static_cast<pid_t>(options.adopt);
+  if (group && !group->take(child)) return refuse(child, Step::kLaunch, failed);
   if (!bind_process(0, options.processors) || !bind_process(child, options.processors)) {
     return refuse(child, Step::kProcessors, failed);
   }
-  if (group && !group->take(child)) return refuse(child, Step::kLaunch, failed);
   limit_program(child, options);
   int problem[2];
   if (::pipe2(problem, O_CLOEXEC) != 0) return refuse(child, Step::kLaunch, failed);

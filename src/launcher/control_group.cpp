@@ -3,8 +3,10 @@
 #include "launcher/system_text.hpp"
 
 #include <cstdlib>
+#include <string_view>
 #include <utility>
 
+#include <ftw.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -12,6 +14,7 @@ namespace skyline::launcher {
 namespace {
 
 constexpr std::size_t kMostText = 4096;
+constexpr std::string_view kPrefix = "skyline-";
 
 /// Returns the folder of this process's own group of version 2, or "".
 std::string own_group(const std::string& root) {
@@ -34,12 +37,28 @@ bool is_delegated(const std::string& group) {
   return false;
 }
 
+/// Returns whether a group has no limits of its own, which a group beside it would not have.
+bool is_unlimited(const std::string& group) {
+  const auto is_open = [&](const char* limit) {
+    const std::string text = read_text(group + limit, kMostText);
+    return text.empty() || text == "max\n";
+  };
+  return is_open("/memory.max") && is_open("/pids.max");
+}
+
 /// Returns the folder in which groups for programs can be made, or "".
 std::string delegated_parent(const std::string& root) {
   const std::string own = own_group(root);
-  const std::string parent = own.substr(0, own.rfind('/'));
+  const std::size_t slash = own.rfind('/');
+  if (own.empty() || slash + 1 == own.size()) return {};
+  const std::string_view name = std::string_view(own).substr(slash + 1);
+  // The parent of a unit belongs to a systemd, and that of such a group here to the program of another
+  // search.
+  if (name.ends_with(".service") || name.ends_with(".scope") || name.ends_with(".slice")) return {};
+  if (name.starts_with(kPrefix)) return {};
+  const std::string parent = own.substr(0, slash);
   // What moves a process between two groups needs the right to do so in the parent of both.
-  const bool may_be_used = !own.empty() && is_delegated(parent) &&
+  const bool may_be_used = is_delegated(parent) && is_unlimited(own) &&
                            ::access((parent + "/cgroup.procs").c_str(), W_OK) == 0 &&
                            write_text(parent + "/cgroup.subtree_control", "+memory +pids");
   return may_be_used ? parent : std::string();
@@ -53,13 +72,18 @@ bool set_limits(const std::string& group, const Options& options) {
          write_text(group + "/pids.max", limit(options.processes));
 }
 
+int remove_if_group(const char* path, const struct stat* /*status*/, int type, struct FTW* /*place*/) {
+  if (type == FTW_DP) ::rmdir(path);
+  return 0;
+}
+
 }  // namespace
 
 std::optional<ControlGroup> ControlGroup::make(const Options& options, const std::string& root) {
   if (options.serves || (options.memory == 0 && options.processes == 0)) return std::nullopt;
   std::string folder = delegated_parent(root);
   if (folder.empty()) return std::nullopt;
-  folder += "/skyline-XXXXXX";
+  folder += '/' + std::string(kPrefix) + "XXXXXX";
   if (::mkdtemp(folder.data()) == nullptr) return std::nullopt;
   if (set_limits(folder, options)) return ControlGroup(std::move(folder), options);
   ::rmdir(folder.c_str());
@@ -73,7 +97,10 @@ ControlGroup::ControlGroup(ControlGroup&& other) noexcept
     : folder_(std::exchange(other.folder_, {})), memory_(other.memory_), processes_(other.processes_) {}
 
 ControlGroup::~ControlGroup() {
-  if (!folder_.empty()) ::rmdir(folder_.c_str());
+  if (folder_.empty()) return;
+  constexpr int kDescriptors = 8;
+  // The program may have made groups below its own.
+  ::nftw(folder_.c_str(), remove_if_group, kDescriptors, FTW_DEPTH | FTW_PHYS);
 }
 
 bool ControlGroup::take(pid_t process) const {
@@ -81,12 +108,18 @@ bool ControlGroup::take(pid_t process) const {
 }
 
 std::optional<Notice> ControlGroup::excess() const {
-  const std::string memory = read_text(folder_ + "/memory.events", kMostText);
-  if (count_in(memory, "oom_kill") > 0) {  // `oom` counts what this group's own limit was the reason of
-    return Notice{.news = News::kOutOfMemory, .amount = count_in(memory, "oom") > 0 ? memory_ : 0};
+  const auto events = [this](const char* file, const char* name) {
+    return count_in(read_text(folder_ + file, kMostText), name);
+  };
+  if (events("/memory.events", "oom_kill") > 0) {  // for whatever reason, also in a group below
+    const bool at_limit = events("/memory.events.local", "oom") > 0;
+    return Notice{.news = News::kOutOfMemory, .amount = at_limit ? memory_ : 0};
   }
-  if (processes_ > 0 && count_in(read_text(folder_ + "/pids.events", kMostText), "max") > 0) {
-    return Notice{.news = News::kManyProcesses, .amount = processes_};
+  // Before Linux 6.11 this also counts what the limit of a group above has refused.
+  if (processes_ > 0 && events("/pids.events", "max") > 0) {
+    const std::string most = read_text(folder_ + "/pids.peak", kMostText);  // since Linux 6.1
+    if (most.empty() || std::strtoull(most.c_str(), nullptr, 10) >= processes_)
+      return Notice{.news = News::kManyProcesses, .amount = processes_};
   }
   return std::nullopt;
 }

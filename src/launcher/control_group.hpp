@@ -16,7 +16,8 @@ namespace skyline::launcher {
 class ControlGroup {
  public:
   /// Makes the group. Returns none if the program has no limits, and where there is no version 2, its
-  /// controllers are not to be had, or the parent was not delegated (`user.delegate`, as systemd marks it).
+  /// controllers are not to be had, or the parent was not delegated to this job (`user.delegate`, as systemd
+  /// marks it).
   /// @param root  of the system; another one in tests
   static std::optional<ControlGroup> make(const Options& options, const std::string& root = "");
 

@@ -29,7 +29,8 @@ void restore_signals() {
 /// Becomes the program in the forked process. Returns only if that fails.
 Step become_program(const Options& options, const std::optional<ControlGroup>& group, pid_t parent,
                     int output) {
-  if (group && !group->take(0)) return Step::kLaunch;
+  // Another group may have other processors, and older kernels then forget which of them were chosen.
+  if (group && !(group->take(0) && bind_process(0, options.processors))) return Step::kLaunch;
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);  // it has died before

@@ -191,7 +191,7 @@ bool Watch::reap() {
 Notice Watch::end_of(int status) const {
   if (WIFEXITED(status)) return {.news = News::kExited, .value = WEXITSTATUS(status)};
   const int signal = WTERMSIG(status);
-  const bool by_kernel = signal == SIGKILL && !asked_ && out_of_memory_kills() > earlier_kills_;
+  const bool by_kernel = !group_ && signal == SIGKILL && !asked_ && out_of_memory_kills() > earlier_kills_;
   return {.news = by_kernel ? News::kOutOfMemory : News::kSignaled, .value = signal};
 }
 

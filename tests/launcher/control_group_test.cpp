@@ -3,11 +3,13 @@
 #include "launcher/system_text.hpp"
 #include "machine/fake_system.hpp"
 
+#include <cstring>
 #include <filesystem>
 #include <iterator>
 #include <string>
 
 #include <gtest/gtest.h>
+#include <sys/xattr.h>
 
 namespace skyline::launcher {
 namespace {
@@ -16,44 +18,66 @@ namespace fs = std::filesystem;
 
 constexpr const char* kUnit = "sys/fs/cgroup/unit";
 
-/// Has the files of version 2, with this process in the groups that are given.
-void write_groups(machine::testing::FakeSystem& system, const std::string& own_groups) {
-  system.write("proc/self/cgroup", own_groups);
-  system.write(std::string(kUnit) + "/cgroup.procs", "");
-  system.write(std::string(kUnit) + "/cgroup.subtree_control", "");
-  system.write(std::string(kUnit) + "/job/cgroup.procs", "");
-}
+/// A system with a group that was delegated to the job, in whose subgroup this process stands.
+class ControlGroupTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    stand_in("4:memory:/\n0::/unit/job\n");
+    for (const char* file : {"/cgroup.procs", "/cgroup.subtree_control", "/job/cgroup.procs"}) {
+      system_.write(kUnit + std::string(file), "");
+    }
+    if (::setxattr(unit_.c_str(), "user.delegate", "1", 1, 0) != 0)
+      GTEST_SKIP() << "files have no attributes";
+  }
+  void stand_in(const std::string& groups) { system_.write("proc/self/cgroup", groups); }
+  /// Returns whether a group could be made, up to its limits: files have none.
+  bool would_be_made(const Options& options = {.memory = 1000, .processes = 5}) {
+    system_.write(kUnit + std::string("/cgroup.subtree_control"), "");
+    EXPECT_FALSE(ControlGroup::make(options, system_.root()));
+    EXPECT_EQ(std::distance(fs::directory_iterator(unit_), fs::directory_iterator()), 3) << "a group stays";
+    return read_text(unit_ / "cgroup.subtree_control", 100) == "+memory +pids";
+  }
 
-bool is_untouched(const machine::testing::FakeSystem& system) {
-  const fs::path unit = system.root() / kUnit;
-  return read_text(unit / "cgroup.subtree_control", 100) == "\n" &&
-         std::distance(fs::directory_iterator(unit), fs::directory_iterator()) == 3;
-}
-
-const Options kLimited{.memory = 1000, .processes = 5};
+  machine::testing::FakeSystem system_;
+  fs::path unit_ = system_.root() / kUnit;
+};
 
 // What a kernel does with a group is seen by scripts/rigs/control_groups.
 
-TEST(ControlGroupTest, AGroupThatWasNotDelegatedIsLeftAlone) {
-  machine::testing::FakeSystem system;
-  write_groups(system, "4:memory:/\n0::/unit/job\n");
-  EXPECT_FALSE(ControlGroup::make(kLimited, system.root()));
-  EXPECT_TRUE(is_untouched(system));
+TEST_F(ControlGroupTest, StandsBesideTheGroupOfTheJob) {
+  EXPECT_TRUE(would_be_made());
 }
 
-TEST(ControlGroupTest, ThereIsNoneWithoutVersion2OrOutsideOfTheNamespace) {
-  for (const char* groups : {"", "4:memory:/unit/job\n", "0::/../unit/job\n", "0::/\n"}) {
-    machine::testing::FakeSystem system;
-    write_groups(system, groups);
-    EXPECT_FALSE(ControlGroup::make(kLimited, system.root())) << groups;
-    EXPECT_TRUE(is_untouched(system)) << groups;
+TEST_F(ControlGroupTest, IsNotMadeWithoutLimits) {
+  EXPECT_FALSE(would_be_made({}));
+}
+
+TEST_F(ControlGroupTest, IsNotMadeInAGroupThatWasNotDelegated) {
+  for (const char* value : {"0", "10"}) {
+    ASSERT_EQ(::setxattr(unit_.c_str(), "user.delegate", value, std::strlen(value), 0), 0);
+    EXPECT_FALSE(would_be_made()) << value;
+  }
+  ASSERT_EQ(::removexattr(unit_.c_str(), "user.delegate"), 0);
+  EXPECT_FALSE(would_be_made());
+}
+
+TEST_F(ControlGroupTest, IsNotMadeWithoutVersion2NorWhereTheParentBelongsToOthers) {
+  for (const char* groups :
+       {"", "4:memory:/unit/job\n", "0::/../unit/job\n", "0::/\n", "0::/unit/\n", "0::/unit/a.scope\n",
+        "0::/unit/a.service\n", "0::/unit/a.slice\n", "0::/unit/skyline-Ab12Cd\n"}) {
+    stand_in(groups);
+    EXPECT_FALSE(would_be_made()) << groups;
   }
 }
 
-TEST(ControlGroupTest, WithoutLimitsThereIsNone) {
-  machine::testing::FakeSystem system;
-  write_groups(system, "0::/unit/job\n");
-  EXPECT_FALSE(ControlGroup::make({}, system.root()));
+TEST_F(ControlGroupTest, IsNotMadeWhereTheJobHasLimitsThatItWouldLeave) {
+  for (const char* limit : {"/job/memory.max", "/job/pids.max"}) {
+    system_.write(kUnit + std::string(limit), "max");
+    EXPECT_TRUE(would_be_made()) << limit;
+    system_.write(kUnit + std::string(limit), "100000");
+    EXPECT_FALSE(would_be_made()) << limit;
+    system_.write(kUnit + std::string(limit), "max");
+  }
 }
 
 TEST(SystemTextTest, CountsAreFoundByTheirWholeName) {

@@ -239,12 +239,20 @@ TEST(SkylineBudgets, ContinueWhatTheyCanWhereNearlyAllFail) {
   };
   for (const int batch : {1, 4}) {
     const std::string options = "trials: 100, budgets: [1, 4, 16], batch: " + std::to_string(batch);
-    WindowedRun run(budgeted(options, uneven_space(), objective_set("[{maximize: accuracy}]")), 3,
-                    plain_alone);
+    const auto started = [&] {
+      return WindowedRun(budgeted(options, uneven_space(), objective_set("[{maximize: accuracy}]")), 3,
+                         plain_alone);
+    };
+    WindowedRun run = started();
     const std::vector<CommittedTrial> committed = run.run(100);
     ASSERT_EQ(committed.size(), 7U) << "five architectures, one of which goes on twice";
     EXPECT_EQ(committed.back().trial.budget().epochs, kWhole);
     EXPECT_FALSE(run.searcher().gave_up());
+    for (std::ptrdiff_t recorded = 1; recorded < 7; ++recorded) {
+      WindowedRun resumed = started();
+      const std::vector<CommittedTrial> first(committed.begin(), committed.begin() + recorded);
+      EXPECT_EQ(steps_of(resumed.run(100, first)), steps_of(committed)) << recorded << " recorded";
+    }
   }
 }
 
