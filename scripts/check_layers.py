@@ -112,7 +112,7 @@ THIRD_PARTY = [
 HIDDEN = {"torch", "cuda", "nccl"}
 
 # Headers of the C++ library have no slash and no ending; those of C and POSIX that we use are named.
-SYSTEM = re.compile(r"^([a-z_0-9]+|(sys/[a-z_]+|fcntl|unistd|sched|time|signal|errno|poll|pthread|omp|immintrin|dlfcn|elf|"
+SYSTEM = re.compile(r"^([a-z_0-9]+|(sys/[a-z_]+|fcntl|unistd|sched|time|signal|errno|poll|pthread|omp|immintrin|dlfcn|elf|ftw|"
                     r"link|dirent|ifaddrs|spawn|(arpa|net|netinet)/[a-z]+)\.h)$")
 INCLUDE = re.compile(r'#\s*include\s*([<"])([^<>"]+)[>"]')
 DIRECTIVE = re.compile(r"(#|%:)\s*(include|include_next|import)\b")
