@@ -95,11 +95,11 @@ search: {{algorithm: exhaustive}}
 
     def test_a_failed_measurement_is_a_failed_trial_with_its_reason(self):
         self.does(_2="exit", _3="hang", _4="nan", _5="nothing", _6="outside", _7="other", _8="signal")
-        done = self.skyline("search", self.config(", timeout: 2 s", widths=range(2, 10)), "--run", "failing", ranks=2)
+        done = self.skyline("search", self.config(", timeout: 8 s", widths=range(2, 10)), "--run", "failing", ranks=2)
         found = {width: (trial["status"], trial.get("reason") or "") for width, trial in self.results("failing").items()}
         self.assertEqual(found, {
             2: ("program", "`size_kb`: exit code 1"),
-            3: ("program", "`size_kb`: took longer than its timeout (2 s)"),
+            3: ("program", "`size_kb`: took longer than its timeout (8 s)"),
             4: ("program", "`size_kb`: line 1 of its report: `size_kb`: expected a finite number, got NaN or an infinite one"),
             5: ("program", "`size_kb`: it reported no result"),
             6: ("program", "`size_kb`: line 1 of its report: `size_kb`: expected a number from 0.0 to 1000.0, got -1.0"),
