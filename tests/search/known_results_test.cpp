@@ -1,3 +1,4 @@
+#include "search/model/known_targets.hpp"
 #include "search/search_run.hpp"
 
 #include <algorithm>
@@ -103,6 +104,41 @@ TEST(KnownResults, MayBeFewerThanTheFirstTrials) {
   EXPECT_EQ(with[1].trial.architecture().id, known[0].trial.architecture().id);
   EXPECT_EQ(searched("random, trials: 10", known, objectives)[0].trial.architecture().id,
             searched("random, trials: 10", {}, objectives)[0].trial.architecture().id);
+}
+
+/// Returns what a search with budgets knows: some of its short trials went on, and have other values.
+std::vector<CommittedTrial> continued(std::vector<CommittedTrial> known, std::size_t which, double value) {
+  CommittedTrial more = known.at(which);
+  more.trial.proposal.budget.epochs = 9;
+  more.outcome = trial::Measurements{{value, 1}};
+  known.push_back(std::move(more));
+  return known;
+}
+
+TEST(KnownResults, AreOnlyComparedWithThoseOfTheSameBudget) {
+  auto known = random_results(20, closed_formula);
+  for (CommittedTrial& each : known) each.trial.proposal.budget.epochs = 1;
+  known = continued(continued(known, 19, 0.01), 5, 0.02);  // less than any short one
+  const auto trials =
+      searched("local_search, initial: 4, trials: 4", known, objective_set("[{maximize: accuracy}]"));
+  const std::array<std::size_t, 4> expected{5, 19, 18, 17};
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_EQ(trials[i].trial.architecture().id, known[expected[i]].trial.architecture().id) << i;
+}
+
+TEST(KnownResults, OfTrialsThatWentOnStandWhereTheseStoodBefore) {
+  auto known = random_results(20, closed_formula);
+  for (CommittedTrial& each : known) each.trial.proposal.budget.epochs = 1;
+  const auto objectives = objective_set("[{maximize: accuracy}]");
+  const KnownTargets before = known_targets(known, objectives.objectives()[0]);
+  known = continued(continued(known, 19, 0.01), 17, 0.02);
+  const KnownTargets after = known_targets(known, objectives.objectives()[0]);
+  ASSERT_EQ(after.places.size(), 20U);  // each architecture once
+  EXPECT_EQ(std::ranges::count(after.places, 19U) + std::ranges::count(after.places, 17U), 0);
+  const Eigen::VectorXd its = after.targets.tail(2);
+  EXPECT_NEAR(its.mean(), (before.targets[19] + before.targets[17]) / 2, 1e-12);
+  EXPECT_GT(its[1], its[0]);
+  EXPECT_GT(its.minCoeff(), after.targets.head(15).maxCoeff());
 }
 
 /// How far an architecture is from the best one, which has 9 layers, kernels of 5 and a width of 32.

@@ -14,6 +14,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <system_error>
@@ -120,42 +121,46 @@ std::optional<KnownRow> whole_row(const evaluate::BenchmarkRows& rows, std::size
   return known;
 }
 
-/// Adds the results of a table. Of the rows of an architecture those with the most epochs count, since others
-/// may be of a trial that was continued, and of these the mean. Returns how many rows were left out.
-std::size_t add_results(const evaluate::BenchmarkRows& rows, const space::SearchSpace& space,
-                        const std::vector<trial::Metric>& metrics, std::uint32_t source,
-                        std::vector<trial::CommittedTrial>& results) {
+/// What a table added to the known results.
+struct Added {
+  std::size_t architectures = 0;
+  std::size_t left_out = 0;  // rows
+};
+
+/// Adds the results of a table: for each architecture and each number of epochs the mean of its rows.
+Added add_results(const evaluate::BenchmarkRows& rows, const space::SearchSpace& space,
+                  const std::vector<trial::Metric>& metrics, std::uint32_t source,
+                  std::vector<trial::CommittedTrial>& results) {
   struct Counted {
     std::size_t place = 0;  // in the results
-    double epochs = 0;
-    double rows = 0;  // with as many epochs
+    double rows = 0;
   };
-  std::unordered_map<space::ArchId, Counted> counted;
-  std::size_t left_out = rows.outside;
+  std::unordered_map<space::ArchId, std::map<double, Counted>> counted;  // by epochs
+  Added added{.left_out = rows.outside};
   for (std::size_t row = 0; row < rows.size(); ++row) {
     std::optional<KnownRow> known = whole_row(rows, row, space, metrics);
     if (!known) {
-      ++left_out;
+      ++added.left_out;
       continue;
     }
-    const auto [found, is_new] =
-        counted.try_emplace(known->architecture->id, Counted{results.size(), known->epochs});
-    Counted& of_one = found->second;
+    auto& of_architecture = counted[known->architecture->id];
+    const auto [found, is_new] = of_architecture.try_emplace(known->epochs, Counted{results.size()});
     if (is_new) results.emplace_back();
-    if (known->epochs < of_one.epochs) continue;
-    if (known->epochs > of_one.epochs) of_one = {of_one.place, known->epochs};
-    trial::CommittedTrial& result = results[of_one.place];
-    if (++of_one.rows > 1) {
+    trial::CommittedTrial& result = results[found->second.place];
+    const double count = ++found->second.rows;
+    if (!is_new) {
       std::vector<double>& means = std::get<trial::Measurements>(result.outcome).values;
-      for (std::size_t i = 0; i < means.size(); ++i) means[i] += (known->values[i] - means[i]) / of_one.rows;
+      for (std::size_t i = 0; i < means.size(); ++i) means[i] += (known->values[i] - means[i]) / count;
       continue;
     }
-    result.trial.number = of_one.place;
+    result.trial.number = found->second.place;
     result.trial.proposal.iteration = source;
+    result.trial.proposal.budget.epochs = known->epochs;
     result.trial.proposal.architecture = std::move(known->architecture);
     result.outcome = trial::Measurements{std::move(known->values)};
   }
-  return left_out;
+  added.architectures = counted.size();
+  return added;
 }
 
 }  // namespace
@@ -177,14 +182,12 @@ KnownResults read_known(const ConfigNode& written, const space::SearchSpace& spa
     } catch (const UserError& error) {
       node.fail(std::string("of another space or other metrics: ") + error.what());
     }
-    const std::size_t before = known.results.size();
-    const std::size_t left_out =
-        add_results(rows, space, metrics, static_cast<std::uint32_t>(i), known.results);
+    const Added added = add_results(rows, space, metrics, static_cast<std::uint32_t>(i), known.results);
     known.remarks.push_back(
-        "search.known: " + counted(known.results.size() - before, "architecture") + " of " + source.from +
-        (left_out == 0
+        "search.known: " + counted(added.architectures, "architecture") + " of " + source.from +
+        (added.left_out == 0
              ? std::string()
-             : "; " + counted(left_out, "row") + " left out, which failed or are of another space"));
+             : "; " + counted(added.left_out, "row") + " left out, which failed or are of another space"));
   }
   return known;
 }

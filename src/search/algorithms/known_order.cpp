@@ -4,46 +4,64 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <iterator>
 #include <map>
+#include <tuple>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 namespace skyline::search {
 namespace {
 
-/// The known results of one source. Those of another one may be of other data, and are never compared with
-/// them.
-struct Source {
-  std::vector<std::vector<double>> points;  // minimized
-  std::vector<ArchitecturePointer> architectures;
-};
+/// Known results are compared with those of the same source and the same budget alone: another source may be
+/// of other data.
+using Compared = std::vector<const trial::CommittedTrial*>;
+using Budgets = std::map<double, Compared, std::greater<>>;  // by epochs
 
 struct Ranked {
-  std::size_t rank = 0;  // in its source
-  double crowding = 0;   // the less, the farther from its neighbours
+  std::size_t rank = 0;     // among what it is compared with
+  std::size_t shorter = 0;  // number of larger budgets that its source has
+  double crowding = 0;      // the less, the farther from its neighbours
   ArchitecturePointer architecture;
 };
+
+/// Adds the results of a source, each architecture by its largest budget.
+void add_ranked(const Budgets& budgets, const objective::ObjectiveSet& objectives, std::vector<Ranked>& all) {
+  std::unordered_set<space::ArchId> longer;
+  std::size_t shorter = 0;
+  for (const auto& [epochs, compared] : budgets) {
+    std::vector<std::vector<double>> points;  // minimized
+    std::vector<ArchitecturePointer> architectures;
+    for (const trial::CommittedTrial* known : compared) {
+      auto values = objectives.minimized(*known);
+      if (!values) continue;
+      points.push_back(*std::move(values));
+      architectures.push_back(known->trial.proposal.architecture);
+    }
+    const std::vector<std::size_t> ranks = front_ranks(points);
+    const std::vector<double> distances = crowding_distances(points, ranks);
+    for (std::size_t i = 0; i < ranks.size(); ++i) {
+      if (longer.contains(architectures[i]->id)) continue;
+      all.push_back({ranks[i], shorter, -distances[i], architectures[i]});
+    }
+    for (const trial::CommittedTrial* known : compared) longer.insert(known->trial.architecture().id);
+    ++shorter;
+  }
+}
 
 }  // namespace
 
 std::vector<ArchitecturePointer> best_known(const SearchProblem& problem) {
-  std::map<std::uint32_t, Source> sources;
-  for (const trial::CommittedTrial& known : problem.known) {
-    auto values = problem.objectives.minimized(known);
-    if (!values) continue;
-    Source& source = sources[known.trial.proposal.iteration];
-    source.points.push_back(*std::move(values));
-    source.architectures.push_back(known.trial.proposal.architecture);
-  }
+  std::map<std::uint32_t, Budgets> sources;
+  for (const trial::CommittedTrial& known : problem.known)
+    sources[known.trial.proposal.iteration][known.trial.proposal.budget.epochs].push_back(&known);
   std::vector<Ranked> all;
-  for (const auto& [number, source] : sources) {
-    const std::vector<std::size_t> ranks = front_ranks(source.points);
-    const std::vector<double> distances = crowding_distances(source.points, ranks);
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      all.push_back({ranks[i], -distances[i], source.architectures[i]});
-    }
-  }
-  std::ranges::stable_sort(all, {}, [](const Ranked& each) { return std::pair(each.rank, each.crowding); });
+  for (const auto& [source, budgets] : sources) add_ranked(budgets, problem.objectives, all);
+  std::ranges::stable_sort(
+      all, {}, [](const Ranked& each) { return std::tuple(each.rank, each.shorter, each.crowding); });
   std::vector<ArchitecturePointer> best;
   std::unordered_set<space::ArchId> seen;  // several sources may have one
   for (const Ranked& each : all) {
@@ -54,9 +72,16 @@ std::vector<ArchitecturePointer> best_known(const SearchProblem& problem) {
 
 std::vector<trial::CommittedTrial> some_known(const SearchProblem& problem) {
   constexpr std::size_t kMost = 300;
-  const std::size_t count = std::min(kMost, problem.known.size());
+  std::unordered_map<space::ArchId, std::size_t> numbers;  // of the architectures, in their order
+  for (const trial::CommittedTrial& known : problem.known)
+    numbers.try_emplace(known.trial.architecture().id, numbers.size());
+  const std::size_t count = std::min(kMost, numbers.size());
+  std::vector<bool> is_chosen(numbers.size());
+  for (std::size_t i = 0; i < count; ++i) is_chosen[i * numbers.size() / count] = true;
   std::vector<trial::CommittedTrial> some;
-  for (std::size_t i = 0; i < count; ++i) some.push_back(problem.known[i * problem.known.size() / count]);
+  std::ranges::copy_if(problem.known, std::back_inserter(some), [&](const trial::CommittedTrial& known) {
+    return is_chosen[numbers.at(known.trial.architecture().id)];
+  });
   return some;
 }
 

@@ -2,10 +2,10 @@
 
 #include "skyline/search/pareto.hpp"
 
+#include "search/model/known_targets.hpp"
 #include "search/pareto/ranking.hpp"
 #include "search/surrogate/hypervolume_improvement.hpp"
 #include "search/surrogate/normal.hpp"
-#include "search/surrogate/targets.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -23,7 +23,6 @@ namespace skyline::search {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kMostValue = 1e100;   // so that squares are finite; an infinite value counts as this
 constexpr double kLeast = 1e-12;       // so that no quantile is infinite
 constexpr double kMostFailing = 0.95;  // share of failures that is believed at most
 constexpr double kBeyondBox = 0.1;  // else an architecture of the highest cost would never be worth a trial
@@ -78,27 +77,15 @@ void TrialModel::know(const std::vector<trial::CommittedTrial>& known,
                       const std::vector<CandidatePointer>& candidates) {
   for (Column& column : columns_) {
     if (column.objective == nullptr || known.empty()) continue;
-    const double sign = column.objective->sense == objective::Sense::kMinimize ? -1 : 1;
-    Eigen::VectorXd targets(std::ssize(known));
-    for (Eigen::Index begin = 0, end = 0; begin < targets.size(); begin = end) {
-      const auto source = [&](Eigen::Index i) {
-        return known[static_cast<std::size_t>(i)].trial.proposal.iteration;
-      };
-      while (end < targets.size() && source(end) == source(begin)) ++end;
-      Eigen::VectorXd values(end - begin);
-      for (Eigen::Index i = begin; i < end; ++i) {
-        const auto& measured = std::get<trial::Measurements>(known[static_cast<std::size_t>(i)].outcome);
-        values[i - begin] =
-            std::clamp(sign * measured.values[*column.measured_index], -kMostValue, kMostValue);
-      }
-      targets.segment(begin, values.size()) = surrogate_targets(values);
-    }
+    const KnownTargets all = known_targets(known, *column.objective);
+    std::vector<CandidatePointer> points;
+    for (const std::size_t place : all.places) points.push_back(candidates[place]);
     PointSpace space = embedding_.point_space();
     space.budget_scale = 0;  // the regression tells what another budget means
     column.prior.emplace(space);
-    column.prior->add(points_of(candidates, embedding_.point_space()));
-    column.prior->choose_hyper(targets);
-    column.prior->fit(targets);
+    column.prior->add(points_of(points, embedding_.point_space()));
+    column.prior->choose_hyper(all.targets);
+    column.prior->fit(all.targets);
     column.prior_forecast.emplace(*column.prior, Column::kMostForecast);
   }
 }
@@ -164,7 +151,7 @@ RungTargets TrialModel::standardised(const Column& column, Eigen::Index count) c
     results[i].budget = points_[i]->point.budget;
     results[i].id = points_[i]->architecture->id;
     if (!measured) continue;
-    const double value = std::clamp((*measured)[*column.measured_index], -kMostValue, kMostValue);
+    const double value = (*measured)[*column.measured_index];
     results[i].value = is_minimized ? -value : value;
   }
   return {results, column.objective != nullptr ? RungTargets::Kind::kObjective : RungTargets::Kind::kNumber};

@@ -38,8 +38,7 @@ class TrialModel {
 
   /// Takes results of earlier runs, once, before any other. What they say is where the model begins: a
   /// process is fitted to them, and the results of this run are explained by it as far as they agree, and by
-  /// their difference from it. Values of each source are standardised, so its data and its budgets may be
-  /// others.
+  /// their difference from it (known_targets).
   /// @param known  as in SearchProblem
   void know(const std::vector<trial::CommittedTrial>& known, const std::vector<CandidatePointer>& candidates);
   /// Takes a result, or the mean of `count` repeats, whose noise is that much less. fit() must follow.

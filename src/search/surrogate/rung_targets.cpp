@@ -10,6 +10,13 @@
 namespace skyline::search {
 namespace {
 
+constexpr double kMostValue = 1e100;  // so that squares are finite; an infinite value counts as this
+
+std::optional<double> value_of(const RungResult& result) {
+  if (!result.value) return std::nullopt;
+  return std::clamp(*result.value, -kMostValue, kMostValue);
+}
+
 /// Returns the values of some results, failures counting as said.
 Eigen::VectorXd values_of(std::span<const RungResult> results, const std::vector<Eigen::Index>& members,
                           RungTargets::Kind kind) {
@@ -17,7 +24,7 @@ Eigen::VectorXd values_of(std::span<const RungResult> results, const std::vector
   double sum = 0;
   std::size_t succeeded = 0;
   for (const Eigen::Index member : members) {
-    const std::optional<double>& value = results[static_cast<std::size_t>(member)].value;
+    const std::optional<double> value = value_of(results[static_cast<std::size_t>(member)]);
     if (!value) continue;
     worst = std::min(worst, *value);
     sum += *value;
@@ -29,7 +36,7 @@ Eigen::VectorXd values_of(std::span<const RungResult> results, const std::vector
   Eigen::VectorXd values(std::ssize(members));
   Eigen::Index place = 0;
   for (const Eigen::Index member : members) {
-    values[place++] = results[static_cast<std::size_t>(member)].value.value_or(of_failures);
+    values[place++] = value_of(results[static_cast<std::size_t>(member)]).value_or(of_failures);
   }
   return values;
 }

@@ -13,7 +13,7 @@ namespace skyline::search {
 
 /// What a trial says about a number that a model learns.
 struct RungResult {
-  std::optional<double> value;  // no value if it failed
+  std::optional<double> value;  // no value if it failed; infinite ones count as 1e100
   double budget = 0;            // as in ModelPoint
   space::ArchId id{};
 };
