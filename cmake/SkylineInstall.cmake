@@ -12,7 +12,7 @@ get_property(skyline_gpu_targets GLOBAL PROPERTY SKYLINE_GPU_TARGETS)
 
 # LibTorch and NVIDIA's libraries: a folder `wheels` of the tree (the images have one), else where the build found them.
 set(skyline_places "$ORIGIN/../lib")
-foreach(place torch/lib nvidia/nccl/lib nvidia/cu13/lib)
+foreach(place torch/lib nvidia/nccl/lib nvidia/cu13/lib nvidia/cuda_runtime/lib)
   list(APPEND skyline_places "$ORIGIN/../wheels/${place}")
 endforeach()
 list(APPEND skyline_places "${SKYLINE_TORCH_ROOT}/lib")  # CMake itself adds no folder of the project

@@ -31,11 +31,10 @@ endfunction()
 skyline_import_torch(c10)
 skyline_import_torch(torch_cpu)
 # libtorch_cpu needs libcupti and libcudart (no driver): beside the wheel, or wherever the loader finds them.
-set(skyline_torch_companions "${SKYLINE_TORCH_ROOT}/../nvidia/cu13/lib")
-if(IS_DIRECTORY "${skyline_torch_companions}")
-  set_property(TARGET skyline_torch::torch_cpu APPEND PROPERTY
-    INTERFACE_LINK_OPTIONS "-Wl,-rpath-link,${skyline_torch_companions}")
-endif()
+file(GLOB skyline_torch_companions "${SKYLINE_TORCH_ROOT}/../nvidia/cu*/lib")
+foreach(folder ${skyline_torch_companions})
+  set_property(TARGET skyline_torch::torch_cpu APPEND PROPERTY INTERFACE_LINK_OPTIONS "-Wl,-rpath-link,${folder}")
+endforeach()
 
 # Its version text; empty if there is none.
 set(SKYLINE_TORCH_VERSION "")

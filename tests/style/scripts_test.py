@@ -137,13 +137,14 @@ class Setup(unittest.TestCase):
         except OSError:
             return False
 
-    def test_knows_a_driver_that_is_too_old_for_cuda_13(self):
+    def test_knows_a_driver_that_is_too_old_for_the_cuda_asked_for(self):
         driver = self.root / "version"
-        for version, told in (("535.183.01", "535.183.01\n"), ("580.65.06", "")):
+        for cuda, version, told in (("auto", "535.183.01", "535.183.01\n"), ("auto", "580.65.06", ""), ("12", "535.183.01", ""),
+                                    ("12", "515.43.04", "515.43.04\n")):
             driver.write_text(f"NVRM version: NVIDIA UNIX x86_64 Kernel Module  {version}  Sun May 12 19:39:15 UTC 2024\n"
                               "GCC version:  gcc version 11.4.0 (Ubuntu 11.4.0-1ubuntu1~22.04)\n")
             done = subprocess.run([self.root / "scripts/setup", "--old-driver"], capture_output=True, text=True,
-                                  env={**os.environ, "SKYLINE_DRIVER": str(driver)}, timeout=TIMEOUT_S)
+                                  env={**os.environ, "SKYLINE_DRIVER": str(driver), "SKYLINE_CUDA": cuda}, timeout=TIMEOUT_S)
             self.assertEqual((done.returncode, done.stdout), (0, told))
 
     def test_ends_what_it_started_when_it_fails(self):

@@ -11,12 +11,20 @@
 namespace skyline::train {
 namespace {
 
-// LibTorch 2.11.0 for CUDA 13.0 needs this version.
-constexpr int kCudaVersion = 13000;
-constexpr const char* kCudaVersionText = "13.0";
-constexpr const char* kDriverBranch = "580";
-constexpr int kCapability = 75;
-constexpr const char* kCapabilityText = "7.5";
+/// What the LibTorch that this is built with needs.
+struct Needed {
+  int cuda_version = 13000;
+  const char* cuda_text = "13.0";
+  const char* driver_branch = "580";
+  const char* compatible = ", or take NVIDIA's cuda-compat-13-0 into the container or LD_LIBRARY_PATH "
+                           "(data-centre GPUs)";
+  int capability = 75;
+  const char* capability_text = "7.5";
+};
+
+constexpr Needed kCuda13;
+constexpr Needed kCuda12{12000, "12.0", "525", "", 70, "7.0"};
+constexpr Needed kNeeded = SKYLINE_CUDA_MAJOR == 12 ? kCuda12 : kCuda13;
 
 // A value of CUresult.
 constexpr int kStubLibrary = 34;
@@ -40,9 +48,8 @@ std::string version_problem(const DriverReport& report) {
   std::string driver = "the NVIDIA driver";
   if (!report.driver_version.empty()) driver += ' ' + report.driver_version;
   return driver + " supports CUDA " + std::to_string(major) + '.' + std::to_string(minor) + ", needed is " +
-         kCudaVersionText + ": update the driver to version " + kDriverBranch +
-         " or newer, or take NVIDIA's cuda-compat-13-0 into the container or LD_LIBRARY_PATH (data-centre "
-         "GPUs)";
+         kNeeded.cuda_text + ": update the driver to version " + kNeeded.driver_branch + " or newer" +
+         kNeeded.compatible;
 }
 
 std::string gpus_text(std::size_t devices) {
@@ -89,9 +96,9 @@ std::string status_problem(const DriverReport& report) {
 
 std::string device_problem(const DriverDevice& device, std::size_t index) {
   const std::string who = "GPU " + std::to_string(index) + " (" + device.name + ") ";
-  if (device.capability < kCapability) {
+  if (device.capability < kNeeded.capability) {
     return who + "has compute capability " + std::to_string(device.capability / 10) + '.' +
-           std::to_string(device.capability % 10) + ", needed is " + kCapabilityText +
+           std::to_string(device.capability % 10) + ", needed is " + kNeeded.capability_text +
            ": leave it out of CUDA_VISIBLE_DEVICES";
   }
   if (device.prohibited) {
@@ -189,7 +196,7 @@ void read_nvml(const SharedLibrary& library, DriverReport& report) {
 std::string driver_problem(const DriverReport& report) {
   if (!report.loaded) return load_problem(report);
   // The version is checked before the status, because an old driver may also fail to start.
-  if (report.cuda_version != 0 && report.cuda_version < kCudaVersion) return version_problem(report);
+  if (report.cuda_version != 0 && report.cuda_version < kNeeded.cuda_version) return version_problem(report);
   if (report.status != 0) return status_problem(report);
   if (report.devices.empty()) return absence(report);
   for (std::size_t index = 0; index < report.devices.size(); ++index) {
@@ -202,7 +209,7 @@ bool has_unusable_gpu(const DriverReport& report) {
   if (driver_problem(report).empty() || report.visible_devices == "") return false;
   // there is no driver
   if (!report.kernel_module && report.devices.empty() && report.cuda_version == 0) return false;
-  const bool old = report.cuda_version != 0 && report.cuda_version < kCudaVersion;
+  const bool old = report.cuda_version != 0 && report.cuda_version < kNeeded.cuda_version;
   if (!report.loaded || old || !report.devices.empty()) return true;
   if (report.status != 0 && report.status != kNoDevice)
     return report.status != kStubLibrary || report.kernel_module;

@@ -8,7 +8,7 @@ using namespace stand_in;
 
 namespace {
 
-constexpr int kVersion = 13000;
+constexpr int kVersion = CUDART_VERSION;
 constexpr int kThreads = 1024;       // of a block
 constexpr int kProcessors = 132;     // of an H100
 constexpr int kSharedBytes = 49152;  // of a block

@@ -43,16 +43,19 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* 
   return cudaSuccess;
 }
 
+// CUDA 13 added the edges.
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatus* status,
                                      unsigned long long* id, cudaGraph_t* graph,
-                                     const cudaGraphNode_t** dependencies, const cudaGraphEdgeData** edges,
+                                     const cudaGraphNode_t** dependencies,
+#if CUDART_VERSION >= 13000
+                                     const cudaGraphEdgeData** /*edges*/,
+#endif
                                      std::size_t* count) {
   const std::lock_guard lock(state().mutex);
   const Recording* recording = stream_of(handle).recording;
   if (recording != nullptr && id != nullptr) *id = recording->id;
   if (graph != nullptr) *graph = nullptr;
   if (dependencies != nullptr) *dependencies = nullptr;
-  if (edges != nullptr) *edges = nullptr;
   if (count != nullptr) *count = 0;
   return cudaStreamIsCapturing(handle, status);
 }
