@@ -1,4 +1,4 @@
-"""The comparison of algorithms, scripts/bench/search_quality: curves, bands, tests and peers of a small space."""
+"""The comparisons of algorithms, scripts/bench/search_quality and budgets: curves, bands, tests and peers of a small space."""
 
 import csv
 import importlib.machinery
@@ -40,19 +40,20 @@ def load():
 
 
 class SearchQuality(RunsCase):
-    def compare(self, *arguments):
+    def compare(self, *arguments, script=SCRIPT):
         (self.folder / "small.yaml").write_text(CONFIG)
         rows = itertools.product((1, 2, 3), (1, 3), (4, 8))
-        (self.folder / "table.csv").write_text("depth,kernel,width,accuracy\n" + "".join(
-            f"{depth},{kernel},{width},{0.9 - 0.1 * abs(depth - 2) - 0.03 * abs(kernel - 2 - width // 8)}\n" for depth, kernel, width in rows))
-        done = subprocess.run([sys.executable, SCRIPT, "small.yaml", "--build", PROGRAM.parent.parent, "--jobs", "2", *arguments],
+        (self.folder / "table.csv").write_text("depth,kernel,width,accuracy,short\n" + "".join(
+            f"{depth},{kernel},{width},{0.9 - 0.1 * abs(depth - 2) - 0.03 * abs(kernel - 2 - width // 8)},{0.1 * depth}\n"
+            for depth, kernel, width in rows))
+        done = subprocess.run([sys.executable, script, "small.yaml", "--build", PROGRAM.parent.parent, *arguments],
                               cwd=self.folder, capture_output=True, text=True, timeout=120,
                               env={**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")})
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout
 
     def test_all_find_the_best_and_the_whole_volume_once_they_have_tried_everything(self):
-        text = self.compare("--seeds", "3", "--trials", "12", "--marks", "4", "12", "--peer", "random", "-o", "out",
+        text = self.compare("--jobs", "2", "--seeds", "3", "--trials", "12", "--marks", "4", "12", "--peer", "random", "-o", "out",
                             "--algorithm", "random", "--algorithm", "walk={algorithm: exhaustive}")
         rows = {line[:12].strip(): line.split() for line in text.splitlines()[1:4]}
         self.assertEqual(list(rows), ["random", "walk", "peer random"])
@@ -69,9 +70,17 @@ class SearchQuality(RunsCase):
         self.assertTrue((self.folder / "out/tests.csv").read_text().startswith("quantity,trials,better,than,p\n"))
 
     def test_compares_the_algorithms_of_the_program_unless_others_are_asked_for(self):
-        text = self.compare("--seeds", "1", "--trials", "6", "--marks", "6")
+        text = self.compare("--jobs", "2", "--seeds", "1", "--trials", "6", "--marks", "6")
         self.assertRegex(text, r"(?m)^evolution_pareto +1 ")
         self.assertRegex(text, r"(?m)^random +1 ")
+
+    def test_budgets_are_compared_by_what_trainings_cost(self):
+        text = self.compare("--seeds", "2", "--share", "0.999", "--whole", "{algorithm: exhaustive}", "--peer", "random",
+                            "--search", "rungs={algorithm: mo_asha, trials: 99, budgets: [1, 3]}", "--rungs", "1", "3",
+                            "--set", "table.metrics=[{name: validation_accuracy, column: {1: short, 3: accuracy}, range: [0, 1]}]",
+                            "--set", "table.epochs=3", script=SCRIPT.parent / "budgets")
+        self.assertRegex(text, r"(?m)^seed 2: rungs: (\d\.\d\d|inf) of the epochs, (\d\.\d\d|inf) of epochs times MACs$")
+        self.assertRegex(text, r"(?m)^random: epochs: mean (0\.\d\d|1\.\d\d|2\.\d\d) .*, 2 seeds$", "it finds all in the end")
 
     def test_the_signed_rank_test_is_that_of_textbooks(self):
         p = load().signed_rank_p

@@ -1,19 +1,23 @@
-"""The peers of scripts/bench/search_quality: others' algorithms on a table, as their users would run them.
+"""The peers of comparisons of searches: others' algorithms on a table, as their users would run them.
 
-usage: search_quality_peers.py < TASK     a JSON object: sizes, rows, trials, seed, peer, maximize, computed
-Prints the values of each new architecture, in the order in which they were asked for.
+usage: searched_peers.py < TASK     a JSON object: sizes, budgets, rows, trials, seed, peer, maximize, computed
+A row has the id of an architecture, and its values for each of the `budgets`, epochs of which the last are a whole training.
+Prints the architecture and the rung of each new training, in the order in which they were asked for.
 """
 
 import json
 import random
 import sys
 
+HALVED = 256  # architectures with which successive halving begins
+
 
 class Table:
-    """Answers a peer. An architecture that was asked for before is answered again, and counts as no trial."""
+    """Answers a peer. What was asked for before is answered again, and counts as no trial."""
 
     def __init__(self, task):
         self.sizes, self.rows, self.trials = task["sizes"], task["rows"], task["trials"]
+        self.whole = len(task["budgets"]) - 1
         self.seen, self.found = set(), []
         self.asked = 0
 
@@ -23,13 +27,14 @@ class Table:
             place = place * size + int(choice)
         return self.rows[place]
 
-    def __call__(self, genotype):
-        architecture, values = self.row(genotype)
+    def __call__(self, genotype, rung=None):
+        architecture, *values = self.row(genotype)
+        rung = self.whole if rung is None else rung
         self.asked += 1
-        if architecture not in self.seen and values:
-            self.seen.add(architecture)
-            self.found.append(values)
-        return values
+        if (architecture, rung) not in self.seen and values[rung]:
+            self.seen.add((architecture, rung))
+            self.found.append([architecture, rung])
+        return values[rung]
 
     def is_done(self):
         return len(self.found) >= self.trials or self.asked >= 100 * self.trials
@@ -98,9 +103,17 @@ def archai_search(task, table, searcher_of):
             def __init__(self, config):
                 self.genotype = [int(config.pick(f"p{i}")) for i in range(len(table.sizes))]
 
+        class Objectives(SearchObjectives):
+            """Successive halving gives one number as the budget of all models, where a list is expected."""
+
+            def eval_all_objs(self, models, budgets=None, **options):
+                lists = {name: [budget] * len(models) for name, budget in (budgets or {}).items()}
+                return super().eval_all_objs(models, lists, **options)
+
         def objective(index, is_computed):
-            def value(model, _):
-                values = table.row(model.arch.genotype)[1] if is_computed else table(model.arch.genotype)
+            def value(model, epochs):
+                rung = None if epochs is None else min(range(len(task["budgets"])), key=lambda i: abs(task["budgets"][i] - epochs))
+                values = table.row(model.arch.genotype)[-1] if is_computed else table(model.arch.genotype, rung)
                 return values[index] if values else float("nan")
             return EvaluationFunction(value)
 
@@ -111,16 +124,35 @@ def archai_search(task, table, searcher_of):
         torch.manual_seed(task["seed"])
         SearchResults.save_all_2d_pareto_evolution_plots = lambda *_: None
         choices = {f"p{i}": DiscreteChoice(list(map(str, range(size)))) for i, size in enumerate(table.sizes)}
-        objectives = SearchObjectives()
+        objectives = Objectives()
         for index, (maximize, is_computed) in enumerate(zip(task["maximize"], task["computed"])):
             objectives.add_objective(f"objective_{index}", objective(index, is_computed), higher_is_better=maximize,
                                      compute_intensive=not is_computed)
-        options = {"search_space": ConfigSearchSpace(Architecture, ArchParamTree(choices), seed=task["seed"]),
-                   "search_objectives": objectives, "output_dir": folder, "num_iters": task["trials"], "seed": task["seed"]}
-        searcher = searcher_of(algos, options, lambda: PredictiveDNNEnsemble(device="cpu"))
-        searcher.subscribe_start_iteration(end_when_done)
+        space = ConfigSearchSpace(Architecture, ArchParamTree(choices), seed=task["seed"])
+        options = {"search_space": space, "search_objectives": objectives, "output_dir": folder, "num_iters": task["trials"],
+                   "seed": task["seed"]}
         with contextlib.suppress(StopIteration):
-            searcher.search()
+            while not table.is_done():  # halving ends early, and begins again with other architectures
+                searcher = searcher_of(algos, options, lambda: PredictiveDNNEnsemble(device="cpu"))
+                searcher.subscribe_start_iteration(end_when_done)
+                searcher.search()
+
+
+def archai_halving(task, table):
+    """Of fronts as many are kept as the budget grows, so there have to be more at first. Weights are not to be had."""
+    budgets = task["budgets"]
+    if len(budgets) < 2:
+        sys.exit("successive halving needs budgets: scripts/bench/budgets")
+
+    def searcher_of(_, options, __):
+        from archai.discrete_search.algos.successive_halving import SuccessiveHalvingSearch
+        options["search_space"].save_arch = lambda *_: None
+        return SuccessiveHalvingSearch(
+            search_space=options["search_space"], objectives=options["search_objectives"], dataset_provider=None,
+            output_dir=options["output_dir"], seed=options["seed"], num_iters=len(budgets), init_num_models=HALVED,
+            init_budget=budgets[0], budget_multiplier=budgets[1] / budgets[0])
+
+    archai_search(task, table, searcher_of)
 
 
 def random_search(task, table):
@@ -141,6 +173,7 @@ PEERS = {
         task, table, lambda algos, options, _: algos.LocalSearch(save_pareto_model_weights=False, **options)),
     "archai-mo-bananas": lambda task, table: archai_search(
         task, table, lambda algos, options, ensemble: algos.MoBananasSearch(surrogate_model=ensemble(), **options)),
+    "archai-successive-halving": archai_halving,
 }
 
 
