@@ -76,6 +76,26 @@ TEST_F(TrialModelOfMany, ForgetsAQuarterWhenThereAreTooManyResults) {
   }
 }
 
+TEST_F(TrialModelOfMany, AnImprovementOfValuesCountsFromTheReferenceOn) {
+  const auto worth_with = [&](const std::string& accuracy, TrialModel::Worth kind) {
+    const objective::ObjectiveSet objectives =
+        testing::objective_set("[{maximize: accuracy, " + accuracy + "}, {minimize: flops}]");
+    TrialModel model(objectives, *embedding_);
+    tell(model, 0, results_.size());
+    model.fit({});
+    return Eigen::ArrayXd(model.worth(candidates_, kind));
+  };
+  const Eigen::ArrayXd of_targets = worth_with("reference: 0, ideal: 1", TrialModel::Worth::kImprovement);
+  EXPECT_TRUE((of_targets == worth_with("reference: 0.9, ideal: 1", TrialModel::Worth::kImprovement)).all());
+  // In units of accuracy, of which the second one has a tenth between the ends.
+  const Eigen::ArrayXd all = worth_with("reference: 0, ideal: 1", TrialModel::Worth::kOfValues);
+  const Eigen::ArrayXd best = worth_with("reference: 0.9, ideal: 1", TrialModel::Worth::kOfValues) / 10;
+  EXPECT_TRUE((best < all).all());
+  EXPECT_GT(best.minCoeff(), 0);
+  const Eigen::ArrayXd beyond = worth_with("reference: 2, ideal: 3", TrialModel::Worth::kOfValues);
+  EXPECT_TRUE((beyond == of_targets).all()) << "where nothing is better than the reference";
+}
+
 TEST_F(TrialModelOfMany, ForgetsNothingOfTheFront) {
   TrialModel few = model(kMost);
   TrialModel all = model(results_.size() + 1);

@@ -72,15 +72,19 @@ std::vector<ArchitecturePointer> best_known(const SearchProblem& problem) {
 
 std::vector<trial::CommittedTrial> some_known(const SearchProblem& problem) {
   constexpr std::size_t kMost = 300;
-  std::unordered_map<space::ArchId, std::size_t> numbers;  // of the architectures, in their order
-  for (const trial::CommittedTrial& known : problem.known)
-    numbers.try_emplace(known.trial.architecture().id, numbers.size());
-  const std::size_t count = std::min(kMost, numbers.size());
-  std::vector<bool> is_chosen(numbers.size());
-  for (std::size_t i = 0; i < count; ++i) is_chosen[i * numbers.size() / count] = true;
+  const auto id_of = [](const trial::CommittedTrial& known) { return known.trial.architecture().id; };
+  // The architectures of each source, in the order of the results.
+  std::map<std::uint32_t, std::unordered_map<space::ArchId, std::size_t>> numbers;
+  std::size_t total = 0;
+  for (const trial::CommittedTrial& known : problem.known) {
+    if (numbers[known.trial.proposal.iteration].try_emplace(id_of(known), total).second) ++total;
+  }
+  const std::size_t count = std::min(kMost, total);
+  std::vector<bool> is_chosen(total);
+  for (std::size_t i = 0; i < count; ++i) is_chosen[i * total / count] = true;
   std::vector<trial::CommittedTrial> some;
   std::ranges::copy_if(problem.known, std::back_inserter(some), [&](const trial::CommittedTrial& known) {
-    return is_chosen[numbers.at(known.trial.architecture().id)];
+    return is_chosen[numbers.at(known.trial.proposal.iteration).at(id_of(known))];
   });
   return some;
 }

@@ -13,8 +13,8 @@ namespace skyline::search {
 /// neighbours. Results that break a constraint are left out.
 std::vector<ArchitecturePointer> best_known(const SearchProblem& problem);
 
-/// Returns the known results, or those of some architectures, evenly spread over the list, if there are more
-/// than a model can take.
+/// Returns the known results, or those of some architectures, evenly spread over the list, if sources have
+/// more than a model can take.
 std::vector<trial::CommittedTrial> some_known(const SearchProblem& problem);
 
 }  // namespace skyline::search

@@ -30,14 +30,15 @@ struct SkylineOptions {
 };
 
 /// Chooses the trial whose expected improvement of the best value, or of the front's volume, is the largest
-/// among many candidates (CandidateSet). With one objective every other trial is that of the largest upper
-/// confidence bound. Where trials may be continued, that is for each epoch that it costs.
+/// among many candidates (CandidateSet). Every other trial is chosen in another way: with one objective that
+/// of the largest upper confidence bound, with several by the volume of values in place of targets. Where
+/// trials may be continued, that is for each epoch that it costs.
 class ImprovementChooser final : public Chooser {
  public:
   CandidatePointer choose(const Scene& scene, RandomStream& random) override {
     if (!candidates_) candidates_.emplace(scene.pool, scene.embedding);
-    const auto kind = scene.model.has_bound() && scene.number % 2 == 1 ? TrialModel::Worth::kBound
-                                                                       : TrialModel::Worth::kImprovement;
+    const auto other = scene.model.has_bound() ? TrialModel::Worth::kBound : TrialModel::Worth::kOfValues;
+    const auto kind = scene.number % 2 == 1 ? other : TrialModel::Worth::kImprovement;
     std::vector<CandidatePointer> drawn;
     for (const Step& step : scene.steps) drawn.push_back(step.candidate);
     if (scene.begins)

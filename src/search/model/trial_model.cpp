@@ -4,7 +4,6 @@
 
 #include "search/model/known_targets.hpp"
 #include "search/pareto/ranking.hpp"
-#include "search/surrogate/hypervolume_improvement.hpp"
 #include "search/surrogate/normal.hpp"
 
 #include <algorithm>
@@ -25,7 +24,6 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLeast = 1e-12;       // so that no quantile is infinite
 constexpr double kMostFailing = 0.95;  // share of failures that is believed at most
-constexpr double kBeyondBox = 0.1;  // else an architecture of the highest cost would never be worth a trial
 
 Points points_of(std::span<const CandidatePointer> candidates, const PointSpace& space) {
   const auto count = std::ssize(candidates);
@@ -38,14 +36,6 @@ Points points_of(std::span<const CandidatePointer> candidates, const PointSpace&
     points.budgets[i] = point.budget;
   }
   return points;
-}
-
-/// Returns where a network lies between the ends of a computed objective, 0 being the best; without ends, its
-/// value, minimized.
-double place_of(const objective::Objective& objective, const space::Cost& cost) {
-  const double value = objective::computed_metric(cost, objective.metric);
-  if (objective.ideal && objective.reference) return objective::normalized(objective, value);
-  return objective.sense == objective::Sense::kMaximize ? -value : value;
 }
 
 }  // namespace
@@ -185,24 +175,6 @@ Eigen::VectorXd TrialModel::targets(Column& column, Eigen::Index count) {
   return first.targets - column.slope * prior;
 }
 
-/// Returns the objectives of each whole trial, with a result or believed, minimized: what is expected of
-/// measured ones. A trial that breaks a constraint has none, and neither has a believed one that may break
-/// one.
-std::vector<std::vector<double>> TrialModel::places() const {
-  std::vector<std::vector<double>> places(points_.size());
-  const bool is_sure = std::ranges::all_of(objectives_.constraints(), &objective::Constraint::computed);
-  for (std::size_t i = 0; i < points_.size(); ++i) {
-    if (points_[i]->point.budget < 0 || (i < told_.size() ? !told_[i].minimized.has_value() : !is_sure))
-      continue;
-    auto column = columns_.begin();
-    for (const objective::Objective& objective : objectives_.objectives()) {
-      places[i].push_back(objective.computed ? place_of(objective, points_[i]->architecture->cost)
-                                             : -(column++)->means[static_cast<Eigen::Index>(i)]);
-    }
-  }
-  return places;
-}
-
 /// Returns what each column expects of the candidates.
 std::vector<Prediction> TrialModel::predictions(const std::vector<CandidatePointer>& candidates) {
   const Points points = points_of(candidates, embedding_.point_space());
@@ -228,7 +200,8 @@ Eigen::ArrayXd TrialModel::worth(const std::vector<CandidatePointer>& candidates
     worth = (predictions.front().mean + predictions.front().deviation).array();
     worth = (worth - columns_.front().means.minCoeff()).max(0);  // so that it may be multiplied
   } else {
-    worth = has_bound() ? best_improvement(predictions.front()) : volume_improvement(candidates, predictions);
+    worth = has_bound() ? best_improvement(predictions.front())
+                        : volume_improvement(candidates, predictions, kind == Worth::kOfValues);
   }
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const Column& column = columns_[i];
@@ -259,45 +232,6 @@ Eigen::ArrayXd TrialModel::best_improvement(const Prediction& prediction) const 
     improvement[i] = expected_improvement(prediction.mean[i], prediction.deviation[i], best);
   }
   return improvement;
-}
-
-Eigen::ArrayXd TrialModel::volume_improvement(const std::vector<CandidatePointer>& candidates,
-                                              const std::vector<Prediction>& predictions) const {
-  std::vector<std::vector<double>> known = places();
-  std::erase_if(known, [](const auto& place) { return place.empty(); });
-  const std::vector<objective::Objective>& objectives = objectives_.objectives();
-  Eigen::MatrixXd front(std::ssize(objectives), std::ssize(known));
-  for (Eigen::Index i = 0; i < front.cols(); ++i) {
-    front.col(i) = Eigen::Map<const Eigen::VectorXd>(known[static_cast<std::size_t>(i)].data(), front.rows());
-  }
-  Eigen::MatrixXd means(front.rows(), std::ssize(candidates));
-  Eigen::MatrixXd deviations = Eigen::MatrixXd::Zero(front.rows(), means.cols());
-  Eigen::VectorXd reference(front.rows());
-  std::size_t column = 0;
-  for (Eigen::Index row = 0; row < front.rows(); ++row) {
-    const objective::Objective& objective = objectives[static_cast<std::size_t>(row)];
-    if (!objective.computed) {
-      means.row(row) = -predictions[column].mean;
-      deviations.row(row) = predictions[column].deviation;
-      reference[row] = -columns_[column++].means.minCoeff();
-      continue;
-    }
-    for (Eigen::Index i = 0; i < means.cols(); ++i) {
-      means(row, i) = place_of(objective, candidates[static_cast<std::size_t>(i)]->architecture->cost);
-    }
-    double least = 0;  // of the box
-    double most = 1;
-    if (!objective.ideal || !objective.reference) {
-      least = means.row(row).minCoeff();
-      most = means.row(row).maxCoeff();
-      if (front.cols() > 0) {
-        least = std::min(least, front.row(row).minCoeff());
-        most = std::max(most, front.row(row).maxCoeff());
-      }
-    }
-    reference[row] = most + kBeyondBox * (most - least);
-  }
-  return HypervolumeImprovement(front, reference)(means, deviations).array();
 }
 
 /// Returns the places of the trials on the front of what is expected of them, in the order of their results.

@@ -7,6 +7,7 @@
 #include "search/model/candidate_set.hpp"
 #include "search/surrogate/forecast.hpp"
 #include "search/surrogate/gaussian_process.hpp"
+#include "search/surrogate/hypervolume_improvement.hpp"
 #include "search/surrogate/rung_targets.hpp"
 
 #include <cstddef>
@@ -25,8 +26,10 @@ namespace skyline::search {
 /// values are those of whole trials. Deterministic; not thread-safe.
 class TrialModel {
  public:
-  /// kBound, the upper confidence bound, is for a single objective that is measured.
-  enum class Worth { kImprovement, kBound };
+  /// What a trial is worth. kImprovement: of the best target of the model, or of the volume of targets, half
+  /// of which are ranks. kBound: the upper confidence bound, for a single objective that is measured.
+  /// kOfValues: the improvement of the volume in units of the metrics, for those that have both ends.
+  enum class Worth { kImprovement, kBound, kOfValues };
 
   /// Results by which a model goes at most, since each prediction costs the square of their number.
   static constexpr std::size_t kMostResults = 2000;
@@ -118,11 +121,13 @@ class TrialModel {
   void synchronize(Column& column);
   RungTargets standardised(const Column& column, Eigen::Index count) const;
   Eigen::VectorXd targets(Column& column, Eigen::Index count);
+  static double place_of(const objective::Objective& objective, const space::Cost& cost);
   std::vector<std::vector<double>> places() const;
   std::vector<std::size_t> expected_front() const;
   Eigen::ArrayXd best_improvement(const Prediction& prediction) const;
   Eigen::ArrayXd volume_improvement(const std::vector<CandidatePointer>& candidates,
-                                    const std::vector<Prediction>& predictions) const;
+                                    const std::vector<Prediction>& predictions, bool is_of_values) const;
+  Scale scale_of(const Column& column) const;
 
   const objective::ObjectiveSet& objectives_;
   const Embedding& embedding_;

@@ -9,6 +9,7 @@
 #include <functional>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <utility>
 
 namespace skyline::search {
@@ -16,6 +17,7 @@ namespace skyline::search {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr std::size_t kFirstPieces = 5;  // of a scale, whose mean slope is that below its first knot
 
 /// A corner of the region: the region is the union of all that lies below its corners.
 struct Corner {
@@ -77,8 +79,8 @@ std::vector<Eigen::VectorXd> members_of(const Eigen::MatrixXd& front, const Eige
 
 }  // namespace
 
-HypervolumeImprovement::HypervolumeImprovement(const Eigen::MatrixXd& front,
-                                               const Eigen::VectorXd& reference) {
+HypervolumeImprovement::HypervolumeImprovement(const Eigen::MatrixXd& front, const Eigen::VectorXd& reference,
+                                               const std::vector<Scale>& scales) {
   const Eigen::Index objectives = reference.size();
   require(objectives > 0 && front.rows() == objectives,
           "a front has another number of objectives than its reference");
@@ -113,7 +115,50 @@ HypervolumeImprovement::HypervolumeImprovement(const Eigen::MatrixXd& front,
     };
     lower_.row(objective) = lower.row(objective).leftCols(boxes).unaryExpr(place_of);
     upper_.row(objective) = upper.row(objective).leftCols(boxes).unaryExpr(place_of);
+    const auto number = static_cast<std::size_t>(objective);
+    cuts_.push_back(number < scales.size() ? cuts_of(bounds, scales[number]) : std::vector<Cut>());
   }
+}
+
+std::vector<HypervolumeImprovement::Cut> HypervolumeImprovement::cuts_of(const std::vector<double>& bounds,
+                                                                         const Scale& scale) {
+  const std::size_t knots = scale.places.size();
+  if (knots == 0) return {};
+  const auto slope = [&](std::size_t from, std::size_t to) {
+    return (scale.values[to] - scale.values[from]) / (scale.places[to] - scale.places[from]);
+  };
+  const double before_first = slope(0, std::min(kFirstPieces, knots - 1));
+  std::map<double, bool> places;  // whether it is a bound
+  for (const double place : scale.places) places.emplace(place, false);
+  for (std::size_t i = 1; i < bounds.size(); ++i) places[bounds[i]] = true;
+  std::vector<Cut> cuts;
+  std::size_t next = 0;  // the first knot that is not below the cut
+  for (const auto& [place, is_bound] : places) {
+    while (next < knots && scale.places[next] < place) ++next;
+    const std::size_t end = std::min(next, knots - 1);
+    cuts.push_back({place, end == 0 ? before_first : slope(end - 1, end), is_bound});
+  }
+  return cuts;
+}
+
+/// Returns for each bound the mean of what an objective is worth less than it.
+std::vector<double> HypervolumeImprovement::below(std::size_t objective, double mean,
+                                                  double deviation) const {
+  std::vector<double> values{0};
+  if (cuts_[objective].empty()) {
+    for (std::size_t place = 1; place < bounds_[objective].size(); ++place)
+      values.push_back(expected_improvement(bounds_[objective][place], deviation, mean));
+    return values;
+  }
+  double worth = 0;
+  double before = 0;
+  for (const Cut& cut : cuts_[objective]) {
+    const double steps = expected_improvement(cut.place, deviation, mean);
+    worth += cut.slope * (steps - before);
+    before = steps;
+    if (cut.is_bound) values.push_back(worth);
+  }
+  return values;
 }
 
 Eigen::VectorXd HypervolumeImprovement::operator()(const Eigen::MatrixXd& means,
@@ -122,22 +167,17 @@ Eigen::VectorXd HypervolumeImprovement::operator()(const Eigen::MatrixXd& means,
   require(means.rows() == objectives && deviations.rows() == objectives && means.cols() == deviations.cols(),
           "candidates have another number of objectives than the front");
   Eigen::VectorXd gains(means.cols());
-  std::vector<std::vector<double>> below(bounds_.size());  // the mean of max(bound - objective, 0)
+  std::vector<std::vector<double>> gained(bounds_.size());
   for (Eigen::Index candidate = 0; candidate < means.cols(); ++candidate) {
     for (Eigen::Index objective = 0; objective < objectives; ++objective) {
-      const std::vector<double>& bounds = bounds_[static_cast<std::size_t>(objective)];
-      std::vector<double>& values = below[static_cast<std::size_t>(objective)];
-      values.assign(1, 0.0);
-      for (std::size_t place = 1; place < bounds.size(); ++place) {
-        values.push_back(expected_improvement(bounds[place], deviations(objective, candidate),
-                                              means(objective, candidate)));
-      }
+      const auto number = static_cast<std::size_t>(objective);
+      gained[number] = below(number, means(objective, candidate), deviations(objective, candidate));
     }
     gains[candidate] = 0;
     for (Eigen::Index box = 0; box < boxes(); ++box) {
       double volume = 1;
       for (Eigen::Index objective = 0; objective < objectives; ++objective) {
-        const std::vector<double>& values = below[static_cast<std::size_t>(objective)];
+        const std::vector<double>& values = gained[static_cast<std::size_t>(objective)];
         volume *= values[static_cast<std::size_t>(upper_(objective, box))] -
                   values[static_cast<std::size_t>(lower_(objective, box))];
       }

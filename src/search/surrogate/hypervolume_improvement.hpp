@@ -6,6 +6,14 @@
 
 namespace skyline::search {
 
+/// What the values of an objective are worth, minimized: a rising function that is linear between its knots,
+/// of which there are two or more. Its slope below the first knot is the mean slope of the first pieces, and
+/// above the last knot that of the last piece. Without knots each value is worth itself.
+struct Scale {
+  std::vector<double> places;  // rising
+  std::vector<double> values;  // not falling
+};
+
 /// The region below a reference that no point of a front dominates, as disjoint boxes, and the hypervolume
 /// that a candidate is expected to add to the front. All objectives are minimized. Thread-safe.
 /// @see Lacour, Klamroth and Fonseca, A box decomposition algorithm to compute the hypervolume indicator,
@@ -17,11 +25,13 @@ class HypervolumeImprovement {
   /// dominate
   ///                   the reference, change nothing
   /// @param reference  the worst value that counts of each objective, finite
+  /// @param scales     of each objective, or none: volumes are those of what values are worth
   /// @throws InternalError if a value is NaN
-  HypervolumeImprovement(const Eigen::MatrixXd& front, const Eigen::VectorXd& reference);
+  HypervolumeImprovement(const Eigen::MatrixXd& front, const Eigen::VectorXd& reference,
+                         const std::vector<Scale>& scales = {});
 
   /// Returns the expected gain of each candidate, whose objectives are independent and normal. An objective
-  /// with a deviation of 0 is exact. O(boxes x objectives) for each.
+  /// with a deviation of 0 is exact. O(boxes x objectives + knots) for each.
   /// @param means       [objectives, candidates]
   /// @param deviations  [objectives, candidates]
   Eigen::VectorXd operator()(const Eigen::MatrixXd& means, const Eigen::MatrixXd& deviations) const;
@@ -31,9 +41,20 @@ class HypervolumeImprovement {
   Eigen::Index boxes() const { return lower_.cols(); }
 
  private:
+  /// A bound of an objective with a scale, or a knot of the scale.
+  struct Cut {
+    double place = 0;
+    double slope = 0;  // of the scale, from the cut before to this one
+    bool is_bound = false;
+  };
+
+  static std::vector<Cut> cuts_of(const std::vector<double>& bounds, const Scale& scale);
+  std::vector<double> below(std::size_t objective, double mean, double deviation) const;
+
   std::vector<std::vector<double>>
-      bounds_;             // of the boxes, for each objective, rising; -infinity is the first
-  Eigen::ArrayXXi lower_;  // [objectives, boxes]: places in bounds_
+      bounds_;                          // of the boxes, for each objective, rising; -infinity is the first
+  std::vector<std::vector<Cut>> cuts_;  // rising; none where values are worth themselves
+  Eigen::ArrayXXi lower_;               // [objectives, boxes]: places in bounds_
   Eigen::ArrayXXi upper_;
 };
 

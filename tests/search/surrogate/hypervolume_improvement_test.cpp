@@ -7,7 +7,9 @@
 #include "search/surrogate/normal.hpp"
 #include "search/surrogate/reference_values.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -101,6 +103,53 @@ TEST(HypervolumeImprovement, IsTheMeanOfWhatSamplesAdd) {
       const double error = std::sqrt((added - added.mean()).square().mean() / kSamples);
       EXPECT_NEAR(gains[candidate], added.mean(), 4 * error + 1e-12) << objectives << " objectives";
     }
+  }
+}
+
+/// What values of the first objective are worth; the first pieces are steep, and beyond 0.6 all are alike.
+Scale steps() {
+  return {.places = {0, 0.2, 0.4, 0.6, 0.8}, .values = {0, 0.5, 0.6, 0.62, 0.62}};
+}
+
+double worth_of(double value) {
+  const Scale scale = steps();
+  const auto piece = static_cast<std::size_t>(std::clamp(value, 0.0, 0.79) / 0.2);
+  return scale.values[piece] +
+         (scale.values[piece + 1] - scale.values[piece]) * (value - scale.places[piece]) / 0.2;
+}
+
+TEST(HypervolumeImprovement, WithAScaleIsOfWhatValuesAreWorth) {
+  RandomStream random(4);
+  for (std::size_t objectives = 1; objectives <= 4; ++objectives) {
+    const auto rows = static_cast<Eigen::Index>(objectives);
+    Eigen::MatrixXd front = columns_of(trade_off_points(random, 20, objectives), objectives);
+    Eigen::VectorXd reference = Eigen::VectorXd::Constant(rows, 0.75);
+    Eigen::MatrixXd candidates = columns_of(trade_off_points(random, 50, objectives), objectives);
+    const HypervolumeImprovement scaled(front, reference, {steps()});
+    const Eigen::VectorXd gains = scaled(candidates, 0 * candidates);
+    front.row(0) = front.row(0).unaryExpr(&worth_of);
+    reference[0] = worth_of(reference[0]);
+    candidates.row(0) = candidates.row(0).unaryExpr(&worth_of);
+    const HypervolumeImprovement improvement(front, reference);
+    const Eigen::VectorXd expected = improvement(candidates, 0 * candidates);
+    EXPECT_LT((gains - expected).cwiseAbs().maxCoeff(), 1e-12) << objectives << " objectives";
+    EXPECT_GT(gains.maxCoeff(), 0);
+  }
+}
+
+TEST(HypervolumeImprovement, WithAScaleIsTheMeanOfWhatSamplesAdd) {
+  constexpr Eigen::Index kSamples = 20000;
+  RandomStream random(5);
+  const HypervolumeImprovement improvement(columns_of(trade_off_points(random, 12, 2), 2),
+                                           Eigen::VectorXd::Constant(2, 0.75), {steps()});
+  for (const double mean : {-0.1, 0.1, 0.35, 0.5, 0.9}) {
+    const Eigen::MatrixXd candidate{{mean}, {0.3}};
+    Eigen::MatrixXd samples = Eigen::MatrixXd::Constant(2, kSamples, 0.3);
+    for (double& value : samples.row(0))
+      value = mean + 0.2 * normal_quantile((random.uniform() + 1e-9) / (1 + 2e-9));
+    const Eigen::ArrayXd added = improvement(samples, 0 * samples);
+    const double error = std::sqrt((added - added.mean()).square().mean() / kSamples);
+    EXPECT_NEAR(improvement(candidate, Eigen::MatrixXd{{0.2}, {0.0}})[0], added.mean(), 4 * error) << mean;
   }
 }
 

@@ -1,0 +1,109 @@
+#include "search/model/trial_model.hpp"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+namespace skyline::search {
+namespace {
+
+constexpr double kBeyondBox = 0.1;  // else an architecture of the highest cost would never be worth a trial
+constexpr std::size_t kMostKnots = 32;  // of a scale; each costs a candidate as much as a member of the front
+
+}  // namespace
+
+/// Returns where a network lies between the ends of a computed objective, 0 being the best; without ends, its
+/// value, minimized.
+double TrialModel::place_of(const objective::Objective& objective, const space::Cost& cost) {
+  const double value = objective::computed_metric(cost, objective.metric);
+  if (objective.ideal && objective.reference) return objective::normalized(objective, value);
+  return objective.sense == objective::Sense::kMaximize ? -value : value;
+}
+
+/// Returns the objectives of each whole trial, with a result or believed, minimized: what is expected of
+/// measured ones. A trial that breaks a constraint has none, and neither has a believed one that may break
+/// one.
+std::vector<std::vector<double>> TrialModel::places() const {
+  std::vector<std::vector<double>> places(points_.size());
+  const bool is_sure = std::ranges::all_of(objectives_.constraints(), &objective::Constraint::computed);
+  for (std::size_t i = 0; i < points_.size(); ++i) {
+    if (points_[i]->point.budget < 0 || (i < told_.size() ? !told_[i].minimized.has_value() : !is_sure))
+      continue;
+    auto column = columns_.begin();
+    for (const objective::Objective& objective : objectives_.objectives()) {
+      places[i].push_back(objective.computed ? place_of(objective, points_[i]->architecture->cost)
+                                             : -(column++)->means[static_cast<Eigen::Index>(i)]);
+    }
+  }
+  return places;
+}
+
+/// Returns what the targets of an objective stand for, as whole trials tell: the places of its values between
+/// its ends, of which those beyond the reference are all alike. None without ends, or if nothing is better
+/// than the reference yet: any improvement is welcome then.
+Scale TrialModel::scale_of(const Column& column) const {
+  const objective::Objective& objective = *column.objective;
+  if (!objective.ideal || !objective.reference) return {};
+  const RungTargets all = standardised(column, std::ssize(told_));
+  std::map<double, double> knots;
+  for (std::size_t i = 0; i < told_.size(); ++i) {
+    if (!told_[i].measured || !is_whole(i)) continue;
+    const double value = (*told_[i].measured)[objective.measured_index];
+    knots[-all.targets[static_cast<Eigen::Index>(i)]] =
+        std::min(objective::normalized(objective, value), 1.0);
+  }
+  if (knots.empty() || knots.begin()->second == knots.rbegin()->second) return {};
+  Scale scale;
+  const std::size_t count = std::min(kMostKnots, knots.size());  // two or more
+  std::size_t number = 0;
+  for (const auto& [target, value] : knots) {
+    if (number++ != scale.places.size() * (knots.size() - 1) / (count - 1)) continue;
+    scale.places.push_back(target);
+    scale.values.push_back(value);
+  }
+  return scale;
+}
+
+Eigen::ArrayXd TrialModel::volume_improvement(const std::vector<CandidatePointer>& candidates,
+                                              const std::vector<Prediction>& predictions,
+                                              bool is_of_values) const {
+  std::vector<std::vector<double>> known = places();
+  std::erase_if(known, [](const auto& place) { return place.empty(); });
+  const std::vector<objective::Objective>& objectives = objectives_.objectives();
+  Eigen::MatrixXd front(std::ssize(objectives), std::ssize(known));
+  for (Eigen::Index i = 0; i < front.cols(); ++i) {
+    front.col(i) = Eigen::Map<const Eigen::VectorXd>(known[static_cast<std::size_t>(i)].data(), front.rows());
+  }
+  Eigen::MatrixXd means(front.rows(), std::ssize(candidates));
+  Eigen::MatrixXd deviations = Eigen::MatrixXd::Zero(front.rows(), means.cols());
+  Eigen::VectorXd reference(front.rows());
+  std::vector<Scale> scales(objectives.size());
+  std::size_t column = 0;
+  for (Eigen::Index row = 0; row < front.rows(); ++row) {
+    const objective::Objective& objective = objectives[static_cast<std::size_t>(row)];
+    if (!objective.computed) {
+      means.row(row) = -predictions[column].mean;
+      deviations.row(row) = predictions[column].deviation;
+      if (is_of_values) scales[static_cast<std::size_t>(row)] = scale_of(columns_[column]);
+      reference[row] = -columns_[column++].means.minCoeff();
+      continue;
+    }
+    for (Eigen::Index i = 0; i < means.cols(); ++i) {
+      means(row, i) = place_of(objective, candidates[static_cast<std::size_t>(i)]->architecture->cost);
+    }
+    double least = 0;  // of the box
+    double most = 1;
+    if (!objective.ideal || !objective.reference) {
+      least = means.row(row).minCoeff();
+      most = means.row(row).maxCoeff();
+      if (front.cols() > 0) {
+        least = std::min(least, front.row(row).minCoeff());
+        most = std::max(most, front.row(row).maxCoeff());
+      }
+    }
+    reference[row] = most + kBeyondBox * (most - least);
+  }
+  return HypervolumeImprovement(front, reference, scales)(means, deviations).array();
+}
+
+}  // namespace skyline::search
