@@ -31,6 +31,7 @@ include(SkylineTorch)
 if(NOT TARGET skyline_torch::torch_cpu)
   message(FATAL_ERROR "No lib/libtorch_cpu.so in SKYLINE_TORCH_ROOT=${SKYLINE_TORCH_ROOT}: run scripts/setup, or set SKYLINE_TORCH_ROOT")
 endif()
+file(WRITE ${PROJECT_BINARY_DIR}/torch_version.txt "${SKYLINE_TORCH_VERSION}\n")  # for scripts/bundle and scripts/wheel
 
 find_program(SKYLINE_CCACHE ccache)
 if(SKYLINE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)

@@ -75,8 +75,8 @@ class Peers:
                 values.setdefault(name, set()).add(value)
         self.sizes = [len(found) for found in values.values()]
         valid = {trial["arch_id"] for trial in trials}
-        rungs = [self.listed(program, folder, ("--set", f"table.epochs={epochs}")) for epochs in budgets[:-1]]
-        rungs.append(self.listed(program, folder, ()))
+        rungs = [self.listed(program, folder, settings)
+                 for settings in [("--set", f"table.epochs={epochs:g}") for epochs in budgets] or [()]]
         self.rows = [[of_rungs[0]["arch_id"], *(values_of(trial, self.objectives) if trial["arch_id"] in valid else []
                                                 for trial in of_rungs)] for of_rungs in zip(*rungs)]
         self.values = {architecture: of_rungs for architecture, *of_rungs in self.rows}

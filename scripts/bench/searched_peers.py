@@ -82,7 +82,7 @@ def pymoo_search(task, table):
         algorithm.next()
 
 
-def archai_search(task, table, searcher_of):
+def archai_search(task, table, searcher_of, is_repeated=False):
     """An algorithm of Archai 1.0.0 with its defaults, over its configuration space. Unlike there, no plots are drawn (a choice
     does not depend on them), the number of iterations is that of the trials, and weights are not saved, which fails."""
     import contextlib
@@ -132,14 +132,17 @@ def archai_search(task, table, searcher_of):
         options = {"search_space": space, "search_objectives": objectives, "output_dir": folder, "num_iters": task["trials"],
                    "seed": task["seed"]}
         with contextlib.suppress(StopIteration):
-            while not table.is_done():  # halving ends early, and begins again with other architectures
+            while not table.is_done():
                 searcher = searcher_of(algos, options, lambda: PredictiveDNNEnsemble(device="cpu"))
                 searcher.subscribe_start_iteration(end_when_done)
                 searcher.search()
+                if not is_repeated:
+                    break
 
 
 def archai_halving(task, table):
-    """Of fronts as many are kept as the budget grows, so there have to be more at first. Weights are not to be had."""
+    """One halving after the other, each with other architectures. Archai keeps the share of fronts by which the budget grows, and
+    fails if that is less than one front. There are no weights to save."""
     budgets = task["budgets"]
     if len(budgets) < 2:
         sys.exit("successive halving needs budgets: scripts/bench/budgets")
@@ -152,7 +155,7 @@ def archai_halving(task, table):
             output_dir=options["output_dir"], seed=options["seed"], num_iters=len(budgets), init_num_models=HALVED,
             init_budget=budgets[0], budget_multiplier=budgets[1] / budgets[0])
 
-    archai_search(task, table, searcher_of)
+    archai_search(task, table, searcher_of, is_repeated=True)
 
 
 def random_search(task, table):

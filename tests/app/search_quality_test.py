@@ -80,7 +80,7 @@ class SearchQuality(RunsCase):
                             "--set", "table.metrics=[{name: validation_accuracy, column: {1: short, 3: accuracy}, range: [0, 1]}]",
                             "--set", "table.epochs=3", script=SCRIPT.parent / "budgets")
         self.assertRegex(text, r"(?m)^seed 2: rungs: (\d\.\d\d|inf) of the epochs, (\d\.\d\d|inf) of epochs times MACs$")
-        self.assertRegex(text, r"(?m)^random: epochs: mean (0\.\d\d|1\.\d\d|2\.\d\d) .*, 2 seeds$", "it finds all in the end")
+        self.assertRegex(text, r"(?m)^peer random: epochs: mean (0\.\d\d|1\.\d\d|2\.\d\d) .*, 2 seeds$", "it finds all in the end")
 
     def test_the_signed_rank_test_is_that_of_textbooks(self):
         p = load().signed_rank_p

@@ -48,9 +48,12 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatu
                                      unsigned long long* id, cudaGraph_t* graph,
                                      const cudaGraphNode_t** dependencies,
 #if CUDART_VERSION >= 13000
-                                     const cudaGraphEdgeData** /*edges*/,
+                                     const cudaGraphEdgeData** edges,
 #endif
                                      std::size_t* count) {
+#if CUDART_VERSION >= 13000
+  if (edges != nullptr) *edges = nullptr;
+#endif
   const std::lock_guard lock(state().mutex);
   const Recording* recording = stream_of(handle).recording;
   if (recording != nullptr && id != nullptr) *id = recording->id;
