@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -299,6 +300,26 @@ TEST(SkylineSearch, LearnsWhereMeasuredConstraintsAreMet) {
     return count;
   };
   EXPECT_GE(met(30, 50), 12U) << "one of nine random networks does";
+}
+
+TEST(SkylineSearch, DoesNotGoThroughTheSpaceInItsOrderWhereNothingIsGained) {
+  const space::SearchSpace space = archai_space();
+  for (const auto& [objectives, constraints] : std::vector<std::pair<std::string, std::string>>{
+           {"[{maximize: accuracy, reference: 0, ideal: 0.01}, {minimize: flops}]", "[]"},
+           {"[{maximize: accuracy}, {minimize: flops, reference: 1.0e+5, ideal: 1.0e+4}]", "[]"},
+           {"[{maximize: accuracy, reference: 0.999, ideal: 1}, {minimize: flops}]", "[]"},
+           {"[{maximize: accuracy}, {minimize: flops}]", "[{accuracy: [1.0e+6, 1.0e+7]}]"}}) {
+    const objective::ObjectiveSet set = objective_set(objectives, constraints);
+    const auto everything =
+        make_searcher(config_from_yaml("{algorithm: exhaustive}", "run.yaml", "search"), space, set, 1);
+    std::vector<space::ArchId> left = ids_of(run_search(*everything, closed_formula));
+    std::size_t first = 0;
+    for (const space::ArchId& id : ids_of(run_search(*skyline(space, set, 40), closed_formula))) {
+      if (id == left.front()) ++first;
+      std::erase(left, id);
+    }
+    EXPECT_LE(first, 4U) << objectives << " " << constraints;
+  }
 }
 
 TEST(SkylineSearch, SearchesASpaceOfOneNetworkWithTrainingValues) {

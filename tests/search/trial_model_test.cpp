@@ -96,6 +96,24 @@ TEST_F(TrialModelOfMany, AnImprovementOfValuesCountsFromTheReferenceOn) {
   EXPECT_TRUE((beyond == of_targets).all()) << "where nothing is better than the reference";
 }
 
+TEST_F(TrialModelOfMany, GoesOnTowardsABoundThatIsFarAwayAndToOneThatAllowsOneValue) {
+  const auto worth_with = [&](const std::string& bounds, TrialModel::Worth kind) {
+    const objective::ObjectiveSet objectives =
+        testing::objective_set("[{minimize: flops}]", "[{accuracy: " + bounds + "}]");
+    TrialModel model(objectives, *embedding_);
+    tell(model, 0, results_.size());
+    model.fit({});
+    return Eigen::ArrayXd(model.worth(candidates_, kind));
+  };
+  EXPECT_GT(worth_with("[0.5, 0.5]", TrialModel::Worth::kImprovement).maxCoeff(), 0);
+  EXPECT_GT(worth_with("[3.5, 20]", TrialModel::Worth::kImprovement).maxCoeff(), 0) << "10 deviations away";
+  EXPECT_EQ(worth_with("[1e6, 2e6]", TrialModel::Worth::kImprovement).maxCoeff(), 0);
+  const Eigen::ArrayXd near = worth_with("[1e6, 2e6]", TrialModel::Worth::kOtherwise);
+  EXPECT_LT(near.maxCoeff(), 0);
+  EXPECT_GT(near.maxCoeff(), near.minCoeff());
+  EXPECT_GT(worth_with("[-1e6, 2e6]", TrialModel::Worth::kOtherwise).minCoeff(), -1);
+}
+
 TEST_F(TrialModelOfMany, ForgetsNothingOfTheFront) {
   TrialModel few = model(kMost);
   TrialModel all = model(results_.size() + 1);

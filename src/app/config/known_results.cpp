@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
@@ -127,15 +128,37 @@ struct Added {
   std::size_t left_out = 0;  // rows
 };
 
-/// Adds the results of a table: for each architecture and each number of epochs the mean of its rows.
+/// The mean of the rows of an architecture with one number of epochs.
+struct Mean {
+  std::shared_ptr<const space::Architecture> architecture;
+  std::vector<double> values;
+  double rows = 0;
+};
+using ByEpochs = std::map<double, Mean>;
+
+/// Returns whether most architectures with more epochs than others have fewer epochs, too, as where trials
+/// are continued. Trainings that ended early each have a number of epochs of their own.
+bool are_continued(const std::vector<ByEpochs>& all) {
+  if (all.empty()) return false;
+  const double least =
+      std::ranges::min(all, {}, [](const ByEpochs& one) { return one.begin()->first; }).begin()->first;
+  std::size_t longer = 0;
+  std::size_t continued = 0;
+  for (const ByEpochs& one : all) {
+    if (one.rbegin()->first == least) continue;
+    ++longer;
+    if (one.begin()->first == least) ++continued;
+  }
+  return 2 * continued > longer;
+}
+
+/// Adds the results of a table: for each architecture that of each number of epochs where trials are
+/// continued, else that of the most epochs.
 Added add_results(const evaluate::BenchmarkRows& rows, const space::SearchSpace& space,
                   const std::vector<trial::Metric>& metrics, std::uint32_t source,
                   std::vector<trial::CommittedTrial>& results) {
-  struct Counted {
-    std::size_t place = 0;  // in the results
-    double rows = 0;
-  };
-  std::unordered_map<space::ArchId, std::map<double, Counted>> counted;  // by epochs
+  std::unordered_map<space::ArchId, std::size_t> places;
+  std::vector<ByEpochs> all;
   Added added{.left_out = rows.outside};
   for (std::size_t row = 0; row < rows.size(); ++row) {
     std::optional<KnownRow> known = whole_row(rows, row, space, metrics);
@@ -143,23 +166,30 @@ Added add_results(const evaluate::BenchmarkRows& rows, const space::SearchSpace&
       ++added.left_out;
       continue;
     }
-    auto& of_architecture = counted[known->architecture->id];
-    const auto [found, is_new] = of_architecture.try_emplace(known->epochs, Counted{results.size()});
-    if (is_new) results.emplace_back();
-    trial::CommittedTrial& result = results[found->second.place];
-    const double count = ++found->second.rows;
-    if (!is_new) {
-      std::vector<double>& means = std::get<trial::Measurements>(result.outcome).values;
-      for (std::size_t i = 0; i < means.size(); ++i) means[i] += (known->values[i] - means[i]) / count;
+    const auto [found, is_new] = places.try_emplace(known->architecture->id, all.size());
+    if (is_new) all.emplace_back();
+    Mean& mean = all[found->second][known->epochs];
+    if (++mean.rows == 1) {
+      mean.architecture = std::move(known->architecture);
+      mean.values = std::move(known->values);
       continue;
     }
-    result.trial.number = found->second.place;
-    result.trial.proposal.iteration = source;
-    result.trial.proposal.budget.epochs = known->epochs;
-    result.trial.proposal.architecture = std::move(known->architecture);
-    result.outcome = trial::Measurements{std::move(known->values)};
+    for (std::size_t i = 0; i < mean.values.size(); ++i)
+      mean.values[i] += (known->values[i] - mean.values[i]) / mean.rows;
   }
-  added.architectures = counted.size();
+  added.architectures = all.size();
+  const bool is_by_epochs = are_continued(all);
+  for (ByEpochs& one : all) {
+    if (!is_by_epochs) one.erase(one.begin(), std::prev(one.end()));
+    for (auto& [epochs, mean] : one) {
+      trial::CommittedTrial& result = results.emplace_back();
+      result.trial.number = results.size() - 1;
+      result.trial.proposal.iteration = source;
+      result.trial.proposal.budget.epochs = is_by_epochs ? epochs : 0;
+      result.trial.proposal.architecture = std::move(mean.architecture);
+      result.outcome = trial::Measurements{std::move(mean.values)};
+    }
+  }
   return added;
 }
 

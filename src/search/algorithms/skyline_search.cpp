@@ -1,5 +1,6 @@
 #include "core/config/option_list.hpp"
 #include "search/algorithms/algorithms.hpp"
+#include "search/algorithms/known_order.hpp"
 #include "search/algorithms/model_searcher.hpp"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace skyline::search {
 namespace {
 
 constexpr std::size_t kFirstTrials = 5;     // chosen without a model
-constexpr std::size_t kFirstWithKnown = 3;  // the same with as many known results as those, or more
+constexpr std::size_t kFirstWithKnown = 3;  // the same with as many known architectures as those, or more
 constexpr std::size_t kParents = 10;        // best trials whose neighbourhood is looked at
 constexpr std::size_t kClimbs = 2;          // rounds of the local search
 constexpr std::size_t kClimbers = 3;        // candidates from which a round starts
@@ -32,24 +33,24 @@ struct SkylineOptions {
 /// Chooses the trial whose expected improvement of the best value, or of the front's volume, is the largest
 /// among many candidates (CandidateSet). Every other trial is chosen in another way: with one objective that
 /// of the largest upper confidence bound, with several by the volume of values in place of targets. Where
-/// trials may be continued, that is for each epoch that it costs.
+/// trials may be continued, that is for each epoch that it costs. A way by which nothing is gained gives way
+/// to the next one.
 class ImprovementChooser final : public Chooser {
  public:
   CandidatePointer choose(const Scene& scene, RandomStream& random) override {
     if (!candidates_) candidates_.emplace(scene.pool, scene.embedding);
-    const auto other = scene.model.has_bound() ? TrialModel::Worth::kBound : TrialModel::Worth::kOfValues;
-    const auto kind = scene.number % 2 == 1 ? other : TrialModel::Worth::kImprovement;
     std::vector<CandidatePointer> drawn;
     for (const Step& step : scene.steps) drawn.push_back(step.candidate);
     if (scene.begins)
       std::ranges::move(candidates_->draw(scene.model.best(kParents), scene.number, random),
                         std::back_inserter(drawn));
+    Worth kind = Worth::kImprovement;
     std::vector<double> worth;
     std::vector<std::size_t> order;  // the worthiest first
     const auto judge = [&] {
       const std::vector<CandidatePointer> added(drawn.begin() + std::ssize(worth), drawn.end());
       Eigen::ArrayXd its_worth = scene.model.worth(added, kind);
-      for (std::size_t i = 0; !scene.steps.empty() && i < added.size(); ++i) {
+      for (std::size_t i = 0; !scene.steps.empty() && kind != Worth::kOtherwise && i < added.size(); ++i) {
         const std::size_t place = worth.size() + i;
         its_worth[static_cast<Eigen::Index>(i)] /=
             place < scene.steps.size() ? scene.steps[place].epochs : scene.epochs;
@@ -59,7 +60,12 @@ class ImprovementChooser final : public Chooser {
       std::iota(order.begin(), order.end(), std::size_t{0});
       std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return worth[i]; });
     };
-    judge();
+    for (const Worth next : {turn(scene), Worth::kImprovement, Worth::kOtherwise}) {
+      kind = next;
+      worth.clear();
+      judge();
+      if (drawn.empty() || worth[order.front()] > 0) break;
+    }
     for (std::size_t climb = 0; climb < kClimbs && scene.begins; ++climb) {
       for (std::size_t i = 0; i < std::min(kClimbers, order.size()); ++i) {
         candidates_->add_near(CandidatePointer(drawn[order[i]]), scene.number, random, drawn);
@@ -71,6 +77,13 @@ class ImprovementChooser final : public Chooser {
   }
 
  private:
+  using Worth = TrialModel::Worth;
+
+  static Worth turn(const Scene& scene) {
+    if (scene.number % 2 == 0) return Worth::kImprovement;
+    return scene.model.has_bound() ? Worth::kBound : Worth::kOfValues;
+  }
+
   std::optional<CandidateSet> candidates_;
 };
 
@@ -81,7 +94,7 @@ class SkylineSearch final : public ModelSearcher {
       : ModelSearcher({.name = "skyline",
                        .trials = options.trials,
                        .batch = options.batch,
-                       .first = problem.known.size() < kFirstTrials ? kFirstTrials : kFirstWithKnown,
+                       .first = best_known(problem).size() < kFirstTrials ? kFirstTrials : kFirstWithKnown,
                        .budgets = options.budgets},
                       problem, std::make_unique<ImprovementChooser>()) {}
 };

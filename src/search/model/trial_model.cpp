@@ -22,6 +22,7 @@ namespace skyline::search {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kLeastWidth = 5e-4;   // of what a constraint allows, in deviations of what is expected
 constexpr double kLeast = 1e-12;       // so that no quantile is infinite
 constexpr double kMostFailing = 0.95;  // share of failures that is believed at most
 
@@ -36,6 +37,13 @@ Points points_of(std::span<const CandidatePointer> candidates, const PointSpace&
     points.budgets[i] = point.budget;
   }
   return points;
+}
+
+/// Returns the probability of a standard normal number between two bounds, which are widened a little, so
+/// that one may be met that allows a single value. Of two bounds above 0 the upper tails are compared.
+double probability(double low, double high) {
+  if (low > 0) return probability(-high, -low);
+  return normal_distribution(high + kLeastWidth) - normal_distribution(low - kLeastWidth);
 }
 
 }  // namespace
@@ -195,6 +203,7 @@ std::vector<Prediction> TrialModel::predictions(const std::vector<CandidatePoint
 Eigen::ArrayXd TrialModel::worth(const std::vector<CandidatePointer>& candidates, Worth kind) {
   if (candidates.empty()) return {};
   const std::vector<Prediction> predictions = this->predictions(candidates);
+  if (kind == Worth::kOtherwise) return nearness(predictions);
   Eigen::ArrayXd worth;
   if (kind == Worth::kBound) {
     worth = (predictions.front().mean + predictions.front().deviation).array();
@@ -212,12 +221,31 @@ Eigen::ArrayXd TrialModel::worth(const std::vector<CandidatePointer>& candidates
       if (column.constraint == nullptr) {
         worth[j] *= 1 - std::clamp(mean[j], 0.0, kMostFailing);
       } else {
-        worth[j] *= normal_distribution((column.constraint->high - mean[j]) / deviation[j]) -
-                    normal_distribution((column.constraint->low - mean[j]) / deviation[j]);
+        worth[j] *= probability((column.constraint->low - mean[j]) / deviation[j],
+                                (column.constraint->high - mean[j]) / deviation[j]);
       }
     }
   }
   return worth;
+}
+
+/// Returns how near candidates are to the bounds, in deviations and below 0; of those within all of them how
+/// little is known.
+Eigen::ArrayXd TrialModel::nearness(const std::vector<Prediction>& predictions) const {
+  Eigen::ArrayXd beyond = Eigen::ArrayXd::Zero(predictions.front().mean.size());
+  Eigen::ArrayXd unknown = beyond;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const Column& column = columns_[i];
+    if (!column.measured_index) continue;
+    if (column.constraint == nullptr) {
+      unknown += predictions[i].deviation.array();
+      continue;
+    }
+    const Eigen::ArrayXd mean = column.offset + column.scale * predictions[i].mean.array();
+    const Eigen::ArrayXd most = (column.constraint->low - mean).max(mean - column.constraint->high).max(0);
+    beyond += most / (column.scale * predictions[i].deviation.array());
+  }
+  return (beyond > 0).select(-beyond, unknown);
 }
 
 /// The best value is the largest that is expected of a trial, since a measured one may owe much to luck.

@@ -29,7 +29,9 @@ class TrialModel {
   /// What a trial is worth. kImprovement: of the best target of the model, or of the volume of targets, half
   /// of which are ranks. kBound: the upper confidence bound, for a single objective that is measured.
   /// kOfValues: the improvement of the volume in units of the metrics, for those that have both ends.
-  enum class Worth { kImprovement, kBound, kOfValues };
+  /// kOtherwise, where no candidate is worth anything by these: nearness to the bounds of measured
+  /// constraints, then what is unknown.
+  enum class Worth { kImprovement, kBound, kOfValues, kOtherwise };
 
   /// Results by which a model goes at most, since each prediction costs the square of their number.
   static constexpr std::size_t kMostResults = 2000;
@@ -56,8 +58,8 @@ class TrialModel {
   /// Believes the same of one more trial, until the next fit().
   void believe(const CandidatePointer& candidate);
 
-  /// Returns how much a trial of each candidate is expected to improve the best value, or the volume of the
-  /// front; or the upper confidence bound of its value. @pre fit() was called
+  /// Returns what a trial of each candidate is worth; 0 is nothing, and kOtherwise alone may be less.
+  /// @pre fit() was called
   Eigen::ArrayXd worth(const std::vector<CandidatePointer>& candidates, Worth kind);
   /// Returns whether there is one objective, and it is measured.
   bool has_bound() const;
@@ -124,6 +126,7 @@ class TrialModel {
   static double place_of(const objective::Objective& objective, const space::Cost& cost);
   std::vector<std::vector<double>> places() const;
   std::vector<std::size_t> expected_front() const;
+  Eigen::ArrayXd nearness(const std::vector<Prediction>& predictions) const;
   Eigen::ArrayXd best_improvement(const Prediction& prediction) const;
   Eigen::ArrayXd volume_improvement(const std::vector<CandidatePointer>& candidates,
                                     const std::vector<Prediction>& predictions, bool is_of_values) const;
