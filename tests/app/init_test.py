@@ -77,7 +77,7 @@ class Init(RunsCase):
     def test_the_time_decides_how_many_trials_there_are_and_how_long(self):
         self.init(self.digits, "--slots", "1")
         short = self.text()
-        self.init(self.digits, "--slots", "16", time="1h")
+        self.init(self.digits, "--slots", "16", time="8h")
         long = self.text()
         number = lambda key, text: float(re.search(rf"{key}: ([\d.]+)", text).group(1))
         self.assertEqual(number("trials", long), 500)

@@ -16,8 +16,9 @@ struct Needed {
   int cuda_version = 13000;
   const char* cuda_text = "13.0";
   const char* driver_branch = "580";
-  const char* compatible = ", or take NVIDIA's cuda-compat-13-0 into the container or LD_LIBRARY_PATH "
-                           "(data-centre GPUs)";
+  const char* compatible =
+      ", or take NVIDIA's cuda-compat-13-0 into the container or LD_LIBRARY_PATH "
+      "(data-centre GPUs)";
   int capability = 75;
   const char* capability_text = "7.5";
 };
