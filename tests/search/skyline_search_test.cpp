@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -320,6 +321,12 @@ TEST(SkylineSearch, DoesNotGoThroughTheSpaceInItsOrderWhereNothingIsGained) {
     }
     EXPECT_LE(first, 4U) << objectives << " " << constraints;
   }
+}
+
+TEST(SkylineSearch, GoesOnWhereAllObjectivesAreComputedAndTheBestIsFound) {
+  const auto searcher = skyline(archai_space(), objective_set("[{minimize: flops}]"), 40);
+  const std::vector<space::ArchId> ids = ids_of(run_search(*searcher, closed_formula));
+  EXPECT_EQ(std::unordered_set<space::ArchId>(ids.begin(), ids.end()).size(), 40U);
 }
 
 TEST(SkylineSearch, SearchesASpaceOfOneNetworkWithTrainingValues) {

@@ -203,7 +203,7 @@ std::vector<Prediction> TrialModel::predictions(const std::vector<CandidatePoint
 Eigen::ArrayXd TrialModel::worth(const std::vector<CandidatePointer>& candidates, Worth kind) {
   if (candidates.empty()) return {};
   const std::vector<Prediction> predictions = this->predictions(candidates);
-  if (kind == Worth::kOtherwise) return nearness(predictions);
+  if (kind == Worth::kOtherwise) return nearness(predictions, std::ssize(candidates));
   Eigen::ArrayXd worth;
   if (kind == Worth::kBound) {
     worth = (predictions.front().mean + predictions.front().deviation).array();
@@ -231,8 +231,8 @@ Eigen::ArrayXd TrialModel::worth(const std::vector<CandidatePointer>& candidates
 
 /// Returns how near candidates are to the bounds, in deviations and below 0; of those within all of them how
 /// little is known.
-Eigen::ArrayXd TrialModel::nearness(const std::vector<Prediction>& predictions) const {
-  Eigen::ArrayXd beyond = Eigen::ArrayXd::Zero(predictions.front().mean.size());
+Eigen::ArrayXd TrialModel::nearness(const std::vector<Prediction>& predictions, Eigen::Index count) const {
+  Eigen::ArrayXd beyond = Eigen::ArrayXd::Zero(count);
   Eigen::ArrayXd unknown = beyond;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const Column& column = columns_[i];

@@ -126,7 +126,7 @@ class TrialModel {
   static double place_of(const objective::Objective& objective, const space::Cost& cost);
   std::vector<std::vector<double>> places() const;
   std::vector<std::size_t> expected_front() const;
-  Eigen::ArrayXd nearness(const std::vector<Prediction>& predictions) const;
+  Eigen::ArrayXd nearness(const std::vector<Prediction>& predictions, Eigen::Index count) const;
   Eigen::ArrayXd best_improvement(const Prediction& prediction) const;
   Eigen::ArrayXd volume_improvement(const std::vector<CandidatePointer>& candidates,
                                     const std::vector<Prediction>& predictions, bool is_of_values) const;
