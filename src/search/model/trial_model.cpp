@@ -92,9 +92,15 @@ void TrialModel::fit(const std::vector<CandidatePointer>& under_way) {
   points_.resize(told_.size());
   points_.insert(points_.end(), under_way.begin(), under_way.end());
   const auto known = std::ssize(told_);
+  std::vector<Row> rows;
+  for (std::size_t i = 0; i < points_.size(); ++i)
+    rows.push_back({points_[i]->key, i < told_.size() ? told_[i].count : 1});
+  // Most trials get their results in the order in which they were believed, so that nearly all rows hold.
+  const auto held = std::ranges::mismatch(rows_, rows).in1 - rows_.begin();
+  rows_ = std::move(rows);
   for (Column& column : columns_) {
     if (!is_used(column)) continue;
-    column.process.truncate(std::min<Eigen::Index>(column.known, known));
+    column.process.truncate(held);
     synchronize(column);
     const Eigen::Index choice = GaussianProcess::choice_size(known);
     if (column.chosen_by != choice) {
@@ -102,12 +108,12 @@ void TrialModel::fit(const std::vector<CandidatePointer>& under_way) {
       column.chosen_by = choice;
     }
     fit(column, known);
-    column.known = known;
   }
 }
 
 void TrialModel::believe(const CandidatePointer& candidate) {
   points_.push_back(candidate);
+  rows_.push_back({candidate->key});
   const auto known = std::ssize(told_);
   for (Column& column : columns_) {
     if (!is_used(column)) continue;

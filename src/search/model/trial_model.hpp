@@ -91,7 +91,6 @@ class TrialModel {
     const objective::Constraint* constraint = nullptr;  // nullptr for objectives and failures
     GaussianProcess process;
     Forecast forecast;
-    Eigen::Index known = 0;      // number of points with a result, once fitted
     Eigen::Index chosen_by = 0;  // number of results by which the hyper-parameters were chosen
     double offset = 0;           // of constraints and failures: a value is offset + scale * target
     double scale = 1;
@@ -108,6 +107,13 @@ class TrialModel {
     std::optional<std::vector<double>> measured;   // no value if it failed
     std::optional<std::vector<double>> minimized;  // objectives; no value if it breaks a constraint, too
     std::size_t count = 1;                         // of results whose mean that is
+  };
+
+  /// A point as a process has it: equal ones have equal rows of a factor.
+  struct Row {
+    std::uint64_t key = 0;
+    std::size_t count = 1;
+    bool operator==(const Row&) const = default;
   };
 
   bool is_whole(std::size_t place) const { return points_[place]->point.budget == 0; }
@@ -138,6 +144,7 @@ class TrialModel {
   std::deque<Column> columns_;  // the measured objectives in their order, measured constraints, failures
   std::vector<Told> told_;
   std::vector<CandidatePointer> points_;  // of the processes: trials with a result, then believed ones
+  std::vector<Row> rows_;                 // of the processes that are used, as they were last fitted
   std::size_t successes_ = 0;
   ParetoArchive front_;  // places of the trials on the front
 };

@@ -80,10 +80,7 @@ void TrialModel::forget() {
     if (told_.back().minimized && is_whole(told_.size() - 1))
       front_.insert(told_.size() - 1, *told_.back().minimized);
   }
-  for (Column& column : columns_) {
-    column.process.truncate(0);
-    column.known = column.chosen_by = 0;
-  }
+  for (Column& column : columns_) column.chosen_by = 0;
 }
 
 }  // namespace skyline::search
