@@ -328,8 +328,9 @@ RunResult run_job(comm::Environment& environment, const SearchTask& task, const 
   JobEnd noting = end;
   noting.stop_requested = noted_stop(end.stop_requested, running, files.storage);
   const std::vector<RankProcess> processes = exchange_processes(world);
+  const auto together = static_cast<std::size_t>(groups->spans_ranks() ? world.size() : 1);
   FleetMail mail = make_fleet_mail(environment, options.dispatch, options.window.has_value(), task.space,
-                                   pool.metrics.size());
+                                   pool.metrics.size(), together);
   const Job job{task,    files,    noting, slots,     checkpoints,  results,
                 running, suspects, mail,   processes, world.size(), started};
   if (end.has_begun) end.has_begun();

@@ -4,6 +4,7 @@
 
 #include "comm/environment.hpp"
 #include "engine/group/group_hub.hpp"
+#include "support/first_ranks.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -61,7 +62,7 @@ int run() {
     return 2;
   }
   {
-    const auto views = hub->join({1, static_cast<std::size_t>(ranks), 0, ranks});
+    const auto views = hub->join({1, static_cast<std::size_t>(ranks), testing::first_ranks(ranks)});
     const bool prints = environment->world().rank() == 0;
     compare(*views.front(), 4'000, 200, prints);
     compare(*views.front(), 400'000, 20, prints);

@@ -10,6 +10,7 @@
 #include "comm/environment.hpp"
 #include "engine/group/group_hub.hpp"
 #include "support/cpu_seconds.hpp"
+#include "support/first_ranks.hpp"
 #include "train/evaluator/training_evaluator.hpp"
 #include "train/fixtures/train_fixtures.hpp"
 
@@ -113,8 +114,8 @@ void measure(const Settings& settings, engine::GroupHub& hub, int rank, int rank
     MPI_Reduce(&apart.samples_a_second, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
     apart.samples_a_second = sum;
     meet();
-    const auto views =
-        hub.join({static_cast<std::uint64_t>(round + 1), static_cast<std::size_t>(ranks), 0, ranks});
+    const auto views = hub.join({static_cast<std::uint64_t>(round + 1), static_cast<std::size_t>(ranks),
+                                 testing::first_ranks(ranks)});
     const Speed group = train_epoch(settings, views.front().get());
     if (rank == 0) {
       of_alone.push_back(group.samples_a_second / (ranks * alone.samples_a_second));

@@ -146,15 +146,14 @@ void FleetDispatcher::send_journalled() {
 void FleetDispatcher::start(const Scheduler::Start& start) {
   Submitted& submitted = trials_.at(start.trial);
   submitted.place = start.place;
-  warn_of_time(submitted, start.place.ranks);
+  warn_of_time(submitted, start.place.ranks.size());
   Assignment assignment{submitted.trial, std::nullopt, submitted.attempt, submitted.tried, submitted.losses};
   if (const std::uint32_t members = submitted.trial->members; members > 1) {
     submitted.sequence = ++groups_;
-    assignment.group = {groups_, members, static_cast<int>(start.place.rank),
-                        static_cast<int>(start.place.ranks)};
+    assignment.group = {groups_, members, {start.place.ranks.begin(), start.place.ranks.end()}};
     warn_of_crowd(*assignment.group);
   }
-  for (std::size_t rank = start.place.rank; rank < start.place.rank + start.place.ranks; ++rank) {
+  for (const std::size_t rank : start.place.ranks) {
     if (rank == 0) {
       Assignment own = assignment;  // a copy, because the network that the slot builds is destroyed with it
       own.trial = std::make_shared<const trial::Trial>(without_network(*own.trial));
@@ -166,7 +165,7 @@ void FleetDispatcher::start(const Scheduler::Start& start) {
 }
 
 void FleetDispatcher::warn_of_crowd(const GroupPlace& group) {
-  const std::size_t processors = options_.ranks.processors[static_cast<std::size_t>(group.first_rank)];
+  const std::size_t processors = options_.ranks.processors[static_cast<std::size_t>(group.ranks.front())];
   if (warned_of_crowd_ || group.members_of(0) <= processors) return;
   warned_of_crowd_ = true;
   log::warning(

@@ -15,7 +15,7 @@ constexpr std::uint32_t kFailsAfter = 4;  // number of losses, the last two of t
 constexpr int kMostOfAHost = 3;           // number of losses
 
 bool is_on(const std::optional<Placement>& place, std::size_t rank) {
-  return place && place->rank <= rank && rank < place->rank + place->ranks;
+  return place && std::ranges::find(place->ranks, rank) != place->ranks.end();
 }
 
 trial::Failure ended_ranks() {
@@ -75,8 +75,8 @@ void FleetDispatcher::end_process(int rank) {
 /// Tells the other ranks of a group not to wait for the lost one.
 void FleetDispatcher::give_up_group(const Submitted& submitted) {
   const Placement& place = *submitted.place;
-  if (place.ranks == 1) return;
-  for (std::size_t rank = place.rank; rank < place.rank + place.ranks; ++rank) {
+  if (place.ranks.size() == 1) return;
+  for (const std::size_t rank : place.ranks) {
     if (rank == 0) {
       own_slots_.give_up(submitted.sequence);
     } else {
@@ -92,7 +92,7 @@ void FleetDispatcher::send_again(trial::TrialName name) {
   if (!stopping_ && !submitted.stuck && submitted.losses < kFailsAfter) return submit_again(name, submitted);
   if (!stopping_) {
     Arrival failed{name, submitted.stuck ? took_too_long() : ended_ranks(), {}};
-    failed.timing.rank = static_cast<std::int32_t>(submitted.place->rank);
+    failed.timing.rank = static_cast<std::int32_t>(submitted.place->ranks.front());
     failed.timing.slot = static_cast<std::int32_t>(submitted.place->slot);
     arrivals_.push_back(std::move(failed));
   }

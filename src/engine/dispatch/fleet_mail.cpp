@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::size_t kMostHeadBytes = 640;      // in a message, without genotypes and measurements
 constexpr std::size_t kMostParameterBytes = 12;  // for two architectures: choices, and whether they are used
+constexpr std::size_t kMostRankBytes = 3;        // the number of one of two million ranks
 
 // A message takes some 10 us between two polling ranks; a wave takes up to 30 ms.
 constexpr double kPointToPointPrefetch_s = 0.05;
@@ -37,8 +38,9 @@ space::Architecture build(const space::SearchSpace& space, const space::Architec
 
 }  // namespace
 
-std::size_t most_mail_bytes(const space::SearchSpace& space, std::size_t metrics) {
-  return kMostHeadBytes + kMostParameterBytes * space.parameters().size() + sizeof(double) * metrics;
+std::size_t most_mail_bytes(const space::SearchSpace& space, std::size_t metrics, std::size_t together) {
+  return kMostHeadBytes + kMostParameterBytes * space.parameters().size() + sizeof(double) * metrics +
+         kMostRankBytes * together;
 }
 
 FleetMail::FleetMail(std::unique_ptr<comm::Link> link, const space::SearchSpace& space,
@@ -114,9 +116,9 @@ void FleetMail::close() {
 }
 
 FleetMail make_fleet_mail(comm::Environment& environment, DispatchKind kind, bool has_window,
-                          const space::SearchSpace& space, std::size_t metrics) {
+                          const space::SearchSpace& space, std::size_t metrics, std::size_t together) {
   const bool survives = comm::share(environment.world(), environment.launch().survivors_live);
-  const std::size_t bytes = most_mail_bytes(space, metrics);
+  const std::size_t bytes = most_mail_bytes(space, metrics, together);
   if (kind == DispatchKind::kPointToPoint || (kind == DispatchKind::kAuto && (has_window || survives))) {
     if (auto link = environment.make_link(bytes)) {
       return {std::move(link), space, bytes, kPointToPointPrefetch_s, survives};

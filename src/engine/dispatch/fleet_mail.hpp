@@ -36,7 +36,8 @@ enum class MailKind : std::uint8_t {
 
 /// Returns the most bytes of a message of a run.
 /// @param metrics  metrics of a result
-std::size_t most_mail_bytes(const space::SearchSpace& space, std::size_t metrics);
+/// @param together  ranks that may train a trial together
+std::size_t most_mail_bytes(const space::SearchSpace& space, std::size_t metrics, std::size_t together);
 
 /// A link with the messages of a fleet; messages are records (core/record.hpp).
 class FleetMail {
@@ -102,8 +103,8 @@ class FleetMail {
 /// Makes the connection for a run's trials and results. Collective.
 /// @param has_window  whether the run has a window, so that trials are asked for one by one
 /// @param space       outlives the mail
-/// @param metrics     metrics of a result
+/// @param metrics, together  as for most_mail_bytes()
 FleetMail make_fleet_mail(comm::Environment& environment, DispatchKind kind, bool has_window,
-                          const space::SearchSpace& space, std::size_t metrics);
+                          const space::SearchSpace& space, std::size_t metrics, std::size_t together);
 
 }  // namespace skyline::engine

@@ -102,40 +102,39 @@ void Scheduler::put(Slot& slot, trial::TrialName trial, double cost) {
   ++under_way_;
 }
 
-Scheduler::Start Scheduler::start_group(const Waiting& waiting, const Placement& place) {
-  for (std::size_t rank = place.rank; rank < place.rank + place.ranks; ++rank) {
-    put(slot_of(rank, place.slot), waiting.trial, waiting.cost / static_cast<double>(place.ranks));
-  }
-  return {waiting.trial, place};
+Scheduler::Start Scheduler::start_group(const Hold& hold) {
+  const double cost = hold.group.cost / static_cast<double>(hold.ranks.size());
+  for (const std::size_t rank : hold.ranks) put(slot_of(rank, 0), hold.group.trial, cost);
+  return {hold.group.trial, {hold.ranks, 0}};
 }
 
 /// Makes the first groups each hold the block that is free first, while there are blocks that no group holds.
 void Scheduler::hold_blocks() {
   if (!std::exchange(may_hold_, false)) return;
   while (!groups_.empty()) {
-    const std::optional<std::size_t> block = best_block(*groups_.begin());
+    std::optional<Block> block = best_block(*groups_.begin());
     if (!block) return;
-    holds_.push_back({*groups_.begin(), *block});
+    holds_.push_back({*groups_.begin(), *std::move(block)});
     groups_.erase(groups_.begin());
-    for (std::size_t rank = *block; rank < *block + holds_.back().group.ranks; ++rank) {
+    for (const std::size_t rank : holds_.back().ranks) {
       Slot& slot = slot_of(rank, 0);
       change(slot, [&] { slot.held = true; });
     }
   }
 }
 
-std::optional<std::size_t> Scheduler::best_block(const Waiting& group) {
-  std::optional<std::size_t> best;
+std::optional<Block> Scheduler::best_block(const Waiting& group) {
+  std::optional<Block> best;
   double least = 0;
-  for (const std::size_t first : blocks_of(ranks_, group.ranks)) {
+  for (Block& block : blocks_of(ranks_, group.ranks)) {
     double load = 0;
     bool held = false;
-    for (std::size_t rank = first; rank < first + group.ranks; ++rank) {
+    for (const std::size_t rank : block) {
       held |= slot_of(rank, 0).held;
       load = std::max(load, slot_of(rank, 0).load);
     }
     if (held || (best && load >= least)) continue;
-    best = first;
+    best = std::move(block);
     least = load;
   }
   return best;
@@ -143,10 +142,7 @@ std::optional<std::size_t> Scheduler::best_block(const Waiting& group) {
 
 std::optional<Scheduler::Start> Scheduler::next_group() {
   const auto is_free = [&](const Hold& hold) {
-    for (std::size_t rank = hold.first_rank; rank < hold.first_rank + hold.group.ranks; ++rank) {
-      if (!slot_of(rank, 0).trials.empty()) return false;
-    }
-    return true;
+    return std::ranges::all_of(hold.ranks, [&](std::size_t rank) { return slot_of(rank, 0).trials.empty(); });
   };
   auto found = std::ranges::find_if(holds_, is_free);
   if (found == holds_.end()) {  // otherwise all that can begin now do so before busy blocks are held
@@ -157,7 +153,7 @@ std::optional<Scheduler::Start> Scheduler::next_group() {
   const Hold hold = *found;
   holds_.erase(found);
   may_hold_ = true;
-  return start_group(hold.group, {hold.first_rank, 0, hold.group.ranks});
+  return start_group(hold);
 }
 
 bool Scheduler::may_go(const Single& single, std::size_t rank) const {
@@ -181,7 +177,7 @@ std::optional<Scheduler::Start> Scheduler::next_single() {
       most = prefetch_s_ / *rate - load;
     }
     const auto chosen = choose_single(most, rank);
-    if (chosen != singles_.end()) return start_single(chosen, {rank, slot, 1});
+    if (chosen != singles_.end()) return start_single(chosen, {{rank}, slot});
     if (avoiding_ == 0) break;  // otherwise one that avoids this rank may go to the next rank
   }
   return std::nullopt;
@@ -192,7 +188,7 @@ Scheduler::Start Scheduler::start_single(Singles::const_iterator chosen, const P
   const Single single = chosen->second;
   singles_.erase(chosen);
   if (single.avoids) --avoiding_;
-  put(slot_of(place.rank, place.slot), trial, single.cost);
+  put(slot_of(place.ranks.front(), place.slot), trial, single.cost);
   return {trial, place};
 }
 
@@ -234,7 +230,7 @@ std::optional<double> Scheduler::seconds_per_cost() const {
 /// Makes groups that hold blocks wait like the others again.
 void Scheduler::release_holds() {
   for (const Hold& hold : holds_) {
-    for (std::size_t rank = hold.first_rank; rank < hold.first_rank + hold.group.ranks; ++rank) {
+    for (const std::size_t rank : hold.ranks) {
       Slot& slot = slot_of(rank, 0);
       change(slot, [&] { slot.held = false; });
     }

@@ -99,7 +99,7 @@ class Scheduler {
   };
   struct Hold {
     Waiting group;
-    std::size_t first_rank = 0;
+    Block ranks;
   };
   using OpenSlot = std::tuple<double, std::size_t, std::size_t>;  // load, slot, rank
 
@@ -109,7 +109,7 @@ class Scheduler {
   void change(Slot& slot, Change&& make);
   void put(Slot& slot, trial::TrialName trial, double cost);
   Turn turn_of(double cost, trial::TrialName trial) const;
-  Start start_group(const Waiting& waiting, const Placement& place);
+  Start start_group(const Hold& hold);
   void wait(const Waiting& waiting);
   void release_holds();
   bool trains_beside(const std::string& host) const;
@@ -117,7 +117,7 @@ class Scheduler {
   void look_at_ranks();
   void check_ranks() const;
   void hold_blocks();
-  std::optional<std::size_t> best_block(const Waiting& group);
+  std::optional<Block> best_block(const Waiting& group);
   std::optional<Start> next_group();
   bool may_go(const Single& single, std::size_t rank) const;
   Singles::const_iterator choose_single(double most, std::size_t rank) const;

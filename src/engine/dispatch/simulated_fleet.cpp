@@ -40,7 +40,7 @@ void SimulatedFleet::start_trials() {
   while (const auto start = scheduler_.next()) {
     Playing& playing = playing_.at(start->trial);
     playing.place = start->place;
-    busy_slots_ += start->place.ranks;
+    busy_slots_ += start->place.ranks.size();
     ends_.push({now_s_ + playing.seconds, start->trial});
     use_.last_start_s = now_s_;
     use_.busy_to_last_start_s = use_.busy_s;
@@ -54,12 +54,10 @@ std::span<Arrival> SimulatedFleet::poll() {
     ends_.pop();
     auto ended = playing_.extract(name);
     const Placement place = ended.mapped().place;
-    busy_slots_ -= place.ranks;
-    for (std::size_t rank = place.rank; rank < place.rank + place.ranks; ++rank) {
-      scheduler_.ended(name, rank, place.slot, 0);
-    }
+    busy_slots_ -= place.ranks.size();
+    for (const std::size_t rank : place.ranks) scheduler_.ended(name, rank, place.slot, 0);
     Arrival arrival{name, std::move(ended.mapped().outcome), {}};
-    arrival.timing.rank = static_cast<std::int32_t>(place.rank);
+    arrival.timing.rank = static_cast<std::int32_t>(place.ranks.front());
     arrival.timing.started_s = now_s_ - ended.mapped().seconds;
     arrival.timing.train_s = ended.mapped().seconds;
     arrivals_.push_back(std::move(arrival));

@@ -35,7 +35,7 @@ GroupExchange::GroupExchange(const GroupPlace& place, std::size_t rank_index, Gr
       silence_(silence),
       unsent_before_(hub.unsent_bytes()),
       next_(members_),
-      joined_(static_cast<std::size_t>(place.ranks)),
+      joined_(place.ranks.size()),
       silences_(joined_.size(), SilenceTimer(Clock::now())),
       left_(members_) {}
 
@@ -146,7 +146,7 @@ bool GroupExchange::set_aborted(const Failure& failure, bool fault) {
 }
 
 void GroupExchange::tell_of_abort(const Failure& failure, bool fault) {
-  if (place_.ranks == 1) return;
+  if (place_.ranks.size() == 1) return;
   const auto message = make_message({.step = GroupStep::kAborted, .failure = failure.kind, .fault = fault},
                                     failure.reason.size());
   std::ranges::copy(std::as_bytes(std::span(failure.reason)), payload_of(*message).begin());
@@ -163,7 +163,7 @@ void GroupExchange::throw_if_aborted(std::unique_lock<std::mutex>& lock) {
 void GroupExchange::pause(std::uint64_t number, std::chrono::microseconds length) {
   std::unique_lock lock(mutex_);
   std::chrono::microseconds longest = kLongestPause;
-  if (place_.ranks == 1) {
+  if (place_.ranks.size() == 1) {
     longest = kLongestPauseOfThreads;
   } else if (!all_joined()) {
     longest = kLongestPauseUntilJoined;
@@ -178,7 +178,7 @@ void GroupExchange::show_life() noexcept {
   } catch (const std::exception& error) {
     abort({FailureKind::kException, error.what()}, true);
   }
-  for (int others = 1; others < place_.ranks && poll();) ++others;
+  for (std::size_t others = 1; others < place_.ranks.size() && poll();) ++others;
 }
 
 /// A rank gives signs of life as long as its process runs, however long its members compute.
@@ -217,7 +217,7 @@ bool GroupExchange::waits_for(const Operation& operation, std::size_t index) con
 std::string GroupExchange::members_of_rank(std::size_t index) const {
   const std::size_t first = place_.first_member(index);
   const std::size_t count = place_.members_of(index);
-  const std::string place = " (" + hub_.name_of(place_.first_rank + static_cast<int>(index)) + ") ";
+  const std::string place = " (" + hub_.name_of(place_.ranks[index]) + ") ";
   if (count == 1) return "member " + std::to_string(first) + place + "has been";
   return "members " + std::to_string(first) + " to " + std::to_string(first + count - 1) + place +
          "have been";

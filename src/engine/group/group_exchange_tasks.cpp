@@ -62,7 +62,7 @@ bool GroupExchange::owns(const GroupPiece& piece) const {
 }
 
 bool GroupExchange::must_contribute(GroupCall call, const GroupPiece& piece) const {
-  return adds(call) && place_.ranks > 1 && piece.owner != rank_index_;
+  return adds(call) && place_.ranks.size() > 1 && piece.owner != rank_index_;
 }
 
 void GroupExchange::start(std::uint64_t number, Operation& operation) {
@@ -229,7 +229,7 @@ void GroupExchange::contribute(const Task& task) {
   add_members(task, payload_of(*message).data());
   const std::size_t owner = task.operation->pieces[task.piece].owner;
   if (owner != GroupPiece::kEveryone) {
-    hub_.send(place_.first_rank + static_cast<int>(owner), message);
+    hub_.send(place_.ranks[owner], message);
     return;
   }
   send_to_others(message);
@@ -264,13 +264,13 @@ void GroupExchange::add_up(const Task& task) {
     if (gets) results.push_back(operation.values[local].data() + piece.begin);
   }
   std::shared_ptr<comm::Buffer> message;  // for the other ranks
-  if (place_.ranks > 1 && piece.owner == rank_index_ && operation.call != GroupCall::kReduceScatter) {
+  if (place_.ranks.size() > 1 && piece.owner == rank_index_ && operation.call != GroupCall::kReduceScatter) {
     message = message_for(task, GroupStep::kResult);
     results.push_back(payload_of(*message).data());
   }
   std::vector<const std::byte*> terms = terms_of_members(task);
   std::shared_ptr<comm::Buffer> own;
-  if (place_.ranks > 1) {
+  if (place_.ranks.size() > 1) {
     if (members_ > 1 && piece.owner == rank_index_) {
       own = pool_.take(bytes);
       add_members(task, own->bytes().data());
@@ -297,7 +297,7 @@ void GroupExchange::copy_from_member(const Task& task) {
   const auto range = [&](std::size_t local) {
     return operation.values[local].subspan(piece.begin, piece.end - piece.begin);
   };
-  if (place_.ranks > 1) {
+  if (place_.ranks.size() > 1) {
     const auto message = message_for(task, GroupStep::kResult);
     std::ranges::copy(range(source), payload_of(*message).begin());
     send_to_others(message);
@@ -335,10 +335,9 @@ std::shared_ptr<comm::Buffer> GroupExchange::make_message(const GroupHeader& con
 }
 
 void GroupExchange::send_to_others(const std::shared_ptr<const comm::Buffer>& message) {
-  const auto ranks = static_cast<std::size_t>(place_.ranks);
-  for (std::size_t step = 1; step < ranks; ++step) {
-    hub_.send(place_.first_rank + static_cast<int>((rank_index_ + step) % ranks), message);
-  }
+  const std::size_t ranks = place_.ranks.size();
+  for (std::size_t step = 1; step < ranks; ++step)
+    hub_.send(place_.ranks[(rank_index_ + step) % ranks], message);
 }
 
 }  // namespace skyline::engine

@@ -39,7 +39,7 @@ class GroupHub::View final : public trial::TrialGroup {
   trial::Place place_of(std::size_t member) const override {
     const GroupPlace& group = exchange_->place();
     const std::size_t index = group.rank_of(member);
-    return place_of_thread(hub_.places_.at(static_cast<std::size_t>(group.first_rank) + index), hub_.binds_,
+    return place_of_thread(hub_.places_.at(static_cast<std::size_t>(group.ranks[index])), hub_.binds_,
                            member - group.first_member(index));
   }
 
@@ -111,15 +111,15 @@ std::unique_ptr<GroupHub> GroupHub::make(comm::Environment& environment, bool fo
 }
 
 std::vector<std::unique_ptr<trial::TrialGroup>> GroupHub::join(const GroupPlace& place) {
-  if (place.ranks > 1 && !spans_ranks()) {
-    throw UserError("a group of " + std::to_string(place.ranks) +
+  if (place.ranks.size() > 1 && !spans_ranks()) {
+    throw UserError("a group of " + std::to_string(place.ranks.size()) +
                     " ranks needs an MPI library that lets all threads communicate (MPI_THREAD_MULTIPLE); "
                     "this one does not: keep groups on one rank");
   }
-  const int index = mailbox_ ? mailbox_->rank() - place.first_rank : 0;
-  require(index >= 0 && index < place.ranks, "this rank is not of the group that it joins");
-  const auto rank_index = static_cast<std::size_t>(index);
-  require(place.rank_of(place.members - 1) + 1 == static_cast<std::size_t>(place.ranks),
+  const auto own = mailbox_ ? std::ranges::find(place.ranks, mailbox_->rank()) : place.ranks.begin();
+  require(own != place.ranks.end(), "this rank is not of the group that it joins");
+  const auto rank_index = static_cast<std::size_t>(own - place.ranks.begin());
+  require(place.rank_of(place.members - 1) + 1 == place.ranks.size(),
           "the members of a group are not spread over its ranks in blocks of a power of two");
 
   std::vector<comm::Message> early;

@@ -22,7 +22,7 @@ GroupPiece part_piece(std::size_t bytes, std::size_t parts, std::size_t part) {
 
 /// Cuts one large piece per owner, in order.
 std::vector<GroupPiece> cut_by_owner(GroupCall call, std::size_t bytes, const GroupPlace& place) {
-  const auto ranks = static_cast<std::size_t>(place.ranks);
+  const std::size_t ranks = place.ranks.size();
   std::vector<GroupPiece> pieces;
   switch (call) {
     case GroupCall::kBroadcast:

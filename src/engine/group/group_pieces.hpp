@@ -13,21 +13,19 @@
 
 namespace skyline::engine {
 
-/// The place of a group: consecutive ranks, each with a block of consecutive members. The size of blocks is a
-/// power of two; the last block may be smaller. So a rank's members are a whole branch of TrialGroup's tree,
-/// and sums have the same bits for every distribution.
+/// The place of a group: ranks, each with a block of consecutive members. The size of blocks is a power of
+/// two; the last block may be smaller. So a rank's members are a whole branch of TrialGroup's tree, and sums
+/// have the same bits for every distribution.
 struct GroupPlace {
   std::uint64_t sequence = 0;  // greater than that of all earlier groups on each of its ranks
   std::size_t members = 1;
-  int first_rank = 0;  // world rank that leads and has member 0
-  int ranks = 1;       // members divided by a power of two, rounded up
+  /// Of the world; as many as members divided by a power of two, rounded up. The first leads, and has member
+  /// 0.
+  std::vector<int> ranks = {0};
 
   /// Returns the members per rank; the last rank may have fewer.
-  std::size_t block() const {
-    const auto count = static_cast<std::size_t>(ranks);
-    return std::bit_ceil((members + count - 1) / count);
-  }
-  /// Return the first member on the rank `first_rank + index`, and how many members it has.
+  std::size_t block() const { return std::bit_ceil((members + ranks.size() - 1) / ranks.size()); }
+  /// Return the first member on the rank `ranks[index]`, and how many members it has.
   std::size_t first_member(std::size_t index) const { return index * block(); }
   std::size_t members_of(std::size_t index) const {
     const std::size_t first = first_member(index);
@@ -35,6 +33,11 @@ struct GroupPlace {
   }
   std::size_t rank_of(std::size_t member) const { return member / block(); }
 };
+
+template <typename Visit>
+void for_each_field(GroupPlace& place, Visit& visit) {
+  visit(place.sequence, place.members, place.ranks);
+}
 
 enum class GroupCall : std::uint8_t { kAllReduce, kReduceScatter, kAllGather, kSum, kBroadcast };
 std::string_view name_of(GroupCall call);

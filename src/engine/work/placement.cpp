@@ -3,37 +3,32 @@
 #include "skyline/core/error.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
 
 namespace skyline::engine {
 namespace {
 
-/// A range of ranks, [begin, end).
-struct RankRange {
-  std::size_t begin = 0;
-  std::size_t end = 0;
-  std::size_t size() const { return end - begin; }
-};
-
-/// Returns ranges of neighbouring ranks that train.
-/// @param of_hosts  each range within one host
-std::vector<RankRange> training_ranges(const RankTable& table, bool of_hosts) {
-  std::vector<RankRange> ranges;
+/// Returns the ranks that train, by host.
+std::vector<Block> training_ranks(const RankTable& table) {
+  std::vector<Block> hosts;
+  std::map<std::string_view, std::size_t> places;
   for (std::size_t rank = 0; rank < table.slots.size(); ++rank) {
     if (table.slots[rank] == 0) continue;
-    const bool goes_on = !ranges.empty() && ranges.back().end == rank &&
-                         (!of_hosts || table.hosts[rank] == table.hosts[rank - 1]);
-    if (!goes_on) ranges.push_back({rank, rank});
-    ranges.back().end = rank + 1;
+    const auto [host, is_new] = places.try_emplace(table.hosts[rank], hosts.size());
+    if (is_new) hosts.emplace_back();
+    hosts[host->second].push_back(rank);
   }
-  require(!ranges.empty(), "a run without slots");
-  return ranges;
+  require(!hosts.empty(), "a run without slots");
+  return hosts;
 }
 
 }  // namespace
 
 std::size_t ranks_for_groups(const RankTable& table) {
   if (!table.groups_span) return 1;
-  return std::ranges::max(training_ranges(table, false), {}, &RankRange::size).size();
+  return table.slots.size() - static_cast<std::size_t>(std::ranges::count(table.slots, std::size_t{0}));
 }
 
 std::size_t ranks_of_group(std::uint32_t members, std::size_t available) {
@@ -45,14 +40,18 @@ std::size_t ranks_of_group(std::uint32_t members, std::size_t available) {
   return ranks;
 }
 
-std::vector<std::size_t> blocks_of(const RankTable& table, std::size_t ranks) {
-  std::vector<RankRange> ranges = training_ranges(table, true);
-  const bool fits_a_host =
-      std::ranges::any_of(ranges, [&](const RankRange& range) { return range.size() >= ranks; });
-  if (!fits_a_host) ranges = training_ranges(table, false);
-  std::vector<std::size_t> blocks;
-  for (const RankRange& range : ranges) {
-    for (std::size_t first = range.begin; first + ranks <= range.end; first += ranks) blocks.push_back(first);
+std::vector<Block> blocks_of(const RankTable& table, std::size_t ranks) {
+  std::vector<Block> hosts = training_ranks(table);
+  if (std::ranges::none_of(hosts, [&](const Block& host) { return host.size() >= ranks; })) {
+    Block all;
+    for (const Block& host : hosts) all.insert(all.end(), host.begin(), host.end());
+    hosts = {std::move(all)};
+  }
+  std::vector<Block> blocks;
+  for (const Block& host : hosts) {
+    const auto step = static_cast<std::ptrdiff_t>(ranks);
+    for (auto first = host.begin(); host.end() - first >= step; first += step)
+      blocks.emplace_back(first, first + step);
   }
   require(!blocks.empty(), "a group of more ranks than train");
   return blocks;

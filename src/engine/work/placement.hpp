@@ -30,16 +30,18 @@ std::size_t ranks_for_groups(const RankTable& table);
 /// @param members, available  at least 1
 std::size_t ranks_of_group(std::uint32_t members, std::size_t available);
 
-/// Returns the first ranks of the blocks of consecutive ranks that may train a trial together. Blocks don't
-/// overlap, and each lies within a host if some host has so many ranks.
+/// Ranks that may train a trial together.
+using Block = std::vector<std::size_t>;
+
+/// Returns blocks, which don't overlap. Each lies within a host if some host has so many ranks, else on as
+/// few hosts as follow each other.
 /// @param ranks  size of a block; at most as many as train
-std::vector<std::size_t> blocks_of(const RankTable& table, std::size_t ranks);
+std::vector<Block> blocks_of(const RankTable& table, std::size_t ranks);
 
 /// The place of a trial: a slot of a rank or, with several members, the first slots of a block of ranks.
 struct Placement {
-  std::size_t rank = 0;  // rank of the first slot
-  std::size_t slot = 0;
-  std::size_t ranks = 1;
+  Block ranks = {0};
+  std::size_t slot = 0;  // of each rank
   bool operator==(const Placement&) const = default;
 };
 

@@ -55,7 +55,7 @@ class FleetMailTest : public ::testing::Test {
     return from_record<Arrival>(mail.receive().value().content);
   }
 
-  FleetMail mail{std::make_unique<Echo>(), test_space(), most_mail_bytes(test_space(), 3), 0};
+  FleetMail mail{std::make_unique<Echo>(), test_space(), most_mail_bytes(test_space(), 3, 3), 0};
 };
 
 trial::Trial sample_trial(std::int64_t genotype) {
@@ -116,14 +116,13 @@ TEST_F(FleetMailTest, ReadsBackWhatATrialInheritsAndContinues) {
 TEST_F(FleetMailTest, ReadsBackWhereTheMembersOfAGroupAre) {
   trial::Trial trial = sample_trial(3);
   trial.members = 5;
-  const GroupPlace place{.sequence = 1ULL << 40U, .members = 5, .first_rank = 70'000, .ranks = 3};
+  const GroupPlace place{.sequence = 1ULL << 40U, .members = 5, .ranks = {70'000, 3, 512}};
   const Assignment read = back(trial, place, 2, 1).assignment;
   ASSERT_TRUE(read.group);
   expect_same(*read.trial, trial);
   EXPECT_EQ(read.group->sequence, place.sequence);
   EXPECT_EQ(read.group->members, 5U);
-  EXPECT_EQ(read.group->first_rank, 70'000);
-  EXPECT_EQ(read.group->ranks, 3);
+  EXPECT_EQ(read.group->ranks, place.ranks);
   EXPECT_EQ(read.attempt, 2U);
   EXPECT_EQ(read.tried, 1U);
 }
@@ -142,8 +141,9 @@ TEST_F(FleetMailTest, HasRoomForTheLargestTrial) {
   trial.proposal.start = trial::Continue{kMost, 0.1, trial::Inherit{kMost, architecture, 0.5, -1}, -1};
   trial.members = std::numeric_limits<std::uint32_t>::max();
   trial.cost = kMost;
-  EXPECT_NO_THROW(
-      mail.send_trial(1, kMost, {std::make_shared<const trial::Trial>(trial), GroupPlace{kMost}, 1U << 31U}));
+  EXPECT_NO_THROW(mail.send_trial(1, kMost,
+                                  {std::make_shared<const trial::Trial>(trial),
+                                   GroupPlace{kMost, kMost, {2'000'000, 2'000'001, 2'000'002}}, 1U << 31U}));
   EXPECT_THROW(mail.send(1, MailKind::kStuck, std::string(2000, 'x')), InternalError);
 }
 

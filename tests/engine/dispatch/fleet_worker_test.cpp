@@ -42,7 +42,7 @@ std::string end_of_worker(FleetMail& mail, const RankProcess& coordinator, int r
 }
 
 TEST_F(FleetWorkerTest, GivesItsTrialsToOthersIfOneNeverLooks) {
-  const std::size_t bytes = most_mail_bytes(test_space(), 1);
+  const std::size_t bytes = most_mail_bytes(test_space(), 1, 1);
   FleetMail mail(testing::environment().make_link(bytes), test_space(), bytes, 0, true);
   if (rank() == 1) {
     std::atomic<bool> stuck = true;
@@ -68,7 +68,7 @@ TEST_F(FleetWorkerTest, GivesItsTrialsToOthersIfOneNeverLooks) {
 }
 
 TEST_F(FleetWorkerTest, TellsTheOthersThatRankZeroHasEnded) {
-  const std::size_t bytes = most_mail_bytes(test_space(), 1);
+  const std::size_t bytes = most_mail_bytes(test_space(), 1, 1);
   FleetMail mail(testing::environment().make_link(bytes), test_space(), bytes, 0, true);
   if (rank() == 1) {
     RankProcess ended = RankProcess::own();

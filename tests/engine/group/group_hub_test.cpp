@@ -3,10 +3,12 @@
 #include "skyline/core/error.hpp"
 
 #include "engine/fixtures/group_courses.hpp"
+#include "support/first_ranks.hpp"
 #include "support/local_groups.hpp"
 #include "support/thread_mailboxes.hpp"
 #include "support/user_error_of.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <functional>
@@ -55,7 +57,7 @@ class Ranks {
   void run(GroupPlace place, const Course& course) {
     place.sequence = ++sequence_;
     std::vector<std::thread> threads;
-    for (int rank = place.first_rank; rank < place.first_rank + place.ranks; ++rank) {
+    for (const int rank : place.ranks) {
       threads.emplace_back([this, place, rank, &course] { run_members(hub(rank).join(place), course); });
     }
     for (auto& thread : threads) thread.join();
@@ -85,7 +87,7 @@ class BrokenMailbox final : public comm::Mailbox {
 };
 
 TEST(GroupPlace, GivesEveryRankABlockOfMembers) {
-  const GroupPlace place{0, 7, 3, 4};
+  const GroupPlace place{0, 7, {3, 4, 5, 6}};
   EXPECT_EQ(place.block(), 2U);
   EXPECT_EQ(place.first_member(3), 6U);
   EXPECT_EQ(place.members_of(0), 2U);
@@ -96,8 +98,8 @@ TEST(GroupPlace, GivesEveryRankABlockOfMembers) {
 TEST(GroupHub, GivesTheBitsOfThePlainSumHoweverTheMembersAreSpread) {
   for (std::size_t members = 1; members <= 9; ++members) {
     for (const GroupPlace& spread : testing::spreads_of(members, 9)) {
-      SCOPED_TRACE(std::to_string(members) + " members on " + std::to_string(spread.ranks) + " ranks");
-      Ranks ranks(spread.ranks);
+      SCOPED_TRACE(std::to_string(members) + " members on " + std::to_string(spread.ranks.size()) + " ranks");
+      Ranks ranks(static_cast<int>(spread.ranks.size()));
       ranks.run(spread, [](TrialGroup& group) { testing::expect_right_results(group, 1000); });
     }
   }
@@ -106,7 +108,7 @@ TEST(GroupHub, GivesTheBitsOfThePlainSumHoweverTheMembersAreSpread) {
 TEST(GroupHub, AgreesWithTheGroupOfThreads) {
   const auto oracle = testing::make_local_groups(5);
   Ranks ranks(3);
-  ranks.run({0, 5, 0, 3}, [&](TrialGroup& group) {
+  ranks.run({0, 5, {0, 1, 2}}, [&](TrialGroup& group) {
     auto values = testing::values_of(1, group.member(), 5000);
     auto expected = values;
     group.all_reduce(values)->wait();
@@ -117,50 +119,52 @@ TEST(GroupHub, AgreesWithTheGroupOfThreads) {
 
 TEST(GroupHub, TellsEveryMemberWhereAllMembersRun) {
   Ranks ranks(3);
-  ranks.run({0, 3, 1, 2}, [](TrialGroup& group) {
+  ranks.run({0, 3, {2, 1}}, [](TrialGroup& group) {
     std::vector<std::string> places;
     for (std::size_t member = 0; member < group.members(); ++member) {
       const trial::Place place = group.place_of(member);
       places.push_back(place.host + " " + ::testing::PrintToString(place.processors));
     }
-    EXPECT_THAT(places, ElementsAre("node1 { 10 }", "node1 { 11 }", "node2 { 20 }"));
+    EXPECT_THAT(places, ElementsAre("node2 { 20 }", "node2 { 21 }", "node1 { 10 }"));
   });
 }
 
 TEST(GroupHub, NeedsNoMailboxForMembersOfOneRank) {
   GroupHub hub(nullptr, places_of(1), true, 60s);
-  run_members(hub.join({1, 4, 0, 1}), [](TrialGroup& group) { testing::expect_right_results(group, 7); });
+  run_members(hub.join({1, 4, {0}}), [](TrialGroup& group) { testing::expect_right_results(group, 7); });
   EXPECT_EQ(
       testing::user_error_of([&] {
-        hub.join({2, 4, 0, 2});
+        hub.join({2, 4, {0, 1}});
       }),
       "a group of 2 ranks needs an MPI library that lets all threads communicate (MPI_THREAD_MULTIPLE); "
       "this one does not: keep groups on one rank");
 }
 
 TEST(GroupHub, TellsAllMembersWhoGivesUpAndGoesOnWithTheNextGroup) {
-  for (const GroupPlace& spread : {GroupPlace{0, 2, 0, 2}, {0, 3, 0, 3}, {0, 3, 0, 2}, {0, 3, 0, 1}}) {
-    Ranks ranks(spread.ranks);
+  for (const GroupPlace& spread :
+       {GroupPlace{0, 2, {1, 0}}, {0, 3, {0, 1, 2}}, {0, 3, {0, 1}}, {0, 3, {0}}}) {
+    Ranks ranks(static_cast<int>(spread.ranks.size()));
     for (std::size_t who = 0; who < spread.members; ++who) {
       for (int phase = 0; phase < testing::kAbortPhases; ++phase) {
         SCOPED_TRACE("member " + std::to_string(who) + " of " + std::to_string(spread.members) + " on " +
-                     std::to_string(spread.ranks) + " ranks, phase " + std::to_string(phase));
+                     std::to_string(spread.ranks.size()) + " ranks, phase " + std::to_string(phase));
         ranks.run(spread, [&](TrialGroup& group) { testing::expect_told_of_abort(group, who, phase); });
         ranks.run(spread, [](TrialGroup& group) { testing::expect_right_results(group, 50); });
       }
     }
-    for (int rank = 0; rank < spread.ranks; ++rank) EXPECT_EQ(ranks.hub(rank).fault(), std::nullopt);
+    for (const int rank : spread.ranks) EXPECT_EQ(ranks.hub(rank).fault(), std::nullopt);
   }
 }
 
 TEST(GroupHub, KeepsGroupsApartThatShareARank) {
   Ranks ranks(3);
-  const std::vector<GroupPlace> groups{{1, 2, 0, 2}, {2, 2, 1, 2}, {3, 3, 0, 3}, {4, 2, 1, 2}, {5, 2, 0, 2}};
+  const std::vector<GroupPlace> groups{
+      {1, 2, {0, 1}}, {2, 2, {1, 2}}, {3, 3, {2, 0, 1}}, {4, 2, {0, 2}}, {5, 2, {1, 0}}};
   std::vector<std::thread> threads;
   for (int rank = 0; rank < 3; ++rank) {
     threads.emplace_back([&, rank] {
       for (const GroupPlace& place : groups) {
-        if (rank < place.first_rank || rank >= place.first_rank + place.ranks) continue;
+        if (std::ranges::find(place.ranks, rank) == place.ranks.end()) continue;
         run_members(ranks.hub(rank).join(place),
                     [&](TrialGroup& group) { testing::expect_right_results(group, 100 * place.sequence); });
       }
@@ -171,7 +175,7 @@ TEST(GroupHub, KeepsGroupsApartThatShareARank) {
 
 TEST(GroupHub, NamesTheMemberThatIsSilent) {
   Ranks ranks(2, 100ms);
-  ranks.run({0, 2, 0, 2}, [](TrialGroup& group) {
+  ranks.run({0, 2, {0, 1}}, [](TrialGroup& group) {
     std::array<double, 1> value{};
     group.sum(value);
     std::array<float, 1> loss{};
@@ -209,7 +213,7 @@ TEST(GroupHub, WaitsForAMemberAsLongAsItsRankShowsLife) {
         std::this_thread::sleep_for(1ms);
       }
     });
-    ranks.run({0, 3, 0, spread}, [&](TrialGroup& group) {
+    ranks.run({0, 3, testing::first_ranks(spread)}, [&](TrialGroup& group) {
       std::array<double, 1> value{1};
       group.sum(value);
       if (group.member() == 1) std::this_thread::sleep_for(4 * kSilence);  // a long step
@@ -232,7 +236,7 @@ TEST(GroupHub, BlamesTheSilentRankAndNoneThatOnlyComputes) {
       std::this_thread::sleep_for(1ms);
     }
   });
-  ranks.run({0, 3, 0, 3}, [&](TrialGroup& group) {
+  ranks.run({0, 3, {0, 1, 2}}, [&](TrialGroup& group) {
     std::array<double, 1> value{1};
     group.sum(value);
     while (group.member() > 0 && !ranks.hub(0).fault()) std::this_thread::sleep_for(1ms);
@@ -247,7 +251,7 @@ TEST(GroupHub, WaitsForALeaderThatPreparesItselfAsLongAsItTakes) {
   constexpr auto kSilence = 100ms;
   for (const int spread : {1, 2}) {
     Ranks ranks(spread, kSilence);
-    ranks.run({0, 2, 0, spread}, [&](TrialGroup& group) {
+    ranks.run({0, 2, testing::first_ranks(spread)}, [&](TrialGroup& group) {
       std::array<std::byte, 1> begins{};
       group.broadcast(begins);
       if (group.member() == 0) std::this_thread::sleep_for(3 * kSilence);  // for storage
@@ -263,7 +267,7 @@ TEST(GroupHub, WaitsForALeaderThatPreparesItselfAsLongAsItTakes) {
 TEST(GroupHub, TellsAllRanksOfAFaultBeforeTheirMembersHearOfIt) {
   for (const std::size_t who : {0U, 2U}) {
     Ranks ranks(2);
-    ranks.run({0, 3, 0, 2}, [&](TrialGroup& group) {
+    ranks.run({0, 3, {0, 1}}, [&](TrialGroup& group) {
       const std::size_t rank = group.member() / 2;
       std::array<double, 1> value{};
       group.sum(value);
@@ -280,7 +284,7 @@ TEST(GroupHub, TellsAllRanksOfAFaultBeforeTheirMembersHearOfIt) {
 TEST(GroupHub, EndsTheTrialIfMessagesCannotBeReceived) {
   auto mailboxes = testing::make_thread_mailboxes(2);
   GroupHub hub(std::make_unique<BrokenMailbox>(std::move(mailboxes[0])), places_of(2), true, 60s);
-  const auto views = hub.join({1, 2, 0, 2});
+  const auto views = hub.join({1, 2, {0, 1}});
   std::array<double, 1> value{};
   EXPECT_THROW(views[0]->sum(value), GroupAborted);
   EXPECT_THAT(hub.fault().value_or(""), HasSubstr("the network is down"));
@@ -288,7 +292,7 @@ TEST(GroupHub, EndsTheTrialIfMessagesCannotBeReceived) {
 
 TEST(GroupHub, FinishesAnOperationWhileResultsOfALaterOneLieUnread) {
   Ranks ranks(2, 2s);
-  ranks.run({0, 2, 0, 2}, [](TrialGroup& group) {
+  ranks.run({0, 2, {0, 1}}, [](TrialGroup& group) {
     std::vector<float> early(100'000, 1);
     std::vector<float> late(4'000'000, 1);  // parts of more bytes than are sent ahead
     const auto first = group.all_reduce(early);
@@ -302,7 +306,7 @@ TEST(GroupHub, FinishesAnOperationWhileResultsOfALaterOneLieUnread) {
 
 TEST(GroupHub, ClosesWhenItsMembersHaveLeft) {
   Ranks ranks(1);
-  auto views = ranks.hub(0).join({1, 2, 0, 1});
+  auto views = ranks.hub(0).join({1, 2, {0}});
   std::atomic<bool> closed{false};
   std::thread closing([&] {
     ranks.hub(0).close();
@@ -319,10 +323,10 @@ TEST(GroupHub, WaitsForRanksThatJoinLateAsLongAsItTakes) {
   Ranks ranks(2, kSilence);
   std::thread late([&] {
     std::this_thread::sleep_for(kSilence + 200ms);
-    run_members(ranks.hub(1).join({1, 2, 0, 2}),
+    run_members(ranks.hub(1).join({1, 2, {0, 1}}),
                 [](TrialGroup& group) { testing::expect_right_results(group, 3); });
   });
-  run_members(ranks.hub(0).join({1, 2, 0, 2}),
+  run_members(ranks.hub(0).join({1, 2, {0, 1}}),
               [](TrialGroup& group) { testing::expect_right_results(group, 3); });
   late.join();
 }
@@ -330,7 +334,7 @@ TEST(GroupHub, WaitsForRanksThatJoinLateAsLongAsItTakes) {
 TEST(GroupHub, EndsTheTrialIfMembersCallDifferentOperations) {
   for (const int spread : {1, 2}) {
     Ranks ranks(spread);
-    ranks.run({0, 2, 0, spread}, [](TrialGroup& group) {
+    ranks.run({0, 2, testing::first_ranks(spread)}, [](TrialGroup& group) {
       std::array<double, 2> numbers{};
       try {
         group.sum(std::span(numbers).first(group.member() + 1));
@@ -347,7 +351,7 @@ TEST(GroupHub, EndsTheTrialIfMembersCallDifferentOperations) {
 
 TEST(GroupHub, EndsTheTrialIfAMemberLeavesAnOperation) {
   Ranks ranks(2);
-  ranks.run({0, 4, 0, 2}, [](TrialGroup& group) {
+  ranks.run({0, 4, {0, 1}}, [](TrialGroup& group) {
     std::vector<float> values(100'000);
     if (group.member() == 3) {
       group.all_reduce(values);  // its handle goes at once
@@ -361,11 +365,11 @@ TEST(GroupHub, EndsTheTrialIfAMemberLeavesAnOperation) {
 TEST(GroupHub, RefusesGroupsOutOfOrder) {
   Ranks ranks(1);
   {
-    const auto views = ranks.hub(0).join({5, 2, 0, 1});
-    EXPECT_THROW(ranks.hub(0).join({6, 2, 0, 1}), InternalError);
+    const auto views = ranks.hub(0).join({5, 2, {0}});
+    EXPECT_THROW(ranks.hub(0).join({6, 2, {0}}), InternalError);
   }
-  EXPECT_THROW(ranks.hub(0).join({5, 2, 0, 1}), InternalError);
-  EXPECT_EQ(ranks.hub(0).join({6, 3, 0, 1}).size(), 3U);
+  EXPECT_THROW(ranks.hub(0).join({5, 2, {0}}), InternalError);
+  EXPECT_EQ(ranks.hub(0).join({6, 3, {0}}).size(), 3U);
 }
 
 }  // namespace

@@ -163,7 +163,7 @@ TEST(SlotPoolGroup, EndsTheRunIfTheDeviceOfAMemberFailsThatDoesNotLead) {
     options.rank = rank;
     options.groups = hubs.back().get();
     pools.push_back(std::make_unique<SlotPool>(options, rank == 0 ? leading : helping, SlotFiles{}));
-    pools.back()->submit(0, {trial_of(0, 2), GroupPlace{1, 2, 0, 2}});
+    pools.back()->submit(0, {trial_of(0, 2), GroupPlace{1, 2, {0, 1}}});
   }
   EXPECT_THROW(collect(*pools[0], 1), FaultError);
   EXPECT_THROW(collect(*pools[1], 1), FaultError);
@@ -250,7 +250,7 @@ TEST(SlotPoolGroup, FindsARankStuckWhoseMemberDoesNotLeadAndNeverOneThatGoesOnSl
     options.stuck_after_s = 0.4;
     pools.push_back(std::make_unique<SlotPool>(options, evaluator, SlotFiles{}));
     for (trial::TrialNumber number = 0; number < 2; ++number) {
-      pools.back()->submit(0, {trial_of(number, 2), GroupPlace{number + 1, 2, 0, 2}});
+      pools.back()->submit(0, {trial_of(number, 2), GroupPlace{number + 1, 2, {0, 1}}});
     }
   }
   while (!pools[1]->stuck()) {

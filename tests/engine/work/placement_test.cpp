@@ -21,7 +21,7 @@ RankTable ranks_on(const std::vector<std::size_t>& ranks_of_host) {
   return table;
 }
 
-std::vector<std::size_t> blocks_on(const std::vector<std::size_t>& ranks_of_host, std::size_t ranks) {
+std::vector<Block> blocks_on(const std::vector<std::size_t>& ranks_of_host, std::size_t ranks) {
   return blocks_of(ranks_on(ranks_of_host), ranks);
 }
 
@@ -47,30 +47,37 @@ TEST(RanksForGroups, IsOneWhereGroupsCannotSpanRanks) {
 }
 
 TEST(BlocksOf, LieWithinHosts) {
-  EXPECT_THAT(blocks_on({4, 4}, 2), ElementsAre(0, 2, 4, 6));
-  EXPECT_THAT(blocks_on({3, 3}, 2), ElementsAre(0, 3)) << "not ranks 2 and 3";
-  EXPECT_THAT(blocks_on({1, 3}, 2), ElementsAre(1));
-  EXPECT_THAT(blocks_on({2, 2}, 1), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(blocks_on({4, 4}, 2), ElementsAre(Block{0, 1}, Block{2, 3}, Block{4, 5}, Block{6, 7}));
+  EXPECT_THAT(blocks_on({3, 3}, 2), ElementsAre(Block{0, 1}, Block{3, 4})) << "not ranks 2 and 3";
+  EXPECT_THAT(blocks_on({1, 3}, 2), ElementsAre(Block{1, 2}));
+  EXPECT_THAT(blocks_on({2, 1}, 1), ElementsAre(Block{0}, Block{1}, Block{2}));
+}
+
+TEST(BlocksOf, LieWithinHostsThatGotRanksInTurn) {
+  RankTable table = ranks_on({6});
+  table.hosts = {"a", "b", "c", "a", "b", "c"};
+  EXPECT_THAT(blocks_of(table, 2), ElementsAre(Block{0, 3}, Block{1, 4}, Block{2, 5}));
+  EXPECT_THAT(blocks_of(table, 3), ElementsAre(Block{0, 3, 1}, Block{4, 2, 5})) << "on two hosts each";
 }
 
 TEST(BlocksOf, SpanHostsWhereNoneIsLargeEnough) {
-  EXPECT_THAT(blocks_on({2, 2, 2}, 3), ElementsAre(0, 3));
-  EXPECT_THAT(blocks_on({1, 1, 1}, 2), ElementsAre(0));
+  EXPECT_THAT(blocks_on({2, 2, 2}, 3), ElementsAre(Block{0, 1, 2}, Block{3, 4, 5}));
+  EXPECT_THAT(blocks_on({1, 1, 1}, 2), ElementsAre(Block{0, 1}));
 }
 
 TEST(BlocksOf, LeaveOutALostRank) {
   RankTable table = ranks_on({5, 2});
   table.slots[1] = 0;
-  EXPECT_EQ(ranks_for_groups(table), 5U) << "ranks 2 to 6";
-  EXPECT_THAT(blocks_of(table, 2), ElementsAre(2, 5));
-  EXPECT_THAT(blocks_of(table, 3), ElementsAre(2));
-  EXPECT_THAT(blocks_of(table, 5), ElementsAre(2)) << "over both hosts";
+  EXPECT_EQ(ranks_for_groups(table), 6U);
+  EXPECT_THAT(blocks_of(table, 2), ElementsAre(Block{0, 2}, Block{3, 4}, Block{5, 6}));
+  EXPECT_THAT(blocks_of(table, 3), ElementsAre(Block{0, 2, 3}));
+  EXPECT_THAT(blocks_of(table, 6), ElementsAre(Block{0, 2, 3, 4, 5, 6})) << "over both hosts";
 }
 
 TEST(BlocksOf, LeaveOutARankZeroThatCoordinatesOnly) {
   RankTable table = ranks_on({5});
   table.slots[0] = 0;
-  EXPECT_THAT(blocks_of(table, 2), ElementsAre(1, 3));
+  EXPECT_THAT(blocks_of(table, 2), ElementsAre(Block{1, 2}, Block{3, 4}));
   EXPECT_THROW(blocks_of(table, 5), InternalError);
 }
 
