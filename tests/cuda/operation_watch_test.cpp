@@ -14,31 +14,28 @@ using ::testing::HasSubstr;
 
 constexpr OperationWatch::Clock::time_point kStart{};
 
-TEST(OperationWatch, NamesTheOldestOperationThatDoesNotEnd) {
+TEST(OperationWatch, TellsOfTheOldestOperationThatDoesNotEnd) {
   OperationWatch watch(seconds(300));
-  watch.queue("all_reduce of 10 values", kStart);
-  watch.queue("all_reduce of 20 values", kStart + seconds(100));
+  watch.queue(kStart);
+  watch.queue(kStart + seconds(100));
   EXPECT_EQ(watch.overdue(kStart + seconds(300), {}), std::nullopt);
   EXPECT_EQ(watch.overdue(kStart + seconds(301), {}),
-            "all_reduce of 10 values (operation 1) has not ended for 300 s: a member of the group is lost or "
-            "stuck");
+            "operation 1 of the group has not ended for 300 s: a member is lost or stuck");
   watch.end_oldest();
   EXPECT_EQ(watch.overdue(kStart + seconds(301), {}), std::nullopt);
-  EXPECT_THAT(watch.overdue(kStart + seconds(401), {}).value_or(""), HasSubstr("20 values (operation 2)"));
+  EXPECT_THAT(watch.overdue(kStart + seconds(401), {}).value_or(""), HasSubstr("operation 2 of the group"));
   watch.end_oldest();
   EXPECT_EQ(watch.overdue(kStart + seconds(9999), {}), std::nullopt);
 }
 
-TEST(OperationWatch, NamesRecordedOperationsOnlyWhileTheThreadWaits) {
+TEST(OperationWatch, TellsOfRecordedOperationsOnlyWhileTheThreadWaits) {
   OperationWatch watch(seconds(60));
-  watch.record("all_reduce of 10 values");
+  watch.record();
   EXPECT_EQ(watch.overdue(kStart + seconds(9999), {}), std::nullopt);
   EXPECT_EQ(watch.overdue(kStart + seconds(9999), kStart + seconds(9939)), std::nullopt);
   EXPECT_EQ(
       watch.overdue(kStart + seconds(9999), kStart + seconds(9938)),
-      "a graph with all_reduce of 10 values has not ended for 60 s: a member of the group is lost or stuck");
-  watch.record("all_gather of 5 values");
-  EXPECT_THAT(watch.overdue(kStart + seconds(100), kStart).value_or(""), HasSubstr("and 1 more operations"));
+      "a recorded step with 1 operation of the group has not ended for 60 s: a member is lost or stuck");
 }
 
 TEST(OperationWatch, SaysNothingOfALongWaitForOtherWork) {

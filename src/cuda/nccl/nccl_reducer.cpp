@@ -30,10 +30,6 @@ std::size_t elements_of(const at::Tensor& tensor) {
   return static_cast<std::size_t>(tensor.numel());
 }
 
-std::string name_of(const char* operation, std::size_t values) {
-  return std::string(operation) + " of " + std::to_string(values) + " values";
-}
-
 class NcclReducer final : public train::DeviceReducer, private WaitWatch {
  public:
   NcclReducer(trial::TrialGroup& group, c10::DeviceIndex device, IdleConnections& idle, NcclFault& fault)
@@ -112,27 +108,23 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
     if (status == ncclInProgress) {
       status = settle(communicator_.get(), kLongestOperation, [&] { look_at_group(); });
     }
-    const std::string name = name_of(operation, elements_of(values));
     if (status != ncclSuccess) {
-      const std::string reason = nccl_error_text(status, name.c_str(), communicator_.get());
+      const std::string reason = nccl_error_text(status, operation, communicator_.get());
       if (is_invalidated(current)) {
         end_trial(reason, false);  // another thread broke the recording, and NCCL cannot continue after that
       }
       give_up(reason);
     }
     branch_.note_operation();
-    note(name, is_recorded);
+    note(is_recorded);
   }
 
   /// Notes an operation, until it has ended, or for ever if it was recorded.
-  void note(const std::string& name, bool is_recorded) {
-    if (is_recorded) {
-      watch_.record(name);
-      return;
-    }
+  void note(bool is_recorded) {
+    if (is_recorded) return watch_.record();
     ends_.push_back(make_event(device_));
     check_cuda(cudaEventRecord(ends_.back().get(), branch_.stream()), "cudaEventRecord");
-    watch_.queue(name, Clock::now());
+    watch_.queue(Clock::now());
   }
 
   void look_after(std::optional<Clock::time_point> waiting_since) {

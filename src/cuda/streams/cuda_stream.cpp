@@ -44,7 +44,9 @@ void check_recording(cudaError_t status, const char* call) {
   refuse(std::string(call) + ": " + cudaGetErrorString(status));
 }
 
-/// A recording in progress. In all cases the destructor leaves stream and allocator usable.
+/// A recording in progress. In all cases the destructor leaves stream and allocator usable. LibTorch's own
+/// at::cuda::CUDAGraph does not: where a capture fails, its capture_end() throws before the allocator is
+/// told, which then returns no memory for the life of the process.
 class Recording {
  public:
   Recording(cudaStream_t stream, GraphMemory& memory)
@@ -154,6 +156,7 @@ std::unique_ptr<train::AcceleratorGraph> CudaStream::capture(const std::function
     if (GroupUse::any()) throw;
   }
   // While it records, the allocator only takes new memory and releases nothing from its cache.
+  GraphMemory::let_go();
   c10::cuda::CUDACachingAllocator::emptyCache();
   return record(work);
 }

@@ -1,13 +1,28 @@
 #include "cuda/streams/graph_memory.hpp"
 
 #include <exception>
+#include <utility>
 
+#include <ATen/cuda/CUDAContext.h>
 #include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDAGuard.h>
 
 namespace skyline::cuda {
 
 namespace allocator = c10::cuda::CUDACachingAllocator;
+
+namespace {
+
+/// Share of a device's memory up to which a process keeps what its graphs leave.
+constexpr double kKept = 1.0 / 16;
+
+bool holds_little(c10::DeviceIndex device) {
+  constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+  const auto held = static_cast<double>(allocator::getDeviceStats(device).reserved_bytes.at(kAll).current);
+  return held <= kKept * static_cast<double>(at::cuda::getDeviceProperties(device)->totalGlobalMem);
+}
+
+}  // namespace
 
 std::unique_lock<std::mutex> take_recording_turn() {
   static std::mutex turns;
@@ -16,7 +31,7 @@ std::unique_lock<std::mutex> take_recording_turn() {
 
 GraphMemory::~GraphMemory() {
   const auto turn = take_recording_turn();
-  give_back();
+  if (kept_.erase(this) > 0) release();
 }
 
 void GraphShareTraits::close(GraphMemory* memory) noexcept {
@@ -24,12 +39,13 @@ void GraphShareTraits::close(GraphMemory* memory) noexcept {
 }
 
 GraphShare GraphMemory::begin(cudaStream_t stream) {
-  if (graphs_ == 0) {
+  if (graphs_ == 0 && !kept_.contains(this)) {
     give_back();  // tensors of the last graphs may have outlived the graphs
     pool_ = at::cuda::graph_pool_handle();
   }
   allocator::beginAllocateToPool(device_, pool_, [stream](cudaStream_t other) { return other == stream; });
   ++graphs_;
+  if (kept_.erase(this) > 0) release();  // this graph has a share now
   return GraphShare(this);
 }
 
@@ -40,11 +56,27 @@ void GraphMemory::end() {
 void GraphMemory::leave() noexcept {
   --graphs_;
   try {
+    if (graphs_ == 0 && holds_little(device_)) {
+      kept_.insert(this);
+      return;
+    }
+  } catch (const std::exception&) {  // the device is lost: so is its memory, and nothing is to be kept
+  }
+  release();
+  if (graphs_ == 0) give_back();
+}
+
+void GraphMemory::let_go() noexcept {
+  for (GraphMemory* const memory : std::exchange(kept_, {})) memory->release();
+}
+
+/// Takes a share from the pool. One without shares is the allocator's, to be returned to the device.
+void GraphMemory::release() const noexcept {
+  try {
     allocator::releasePool(device_, pool_);
   } catch (const std::exception&) {
-    return;  // the device is lost, and its memory with it
+    // The device is lost, and its memory with it.
   }
-  if (graphs_ == 0) give_back();
 }
 
 void GraphMemory::give_back() noexcept {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <mutex>
+#include <set>
 
 #include <c10/core/Stream.h>
 #include <c10/cuda/CUDACachingAllocator.h>
@@ -42,8 +43,9 @@ struct GraphShareTraits {
 using GraphShare = UniqueHandle<GraphShareTraits>;
 
 /// The device memory of the graphs of one stream. They never run at the same time, so they share it. When the
-/// last graph is gone it returns to the device, or to the allocator while there is a GroupUse. Used within a
-/// turn; destroyed outside of one.
+/// last graph is gone it is kept for the next one if the process holds little of the device, since CUDA waits
+/// for all work of a device before it takes memory back. Else it returns to the device, or to the allocator
+/// while there is a GroupUse. Used within a turn; destroyed outside of one.
 class GraphMemory {
  public:
   explicit GraphMemory(c10::DeviceIndex device) : device_(device) {}
@@ -54,12 +56,16 @@ class GraphMemory {
   /// Directs allocations for the stream into the memory of the graphs, until end().
   GraphShare begin(cudaStream_t stream);
   void end();
+  /// Leaves to the allocator what is kept without a graph, so that it can return it to the devices.
+  static void let_go() noexcept;
 
  private:
   friend GraphShareTraits;
   void leave() noexcept;
+  void release() const noexcept;
   void give_back() noexcept;
 
+  static inline std::set<GraphMemory*> kept_;  // have a share in their pool, and no graph
   c10::DeviceIndex device_;
   c10::MempoolId_t pool_{0, 0};
   std::size_t graphs_ = 0;

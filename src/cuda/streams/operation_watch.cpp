@@ -1,7 +1,8 @@
 #include "cuda/streams/operation_watch.hpp"
 
-#include <algorithm>
-#include <utility>
+#include "core/text/wording.hpp"
+
+#include <vector>
 
 namespace skyline::cuda {
 namespace {
@@ -10,28 +11,18 @@ thread_local std::vector<WaitWatch*> watches;
 
 }  // namespace
 
-void OperationWatch::queue(std::string name, Clock::time_point now) {
-  queued_.push_back({std::move(name), ++last_number_, now});
-}
-
 std::optional<std::string> OperationWatch::overdue(Clock::time_point now,
                                                    std::optional<Clock::time_point> waiting_since) const {
-  if (!queued_.empty() && now - queued_.front().since > limit_) {
-    const Queued& oldest = queued_.front();
-    return takes_too_long(oldest.name + " (operation " + std::to_string(oldest.number) + ")");
+  std::string what;
+  if (!queued_.empty() && now - queued_.front() > limit_) {
+    what = "operation " + std::to_string(ended_ + 1) + " of the group";
+  } else if (recorded_ > 0 && waiting_since && now - *waiting_since > limit_) {
+    what = "a recorded step with " + counted(recorded_, "operation") + " of the group";
+  } else {
+    return std::nullopt;
   }
-  if (waiting_since && now - *waiting_since > limit_ && !recorded_.empty()) {
-    const std::size_t others = recorded_.size() - 1;
-    return takes_too_long("a graph with " + recorded_.front() +
-                          (others == 0 ? "" : " and " + std::to_string(others) + " more operations"));
-  }
-  return std::nullopt;
-}
-
-std::string OperationWatch::takes_too_long(const std::string& what) const {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(limit_).count();
-  return what + " has not ended for " + std::to_string(seconds) +
-         " s: a member of the group is lost or stuck";
+  return what + " has not ended for " + std::to_string(seconds) + " s: a member is lost or stuck";
 }
 
 WaitWatch::WaitWatch() {

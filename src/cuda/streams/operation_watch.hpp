@@ -2,46 +2,40 @@
 
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace skyline::cuda {
 
-/// Keeps the operations of a group that a device may be executing, to name one that does not end.
+/// Counts the operations of a group that a device may be executing, to tell of one that does not end.
 class OperationWatch {
  public:
   using Clock = std::chrono::steady_clock;
 
   explicit OperationWatch(Clock::duration limit) : limit_(limit) {}
 
-  /// Notes a queued operation, e.g. "all_reduce of 1200 values".
-  void queue(std::string name, Clock::time_point now);
+  /// Notes a queued operation.
+  void queue(Clock::time_point now) { queued_.push_back(now); }
   /// Removes the oldest queued operation, which has ended.
-  void end_oldest() { queued_.pop_front(); }
+  void end_oldest() {
+    queued_.pop_front();
+    ++ended_;
+  }
   /// Notes a recorded operation, which a replayed graph may execute at any time.
-  void record(std::string name) { recorded_.push_back(std::move(name)); }
+  void record() { ++recorded_; }
 
-  /// Returns one line that names the operation that takes too long, if there is one.
+  /// Returns one line about what takes too long, if anything does.
   /// @param waiting_since  time at which the thread began to wait for the device, or nullopt if it does not
   ///                       wait
   std::optional<std::string> overdue(Clock::time_point now,
                                      std::optional<Clock::time_point> waiting_since) const;
 
  private:
-  struct Queued {
-    std::string name;
-    std::uint64_t number = 0;
-    Clock::time_point since;
-  };
-  std::string takes_too_long(const std::string& what) const;
-
   Clock::duration limit_;
-  std::deque<Queued> queued_;
-  std::vector<std::string> recorded_;
-  std::uint64_t last_number_ = 0;
+  std::deque<Clock::time_point> queued_;
+  std::size_t ended_ = 0;
+  std::size_t recorded_ = 0;
 };
 
 /// A function that every wait of this thread for a device calls, and that may throw there. Without it, work
