@@ -107,6 +107,12 @@ if(SKYLINE_CUDA)
       set(compiler "${skyline_cuda_skyline_nvcc}")
     endif()
     message(STATUS "cuda module: built with ${compiler}, ${skyline_cuda_nccl}")
+    execute_process(COMMAND ${CMAKE_COMMAND} -E env SKYLINE_CUDA=${SKYLINE_CUDA_MAJOR} ${PROJECT_SOURCE_DIR}/scripts/setup --old-driver
+      OUTPUT_VARIABLE old_driver OUTPUT_STRIP_TRAILING_WHITESPACE)
+    if(old_driver)
+      message(WARNING "the NVIDIA driver ${old_driver} of this machine is too old for CUDA ${SKYLINE_CUDA_MAJOR}: the module "
+        "will not run here without a newer one (docs/gpu.md says what else there is)")
+    endif()
   endif()
 else()
   message(STATUS "cuda module: not built: SKYLINE_CUDA is OFF")
