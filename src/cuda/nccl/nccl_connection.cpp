@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+#include <cuda_runtime_api.h>
+
 namespace skyline::cuda {
 namespace {
 
@@ -68,7 +70,11 @@ ncclResult_t settle(ncclComm_t communicator, Clock::duration limit, const std::f
 void CommunicatorTraits::close(ncclComm_t communicator) noexcept {
   std::promise<void> ended;
   const std::future<void> end = ended.get_future();
-  std::thread([communicator, ended = std::move(ended)]() mutable {
+  int device = 0;
+  drop_cuda_error(cudaGetDevice(&device));
+  std::thread([communicator, device, ended = std::move(ended)]() mutable {
+    drop_cuda_error(
+        cudaSetDevice(device));  // NCCL returns to the thread's device, and would make a context there
     static_cast<void>(ncclCommAbort(communicator));
     ended.set_value();
   }).detach();
@@ -109,6 +115,7 @@ Connection connect(trial::TrialGroup& group, int device) {
 
 IdleConnections::~IdleConnections() {
   for (Connection& connection : idle_) {
+    drop_cuda_error(cudaSetDevice(connection.device));
     const ncclComm_t communicator = connection.communicator.release();
     ncclResult_t status = ncclCommFinalize(communicator);
     if (status == ncclInProgress) status = settle(communicator, kLongestEnd, [] {});

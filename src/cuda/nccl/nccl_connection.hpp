@@ -24,7 +24,7 @@ std::string nccl_version();
 
 /// Closes a communicator by aborting it, for which no other member is needed. The abort may hang where
 /// another process of the node was killed or stopped: after 10 s it is left to itself, and abort_problem()
-/// says so.
+/// says so. Its device must be current.
 struct CommunicatorTraits {
   using Type = ncclComm_t;
   static constexpr Type kNull = nullptr;

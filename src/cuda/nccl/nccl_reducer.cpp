@@ -43,7 +43,10 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
   ~NcclReducer() override {
     if (communicator_ && std::uncaught_exceptions() == exceptions_ && group_goes_on()) {
       idle_.give_back(std::move(connection_));
-    }  // Otherwise the other members may be anywhere, and the handle aborts.
+    }
+    // Otherwise the other members may be anywhere, and the handle aborts.
+    drop_cuda_error(cudaSetDevice(device_));
+    communicator_.reset();
   }
   NcclReducer(const NcclReducer&) = delete;
   NcclReducer& operator=(const NcclReducer&) = delete;
@@ -182,7 +185,10 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
   /// returns only when the graphs with its operations are destroyed, and this very thread destroys them.
   void leave() {
     if (communicator_) {
-      aborting_ = std::jthread([communicator = std::move(communicator_)]() mutable { communicator.reset(); });
+      aborting_ = std::jthread([device = device_, communicator = std::move(communicator_)]() mutable {
+        drop_cuda_error(cudaSetDevice(device));
+        communicator.reset();
+      });
     }
   }
 

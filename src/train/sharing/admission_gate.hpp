@@ -83,6 +83,8 @@ class AdmissionGate {
 
   std::size_t running() const;
   std::size_t waiting() const;
+  /// Returns whether the device has failed for good.
+  bool is_broken() { return accelerator_.fault(device_).has_value(); }
 
  private:
   class QueuePlace;

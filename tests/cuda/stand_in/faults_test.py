@@ -12,6 +12,18 @@ class Faults(StandInCase):
         self.assertIn("GPU 0 (0000:10:00.0) has failed: CUDA error 700", text)
         self.assertNotIn("failed", self.trials("broken"))
 
+    def test_a_run_whose_gpus_break_goes_on_with_others(self):
+        """Each device lasts for at least five trials, so that a generation of four is committed."""
+        some = ("--set", "search.iterations=4", "--slots", "1")
+        for gpu, (bus, more) in enumerate((("10", ()), ("11", ("--resume",)))):
+            text, _ = self.search("moved", *some, *more, devices=4, break_after=5000, expect=76,
+                                  variables={"CUDA_VISIBLE_DEVICES": str(gpu)})
+            self.assertIn(f"GPU 0 (0000:{bus}:00.0) has failed: CUDA error 700", text)
+            self.assertGreaterEqual(self.trials("moved")["ok"], 4 * (gpu + 1))
+        text, _ = self.search("moved", *some, "--resume", ranks=2, devices=4, variables={"CUDA_VISIBLE_DEVICES": "2,3"})
+        self.assertIn("search ended: 4 iterations done", text)
+        self.assertEqual(set(self.trials("moved")), {"ok"})
+
     def test_a_small_device_trains_every_candidate(self):
         self.search("small", memory_mb=128)
         self.assertEqual(set(self.trials("small")), {"ok"})
@@ -35,10 +47,11 @@ class Faults(StandInCase):
         text, _ = self.search("module", expect=2)
         self.assertIn("`training.device` is auto, and a GPU is there that cannot be used (", text)
         self.assertIn("this build has no cuda module", text)
-        self.search("processor", "--set", "training.device=cpu", "--set", "training.epochs=1", "--set", "final.epochs=1")
+        self.search("processor", "--set", "training.device=cpu", "--set", "training.epochs=1", "--set", "final.epochs=1",
+                    contexts=[])
 
     def test_hidden_gpus_leave_the_processor(self):
-        text, report = self.search("hidden", "--set", "training.epochs=1", "--set", "final.epochs=1",
+        text, report = self.search("hidden", "--set", "training.epochs=1", "--set", "final.epochs=1", contexts=[],
                                    variables={"CUDA_VISIBLE_DEVICES": ""})
         self.assertIn("training on the CPU: CUDA_VISIBLE_DEVICES='' hides", text)
         self.assertEqual(report.counts["kernels"], 0)
@@ -48,13 +61,19 @@ class Faults(StandInCase):
         self.assertIn("is in compute mode Exclusive_Process", text)
         (self.bench.folder / "pipes").mkdir()
         (self.bench.folder / "pipes/control").touch()
-        _, report = self.search("mps", ranks=2, exclusive=1,
-                                variables={"CUDA_MPS_PIPE_DIRECTORY": str(self.bench.folder / "pipes")})
-        self.assertEqual(report.contexts, [["0"], ["0"]])
+        self.search("mps", ranks=2, exclusive=1, variables={"CUDA_MPS_PIPE_DIRECTORY": str(self.bench.folder / "pipes")})
 
     def test_ranks_with_one_list_of_mig_instances_get_one_each(self):
-        text, _ = self.search("mig", ranks=2, variables={"CUDA_VISIBLE_DEVICES": "MIG-a,MIG-b"})
-        self.assertNotIn("share", text)
+        """Instances have the address of their GPU. The line counts them by what each rank keeps of the list."""
+        for ranks, places in ((2, "a rank on each"), (3, "its ranks 0,1,2 on GPU 0,1,0")):
+            text, _ = self.search(f"mig{ranks}", ranks=ranks, variables={"CUDA_VISIBLE_DEVICES": "MIG-a,MIG-b"})
+            self.assertIn(f": 2 x NVIDIA H100 80GB HBM3, {places}\n", text)
+            self.assertEqual("3 ranks share 2 GPUs" in text, ranks == 3)
+
+    def test_mig_instances_of_one_gpu_train_no_group(self):
+        text, _ = self.search("mig_group", "--set", "training.group.members=2", ranks=2, expect=2,
+                              variables={"CUDA_VISIBLE_DEVICES": "MIG-a,MIG-b"})
+        self.assertIn("GPU 0000:10:00.0 MIG-b (NVIDIA H100 80GB HBM3) would have several ranks", text)
 
 
 if __name__ == "__main__":

@@ -87,6 +87,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t communicator) {
 /// With STAND_IN_ABORT_HANGS it never returns, as it was seen where a process of the node had been killed.
 ncclResult_t ncclCommAbort(ncclComm_t communicator) {
   stand_in_count("aborts");
+  stand_in_check_call("ncclCommAbort");
   while (stand_in_setting("ABORT_HANGS", 0) != 0) sleep(1);
   delete communicator;
   return ncclSuccess;

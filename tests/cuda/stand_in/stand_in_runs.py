@@ -4,6 +4,7 @@ import collections
 import json
 import os
 import pathlib
+import signal
 import sys
 import time
 import unittest
@@ -20,8 +21,9 @@ class Report:
 
     def __init__(self, folder):
         ranks = [json.loads(path.read_text()) for path in folder.iterdir()]
-        self.contexts = sorted(sorted(rank["contexts"]) for rank in ranks)  # device numbers by rank
+        self.contexts = sorted(sorted(rank["contexts"]) for rank in ranks if rank["contexts"])  # device numbers by rank
         self.counts = collections.Counter()
+        self.eager = sum(sum(rank["eager"].values()) for rank in ranks)  # launches outside of graphs
         self.graphs = []  # number of nodes by kind
         for rank in ranks:
             self.counts.update(rank["counts"])
@@ -51,17 +53,39 @@ class StandInCase(unittest.TestCase):
         self.bench.environment = {**self.environment, **(variables or {}), "STAND_IN_REPORT": str(folder),
                                   "STAND_IN_DEVICES": str(devices),
                                   **{f"STAND_IN_{name.upper()}": str(value) for name, value in settings.items()}}
-        return self.bench.job("search", SOURCE / f"configs/{config}.yaml", "--set", f"data.file={self.bench.digits}",
-                              "--set", "search.iterations=2", "--set", "search.initial=4", "--set", "search.max_unseen=4",
-                              "--set", "training.epochs=10", "--set", "final.epochs=10", *more, "--run", run, ranks=ranks)
+        job = self.bench.job("search", SOURCE / f"configs/{config}.yaml", "--set", f"data.file={self.bench.digits}",
+                             "--set", "search.iterations=2", "--set", "search.initial=4", "--set", "search.max_unseen=4",
+                             "--set", "training.epochs=10", "--set", "final.epochs=10", *more, "--run", run, ranks=ranks)
+        job.report = folder
+        job.contexts = [[str(rank % devices)] for rank in range(max(ranks, 1))]  # if each rank has a device of its own
+        return job
 
-    def search(self, run, *more, expect=0, **others):
-        """A search to its end, by the rules of CUDA. @return  its output and the Report"""
-        job = self.start(run, *more, **others)
+    def end(self, job, expect=0, contexts=None, refuses=False):
+        """Waits for a job, which keeps the rules of CUDA, uses its ranks' own devices alone and records all steps.
+        @param expect    exit code; None if that is up to mpirun. A job that does not start (2) uses no device
+        @param contexts  numbers of the devices that each rank used, where the rank's own is wrong: a rank was lost,
+                         or none trains on a GPU
+        @param refuses   whether the stand-in was asked to refuse recordings
+        @return          the job's output and the Report"""
         code = job.wait(LIMIT_S)
-        self.assertEqual(code, expect, job.text())
-        self.assertNotIn("stand-in: violation", job.text())
-        return job.text(), Report(self.bench.folder / f"{run}.report")
+        text, report = job.text(), Report(job.report)
+        if expect is not None:
+            self.assertEqual(code, expect, text)
+        if contexts is None:
+            contexts = [] if expect == 2 else job.contexts
+        self.assertNotIn("stand-in: violation", text)
+        self.assertEqual(report.contexts, contexts, text)
+        self.assertEqual(report.counts["refused_recordings"] > 0, refuses, f"{report.counts}\n{text}")
+        return text, report
+
+    def search(self, run, *more, expect=0, contexts=None, refuses=False, **others):
+        """A search to its end; see start() and end()."""
+        return self.end(self.start(run, *more, **others), expect, contexts, refuses)
+
+    def stop(self, job):
+        """Asks a job to save its trials and end, and waits for that."""
+        job.process.send_signal(signal.SIGUSR1)
+        return self.end(job, expect=75)
 
     def trials(self, run):
         """The journal's trials by status: {"ok": 9}."""

@@ -196,6 +196,18 @@ TEST_F(AdmittedTrainingTest, FailsATrialForWhichCudnnHasNoAlgorithmAtAll) {
   at::globalContext().setDeterministicCuDNN(false);
 }
 
+TEST_F(AdmittedTrainingTest, DoesNotTryAgainOnABrokenDevice) {
+  RecordingContext context;
+  int attempts = 0;
+  const auto breaks = [&](trial::EvaluationContext&, AdmissionGate::Permit&) -> Outcome {
+    ++attempts;
+    device_.fail_from_now_on();
+    return Failure{FailureKind::kException, "GET was unable to find an engine to execute this computation"};
+  };
+  train_when_admitted(gate_, {trial_, options_, device_.devices().front()}, context, breaks);
+  EXPECT_EQ(attempts, 1);
+}
+
 TEST_F(AdmittedTrainingTest, StopsATrialThatWaits) {
   const AdmissionGate::Permit neighbour = gate_.enter({std::size_t{1} << 30}, [] { return false; });
   RecordingContext context;
