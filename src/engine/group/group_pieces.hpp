@@ -19,8 +19,8 @@ namespace skyline::engine {
 struct GroupPlace {
   std::uint64_t sequence = 0;  // greater than that of all earlier groups on each of its ranks
   std::size_t members = 1;
-  /// Of the world; as many as members divided by a power of two, rounded up. The first leads, and has member
-  /// 0.
+  /// Ranks of the world, as many as members divided by a power of two, rounded up. The first leads, and has
+  /// member 0.
   std::vector<int> ranks = {0};
 
   /// Returns the members per rank; the last rank may have fewer.
