@@ -283,6 +283,29 @@ TEST(SkylineSearch, AvoidsWhatFails) {
   EXPECT_EQ(best_accuracy(committed), 1);
 }
 
+TEST(SkylineSearch, TriesLargeNetworksBeforeItKnowsResultsUnlessOneFails) {
+  const space::SearchSpace space = kernels_space();
+  RandomStream random(1);
+  std::vector<std::int64_t> all;
+  for (int i = 0; i < 500; ++i) all.push_back(space.build(space.sample(random)).cost.flops);
+  std::ranges::sort(all, std::greater<>());
+  const auto large = [&](bool first_fails) {
+    const Evaluate evaluate = [&](const trial::Trial& trial) -> trial::Outcome {
+      if (first_fails && trial.number == 0)
+        return trial::Failure{trial::FailureKind::kOutOfMemory, "too large"};
+      return steps_from_the_best(trial);
+    };
+    WindowedRun run(skyline(space, objective_set("[{maximize: accuracy}]"), 10), 8, evaluate);
+    std::vector<CommittedTrial> committed = run.run(10);
+    committed.erase(committed.begin(), committed.begin() + (first_fails ? 8 : 5));
+    return std::ranges::count_if(committed, [&](const CommittedTrial& trial) {
+      return trial.trial.architecture().cost.flops >= all[125];  // a quarter, since samples differ
+    });
+  };
+  EXPECT_EQ(large(false), 5);
+  EXPECT_LT(large(true), 2);
+}
+
 TEST(SkylineSearch, GoesOnWhileAllTrialsFail) {
   const Evaluate fails = [](const trial::Trial&) {
     return trial::Failure{trial::FailureKind::kException, "no"};

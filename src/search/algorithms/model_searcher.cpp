@@ -20,6 +20,7 @@ constexpr trial::Origin kModel{"model"};
 
 constexpr std::size_t kFirstSuccesses = 3;  // that a model needs
 constexpr std::size_t kSample = 300;        // random architectures, for the features and for the first trials
+constexpr double kLarge = 0.2;              // share of the random architectures that counts as large
 constexpr std::size_t kRemembered = 20;     // newest results that tell how good the model is
 constexpr std::size_t kContinuable = 100;   // a trial that so many others of its rung beat is let go
 constexpr auto rung_of = [](const Chooser::Step& step) { return step.place.rung; };
@@ -265,6 +266,11 @@ void ModelSearcher::prepare() {
     if (!pool_.objectives().feasible(one.architecture->cost)) continue;
     first_.push_back(make_candidate(*embedding_, *one.architecture, one.features));
   }
+  std::vector<std::int64_t> flops;
+  for (const CandidatePointer& one : first_) flops.push_back(one->architecture->cost.flops);
+  std::ranges::sort(flops, std::greater<>());
+  if (!flops.empty())
+    large_flops_ = flops[static_cast<std::size_t>(kLarge * static_cast<double>(flops.size()))];
   model_.emplace(pool_.objectives(), *embedding_);
   std::vector<CandidatePointer> known;
   for (const trial::CommittedTrial& one : known_results_) {
@@ -314,7 +320,9 @@ std::vector<Sampled> ModelSearcher::sample(RandomStream& random) const {
 
 /// Returns the best known candidate, then the first of the random candidates, or the one that is farthest
 /// from all that were proposed. That is then every third: known ones are all good, or all not, so they alone
-/// would not tell how far the known results can be believed.
+/// would not tell how far the known results can be believed. Where several trials are under way, more than
+/// the first ones are chosen before results are known. With one objective they are large networks, as long as
+/// none has failed: larger ones are mostly better, and the best ones are to be told apart.
 CandidatePointer ModelSearcher::next_of_first() const {
   const bool is_known = !options_.are_far_apart || proposed_.size() % 3 != 2;
   for (std::size_t i = 0; is_known && i < best_known_.size(); ++i) {
@@ -322,10 +330,19 @@ CandidatePointer ModelSearcher::next_of_first() const {
     if (!pool_.is_taken(best.id) && pool_.objectives().feasible(best.cost))
       return make_candidate(*embedding_, best, space::features(best));
   }
+  const bool is_large = options_.are_far_apart && proposed_.size() >= options_.first && model_->has_bound() &&
+                        model_->successes() == model_->results();
+  if (const CandidatePointer large = is_large ? farthest_of_first(large_flops_) : nullptr) return large;
+  return farthest_of_first(0);
+}
+
+/// Returns the first of the random candidates, or the one that is farthest from all that were proposed, among
+/// those with so many FLOPs; nullptr if all of them were proposed.
+CandidatePointer ModelSearcher::farthest_of_first(std::int64_t least_flops) const {
   CandidatePointer farthest;
   double largest = -1;
   for (const CandidatePointer& one : first_) {
-    if (pool_.is_taken(one->architecture->id)) continue;
+    if (pool_.is_taken(one->architecture->id) || one->architecture->cost.flops < least_flops) continue;
     if (!options_.are_far_apart) return one;
     double nearest = std::numeric_limits<double>::max();
     for (const Proposed& other : proposed_) {

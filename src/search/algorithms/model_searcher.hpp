@@ -141,6 +141,7 @@ class ModelSearcher : public Searcher {
   CandidatePointer best_step(const Chooser::Scene& scene) const;
   bool has_climbed() const;
   CandidatePointer next_of_first() const;
+  CandidatePointer farthest_of_first(std::int64_t least_flops) const;
   CandidatePointer any_other();
   trial::Proposal begin(const Candidate& chosen, trial::Origin origin);
 
@@ -170,6 +171,7 @@ class ModelSearcher : public Searcher {
   std::vector<ArchitecturePointer> best_known_;
   std::unique_ptr<Chooser> chooser_;
   std::vector<CandidatePointer> first_;                // random, for the first trials
+  std::int64_t large_flops_ = 0;                       // those of a large network among them
   std::future<std::vector<trial::Proposal>> thought_;  // destroyed first, which waits for the thread
 };
 

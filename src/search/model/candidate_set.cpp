@@ -66,11 +66,9 @@ std::vector<CandidatePointer> CandidateSet::draw(const std::vector<CandidatePoin
   if (pool_.space().genotype_count() <= kEnumeratedGenotypes) {
     if (!all_) look_through();
     for (const Found& found : *all_) add(found, drawn);
-    if (drawn.size() > kMostNumbers / (number + 1)) {
-      random.shuffle(std::span(drawn));
-      drawn.resize(kMostNumbers / (number + 1));
-    }
-    return drawn;
+    are_all_ = drawn.size() <= kMostNumbers / (number + 1);
+    if (are_all_) return drawn;
+    keep_a_part(kMostNumbers / (number + 1), drawn);
   }
   const double share = share_of(number);
   for (std::size_t i = 0; i < part(kRandom, share); ++i) {
@@ -92,10 +90,20 @@ std::vector<CandidatePointer> CandidateSet::draw(const std::vector<CandidatePoin
 
 void CandidateSet::add_near(const CandidatePointer& centre, std::size_t number, RandomStream& random,
                             std::vector<CandidatePointer>& drawn) {
-  if (all_) return;
+  if (are_all_) return;
   for (std::size_t i = 0; i < part(kNear, share_of(number)); ++i) {
     if (const auto near = changed(*centre->architecture, 1, random)) add(find(*near), drawn);
   }
+}
+
+/// Keeps so many of those that were drawn: by their keys, which are hashes, so that nearly all are kept from
+/// one choice to the next, and what a model keeps of them is of use.
+void CandidateSet::keep_a_part(std::size_t most, std::vector<CandidatePointer>& drawn) {
+  std::ranges::nth_element(drawn, drawn.begin() + static_cast<std::ptrdiff_t>(most), {},
+                           [](const CandidatePointer& one) { return one->key; });
+  drawn.resize(most);
+  drawn_ids_.clear();
+  for (const CandidatePointer& one : drawn) drawn_ids_.insert(one->architecture->id);
 }
 
 /// Adds a candidate to those that were drawn, unless it, or the network that its function's id names, was

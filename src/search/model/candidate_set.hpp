@@ -30,10 +30,11 @@ CandidatePointer make_candidate(const Embedding& embedding, const space::Archite
 /// @param budget  as in ModelPoint
 CandidatePointer with_budget(const Candidate& whole, double budget);
 
-/// The architectures among which a model chooses: all of a small space, else mutants and crossovers of the
-/// best trials, and random ones. Building their networks is what a choice costs, so later choices, when more
-/// is known, get fewer, and what is known of a genotype is kept, in bounded memory. What it draws depends
-/// only on the arguments and on what was taken from the pool. Not thread-safe.
+/// The architectures among which a model chooses: all of a small space, as long as there are few trials, else
+/// mutants and crossovers of the best trials, and random ones. Building their networks is what a choice
+/// costs, so later choices, when more is known, get fewer, and what is known of a genotype is kept, in
+/// bounded memory. What it draws depends only on the arguments and on what was taken from the pool. Not
+/// thread-safe.
 class CandidateSet {
  public:
   /// Spaces of up to this many genotypes are looked through once.
@@ -60,6 +61,7 @@ class CandidateSet {
   };
 
   void look_through();
+  void keep_a_part(std::size_t most, std::vector<CandidatePointer>& drawn);
   Found find(const space::Genotype& genotype);
   void add(const Found& found, std::vector<CandidatePointer>& drawn);
   std::optional<space::Genotype> changed(const space::Architecture& parent, std::size_t changes,
@@ -68,6 +70,7 @@ class CandidateSet {
   CandidatePool& pool_;
   const Embedding& embedding_;
   std::optional<std::vector<Found>> all_;              // of a small space, the cheapest of each function
+  bool are_all_ = false;                               // whether all of these were drawn
   std::map<std::vector<std::uint32_t>, Found> known_;  // by choices
   std::unordered_set<space::ArchId> drawn_ids_;        // of the present choice
 };
