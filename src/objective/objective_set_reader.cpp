@@ -148,6 +148,10 @@ Constraint read_constraint(const ConfigNode& item, const RunMetrics& metrics) {
     bounds.fail("the lower bound " + number_text(constraint.low) + " is above the upper bound " +
                 number_text(constraint.high));
   }
+  if (constraint.low == constraint.high && std::isinf(constraint.low)) {
+    bounds.fail("expected bounds that a finite number can meet, got [" + bounds.items()[0].as_text() + ", " +
+                bounds.items()[1].as_text() + "]");
+  }
   check_bound(bounds.items()[0], metric, constraint.low);
   check_bound(bounds.items()[1], metric, constraint.high);
   return constraint;

@@ -25,6 +25,40 @@ class Errors(RunsCase):
         self.assertIn("nowhere.yaml: No such file", self.refused("search", "nowhere.yaml", "--run", "a", ranks=2))
         self.assertFalse((self.folder / "a").exists())
 
+    def test_a_space_without_a_valid_architecture_leaves_no_run_that_blocks_the_corrected_command(self):
+        impossible = ["--set", "constraints=[{flops: [1, 2]}]"]
+        for ranks in (0, 2, 3):
+            with self.subTest(ranks=ranks):
+                run, empty, own = (self.folder / f"impossible{ranks}.{name}" for name in ("new", "empty", "own"))
+                empty.mkdir()
+                own.mkdir()
+                (own / "slurm-1.out").write_text("of the scheduler")
+                for folder in (run, empty, own):
+                    message = self.refused("search", *SYNTHETIC, *impossible, "--run", folder, ranks=ranks)
+                    self.assertIn("no valid architecture: of ", message)
+                self.assertFalse(run.exists())
+                self.assertEqual(list(empty.iterdir()), [])
+                self.assertEqual([path.name for path in own.iterdir()], ["slurm-1.out"])
+                for folder in (run, empty, own):
+                    self.skyline("search", *SYNTHETIC, "--set", "search.iterations=1", "--set",
+                                 "synthetic.seconds_per_gflop=0", "--run", folder, ranks=ranks)
+                    self.assertEqual(self.canonical(folder), self.canonical(run))
+                self.assertEqual((own / "slurm-1.out").read_text(), "of the scheduler")
+
+    def test_a_number_out_of_bounds_on_the_command_line_is_told_in_one_readable_line(self):
+        simulate = ["simulate", *SYNTHETIC, "--slots", 2]
+        train = ["train", "a", "--run", "b"]
+        for arguments, expected in (
+                (["report", "a", "--watch", "0"], "report: --watch: expected a whole number from 1 to 1000000, got 0"),
+                (["report", "a", "--watch", "0.5"], "report: --watch: expected a whole number from 1 to 1000000, got 0.5"),
+                ([*train, "--epochs", "0"], "train: --epochs: expected a number above 0, got 0"),
+                ([*train, "--epochs", "inf"], "train: --epochs: expected a number above 0, got inf"),
+                ([*simulate, "--mean", "0"], "simulate: --mean: expected a number above 0, got 0"),
+                ([*simulate, "--mean", "nan"], "simulate: --mean: expected a number above 0, got nan"),
+                ([*simulate, "--cv", "11"], "simulate: --cv: expected a number from 0 to 10, got 11"),
+                ([*simulate, "--forecast-error", "x"], "simulate: --forecast-error: expected a number from 0 to 10, got x")):
+            self.assertEqual(self.refused(*arguments), f"skyline: {expected} (see skyline {arguments[0]} --help)")
+
     def test_an_unknown_command_or_option_is_a_users_error(self):
         self.assertEqual(self.refused("serch", "x"), "skyline: unknown command `serch`, did you mean `search`?")
         self.assertIn("a command is needed, known here: prep, init, validate,", self.refused())

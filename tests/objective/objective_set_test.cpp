@@ -247,6 +247,12 @@ TEST(ObjectiveSet, RefusesMalformedConstraints) {
             "run.yaml:1:15: constraints[0].flops[1]: expected a number, got many");
   EXPECT_EQ(constraints_error("- {flops: [5, 2.5]}"),
             "run.yaml:1:11: constraints[0].flops: the lower bound 5 is above the upper bound 2.5");
+  EXPECT_EQ(
+      constraints_error("- {flops: [.inf, .inf]}"),
+      "run.yaml:1:11: constraints[0].flops: expected bounds that a finite number can meet, got [.inf, .inf]");
+  EXPECT_EQ(constraints_error("- {flops: [-.inf, -.inf]}"),
+            "run.yaml:1:11: constraints[0].flops: expected bounds that a finite number can meet, got [-.inf, "
+            "-.inf]");
   EXPECT_EQ(constraints_error("- {flops: [0, 5]}\n- {flops: [1, 5]}"),
             "run.yaml:2:3: constraints[1]: `flops` is listed twice");
 }

@@ -35,6 +35,15 @@ CLI::Validator whole_number(std::int64_t low, std::int64_t high) {
   return {check, "", "number"};
 }
 
+CLI::Validator number_within(const Range& range) {
+  const auto check = [range](std::string& text) -> std::string {
+    const auto found = number_in(text);
+    if (found && range.holds(*found)) return {};
+    return "expected " + number(range).expected + ", got " + text;
+  };
+  return {check, "", "number"};
+}
+
 CLI::Validator home_expanded() {
   const auto expand = [](std::string& path) -> std::string {
     path = expand_home(path);

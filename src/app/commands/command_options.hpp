@@ -1,6 +1,7 @@
 #pragma once
 
 #include "skyline/core/config_node.hpp"
+#include "skyline/core/option_kind.hpp"
 
 #include "app/job/search_arguments.hpp"
 #include "app/models/taken_model.hpp"
@@ -28,6 +29,9 @@ constexpr std::int64_t kMostNumber = std::numeric_limits<std::int64_t>::max();  
 
 /// Every option with a whole number needs this: the library takes -1 for the largest number without a sign.
 CLI::Validator whole_number(std::int64_t low, std::int64_t high);
+/// Checks an option with any number. The library's own ranges let NaN pass, and print 300 digits for an open
+/// end.
+CLI::Validator number_within(const Range& range);
 /// Reads one of some words, each of which names a value of an enumeration.
 template <typename Value>
 CLI::Validator one_of(const std::map<std::string, Value>& values) {

@@ -43,6 +43,8 @@ struct ReportArguments {
   std::optional<int> watch_s;  // if given: write the page again after so many seconds, until the runs end
 };
 
+constexpr int kMostWatch_s = 1'000'000;  // the page counts its milliseconds in 32 bits
+
 /// Renames runs with the same name in several folders to their paths ("a/run", "b/run").
 void name_apart(std::vector<report::ReportedRun>& runs) {
   std::map<std::string, int> names;
@@ -176,7 +178,7 @@ RunCommand report_command(CLI::App& command) {
   command.add_flag("--no-samples", arguments->no_samples, "leave out pictures of samples");
   command
       .add_option("--watch", arguments->watch_s, "write it again every so many seconds until the runs end")
-      ->check(CLI::PositiveNumber);
+      ->check(whole_number(1, kMostWatch_s));
   return [arguments] { return run_report(*arguments); };
 }
 

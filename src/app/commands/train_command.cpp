@@ -118,7 +118,9 @@ RunCommand train_command(CLI::App& command) {
   add_path(command, "source", arguments->choice.run, "run folder with the models, which is only read")
       ->required();
   add_trials(command, arguments->choice);
-  command.add_option("--epochs", arguments->epochs, "budget of each")->required()->check(CLI::PositiveNumber);
+  command.add_option("--epochs", arguments->epochs, "budget of each")
+      ->required()
+      ->check(number_within(above(0)));
   command.add_option("--seed", arguments->seed, "of the trainings (default: that of the run)")
       ->check(whole_number(0, kMostNumber));
   command

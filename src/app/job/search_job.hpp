@@ -20,7 +20,8 @@ struct PreparedRun {
   ConfigNode config;  // the complete configuration, as in config.yaml
   std::unique_ptr<store::RunClaim> claim;
   std::optional<store::JournalContents> replay;
-  std::vector<store::SlotAccount> earlier = {};  // account of the run's earlier jobs
+  std::vector<store::SlotAccount> earlier = {};     // account of the run's earlier jobs
+  std::unique_ptr<search::Searcher> searcher = {};  // of a new run; nullptr if it is yet to be made
 };
 
 /// Reads the configuration, claims the run folder, and checks what an earlier job left in it. Rank 0 calls

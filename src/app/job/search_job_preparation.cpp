@@ -198,6 +198,8 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
   stop.limit(config.sections.run.time_limit_s, launch);
   check_may_begin(paths, arguments);
   check_journal_of_train(paths, arguments, config);
+  // A space without a valid architecture is refused here, before anything is written.
+  if (!store::exists(paths.journal())) prepared.searcher = config.make_searcher();
   prepared.claim = claim_folder(paths, arguments.wait_s, stop);
   if (prepared.claim == nullptr) return std::nullopt;
   check_may_begin(paths, arguments);  // another job may have come and gone meanwhile

@@ -174,17 +174,17 @@ RunCommand simulate_command(CLI::App& command) {
       command.add_option("--trials", arguments->trials, "so many trials (default: those of the search)")
           ->check(whole_number(1, kMostTrials));
   command.add_option("--mean", arguments->mean_s, "seconds of a trial on average (default: 60)")
-      ->check(CLI::PositiveNumber)
+      ->check(number_within(above(0)))
       ->excludes(from);
   command
       .add_option("--forecast-error", arguments->forecast_error,
                   "coefficient of variation of a trial's time, measured by its forecast (default: 0.3)")
-      ->check(CLI::Range(0.0, kMostVariation))
+      ->check(number_within(at_least(0).at_most(kMostVariation)))
       ->excludes(from);
   command
       .add_option("--cv", arguments->cv,
                   "lognormal times with this coefficient of variation, whatever the space's networks cost")
-      ->check(CLI::Range(0.0, kMostVariation))
+      ->check(number_within(at_least(0).at_most(kMostVariation)))
       ->excludes(from);
   command.add_option_function<std::string>(
       "--think",
