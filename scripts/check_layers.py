@@ -64,7 +64,7 @@ FACES = {
     "machine": ["device_binding", "nccl_settings", "node", "node_tokens"],
     "space": ["language/searched_section", "language/space_keys", "network/network_alignment"],
     "search": ["algorithms/listed_search", "algorithms/proposal_list", "pareto/repeated_front"],
-    "trial": ["commit_log", "course_text", "forwarding", "metric_keys", "scope_timer", "trial_fields",
+    "trial": ["column_names", "commit_log", "course_text", "forwarding", "metric_keys", "scope_timer", "trial_fields",
               "trial_record"],
     "comm": ["agreement", "communicator", "environment", "link", "mailbox", "mpi/start_watch"],
     "store": ["arrays/csv_reader", "arrays/npz_writer", "arrays/preparation", "data/staged_dataset", "events/event_file", "images/image", "journal/asked_trials", "journal/courses",
@@ -82,7 +82,7 @@ FACES = {
     "run": ["account", "opened_run", "run_state", "yardsticks"],
     "engine": ["dispatch/life_signs", "dispatch/rank_watch", "dispatch/simulated_fleet", "engine_job",
                "loop/front_training", "loop/search_loop", "loop/trial_maker", "work/engine_options"],
-    "report": ["compare/comparison", "files/latency_json", "files/trace_json", "files/trial_results", "files/trials_json",
+    "report": ["compare/comparison", "files/latency_json", "files/search_state_csv", "files/trace_json", "files/trial_results", "files/trials_json",
                "html/html_report", "report", "results/result_files", "text/account_table", "text/front_table",
                "text/progress", "text/status_file", "text/status_text", "text/text_table", "tracking/tracking", "tracking/trial_events"],
 }

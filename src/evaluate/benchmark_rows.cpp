@@ -5,11 +5,16 @@
 #include "evaluate/benchmark_table.hpp"
 #include "evaluate/row_names.hpp"
 #include "store/arrays/csv_reader.hpp"
+#include "store/journal/run_tables.hpp"
+#include "trial/column_names.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <optional>
+#include <string_view>
+#include <utility>
 
 namespace skyline::evaluate {
 namespace {
@@ -38,7 +43,7 @@ ValueColumn value_column(const TableOptions& options, const std::string& name, s
 /// Reads a table whose first row has the names of its columns.
 class RowReader {
  public:
-  RowReader(const TableOptions& options, const space::SearchSpace& space, Infinite infinite);
+  RowReader(const TableOptions& options, const space::SearchSpace& space, RowRules rules);
   BenchmarkRows read();
 
  private:
@@ -47,15 +52,17 @@ class RowReader {
   bool read_genotype();
   bool read_name(const std::string& name);
   double read_value(const ValueColumn& column) const;
+  bool has_failed() const;
 
   const TableOptions& options_;
   const space::SearchSpace& space_;
   const std::vector<space::Parameter>& parameters_;
-  const Infinite infinite_;
+  const RowRules rules_;
   std::string file_;
   store::CsvReader reader_;
   std::vector<std::string> header_;
   std::optional<RowNames> names_;
+  std::optional<std::size_t> status_;      // place of the column
   std::vector<std::size_t> name_columns_;  // the one with the names, or one per parameter
   struct Row {
     std::vector<std::uint32_t> choices;
@@ -64,19 +71,20 @@ class RowReader {
   std::vector<std::string> value_names_;
 };
 
-RowReader::RowReader(const TableOptions& options, const space::SearchSpace& space, Infinite infinite)
+RowReader::RowReader(const TableOptions& options, const space::SearchSpace& space, RowRules rules)
     : options_(options),
       space_(space),
       parameters_(space.parameters()),
-      infinite_(infinite),
+      rules_(std::move(rules)),
       file_(options.file),
       reader_(options.file),
       value_names_(columns_of(options)) {
   if (!reader_.read_row()) throw UserError(file_ + ": the table is empty");
   header_ = reader_.fields();
+  if (!rules_.status.empty()) status_ = find_column(rules_.status);
   if (options.names.empty()) {
-    for (const space::Parameter& parameter : parameters_)
-      name_columns_.push_back(find_column(parameter.name));
+    for (const std::string& name : parameter_columns_in(header_, space, value_names_))
+      name_columns_.push_back(find_column(name));
     return;
   }
   name_columns_.push_back(find_column(options.column));
@@ -85,8 +93,7 @@ RowReader::RowReader(const TableOptions& options, const space::SearchSpace& spac
 
 std::size_t RowReader::find_column(const std::string& name) const {
   const auto found = std::ranges::find(header_, name);
-  if (found == header_.end())
-    throw UserError(file_ + ": there is no column " + in_quotes(name) + ", " + suggestion(name, header_));
+  if (found == header_.end()) throw UserError(no_column(file_, name, header_));
   if (std::find(found + 1, header_.end(), name) != header_.end())
     throw UserError(file_ + ": two columns are called " + in_quotes(name));
   return static_cast<std::size_t>(found - header_.begin());
@@ -100,7 +107,8 @@ bool RowReader::read_genotype() {
   for (std::size_t p = 0; p < parameters_.size(); ++p) {
     const std::string& field = fields[name_columns_[p]];
     const auto choice = choice_of(parameters_[p], field, reader_.number(field));
-    const bool is_empty = !choice && (field.empty() || lower_case(field) == "nan");
+    const std::string word = lower_case(store::without_outer_blanks(field));
+    const bool is_empty = !choice && (word.empty() || word == "nan");
     if (!choice && !is_empty) return false;
     row_.empty[p] = is_empty;
     row_.choices.push_back(choice.value_or(0));
@@ -127,17 +135,22 @@ bool RowReader::read_name(const std::string& name) {
 
 double RowReader::read_value(const ValueColumn& column) const {
   const std::string& field = reader_.fields()[column.place];
-  if (field.empty() || lower_case(field) == "na") return std::numeric_limits<double>::quiet_NaN();
+  const std::string word = lower_case(store::without_outer_blanks(field));
+  if (word.empty() || word == "na") return std::numeric_limits<double>::quiet_NaN();
   const auto number = reader_.number(field);
-  if (number && std::isinf(*number) && infinite_ == Infinite::kNoValue)
-    return std::numeric_limits<double>::quiet_NaN();
-  const char* expected = !number || std::isinf(*number)                ? "a finite number"
-                         : column.is_seconds && *number <= 0           ? "a number above 0"
-                         : std::abs(*number) * column.times > kLargest ? "at most 1e150, also after `times`"
-                                                                       : nullptr;
+  const bool is_large = number && std::abs(*number) * column.times > kLargest;
+  if (is_large && rules_.large_is_no_value) return std::numeric_limits<double>::quiet_NaN();
+  const char* expected = !number || std::isinf(*number)      ? "a finite number"
+                         : column.is_seconds && *number <= 0 ? "a number above 0"
+                         : is_large                          ? "at most 1e150, also after `times`"
+                                                             : nullptr;
   if (expected == nullptr) return *number;
   reader_.fail("column " + in_quotes(header_[column.place]) + ": expected " + expected + ", got " +
                in_quotes(field));
+}
+
+bool RowReader::has_failed() const {
+  return status_ && lower_case(store::without_outer_blanks(reader_.fields()[*status_])) != "ok";
 }
 
 BenchmarkRows RowReader::read() {
@@ -150,6 +163,10 @@ BenchmarkRows RowReader::read() {
       reader_.fail("expected " + counted(header_.size(), "field") + ", got " +
                    std::to_string(reader_.fields().size()));
     }
+    if (has_failed()) {
+      ++rows.failed;
+      continue;
+    }
     if (!read_genotype()) {
       if (rows.outside++ == 0) rows.example_outside = reader_.place() + joined(reader_.fields());
       continue;
@@ -160,7 +177,7 @@ BenchmarkRows RowReader::read() {
     for (const ValueColumn& column : value_columns) rows.values.push_back(read_value(column));
     rows.lines.push_back(reader_.line());
   }
-  if (rows.size() > 0) return rows;
+  if (rows.size() > 0 || rows.failed > 0) return rows;
   if (rows.outside == 0) throw UserError(file_ + ": the table has no rows");
   const space::Genotype first{std::vector<std::uint32_t>(parameters_.size())};
   throw UserError(shortened(rows.example_outside, 200) +
@@ -187,8 +204,43 @@ std::vector<std::string> columns_of(const TableOptions& options) {
   return names;
 }
 
-BenchmarkRows read_rows(const TableOptions& options, const space::SearchSpace& space, Infinite infinite) {
-  return RowReader(options, space, infinite).read();
+std::vector<std::string> parameter_columns_in(const std::vector<std::string>& header,
+                                              const space::SearchSpace& space,
+                                              const std::vector<std::string>& metrics) {
+  const auto holds = [](const std::vector<std::string>& list, const std::string& name) {
+    return std::ranges::find(list, name) != list.end();
+  };
+  constexpr std::array<std::string_view, 3> kFirst{"archid", "arch_id", "trial"};
+  const auto first = std::ranges::search(header, kFirst);
+  const auto begin = first.end();  // of parameters and metrics, which end with the first field of a trial
+  const auto end = std::find(begin, header.end(), "origin");
+  std::vector<std::string> names;
+  for (const space::Parameter& parameter : space.parameters()) names.push_back(parameter.name);
+  if (first.empty() || end == header.end()) return names;
+  std::vector<std::string> others = metrics;
+  for (auto column = header.begin(); column != header.end(); ++column) {
+    const bool may_be_parameter = begin <= column && column < end;
+    if (!may_be_parameter && trial::is_column_name(*column)) others.push_back(*column);
+  }
+  std::ranges::sort(names, {}, &std::string::size);  // a name may be another with `parameter_` in front
+  std::vector<std::string> claimed = names;
+  for (const std::string& name : names) {
+    std::string renamed = "parameter_" + name;
+    while (holds(claimed, renamed)) renamed.insert(0, "parameter_");
+    if (holds(metrics, renamed) || std::find(begin, end, renamed) == end) continue;
+    others.push_back(name);
+    claimed.push_back(std::move(renamed));
+  }
+  return store::parameter_columns(space, others);
+}
+
+std::string no_column(const std::string& file, const std::string& name,
+                      const std::vector<std::string>& header) {
+  return file + ": there is no column " + in_quotes(name) + ", " + suggestion(name, header);
+}
+
+BenchmarkRows read_rows(const TableOptions& options, const space::SearchSpace& space, const RowRules& rules) {
+  return RowReader(options, space, rules).read();
 }
 
 }  // namespace skyline::evaluate

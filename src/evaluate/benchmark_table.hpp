@@ -23,6 +23,7 @@ struct BenchmarkRows {
   std::vector<std::size_t> lines = {};      // places in the file, from 1
   std::size_t outside = 0;                  // rows that are no genotypes of the space
   std::string example_outside = {};         // the first of them
+  std::size_t failed = 0;                   // rows that the rules leave out as failed
   std::size_t size() const { return lines.size(); }
   space::Genotype genotype(std::size_t row) const;
 };
@@ -30,12 +31,29 @@ struct BenchmarkRows {
 /// Returns the names of the columns that the metrics and times of a table need, each once.
 std::vector<std::string> columns_of(const TableOptions& options);
 
-/// What an infinite number in a column of values is.
-enum class Infinite { kRefused, kNoValue };
+/// Returns the column of each parameter in a table with one for each. The name of a parameter may be that of
+/// another column of a run's search_state.csv, which then calls the parameter `parameter_NAME`.
+/// @param header   names of the table's columns
+/// @param metrics  columns that are known to be of metrics
+std::vector<std::string> parameter_columns_in(const std::vector<std::string>& header,
+                                              const space::SearchSpace& space,
+                                              const std::vector<std::string>& metrics);
+
+/// How rows of results are read that may have failed. A published table has no such rows.
+struct RowRules {
+  /// This column says `ok` in each row that did not fail; with an empty name none failed.
+  std::string status = {};
+  /// Whether a number that is infinite or above 1e150 is no value; otherwise it is refused.
+  bool large_is_no_value = false;
+};
 
 /// Reads a table. @throws UserError, FaultError
 BenchmarkRows read_rows(const TableOptions& options, const space::SearchSpace& space,
-                        Infinite infinite = Infinite::kRefused);
+                        const RowRules& rules = {});
+
+/// Returns the message that a table lacks a column.
+std::string no_column(const std::string& file, const std::string& name,
+                      const std::vector<std::string>& header);
 
 /// Returns the id of each row's architecture, by building all networks on as many threads as there are
 /// processors. A row whose genotype is invalid has no architecture.

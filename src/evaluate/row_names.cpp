@@ -4,6 +4,7 @@
 
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
+#include "store/arrays/csv_reader.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -106,9 +107,10 @@ std::optional<std::uint32_t> choice_of(const space::Parameter& parameter, const 
     const auto* whole = std::get_if<std::int64_t>(&value);
     const bool is_number =
         whole != nullptr ? -kExact < *whole && *whole < kExact : std::holds_alternative<double>(value);
-    const bool same = is_number && number                   ? space::as_number(value) == *number
-                      : std::holds_alternative<bool>(value) ? lower_case(field) == space::to_text(value)
-                                                            : field == space::to_text(value);
+    const bool same = is_number && number ? space::as_number(value) == *number
+                      : std::holds_alternative<bool>(value)
+                          ? lower_case(store::without_outer_blanks(field)) == space::to_text(value)
+                          : field == space::to_text(value);
     if (same) return i;
   }
   return std::nullopt;

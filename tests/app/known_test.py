@@ -3,9 +3,10 @@
 import csv
 import json
 import shutil
+import subprocess
 import unittest
 
-from skyline_runs import SOURCE, RunsCase
+from skyline_runs import LIGHT, SOURCE, TIMEOUT_S, RunsCase
 
 CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "run.events=false", "--set", "synthetic.seconds_per_gflop=0.05"]
 
@@ -18,6 +19,12 @@ class Known(RunsCase):
 
     def search(self, known, run, *options, algorithm="nsga2, trials: 20, population: 8", **kinds):
         return self.skyline("search", *CONFIG, "--set", f"search={{algorithm: {algorithm}, known: {known}}}", "--run", run, *options, **kinds)
+
+    def light(self, *arguments, expect=0):
+        """The program without LibTorch, also with a configuration that the test wrote."""
+        done = subprocess.run([LIGHT, *arguments], capture_output=True, text=True, cwd=self.folder, timeout=TIMEOUT_S)
+        self.assertEqual(done.returncode, expect, done.stderr)
+        return done
 
     def ids(self, run):
         return [json.loads(line)["arch"] for line in self.canonical(run).splitlines()[1:]]
@@ -60,12 +67,61 @@ class Known(RunsCase):
             rows.writerow(["depth", "kernel", "width", "validation_accuracy"])
             rows.writerows([[3, 3, 32, 0.9], [4, 3, 32, 0.91], [99, 3, 32, 0.99], [5, 3, 16, ""], [6, 3, 16, "inf"]])
         done = self.search("[table.csv]", "next", algorithm="skyline, trials: 6")
-        self.assertRegex(done.stderr, r"search.known: 2 architectures of \S+table.csv; 3 rows left out, which failed or are of another space")
+        self.assertRegex(done.stderr, r"search.known: 2 architectures of \S+table.csv; 3 rows left out, which failed, lack a usable value or are of another space")
         (self.folder / "table.csv").write_text("depth,kernel,validation_accuracy\n3,3,0.9\n")
         refused = self.search("[table.csv]", "other", expect=2)
         self.assertRegex(refused.stderr, r"search.known\[0\]: of another space or other metrics: \S+: there is no column `width`")
         refused = self.search("[nowhere]", "other", expect=2)
         self.assertIn("there is no nowhere, nor is it beside the configuration", refused.stderr)
+
+    def test_parameters_called_as_columns_of_results_are_read_from_the_columns_that_the_run_gave_them(self):
+        with open(self.folder / "table.csv", "w", newline="", encoding="utf-8") as file:
+            rows = csv.writer(file)
+            rows.writerow(["name", "m"])
+            rows.writerows([[f"{p}-{w}", 10 * p + w] for p in range(1, 21) for w in range(1, 4)])
+        for name in ("epochs", "trial", "status", "is_pareto", "m", "x"):
+            with self.subTest(name):
+                (self.folder / "space.yaml").write_text(
+                    f"space: {{parameters: {{{name}: {{range: [1, 20]}}, w: {{range: [1, 3]}}}}}}\n"
+                    f'table: {{file: table.csv, column: name, names: "${{{name}}}-$w", metrics: [{{name: m, column: m}}]}}\n'
+                    "objectives: [maximize: m]\n")
+                self.light("search", "space.yaml", "--set", "search={algorithm: random, trials: 60}", "--run", f"{name}-all")
+                done = self.light("search", "space.yaml", "--set", f"search={{algorithm: local_search, trials: 3, initial: 3, known: [{name}-all]}}",
+                                  "--run", f"{name}-next")
+                self.assertRegex(done.stderr, r"search.known: 60 architectures of \S+-all\n")
+                first = [json.loads(line)["genotype"] for line in self.canonical(f"{name}-next").splitlines()[1:]]
+                self.assertEqual(first, [{name: 20, "w": w} for w in (3, 2, 1)])
+        (self.folder / "space.yaml").write_text(
+            "space: {parameters: {epochs: {range: [1, 20]}, w: {range: [1, 3]}}}\n"
+            'table: {file: table.csv, column: name, names: "${epochs}-$w", metrics: [{name: m, column: m}]}\n'
+            "objectives: [maximize: m]\nsearch: {known: [x-all]}\n")
+        refused = self.light("search", "space.yaml", "--run", "none", expect=2)
+        self.assertRegex(refused.stderr, r"search.known\[0\]: of another space or other metrics: \S+: there is no column `parameter_epochs`")
+
+    def test_words_with_blanks_at_their_ends_are_read_from_tables_and_from_a_run(self):
+        (self.folder / "table.csv").write_text('h,m\n" x",1\n" y",2\n"z ",3\n"  ",4\n,5\n')
+        (self.folder / "space.yaml").write_text('space: {parameters: {h: {choice: [" x", " y", "z ", "  ", ""]}}}\n'
+                                                "table: {file: table.csv, metrics: [{name: m, column: m}]}\nobjectives: [maximize: m]\n")
+        self.light("search", "space.yaml", "--set", "search={algorithm: random, trials: 5}", "--run", "words")
+        for known in ("words", "table.csv"):
+            done = self.light("search", "space.yaml", "--set", f"search={{algorithm: local_search, trials: 5, initial: 5, known: [{known}]}}",
+                              "--run", f"known-{known}")
+            self.assertRegex(done.stderr, r"search.known: 5 architectures of \S+\n")
+            first = [json.loads(line)["genotype"]["h"] for line in self.canonical(f"known-{known}").splitlines()[1:]]
+            self.assertEqual(first, ["", "  ", "z ", " y", " x"])
+
+    def test_rows_that_failed_or_whose_value_is_too_large_are_left_out_and_a_damaged_table_is_told_as_such(self):
+        (self.folder / "table.csv").write_text("depth,kernel,width,validation_accuracy,status\n3,3,32,0.9,ok\n4,3,32,1e200,ok\n"
+                                               "5,3,32,0.99,diverged\n6,3,32,?,exception\n7,3,32,0.8,\n")
+        done = self.search("[table.csv]", "next", algorithm="skyline, trials: 4")
+        self.assertRegex(done.stderr, r"search.known: 1 architecture of \S+table.csv; 4 rows left out, which failed, lack a usable value or are of another space")
+        for row, expected in (("3,3,32,?", "2: column `validation_accuracy`: expected a finite number, got `?`"),
+                              ('3,3,32,"0.9', "2: a quote that begins in this row never ends"),
+                              ("3,3,32", "2: expected 4 fields, got 3")):
+            with self.subTest(expected):
+                (self.folder / "table.csv").write_text(f"depth,kernel,width,validation_accuracy\n{row}\n")
+                refused = self.search("[table.csv]", "other", expect=2)
+                self.assertIn("search.known[0]: table.csv:" + expected, refused.stderr)
 
     def test_of_several_rows_of_an_architecture_the_mean_of_those_with_the_most_epochs_counts(self):
         rows = [[3, 3, 32, 0.9, 1], [3, 3, 32, 0.1, 1], [4, 3, 32, 0.6, 1], [5, 3, 32, 0.55, 1], [5, 3, 32, 0.99, 0.5]]

@@ -1,5 +1,6 @@
 #include "report/files/search_state_csv.hpp"
 
+#include "report/files/csv.hpp"
 #include "report/python_output.hpp"
 #include "report/sample_run.hpp"
 #include "support/yaml_config.hpp"
@@ -161,6 +162,42 @@ TEST_F(SearchStateCsv, QuotesCommasQuotesAndLineEndsAndRenamesAParameterThatHasA
   EXPECT_EQ(rows[1].at("width"), "");
   EXPECT_EQ(rows[1].at("parameter_seed"), "two\nlines");
   EXPECT_EQ(rows[1].at("seed"), "18446744073709551614");
+}
+
+TEST(CsvLine, QuotesBlanksAtTheEndsOfAField) {
+  EXPECT_EQ(csv_line({" x", "y ", "  ", "", "a b"}), "\" x\",\"y \",\"  \",,a b\n");
+}
+
+/// Returns the metric that clashes and the column, with the word of the means.
+std::string clash_of(const std::string& first, const std::string& second, bool has_full, bool has_repeats) {
+  const space::SearchSpace space = space::SearchSpace::parse(
+      testing::config_from_yaml("parameters: {a: {range: [0, 9]}}", "space.yaml", "space"), {});
+  const std::vector<trial::Metric> metrics{{.name = first}, {.name = second}};
+  const auto objectives = objective::ObjectiveSet::parse(
+      testing::config_from_yaml("[maximize: " + first + ", minimize: " + second + "]", "run.yaml",
+                                "objectives"),
+      nullptr, metrics, false);
+  const auto clash = find_column_clash(space, objectives, metrics, has_full, has_repeats);
+  if (!clash) return "";
+  return clash->metric + " " + clash->column + (clash->is_of_full_trainings ? " full" : " repeats");
+}
+
+TEST(ColumnClash, IsBetweenAMetricAndAMeanWhereThereAreMeans) {
+  for (const std::string ending : {"y", "y_deviation", "repeats"}) {
+    EXPECT_EQ(clash_of("mean_" + ending, "y", false, true),
+              "mean_" + ending + " mean_" + ending + " repeats");
+    EXPECT_EQ(clash_of("y", "mean_" + ending, true, false), "");
+    if (ending == "repeats") continue;  // no metric may be called final_repeats
+    EXPECT_EQ(clash_of("y", "final_" + ending, true, false),
+              "final_" + ending + " final_" + ending + " full");
+    EXPECT_EQ(clash_of("final_" + ending, "y", false, true), "");
+  }
+  EXPECT_EQ(clash_of("y", "y_deviation", false, true), "y_deviation mean_y_deviation repeats");
+  EXPECT_EQ(clash_of("y_deviation", "y", true, false), "y_deviation final_y_deviation full");
+  EXPECT_EQ(clash_of("y", "repeats", true, true), "repeats final_repeats full");
+  EXPECT_EQ(clash_of("y", "repeats", false, true), "repeats mean_repeats repeats");
+  EXPECT_EQ(clash_of("y", "repeats", false, false), "");
+  EXPECT_EQ(clash_of("y", "z", true, true), "");
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kEpochs = "epochs";
+constexpr const char* kStatus = "status";
 
 /// Returns the copy of a source in a run's folder.
 fs::path copy_in(const fs::path& run, const std::string& checksum) {
@@ -67,29 +68,44 @@ void note_content(const ConfigNode& node, search::KnownSource& source, const fs:
   source.checksum = found;
 }
 
-/// Returns whether one column of a table says how many epochs its rows were trained for, as the results of a
-/// run do.
-bool has_epochs(const fs::path& file, const space::SearchSpace& space) {
-  if (std::ranges::find(space.parameters(), kEpochs, &space::Parameter::name) != space.parameters().end())
-    return false;
-  store::CsvReader header(file);
-  return header.read_row() && std::ranges::count(header.fields(), kEpochs) == 1;
-}
+/// The columns of a table that are read.
+struct UsedColumns {
+  evaluate::TableOptions table;  // metrics that objectives and constraints need, and the epochs
+  evaluate::RowRules rules;
+};
 
-/// The metrics that objectives and constraints need, and the epochs, as columns of a table.
-evaluate::TableOptions table_of(const fs::path& file, const objective::ObjectiveSet& objectives,
-                                const space::SearchSpace& space) {
-  evaluate::TableOptions options;
-  options.file = file.string();
+/// Finds the columns. One that belongs to a parameter says neither how many epochs rows were trained for nor
+/// which of them failed. @throws UserError for one that is missing
+UsedColumns columns_of(const fs::path& file, const objective::ObjectiveSet& objectives,
+                       const space::SearchSpace& space) {
+  store::CsvReader reader(file);
+  if (!reader.read_row()) throw UserError(file.string() + ": the table is empty");
+  const std::vector<std::string>& header = reader.fields();
   std::vector<std::string> names = objectives.measured_needed();
-  if (has_epochs(file, space)) names.emplace_back(kEpochs);
+  std::vector<std::string> metrics = names;
+  if (space.has_network()) std::ranges::copy(objective::computed_metric_names(), std::back_inserter(metrics));
+  const std::vector<std::string> parameters = evaluate::parameter_columns_in(header, space, metrics);
+  for (const auto& needed : {parameters, names}) {
+    for (const std::string& name : needed) {
+      if (std::ranges::find(header, name) != header.end()) continue;
+      throw UserError("of another space or other metrics: " +
+                      evaluate::no_column(file.string(), name, header));
+    }
+  }
+  const auto has = [&](const char* name) {
+    return std::ranges::count(header, name) == 1 && std::ranges::count(parameters, name) == 0;
+  };
+  UsedColumns used;
+  used.table.file = file.string();
+  used.rules = {.status = has(kStatus) ? kStatus : "", .large_is_no_value = true};
+  if (has(kEpochs)) names.emplace_back(kEpochs);
   for (const std::string& name : names) {
     evaluate::TableMetric metric;
     metric.name = name;
     metric.columns = {{.column = name}};
-    options.metrics.push_back(std::move(metric));
+    used.table.metrics.push_back(std::move(metric));
   }
-  return options;
+  return used;
 }
 
 /// A row with all that is needed.
@@ -159,7 +175,7 @@ Added add_results(const evaluate::BenchmarkRows& rows, const space::SearchSpace&
                   std::vector<trial::CommittedTrial>& results) {
   std::unordered_map<space::ArchId, std::size_t> places;
   std::vector<ByEpochs> all;
-  Added added{.left_out = rows.outside};
+  Added added{.left_out = rows.outside + rows.failed};
   for (std::size_t row = 0; row < rows.size(); ++row) {
     std::optional<KnownRow> known = whole_row(rows, row, space, metrics);
     if (!known) {
@@ -207,17 +223,17 @@ KnownResults read_known(const ConfigNode& written, const space::SearchSpace& spa
     note_content(node, source, known.files.back());
     evaluate::BenchmarkRows rows;
     try {
-      rows = evaluate::read_rows(table_of(known.files.back(), objectives, space), space,
-                                 evaluate::Infinite::kNoValue);
+      const UsedColumns used = columns_of(known.files.back(), objectives, space);
+      rows = evaluate::read_rows(used.table, space, used.rules);
     } catch (const UserError& error) {
-      node.fail(std::string("of another space or other metrics: ") + error.what());
+      node.fail(error.what());
     }
     const Added added = add_results(rows, space, metrics, static_cast<std::uint32_t>(i), known.results);
     known.remarks.push_back(
         "search.known: " + counted(added.architectures, "architecture") + " of " + source.from +
-        (added.left_out == 0
-             ? std::string()
-             : "; " + counted(added.left_out, "row") + " left out, which failed or are of another space"));
+        (added.left_out == 0 ? std::string()
+                             : "; " + counted(added.left_out, "row") +
+                                   " left out, which failed, lack a usable value or are of another space"));
   }
   return known;
 }

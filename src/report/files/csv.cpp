@@ -6,7 +6,8 @@ namespace skyline::report {
 namespace {
 
 std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  const bool has_outer_blanks = text.starts_with(' ') || text.ends_with(' ');  // readers may remove them
+  if (!has_outer_blanks && text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
   std::string quoted = "\"";
   for (const char character : text) {
     if (character == '"') quoted += '"';

@@ -5,8 +5,8 @@
 
 namespace skyline::report {
 
-/// Returns one line of CSV with its end (RFC 4180). Fields with a separator, a quote or a line end are
-/// quoted, and quotes in them are doubled.
+/// Returns one line of CSV with its end (RFC 4180). Fields with a separator, a quote, a line end
+/// or a blank at an end are quoted, and quotes in them are doubled.
 std::string csv_line(const std::vector<std::string>& fields);
 
 }  // namespace skyline::report

@@ -41,14 +41,43 @@ std::vector<std::string> columns_of_fields() {
   return columns;
 }
 
-/// Returns the metrics that have a column, in order: objectives, constraints, the other costs.
-std::vector<std::string> metric_columns(const ReportInputs& inputs) {
-  const objective::ObjectiveSet& objectives = inputs.state.objectives();
-  std::vector<std::string> names;
-  for (const auto& objective : objectives.objectives()) names.push_back(objective.metric);
-  for (std::string& name : constraint_only_metrics(objectives)) names.push_back(std::move(name));
-  for (std::string& name : other_computed_metrics(inputs.space, objectives)) names.push_back(std::move(name));
+/// The metrics that have columns.
+struct MetricNames {
+  std::vector<std::string> searched;  // in order: objectives, constraints, the other costs
+  std::vector<std::string> repeated;  // the measured ones among them, which have means of repeats
+  std::vector<std::string> full;      // measured ones that have means of full trainings
+};
+
+MetricNames metric_names(const space::SearchSpace& space, const objective::ObjectiveSet& objectives,
+                         const std::vector<trial::Metric>& metrics) {
+  const auto is_computed = [&](const std::string& name) { return is_computed_metric(name, metrics); };
+  MetricNames names;
+  for (const auto& objective : objectives.objectives()) names.searched.push_back(objective.metric);
+  std::ranges::move(constraint_only_metrics(objectives), std::back_inserter(names.searched));
+  std::ranges::move(other_computed_metrics(space, objectives), std::back_inserter(names.searched));
+  names.repeated = names.searched;
+  std::erase_if(names.repeated, is_computed);
+  names.full = judged_metrics(objectives.of_full_trainings(), metrics);
+  std::erase_if(names.full, is_computed);
   return names;
+}
+
+/// Returns the metrics that have columns in a run.
+MetricNames metric_names(const ReportInputs& inputs) {
+  MetricNames names = metric_names(inputs.space, inputs.state.objectives(), inputs.metrics);
+  if (inputs.state.repeats() == 1) names.repeated.clear();
+  if (!inputs.state.final_budget()) names.full.clear();
+  return names;
+}
+
+constexpr std::string_view kMean = "mean_";    // begins columns of repeats
+constexpr std::string_view kFinal = "final_";  // begins columns of full trainings
+constexpr std::string_view kRepeats = "repeats";
+
+/// Returns the columns with the mean of a metric and its deviation.
+std::array<std::string, 2> mean_columns(std::string_view prefix, const std::string& metric) {
+  const std::string mean = std::string(prefix) + metric;
+  return {mean, mean + "_deviation"};
 }
 
 std::string metric_field(const ReportInputs& inputs, const trial::CommittedTrial& committed,
@@ -59,39 +88,19 @@ std::string metric_field(const ReportInputs& inputs, const trial::CommittedTrial
                                                     : fmt::format("{}", *value);
 }
 
-/// Returns the measured metrics that have columns of full trainings; none without full trainings.
-std::vector<std::string> final_metrics(const ReportInputs& inputs) {
-  if (!inputs.state.final_budget()) return {};
-  std::vector<std::string> names = judged_metrics(inputs.state.final_objectives(), inputs.metrics);
-  std::erase_if(names, [&](const std::string& name) { return is_computed_metric(name, inputs.metrics); });
-  return names;
-}
-
 std::vector<std::string> final_columns(const ReportInputs& inputs) {
   if (!inputs.state.final_budget()) return {};
-  std::vector<std::string> columns{"is_final_pareto", "final_epochs", "final_repeats"};
-  for (const std::string& metric : final_metrics(inputs)) {
-    columns.push_back("final_" + metric);
-    columns.push_back("final_" + metric + "_deviation");
-  }
+  std::vector<std::string> columns{"is_final_pareto", "final_epochs", fmt::format("{}{}", kFinal, kRepeats)};
+  for (const std::string& metric : metric_names(inputs).full)
+    std::ranges::move(mean_columns(kFinal, metric), std::back_inserter(columns));
   return columns;
-}
-
-/// Returns the measured metrics that have columns of means; none without repeats.
-std::vector<std::string> repeated_metrics(const ReportInputs& inputs) {
-  if (inputs.state.repeats() == 1) return {};
-  std::vector<std::string> names = metric_columns(inputs);
-  std::erase_if(names, [&](const std::string& name) { return is_computed_metric(name, inputs.metrics); });
-  return names;
 }
 
 std::vector<std::string> repeats_columns(const ReportInputs& inputs) {
   if (inputs.state.repeats() == 1) return {};
-  std::vector<std::string> columns{"mean_repeats"};
-  for (const std::string& metric : repeated_metrics(inputs)) {
-    columns.push_back("mean_" + metric);
-    columns.push_back("mean_" + metric + "_deviation");
-  }
+  std::vector<std::string> columns{fmt::format("{}{}", kMean, kRepeats)};
+  for (const std::string& metric : metric_names(inputs).repeated)
+    std::ranges::move(mean_columns(kMean, metric), std::back_inserter(columns));
   return columns;
 }
 
@@ -101,7 +110,7 @@ std::vector<std::string> repeats_fields(const ReportInputs& inputs, const trial:
   const bool is_first = trial.proposal.repeat == 0;
   const SeedGroup repeats = is_first ? inputs.state.search_repeats(trial.number) : SeedGroup();
   std::vector<std::string> fields{is_first ? std::to_string(repeats.size()) : ""};
-  for (const std::string& metric : repeated_metrics(inputs)) {
+  for (const std::string& metric : metric_names(inputs).repeated) {
     const auto spread = spread_of(repeats, metric, inputs.metrics);
     fields.push_back(spread ? fmt::format("{}", spread->mean) : "");
     fields.push_back(spread && spread->deviation ? fmt::format("{}", *spread->deviation) : "");
@@ -117,7 +126,7 @@ std::vector<std::string> final_fields(const ReportInputs& inputs, trial::TrialNu
   std::vector<std::string> fields{state.on_final_front(number) ? "True" : "False"};
   fields.push_back(repeats.empty() ? "" : fmt::format("{}", state.final_budget()->epochs));
   fields.push_back(repeats.empty() ? "" : std::to_string(repeats.size()));
-  for (const std::string& metric : final_metrics(inputs)) {
+  for (const std::string& metric : metric_names(inputs).full) {
     const auto spread = spread_of(repeats, metric, inputs.metrics);
     fields.push_back(spread ? fmt::format("{}", spread->mean) : "");
     fields.push_back(spread && spread->deviation ? fmt::format("{}", *spread->deviation) : "");
@@ -203,8 +212,33 @@ std::vector<std::string> trial_fields(const ReportInputs& inputs, const std::vec
 
 }  // namespace
 
+std::optional<ColumnClash> find_column_clash(const space::SearchSpace& space,
+                                             const objective::ObjectiveSet& objectives,
+                                             const std::vector<trial::Metric>& metrics, bool has_full,
+                                             bool has_repeats) {
+  const MetricNames names = metric_names(space, objectives, metrics);
+  std::map<std::string, std::string> owners;  // metrics by column; an empty one for the number of repeats
+  for (const std::string& name : names.searched) owners.emplace(name, name);
+  std::optional<ColumnClash> found;
+  const auto add = [&](const std::string& column, const std::string& metric, bool is_full) {
+    const auto [place, is_new] = owners.emplace(column, metric);
+    if (is_new || found) return;
+    const std::string& other = place->second;  // the longer name has the ending or the beginning of a mean
+    found = {metric.size() > other.size() ? metric : other, column, is_full};
+  };
+  const auto add_means = [&](std::string_view prefix, const std::vector<std::string>& of, bool is_full) {
+    add(fmt::format("{}{}", prefix, kRepeats), "", is_full);
+    for (const std::string& metric : of) {
+      for (const std::string& column : mean_columns(prefix, metric)) add(column, metric, is_full);
+    }
+  };
+  if (has_full) add_means(kFinal, names.full, true);
+  if (has_repeats) add_means(kMean, names.repeated, false);
+  return found;
+}
+
 void write_search_state_csv(const store::RunPaths& paths, const ReportInputs& inputs) {
-  const std::vector<std::string> metrics = metric_columns(inputs);
+  const std::vector<std::string> metrics = metric_names(inputs).searched;
   const std::map<std::uint32_t, double> hours = walltime_hours(inputs);
   store::publish_text(paths.search_state_csv(), [&](const store::WriteText& write) {
     write(csv_line(header_fields(inputs, metrics)));

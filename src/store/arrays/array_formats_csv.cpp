@@ -166,7 +166,8 @@ void CsvTable::add_target(const CsvReader& reader, std::size_t column) {
   const std::string& field = reader.fields()[column];
   const bool single = columns_.targets.size() == 1;
   const std::optional<double> value = single ? reader.number(field) : feature_in(reader, field);
-  if (field.empty() || field == "?" || (value && std::isnan(*value)))
+  const std::string_view shown = without_outer_blanks(field);
+  if (shown.empty() || shown == "?" || (value && std::isnan(*value)))
     reader.fail(columns_.label(column) + ": the label is missing");
   if (single && !value && is_missing_word(field)) {
     if (targets_.unlabelled.empty()) {
@@ -190,7 +191,8 @@ void CsvTable::add_target(const CsvReader& reader, std::size_t column) {
 void CsvTable::add_word(const CsvReader& reader) {
   const std::string& word = reader.fields()[columns_.targets.front()];
   const std::optional<double> number = reader.number(word);
-  if (word.empty() || word == "?" || std::isnan(number.value_or(0)))
+  const std::string_view shown = without_outer_blanks(word);
+  if (shown.empty() || shown == "?" || std::isnan(number.value_or(0)))
     reader.fail(columns_.label(columns_.targets.front()) + ": the label is missing");
   if (word.size() > kMostWordBytes)
     reader.fail("a label of more than " + std::to_string(kMostWordBytes) + " bytes");

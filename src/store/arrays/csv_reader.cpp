@@ -80,31 +80,42 @@ bool is_utf16(std::string_view start) {
   return start.size() >= 4;
 }
 
+std::string_view without_outer_blanks(std::string_view field) {
+  const std::size_t first = std::min(field.find_first_not_of(' '), field.size());
+  return field.substr(first, field.find_last_not_of(' ') + 1 - first);
+}
+
 std::vector<std::string> split_csv(std::string_view row, char separator) {
-  std::vector<std::string> fields(1);
-  bool quoted = false;  // inside quotes
-  bool blank = true;    // the field has only blanks so far
+  std::vector<std::string> fields;
+  std::string field;
+  std::optional<std::size_t> kept;  // bytes from the field's start to its last quote
+  bool quoted = false;              // inside quotes
+  bool blank = true;                // the field has only blanks so far
+  const auto end_field = [&] {
+    field.resize(std::max(kept.value_or(0), field.find_last_not_of(' ') + 1));
+    if (!kept) field.erase(0, std::min(field.find_first_not_of(' '), field.size()));
+    fields.push_back(std::exchange(field, {}));
+    kept.reset();
+    blank = true;
+  };
   for (std::size_t i = 0; i < row.size(); ++i) {
     const char letter = row[i];
     if (quoted && letter == '"' && row.substr(i, 2) == "\"\"") {  // two quotes mean one
-      fields.back() += row[i++];
+      field += row[i++];
     } else if (letter == '"' && (quoted || blank)) {
+      if (!quoted) field.clear();
+      kept = field.size();
       quoted = !quoted;
       blank = false;
     } else if (letter == separator && !quoted) {
       if (separator == ' ' && blank) continue;
-      fields.emplace_back();
-      blank = true;
+      end_field();
     } else {
       blank = blank && letter == ' ';
-      fields.back() += letter;
+      field += letter;
     }
   }
-  if (separator == ' ' && fields.size() > 1 && fields.back().empty()) fields.pop_back();
-  for (std::string& field : fields) {
-    const std::size_t first = std::min(field.find_first_not_of(' '), field.size());
-    field = field.substr(first, field.find_last_not_of(' ') + 1 - first);
-  }
+  if (separator != ' ' || !blank || fields.empty()) end_field();
   return fields;
 }
 
@@ -140,8 +151,13 @@ std::optional<CsvReader::Extent> CsvReader::find_row(std::size_t begin, char sep
   std::size_t columns = 1;
   for (std::size_t i = begin; i < text_.size(); ++i) {
     const char letter = text_[i];
-    if (letter == '"' && (quoted || blank)) {
-      quoted = !quoted;
+    if (quoted && letter == '"') {
+      if (i + 1 == text_.size() && !ended_) return std::nullopt;
+      const bool pair = i + 1 < text_.size() && text_[i + 1] == '"';  // two quotes mean one
+      quoted = pair;
+      if (pair) ++i;
+    } else if (letter == '"' && blank) {
+      quoted = true;
       blank = false;
     } else if (is_line_end(letter)) {
       const bool pair = letter == '\r' && i + 1 < text_.size() && text_[i + 1] == '\n';
@@ -256,7 +272,8 @@ void CsvReader::find_dialect() {
 void CsvReader::find_decimals(const std::vector<std::vector<std::string>>& rows) {
   bool points = false;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    for (const std::string& field : rows[i]) {
+    for (const std::string& whole : rows[i]) {
+      const std::string_view field = without_outer_blanks(whole);
       points = points || has_decimal(field, '.');
       decimal_comma_ = decimal_comma_ || (has_decimal(field, ',') && !may_be_thousands(field));
     }
@@ -271,6 +288,7 @@ void CsvReader::find_decimals(const std::vector<std::vector<std::string>>& rows)
 }
 
 std::optional<double> CsvReader::number(std::string_view field) const {
+  field = without_outer_blanks(field);
   std::string with_point;
   if (decimal_comma_ && has_decimal(field.substr(0, field.find_first_of("eE")), ',')) {
     with_point = field;

@@ -16,7 +16,11 @@ namespace skyline::store {
 /// Returns whether a file begins as UTF-16 does, with a byte-order mark or without one.
 bool is_utf16(std::string_view start);
 
-/// Splits a row at a separator, where it is not quoted, and removes blanks around the fields.
+/// Returns the text without blanks at its ends.
+std::string_view without_outer_blanks(std::string_view field);
+
+/// Splits a row at a separator, where it is not quoted, and removes blanks around the fields. Blanks in
+/// quotes stay.
 /// @param row  one row, without its line end
 std::vector<std::string> split_csv(std::string_view row, char separator);
 
@@ -32,7 +36,8 @@ class CsvReader {
   /// Reads the next row. Returns false at the end of the file. @throws UserError
   bool read_row();
   const std::vector<std::string>& fields() const { return fields_; }
-  /// Reads a finite or infinite number, with the file's decimal sign.
+  /// Reads a finite or infinite number, with the file's decimal sign. Blanks around it, which a field in
+  /// quotes may have, do not count.
   std::optional<double> number(std::string_view field) const;
   /// Returns what a person should know about the format: "numbers have decimal commas"; empty for a plain
   /// one.

@@ -97,14 +97,16 @@ double median_of(std::vector<double> values) {
 bool is_missing_word(const std::string& text) {
   static const std::set<std::string, std::less<>> kWords{"",    "?",    "na",   "n/a",  "#n/a",
                                                          "nan", "-nan", "null", "none", "<na>"};
-  return text.size() < 5 && kWords.contains(lower_case(text));
+  const std::string_view word = without_outer_blanks(text);
+  return word.size() < 5 && kWords.contains(lower_case(word));
 }
 
 std::optional<double> feature_in(const CsvReader& reader, const std::string& field) {
   const std::optional<double> value = reader.number(field);
   if (value) return std::isfinite(*value) ? value : std::nullopt;
-  if (field == "True" || field == "TRUE" || field == "true") return 1;
-  if (field == "False" || field == "FALSE" || field == "false") return 0;
+  const std::string_view word = without_outer_blanks(field);
+  if (word == "True" || word == "TRUE" || word == "true") return 1;
+  if (word == "False" || word == "FALSE" || word == "false") return 0;
   return std::nullopt;
 }
 

@@ -1,3 +1,4 @@
+#include "store/arrays/csv_reader.hpp"
 #include "store/fixtures/array_files.hpp"
 #include "store/fixtures/gzip_text.hpp"
 
@@ -67,6 +68,31 @@ TEST_F(ImportArrays, CsvFilesMayBeginWithAByteOrderMarkAndQuoteQuotes) {
         "\xef\xbb\xbf"
         "1,2,0\n3,4,1\n");
   EXPECT_THAT(read({"train.csv"}, {{"test", "0"}})->train().pixels(), ElementsAre(1, 2, 3, 4));
+}
+
+TEST_F(ImportArrays, CsvFilesKeepBlanksInsideQuotesAloneAndReadQuotedNumbersInThem) {
+  EXPECT_THAT(split_csv(R"( a b ," x",  "y  " ,"  ",""," z" w ,"q "" ")", ','),
+              ElementsAre("a b", " x", "y  ", "  ", "", " z w", "q \" "));
+  EXPECT_THAT(split_csv(R"(a  " b" "" )", ' '), ElementsAre("a", " b", ""));
+  write("train.csv", "width,kind\n\" 1.5\",\" x\"\n 2.5 , x\n\"3.5 \",\"x \"\n");
+  const auto set = read({"train.csv"}, {{"test", "0"}, {"label", "kind"}});
+  EXPECT_THAT(std::get<1>(set->train().values), ElementsAre(1.5F, 2.5F, 3.5F));
+  EXPECT_THAT(set->class_names(), ElementsAre(" x", "x", "x "));
+}
+
+TEST_F(ImportArrays, CsvRowsEndAfterAQuotedFieldThatEndsWithQuotesOrHasThemBeforeASeparator) {
+  write("quotes.csv", R"(a,b
+"x ""y""",1
+"x ""y"",
+",2
+""",
+""",3
+z,4
+)");
+  CsvReader reader(folder / "quotes.csv");
+  std::vector<std::string> words;
+  while (reader.read_row()) words.push_back(reader.fields().at(0));
+  EXPECT_THAT(words, ElementsAre("a", "x \"y\"", "x \"y\",\n", "\",\n\"", "z"));
 }
 
 TEST_F(ImportArrays, CsvFilesAreOfThePartThatIsAWordOfTheirNames) {

@@ -1,0 +1,99 @@
+#include "evaluate/benchmark_table.hpp"
+#include "store/fixtures/scratch_folder.hpp"
+#include "support/user_error_of.hpp"
+#include "support/yaml_config.hpp"
+
+#include <cmath>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace skyline::evaluate {
+namespace {
+
+using testing::config_from_yaml;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::user_error_of;
+
+/// Returns the columns of parameters in a table.
+std::vector<std::string> parameter_columns_of(const std::string& parameters,
+                                              const std::vector<std::string>& header,
+                                              const std::vector<std::string>& metrics = {"m"}) {
+  std::string text = "parameters: {";
+  for (const char letter : parameters) text += letter == ' ' ? ": {range: [0, 9]}, " : std::string(1, letter);
+  const auto space =
+      space::SearchSpace::parse(config_from_yaml(text + ": {range: [0, 9]}}", "space.yaml", "space"), {});
+  return parameter_columns_in(header, space, metrics);
+}
+
+TEST(ParameterColumns, HaveTheNamesThatARunGaveThem) {
+  const auto header = [](std::vector<std::string> own) {
+    std::vector<std::string> all{"archid", "arch_id", "trial"};
+    all.insert(all.end(), own.begin(), own.end());
+    for (const char* last : {"origin", "epochs", "cost", "is_pareto", "status", "mean_repeats", "mean_m"})
+      all.emplace_back(last);
+    return all;
+  };
+  EXPECT_THAT(parameter_columns_of("epochs w", header({"parameter_epochs", "w", "m"})),
+              ElementsAre("parameter_epochs", "w"));
+  EXPECT_THAT(parameter_columns_of("epochs w", header({"w", "m"})), ElementsAre("parameter_epochs", "w"))
+      << "the run has no such parameter, which its epochs are not";
+  EXPECT_THAT(parameter_columns_of("m w", header({"parameter_m", "w", "m"})),
+              ElementsAre("parameter_m", "w"));
+  EXPECT_THAT(parameter_columns_of("other w", header({"parameter_other", "w", "m", "other"})),
+              ElementsAre("parameter_other", "w"))
+      << "a metric that this search does not need";
+  EXPECT_THAT(parameter_columns_of("mean_m w", header({"parameter_mean_m", "w", "m"})),
+              ElementsAre("parameter_mean_m", "w"));
+  EXPECT_THAT(parameter_columns_of("status parameter_status w",
+                                   header({"parameter_parameter_status", "parameter_status", "w", "m"})),
+              ElementsAre("parameter_parameter_status", "parameter_status", "w"));
+  EXPECT_THAT(parameter_columns_of("x", header({"x", "parameter_x"}), {"parameter_x"}), ElementsAre("x"));
+  EXPECT_THAT(parameter_columns_of("step w", header({"step", "w", "m"})), ElementsAre("step", "w"));
+  EXPECT_THAT(parameter_columns_of("epochs w", {"epochs", "w", "parameter_epochs", "m"}),
+              ElementsAre("epochs", "w"))
+      << "no table of a run";
+}
+
+TEST(BenchmarkRows, LeaveOutRowsThatFailedAndNumbersThatAreTooLargeIfToldTo) {
+  const auto space = space::SearchSpace::parse(
+      config_from_yaml("parameters: {a: {choice: [1, 2]}, word: {choice: [\" x\", x, \"\"]}}", "space.yaml",
+                       "space"),
+      {});
+  const testing::ScratchFolder folder;
+  const auto write = [&](const std::string& text) {
+    std::ofstream(folder / "t.csv", std::ios::binary) << text;
+  };
+  write(R"(a,word,acc,status
+" 1 "," x",0.5,ok
+2, x,1e151,ok
+wrong,x,?,diverged
+2,,-inf," ok"
+1,x,7,
+)");
+  TableOptions options;
+  options.file = (folder / "t.csv").string();
+  TableMetric metric;
+  metric.name = "acc";
+  metric.columns = {{.column = "acc"}};
+  options.metrics = {metric};
+  const BenchmarkRows rows = read_rows(options, space, {.status = "status", .large_is_no_value = true});
+  EXPECT_EQ(rows.failed, 2U);
+  EXPECT_EQ(rows.outside, 0U);
+  EXPECT_THAT(rows.choices, ElementsAre(0, 0, 1, 1, 1, 2));
+  ASSERT_EQ(rows.values.size(), 3U);
+  EXPECT_EQ(rows.values[0], 0.5);
+  EXPECT_TRUE(std::isnan(rows.values[1]));
+  EXPECT_TRUE(std::isnan(rows.values[2]));
+  EXPECT_THAT(user_error_of([&] { (void)read_rows(options, space); }),
+              HasSubstr("t.csv:3: column `acc`: expected at most 1e150, also after `times`, got `1e151`"));
+  write("a,word,acc,status\n1,x,?,crash\n");
+  EXPECT_EQ(read_rows(options, space, {.status = "status"}).failed, 1U) << "all of them may";
+}
+
+}  // namespace
+}  // namespace skyline::evaluate
