@@ -86,9 +86,8 @@ class CudaAccelerator final : public train::Accelerator {
   void release_cached_memory(int device) override {
     const c10::cuda::CUDAGuard guard(index_of(device));  // cudaFree makes a context on the current device
     const auto turn = take_recording_turn();
-    if (GroupUse::any()) return;
     GraphMemory::let_go();
-    allocator::emptyCache();
+    if (!GroupUse::any()) allocator::emptyCache();
   }
 
   std::optional<std::string> fault(int device) override {

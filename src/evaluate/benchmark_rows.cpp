@@ -80,7 +80,7 @@ RowReader::RowReader(const TableOptions& options, const space::SearchSpace& spac
       reader_(options.file),
       value_names_(columns_of(options)) {
   if (!reader_.read_row()) throw UserError(file_ + ": the table is empty");
-  header_ = reader_.fields();
+  header_ = reader_.names();
   if (!rules_.status.empty()) status_ = find_column(rules_.status);
   if (options.names.empty()) {
     for (const std::string& name : parameter_columns_in(header_, space, value_names_))

@@ -45,6 +45,17 @@ class Errors(RunsCase):
                     self.assertEqual(self.canonical(folder), self.canonical(run))
                 self.assertEqual((own / "slurm-1.out").read_text(), "of the scheduler")
 
+    def test_metrics_whose_columns_would_meet_are_refused_where_a_run_begins(self):
+        (self.folder / "mean.yaml").write_text("space: {parameters: {width: {choice: [8, 16]}}}\n"
+                                               "objectives: [maximize: mean_y, minimize: y]\n"
+                                               "command:\n  run: [cat, '{width}']\n"
+                                               "  metrics: {y: {better: lower}, mean_y: {better: higher}}\n"
+                                               "search: {repeats: 2}\n")
+        for words in (["validate", "mean.yaml"], ["search", "mean.yaml", "--run", "mean"]):
+            self.assertIn("mean.yaml:5:33: command.metrics: expected another name, since `search.repeats` would give "
+                          "search_state.csv two columns `mean_y`, got `mean_y`", self.refused(*words))
+        self.assertFalse((self.folder / "mean").exists())
+
     def test_a_number_out_of_bounds_on_the_command_line_is_told_in_one_readable_line(self):
         simulate = ["simulate", *SYNTHETIC, "--slots", 2]
         train = ["train", "a", "--run", "b"]

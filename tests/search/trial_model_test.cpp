@@ -188,5 +188,28 @@ TEST_F(TrialModelOfMany, SaysTheSameWhenASearchIsResumed) {
   EXPECT_GT(worth(resumed).maxCoeff(), 0);
 }
 
+TEST_F(TrialModelOfMany, KnowsNothingOfFailuresThatItForgot) {
+  const auto result_of = [&](std::size_t i) {
+    CommittedTrial result = results_[i];
+    if (i == 1 || i + 1 == results_.size()) {
+      result.outcome = trial::Failure{trial::FailureKind::kException, "failed"};
+    } else if (std::holds_alternative<trial::Failure>(result.outcome)) {
+      result.outcome = trial::Measurements{{0.1, 7}};
+    }
+    return result;
+  };
+  TrialModel stepwise = model(kMost);
+  TrialModel resumed = model(kMost);
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    stepwise.tell(result_of(i), candidates_[i]);
+    stepwise.fit({});
+    (void)worth(stepwise);
+    resumed.tell(result_of(i), candidates_[i]);
+  }
+  resumed.fit({});
+  EXPECT_EQ(resumed.successes() + 1, resumed.results()) << "the first failure is forgotten";
+  EXPECT_TRUE((worth(stepwise) == worth(resumed)).all());
+}
+
 }  // namespace
 }  // namespace skyline::search

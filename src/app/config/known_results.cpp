@@ -80,7 +80,7 @@ UsedColumns columns_of(const fs::path& file, const objective::ObjectiveSet& obje
                        const space::SearchSpace& space) {
   store::CsvReader reader(file);
   if (!reader.read_row()) throw UserError(file.string() + ": the table is empty");
-  const std::vector<std::string>& header = reader.fields();
+  const std::vector<std::string> header = reader.names();
   std::vector<std::string> names = objectives.measured_needed();
   std::vector<std::string> metrics = names;
   if (space.has_network()) std::ranges::copy(objective::computed_metric_names(), std::back_inserter(metrics));
@@ -225,6 +225,8 @@ KnownResults read_known(const ConfigNode& written, const space::SearchSpace& spa
     try {
       const UsedColumns used = columns_of(known.files.back(), objectives, space);
       rows = evaluate::read_rows(used.table, space, used.rules);
+      if (rows.size() == 0 && rows.failed > 0)
+        throw UserError(known.files.back().string() + ": no row has the status `ok`");
     } catch (const UserError& error) {
       node.fail(error.what());
     }

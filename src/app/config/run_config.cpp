@@ -6,7 +6,6 @@
 #include "app/config/config_file.hpp"
 #include "app/config/data_section.hpp"
 #include "app/config/exported_network.hpp"
-#include "app/config/metric_columns.hpp"
 #include "core/backoff.hpp"
 #include "core/config/config_errors.hpp"
 #include "core/config/config_text.hpp"
@@ -153,10 +152,7 @@ RunConfig ConfigParser::parse(DataCheck check) {
   mistakes_.attempt([&] { read_space(); });
   const bool knows_space = is_right_so_far();
   mistakes_.attempt([&] { read_objectives(knows_metrics); });
-  if (check != DataCheck::kStated && knows_space) {
-    mistakes_.attempt([&] { check_place(); });
-    mistakes_.attempt([&] { check_metric_columns(root_, config_); });
-  }
+  if (check != DataCheck::kStated && knows_space) mistakes_.attempt([&] { check_place(); });
   throw_mistakes();
   if (check != DataCheck::kStated) config_.open_known(root_);
   resolve();

@@ -1,6 +1,7 @@
 #include "skyline/core/error.hpp"
 
 #include "app/config/config_file.hpp"
+#include "app/config/metric_columns.hpp"
 #include "app/job/job_stop.hpp"
 #include "app/job/search_job.hpp"
 #include "core/config/config_text.hpp"
@@ -193,6 +194,7 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
   const std::size_t slots = arguments.slots.value_or(1);
   const RunConfig config = resumes ? parse_resumed(with_sources_of(root, of_run), of_run, slots)
                                    : RunConfig::parse(root, false, slots);
+  if (!resumes && arguments.beginning == nullptr) check_metric_columns(root, config);
   PreparedRun prepared{config.resolved, nullptr, std::nullopt};
   store::set_patience(config.sections.run.storage_patience_s);
   stop.limit(config.sections.run.time_limit_s, launch);

@@ -153,10 +153,10 @@ std::unique_ptr<train::AcceleratorGraph> CudaStream::capture(const std::function
   try {
     return record(work);
   } catch (const c10::OutOfMemoryError&) {
+    GraphMemory::let_go();
     if (GroupUse::any()) throw;
   }
   // While it records, the allocator only takes new memory and releases nothing from its cache.
-  GraphMemory::let_go();
   c10::cuda::CUDACachingAllocator::emptyCache();
   return record(work);
 }

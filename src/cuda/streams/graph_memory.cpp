@@ -14,7 +14,7 @@ namespace allocator = c10::cuda::CUDACachingAllocator;
 namespace {
 
 /// Share of a device's memory up to which a process keeps what its graphs leave.
-constexpr double kKept = 1.0 / 16;
+constexpr double kKept = 1.0 / 40;
 
 bool holds_little(c10::DeviceIndex device) {
   constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
@@ -56,7 +56,7 @@ void GraphMemory::end() {
 void GraphMemory::leave() noexcept {
   --graphs_;
   try {
-    if (graphs_ == 0 && holds_little(device_)) {
+    if (graphs_ == 0 && !GroupUse::any() && holds_little(device_)) {
       kept_.insert(this);
       return;
     }

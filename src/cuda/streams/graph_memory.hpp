@@ -44,8 +44,8 @@ using GraphShare = UniqueHandle<GraphShareTraits>;
 
 /// The device memory of the graphs of one stream. They never run at the same time, so they share it. When the
 /// last graph is gone it is kept for the next one if the process holds little of the device, since CUDA waits
-/// for all work of a device before it takes memory back. Else it returns to the device, or to the allocator
-/// while there is a GroupUse. Used within a turn; destroyed outside of one.
+/// for all work of a device before it takes memory back. While there is a GroupUse it is left to the
+/// allocator, else it returns to the device. Used within a turn; destroyed outside of one.
 class GraphMemory {
  public:
   explicit GraphMemory(c10::DeviceIndex device) : device_(device) {}

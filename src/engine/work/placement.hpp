@@ -33,8 +33,8 @@ std::size_t ranks_of_group(std::uint32_t members, std::size_t available);
 /// Ranks that may train a trial together.
 using Block = std::vector<std::size_t>;
 
-/// Returns blocks, which don't overlap. Each lies within a host if some host has so many ranks, else on as
-/// few hosts as follow each other.
+/// Returns blocks, which don't overlap: the ranks of each host that train, cut into blocks. If no host has so
+/// many, those of all hosts are cut, host by host.
 /// @param ranks  size of a block; at most as many as train
 std::vector<Block> blocks_of(const RankTable& table, std::size_t ranks);
 

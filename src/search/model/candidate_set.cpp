@@ -99,8 +99,7 @@ void CandidateSet::add_near(const CandidatePointer& centre, std::size_t number, 
 /// Keeps so many of those that were drawn: by their keys, which are hashes, so that nearly all are kept from
 /// one choice to the next, and what a model keeps of them is of use.
 void CandidateSet::keep_a_part(std::size_t most, std::vector<CandidatePointer>& drawn) {
-  std::ranges::nth_element(drawn, drawn.begin() + static_cast<std::ptrdiff_t>(most), {},
-                           [](const CandidatePointer& one) { return one->key; });
+  std::ranges::stable_sort(drawn, {}, [](const CandidatePointer& one) { return one->key; });
   drawn.resize(most);
   drawn_ids_.clear();
   for (const CandidatePointer& one : drawn) drawn_ids_.insert(one->architecture->id);

@@ -99,8 +99,8 @@ void TrialModel::fit(const std::vector<CandidatePointer>& under_way) {
   const auto held = std::ranges::mismatch(rows_, rows).in1 - rows_.begin();
   rows_ = std::move(rows);
   for (Column& column : columns_) {
+    column.process.truncate(is_used(column) ? held : 0);
     if (!is_used(column)) continue;
-    column.process.truncate(held);
     synchronize(column);
     const Eigen::Index choice = GaussianProcess::choice_size(known);
     if (column.chosen_by != choice) {

@@ -287,6 +287,12 @@ void CsvReader::find_decimals(const std::vector<std::vector<std::string>>& rows)
               (ends_empty(rows.front()) || rows[1].size() == rows.front().size() + 1);
 }
 
+std::vector<std::string> CsvReader::names() const {
+  std::vector<std::string> names;
+  for (const std::string& field : fields_) names.emplace_back(without_outer_blanks(field));
+  return names;
+}
+
 std::optional<double> CsvReader::number(std::string_view field) const {
   field = without_outer_blanks(field);
   std::string with_point;

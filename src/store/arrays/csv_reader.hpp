@@ -36,6 +36,8 @@ class CsvReader {
   /// Reads the next row. Returns false at the end of the file. @throws UserError
   bool read_row();
   const std::vector<std::string>& fields() const { return fields_; }
+  /// Returns the fields as names of columns: without blanks at their ends.
+  std::vector<std::string> names() const;
   /// Reads a finite or infinite number, with the file's decimal sign. Blanks around it, which a field in
   /// quotes may have, do not count.
   std::optional<double> number(std::string_view field) const;

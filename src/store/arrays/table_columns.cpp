@@ -42,7 +42,7 @@ bool counts_columns(const CsvReader& reader) {
 bool first_row_names(const std::filesystem::path& file) {
   CsvReader reader(file);
   reader.read_row();
-  const std::vector<std::string> first = reader.fields();
+  const std::vector<std::string> first = reader.names();
   const auto is_number = [&](const std::string& field) { return reader.number(field).has_value(); };
   if (std::ranges::none_of(first, is_number) || counts_columns(reader)) return true;
   if (std::ranges::any_of(first, is_label_name)) return true;
@@ -83,7 +83,7 @@ class ColumnFinder {
     if (count < 2 && options.num_features != 1 && !options.known)
       reader_.fail("expected at least 2 columns, got 1");
     columns_.has_names = first_row_names(file);
-    columns_.names = reader_.fields();
+    columns_.names = reader_.names();
     if (columns_.has_names) {
       check_names(columns_, reader_);
     } else {

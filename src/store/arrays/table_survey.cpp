@@ -48,6 +48,7 @@ std::string with_month_numbers(std::string_view text) {
 /// Returns whether a text is a date or a time: 2024-03-01, 1.3.2024, 03/01/24, 1-Mar-24, with a time after
 /// it, or 12:30.
 bool is_date(std::string_view written) {
+  written = without_outer_blanks(written);
   const std::string numbers = with_month_numbers(written);
   std::string_view text = numbers;
   std::array<std::size_t, 3> sizes{};

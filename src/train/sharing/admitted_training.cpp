@@ -115,8 +115,8 @@ Outcome train_when_admitted(AdmissionGate& gate, const AdmittedTrial& trial,
     log::info(name + " ran out of memory on its device: it trains again alone");
     outcome = train_alone(gate, trial, candidate, context, attempt);
   }
-  if (!lacked_algorithm(outcome) || gate.is_broken())
-    return outcome;  // cuDNN says the same of a broken device
+  // A broken device makes cuDNN say the same.
+  if (!lacked_algorithm(outcome) || gate.is_broken()) return outcome;
   log::warning(name +
                ": cuDNN has no deterministic algorithm for one of its convolutions; it trains again alone "
                "with another one, and its result may differ from run to run");

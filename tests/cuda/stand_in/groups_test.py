@@ -106,6 +106,7 @@ class Groups(StandInCase):
         text, _ = self.end(job, expect=None, contexts=[["0"], ["1"], ["2"]])
         self.assertIn("warning: rank 2 on", text)
         self.assertIn("search ended: 1 iteration done", text)
+        self.assertEqual(self.exit_code("hangs"), 0)
         self.assertEqual(set(self.trials("hangs")), {"ok"})
 
 
