@@ -167,6 +167,7 @@ def random_search(task, table):
 PEERS = {
     "random": random_search,
     "optuna-tpe": lambda task, table: optuna_search(task, table, lambda samplers: samplers.TPESampler(seed=task["seed"])),
+    "optuna-gp": lambda task, table: optuna_search(task, table, lambda samplers: samplers.GPSampler(seed=task["seed"])),
     "optuna-nsga2": lambda task, table: optuna_search(
         task, table, lambda samplers: samplers.NSGAIISampler(population_size=20, seed=task["seed"])),
     "pymoo-nsga2": pymoo_search,
