@@ -59,11 +59,6 @@ c10::DeviceIndex index_of(int device) {
   return static_cast<c10::DeviceIndex>(device);
 }
 
-std::size_t bytes_of(const c10::CachingAllocator::StatArray& amounts) {
-  constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
-  return static_cast<std::size_t>(amounts.at(kAll).current);
-}
-
 class CudaAccelerator final : public train::Accelerator {
  public:
   explicit CudaAccelerator(std::vector<train::AcceleratorDevice> devices) : devices_(std::move(devices)) {

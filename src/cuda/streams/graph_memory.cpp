@@ -17,8 +17,7 @@ namespace {
 constexpr double kKept = 1.0 / 40;
 
 bool holds_little(c10::DeviceIndex device) {
-  constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
-  const auto held = static_cast<double>(allocator::getDeviceStats(device).reserved_bytes.at(kAll).current);
+  const auto held = static_cast<double>(bytes_of(allocator::getDeviceStats(device).reserved_bytes));
   return held <= kKept * static_cast<double>(at::cuda::getDeviceProperties(device)->totalGlobalMem);
 }
 
@@ -27,6 +26,11 @@ bool holds_little(c10::DeviceIndex device) {
 std::unique_lock<std::mutex> take_recording_turn() {
   static std::mutex turns;
   return std::unique_lock(turns);
+}
+
+std::size_t bytes_of(const c10::CachingAllocator::StatArray& amounts) {
+  constexpr auto kAll = static_cast<std::size_t>(c10::CachingAllocator::StatType::AGGREGATE);
+  return static_cast<std::size_t>(amounts.at(kAll).current);
 }
 
 GraphMemory::~GraphMemory() {

@@ -32,6 +32,9 @@ class GroupUse {
   static inline std::atomic<int> uses_ = 0;
 };
 
+/// Returns what the allocator has of a kind now, e.g. DeviceStats::reserved_bytes.
+std::size_t bytes_of(const c10::CachingAllocator::StatArray& amounts);
+
 class GraphMemory;
 
 /// A graph's share in the memory of its stream's graphs. It is released within a turn.
