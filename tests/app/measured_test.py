@@ -215,7 +215,7 @@ search: {{algorithm: exhaustive}}
         self.skyline("search", self.config(", at_once: 2, timeout: 7 s", widths=[4]), "--run", "changed", "--resume")
         told = self.skyline("search", self.config(", when: full", widths=[4], objectives="minimize: flops"), "--run", "changed",
                             "--resume", expect=2).stderr
-        self.assertIn("differs between", told)
+        self.assertIn(f"differs between changed/config.yaml and {self.folder}/", told)
 
 
 if __name__ == "__main__":

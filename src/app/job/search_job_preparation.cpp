@@ -97,13 +97,23 @@ std::unique_ptr<store::RunClaim> claim_folder(const store::RunPaths& paths, doub
   }
 }
 
+/// Says where the command's value of a key comes from.
+std::string source_of(const SearchArguments& arguments, const std::string& key) {
+  for (const std::string& assignment : arguments.overrides) {
+    const std::string name = assignment.substr(0, assignment.find('='));
+    const bool is_inside =
+        key.starts_with(name) && (key == name || key[name.size()] == '.' || key[name.size()] == '[');
+    if (is_inside) return "--set " + assignment;
+  }
+  const bool is_named = arguments.beginning == nullptr && !arguments.config.empty();
+  return is_named ? arguments.config.string() : "this command";
+}
+
 void check_same_run(const store::RunPaths& paths, const RunConfig& config, const SearchArguments& arguments) {
   const std::string key = first_identity_difference(store::load_yaml_file(paths.config()), config.resolved);
   if (key.empty()) return;
-  const bool named = arguments.beginning == nullptr && !arguments.config.empty();
-  const std::string asked_in = named ? arguments.config.string() : "this command";
   throw UserError("--resume " + paths.root.string() + ": `" + key + "` differs between " +
-                  paths.config().string() + " and " + asked_in +
+                  paths.config().string() + " and " + source_of(arguments, key) +
                   "; resume with the configuration that the run was started with");
 }
 

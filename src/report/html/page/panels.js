@@ -14,7 +14,7 @@ function showHead() {
     ["failed", failed.toLocaleString("en")],
   ];
   const volume = shown.volume.volume.at(-1);
-  if (volume !== undefined) figures.push(["hypervolume", volume.toFixed(4)]);
+  if (volume !== undefined) figures.push(["hypervolume (share of the box)", volume.toFixed(4)]);
   const [, end] = extent(shown.trials.start.map((start, row) => start + shown.trials.seconds[row]));
   if (end > 0) figures.push(["time", duration(end)]);
   const lines = shown.notes.split("\n");
