@@ -81,10 +81,10 @@ class GpuCheck(unittest.TestCase):
                          {"hypervolume": {"search": 0.5}, "utilization_percent": 88.3, "wall_s": 3.2, "trials": 1,
                           "median_setup_ms": 2.0, "median_train_ms": 50.0, "median_validate_ms": 1.0,
                           "gpu_busy_percent": None})
-        self.assertEqual(list(items), ["good", "prepare_digits", "digits", "digits_1_slot", "digits_again", "equal_journals",
+        self.assertEqual(list(items), ["doctor", "good", "prepare_digits", "digits", "digits_1_slot", "digits_again", "equal_journals",
                                        "little_memory", "fast"])
         self.assertEqual(figures["devices"], ["Fake GPU 0"])
-        self.assertIn("gpu_check: passed: 8 of 8 items on Fake GPU 0", result.stdout.splitlines()[-1])
+        self.assertIn("gpu_check: passed: 9 of 9 items on Fake GPU 0", result.stdout.splitlines()[-1])
         page = self.page.read_text()
         self.assertIn("1 x Fake GPU 0", page)
         self.assertIn("| search digits | passed |", page)
@@ -120,7 +120,7 @@ class GpuCheck(unittest.TestCase):
     def test_does_the_kinds_that_are_asked_for(self):
         self.program("gpu_good_test", TEST)
         _, figures = self.check([{"kind": "test", "name": "good", "program": "gpu_good_test"}], "--only", "test")
-        self.assertEqual([item["name"] for item in figures["items"]], ["good"])
+        self.assertEqual([item["name"] for item in figures["items"]], ["doctor", "good"])
         result, _ = self.check([], "--only", "tests")
         self.assertEqual(result.returncode, 2)
         self.assertIn("--only: tests: expected some of test, benchmark, search, sanitizer", result.stderr)
@@ -147,6 +147,22 @@ class GpuCheck(unittest.TestCase):
         result, figures = self.check([], PATH=f"{self.bundle}/bin:/usr/bin:/bin", OUT=str(self.root / "sampled"))
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         self.assertIsNone(figures["versions"]["driver"])
+
+    def test_two_gpus_train_groups_where_there_is_an_mpirun(self):
+        self.program("mpirun", '#!/bin/bash\ntouch "$OUT"\nexec "${@:3}"\n')
+        started = self.root / "started"
+        for devices, names in (("1", []), ("2", ["digits_group"])):
+            _, figures = self.check([], "--only", "search", FAKE_DEVICES=devices, PATH=f"{self.bundle}/bin:/usr/bin:/bin",
+                                    OUT=str(started))
+            self.assertEqual([item["name"] for item in figures["items"] if item["name"] == "digits_group"], names)
+            self.assertEqual(started.exists(), bool(names))
+
+    def test_packing_is_measured_with_fewer_connections_too(self):
+        self.program("gpu_packing_bench", '#!/bin/bash\necho "{\\"connections\\": ${CUDA_DEVICE_MAX_CONNECTIONS:-0}}"\n')
+        _, figures = self.check([{"kind": "benchmark", "name": "packing", "program": "gpu_packing_bench"}], "--only",
+                                "benchmark")
+        self.assertEqual({item["name"]: item["figures"] for item in figures["items"]},
+                         {"packing": {"connections": 0}, "packing_8_connections": {"connections": 8}})
 
     def test_uses_mnist_where_it_is_given(self):
         self.program("gpu_data_bench", '#!/bin/bash\necho "{\\"words\\": \\"$*\\"}"\n')
@@ -176,7 +192,7 @@ class GpuCheck(unittest.TestCase):
         self.program("gpu_empty_test", TEST.replace('"tests": 1', '"tests": 0'))
         result, figures = self.check([{"kind": "test", "name": "empty", "program": "gpu_empty_test"}])
         self.assertEqual(result.returncode, 1)
-        self.assertIn("no test was run", figures["items"][0]["reason"])
+        self.assertIn("no test was run", figures["items"][1]["reason"])
 
     @staticmethod
     def has_ended(state):
@@ -190,7 +206,7 @@ class GpuCheck(unittest.TestCase):
         result, figures = self.check([{"kind": "test", "name": "slow", "program": "gpu_slow_test"}],
                                      SKYLINE_GPU_CHECK_BUDGET_S="9")
         self.assertEqual(result.returncode, 1)
-        self.assertIn("took more than", figures["items"][0]["reason"])
+        self.assertIn("took more than", figures["items"][1]["reason"])
         state = pathlib.Path("/proc", (self.bundle / "bin/pid").read_text().strip(), "stat")
         for _ in range(100):  # a signal takes its time on a busy machine
             if self.has_ended(state):
