@@ -17,6 +17,10 @@ void check_cuda(cudaError_t status, const char* call) {
   throw FaultError(text);
 }
 
+void check_usable() {
+  check_cuda(cudaFree(nullptr), "CUDA");
+}
+
 void drop_cuda_error(cudaError_t status) noexcept {
   if (status != cudaSuccess) static_cast<void>(cudaGetLastError());
 }

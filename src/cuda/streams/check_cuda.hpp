@@ -11,6 +11,10 @@ namespace skyline::cuda {
 /// @throws c10::OutOfMemoryError if the device has no memory left, FaultError with CUDA's text otherwise
 void check_cuda(cudaError_t status, const char* call);
 
+/// Checks that the current device is not broken for good. Not while this thread records.
+/// @throws FaultError with CUDA's text
+void check_usable();
+
 /// Drops an error, also from the state that the next check of this thread would read. For destructors.
 void drop_cuda_error(cudaError_t status) noexcept;
 

@@ -172,7 +172,11 @@ std::unique_ptr<train::AcceleratorGraph> CudaStream::record(const std::function<
   } catch (const c10::OutOfMemoryError&) {
     throw;
   } catch (const c10::Error& error) {
+    check_usable();
     refuse(error.what_without_backtrace());
+  } catch (const UserError&) {
+    check_usable();
+    throw;
   }
 }
 

@@ -12,6 +12,12 @@ class Faults(StandInCase):
         self.assertIn("GPU 0 (0000:10:00.0) has failed: CUDA error 700", text)
         self.assertNotIn("failed", self.trials("broken"))
 
+    def test_a_device_that_breaks_while_it_records_is_no_refusal(self):
+        text, report = self.search("recording", break_recording=0, expect=76)
+        self.assertGreater(report.counts["recordings"], 0)
+        self.assertIn("GPU 0 (0000:10:00.0) has failed: CUDA error 700", text)
+        self.assertNotIn("did not record", text)
+
     def test_a_run_whose_gpus_break_goes_on_with_others(self):
         """Each device lasts for at least five trials, so that a generation of four is committed."""
         some = ("--set", "search.iterations=4", "--slots", "1")

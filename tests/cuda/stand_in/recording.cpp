@@ -65,6 +65,7 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t handle, cudaStreamCaptureStatu
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode mode) {
   const std::lock_guard lock(state().mutex);
+  if (is_device_broken()) return fail(cudaErrorIllegalAddress);
   CUstream_st& stream = stream_of(handle);
   if (is_legacy(stream)) {
     return violate("a recording of the legacy stream", cudaErrorStreamCaptureUnsupported);
@@ -93,6 +94,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
   const cudaError_t error = error_at_end(*recording, stream);
   for (CUstream_st* one : recording->streams) one->recording = nullptr;
   state().recordings.erase(recording.get());
+  if (is_device_broken()) return fail(cudaErrorIllegalAddress);
   if (error != cudaSuccess) {
     ++state().counts["refused_recordings"];
     return error;
@@ -113,7 +115,8 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
 }
 
 cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) {
-  return cudaSuccess;
+  const std::lock_guard lock(state().mutex);
+  return is_device_broken() ? fail(cudaErrorIllegalAddress) : cudaSuccess;
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t, cudaStream_t handle) {

@@ -132,6 +132,7 @@ void use_context(const char* call) {
 }
 
 bool is_device_broken() {
+  if (this_thread().device == state().broken_device) return true;
   const long after = stand_in_setting("BREAK_AFTER", -1);
   if (after < 0 || this_thread().device != stand_in_setting("BREAK_DEVICE", 0)) return false;
   return state().counts["kernels"] + state().counts["replays"] > after;
@@ -190,6 +191,10 @@ cudaError_t queue(cudaStream_t handle, const std::string& name) {
   if (recording == nullptr) {
     ++state().eager[name];
     return cudaSuccess;
+  }
+  if (stand_in_setting("BREAK_RECORDING", -1) == stream.device && !recording->nodes.empty()) {
+    state().broken_device = stream.device;
+    return fail(cudaErrorIllegalAddress);
   }
   if (stand_in_setting("REFUSE_RECORDING", -1) == stream.device) recording->broken_by = "refused as asked";
   if (!recording->broken_by.empty()) return fail(cudaErrorStreamCaptureInvalidated);

@@ -67,6 +67,7 @@ struct State {
   std::vector<Work> graphs;                    // nodes of all graphs
   std::map<const void*, std::string> kernels;  // names, by the host's function
   unsigned long long last_recording = 0;       // id
+  int broken_device = -1;                      // broken by a recording, as asked
 };
 State& state();
 
