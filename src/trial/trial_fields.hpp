@@ -31,7 +31,7 @@ void for_each_field(Visitor&& visit, Trials&... trials) {
 
 /// Returns whether files state the field only if it is not 0, because files of earlier versions lack it.
 constexpr bool is_stated_if_set(std::string_view field) {
-  return field == "repeat";
+  return field == "repeat" || field == "any_order";
 }
 
 /// Does the same for where and when a trial ran, as far as it is recorded.
@@ -46,6 +46,7 @@ void for_each_timing(Visitor&& visit, Timings&... timings) {
   visit("latency_s", timings.latency_s...);
   visit("wait_files_s", timings.wait_files_s...);
   visit("wait_ranks_s", timings.wait_ranks_s...);
+  visit("any_order", timings.any_order...);
 }
 
 /// A field in which two trials differ, with both values as texts, which also differ.

@@ -37,16 +37,19 @@ trial::Outcome evaluate_safely(trial::Evaluator& evaluator, const trial::Trial& 
 /// leader.
 class MemberContext final : public trial::EvaluationContext {
  public:
-  MemberContext(trial::TrialGroup& group, TrialDeadline& deadline)
-      : control_(deadline, nullptr), group_(group, *this) {}
+  /// @param tried  see EvaluationContext::tried
+  MemberContext(trial::TrialGroup& group, TrialDeadline& deadline, std::uint32_t tried)
+      : tried_(tried), control_(deadline, nullptr), group_(group, *this) {}
   trial::TrialControl& control() override { return control_; }
   trial::TrialState& state() override { return no_state_; }
   trial::TrialWeights& weights() override { return no_weights_; }
   trial::TrialGroup* group() override { return &group_; }
   trial::Place place() const override { return group_.place_of(group_.member()); }
+  std::uint32_t tried() const override { return tried_; }
   trial::TrialTiming& timing() override { return timing_; }
 
  private:
+  const std::uint32_t tried_;
   MemberControl control_;
   trial::TrialState no_state_;
   trial::TrialWeights no_weights_;

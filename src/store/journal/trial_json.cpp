@@ -156,11 +156,11 @@ void read_fields(const Json& object, const ArchitectureOf& earlier, trial::Trial
 }
 
 Json encode_timing(const trial::TrialTiming& timing) {
-  constexpr std::size_t kMembers = 9;
+  constexpr std::size_t kMembers = 10;
   Json object = make_object(kMembers);
   const auto encode = [&object](const char* name, const auto& value) {
     if constexpr (std::is_integral_v<std::decay_t<decltype(value)>>) {
-      object[name] = value;
+      if (value != 0 || !trial::is_stated_if_set(name)) object[name] = value;
     } else {
       object[name] = encode_number(value);
     }
@@ -172,6 +172,7 @@ Json encode_timing(const trial::TrialTiming& timing) {
 trial::TrialTiming decode_timing(const Json& object) {
   trial::TrialTiming timing;
   const auto decode = [&object]<typename Field>(const char* name, Field& field) {
+    if (trial::is_stated_if_set(name) && !object.contains(name)) return;
     if constexpr (std::is_integral_v<Field>) {
       field = decode_integer<Field>(member(object, name), name);
     } else {

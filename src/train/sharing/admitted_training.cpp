@@ -6,6 +6,8 @@
 
 #include <array>
 #include <cstdio>
+#include <mutex>
+#include <optional>
 #include <string>
 
 #include <ATen/Context.h>
@@ -29,13 +31,26 @@ bool lacked_algorithm(const Outcome& outcome) {
          failure->reason.find("unable to find an engine to execute this computation") != std::string::npos;
 }
 
-/// Lets cuDNN add in any order while it lives. The setting is the process's, so one trial trains meanwhile.
+/// Lets cuDNN add in any order while it lives, and notes that. The setting is the process's, so only one trial
+/// trains meanwhile, but several of its members may.
 class AnyOrderOfAddition {
  public:
-  AnyOrderOfAddition() { at::globalContext().setDeterministicCuDNN(false); }
-  ~AnyOrderOfAddition() { at::globalContext().setDeterministicCuDNN(true); }
+  explicit AnyOrderOfAddition(trial::TrialTiming& timing) {
+    timing.any_order = 1;
+    set(+1);
+  }
+  ~AnyOrderOfAddition() { set(-1); }
   AnyOrderOfAddition(const AnyOrderOfAddition&) = delete;
   AnyOrderOfAddition& operator=(const AnyOrderOfAddition&) = delete;
+
+ private:
+  static void set(int more) {
+    static std::mutex mutex;
+    static int users = 0;
+    const std::lock_guard lock(mutex);
+    users += more;
+    at::globalContext().setDeterministicCuDNN(users == 0);
+  }
 };
 
 Failure stopped() {
@@ -64,6 +79,7 @@ bool begin_together(trial::TrialGroup& group, AdmissionGate::Permit& permit,
   }
 }
 
+/// Trains a member of a group. What it may lack in one try, an algorithm of cuDNN, it does not need in another.
 Outcome train_member(AdmissionGate& gate, const Candidate& candidate, trial::EvaluationContext& context,
                      const TrainingAttempt& attempt) {
   AdmissionGate::Permit permit = gate.enter(candidate, [] { return false; });
@@ -71,6 +87,8 @@ Outcome train_member(AdmissionGate& gate, const Candidate& candidate, trial::Eva
     const trial::TrialWait wait(context);
     if (!begin_together(*context.group(), permit, context.control())) return stopped();
   }
+  std::optional<AnyOrderOfAddition> any_order;
+  if (context.tried() > 0) any_order.emplace(context.timing());
   return attempt(context, permit);
 }
 
@@ -122,7 +140,7 @@ Outcome train_when_admitted(AdmissionGate& gate, const AdmittedTrial& trial,
                "with another one, and its result may differ from run to run");
   return train_alone(gate, trial, candidate, context,
                      [&](trial::EvaluationContext& inner, AdmissionGate::Permit& permit) {
-                       const AnyOrderOfAddition any_order;
+                       const AnyOrderOfAddition any_order(inner.timing());
                        return attempt(inner, permit);
                      });
 }

@@ -23,7 +23,8 @@ using TrainingAttempt = std::function<trial::Outcome(trial::EvaluationContext&, 
 /// Waits at the gate, then trains. A trial that runs out of memory trains once more with the device to
 /// itself, after its neighbours have ended; only a second failure counts. So does a trial for which cuDNN has
 /// no deterministic algorithm, then with any. Members of a group begin together when each has its device to
-/// itself, and are not tried again. Waits and lost attempts are no training time.
+/// itself; all use any algorithm if their trial has failed before. Waits and lost attempts are no training
+/// time.
 trial::Outcome train_when_admitted(AdmissionGate& gate, const AdmittedTrial& trial,
                                    trial::EvaluationContext& context, const TrainingAttempt& attempt);
 

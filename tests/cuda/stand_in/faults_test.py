@@ -38,6 +38,7 @@ class Faults(StandInCase):
         text, _ = self.search("any_order", nondeterministic=1)
         self.assertEqual(set(self.trials("any_order")), {"ok"})
         self.assertIn(": cuDNN has no deterministic algorithm for one of its convolutions; it trains again alone", text)
+        self.assertEqual({line["where"].get("any_order") for line in self.lines("any_order")}, {1})
 
     def test_an_old_driver_is_refused(self):
         cuda = 12 if (LIBRARIES / "libcudart.so.12").exists() else 13

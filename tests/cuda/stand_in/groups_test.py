@@ -50,6 +50,16 @@ class Groups(StandInCase):
         self.assertEqual(set(self.trials("refused")), {"ok"})
         self.assertEqual(report.counts["replays"], 0)
 
+    def test_a_group_without_a_deterministic_algorithm_trains_with_another_one(self):
+        """Four ranks have two blocks, and the second try is made by the other one."""
+        for ranks in (2, 4):
+            run = f"any_order{ranks}"
+            with self.subTest(run):
+                text, _ = self.search(run, *PAIRS, *SHORT, ranks=ranks, devices=ranks, nondeterministic=1)
+                self.assertIn("unable to find an engine to execute this computation; it is tried once more", text)
+                self.assertEqual(set(self.trials(run)), {"ok"})
+                self.assertEqual({line["where"].get("any_order") for line in self.lines(run)}, {1})
+
     def test_members_share_a_gpu_where_there_are_fewer(self):
         for sharding, statistics in (("optimizer", "local"), ("gradients", "synchronized")):
             run = f"shared-{sharding}-{statistics}"

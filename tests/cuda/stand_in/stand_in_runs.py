@@ -87,10 +87,14 @@ class StandInCase(unittest.TestCase):
         job.process.send_signal(signal.SIGUSR1)
         return self.end(job, expect=75)
 
+    def lines(self, run):
+        """The journal's lines of trials."""
+        lines = (self.bench.folder / run / "journal.jsonl").read_text().splitlines()
+        return [json.loads(line) for line in lines if '"status"' in line]
+
     def trials(self, run):
         """The journal's trials by status: {"ok": 9}."""
-        lines = (self.bench.folder / run / "journal.jsonl").read_text().splitlines()
-        return collections.Counter(json.loads(line)["status"] for line in lines if '"status"' in line)
+        return collections.Counter(line["status"] for line in self.lines(run))
 
     def wait_for_trials(self, run, count, job):
         self.wait_for(self.bench.folder / run / "journal.jsonl", lambda text: text.count('"status"') >= count, job)
