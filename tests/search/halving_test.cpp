@@ -187,6 +187,44 @@ TEST(MoAsha, WaitsForNoTrial) {
   EXPECT_EQ(searcher->generation(), std::nullopt);
 }
 
+/// Returns how many trials of a search were whole. Every third that begins fails.
+std::size_t whole_trials(std::size_t trials, std::size_t window) {
+  const auto searcher = searcher_of("{algorithm: mo_asha, trials: " + std::to_string(trials) + "}");
+  const auto evaluate = [](const trial::Trial& trial) -> trial::Outcome {
+    if (trial.number % 3 != 1 || trial.continues() != nullptr) return closed_formula(trial);
+    return trial::Failure{trial::FailureKind::kDiverged, "planted"};
+  };
+  const std::vector<CommittedTrial> committed = run_search(*searcher, evaluate, window_of(window));
+  EXPECT_EQ(committed.size(), trials);
+  return by_budget(committed)[kFull].size();
+}
+
+TEST(MoAsha, CarriesATrialToTheFullBudgetHoweverShortTheSearchIs) {
+  for (const std::size_t window : {1U, 8U, 64U}) {
+    for (std::size_t trials = 3; trials < 30; ++trials) {
+      EXPECT_GE(whole_trials(trials, window), 1U) << trials << " trials, window " << window;
+    }
+  }
+  EXPECT_EQ(whole_trials(30, 64), 1U);
+}
+
+TEST(MoAsha, BeginsNothingThatCannotBecomeWhole) {
+  for (const std::size_t trials : {20U, 33U, 40U, 90U}) {
+    const auto searcher = searcher_of("{algorithm: mo_asha, trials: " + std::to_string(trials) + "}");
+    const std::vector<CommittedTrial> committed = run_search(*searcher, closed_formula, window_of(1));
+    ASSERT_EQ(committed.size(), trials);
+    EXPECT_GT(committed[trials - 2].trial.budget().epochs, kFull / 9);
+    EXPECT_EQ(committed[trials - 1].trial.budget().epochs, kFull);
+  }
+}
+
+TEST(MoAsha, NeedsATrialForEachRung) {
+  for (const std::string few : {"trials: 2", "trials: 3, budgets: [1, 2, 3, 9]"}) {
+    EXPECT_THAT(user_error_of([&] { searcher_of("{algorithm: mo_asha, " + few + "}"); }),
+                ::testing::HasSubstr("search.trials: expected at least "));
+  }
+}
+
 TEST(MoAsha, ContinuesNoFailedTrial) {
   const auto evaluate = [](const trial::Trial& trial) -> trial::Outcome {
     if (trial.number % 2 == 0) return closed_formula(trial);

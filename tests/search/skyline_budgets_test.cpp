@@ -171,6 +171,34 @@ TEST(SkylineBudgets, LeadToTheSameTrialsHoweverOftenOneAsks) {
   }
 }
 
+TEST(SkylineBudgets, LeadToAWholeTrainingHoweverShortTheSearchIs) {
+  const Evaluate evaluate = [](const trial::Trial& trial) -> trial::Outcome {
+    if (trial.number % 3 != 1 || trial.continues() != nullptr) return informative(trial);
+    return trial::Failure{trial::FailureKind::kDiverged, "planted"};
+  };
+  for (const int batch : {1, 4}) {
+    for (const std::size_t window : {1U, 8U, 32U}) {
+      for (const int trials : {3, 5, 8, 13}) {
+        const std::string options =
+            "trials: " + std::to_string(trials) + ", budgets: [1, 4, 16], batch: " + std::to_string(batch);
+        const std::vector<CommittedTrial> committed = committed_of(options, window, evaluate);
+        EXPECT_EQ(committed.size(), trials);
+        const auto is_whole = [](const CommittedTrial& one) { return one.trial.budget().epochs == kWhole; };
+        EXPECT_GE(std::ranges::count_if(committed, is_whole), 1) << options << ", window " << window;
+      }
+    }
+  }
+}
+
+TEST(SkylineBudgets, BeginNothingThatCannotBecomeWhole) {
+  for (const std::size_t window : {1U, 4U}) {
+    const std::vector<CommittedTrial> committed =
+        committed_of("trials: 30, budgets: [1, 4, 16]", window, informative);
+    EXPECT_GT(committed[28].trial.budget().epochs, 1);
+    EXPECT_EQ(committed[29].trial.budget().epochs, kWhole);
+  }
+}
+
 TEST(SkylineBudgets, ContinueNoFailedTrial) {
   const Evaluate evaluate = [](const trial::Trial& trial) -> trial::Outcome {
     if (trial.architecture().genotype.choices[3] < 2) return informative(trial);

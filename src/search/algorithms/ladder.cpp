@@ -14,7 +14,6 @@
 namespace skyline::search {
 namespace {
 
-constexpr std::size_t kRungs = 3;  // unless budgets are stated
 constexpr std::size_t kMostRungs = 20;
 constexpr std::size_t kMostDistances =
     1'000'000;  // some milliseconds; where more are wanted, the oldest count
@@ -61,10 +60,11 @@ std::vector<std::size_t> far_apart(const std::vector<const std::vector<double>*>
 
 std::vector<double> RungOptions::budgets_of(const trial::Budget& full) const {
   if (budgets) return *budgets;
-  std::vector<double> derived(kRungs);
-  for (std::size_t rung = 0; rung < kRungs; ++rung) {
+  std::vector<double> derived(kUnstatedRungs);
+  for (std::size_t rung = 0; rung < kUnstatedRungs; ++rung) {
     double share = 1;
-    for (std::size_t higher = rung + 1; higher < kRungs; ++higher) share *= static_cast<double>(reduction);
+    for (std::size_t higher = rung + 1; higher < kUnstatedRungs; ++higher)
+      share *= static_cast<double>(reduction);
     derived[rung] = full.epochs / share;
   }
   return derived;
@@ -75,13 +75,21 @@ void RungOptions::check(const ConfigNode& section, const trial::Budget& full) {
   std::optional<std::vector<double>> budgets;
   if (stated == nullptr || !stated->is_list() || !budgets_kind().read(*stated, budgets)) return;
   const bool grows = std::ranges::adjacent_find(*budgets, std::greater_equal<>()) == budgets->end();
-  if (budgets->size() >= 2 && budgets->size() <= kMostRungs && grows && budgets->back() == full.epochs)
-    return;
+  if (budgets->size() >= 2 && budgets->size() <= kMostRungs && grows && budgets->back() == full.epochs) {
+    return check_trials(section, budgets->size());
+  }
   std::vector<std::string> texts;
   for (const double epochs : *budgets) texts.push_back(objective::number_text(epochs));
   stated->fail("expected 2 to " + std::to_string(kMostRungs) +
                " epochs that grow up to those of a whole trial, " + objective::number_text(full.epochs) +
                ", got " + joined(texts));
+}
+
+void RungOptions::check_trials(const ConfigNode& section, std::size_t rungs) {
+  const ConfigNode* trials = section.is_map() ? section.find("trials") : nullptr;
+  if (trials == nullptr || trials->as_integer() >= static_cast<std::int64_t>(rungs)) return;
+  trials->fail("expected at least " + std::to_string(rungs) +
+               ", one for each of the `budgets`: no trial is whole with fewer, got " + trials->as_text());
 }
 
 OptionKind<std::optional<std::vector<double>>> RungOptions::budgets_kind() {
@@ -104,6 +112,7 @@ void Rung::add(const trial::CommittedTrial& committed, const objective::Objectiv
 }
 
 std::optional<std::size_t> Rung::next_to_promote(std::size_t most) const {
+  if (most == 0) return std::nullopt;
   for (const std::size_t place : best(most)) {
     if (!members_[place].is_promoted) return place;
   }

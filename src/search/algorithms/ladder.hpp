@@ -14,6 +14,8 @@ namespace skyline::search {
 /// How an architecture that a promotion trains further came about.
 inline constexpr trial::Origin kPromotion{"promotion"};
 
+inline constexpr std::size_t kUnstatedRungs = 3;  // unless budgets are stated
+
 /// Options of algorithms whose trials begin with a small budget, and are continued if they are good.
 struct RungOptions {
   std::optional<std::vector<double>> budgets;  // of the rungs, in epochs; the last is the full one
@@ -23,8 +25,10 @@ struct RungOptions {
   /// reduction is 3.
   std::vector<double> budgets_of(const trial::Budget& full) const;
   /// Checks the budgets that a `search` section states (Algorithm::check). @throws UserError unless they
-  /// grow, from 2 to 20 of them, up to the full one
+  /// grow, from 2 to 20 of them, up to the full one, and for each there is one of the trials that it states
   static void check(const ConfigNode& section, const trial::Budget& full);
+  /// Checks that there is a trial for each of so many rungs. @throws UserError
+  static void check_trials(const ConfigNode& section, std::size_t rungs);
 
   /// Adds the keys of these options to the table of an algorithm's.
   template <typename Options>
@@ -86,6 +90,13 @@ class Ladder {
   /// Returns the number of rungs from which trials are promoted.
   std::size_t promoting() const { return rungs_.size(); }
   const Rung& operator[](std::size_t rung) const { return rungs_[rung]; }
+
+  /// Returns whether the proposals that are left must carry one trial to the last rung, because none has got
+  /// there, and more would be too few.
+  /// @param highest  rung of a proposal so far
+  bool must_climb(std::size_t highest, std::size_t left) const {
+    return highest < promoting() && left <= promoting() - highest;
+  }
 
   void tell(const trial::CommittedTrial& committed);
   /// Returns the proposal of an architecture, if there is one, on the first rung.

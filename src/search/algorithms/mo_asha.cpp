@@ -15,7 +15,8 @@ struct AshaOptions : RungOptions {
 /// Asynchronous successive halving for several objectives. Each proposal continues the best trial of the
 /// highest rung that has one to promote; of so many results as `reduction` says one is. If no rung has one, a
 /// random architecture begins on the first. No trial is waited for, and none is stopped by what arrives while
-/// it trains.
+/// it trains. Only a search in which no trial has come to the last rung spends its end on that, since it
+/// would have no front.
 /// @see Schmucker et al., Multi-objective Asynchronous Successive Halving, 2021
 /// @see Li et al., A System for Massively Parallel Hyperparameter Tuning, MLSys 2020
 class MoAsha final : public PoolSearcher {
@@ -28,9 +29,7 @@ class MoAsha final : public PoolSearcher {
   bool may_continue(trial::TrialNumber number) const override {
     const std::optional<Ladder::Place> place = ladder_.place_of(number);
     if (!place || place->rung == ladder_.promoting()) return !place;
-    // A member of a rung has cost a trial on each rung up to it.
-    const std::size_t most = options_.trials / (place->rung + 1) / options_.reduction;
-    return ladder_[place->rung].may_rise(place->member, most);
+    return ladder_[place->rung].may_rise(place->member, most_of(place->rung));
   }
   std::size_t expected_trials() const override {
     const std::size_t architectures = std::min(options_.trials, pool().most_candidates());
@@ -39,16 +38,47 @@ class MoAsha final : public PoolSearcher {
 
  private:
   std::optional<trial::Proposal> next() override {
+    const bool climbs = ladder_.must_climb(highest_, options_.trials - asked());
+    if (!climbs) {
+      if (auto proposal = next_of_rungs()) return proposal;
+      if (!is_exhausted()) return std::nullopt;
+    }
+    if (highest_ == ladder_.promoting() || in_flight() > 0) return std::nullopt;
+    for (std::size_t rung = highest_ + 1; rung-- > 0;) {
+      if (auto promoted = promote(rung, ladder_[rung].size())) return promoted;
+    }
+    return climbs ? next_of_rungs() : std::nullopt;
+  }
+
+  std::optional<trial::Proposal> next_of_rungs() {
     for (std::size_t rung = ladder_.promoting(); rung-- > 0;) {
-      const std::size_t most = ladder_[rung].size() / options_.reduction;
-      if (auto promoted = ladder_.promote(rung, most, rung + 1)) return promoted;
+      if (auto promoted = promote(rung, ladder_[rung].size() / options_.reduction)) return promoted;
+    }
+    // What begins with too few trials left does not become whole.
+    const std::size_t left = options_.trials - asked();
+    for (std::size_t rung = ladder_.promoting(); left <= ladder_.promoting() && rung-- > 0;) {
+      if (ladder_.promoting() - rung > left) break;
+      if (auto promoted = promote(rung, most_of(rung))) return promoted;
     }
     return ladder_.begin(draw(trial::Origin::kRandom));
   }
+
+  /// Returns how many trials of a rung may ever be promoted: a member has cost one on each rung up to it.
+  std::size_t most_of(std::size_t rung) const {
+    return std::max<std::size_t>(options_.trials / (rung + 1) / options_.reduction, 1);
+  }
+
+  std::optional<trial::Proposal> promote(std::size_t rung, std::size_t most) {
+    auto promoted = ladder_.promote(rung, most, rung + 1);
+    if (promoted) highest_ = std::max(highest_, rung + 1);
+    return promoted;
+  }
+
   void learn(const trial::CommittedTrial& committed) override { ladder_.tell(committed); }
 
   AshaOptions options_;
   Ladder ladder_;
+  std::size_t highest_ = 0;  // rung of a proposal
 };
 
 }  // namespace
@@ -63,7 +93,11 @@ Algorithm mo_asha() {
       "mo_asha", "Short trainings, the best of which go on at once (asynchronous successive halving).",
       options);
   algorithm.window = 8;
-  algorithm.check = RungOptions::check;
+  algorithm.check = [](const ConfigNode& section, const trial::Budget& full) {
+    RungOptions::check(section, full);
+    const ConfigNode* budgets = section.is_map() ? section.find("budgets") : nullptr;
+    if (budgets == nullptr || !budgets->is_list()) RungOptions::check_trials(section, kUnstatedRungs);
+  };
   return algorithm;
 }
 

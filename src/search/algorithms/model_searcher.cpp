@@ -3,6 +3,7 @@
 #include "core/text/wording.hpp"
 #include "search/surrogate/lanes.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -174,6 +175,13 @@ void ModelSearcher::add_steps(Chooser::Scene& scene) const {
     const double next = is_cheap ? budgets[place->rung + 1] : budgets.back();
     scene.steps.push_back({proposed_[number].candidate, next - budgets[place->rung], *place});
   }
+  // What cannot become whole with the trials that are left is worth none, as long as something can.
+  const std::size_t left = options_.trials - proposed_.size();
+  const auto is_late = [&](const Chooser::Step& step) { return ladder_->promoting() - rung_of(step) > left; };
+  if (left < budgets.size() && !std::ranges::all_of(scene.steps, is_late)) {
+    std::erase_if(scene.steps, is_late);
+    scene.begins = false;
+  }
   if (scene.steps.empty() || has_climbed()) return;
   // What is best of the whole trials is unknown until there is one: it comes first.
   scene.begins = false;
@@ -191,6 +199,16 @@ CandidatePointer ModelSearcher::best_step(const Chooser::Scene& scene) const {
     }
   }
   return nullptr;
+}
+
+/// Returns whether the trials that are left must carry one to the last rung (Ladder::must_climb).
+bool ModelSearcher::must_climb() const {
+  if (!ladder_) return false;
+  double most = 0;
+  for (const Proposed& trial : proposed_) most = std::max(most, trial.epochs);
+  const std::vector<double>& budgets = ladder_->budgets();
+  const auto highest = std::ranges::lower_bound(budgets, most) - budgets.begin();
+  return ladder_->must_climb(static_cast<std::size_t>(highest), options_.trials - proposed_.size());
 }
 
 /// Returns whether some trial is on the last rung or on the way to the next one.
@@ -224,11 +242,15 @@ std::vector<trial::Proposal> ModelSearcher::think() {
 
 /// Adds a proposal to the batch, if some architecture is left.
 void ModelSearcher::choose(std::vector<trial::Proposal>& batch) {
+  const bool climbs = must_climb();
+  if (climbs && known_ < proposed_.size()) return;  // the best trial is not known yet
   const bool is_first = proposed_.size() < options_.first || model_->successes() < kFirstSuccesses;
   RandomStream random = stream("candidates", proposed_.size());
   Chooser::Scene scene{pool_, *embedding_, *model_, proposed_.size()};
-  if (ladder_ && !is_first) add_steps(scene);
-  CandidatePointer chosen = is_first ? next_of_first() : chooser_->choose(scene, random);
+  if (climbs || (ladder_ && !is_first)) add_steps(scene);
+  CandidatePointer chosen = !is_first ? chooser_->choose(scene, random)
+                            : climbs  ? best_step(scene)
+                                      : next_of_first();
   if (chosen == nullptr) chosen = any_other();
   if (chosen == nullptr && ladder_ && is_first) {
     add_steps(scene);

@@ -139,6 +139,7 @@ class ModelSearcher : public Searcher {
   bool may_rise(const Ladder::Place& place) const;
   void add_steps(Chooser::Scene& scene) const;
   CandidatePointer best_step(const Chooser::Scene& scene) const;
+  bool must_climb() const;
   bool has_climbed() const;
   CandidatePointer next_of_first() const;
   CandidatePointer farthest_of_first(std::int64_t least_flops) const;
