@@ -9,7 +9,7 @@ import sys
 import time
 import unittest
 
-from fault_runs import TIMEOUT_S, Bench, end_tidily, small_search
+from fault_runs import TIMEOUT_S, Bench, end_tidily, saving_search, small_search
 
 PROGRAM, SOURCE, FAULTS = (sys.argv.pop(1) for _ in range(3))
 PATIENCE_S = 0.3  # with faults that stay
@@ -122,6 +122,21 @@ class StorageFaults(unittest.TestCase):
                 self.end(job, 0)
                 self.assertIn(TEXTS[error], job.text(), "the fault was met")
                 self.check_whole(run)
+
+    def test_faults_that_pass_in_the_folders_of_trials_are_ridden_out(self):
+        """A program saves there, and later trials continue with copies."""
+        search = ["search", *saving_search(self.bench, SOURCE, "program"), "--set", "search.trials=13", "--set",
+                  f"run.storage_patience={AMPLE_PATIENCE_S} s", "--quiet", "--run"]
+        whole = self.bench.job(*search, "folders", ranks=2)
+        self.end(whole, 0)
+        for op, error in (("fsync", "ENOSPC"), ("mkdir", "EDQUOT"), ("rename", "ESTALE")):
+            run = f"run{next(self.numbers)}"
+            with self.subTest(op=op):
+                job = self.bench.job(*search, run, ranks=2, root=run, match="/trials/", fault=f"{op}:{error}:2:2")
+                self.end(job, 0)
+                self.assertIn(TEXTS[error], job.text(), "the fault was met")
+                self.assertEqual(self.bench.canonical(run), self.bench.canonical("folders"))
+                self.assertEqual(self.bench.leftovers(run), [])
 
     def test_storage_that_stands_still_for_a_while_is_ridden_out(self):
         job = self.job("stall", rank=0, match="/journal.jsonl", fault="fsync:stall=1:4")

@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -36,12 +37,35 @@ constexpr mode_t kPermissions = S_IRWXU | S_IRWXG | S_IRWXO;
 struct TreeTask {
   std::string_view name;
   const fs::path& folder;
-
-  [[noreturn]] void fail(std::string_view call, int error) const { fail_system(name, folder, call, error); }
-  void check(bool succeeded, std::string_view call) const {
-    if (!succeeded) fail(call, errno);
-  }
 };
+
+/// A fault that ends an attempt at a task.
+struct TreeFault {
+  Fault fault;
+};
+
+[[noreturn]] void fail(std::string_view call, int error) {
+  throw TreeFault{{call, error}};
+}
+
+void check(bool succeeded, std::string_view call) {
+  if (!succeeded) fail(call, errno);
+}
+
+/// Does a task, and begins it anew after a fault that may pass.
+template <typename Work>
+std::invoke_result_t<Work> patiently_do(const TreeTask& task, Work work) {
+  Patience patience(task.name, task.folder);
+  while (true) {
+    try {
+      const auto result = work();
+      patience.done();
+      return result;
+    } catch (const TreeFault& met) {
+      patience.bear(met.fault);
+    }
+  }
+}
 
 struct TreeEntry {
   std::string name;
@@ -56,41 +80,40 @@ FileDescriptor open_folder_at(int parent, const std::string& name) {
   return FileDescriptor(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-FileDescriptor open_top(const TreeTask& task) {
+FileDescriptor open_top(const fs::path& path) {
   may_block("wait for a file");
-  FileDescriptor folder = open_folder_at(AT_FDCWD, task.folder.string());
-  task.check(static_cast<bool>(folder), "open");
+  FileDescriptor folder = open_folder_at(AT_FDCWD, path.string());
+  check(static_cast<bool>(folder), "open");
   return folder;
 }
 
-struct stat status_of(const TreeTask& task, const FileDescriptor& file) {
+struct stat status_of(const FileDescriptor& file) {
   struct stat status {};
-  task.check(::fstat(file.get(), &status) == 0, "fstat");
+  check(::fstat(file.get(), &status) == 0, "fstat");
   return status;
 }
 
 /// Returns entries of a folder, at most `most`, in no order. Those that vanish meanwhile are left out.
-std::vector<TreeEntry> tree_entries(const TreeTask& task, const FileDescriptor& folder,
-                                    std::size_t most = kNoLimit) {
+std::vector<TreeEntry> tree_entries(const FileDescriptor& folder, std::size_t most = kNoLimit) {
   // A descriptor of its own, since reading moves a place that a duplicate would share.
   FileDescriptor own = open_folder_at(folder.get(), ".");
-  task.check(static_cast<bool>(own), "open");
+  check(static_cast<bool>(own), "open");
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(own.get()), &::closedir);
-  task.check(stream != nullptr, "fdopendir");
+  check(stream != nullptr, "fdopendir");
   (void)own.release();
   std::vector<TreeEntry> entries;
   while (entries.size() < most) {
     errno = 0;
     const dirent* const next = ::readdir(stream.get());
     if (next == nullptr) {
-      task.check(errno == 0, "readdir");
+      check(errno == 0, "readdir");
       break;
     }
     TreeEntry entry{next->d_name};
     if (entry.name == "." || entry.name == "..") continue;
     const bool is_there =
         ::fstatat(folder.get(), entry.name.c_str(), &entry.status, AT_SYMLINK_NOFOLLOW) == 0;
-    task.check(is_there || errno == ENOENT, "fstatat");
+    check(is_there || errno == ENOENT, "fstatat");
     if (is_there) entries.push_back(std::move(entry));
   }
   Attempt::advance();
@@ -105,11 +128,11 @@ bool visit_tree(const TreeTask& task, const FileDescriptor& folder, const VisitE
     throw UserError("cannot " + std::string(task.name) + " " + task.folder.string() + ": it has folders " +
                     std::to_string(kMostLevels) + " levels deep");
   }
-  const dev_t device = status_of(task, folder).st_dev;
-  for (const TreeEntry& entry : tree_entries(task, folder)) {
+  const dev_t device = status_of(folder).st_dev;
+  for (const TreeEntry& entry : tree_entries(folder)) {
     if (entry.is_folder() && entry.status.st_dev == device) {
       const FileDescriptor below = open_folder_at(folder.get(), entry.name);
-      task.check(below || errno == ENOENT, "openat");
+      check(below || errno == ENOENT, "openat");
       if (below && !visit_tree(task, below, visit, depth + 1)) return false;
     }
     if (!visit(folder, entry)) return false;
@@ -117,90 +140,87 @@ bool visit_tree(const TreeTask& task, const FileDescriptor& folder, const VisitE
   return true;
 }
 
-void sync_descriptor(const TreeTask& task, const FileDescriptor& file) {
+void sync_descriptor(const FileDescriptor& file) {
   const int error = sync_file(file);
-  if (error != 0 && error != EINVAL && error != ENOTSUP) task.fail("fsync", error);
+  if (error != 0 && error != EINVAL && error != ENOTSUP) fail("fsync", error);
   Attempt::advance();
 }
 
-FileDescriptor open_file_at(const TreeTask& task, const FileDescriptor& folder, const std::string& name,
-                            int flags) {
+FileDescriptor open_file_at(const FileDescriptor& folder, const std::string& name, int flags) {
   FileDescriptor file(
       ::openat(folder.get(), name.c_str(), flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  task.check(static_cast<bool>(file), "openat");
+  check(static_cast<bool>(file), "openat");
   return file;
 }
 
 /// Copies the next bytes of a file by reading and writing, at most so many. Returns how many; 0 at its end.
-ssize_t copy_piece(const TreeTask& task, const FileDescriptor& from, const FileDescriptor& to,
-                   std::size_t most) {
+ssize_t copy_piece(const FileDescriptor& from, const FileDescriptor& to, std::size_t most) {
   std::vector<std::byte> piece(std::min(most, kCopyPieceBytes));
   ssize_t count = 0;
   do {
     count = ::read(from.get(), piece.data(), piece.size());
   } while (count < 0 && errno == EINTR);
-  task.check(count >= 0, "read");
+  check(count >= 0, "read");
   for (ssize_t done = 0; done < count;) {
     const ssize_t written = ::write(to.get(), piece.data() + done, static_cast<std::size_t>(count - done));
-    task.check(written >= 0 || errno == EINTR, "write");
+    check(written >= 0 || errno == EINTR, "write");
     done += std::max<ssize_t>(written, 0);
   }
   return count;
 }
 
-bool copy_file(const TreeTask& task, const FileDescriptor& from_folder, const FileDescriptor& to_folder,
-               const TreeEntry& entry, const std::function<bool()>& stop) {
-  const FileDescriptor from = open_file_at(task, from_folder, entry.name, O_RDONLY);
-  const FileDescriptor to = open_file_at(task, to_folder, entry.name, O_WRONLY | O_CREAT | O_EXCL);
+bool copy_file(const FileDescriptor& from_folder, const FileDescriptor& to_folder, const TreeEntry& entry,
+               const std::function<bool()>& stop) {
+  const FileDescriptor from = open_file_at(from_folder, entry.name, O_RDONLY);
+  const FileDescriptor to = open_file_at(to_folder, entry.name, O_WRONLY | O_CREAT | O_EXCL);
   const auto size = static_cast<std::size_t>(entry.status.st_size);
   bool is_shared = true;  // whether the file system makes the copy; one that cannot says so at once
   for (std::size_t left = size; left > 0;) {
     if (stop()) return false;
     const std::size_t most = std::min(left, kCopyBytes);
     const ssize_t count = is_shared ? ::copy_file_range(from.get(), nullptr, to.get(), nullptr, most, 0)
-                                    : copy_piece(task, from, to, most);
+                                    : copy_piece(from, to, most);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0 && is_shared && left == size) {
       is_shared = false;
       continue;
     }
-    if (count == 0) task.fail("read", EIO);  // it is shorter now
-    task.check(count > 0, "copy_file_range");
+    if (count == 0) fail("read", EIO);  // it is shorter now
+    check(count > 0, "copy_file_range");
     left -= static_cast<std::size_t>(count);
     Attempt::advance();
   }
   const std::array<timespec, 2> times{entry.status.st_atim, entry.status.st_mtim};
-  task.check(::fchmod(to.get(), entry.status.st_mode & kPermissions) == 0, "fchmod");
-  task.check(::futimens(to.get(), times.data()) == 0, "futimens");
-  sync_descriptor(task, to);
+  check(::fchmod(to.get(), entry.status.st_mode & kPermissions) == 0, "fchmod");
+  check(::futimens(to.get(), times.data()) == 0, "futimens");
+  sync_descriptor(to);
   return true;
 }
 
-void copy_link(const TreeTask& task, const FileDescriptor& from, const FileDescriptor& to,
-               const std::string& name) {
+void copy_link(const FileDescriptor& from, const FileDescriptor& to, const std::string& name) {
   std::string target(PATH_MAX, '\0');
   const ssize_t length = ::readlinkat(from.get(), name.c_str(), target.data(), target.size());
-  task.check(length >= 0, "readlinkat");
+  check(length >= 0, "readlinkat");
   target.resize(static_cast<std::size_t>(length));
-  task.check(::symlinkat(target.c_str(), to.get(), name.c_str()) == 0, "symlinkat");
+  check(::symlinkat(target.c_str(), to.get(), name.c_str()) == 0, "symlinkat");
 }
 
-bool copy_entries(const TreeTask& task, const FileDescriptor& from, const FileDescriptor& to,
-                  const std::function<bool()>& stop, int depth = 0) {
+bool copy_entries(const FileDescriptor& from, const FileDescriptor& to, const std::function<bool()>& stop,
+                  int depth = 0) {
   require(depth < kMostLevels, "a folder is copied that is too deep");  // tree_bytes has refused it
-  const dev_t device = status_of(task, from).st_dev;
-  for (const TreeEntry& entry : tree_entries(task, from)) {
+  const dev_t device = status_of(from).st_dev;
+  for (const TreeEntry& entry : tree_entries(from)) {
     if (stop()) return false;
-    if (entry.is_file() && !copy_file(task, from, to, entry, stop)) return false;
-    if (S_ISLNK(entry.status.st_mode)) copy_link(task, from, to, entry.name);
+    if (entry.is_file() && !copy_file(from, to, entry, stop)) return false;
+    if (S_ISLNK(entry.status.st_mode)) copy_link(from, to, entry.name);
     if (!entry.is_folder() || entry.status.st_dev != device) continue;
-    task.check(::mkdirat(to.get(), entry.name.c_str(), S_IRWXU) == 0, "mkdirat");
+    check(::mkdirat(to.get(), entry.name.c_str(), S_IRWXU) == 0, "mkdirat");
     const FileDescriptor from_below = open_folder_at(from.get(), entry.name);
     const FileDescriptor to_below = open_folder_at(to.get(), entry.name);
-    task.check(from_below && to_below, "openat");
-    if (!copy_entries(task, from_below, to_below, stop, depth + 1)) return false;
+    check(from_below && to_below, "openat");
+    if (!copy_entries(from_below, to_below, stop, depth + 1)) return false;
   }
-  sync_descriptor(task, to);
+  sync_descriptor(to);
   return true;
 }
 
@@ -208,97 +228,110 @@ bool copy_entries(const TreeTask& task, const FileDescriptor& from, const FileDe
 /// many that were.
 std::size_t flatten(const TreeTask& task, const FileDescriptor& top, const TreeEntry& folder, dev_t device,
                     std::size_t most) {
-  if (folder.status.st_dev != device) task.fail(folder.name, EXDEV);
+  if (folder.status.st_dev != device) fail_system(task.name, task.folder, folder.name, EXDEV);
   (void)::fchmodat(top.get(), folder.name.c_str(), S_IRWXU, AT_SYMLINK_NOFOLLOW);  // it may be read-only
   const FileDescriptor open = open_folder_at(top.get(), folder.name);
-  task.check(static_cast<bool>(open), "openat");
-  const std::vector<TreeEntry> entries = tree_entries(task, open, most);
+  check(static_cast<bool>(open), "openat");
+  const std::vector<TreeEntry> entries = tree_entries(open, most);
   for (const TreeEntry& entry : entries) {
     if (entry.is_folder()) {
       // The name of its parent is written into a folder that moves: a read-only one could not.
       (void)::fchmodat(open.get(), entry.name.c_str(), S_IRWXU, AT_SYMLINK_NOFOLLOW);
       const std::string moved = "removed." + std::to_string(entry.status.st_ino);
-      task.check(::renameat(open.get(), entry.name.c_str(), top.get(), moved.c_str()) == 0, "renameat");
+      check(::renameat(open.get(), entry.name.c_str(), top.get(), moved.c_str()) == 0, "renameat");
     } else {
-      task.check(::unlinkat(open.get(), entry.name.c_str(), 0) == 0 || errno == ENOENT, "unlinkat");
+      check(::unlinkat(open.get(), entry.name.c_str(), 0) == 0 || errno == ENOENT, "unlinkat");
     }
   }
   if (entries.size() == most) return most;
-  task.check(::unlinkat(top.get(), folder.name.c_str(), AT_REMOVEDIR) == 0, "rmdir");
+  check(::unlinkat(top.get(), folder.name.c_str(), AT_REMOVEDIR) == 0, "rmdir");
   return entries.size() + 1;
+}
+
+bool remove_some(const TreeTask& task, std::size_t most) {
+  const fs::path& folder = task.folder;
+  may_block("wait for a file");
+  const FileDescriptor top = open_folder_at(AT_FDCWD, folder.string());
+  if (!top && errno == ENOENT) return true;
+  if (!top && (errno == ELOOP || errno == ENOTDIR)) {
+    check(::unlink(folder.c_str()) == 0 || errno == ENOENT, "unlink");
+    return true;
+  }
+  check(static_cast<bool>(top), "open");
+  (void)::fchmod(top.get(), S_IRWXU);
+  const dev_t device = status_of(top).st_dev;
+  for (std::size_t removed = 0; removed < most;) {
+    const std::vector<TreeEntry> entries = tree_entries(top, most - removed);
+    for (const TreeEntry& entry : entries) {
+      if (removed >= most) return false;
+      if (entry.is_folder()) {
+        removed += flatten(task, top, entry, device, most - removed);
+      } else {
+        check(::unlinkat(top.get(), entry.name.c_str(), 0) == 0 || errno == ENOENT, "unlinkat");
+        ++removed;
+      }
+    }
+    if (!entries.empty()) continue;
+    check(::rmdir(folder.c_str()) == 0 || errno == ENOENT, "rmdir");
+    return true;
+  }
+  return false;
 }
 
 }  // namespace
 
 std::uint64_t tree_bytes(const fs::path& folder, std::uint64_t most) {
   const TreeTask task{"look at", folder};
-  const Attempt attempt(task.name, folder);
-  std::uint64_t bytes = 0;
-  visit_tree(task, open_top(task), [&](const FileDescriptor& /*folder*/, const TreeEntry& entry) {
-    if (entry.is_file()) bytes += static_cast<std::uint64_t>(entry.status.st_size);
-    return bytes <= most;
+  return patiently_do(task, [&] {
+    std::uint64_t bytes = 0;
+    visit_tree(task, open_top(folder), [&](const FileDescriptor& /*folder*/, const TreeEntry& entry) {
+      if (entry.is_file()) bytes += static_cast<std::uint64_t>(entry.status.st_size);
+      return bytes <= most;
+    });
+    return bytes;
   });
-  return bytes;
 }
 
 bool is_empty_folder(const fs::path& folder) {
-  const TreeTask task{"look at", folder};
-  const Attempt attempt(task.name, folder);
-  return tree_entries(task, open_top(task), 1).empty();
+  return patiently_do({"look at", folder}, [&] { return tree_entries(open_top(folder), 1).empty(); });
 }
 
 void sync_tree(const fs::path& folder) {
   const TreeTask task{"write", folder};
-  const Attempt attempt(task.name, folder);
-  const FileDescriptor top = open_top(task);
-  visit_tree(task, top, [&](const FileDescriptor& above, const TreeEntry& entry) {
-    if (entry.is_file()) sync_descriptor(task, open_file_at(task, above, entry.name, O_RDONLY));
-    if (entry.is_folder()) {
-      const FileDescriptor below = open_folder_at(above.get(), entry.name);
-      if (below) sync_descriptor(task, below);
-    }
+  patiently_do(task, [&] {
+    const FileDescriptor top = open_top(folder);
+    visit_tree(task, top, [](const FileDescriptor& above, const TreeEntry& entry) {
+      if (entry.is_file()) sync_descriptor(open_file_at(above, entry.name, O_RDONLY));
+      if (entry.is_folder()) {
+        const FileDescriptor below = open_folder_at(above.get(), entry.name);
+        if (below) sync_descriptor(below);
+      }
+      return true;
+    });
+    sync_descriptor(top);
     return true;
   });
-  sync_descriptor(task, top);
 }
 
 bool copy_tree(const fs::path& from, const fs::path& to, const std::function<bool()>& stop) {
-  const TreeTask task{"copy", from};
-  const Attempt attempt(task.name, from);
-  const FileDescriptor source = open_top(task);
-  if (::mkdir(to.c_str(), S_IRWXU) != 0) fail_system("make", to, "mkdir", errno);
-  return copy_entries(task, source, open_top({"make", to}), stop);
+  bool is_begun = false;  // by an attempt that failed
+  return patiently_do({"copy", from}, [&] {
+    const FileDescriptor source = open_top(from);
+    if (is_begun) (void)remove_tree(to, kNoLimit);
+    check(::mkdir(to.c_str(), S_IRWXU) == 0, "mkdir");
+    is_begun = true;
+    return copy_entries(source, open_top(to), stop);
+  });
 }
 
 bool remove_tree(const fs::path& folder, std::size_t most) {
   const TreeTask task{"remove", folder};
   const Attempt attempt(task.name, folder);
-  may_block("wait for a file");
-  const FileDescriptor top = open_folder_at(AT_FDCWD, folder.string());
-  if (!top && errno == ENOENT) return true;
-  if (!top && (errno == ELOOP || errno == ENOTDIR)) {
-    task.check(::unlink(folder.c_str()) == 0 || errno == ENOENT, "unlink");
-    return true;
+  try {
+    return remove_some(task, most);
+  } catch (const TreeFault& met) {
+    fail_system(task.name, folder, met.fault.call, met.fault.error);
   }
-  task.check(static_cast<bool>(top), "open");
-  (void)::fchmod(top.get(), S_IRWXU);
-  const dev_t device = status_of(task, top).st_dev;
-  for (std::size_t removed = 0; removed < most;) {
-    const std::vector<TreeEntry> entries = tree_entries(task, top, most - removed);
-    for (const TreeEntry& entry : entries) {
-      if (removed >= most) return false;
-      if (entry.is_folder()) {
-        removed += flatten(task, top, entry, device, most - removed);
-      } else {
-        task.check(::unlinkat(top.get(), entry.name.c_str(), 0) == 0 || errno == ENOENT, "unlinkat");
-        ++removed;
-      }
-    }
-    if (!entries.empty()) continue;
-    task.check(::rmdir(folder.c_str()) == 0 || errno == ENOENT, "rmdir");
-    return true;
-  }
-  return false;
 }
 
 }  // namespace skyline::store

@@ -4,6 +4,7 @@
 
 #include "core/text/hash.hpp"
 #include "store/publish/folder_tree.hpp"
+#include "store/publish/patience.hpp"
 #include "store/publish/pinned_folders.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/suspects.hpp"
@@ -34,7 +35,10 @@ fs::path folder_of(const RunPaths& paths, trial::TrialName trial) {
 }
 
 void make_own(const fs::path& folder) {
-  if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) fail_system("make", folder, "mkdir", errno);
+  patiently("make", folder, [&]() -> Fault {
+    const bool is_there = ::mkdir(folder.c_str(), S_IRWXU) == 0 || errno == EEXIST;
+    return {"mkdir", is_there ? 0 : errno};
+  });
 }
 
 FileDescriptor hold(const fs::path& folder) {
@@ -44,7 +48,9 @@ FileDescriptor hold(const fs::path& folder) {
 }
 
 void rename_folder(const fs::path& from, const fs::path& to) {
-  if (::rename(from.c_str(), to.c_str()) != 0) fail_system("rename", from, "rename", errno);
+  patiently("rename", from, [&]() -> Fault {
+    return {"rename", ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno};
+  });
 }
 
 /// Renames the folders of attempts before they are emptied: a removal that is killed leaves none with a part
@@ -103,7 +109,7 @@ void publish_folder(const RunPaths& paths, trial::TrialName trial, const BegunFo
                     ": the folder of the trial is gone, or another one is in its place");
   }
   sync_tree(folder.path);
-  if (const int error = sync_folder(paths.trials())) fail_system("write", paths.trials(), "fsync", error);
+  patiently("write", paths.trials(), [&]() -> Fault { return {"fsync", sync_folder(paths.trials())}; });
   publish_file(folder_of(paths, trial) / kMarker, folder.path.filename().string());
 }
 
