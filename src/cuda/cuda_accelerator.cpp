@@ -12,9 +12,7 @@
 #include <array>
 #include <cctype>
 #include <exception>
-#include <mutex>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -22,7 +20,6 @@
 #include <ATen/core/Tensor.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAGuard.h>
-#include <c10/util/Exception.h>
 #include <cuda_runtime_api.h>
 
 namespace skyline::cuda {
@@ -88,14 +85,21 @@ class CudaAccelerator final : public train::Accelerator {
   std::optional<std::string> fault(int device) override {
     if (const std::optional<std::string> lost = nccl_.reason()) return lost;
     if (const std::optional<std::string> hangs = abort_problem()) return hangs;
-    const std::string problem = problem_of(device);
-    if (problem.empty()) return std::nullopt;
-    return "GPU " + std::to_string(device) + " (" + devices_.at(static_cast<std::size_t>(device)).bus_id +
-           ") has failed: " + problem;
+    try {
+      const c10::cuda::CUDAGuard guard(index_of(device));
+      check_usable();
+      return std::nullopt;
+    } catch (const std::exception& error) {  // a broken device cannot be made current either
+      const std::string text = error.what();
+      return "GPU " + std::to_string(device) + " (" + devices_.at(static_cast<std::size_t>(device)).bus_id +
+             ") has failed: " + text.substr(0, text.find('\n'));
+    }
   }
 
   std::unique_ptr<train::AcceleratorStream> make_stream(int device) override {
-    prepare(device);
+    // Makes LibTorch's own waits sleep too, as other slots need the cores. A device that is not used gets no
+    // context, which costs memory there.
+    drop_cuda_error(cudaInitDevice(device, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid));
     return std::make_unique<CudaStream>(device);
   }
 
@@ -125,31 +129,7 @@ class CudaAccelerator final : public train::Accelerator {
   }
 
  private:
-  /// Returns the device's problem in one line, or an empty text.
-  static std::string problem_of(int device) {
-    try {
-      const c10::cuda::CUDAGuard guard(index_of(device));
-      const cudaError_t status = cudaFree(nullptr);  // does nothing, but a broken context refuses even that
-      drop_cuda_error(status);
-      return status == cudaSuccess ? std::string() : cudaGetErrorString(status);
-    } catch (const c10::Error& error) {  // a broken device cannot be made current either
-      const std::string text = error.what_without_backtrace();
-      return text.substr(0, text.find('\n'));
-    }
-  }
-
-  /// Prepares a device that is used. Others get no context, which costs memory there.
-  void prepare(int device) {
-    const std::lock_guard lock(prepared_mutex_);
-    if (prepared_.insert(device).second) {
-      // Makes LibTorch's own waits sleep too, as other slots need the cores.
-      drop_cuda_error(cudaInitDevice(device, cudaDeviceScheduleBlockingSync, cudaInitDeviceFlagsAreValid));
-    }
-  }
-
   std::vector<train::AcceleratorDevice> devices_;
-  std::mutex prepared_mutex_;
-  std::set<int> prepared_;
   NcclFault nccl_;
   IdleConnections idle_;
 };

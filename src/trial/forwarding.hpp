@@ -45,7 +45,7 @@ class ForwardingContext : public EvaluationContext {
   const TrialFolder* folder() override { return next_.folder(); }
   TrialGroup* group() override { return next_.group(); }
   Place place() const override { return next_.place(); }
-  std::uint32_t tried() const override { return next_.tried(); }
+  std::string last_failure() const override { return next_.last_failure(); }
   TrialTiming& timing() override { return next_.timing(); }
   void report(CoursePoint point) override { next_.report(std::move(point)); }
 

@@ -19,6 +19,7 @@ done
 """
 SKYLINE = """#!/bin/bash
 if [[ $1 == journal ]]; then echo "the same"; fi
+if [[ $1 == doctor ]]; then echo "ok GPU"; fi
 if [[ $1 == search ]]; then
   while [[ $1 != --run ]]; do shift; done
   mkdir -p "$2"; echo '{"hypervolume": {"search": 0.5}}' > "$2/pareto.json"
@@ -75,6 +76,7 @@ class GpuCheck(unittest.TestCase):
                                       {"kind": "benchmark", "name": "fast", "program": "gpu_fast_bench"}])
         self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
         items = {item["name"]: item for item in figures["items"]}
+        self.assertEqual(items["doctor"]["figures"], {"findings": ["ok GPU"]})
         self.assertEqual(items["good"]["figures"], {"works": 0.25})
         self.assertEqual(items["fast"]["figures"], {"steps_per_s": 1234.5})
         self.assertEqual(items["digits"]["figures"],
@@ -149,7 +151,7 @@ class GpuCheck(unittest.TestCase):
         self.assertIsNone(figures["versions"]["driver"])
 
     def test_two_gpus_train_groups_where_there_is_an_mpirun(self):
-        self.program("mpirun", '#!/bin/bash\ntouch "$OUT"\nexec "${@:3}"\n')
+        self.program("mpirun", '#!/bin/bash\ntouch "$OUT"\nexec "${@:5}"\n')
         started = self.root / "started"
         for devices, names in (("1", []), ("2", ["digits_group"])):
             _, figures = self.check([], "--only", "search", FAKE_DEVICES=devices, PATH=f"{self.bundle}/bin:/usr/bin:/bin",

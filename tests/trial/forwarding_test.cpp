@@ -47,7 +47,7 @@ class MockContext : public EvaluationContext {
   MOCK_METHOD(const TrialFolder*, folder, (), (override));
   MOCK_METHOD(TrialGroup*, group, (), (override));
   MOCK_METHOD(Place, place, (), (const, override));
-  MOCK_METHOD(std::uint32_t, tried, (), (const, override));
+  MOCK_METHOD(std::string, last_failure, (), (const, override));
   MOCK_METHOD(TrialTiming&, timing, (), (override));
   MOCK_METHOD(void, report, (CoursePoint), (override));
 };
@@ -117,7 +117,7 @@ TEST(ForwardingContext, GivesTheServicesOfTheOneBehindIt) {
   EXPECT_CALL(behind, folder()).WillOnce(Return(&folder));
   EXPECT_CALL(behind, group()).WillOnce(Return(group));
   EXPECT_CALL(behind, place()).WillOnce(Return(on_host("b")));
-  EXPECT_CALL(behind, tried()).WillOnce(Return(2));
+  EXPECT_CALL(behind, last_failure()).WillOnce(Return("full"));
   EXPECT_CALL(behind, timing()).WillOnce(ReturnRef(timing));
   EXPECT_CALL(behind, report(Field(&CoursePoint::step, 9)));
   EXPECT_EQ(&context.control(), &control);
@@ -126,7 +126,7 @@ TEST(ForwardingContext, GivesTheServicesOfTheOneBehindIt) {
   EXPECT_EQ(context.folder(), &folder);
   EXPECT_EQ(context.group(), group);
   EXPECT_EQ(context.place().host, "b");
-  EXPECT_EQ(context.tried(), 2);
+  EXPECT_EQ(context.last_failure(), "full");
   EXPECT_EQ(&context.timing(), &timing);
   context.report({.step = 9});
 }

@@ -134,9 +134,9 @@ class EvaluationContext {
   virtual TrialGroup* group() = 0;
   /// Returns the place where this member of the trial runs. Results must not depend on it.
   virtual Place place() const { return {}; }
-  /// Returns how often the trial has failed before in this job (Evaluator::tries_again), the same for all
-  /// members of a group.
-  virtual std::uint32_t tried() const { return 0; }
+  /// Returns the reason why the try of this job before this one failed (Evaluator::tries_again), or an empty
+  /// text. All members of a group get the same.
+  virtual std::string last_failure() const { return {}; }
   /// Returns the times of the trial. The evaluator fills in train_s, validate_s and latency_s, without waits
   /// (TrialWait). The rest of its time counts as set-up. If it fills in nothing, all of it counts as
   /// training.

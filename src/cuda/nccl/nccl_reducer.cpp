@@ -3,12 +3,12 @@
 #include "skyline/core/error.hpp"
 
 #include "cuda/streams/graph_memory.hpp"
-#include "cuda/streams/operation_watch.hpp"
 #include "cuda/streams/stream_branch.hpp"
+#include "cuda/streams/wait_watch.hpp"
 
 #include <chrono>
-#include <deque>
 #include <exception>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -84,15 +84,26 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
     branch_.join(c10::cuda::getCurrentCUDAStream(device_), but_last);
   }
 
-  void check() override { look_after(std::nullopt); }
-
  private:
   static Connection take_on(trial::TrialGroup& group, c10::DeviceIndex device, IdleConnections& idle) {
     const c10::cuda::CUDAGuard guard(device);
     return idle.take(group, device);
   }
 
-  void look(Clock::time_point waiting_since) override { look_after(waiting_since); }
+  /// Looks after the group while the thread waits for the device.
+  void look(Clock::time_point waiting_since) override {
+    if (!communicator_) return check_abort();
+    look_at_group();
+    ncclResult_t state = ncclSuccess;
+    const ncclResult_t status = ncclCommGetAsyncError(communicator_.get(), &state);
+    if (status != ncclSuccess || (state != ncclSuccess && state != ncclInProgress)) {
+      give_up(nccl_error_text(status != ncclSuccess ? status : state, "NCCL", communicator_.get()));
+    }
+    if (has_operations_ && Clock::now() - waiting_since > kLongestOperation) {
+      give_up("an operation of the group has not ended for " + std::to_string(kLongestOperation.count()) +
+              " s: a member is lost or stuck");
+    }
+  }
 
   void check_part(const at::Tensor& values, const at::Tensor& part) const {
     require(part.is_contiguous() && elements_of(part) * group_.members() == elements_of(values),
@@ -106,7 +117,7 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
     require(static_cast<bool>(communicator_), "an operation of a group that was given up");
     const c10::cuda::CUDAGuard guard(device_);
     const cudaStream_t current = c10::cuda::getCurrentCUDAStream(device_);
-    const bool is_recorded = branch_.fork(current);
+    branch_.fork(current);
     ncclResult_t status = call(communicator_.get(), branch_.stream());
     if (status == ncclInProgress) {
       status = settle(communicator_.get(), kLongestOperation, [&] { look_at_group(); });
@@ -119,27 +130,7 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
       give_up(reason);
     }
     branch_.note_operation();
-    note(is_recorded);
-  }
-
-  /// Notes an operation, until it has ended, or for ever if it was recorded.
-  void note(bool is_recorded) {
-    if (is_recorded) return watch_.record();
-    ends_.push_back(make_event(device_));
-    check_cuda(cudaEventRecord(ends_.back().get(), branch_.stream()), "cudaEventRecord");
-    watch_.queue(Clock::now());
-  }
-
-  void look_after(std::optional<Clock::time_point> waiting_since) {
-    if (!communicator_) return check_abort();
-    look_at_group();
-    ncclResult_t state = ncclSuccess;
-    const ncclResult_t status = ncclCommGetAsyncError(communicator_.get(), &state);
-    if (status != ncclSuccess || (state != ncclSuccess && state != ncclInProgress)) {
-      give_up(nccl_error_text(status != ncclSuccess ? status : state, "NCCL", communicator_.get()));
-    }
-    drop_ended();
-    if (const auto overdue = watch_.overdue(Clock::now(), waiting_since)) give_up(*overdue);
+    has_operations_ = true;
   }
 
   /// Ends a wait for a device that an abort does not free.
@@ -192,19 +183,6 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
     }
   }
 
-  void drop_ended() {
-    while (!ends_.empty()) {
-      const cudaError_t status = cudaEventQuery(ends_.front().get());
-      if (status == cudaErrorNotReady) {
-        drop_cuda_error(status);
-        break;
-      }
-      check_cuda(status, "cudaEventQuery");
-      ends_.pop_front();
-      watch_.end_oldest();
-    }
-  }
-
   trial::TrialGroup& group_;
   c10::DeviceIndex device_;
   NcclFault& fault_;
@@ -213,8 +191,7 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
   StreamBranch branch_;
   Connection connection_;
   CommunicatorHandle& communicator_ = connection_.communicator;
-  OperationWatch watch_{kLongestOperation};
-  std::deque<EventHandle> ends_;  // ends of the operations that are queued in the watch
+  bool has_operations_ = false;  // or has recorded some
   GroupUse use_;
   std::jthread aborting_;  // joined by the destructor
 };

@@ -18,7 +18,7 @@ void check_cuda(cudaError_t status, const char* call) {
 }
 
 void check_usable() {
-  check_cuda(cudaFree(nullptr), "CUDA");
+  check_cuda(cudaFree(nullptr), "CUDA");  // does nothing, but a broken context refuses even that
 }
 
 void drop_cuda_error(cudaError_t status) noexcept {

@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/backoff.hpp"
-#include "cuda/streams/operation_watch.hpp"
+#include "cuda/streams/wait_watch.hpp"
 
 #include <algorithm>
 #include <chrono>

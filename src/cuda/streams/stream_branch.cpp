@@ -26,24 +26,21 @@ StreamHandle make_urgent_stream(c10::DeviceIndex device) {
 StreamBranch::StreamBranch(c10::DeviceIndex device)
     : device_(device), stream_(make_urgent_stream(device)), forked_(make_event(device)) {}
 
-bool StreamBranch::forget_other_recordings(cudaStream_t stream) {
+void StreamBranch::forget_other_recordings(cudaStream_t stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   unsigned long long id = 0;
   check_cuda(cudaStreamGetCaptureInfo(stream, &status, &id), "cudaStreamGetCaptureInfo");
-  const bool is_recorded = status != cudaStreamCaptureStatusNone;
-  const unsigned long long recording = is_recorded ? id : 0;
+  const unsigned long long recording = status != cudaStreamCaptureStatusNone ? id : 0;
   if (std::exchange(recording_, recording) != recording) {
     std::move(ends_.begin(), ends_.end(), std::back_inserter(spare_));
     ends_.clear();
   }
-  return is_recorded;
 }
 
-bool StreamBranch::fork(cudaStream_t from) {
-  const bool is_recorded = forget_other_recordings(from);
+void StreamBranch::fork(cudaStream_t from) {
+  forget_other_recordings(from);
   check_cuda(cudaEventRecord(forked_.get(), from), "cudaEventRecord");
   check_cuda(cudaStreamWaitEvent(stream_.get(), forked_.get(), 0), "cudaStreamWaitEvent");
-  return is_recorded;
 }
 
 void StreamBranch::note_operation() {

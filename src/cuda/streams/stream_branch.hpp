@@ -18,16 +18,16 @@ class StreamBranch {
   explicit StreamBranch(c10::DeviceIndex device);
 
   cudaStream_t stream() const { return stream_.get(); }
-  /// Makes the next operations wait for this point of `from`. Returns whether the fork is recorded.
-  bool fork(cudaStream_t from);
+  /// Makes the next operations wait for this point of `from`.
+  void fork(cudaStream_t from);
   /// Notes that an operation was queued.
   void note_operation();
   /// Lets `into` wait for all operations except the last `but_last`.
   void join(cudaStream_t into, std::size_t but_last);
 
  private:
-  /// Drops the operations of an abandoned recording. Returns whether `stream` records.
-  bool forget_other_recordings(cudaStream_t stream);
+  /// Drops the operations of an abandoned recording.
+  void forget_other_recordings(cudaStream_t stream);
 
   c10::DeviceIndex device_;
   StreamHandle stream_;

@@ -116,7 +116,8 @@ void FleetDispatcher::arrived(Arrival arrival) {
   arrivals_.push_back(std::move(arrival));
 }
 
-/// After an attempt without a result, another rank makes the next one, if there is another.
+/// After an attempt without a result, another rank makes the next one, if there is another; a group's goes to
+/// any block.
 void FleetDispatcher::try_again(const Arrival& arrival) {
   const auto found = trials_.find(arrival.trial);
   if (stopping_) {
@@ -125,9 +126,10 @@ void FleetDispatcher::try_again(const Arrival& arrival) {
   }
   Submitted& submitted = found->second;
   ++submitted.tried;
+  submitted.last_failure = std::get<trial::Failure>(arrival.outcome).reason;
   submitted.avoids = static_cast<std::size_t>(arrival.timing.rank);
   log::info("trial " + to_text(arrival.trial) + " on rank " + std::to_string(arrival.timing.rank) + ": " +
-            std::get<trial::Failure>(arrival.outcome).reason + "; it is tried once more");
+            submitted.last_failure + "; it is tried once more");
   submit_again(arrival.trial, submitted);
 }
 
@@ -147,7 +149,8 @@ void FleetDispatcher::start(const Scheduler::Start& start) {
   Submitted& submitted = trials_.at(start.trial);
   submitted.place = start.place;
   warn_of_time(submitted, start.place.ranks.size());
-  Assignment assignment{submitted.trial, std::nullopt, submitted.attempt, submitted.tried, submitted.losses};
+  Assignment assignment{submitted.trial, std::nullopt,     submitted.attempt,
+                        submitted.tried, submitted.losses, submitted.last_failure};
   if (const std::uint32_t members = submitted.trial->members; members > 1) {
     submitted.sequence = ++groups_;
     assignment.group = {groups_, members, {start.place.ranks.begin(), start.place.ranks.end()}};

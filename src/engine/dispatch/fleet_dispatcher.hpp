@@ -58,6 +58,7 @@ class FleetDispatcher final : public Dispatcher {
     std::uint32_t attempt = 0;
     std::uint32_t losses = 0;                // number of ranks that had it and were lost
     std::uint32_t tried = 0;                 // see Assignment
+    std::string last_failure = {};           // the same
     bool stuck = false;                      // its second try, or a later one, does not end
     std::optional<std::size_t> avoids = {};  // see TrialWork
     std::optional<Placement> place = {};     // no value while it waits

@@ -109,7 +109,7 @@ Outcome evaluate_together(trial::Evaluator& evaluator, const trial::Trial& trial
     if (i == 0) {
       outcome = evaluate_member(evaluator, trial, first, begins);
     } else {
-      MemberContext context(*members[i], deadline, first.tried());
+      MemberContext context(*members[i], deadline, first.last_failure());
       evaluate_member(evaluator, trial, context, begins);
     }
   });

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace skyline::engine {
@@ -37,19 +38,19 @@ trial::Outcome evaluate_safely(trial::Evaluator& evaluator, const trial::Trial& 
 /// leader.
 class MemberContext final : public trial::EvaluationContext {
  public:
-  /// @param tried  see EvaluationContext::tried
-  MemberContext(trial::TrialGroup& group, TrialDeadline& deadline, std::uint32_t tried)
-      : tried_(tried), control_(deadline, nullptr), group_(group, *this) {}
+  /// @param last_failure  see EvaluationContext::last_failure
+  MemberContext(trial::TrialGroup& group, TrialDeadline& deadline, std::string last_failure)
+      : last_failure_(std::move(last_failure)), control_(deadline, nullptr), group_(group, *this) {}
   trial::TrialControl& control() override { return control_; }
   trial::TrialState& state() override { return no_state_; }
   trial::TrialWeights& weights() override { return no_weights_; }
   trial::TrialGroup* group() override { return &group_; }
   trial::Place place() const override { return group_.place_of(group_.member()); }
-  std::uint32_t tried() const override { return tried_; }
+  std::string last_failure() const override { return last_failure_; }
   trial::TrialTiming& timing() override { return timing_; }
 
  private:
-  const std::uint32_t tried_;
+  const std::string last_failure_;
   MemberControl control_;
   trial::TrialState no_state_;
   trial::TrialWeights no_weights_;

@@ -38,15 +38,15 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
  public:
   using Tensors = std::vector<trial::NamedTensor>;
 
-  /// @param checkpoints  checkpoints of the slot for this trial; nullptr if there are none
-  /// @param tried        see EvaluationContext::tried
+  /// @param checkpoints   checkpoints of the slot for this trial; nullptr if there are none
+  /// @param last_failure  see EvaluationContext::last_failure
   SlotContext(trial::Place place, const std::atomic<bool>& stop, SlotCheckpoints* checkpoints,
-              bool wants_weights, TrialDeadline& deadline, std::uint32_t tried)
+              bool wants_weights, TrialDeadline& deadline, std::string last_failure)
       : place_(std::move(place)),
         control_(deadline, &stop),
         checkpoints_(checkpoints),
         wants_weights_(wants_weights),
-        tried_(tried) {}
+        last_failure_(std::move(last_failure)) {}
 
   trial::TrialControl& control() override { return control_; }
   trial::TrialState& state() override { return *this; }
@@ -58,7 +58,7 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
   }
   trial::TrialGroup* group() override { return group_ ? &*group_ : nullptr; }
   trial::Place place() const override { return place_; }
-  std::uint32_t tried() const override { return tried_; }
+  std::string last_failure() const override { return last_failure_; }
   trial::TrialTiming& timing() override { return timing_; }
 
   /// The weights are read when the evaluator asks, because a resumed trial needs none.
@@ -119,7 +119,7 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
   MemberControl control_;
   SlotCheckpoints* checkpoints_;
   bool wants_weights_;
-  const std::uint32_t tried_;
+  const std::string last_failure_;
   std::function<std::shared_ptr<const Tensors>()> inherited_;
   std::function<std::optional<TrialFolders::Begun>()> begin_folder_;
   std::optional<TrialFolders::Begun> folder_;

@@ -160,7 +160,8 @@ void SlotPool::State::train(std::size_t slot, const Assignment& assignment, Slot
   const Clock::time_point started = Clock::now();
   deadlines.begin(slot, trial.name(), options.engine.trial_timeout_s, false);
   SlotContext context(place_of_thread(options.place, options.binds, slot), stop, checkpoints,
-                      files.weights && trial.proposal.final_repeat == 0, deadlines[slot], assignment.tried);
+                      files.weights && trial.proposal.final_repeat == 0, deadlines[slot],
+                      assignment.last_failure);
   context.show_points([&noted](const trial::CoursePoint& point) { noted.reports(point); });
   trial::TrialTiming& timing = context.timing();
   if (checkpoints != nullptr) {
@@ -221,7 +222,7 @@ void SlotPool::State::follow(std::size_t slot, const Assignment& assignment, Loc
   const trial::Trial& trial = *assignment.trial;
   const Clock::time_point started = Clock::now();
   deadlines.begin(slot, trial.name(), options.engine.trial_timeout_s, true);
-  MemberContext context(*members.front(), deadlines[slot], assignment.tried);
+  MemberContext context(*members.front(), deadlines[slot], assignment.last_failure);
   evaluate_together(evaluator, trial, members, context, true, deadlines[slot], member_threads);
   check_groups();
   check_evaluator();

@@ -52,6 +52,7 @@ struct Assignment {
   std::uint32_t attempt = 0;        // greater than 0 if other slots had it before
   std::uint32_t tried = 0;          // number of its tries that have failed
   std::uint32_t losses = 0;         // number of its tries whose rank was lost
+  std::string last_failure = {};    // reason of the last of those that failed
 };
 
 }  // namespace skyline::engine

@@ -84,22 +84,14 @@ const at::Tensor& DeviceContext::scaling() {
   return scaling_;
 }
 
-std::unique_ptr<AcceleratorStream> DeviceContext::take_stream() {
+AcceleratorStream& DeviceContext::stream() {
   const std::lock_guard lock(streams_mutex_);
-  const auto own = std::ranges::find(free_streams_, std::this_thread::get_id(), &FreeStream::user);
-  if (own == free_streams_.end()) return use_.accelerator->make_stream(use_.device);
-  auto stream = std::move(own->stream);
-  free_streams_.erase(own);
-  return stream;
-}
-
-void DeviceContext::give_back(std::unique_ptr<AcceleratorStream> stream) {
-  const std::lock_guard lock(streams_mutex_);
-  free_streams_.push_back({std::this_thread::get_id(), std::move(stream)});
+  std::unique_ptr<AcceleratorStream>& own = streams_[std::this_thread::get_id()];
+  if (own == nullptr) own = use_.accelerator->make_stream(use_.device);
+  return *own;
 }
 
 void DeviceContext::note_refusal(const std::string& reason) {
-  ++refusals_;
   if (!refusal_is_told_.exchange(true)) {
     log::warning("the device did not record a trial's steps, so they are slower: " + reason);
   }

@@ -11,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -47,30 +48,17 @@ class DeviceContext {
   /// Returns ValueScaling::tables on the device.
   const at::Tensor& scaling();
 
-  /// Takes the stream that this thread returned last, or a new one: LibTorch keeps work space for each pair
-  /// of a thread and a stream for ever. Slot threads are few, and live as long as the process.
-  std::unique_ptr<AcceleratorStream> take_stream();
-  /// Keeps the stream for this thread's next trial. @pre its work is done
-  void give_back(std::unique_ptr<AcceleratorStream> stream);
+  /// Returns the stream of this thread, the same for all of its trials: LibTorch keeps work space for each
+  /// pair of a thread and a stream for ever. Slot threads are few, and live as long as the process.
+  AcceleratorStream& stream();
 
-  /// Returns whether to try recording. After many refusals in a row it is false.
-  bool may_record() const { return refusals_ < kMostRefusals; }
-  void note_recording() { refusals_ = 0; }
   /// Notes that the device refused to record work. The trial continues without; one warning per process.
   void note_refusal(const std::string& reason);
 
  private:
-  static constexpr int kMostRefusals =
-      16;  // a trial records up to 4 pieces of work, and may break another slot's recording
-
   struct HeldSamples {
     std::once_flag once;
     DeviceSamples samples;
-  };
-  /// A stream that waits for the next trial of the thread that used it last.
-  struct FreeStream {
-    std::thread::id user;
-    std::unique_ptr<AcceleratorStream> stream;
   };
 
   DeviceUse use_;
@@ -81,25 +69,8 @@ class DeviceContext {
   at::Tensor scaling_;
   std::array<HeldSamples, 3> held_;  // indexed by SampleSet
   std::mutex streams_mutex_;
-  std::vector<FreeStream> free_streams_;
-  std::atomic<int> refusals_ = 0;  // number of refusals in a row
+  std::map<std::thread::id, std::unique_ptr<AcceleratorStream>> streams_;  // by the thread that uses it
   std::atomic<bool> refusal_is_told_ = false;
-};
-
-/// Holds a stream of a context during a trial.
-class StreamLease {
- public:
-  explicit StreamLease(DeviceContext& context) : context_(context), stream_(context.take_stream()) {}
-  ~StreamLease() { context_.give_back(std::move(stream_)); }
-  StreamLease(const StreamLease&) = delete;
-  StreamLease& operator=(const StreamLease&) = delete;
-
-  AcceleratorStream* operator->() const { return stream_.get(); }
-  AcceleratorStream& operator*() const { return *stream_; }
-
- private:
-  DeviceContext& context_;
-  std::unique_ptr<AcceleratorStream> stream_;
 };
 
 /// Inputs and targets of one batch, always at the same address.

@@ -15,7 +15,8 @@ namespace {
 
 using trial::FailureKind;
 
-constexpr const char* kLossSum = "loss_sum";  // sum over the epoch of the last step
+constexpr const char* kLossSum = "loss_sum";    // sum over the epoch of the last step
+constexpr const char* kAnyOrder = "any_order";  // the last number, if TrialTiming::any_order is set
 
 }  // namespace
 
@@ -71,12 +72,15 @@ bool TrialRun::load(const trial::TrainingState& state) {
   TrialCourse course = course_;
   EpochChoice choice = choice_;
   const std::size_t rest = 1 + choice.numbers();
-  const std::span numbers(state.numbers);
+  std::span numbers(state.numbers);
+  const bool is_of_any_order = !numbers.empty() && numbers.back().name == kAnyOrder;
+  if (is_of_any_order) numbers = numbers.first(numbers.size() - 1);
   if (numbers.size() < rest || numbers.front().name != kLossSum ||
       !choice.load(numbers.subspan(1, choice.numbers())) || !course.load(numbers.subspan(rest)) ||
       state.step < 1 || state.step > total_steps_ || !learner_->load_state(state)) {
     return false;
   }
+  if (is_of_any_order) context_.timing().any_order = 1;
   course_ = std::move(course);
   choice_ = choice;
   first_step_ = steps_done_ = state.step;
@@ -109,6 +113,7 @@ void TrialRun::fill(trial::TrainingState& state) const {
   state.numbers = {{kLossSum, recent_loss_sum_}};
   choice_.save(state.numbers);
   course_.save(state.numbers);
+  if (context_.timing().any_order != 0) state.numbers.push_back({kAnyOrder, 1});
 }
 
 bool TrialRun::stop() {

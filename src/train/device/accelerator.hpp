@@ -52,9 +52,10 @@ class AcceleratorStream {
   /// handles exist and algorithms are chosen. It must not synchronize, nor decide on the host by device
   /// values. Memory that it allocates is scratch memory of all graphs of the stream, so results must go to
   /// tensors made before. Captures of a process take turns. If it throws, the stream can still be used.
-  /// @throws UserError if the device refuses, c10::OutOfMemoryError if it lacks the memory
+  /// @throws UserError if the device refuses, c10::OutOfMemoryError if it lacks the memory, FaultError if it
+  ///         is broken
   virtual std::unique_ptr<AcceleratorGraph> capture(const std::function<void()>& work) = 0;
-  /// Waits, sleeping, until all queued work is done. @throws InternalError with the device's error
+  /// Waits, sleeping, until all queued work is done. @throws FaultError with the device's error
   virtual void wait() = 0;
 };
 
@@ -62,8 +63,8 @@ class AcceleratorStream {
 /// and contiguous; in the host's memory all_reduce takes float64 too, and then waits. Every member calls in
 /// the same order, from the thread that made the reducer. An operation is queued after the current stream's
 /// work and runs beside later work: until join() its tensors must be neither touched nor freed. Waits for the
-/// current stream throw what check() throws. A recording joins the operations that it has queued; graphs with
-/// operations must be destroyed before the reducer.
+/// current stream throw GroupAborted if a member is lost or an operation is overdue. A recording joins the
+/// operations that it has queued; graphs with operations must be destroyed before the reducer.
 class DeviceReducer {
  public:
   virtual ~DeviceReducer() = default;
@@ -78,9 +79,6 @@ class DeviceReducer {
   virtual void progress() {}
   /// Makes the current stream wait for all operations except the last `but_last`.
   virtual void join(std::size_t but_last = 0) = 0;
-  /// Checks the group.
-  /// @throws GroupAborted if a member is lost or an operation is overdue, with the operation's name
-  virtual void check() = 0;
   /// Returns whether its operations may be recorded; the same for all members.
   virtual bool may_be_recorded() const { return true; }
 };

@@ -184,8 +184,6 @@ class HostReducer final : public DeviceReducer {
     }
   }
 
-  void check() override { group_.check(); }
-
  private:
   /// An unfinished operation, and the tensor for its result, if that is another one.
   struct Begun {

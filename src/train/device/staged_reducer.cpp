@@ -52,7 +52,6 @@ class StagedReducer final : public DeviceReducer {
     }
   }
 
-  void check() override { host_->check(); }
   bool may_be_recorded() const override { return false; }
 
  private:

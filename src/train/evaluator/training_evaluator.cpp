@@ -125,6 +125,11 @@ class TrainingEvaluator final : public trial::Evaluator {
     return lost ? std::make_exception_ptr(FaultError(*lost)) : nullptr;
   }
 
+  /// What lacked an algorithm gets one more try, which may use any.
+  bool tries_again(const Failure& failure, std::uint32_t tried) const override {
+    return Evaluator::tries_again(failure, tried) || (lacked_algorithm(failure.reason) && tried == 1);
+  }
+
   Outcome evaluate(const trial::Trial& trial, trial::EvaluationContext& context) override {
     const auto start = std::chrono::steady_clock::now();
     trial::TrialTiming& timing = context.timing();

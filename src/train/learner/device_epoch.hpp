@@ -17,16 +17,12 @@ namespace skyline::train {
 /// entries, so every step is the same work and can be recorded. One thread uses it, with its stream current.
 class DeviceEpoch {
  public:
-  /// @param steps         number of steps of an epoch
-  /// @param samples       number of samples of an epoch
-  /// @param total_steps   number of steps of the trial
-  /// @param drawing       names of the layers that draw
   struct Plan {
-    std::int64_t steps = 0;
-    std::int64_t samples = 0;
-    std::int64_t total_steps = 0;
+    std::int64_t steps = 0;        // of an epoch
+    std::int64_t samples = 0;      // of an epoch
+    std::int64_t total_steps = 0;  // of the trial
     std::uint64_t trial_seed = 0;
-    std::vector<std::string> drawing_layers;
+    std::vector<std::string> drawing_layers;  // names of the layers that draw
     double average = 0;  // largest weight of the past in a moving average of the weights; 0 for no average
   };
   DeviceEpoch(DeviceContext& context, const TrainingOptions& options, Plan plan);

@@ -53,7 +53,7 @@ Learner::Learner(const TrainingSetup& setup, const trial::Trial& trial, trial::T
       steps_per_epoch_(steps_per_epoch(setup.split.train.size(), setup.options.batch)),
       total_steps_(steps_for(trial.horizon().epochs, setup.split.train.size(), setup.options.batch)),
       policy_(policy),
-      stream_(context_),
+      stream_(context_.stream()),
       steps_ahead_(context_.accelerator().kernels() == Kernels::kOwn
                        ? 1
                        : steps_to_queue(trial.architecture().network(),
@@ -63,14 +63,14 @@ Learner::Learner(const TrainingSetup& setup, const trial::Trial& trial, trial::T
     reducer_ = context_.accelerator().make_reducer(*group, context_.index());
     if (reducer_ == nullptr) reducer_ = make_staged_reducer(*group);
   }
-  stream_->run([&] { make_parts(buckets); });
+  stream_.run([&] { make_parts(buckets); });
   make_work();
 }
 
 /// Waits, because queued work uses the tensors that are destroyed here.
 Learner::~Learner() {
   try {
-    stream_->wait();
+    stream_.wait();
   } catch (const trial::GroupAborted&) {
     // the trial has already failed for this reason
   } catch (const std::exception& error) {
@@ -100,7 +100,7 @@ void Learner::make_parts(const std::optional<BucketSizes>& buckets) {
     if (augment.mixup > 0) changes_.mixup = table(mixup_table(augment.mixup));
     if (augment.cutmix > 0) changes_.cutmix = table(cutmix_table(augment.cutmix));
   }
-  evaluation_ = std::make_unique<DeviceEvaluation>(setup_, *step_, *stream_, policy_,
+  evaluation_ = std::make_unique<DeviceEvaluation>(setup_, *step_, stream_, policy_,
                                                    validation_of(setup_.split, trial_).size());
   context_.samples(SampleSet::kTrain);
   context_.scaling();
@@ -108,7 +108,7 @@ void Learner::make_parts(const std::optional<BucketSizes>& buckets) {
 
 std::unique_ptr<RepeatedWork> Learner::repeated(bool recorded, std::int64_t runs_before,
                                                 std::function<void()> work) {
-  return std::make_unique<RepeatedWork>(context_, *stream_, std::move(work),
+  return std::make_unique<RepeatedWork>(context_, stream_, std::move(work),
                                         recorded ? std::optional(runs_before) : std::nullopt, group_);
 }
 
@@ -134,7 +134,7 @@ void Learner::make_work() {
 
 void Learner::begin_epoch(std::uint64_t epoch, std::span<const std::int64_t> order) {
   require_settled();
-  stream_->run([&] { epoch_->begin(epoch, order); });
+  stream_.run([&] { epoch_->begin(epoch, order); });
   next_place_.reset();
 }
 
@@ -188,7 +188,7 @@ void Learner::seek(std::size_t place) {
   flush();
   const std::int64_t step = steps_done_ % steps_per_epoch_;
   if (step != next_step_) first_unread_ = next_step_ = step;
-  stream_->run([&] { epoch_->seek(step, static_cast<std::int64_t>(place)); });
+  stream_.run([&] { epoch_->seek(step, static_cast<std::int64_t>(place)); });
   next_place_ = place;
 }
 
@@ -209,8 +209,8 @@ std::span<const double> Learner::losses() {
   const std::int64_t count = next_step_ - first_unread_;
   losses_.clear();
   if (count > 0) {
-    stream_->wait();
-    stream_->run([&] { losses_ = epoch_->losses(first_unread_, count); });
+    stream_.wait();
+    stream_.run([&] { losses_ = epoch_->losses(first_unread_, count); });
   }
   first_unread_ = next_step_;
   return losses_;
@@ -224,7 +224,7 @@ void Learner::watch(const StepWatch& watch) {
   watch_ = {};
   if (watch) {
     watch_ = [this, watch](StepWork work, std::size_t layer) {
-      stream_->wait();
+      stream_.wait();
       watch(work, layer);
     };
   }
@@ -243,15 +243,15 @@ void Learner::hold(std::span<const std::int64_t> indices) {
 
 void Learner::swap_average() {
   require_settled();
-  stream_->run([&] { step_->swap_average(); });
+  stream_.run([&] { step_->swap_average(); });
 }
 
 void Learner::keep_best() {
-  stream_->run([&] { step_->keep_best(); });
+  stream_.run([&] { step_->keep_best(); });
 }
 
 void Learner::restore_best() {
-  stream_->run([&] { step_->restore_best(); });
+  stream_.run([&] { step_->restore_best(); });
 }
 
 bool Learner::recalibrate(const std::function<bool(std::int64_t number)>& goes_on) {
@@ -268,11 +268,11 @@ bool Learner::recalibrate(const std::function<bool(std::int64_t number)>& goes_o
   const auto samples = static_cast<std::size_t>(batch);
   const BatchPart part = together ? part_of_batch(samples, members_, member_) : BatchPart{0, samples};
   bool done = false;
-  stream_->run([&] {
+  stream_.run([&] {
     const at::Tensor places = at::tensor(order).to(context_.device());
     const BatchBuffers buffers = BatchBuffers::make(static_cast<std::int64_t>(part.count), setup_);
     done = step_->recalibrate(batches, part, batch, [&](std::int64_t number) {
-      stream_->wait();
+      stream_.wait();
       if (!goes_on(number)) return at::Tensor();
       const std::int64_t first = number * batch + static_cast<std::int64_t>(part.first);
       const at::Tensor position = at::tensor(first).to(context_.device());
@@ -286,30 +286,30 @@ bool Learner::recalibrate(const std::function<bool(std::int64_t number)>& goes_o
 std::vector<trial::NamedTensor> Learner::export_tensors() const {
   require_settled();
   std::vector<trial::NamedTensor> tensors;
-  stream_->run([&] { tensors = step_->parameters().export_tensors(); });
+  stream_.run([&] { tensors = step_->parameters().export_tensors(); });
   return tensors;
 }
 
 void Learner::import_tensors(const std::vector<trial::NamedTensor>& tensors) {
-  stream_->run([&] { step_->parameters().import_tensors(tensors); });
+  stream_.run([&] { step_->parameters().import_tensors(tensors); });
 }
 
 /// The wait for the other members must notice when they are lost, which a copy to the host would not.
 void Learner::collect_state() {
   require_settled();
-  stream_->run([&] { step_->collect_state([&] { stream_->wait(); }); });
-  stream_->wait();
+  stream_.run([&] { step_->collect_state([&] { stream_.wait(); }); });
+  stream_.wait();
 }
 
 void Learner::save_state(trial::TrainingState& state) const {
   require_settled();
   state.step = steps_done_;
-  stream_->run([&] { step_->save_state(state); });
+  stream_.run([&] { step_->save_state(state); });
 }
 
 bool Learner::load_state(const trial::TrainingState& state) {
   bool fits = false;
-  stream_->run([&] { fits = step_->load_state(state); });
+  stream_.run([&] { fits = step_->load_state(state); });
   if (fits) {
     steps_done_ = state.step;
     next_place_.reset();

@@ -105,7 +105,7 @@ class Learner {
   const std::int64_t steps_per_epoch_;
   const std::int64_t total_steps_;
   const RecordingPolicy policy_;
-  StreamLease stream_;                      // the members below are destroyed before it
+  AcceleratorStream& stream_;
   std::unique_ptr<DeviceReducer> reducer_;  // nullptr if there is no group
   std::unique_ptr<TrainingStep> step_;
   std::unique_ptr<DeviceEpoch> epoch_;

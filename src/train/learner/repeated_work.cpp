@@ -18,7 +18,7 @@ RepeatedWork::RepeatedWork(DeviceContext& context, AcceleratorStream& stream, st
       group_(group) {}
 
 void RepeatedWork::run() {
-  if (shall_be_recorded()) record();
+  if (graph_ == nullptr && runs_before_recording_ && runs_ >= *runs_before_recording_) record();
   stream_.run([this] {
     if (graph_ != nullptr) {
       graph_->replay();
@@ -27,12 +27,6 @@ void RepeatedWork::run() {
     }
   });
   ++runs_;
-}
-
-/// Decides whether to record. All members of a group must decide the same, so other trials do not count.
-bool RepeatedWork::shall_be_recorded() const {
-  return graph_ == nullptr && runs_before_recording_ && runs_ >= *runs_before_recording_ &&
-         (group_ != nullptr || context_.may_record());
 }
 
 void RepeatedWork::record() {
@@ -50,7 +44,6 @@ void RepeatedWork::record() {
 void RepeatedWork::try_to_record() {
   try {
     graph_ = stream_.capture(work_);
-    context_.note_recording();
   } catch (const c10::OutOfMemoryError&) {
     // A recording needs the memory a second time. Without recording the work has already run.
   } catch (const UserError& refusal) {

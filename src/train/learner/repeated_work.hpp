@@ -26,7 +26,6 @@ class RepeatedWork {
   bool is_recorded() const { return graph_ != nullptr; }
 
  private:
-  bool shall_be_recorded() const;
   void record();
   void try_to_record();
 

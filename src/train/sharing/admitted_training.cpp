@@ -24,33 +24,31 @@ bool ran_out_of_memory(const Outcome& outcome) {
   return failure != nullptr && failure->kind == FailureKind::kOutOfMemory;
 }
 
-/// Returns whether cuDNN had no algorithm for a convolution, which LibTorch says only in words.
-bool lacked_algorithm(const Outcome& outcome) {
+bool ended_without_algorithm(const Outcome& outcome) {
   const auto* failure = std::get_if<Failure>(&outcome);
-  return failure != nullptr && failure->kind == FailureKind::kException &&
-         failure->reason.find("unable to find an engine to execute this computation") != std::string::npos;
+  return failure != nullptr && failure->kind == FailureKind::kException && lacked_algorithm(failure->reason);
 }
 
-/// Lets cuDNN add in any order while it lives, and notes that. The setting is the process's, so only one trial
-/// trains meanwhile, but several of its members may.
+/// Lets cuDNN add in any order while it lives, and notes that. The setting is the process's, but no other
+/// trial trains here meanwhile: one outside of a group has the device to itself, and a process trains one
+/// group at a time, though it may have several of its members.
 class AnyOrderOfAddition {
  public:
   explicit AnyOrderOfAddition(trial::TrialTiming& timing) {
     timing.any_order = 1;
-    set(+1);
+    const std::lock_guard lock(mutex);
+    if (users++ == 0) at::globalContext().setDeterministicCuDNN(false);
   }
-  ~AnyOrderOfAddition() { set(-1); }
+  ~AnyOrderOfAddition() {
+    const std::lock_guard lock(mutex);
+    if (--users == 0) at::globalContext().setDeterministicCuDNN(true);
+  }
   AnyOrderOfAddition(const AnyOrderOfAddition&) = delete;
   AnyOrderOfAddition& operator=(const AnyOrderOfAddition&) = delete;
 
  private:
-  static void set(int more) {
-    static std::mutex mutex;
-    static int users = 0;
-    const std::lock_guard lock(mutex);
-    users += more;
-    at::globalContext().setDeterministicCuDNN(users == 0);
-  }
+  inline static std::mutex mutex;
+  inline static int users = 0;
 };
 
 Failure stopped() {
@@ -79,7 +77,7 @@ bool begin_together(trial::TrialGroup& group, AdmissionGate::Permit& permit,
   }
 }
 
-/// Trains a member of a group. What it may lack in one try, an algorithm of cuDNN, it does not need in another.
+/// Trains a member of a group. If the last try of its trial lacked an algorithm, this one may use any.
 Outcome train_member(AdmissionGate& gate, const Candidate& candidate, trial::EvaluationContext& context,
                      const TrainingAttempt& attempt) {
   AdmissionGate::Permit permit = gate.enter(candidate, [] { return false; });
@@ -88,7 +86,7 @@ Outcome train_member(AdmissionGate& gate, const Candidate& candidate, trial::Eva
     if (!begin_together(*context.group(), permit, context.control())) return stopped();
   }
   std::optional<AnyOrderOfAddition> any_order;
-  if (context.tried() > 0) any_order.emplace(context.timing());
+  if (lacked_algorithm(context.last_failure())) any_order.emplace(context.timing());
   return attempt(context, permit);
 }
 
@@ -119,6 +117,10 @@ Outcome train_alone(AdmissionGate& gate, const AdmittedTrial& trial, Candidate c
 
 }  // namespace
 
+bool lacked_algorithm(const std::string& reason) {
+  return reason.find("unable to find an engine to execute this computation") != std::string::npos;
+}
+
 Outcome train_when_admitted(AdmissionGate& gate, const AdmittedTrial& trial,
                             trial::EvaluationContext& context, const TrainingAttempt& attempt) {
   const space::Network& network = trial.trial.architecture().network();
@@ -134,7 +136,7 @@ Outcome train_when_admitted(AdmissionGate& gate, const AdmittedTrial& trial,
     outcome = train_alone(gate, trial, candidate, context, attempt);
   }
   // A broken device makes cuDNN say the same.
-  if (!lacked_algorithm(outcome) || gate.is_broken()) return outcome;
+  if (!ended_without_algorithm(outcome) || gate.is_broken()) return outcome;
   log::warning(name +
                ": cuDNN has no deterministic algorithm for one of its convolutions; it trains again alone "
                "with another one, and its result may differ from run to run");

@@ -9,13 +9,13 @@ from stand_in_runs import LIBRARIES, PROGRAM, StandInCase
 class Faults(StandInCase):
     def test_a_device_that_breaks_ends_the_job_and_is_named(self):
         text, _ = self.search("broken", break_after=500, expect=76)
-        self.assertIn("GPU 0 (0000:10:00.0) has failed: CUDA error 700", text)
+        self.assertIn("GPU 0 (0000:10:00.0) has failed: CUDA: CUDA error 700", text)
         self.assertNotIn("failed", self.trials("broken"))
 
     def test_a_device_that_breaks_while_it_records_is_no_refusal(self):
         text, report = self.search("recording", break_recording=0, expect=76)
         self.assertGreater(report.counts["recordings"], 0)
-        self.assertIn("GPU 0 (0000:10:00.0) has failed: CUDA error 700", text)
+        self.assertIn("GPU 0 (0000:10:00.0) has failed: CUDA: CUDA error 700", text)
         self.assertNotIn("did not record", text)
 
     def test_a_run_whose_gpus_break_goes_on_with_others(self):
@@ -24,7 +24,7 @@ class Faults(StandInCase):
         for gpu, (bus, more) in enumerate((("10", ()), ("11", ("--resume",)))):
             text, _ = self.search("moved", *some, *more, devices=4, break_after=5000, expect=76,
                                   variables={"CUDA_VISIBLE_DEVICES": str(gpu)})
-            self.assertIn(f"GPU 0 (0000:{bus}:00.0) has failed: CUDA error 700", text)
+            self.assertIn(f"GPU 0 (0000:{bus}:00.0) has failed: CUDA: CUDA error 700", text)
             self.assertGreaterEqual(self.trials("moved")["ok"], 4 * (gpu + 1))
         text, _ = self.search("moved", *some, "--resume", ranks=2, devices=4, variables={"CUDA_VISIBLE_DEVICES": "2,3"})
         self.assertIn("search ended: 4 iterations done", text)

@@ -51,14 +51,16 @@ class Groups(StandInCase):
         self.assertEqual(report.counts["replays"], 0)
 
     def test_a_group_without_a_deterministic_algorithm_trains_with_another_one(self):
-        """Four ranks have two blocks, and the second try is made by the other one."""
-        for ranks in (2, 4):
-            run = f"any_order{ranks}"
-            with self.subTest(run):
-                text, _ = self.search(run, *PAIRS, *SHORT, ranks=ranks, devices=ranks, nondeterministic=1)
-                self.assertIn("unable to find an engine to execute this computation; it is tried once more", text)
-                self.assertEqual(set(self.trials(run)), {"ok"})
-                self.assertEqual({line["where"].get("any_order") for line in self.lines(run)}, {1})
+        text, _ = self.search("any_order", *PAIRS, *SHORT, ranks=2, devices=2, nondeterministic=1)
+        self.assertIn("unable to find an engine to execute this computation; it is tried once more", text)
+        self.assertEqual(set(self.trials("any_order")), {"ok"})
+        self.assertEqual({line["where"].get("any_order") for line in self.lines("any_order")}, {1})
+
+    def test_a_group_that_is_tried_again_for_another_reason_keeps_its_order(self):
+        text, _ = self.search("overdue", *PAIRS, *SHORT, "--set", "run.trial_timeout=0.05 s", ranks=2, devices=2, delay_us=500,
+                              expect=None)
+        self.assertIn("took longer than run.trial_timeout; it is tried once more", text)
+        self.assertEqual({line["where"].get("any_order") for line in self.lines("overdue")}, {None})
 
     def test_members_share_a_gpu_where_there_are_fewer(self):
         for sharding, statistics in (("optimizer", "local"), ("gradients", "synchronized")):

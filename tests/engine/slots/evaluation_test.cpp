@@ -52,7 +52,7 @@ TEST(EvaluateTogether, TellsOfAFaultIfTheMembersCannotMeet) {
   std::vector<std::unique_ptr<trial::TrialGroup>> members;
   members.push_back(std::make_unique<BrokenGroup>(told));
   TrialDeadline deadline;
-  MemberContext context(*members.front(), deadline, 0);
+  MemberContext context(*members.front(), deadline, "");
   UnusedEvaluator evaluator;
   MemberThreads threads({});
   const trial::Outcome outcome = evaluate_together(evaluator, {}, members, context, true, deadline, threads);

@@ -128,14 +128,6 @@ TEST_P(HostSums, RefusesPartsThatAreNotEqual) {
   EXPECT_THROW(reducer->all_gather(part, values), InternalError);
 }
 
-TEST_P(HostSums, SaysThatTheGroupWasGivenUp) {
-  const auto groups = testing::make_local_groups(2);
-  const auto reducer = make_reducer(*groups[0]);
-  reducer->check();
-  groups[1]->abort({trial::FailureKind::kOutOfMemory, "not enough memory"});
-  EXPECT_THROW(reducer->check(), trial::GroupAborted);
-}
-
 TEST(HostReducer, RefusesValuesThatAreNoPlainFloats) {
   const auto groups = testing::make_local_groups(1);
   const auto reducer = make_host_reducer(*groups[0]);

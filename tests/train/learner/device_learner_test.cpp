@@ -328,7 +328,7 @@ TEST(DeviceLearner, StartsFromImportedValues) {
   EXPECT_TRUE(same_values(learner->export_tensors(), values));
 }
 
-TEST(DeviceLearner, KeepsOneStreamForTrialsInTurn) {
+TEST(DeviceLearner, KeepsOneStreamForAllTrialsOfAThread) {
   const auto accelerator = std::make_shared<WatchedAccelerator>();
   const TrainingSetup setup = make_setup(adam(), accelerator);
   const trial::Trial trial = make_trial(learner_network(), 1, 3);
@@ -337,22 +337,18 @@ TEST(DeviceLearner, KeepsOneStreamForTrialsInTurn) {
   EXPECT_EQ(accelerator->counts.streams, 1);
   const auto first = test::make_learner(setup, trial);
   const auto second = test::make_learner(setup, trial);
-  EXPECT_EQ(accelerator->counts.streams, 2);
+  EXPECT_EQ(accelerator->counts.streams, 1);
 }
 
-TEST(DeviceLearner, UsesTheStreamThatItsThreadHadLast) {
+TEST(DeviceLearner, HasAStreamOfItsThread) {
   const auto accelerator = std::make_shared<WatchedAccelerator>();
   const TrainingSetup setup = make_setup(adam(), accelerator);
   DeviceContext& context = *setup.on_device;
-  const auto lease = [&] {
-    const StreamLease stream(context);
-    return &*stream;
-  };
-  const AcceleratorStream* const own = lease();
+  const AcceleratorStream* const own = &context.stream();
   const AcceleratorStream* others = nullptr;
-  std::thread([&] { others = lease(); }).join();
+  std::thread([&] { others = &context.stream(); }).join();
   EXPECT_NE(others, own);
-  EXPECT_EQ(lease(), own);
+  EXPECT_EQ(&context.stream(), own);
   EXPECT_EQ(accelerator->counts.streams, 2);
 }
 

@@ -106,19 +106,6 @@ TEST(DeviceRecording, RecordsTheNextTrialAfterOneWasRefused) {
   EXPECT_EQ(accelerator->counts.replays, 4);
 }
 
-TEST(DeviceRecording, DoesNotTryToRecordAfterManyRefusalsInARow) {
-  const trial::Trial trial = make_trial(every_layer(), 1, 5);
-  const auto refusing = std::make_shared<WatchedAccelerator>(true);
-  train_in_turn(refusing, 18, trial);
-  EXPECT_EQ(refusing->counts.captures, 16);
-  const auto moody = std::make_shared<WatchedAccelerator>();
-  moody->before_capture = [](int number) {
-    if (number % 3 != 0) throw UserError("the device records every third work");
-  };
-  train_in_turn(moody, 20, trial);
-  EXPECT_GT(moody->counts.captures, 16);
-}
-
 TEST(DeviceRecording, GoesOnWhereARecordingHasNoMemory) {
   const trial::Trial trial = make_trial(every_layer(), 1, 5);
   const auto accelerator = std::make_shared<WatchedAccelerator>();

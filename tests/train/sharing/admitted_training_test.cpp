@@ -176,7 +176,31 @@ TEST_F(AdmittedTrainingTest, TrainsOnceMoreAloneWithAnyAlgorithmOfCudnnWhereItHa
       train_when_admitted(gate_, {trial_, options_, device_.devices().front()}, context, needs_any);
   EXPECT_TRUE(std::holds_alternative<Measurements>(outcome));
   EXPECT_EQ(attempts, 2);
+  EXPECT_EQ(context.times.any_order, 1);
   EXPECT_TRUE(at::globalContext().deterministicCuDNN()) << "the next trial takes deterministic ones again";
+  at::globalContext().setDeterministicCuDNN(false);
+}
+
+/// Both members train in one process, as those that share a GPU do.
+TEST_F(AdmittedTrainingTest, LetsAGroupUseAnyAlgorithmIfItsLastTryLackedOne) {
+  at::globalContext().setDeterministicCuDNN(true);
+  for (const bool lacked : {false, true}) {
+    test::run_members(2, [&](std::size_t member, trial::TrialGroup& group) {
+      RecordingContext context;
+      context.in_group = &group;
+      context.failed_before =
+          lacked ? "GET was unable to find an engine to execute this computation" : "full";
+      train_when_admitted(member == 0 ? gate_ : other_gate_, {trial_, options_, device_.devices().front()},
+                          context, [&](trial::EvaluationContext&, AdmissionGate::Permit&) -> Outcome {
+                            EXPECT_EQ(at::globalContext().deterministicCuDNN(), !lacked);
+                            std::array<double, 1> met = {1};  // none ends while another one looks
+                            group.sum(met);
+                            return Measurements{{1}};
+                          });
+      EXPECT_EQ(context.times.any_order, lacked ? 1 : 0);
+    });
+    EXPECT_TRUE(at::globalContext().deterministicCuDNN());
+  }
   at::globalContext().setDeterministicCuDNN(false);
 }
 
