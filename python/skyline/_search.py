@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import pathlib
 import shlex
@@ -19,6 +20,9 @@ from ._space import Domain, space_section
 Objectives = Union[str, Sequence[str], Mapping[str, Mapping[str, Any]], None]
 _COSTS = ("parameters", "flops", "macs", "peak_activation_bytes", "training_activation_bytes", "weight_bytes")  # of networks
 _FIRST_LINE = "# Written by skyline.search.\n"
+_MEANT = {"n_trials": "trials", "num_samples": "trials", "max_trials": "trials", "maximise": "maximize", "minimise": "minimize",
+          "n_jobs": "ranks, or slots", "rank": "ranks", "timeout": 'run={"time_limit": "1 h"}', "seed": 'run={"seed": 1}',
+          "storage": "folder", "study_name": "folder", "name": "folder"}  # as other tools and spellings have it
 
 
 def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[..., Any] | Sequence[str] | None = None, *,
@@ -46,6 +50,8 @@ def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[...,
     """
     if "SKYLINE_PROCESS_MARK" in os.environ:  # of a trial, or of the process that imports the function for trials
         raise Error('search: is called in a process of a trial: call it below `if __name__ == "__main__":`')
+    for name in sections.keys() & _MEANT.keys():
+        raise Error(f"search: there is no argument `{name}`: did you mean {_MEANT[name]}?")
     launch_command(find_program(program), ranks)  # refuses before anything is written
     place = pathlib.Path(folder)
     config = place.with_name(place.name + ".yaml")
@@ -62,7 +68,12 @@ def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[...,
     if not quiet:
         command = ["skyline", "search", *words, "--run", str(place)]
         print(text + "$ " + shlex.join((["mpirun", "-np", str(ranks)] if ranks > 1 else []) + command), flush=True)
-    return run._start(words, ranks, quiet)
+    try:
+        return run._start(words, ranks, quiet)
+    except Error as problem:
+        if " is in use by process " not in str(problem):
+            raise
+        raise Error(f"{problem}; skyline.open_run({str(place)!r}).wait() follows it", problem.exit_code) from None
 
 
 def _objectives(maximize: Objectives, minimize: Objectives) -> list[dict[str, Any]]:
@@ -73,6 +84,19 @@ def _objectives(maximize: Objectives, minimize: Objectives) -> list[dict[str, An
     if not found:
         raise Error('objectives: expected at least one, such as maximize="accuracy"')
     return found
+
+
+def _check_takes(train: Callable[..., Any], names: Sequence[str]) -> None:
+    """Refuses a function that cannot be called with the parameters of a space by name."""
+    try:
+        signature = inspect.signature(train)
+    except (TypeError, ValueError):
+        return  # it does not say
+    try:
+        signature.bind(**dict.fromkeys(names))
+    except TypeError as problem:
+        raise Error(f"train: `{train.__qualname__}{signature}` gets the parameters of the space by name, "
+                    f"{', '.join(names)}: {problem}") from None
 
 
 def _command(train: Callable[..., Any] | Sequence[str], objectives: list[dict[str, Any]],
@@ -97,7 +121,10 @@ def _sections(space: Mapping[str, Any], train: Callable[..., Any] | Sequence[str
     """Returns the configuration."""
     sections: dict[str, Any] = {"space": space_section(space)}
     if train is not None:
-        sections["command"] = _command(train, objectives, metrics, _COSTS if "network" in sections["space"] else ())
+        computed = _COSTS if "network" in sections["space"] else ()
+        sections["command"] = _command(train, objectives, metrics, computed)
+        if callable(train) and "file" not in sections["space"]:
+            _check_takes(train, list(sections["space"].get("parameters", ())))
     sections["objectives"] = objectives
     sections["search"] = {"algorithm": "skyline", **({"trials": trials} if trials is not None else {})}
     if "algorithm" in others.get("search", {}):

@@ -11,9 +11,11 @@ as of any program that it has started.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import ctypes
 import fcntl
 import gc
+import importlib
 import operator
 import os
 import re
@@ -100,6 +102,9 @@ def _load(address: str) -> Callable[..., Any]:
     """Imports the function's module, and has it warm up. Raises _Refused, or what the module raises."""
     place, _, name = address.rpartition(":")
     module = run_trial.load_module(place)
+    if "torch" in sys.modules:
+        with contextlib.suppress(Exception):  # torch may lack what it imports
+            importlib.import_module("torch._dynamo")  # as its optimizers do at their first step: a second of each trial
     function: Callable[..., Any] = operator.attrgetter(name)(module)
     _check_forkable(f"importing {place}")
     tasks = _tasks()

@@ -9,12 +9,12 @@ from package_case import PackageCase
 import skyline
 
 MODULE = """
-import os, numpy, torch
+import os, sys, numpy, torch
 AT_IMPORT = torch.get_num_threads()
 
 def draws(depth):
     numpy.ones((300, 300)) @ numpy.ones((300, 300)), torch.ones(300, 300) @ torch.ones(300, 300)
-    print("drawn", AT_IMPORT, torch.get_num_threads(), numpy.random.rand(), float(torch.rand(1)), flush=True)
+    print("drawn", AT_IMPORT, torch.get_num_threads(), numpy.random.rand(), float(torch.rand(1)), "torch._dynamo" in sys.modules, flush=True)
     return depth
 """
 
@@ -31,6 +31,7 @@ class ForkedLibraries(PackageCase):
         drawn = [run.log(row["trial"]).split()[1:] for row in run.rows]
         self.assertEqual({tuple(line[:2]) for line in drawn}, {("1", str(threads))})
         self.assertEqual([len({line[which] for line in drawn}) for which in (2, 3)], [3, 3])
+        self.assertEqual({line[4] for line in drawn}, {"True"}, "what optimizers import at their first step is paid once")
 
 
 if __name__ == "__main__":

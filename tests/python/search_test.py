@@ -118,11 +118,20 @@ class Search(PackageCase):
         for said, call in (("objectives: expected at least one", lambda: search(SPACE, functions.product)),
                            ("space: depth: expected a list of values", lambda: search({"depth": 3}, functions.product, **once)),
                            ("space: expected parameters by name", lambda: search([1], functions.product, **once)),
+                           ("search: there is no argument `n_trials`: did you mean trials?", lambda: search(SPACE, functions.product, n_trials=5)),
+                           (r"train: `product\(lr, depth\)` gets the parameters of the space by name, lr, width: missing",
+                            lambda: search({"lr": [1], "width": [2]}, functions.product, **once)),
                            ("ranks: expected a whole number of at least 1", lambda: search(SPACE, functions.product, ranks=0, **once)),
                            ("command.python: is given twice", lambda: search(SPACE, functions.product, command={"python": "a:b"}, **once)),
-                           ("expected a number, a text", lambda: search({"a": [object()]}, functions.product, **once))):
+                           ("expected a number, a text", lambda: search({"lr": [object()], "depth": [1]}, functions.product, **once))):
             with self.subTest(said), self.assertRaisesRegex(skyline.Error, said):
                 call()
+
+    def test_a_search_that_goes_on_is_followed_and_not_resumed(self):
+        run = skyline.search(SPACE, functions.slow, trials=12, folder=self.name(), **SETTINGS)
+        with self.assertRaisesRegex(skyline.Error, rf"is in use by process .*; skyline.open_run\('{self.name()}'\).wait\(\) follows it"):
+            skyline.search(SPACE, functions.slow, trials=12, folder=self.name(), resume=True, **SETTINGS)
+        run.stop()
 
     def test_neither_a_run_nor_a_file_of_the_user_is_overwritten(self):
         run = skyline.search(SPACE, functions.product, trials=2, folder=self.name(), **SETTINGS).wait()
