@@ -103,7 +103,7 @@ search: {{algorithm: exhaustive}}
             4: ("program", "`size_kb`: line 1 of its report: `size_kb`: expected a finite number, got NaN or an infinite one"),
             5: ("program", "`size_kb`: it reported no result"),
             6: ("program", "`size_kb`: line 1 of its report: `size_kb`: expected a number from 0.0 to 1000.0, got -1.0"),
-            7: ("program", "`size_kb`: line 1 of its report: `validation_accuracy`: it is no declared metric (size_kb)"),
+            7: ("program", "`size_kb`: line 1 of its report: `validation_accuracy`: it is no declared metric (size_kb): leave it out, or add it to `metrics`"),
             8: ("exception", "`size_kb`: signal SIGSEGV"),
             9: ("ok", "")})
         self.assertIn("| the board is on fire", done.stdout + done.stderr)

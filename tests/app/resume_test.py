@@ -86,7 +86,8 @@ class Resume(RunsCase):
 
     def test_another_configuration_is_refused_by_the_key_that_differs(self):
         self.copy_of_whole("other")
-        done = self.skyline("search", *CONFIG, "--set", "search.max_unseen=5", "--run", "other", "--resume", expect=2)
+        twice = ("--set", "search.max_unseen=4", "--set", "search.max_unseen=5")
+        done = self.skyline("search", *CONFIG, *twice, "--run", "other", "--resume", expect=2)
         own = self.skyline("search", "--set", "search.max_unseen=5", "--run", "other", "--resume", expect=2)
         for refused in (done, own):
             self.assertIn("`search.max_unseen` differs between other/config.yaml and --set search.max_unseen=5;", refused.stderr)

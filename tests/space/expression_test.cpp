@@ -139,6 +139,14 @@ TEST(Expression, AComparisonThatNeverHoldsIsAMistakeUnlessTheValueIsGivenToABloc
   EXPECT_EQ(value_of("$given == sane"), Value(false));
 }
 
+TEST(Expression, AWordComparedWithAnotherConstantIsANameWithoutItsSign) {
+  refuses("padding == same or $width == 16",
+          "`padding` is a word here, and also the name of a parameter: write `$padding`");
+  refuses("$width == 16 and same == 3", "expected a parameter beside `same`, as in `$name == same`");
+  refuses("sane != same and $width == 16", "expected a parameter beside `same`, as in `$name == same`");
+  EXPECT_EQ(value_of("$given == same"), Value(true));
+}
+
 TEST(Expression, RefusesToMixWordsFlagsAndNumbers) {
   refuses("$width and true", "expected true or false, got 16");
   refuses("$padding < 3", "cannot calculate with `$padding`, which may be same");

@@ -9,7 +9,7 @@
 #include "app/commands/try_trial.hpp"
 #include "app/config/config_file.hpp"
 #include "app/config/config_sections.hpp"
-#include "app/config/metric_columns.hpp"
+#include "app/config/new_run_check.hpp"
 #include "app/config/run_config.hpp"
 #include "app/config/run_traps.hpp"
 #include "core/config/config_text.hpp"
@@ -216,7 +216,7 @@ void print_windows(const RunConfig& config) {
 int run_validate(const ValidateArguments& arguments) {
   const ConfigNode root = load_config(arguments.config, arguments.overrides);
   const RunConfig config = RunConfig::parse(root, true, arguments.slots.value_or(1));
-  check_metric_columns(root, config);
+  check_new_run(root, config);
   if (arguments.tries > 0) return try_trial(config, arguments.genotype, arguments.tries);
   const auto searcher = config.make_searcher();
   std::cout << "# " << arguments.config.string() << " is valid\n";

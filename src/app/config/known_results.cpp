@@ -146,24 +146,32 @@ struct Added {
 
 /// The mean of the rows of an architecture with one number of epochs.
 struct Mean {
-  std::shared_ptr<const space::Architecture> architecture;
   std::vector<double> values;
   double rows = 0;
 };
 using ByEpochs = std::map<double, Mean>;
 
+constexpr std::size_t kMostEpochs =
+    20;  // numbers of epochs of an architecture, as many as a search has rungs
+
+/// The rows of an architecture.
+struct KnownArchitecture {
+  std::shared_ptr<const space::Architecture> architecture;
+  ByEpochs means;  // the longest kMostEpochs
+};
+
 /// Returns whether most architectures with more epochs than others have fewer epochs, too, as where trials
 /// are continued. Trainings that ended early each have a number of epochs of their own.
-bool are_continued(const std::vector<ByEpochs>& all) {
+bool are_continued(const std::vector<KnownArchitecture>& all) {
   if (all.empty()) return false;
-  const double least =
-      std::ranges::min(all, {}, [](const ByEpochs& one) { return one.begin()->first; }).begin()->first;
+  const auto first_of = [](const KnownArchitecture& one) { return one.means.begin()->first; };
+  const double least = first_of(std::ranges::min(all, {}, first_of));
   std::size_t longer = 0;
   std::size_t continued = 0;
-  for (const ByEpochs& one : all) {
-    if (one.rbegin()->first == least) continue;
+  for (const KnownArchitecture& one : all) {
+    if (one.means.rbegin()->first == least) continue;
     ++longer;
-    if (one.begin()->first == least) ++continued;
+    if (first_of(one) == least) ++continued;
   }
   return 2 * continued > longer;
 }
@@ -174,7 +182,7 @@ Added add_results(const evaluate::BenchmarkRows& rows, const space::SearchSpace&
                   const std::vector<trial::Metric>& metrics, std::uint32_t source,
                   std::vector<trial::CommittedTrial>& results) {
   std::unordered_map<space::ArchId, std::size_t> places;
-  std::vector<ByEpochs> all;
+  std::vector<KnownArchitecture> all;
   Added added{.left_out = rows.outside + rows.failed};
   for (std::size_t row = 0; row < rows.size(); ++row) {
     std::optional<KnownRow> known = whole_row(rows, row, space, metrics);
@@ -183,11 +191,13 @@ Added add_results(const evaluate::BenchmarkRows& rows, const space::SearchSpace&
       continue;
     }
     const auto [found, is_new] = places.try_emplace(known->architecture->id, all.size());
-    if (is_new) all.emplace_back();
-    Mean& mean = all[found->second][known->epochs];
+    if (is_new) all.push_back({std::move(known->architecture), {}});
+    ByEpochs& means = all[found->second].means;
+    if (means.size() == kMostEpochs && known->epochs < means.begin()->first) continue;
+    Mean& mean = means[known->epochs];
     if (++mean.rows == 1) {
-      mean.architecture = std::move(known->architecture);
       mean.values = std::move(known->values);
+      if (means.size() > kMostEpochs) means.erase(means.begin());
       continue;
     }
     for (std::size_t i = 0; i < mean.values.size(); ++i)
@@ -195,14 +205,14 @@ Added add_results(const evaluate::BenchmarkRows& rows, const space::SearchSpace&
   }
   added.architectures = all.size();
   const bool is_by_epochs = are_continued(all);
-  for (ByEpochs& one : all) {
-    if (!is_by_epochs) one.erase(one.begin(), std::prev(one.end()));
-    for (auto& [epochs, mean] : one) {
+  for (auto& [architecture, means] : all) {
+    if (!is_by_epochs) means.erase(means.begin(), std::prev(means.end()));
+    for (auto& [epochs, mean] : means) {
       trial::CommittedTrial& result = results.emplace_back();
       result.trial.number = results.size() - 1;
       result.trial.proposal.iteration = source;
       result.trial.proposal.budget.epochs = is_by_epochs ? epochs : 0;
-      result.trial.proposal.architecture = std::move(mean.architecture);
+      result.trial.proposal.architecture = architecture;
       result.outcome = trial::Measurements{std::move(mean.values)};
     }
   }

@@ -1,7 +1,7 @@
 #include "skyline/core/error.hpp"
 
 #include "app/config/config_file.hpp"
-#include "app/config/metric_columns.hpp"
+#include "app/config/new_run_check.hpp"
 #include "app/job/job_stop.hpp"
 #include "app/job/search_job.hpp"
 #include "core/config/config_text.hpp"
@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <ranges>
 #include <string>
 #include <thread>
 #include <utility>
@@ -99,7 +100,7 @@ std::unique_ptr<store::RunClaim> claim_folder(const store::RunPaths& paths, doub
 
 /// Says where the command's value of a key comes from.
 std::string source_of(const SearchArguments& arguments, const std::string& key) {
-  for (const std::string& assignment : arguments.overrides) {
+  for (const std::string& assignment : std::views::reverse(arguments.overrides)) {  // the last one counts
     const std::string name = assignment.substr(0, assignment.find('='));
     const bool is_inside =
         key.starts_with(name) && (key == name || key[name.size()] == '.' || key[name.size()] == '[');
@@ -204,7 +205,7 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
   const std::size_t slots = arguments.slots.value_or(1);
   const RunConfig config = resumes ? parse_resumed(with_sources_of(root, of_run), of_run, slots)
                                    : RunConfig::parse(root, false, slots);
-  if (!resumes && arguments.beginning == nullptr) check_metric_columns(root, config);
+  if (!resumes && arguments.beginning == nullptr) check_new_run(root, config);
   PreparedRun prepared{config.resolved, nullptr, std::nullopt};
   store::set_patience(config.sections.run.storage_patience_s);
   stop.limit(config.sections.run.time_limit_s, launch);

@@ -36,7 +36,8 @@ struct SimulateArguments {
   std::vector<std::string> overrides;
 };
 
-constexpr int kMostTrials = 100'000'000;
+constexpr int kMostTrials = 10'000'000;
+constexpr int kMostSimulated = 100'000;  // slots
 constexpr double kMostVariation = 10;
 constexpr std::size_t kTrialsOfASlot = 20;  // used when windows are compared
 constexpr double kAsBusy = 0.01;            // shares with a smaller difference count as equal
@@ -168,7 +169,7 @@ RunCommand simulate_command(CLI::App& command) {
   command.add_option("--slots", arguments->slots, "numbers of slots, e.g. 64,256,1024")
       ->required()
       ->delimiter(',')
-      ->check(whole_number(1, kMostSlots));
+      ->check(whole_number(1, kMostSimulated));
   CLI::Option* from = add_path(command, "--from", arguments->from, "take the times of this run's trials");
   CLI::Option* trials =
       command.add_option("--trials", arguments->trials, "so many trials (default: those of the search)")

@@ -10,6 +10,7 @@
 #include "evaluate/process/trainer_variables.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
 #include <sstream>
@@ -22,6 +23,10 @@ namespace skyline::evaluate {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// How the names of programs begin that read a file of commands.
+constexpr std::array<std::string_view, 7> kInterpreters{"python", "bash", "sh",  "Rscript",
+                                                        "julia",  "perl", "node"};
 
 std::vector<fs::path> folders_of(const std::string& path) {
   std::vector<fs::path> folders;
@@ -80,6 +85,33 @@ void check_parameters(const ConfigNode& written, const SectionPlace& place) {
   }
 }
 
+/// Refuses rungs whose trainer does not know how many epochs it has.
+void check_epochs(const ConfigNode& written, const SectionPlace& place) {
+  if (written.find("run") == nullptr || place.budgets.empty()) return;
+  const ConfigNode& run = written.at("run");
+  for (const char* placeholder : {"{epochs}", "{horizon}", "{parameters}"}) {
+    if (is_in_arguments(run, placeholder)) return;
+  }
+  run.fail(
+      "the trainer is never given the epochs of a trial, which `budgets` make differ: write {epochs} or "
+      "{parameters} in an argument");
+}
+
+/// Checks that an interpreter finds its script, where that is the first argument.
+void check_script(const ConfigNode& arguments) {
+  if (arguments.items().size() < 2) return;
+  const std::string interpreter = fs::path(arguments.items().front().as_text()).filename().string();
+  const ConfigNode& script = arguments.items()[1];
+  const std::string& name = script.as_text();
+  const bool is_interpreter = std::ranges::any_of(
+      kInterpreters, [&](std::string_view known) { return interpreter.starts_with(known); });
+  if (!is_interpreter || name.empty() || name.front() == '-' || !placeholders_in(name).empty()) return;
+  std::error_code failure;
+  if (fs::exists(filled(name, {}), failure)) return;
+  script.fail(in_quotes(name) + " is not there on " + host_name() + ", for " + in_quotes(interpreter) +
+              " in the folder " + fs::current_path().string());
+}
+
 /// Checks the program of `run` or `prepare` and its placeholders.
 void check_arguments(const ConfigNode* arguments, const PlaceholderNames& names, const std::string& path) {
   if (arguments == nullptr) return;
@@ -91,6 +123,7 @@ void check_arguments(const ConfigNode* arguments, const PlaceholderNames& names,
   } catch (const UserError& reason) {
     program.fail(reason.what());
   }
+  check_script(*arguments);
 }
 
 void check_interpreter(const CommandOptions& options, const ConfigNode& written, const std::string& path) {
@@ -207,6 +240,7 @@ void check_command_section(const ConfigNode& written, const SectionPlace& place)
   mistakes.attempt([&] { check_arguments(written.find("prepare"), of_prepare, path); });
   mistakes.attempt([&] { check_metrics(written.find("metrics"), of_run, path); });
   mistakes.attempt([&] { check_parameters(written, place); });
+  mistakes.attempt([&] { check_epochs(written, place); });
   mistakes.attempt([&] { check_values(place); });
   mistakes.attempt([&] { check_port_range(options, written); });
   mistakes.attempt([&] {

@@ -54,7 +54,8 @@ class ReportReader::LineReader final : public nlohmann::json_sax<Json> {
     if (depth_ == 1 && line_.is_result) return fail("expected nothing beside the result");
     const auto metric = std::ranges::find(metrics_, name, &trial::Metric::name);
     if (metric == metrics_.end()) {
-      return fail("it is no declared metric (" + joined(trial::names_of(metrics_)) + ")");
+      return fail("it is no declared metric (" + joined(trial::names_of(metrics_)) +
+                  "): leave it out, or add it to `metrics`");
     }
     metric_ = static_cast<std::size_t>(metric - metrics_.begin());
     return !line_.values[metric_] || fail("it is there twice");

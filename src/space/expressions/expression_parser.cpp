@@ -65,6 +65,7 @@ class ExpressionParser {
     for (const auto& [sign, operation] : kSigns) {
       if (!take(sign)) continue;
       const ExpressionPart right = sum();
+      check_reads_a_name(*left, *right);
       if (operation == Operation::kEqual || operation == Operation::kUnequal) {
         check_can_be(*left, *right);
         check_can_be(*right, *left);
@@ -211,6 +212,27 @@ class ExpressionParser {
              shortened(to_text(value)));
       }
     }
+  }
+
+  /// Refuses a comparison of a word with another constant: one of them is a name without its `$`.
+  void check_reads_a_name(const ExpressionNode& left, const ExpressionNode& right) {
+    const auto is_written = [&](const ExpressionNode& part) {
+      return part.operation == Operation::kConstant && !given_.contains(&part);
+    };
+    if (!is_written(left) || !is_written(right)) return;
+    const std::vector<std::string> known = names_.known();
+    std::string words;
+    for (const ExpressionNode* part : {&left, &right}) {
+      if (!std::holds_alternative<std::string>(part->constant)) continue;
+      const std::string word = to_text(part->constant);
+      if (std::ranges::find(known, word) != known.end()) {
+        fail(in_quotes(word) + " is a word here, and also the name of a parameter: write " +
+             in_quotes('$' + word));
+      }
+      words = word;
+    }
+    if (!words.empty())
+      fail("expected a parameter beside " + in_quotes(words) + ", as in `$name == " + words + "`");
   }
 
   /// Refuses a comparison with a word that the parameter never has: it is misspelt.

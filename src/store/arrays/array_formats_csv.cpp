@@ -197,7 +197,8 @@ void CsvTable::add_word(const CsvReader& reader) {
   if (word.size() > kMostWordBytes)
     reader.fail("a label of more than " + std::to_string(kMostWordBytes) + " bytes");
   if (printable(word, "\n\r\t") != word) {
-    reader.fail(columns_.label(columns_.targets.front()) + ": expected words in UTF-8, got `" +
+    reader.fail(columns_.label(columns_.targets.front()) +
+                ": expected words in UTF-8 and without control characters, got `" +
                 printable(shortened(word)) + "`: save the table as UTF-8");
   }
   if (number && std::isfinite(*number)) {

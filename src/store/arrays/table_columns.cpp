@@ -58,7 +58,8 @@ void check_names(const TableColumns& columns, const CsvReader& reader) {
   for (std::size_t i = 0; i < columns.names.size(); ++i) {
     const std::string& name = columns.names[i];
     if (printable(name, "\n\r\t") != name)
-      reader.fail("column " + std::to_string(i + 1) + ": its name is not UTF-8: save the table as UTF-8");
+      reader.fail("column " + std::to_string(i + 1) +
+                  ": its name is not UTF-8, or has control characters: save the table as UTF-8");
     if (!known.insert(name).second && !is_nameless(name))
       reader.fail("two columns are called " + in_quotes(name));
   }

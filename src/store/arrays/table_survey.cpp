@@ -186,7 +186,7 @@ std::optional<std::string> ColumnSurvey::describe_words(TableColumns& columns, c
     return label + ": expected numbers or words, got dates, " + first;
   }
   if (std::ranges::any_of(words_, [](const auto& word) { return printable(word.first) != word.first; })) {
-    return label + ": its words are not UTF-8";
+    return label + ": its words are not UTF-8, or have control characters";
   }
   if (!is_category_ && is_number_like(first_word_)) {
     return label + ": expected a number, got " + first + cause_of(first_word_);

@@ -136,9 +136,11 @@ TEST(ReportReaderTest, AMistakeIsOneClearLine) {
       {"{\"result\": {}, \"result\": {}}\n", "line 1 of its report: `result`: it is there twice"},
       {"{\"step\": 1, \"step\": 2}\n", "line 1 of its report: `step`: it is there twice"},
       {"{\"result\": {\"acuracy\": 1}}\n",
-       "line 1 of its report: `acuracy`: it is no declared metric (accuracy, size_mb)"},
+       "line 1 of its report: `acuracy`: it is no declared metric (accuracy, size_mb): leave it out, or add "
+       "it to `metrics`"},
       {"{\"step\": 1, \"loss\": 1}\n",
-       "line 1 of its report: `loss`: it is no declared metric (accuracy, size_mb)"},
+       "line 1 of its report: `loss`: it is no declared metric (accuracy, size_mb): leave it out, or add "
+       "it to `metrics`"},
       {"{\"result\": {\"accuracy\": 1}}\n", "line 1 of its report: the result has no `size_mb`"},
       {"{\"result\": {\"accuracy\": NaN, \"size_mb\": 1}}\n",
        "line 1 of its report: `accuracy`: expected a finite number, got NaN or an infinite one"},
@@ -189,7 +191,8 @@ TEST(ReportReaderTest, AMistakeIsOneClearLine) {
        "line 2 of its report: `step`: expected a number above 2, got 2"},
       {"{\"step\": 1, \"a\033[2J\": 1}\n", "line 1 of its report: it is not JSON at character 15"},
       {"{\"step\": 1, \"a\\u001b\": 1}\n",
-       "line 1 of its report: `a\\x1b`: it is no declared metric (accuracy, size_mb)"},
+       "line 1 of its report: `a\\x1b`: it is no declared metric (accuracy, size_mb): leave it out, or add "
+       "it to `metrics`"},
       {std::string(100'000, '['), "line 1 of its report: it is longer than 65536 bytes"},
       {std::string(60'000, '['), "line 1 of its report: it is not JSON at character 1"},
   };

@@ -255,9 +255,9 @@ TEST_F(ImportArrays, IdxFilesOfAnyNameAreToldByName) {
 
 TEST_F(ImportArrays, NamesOfClassesThatAreNotUtf8AreRefused) {
   write("train.csv", "1,caf\xe9\n2,tea\n");
-  EXPECT_THAT(
-      error({"train.csv"}, {{"test", "0"}}),
-      HasSubstr("train.csv:1: column 2: expected words in UTF-8, got `caf\\xe9`: save the table as UTF-8"));
+  EXPECT_THAT(error({"train.csv"}, {{"test", "0"}}),
+              HasSubstr("train.csv:1: column 2: expected words in UTF-8 and without control characters, got "
+                        "`caf\\xe9`: save the table as UTF-8"));
 }
 
 TEST_F(ImportArrays, Hdf5FilesAreReadWhateverTheirLayout) {
