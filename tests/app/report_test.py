@@ -86,6 +86,18 @@ search: {algorithm: random, trials: 12}
         shown = """(selector) => [...document.querySelectorAll(selector)].filter((each) => each.offsetParent !== null).length"""
         self.assertEqual(self.browser.run(f"({shown})('#network-export, #network-copy')"), 0)
         self.assertEqual(self.browser.run("[...document.querySelectorAll('#trials button')].filter((each) => each.textContent === 'Copy line').length"), 0)
+        self.assertEqual(self.browser.run("getComputedStyle(document.querySelector('#trials th.export')).display"), "none")
+
+    def test_of_rungs_tells_short_trials_from_dominated_ones(self):
+        self.synthetic("rungs", "--set", "search={algorithm: mo_asha, trials: 40}")
+        self.report("rungs")
+        whole = self.browser.run("RUNS[0].searched.filter((row) => RUNS[0].ok(row) && RUNS[0].isWhole(row)).length")
+        short = self.browser.run("RUNS[0].searched.filter((row) => RUNS[0].ok(row) && !RUNS[0].isWhole(row)).length")
+        self.assertGreater(short, whole)
+        drawn = self.browser.run("Object.fromEntries(document.querySelector('[data-plot=front]').data.filter(({ name }) => name).map(({ x, name }) => [name, x.length]))")
+        self.assertEqual(drawn["with fewer epochs"], short)
+        names = self.browser.run("document.querySelector('[data-plot=evolution]').data.map(({ name }) => name)")
+        self.assertEqual(len(set(names)), len(names))
 
     def test_of_a_digits_run_has_every_plot_and_its_controls_work(self):
         self.skyline("search", *small_digits(self.digits), "--set", "search.initial=10", "--run", "digits", "--quiet")
@@ -318,7 +330,7 @@ search: {algorithm: exhaustive}
         self.assertGreaterEqual(self.browser.run(shown), 20)
         self.assertRegex(self.text("#table-more"), r"Scroll to the right for \d\d more columns")
         self.assertTrue(self.browser.run(f"{frame}.parentElement.classList.contains('more')"))
-        places = "[...byId('trials').tBodies[0].rows[0].cells].slice(0, 4).map((cell) => Math.round(cell.getBoundingClientRect().left))"
+        places = "[...byId('trials').tBodies[0].rows[0].cells].filter((cell) => !cell.classList.contains('export')).slice(0, 4).map((cell) => Math.round(cell.getBoundingClientRect().left))"
         before = self.browser.run(places)
         self.browser.run(f"{frame}.scrollLeft = 1e6")
         self.browser.wait("byId('table-more').textContent === ''")

@@ -114,26 +114,26 @@ std::string no_final_front_reason(const ReportInputs& inputs) {
 std::string volume_text(const run::RunState& state) {
   std::vector<std::string> ends;
   std::vector<std::string> without;       // metrics without a reference point
-  std::vector<std::string> without_best;  // metrics with a reference point, but without a best value
+  std::vector<std::string> without_best;  // metrics without a best value
   for (const objective::Objective& objective : state.objectives().objectives()) {
-    if (!objective.reference) {
-      without.push_back("`" + objective.metric + "`");
-    } else if (!objective.ideal) {
-      without_best.push_back("`" + objective.metric + "`");
-    } else {
+    if (!objective.reference) without.push_back("`" + objective.metric + "`");
+    if (!objective.ideal) without_best.push_back("`" + objective.metric + "`");
+    if (objective.reference && objective.ideal) {
       const bool is_log = objective.scale == objective::Scale::kLog;
       ends.push_back(objective.metric + " " + format_number(*objective.reference) +
                      (is_log ? " to " + format_number(*objective.ideal) + " (log)" : ""));
     }
   }
+  std::vector<std::string> gaps;
   if (!without.empty()) {
-    return "no hypervolume: " + lacking(without, "reference point") +
-           ", which a constraint or `reference` in the objective gives";
+    gaps.push_back(lacking(without, "reference point") +
+                   ", which a constraint or `reference` in the objective gives");
   }
   if (!without_best.empty()) {
-    return "no hypervolume: " + lacking(without_best, "best possible value") +
-           ", which a constraint or `ideal` in the objective gives";
+    gaps.push_back(lacking(without_best, "best possible value") +
+                   ", which a constraint or `ideal` in the objective gives");
   }
+  if (!gaps.empty()) return "no hypervolume: " + joined(gaps, "; ");
   if (!state.objectives().has_volume())
     return "no hypervolume: no architecture can be better than the reference point";
   std::string text = fmt::format("hypervolume {:.4f}", *state.volume());

@@ -12,6 +12,7 @@ class Run {
     const rows = columns.number.map((_, row) => row);
     this.searched = rows.filter((row) => !columns.final[row]);
     this.trained = rows.filter((row) => columns.final[row] === 1);  // repeats have 2, 3, ...
+    [, this.mostEpochs] = extent(this.searched.map((row) => columns.epochs[row]));
     this.members = new Set(data.front);
     this.finalMembers = new Set(data.final_front);
     this.rowOf = new Map(this.searched.map((row) => [columns.number[row], row]));
@@ -26,6 +27,8 @@ class Run {
   }
   number(row) { return this.trials.number[row]; }
   ok(row) { return this.trials.status[row] === "ok"; }
+  /// Returns whether a trial of the search was given as many epochs as any: only such trials are on the front.
+  isWhole(row) { return this.trials.epochs[row] === this.mostEpochs; }
   onFront(row) { return !this.trials.final[row] && this.members.has(this.trials.number[row]); }
   value(metric, row) {
     if (metric === "trial") return this.trials.number[row];

@@ -169,8 +169,11 @@ function budgetText(run, rows) {
 /// Returns whether a full training of the run succeeded and is not on the final front.
 function hasOff(run) { return [...run.finalOf.values()].some((row) => run.ok(row) && !run.finalMembers.has(run.number(row))); }
 
-/// Returns whether a trial of the run's search succeeded and is not on the search's front.
-function hasDominated(run) { return run.searched.some((row) => run.ok(row) && !run.onFront(row)); }
+/// Returns whether a whole trial of the run's search succeeded and is not on the search's front.
+function hasDominated(run) { return run.searched.some((row) => run.ok(row) && run.isWhole(row) && !run.onFront(row)); }
+
+/// Returns whether a trial of the run's search succeeded with fewer epochs than others.
+function hasShorter(run) { return run.searched.some((row) => run.ok(row) && !run.isWhole(row)); }
 
 /// Draws the full trainings: those on the final front filled and with a line, the others open.
 function finalTraces(runIndex, axes, dressed) {
@@ -203,8 +206,11 @@ function tracesOf(runIndex, axes) {
   const showsSearch = !run.hasFinalFront || byId("front-search").checked || !byId("front-final").checked;
   if (byId("front-dominated").checked) {
     const rows = thinned(run.searched.filter((row) => run.ok(row) && !(showsSearch && run.onFront(row))));
+    const whole = rows.filter((row) => run.isWhole(row));
     const dim = { size: kind ? 3 : 6, color: RUNS.length > 1 ? colour : css("soft"), opacity: 0.45 };
-    traces.push(dressed({ name: (showsSearch ? "dominated" : "trials of the search") + budgetText(run, rows), meta: "dominated", legendgroup: "dominated", showlegend: runIndex === RUNS.findIndex(hasDominated), ...mark(points(runIndex, rows, axes), runIndex, dim) }));
+    const dimmed = (some, name, has, more) => traces.push(dressed({ name, meta: "dominated", legendgroup: has.name, showlegend: runIndex === RUNS.findIndex(has), ...mark(points(runIndex, some, axes), runIndex, { ...dim, ...more }) }));
+    dimmed(whole, (showsSearch ? "dominated" : "trials of the search") + budgetText(run, whole), hasDominated, {});
+    if (whole.length < rows.length) dimmed(rows.filter((row) => !run.isWhole(row)), "with fewer epochs", hasShorter, { symbol: "x", opacity: 0.3 });
   }
   const front = points(runIndex, showsSearch ? run.frontRows : [], axes);
   const line = frontLine(run, front, axes);

@@ -50,7 +50,7 @@ function showHistory() {
   foldWithout("evolution", fronts.size > 1 ? "" : "the front has not changed since the first trials");
   const ends = shown.evolution;
   byId("evolution-text").textContent = ends.length === 0 ? ""
-    : ends[0].iteration === undefined ? "The front after some of the trials, from light to dark, the latest one in orange."
+    : ends[0].iteration === undefined || new Set(ends.map(({ iteration }) => iteration)).size < ends.length ? "The front after some of the trials, from light to dark, the latest one in orange."
       : "The front at the end of iterations, from light to dark, the latest one in orange.";
 }
 
@@ -119,13 +119,14 @@ function drawEvolution() {
   const fronts = run.evolution.filter((entry) => entry.front.length > 0);
   if (fronts.length === 0) return "No front yet.";
   if (!across) return drawBest(run, fronts, up);
+  const isByIteration = new Set(fronts.map(({ iteration }) => iteration)).size === fronts.length;
   const colour = (i) => (i === fronts.length - 1 ? colours()[1] : shade((i + 1) / fronts.length));
   const runIndex = RUNS.indexOf(run);
   const scales = [across, up].map((metric) => scaleOf(metric, wantsLog(metric)));
   const data = fronts.map((entry, i) => {
     const trace = points(runIndex, entry.front.map((number) => run.rowOf.get(number)), [across, up], scales.map(({ place }) => place));
     const order = trace.x.map((_, index) => index).sort((a, b) => trace.x[a] - trace.x[b]);
-    const name = entry.iteration === undefined ? "after " + counted(entry.trials, "trial") : "iteration " + entry.iteration;
+    const name = entry.iteration === undefined || !isByIteration ? "after " + counted(entry.trials, "trial") : "iteration " + entry.iteration;
     const lines = run.objectives.length === 2 ? "lines+markers" : "markers";
     return {
       type: "scatter", mode: lines, name, hoverinfo: "none",

@@ -82,6 +82,7 @@ function startTable() {
   const head = COLUMNS.map((column, i) => make("th", { scope: "col" }, make("button", { type: "button", onclick: () => sortBy(i) }, column.title, make("small", {}, column.note))));
   head.splice(pinnedColumns(), 0, make("th", { class: "left export", scope: "col" }, "export"));
   byId("trials").tHead.replaceChildren(make("tr", {}, ...head));
+  byId("trials").classList.toggle("no-export", RUNS.every((run) => Object.keys(run.weights).length === 0));
   byId("trials").closest(".scroll").addEventListener("scroll", showMore, { passive: true });
   addEventListener("resize", pinColumns);
   showTable();
