@@ -4,6 +4,7 @@
 #include "skyline/search/algorithm.hpp"
 
 #include "app/config/config_file.hpp"
+#include "app/config/new_run_check.hpp"
 #include "core/config/config_errors.hpp"
 #include "core/config/config_text.hpp"
 #include "store/import/known_sets.hpp"
@@ -87,6 +88,8 @@ class RunConfigTest : public testing::Test {
 fs::path RunConfigTest::folder_;
 
 TEST_F(RunConfigTest, EveryShippedConfigurationIsValid) {
+  const fs::path here = fs::current_path();
+  fs::current_path(kSource);  // where their trainers are found
   std::size_t count = 0;
   for (const auto& entry : fs::directory_iterator(kSource / "configs")) {
     if (!entry.is_regular_file()) continue;  // trainers of configurations
@@ -98,6 +101,7 @@ TEST_F(RunConfigTest, EveryShippedConfigurationIsValid) {
     ++count;
   }
   EXPECT_GE(count, 3U);
+  fs::current_path(here);
 }
 
 TEST_F(RunConfigTest, AResolvedConfigurationResolvesToItself) {
@@ -411,7 +415,9 @@ TEST_P(InvalidConfig, IsRefusedWithItsText) {
   const std::string mark = "# expect: ";
   ASSERT_TRUE(expected.starts_with(mark));
   try {
-    const RunConfig config = RunConfig::parse(load(path), false);
+    const ConfigNode root = load(path);
+    const RunConfig config = RunConfig::parse(root, false);
+    check_new_run(root, config);
     (void)search::make_searcher(config.sections.search, config.space, config.objectives,
                                 config.sections.run.seed);
     FAIL() << "accepted";

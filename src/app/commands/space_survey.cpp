@@ -248,8 +248,10 @@ std::string to_text(const SpaceSurvey& survey) {
   for (const auto& [place, reason] : tally.unbuildable) reasons.push_back(reason);
   std::ranges::sort(reasons, std::greater(), &GenotypeTally::Unbuildable::count);
   for (std::size_t i = 0; i < std::min(reasons.size(), kMostReasons); ++i) {
-    text += front + share_text(reasons[i].count, tally.seen) + " cannot be built, e.g. " +
-            reasons[i].example + "\n";
+    const bool is_excluded = reasons[i].example.find(" does not hold") != std::string::npos;
+    text += front + share_text(reasons[i].count, tally.seen) +
+            (is_excluded ? " do not keep `where`, e.g. " : " cannot be built, e.g. ") + reasons[i].example +
+            "\n";
   }
   std::vector<std::string> costs;
   for (const auto& [metric, range] : survey.costs) {

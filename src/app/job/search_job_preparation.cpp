@@ -34,9 +34,16 @@ void start_log(const store::RunPaths& paths, const std::string& signature, bool 
               .terminal_level = quiet ? log::Level::kWarning : log::Level::kInfo});
 }
 
+/// Checks what `--resume=must` asks for.
+void check_there_is_a_run(const store::RunPaths& paths) {
+  if (store::exists(paths.journal())) return;
+  throw UserError("--resume=must: there is no run in " + paths.root.string() + " (no journal.jsonl)");
+}
+
 /// Returns the configuration that the user names, or else that of the run.
 std::filesystem::path config_file(const store::RunPaths& paths, const SearchArguments& arguments) {
   if (!arguments.config.empty()) return arguments.config;
+  if (arguments.resume == Resume::kMust) check_there_is_a_run(paths);
   if (arguments.resume == Resume::kNo)
     throw UserError("search: name a configuration, or add --resume to resume the run in " +
                     paths.root.string());
@@ -48,8 +55,7 @@ std::filesystem::path config_file(const store::RunPaths& paths, const SearchArgu
 /// Checks before anything in the folder is changed.
 void check_may_begin(const store::RunPaths& paths, const SearchArguments& arguments) {
   if (!store::exists(paths.journal())) {
-    if (arguments.resume == Resume::kMust)
-      throw UserError("--resume=must: there is no run in " + paths.root.string() + " (no journal.jsonl)");
+    if (arguments.resume == Resume::kMust) check_there_is_a_run(paths);
     return store::check_fresh_folder(paths, arguments.config, report::result_paths(paths));
   }
   if (arguments.resume != Resume::kNo) return;

@@ -85,14 +85,17 @@ std::vector<trial::Metric> descriptions_of(const std::vector<CommandMetric>& met
 
 OptionKind<std::vector<std::string>> argument_vector() {
   OptionKind<std::vector<std::string>> kind{
-      {"a list of arguments; no shell is used",
+      {"a list of arguments, e.g. [python3, train.py]; no shell is used",
        load_yaml_text("{type: array, minItems: 1, items: {type: [string, number, boolean]}}", "schema")}};
   kind.read = [](const ConfigNode& node, std::vector<std::string>& arguments) {
     if (!node.is_list()) return false;
     if (node.items().empty()) node.fail("expected a program and its arguments, got an empty list");
     arguments.clear();
     for (const ConfigNode& item : node.items()) {
-      if (!item.is_scalar()) item.fail_expected("an argument");
+      if (!item.is_scalar()) {
+        item.fail_expected(item.is_map() ? "an argument; a placeholder needs quotes, e.g. \"{lr}\""
+                                         : "an argument");
+      }
       if (item.as_text().find('\0') != std::string::npos) item.fail("an argument cannot have a byte 0");
       arguments.push_back(item.as_text());
     }

@@ -103,13 +103,17 @@ TEST(CommandOptions, RefuseMeasurementsThatCannotBe) {
 
 TEST(CommandOptions, RefuseWhatIsNoListOfArguments) {
   const std::string metrics = ", metrics: {a: {better: lower}}";
-  EXPECT_EQ(refusal("run: python3 train.py" + metrics),
-            "a.yaml:1:16: command.run: expected a list of arguments; no shell is used, got python3 train.py");
+  EXPECT_EQ(
+      refusal("run: python3 train.py" + metrics),
+      "a.yaml:1:16: command.run: expected a list of arguments, e.g. [python3, train.py]; no shell is used, "
+      "got python3 train.py");
   EXPECT_THAT(refusal("run: []" + metrics),
               HasSubstr("command.run: expected a program and its arguments, got an empty list"));
   EXPECT_THAT(refusal("run: [\"\", a]" + metrics), HasSubstr("command.run[0]: expected a program"));
-  EXPECT_THAT(refusal("run: [a, {b: c}]" + metrics),
-              HasSubstr("command.run[1]: expected an argument, got a map"));
+  EXPECT_THAT(
+      refusal("run: [a, {b: c}]" + metrics),
+      HasSubstr(
+          "command.run[1]: expected an argument; a placeholder needs quotes, e.g. \"{lr}\", got a map"));
 }
 
 TEST(CommandOptions, RefuseMetricsThatCannotBe) {
