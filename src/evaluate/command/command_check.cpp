@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// How the names of programs begin that read a file of commands.
+/// Programs that read a file of commands, without a version in their names.
 constexpr std::array<std::string_view, 7> kInterpreters{"python", "bash", "sh",  "Rscript",
                                                         "julia",  "perl", "node"};
 
@@ -100,12 +100,12 @@ void check_epochs(const ConfigNode& written, const SectionPlace& place) {
 /// Checks that an interpreter finds its script, where that is the first argument.
 void check_script(const ConfigNode& arguments) {
   if (arguments.items().size() < 2) return;
-  const std::string interpreter = fs::path(arguments.items().front().as_text()).filename().string();
+  std::string interpreter = fs::path(arguments.items().front().as_text()).filename().string();
+  interpreter.erase(interpreter.find_last_not_of("0123456789.") + 1);  // a version
   const ConfigNode& script = arguments.items()[1];
   const std::string& name = script.as_text();
-  const bool is_interpreter = std::ranges::any_of(
-      kInterpreters, [&](std::string_view known) { return interpreter.starts_with(known); });
-  if (!is_interpreter || name.empty() || name.front() == '-' || !placeholders_in(name).empty()) return;
+  if (std::ranges::find(kInterpreters, interpreter) == kInterpreters.end()) return;
+  if (name.empty() || name.front() == '-' || !placeholders_in(name).empty()) return;
   std::error_code failure;
   if (fs::exists(filled(name, {}), failure)) return;
   script.fail(in_quotes(name) + " is not there on " + host_name() + ", for " + in_quotes(interpreter) +
