@@ -89,7 +89,7 @@ def _objectives(maximize: Objectives, minimize: Objectives) -> list[dict[str, An
 def _check_takes(train: Callable[..., Any], names: Sequence[str]) -> None:
     """Refuses a function that cannot be called with the parameters of a space by name."""
     try:
-        signature = inspect.signature(train)
+        signature = inspect.signature(train, follow_wrapped=False)  # a decorator may give some arguments itself
     except (TypeError, ValueError):
         return  # it does not say
     try:
@@ -123,7 +123,7 @@ def _sections(space: Mapping[str, Any], train: Callable[..., Any] | Sequence[str
     if train is not None:
         computed = _COSTS if "network" in sections["space"] else ()
         sections["command"] = _command(train, objectives, metrics, computed)
-        if callable(train) and "file" not in sections["space"]:
+        if callable(train) and not {"file", "network"} & sections["space"].keys():  # which name more parameters
             _check_takes(train, list(sections["space"].get("parameters", ())))
     sections["objectives"] = objectives
     sections["search"] = {"algorithm": "skyline", **({"trials": trials} if trials is not None else {})}

@@ -15,6 +15,7 @@ import contextlib
 import ctypes
 import fcntl
 import gc
+import glob
 import importlib
 import operator
 import os
@@ -102,7 +103,7 @@ def _load(address: str) -> Callable[..., Any]:
     """Imports the function's module, and has it warm up. Raises _Refused, or what the module raises."""
     place, _, name = address.rpartition(":")
     module = run_trial.load_module(place)
-    if "torch" in sys.modules:
+    if "torch" in sys.modules and not glob.glob("/dev/nvidia*"):  # it might open a device, which a fork cannot use
         with contextlib.suppress(Exception):  # torch may lack what it imports
             importlib.import_module("torch._dynamo")  # as its optimizers do at their first step: a second of each trial
     function: Callable[..., Any] = operator.attrgetter(name)(module)

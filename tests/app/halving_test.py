@@ -60,6 +60,19 @@ class Halving(RunsCase):
             self.assertEqual([trial["ninths"] for trial in self.trials(f"shortest-{name}")], [1, 3, 9])
             self.assertEqual(len(self.front(f"shortest-{name}")), 1)
 
+    def test_a_short_search_that_has_ended_is_extended(self):
+        """Its last trials climbed, which those of a longer search would not have done."""
+        for name, budgets in (("mo_asha", ""), ("skyline", ", budgets: [0.1111, 0.3333, 1]")):
+            for window in (3, 8):
+                run = f"extended-{name}-{window}"
+                short = [*CONFIG, "--set", "synthetic.seconds_per_gflop=0", "--set", f"run.window={window}"]
+                self.skyline("search", *short, "--set", f"search={{algorithm: {name}, trials: 5{budgets}}}", "--run", run)
+                before = self.canonical(run)
+                self.assertIn('"origin":"climb"', before)
+                self.skyline("search", "--run", run, "--resume", "--set", "search.trials=24", ranks=2)
+                self.assertTrue(self.canonical(run).startswith(before))
+                self.assertEqual(len(self.trials(run)), 24)
+
     def test_a_search_that_ends_before_a_whole_training_says_so(self):
         done = self.skyline("search", *CONFIG, "--set", "search={algorithm: mo_asha, trials: 5}", "--set",
                             "constraints=[{validation_accuracy: [0.9999, 1]}]", "--run", "strict", expect=3)

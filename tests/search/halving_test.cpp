@@ -208,6 +208,31 @@ TEST(MoAsha, CarriesATrialToTheFullBudgetHoweverShortTheSearchIs) {
   EXPECT_EQ(whole_trials(30, 64), 1U);
 }
 
+TEST(MoAsha, LetsGoOfNoTrialThatItContinuesAtLast) {
+  const auto evaluate = [](const trial::Trial& trial) -> trial::Outcome {
+    if (trial.budget().epochs < 3 || trial.number % 2 == 0) return closed_formula(trial);
+    return trial::Failure{trial::FailureKind::kDiverged, "planted"};
+  };
+  for (std::size_t trials = 3; trials < 16; ++trials) {
+    const auto searcher = searcher_of("{algorithm: mo_asha, trials: " + std::to_string(trials) + "}");
+    std::set<trial::TrialNumber> given_up;
+    std::vector<CommittedTrial> committed;
+    for (std::size_t told = 0; !searcher->finished() || told < committed.size();) {
+      for (trial::Proposal& proposal : searcher->ask(4 - (committed.size() - told)).proposals) {
+        trial::Trial trial{committed.size(), std::move(proposal)};
+        const auto* earlier = trial.continues();
+        EXPECT_FALSE(earlier != nullptr && given_up.contains(earlier->from)) << trials;
+        committed.push_back({trial, evaluate(trial), {}});
+      }
+      searcher->tell(committed[told++]);
+      for (std::size_t number = 0; number < told; ++number) {
+        if (!searcher->may_continue(number)) given_up.insert(number);
+      }
+    }
+    EXPECT_EQ(committed.size(), trials);
+  }
+}
+
 TEST(MoAsha, BeginsNothingThatCannotBecomeWhole) {
   for (const std::size_t trials : {20U, 33U, 40U, 90U}) {
     const auto searcher = searcher_of("{algorithm: mo_asha, trials: " + std::to_string(trials) + "}");

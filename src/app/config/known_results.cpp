@@ -157,21 +157,21 @@ constexpr std::size_t kMostEpochs =
 /// The rows of an architecture.
 struct KnownArchitecture {
   std::shared_ptr<const space::Architecture> architecture;
-  ByEpochs means;  // the longest kMostEpochs
+  double least = 0;  // number of epochs
+  ByEpochs means;    // the longest kMostEpochs
 };
 
 /// Returns whether most architectures with more epochs than others have fewer epochs, too, as where trials
 /// are continued. Trainings that ended early each have a number of epochs of their own.
 bool are_continued(const std::vector<KnownArchitecture>& all) {
   if (all.empty()) return false;
-  const auto first_of = [](const KnownArchitecture& one) { return one.means.begin()->first; };
-  const double least = first_of(std::ranges::min(all, {}, first_of));
+  const double least = std::ranges::min(all, {}, &KnownArchitecture::least).least;
   std::size_t longer = 0;
   std::size_t continued = 0;
   for (const KnownArchitecture& one : all) {
     if (one.means.rbegin()->first == least) continue;
     ++longer;
-    if (first_of(one) == least) ++continued;
+    if (one.least == least) ++continued;
   }
   return 2 * continued > longer;
 }
@@ -191,7 +191,8 @@ Added add_results(const evaluate::BenchmarkRows& rows, const space::SearchSpace&
       continue;
     }
     const auto [found, is_new] = places.try_emplace(known->architecture->id, all.size());
-    if (is_new) all.push_back({std::move(known->architecture), {}});
+    if (is_new) all.push_back({std::move(known->architecture), known->epochs, {}});
+    all[found->second].least = std::min(all[found->second].least, known->epochs);
     ByEpochs& means = all[found->second].means;
     if (means.size() == kMostEpochs && known->epochs < means.begin()->first) continue;
     Mean& mean = means[known->epochs];
@@ -205,7 +206,7 @@ Added add_results(const evaluate::BenchmarkRows& rows, const space::SearchSpace&
   }
   added.architectures = all.size();
   const bool is_by_epochs = are_continued(all);
-  for (auto& [architecture, means] : all) {
+  for (auto& [architecture, least, means] : all) {
     if (!is_by_epochs) means.erase(means.begin(), std::prev(means.end()));
     for (auto& [epochs, mean] : means) {
       trial::CommittedTrial& result = results.emplace_back();

@@ -24,9 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Programs that read a file of commands, without a version in their names.
-constexpr std::array<std::string_view, 7> kInterpreters{"python", "bash", "sh",  "Rscript",
-                                                        "julia",  "perl", "node"};
+/// Programs that read a file of commands, in no other folder than this one, without a version in their names.
+constexpr std::array<std::string_view, 3> kInterpreters{"python", "Rscript", "perl"};
 
 std::vector<fs::path> folders_of(const std::string& path) {
   std::vector<fs::path> folders;
@@ -108,12 +107,15 @@ void check_script(const ConfigNode& arguments) {
   if (name.empty() || name.front() == '-' || !placeholders_in(name).empty()) return;
   std::error_code failure;
   if (fs::exists(filled(name, {}), failure)) return;
-  script.fail(in_quotes(name) + " is not there on " + host_name() + ", for " + in_quotes(interpreter) +
-              " in the folder " + fs::current_path().string());
+  script.fail(in_quotes(name) + " is not there on " + host_name() + ", for " +
+              in_quotes(arguments.items().front().as_text()) + " in the folder " +
+              fs::current_path().string());
 }
 
 /// Checks the program of `run` or `prepare` and its placeholders.
-void check_arguments(const ConfigNode* arguments, const PlaceholderNames& names, const std::string& path) {
+/// @param is_first  whether nothing has run before that may make a script
+void check_arguments(const ConfigNode* arguments, const PlaceholderNames& names, const std::string& path,
+                     bool is_first = true) {
   if (arguments == nullptr) return;
   check_placeholders(*arguments, names);
   const ConfigNode& program = arguments->items().front();
@@ -123,7 +125,7 @@ void check_arguments(const ConfigNode* arguments, const PlaceholderNames& names,
   } catch (const UserError& reason) {
     program.fail(reason.what());
   }
-  check_script(*arguments);
+  if (is_first) check_script(*arguments);
 }
 
 void check_interpreter(const CommandOptions& options, const ConfigNode& written, const std::string& path) {
@@ -136,14 +138,15 @@ void check_interpreter(const CommandOptions& options, const ConfigNode& written,
 }
 
 /// Checks the program of each measured metric. @param metrics  by name, or a list of such
-void check_metrics(const ConfigNode* metrics, const PlaceholderNames& names, const std::string& path) {
+void check_metrics(const ConfigNode* metrics, const PlaceholderNames& names, const std::string& path,
+                   bool is_first = true) {
   if (metrics == nullptr) return;
   for (const ConfigNode& item : metrics->is_list() ? metrics->items() : std::vector<ConfigNode>()) {
-    check_metrics(&item, names, path);
+    check_metrics(&item, names, path, is_first);
   }
   for (const ConfigNode::Entry& entry :
        metrics->is_map() ? metrics->entries() : std::vector<ConfigNode::Entry>()) {
-    if (entry.value.is_map()) check_arguments(entry.value.find("run"), names, path);
+    if (entry.value.is_map()) check_arguments(entry.value.find("run"), names, path, is_first);
   }
 }
 
@@ -235,10 +238,11 @@ void check_command_section(const ConfigNode& written, const SectionPlace& place)
     std::erase(of_prepare.of_trial, "data");
   }
   Mistakes mistakes;
-  mistakes.attempt([&] { check_arguments(written.find("run"), of_run, path); });
+  const bool is_first = written.find("prepare") == nullptr;
+  mistakes.attempt([&] { check_arguments(written.find("run"), of_run, path, is_first); });
   mistakes.attempt([&] { check_interpreter(options, written, path); });
   mistakes.attempt([&] { check_arguments(written.find("prepare"), of_prepare, path); });
-  mistakes.attempt([&] { check_metrics(written.find("metrics"), of_run, path); });
+  mistakes.attempt([&] { check_metrics(written.find("metrics"), of_run, path, is_first); });
   mistakes.attempt([&] { check_parameters(written, place); });
   mistakes.attempt([&] { check_epochs(written, place); });
   mistakes.attempt([&] { check_values(place); });

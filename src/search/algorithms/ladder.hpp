@@ -13,6 +13,8 @@ namespace skyline::search {
 
 /// How an architecture that a promotion trains further came about.
 inline constexpr trial::Origin kPromotion{"promotion"};
+/// The same at the end of a search without a whole trial (Ladder::must_climb): nothing else was in flight.
+inline constexpr trial::Origin kClimb{"climb"};
 
 inline constexpr std::size_t kUnstatedRungs = 3;  // unless budgets are stated
 
@@ -67,6 +69,7 @@ class Rung {
   std::optional<std::size_t> next_to_promote(std::size_t most) const;
   /// Marks a member as promoted, and returns it.
   const Member& promote(std::size_t place);
+  bool is_promoted(std::size_t place) const { return members_[place].is_promoted; }
   /// Returns whether a member may still be among the best `most`, whatever other results come.
   bool may_rise(std::size_t place, std::size_t most) const;
 
@@ -99,16 +102,20 @@ class Ladder {
   }
 
   void tell(const trial::CommittedTrial& committed);
-  /// Returns the proposal of an architecture, if there is one, on the first rung.
-  std::optional<trial::Proposal> begin(std::optional<trial::Proposal> proposal) const;
-  /// Returns a proposal that continues the first of the best `most` members of a rung that is not promoted,
-  /// or nullopt if all are.
-  std::optional<trial::Proposal> promote(std::size_t rung, std::size_t most, std::size_t iteration = 0);
   /// Where the result of a trial stands.
   struct Place {
     std::size_t rung = 0;  // promoting() for the last one, and for trials of rungs that were filled anew
     std::size_t member = 0;
   };
+  /// Returns the proposal of an architecture, if there is one, on the first rung.
+  std::optional<trial::Proposal> begin(std::optional<trial::Proposal> proposal) const;
+  /// Returns a proposal that continues the first of the best `most` members of a rung that is not promoted,
+  /// or nullopt if all are.
+  std::optional<trial::Proposal> promote(std::size_t rung, std::size_t most, std::size_t iteration = 0);
+  /// Returns whether the trial of a place was promoted, or is on the last rung.
+  bool is_promoted(const Place& place) const {
+    return place.rung == promoting() || rungs_[place.rung].is_promoted(place.member);
+  }
   /// Returns the place of a trial whose result is known.
   std::optional<Place> place_of(trial::TrialNumber number) const;
   /// Returns a proposal that continues the trial of a place, which is not on the last rung.

@@ -29,7 +29,27 @@ class MoAsha final : public PoolSearcher {
   bool may_continue(trial::TrialNumber number) const override {
     const std::optional<Ladder::Place> place = ladder_.place_of(number);
     if (!place || place->rung == ladder_.promoting()) return !place;
-    return ladder_[place->rung].may_rise(place->member, most_of(place->rung));
+    const bool may_climb = highest_ < ladder_.promoting();
+    return ladder_[place->rung].may_rise(place->member,
+                                         may_climb ? ladder_[place->rung].size() : most_of(place->rung));
+  }
+  /// The number of trials may have been another one when the proposal was made, so it is not made anew. What
+  /// climbed waits for the results for which it waited then.
+  bool accept(const trial::Proposal& recorded) override {
+    if (finished()) return false;
+    awaits_climb_ = recorded.origin == kClimb && in_flight() > 0;
+    if (awaits_climb_) return false;
+    if (const auto* earlier = std::get_if<trial::Continue>(&recorded.start)) {
+      const std::optional<Ladder::Place> place = ladder_.place_of(earlier->from);
+      if (!place || ladder_.is_promoted(*place)) return false;
+      ladder_.promote(*place, place->rung + 1);
+      highest_ = std::max(highest_, place->rung + 1);
+    } else {
+      const std::optional<trial::Proposal> drawn = draw(trial::Origin::kRandom);
+      if (!drawn || drawn->architecture->id != recorded.architecture->id) return false;
+    }
+    count_accepted();
+    return true;
   }
   std::size_t expected_trials() const override {
     const std::size_t architectures = std::min(options_.trials, pool().most_candidates());
@@ -38,6 +58,7 @@ class MoAsha final : public PoolSearcher {
 
  private:
   std::optional<trial::Proposal> next() override {
+    if (awaits_climb_) return std::nullopt;
     const bool climbs = ladder_.must_climb(highest_, options_.trials - asked());
     if (!climbs) {
       if (auto proposal = next_of_rungs()) return proposal;
@@ -45,7 +66,10 @@ class MoAsha final : public PoolSearcher {
     }
     if (highest_ == ladder_.promoting() || in_flight() > 0) return std::nullopt;
     for (std::size_t rung = highest_ + 1; rung-- > 0;) {
-      if (auto promoted = promote(rung, ladder_[rung].size())) return promoted;
+      if (auto promoted = promote(rung, ladder_[rung].size())) {
+        promoted->origin = kClimb;
+        return promoted;
+      }
     }
     return climbs ? next_of_rungs() : std::nullopt;
   }
@@ -78,7 +102,8 @@ class MoAsha final : public PoolSearcher {
 
   AshaOptions options_;
   Ladder ladder_;
-  std::size_t highest_ = 0;  // rung of a proposal
+  std::size_t highest_ = 0;    // rung of a proposal
+  bool awaits_climb_ = false;  // the next proposal that was recorded is one, and results are missing
 };
 
 }  // namespace

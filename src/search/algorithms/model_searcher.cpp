@@ -35,6 +35,7 @@ std::string ModelSearcher::finish_reason() const {
 
 Answer ModelSearcher::ask(std::size_t room) {
   Answer answer;
+  if (awaits_climb_) return answer;
   while (answer.proposals.size() < room && !finished()) {
     if (!ready_.empty()) {
       answer.proposals.push_back(std::move(ready_.front()));
@@ -92,6 +93,8 @@ std::string ModelSearcher::remark() const {
 
 bool ModelSearcher::accept(const trial::Proposal& recorded) {
   if (finished() || !ready_.empty()) return false;
+  awaits_climb_ = recorded.origin == kClimb && told_ < made_;
+  if (awaits_climb_) return false;
   begin_batch();
   if (const auto* earlier = std::get_if<trial::Continue>(&recorded.start)) {
     if (!ladder_) return false;
@@ -261,6 +264,7 @@ void ModelSearcher::choose(std::vector<trial::Proposal>& batch) {
   trial::Proposal proposal = step == scene.steps.end()
                                  ? begin(*chosen, is_first ? trial::Origin::kInitial : kModel)
                                  : ladder_->promote(step->place, step->place.rung + 1);
+  if (climbs && proposal.origin == kPromotion) proposal.origin = kClimb;
   proposed_.push_back({chosen->architecture, chosen, std::nullopt, proposal.budget.epochs});
   const CandidatePointer point = point_of(proposed_.back());
   if (!is_first) proposal.expected = proposed_.back().expected = model_->expected(point);

@@ -153,6 +153,7 @@ class ModelSearcher : public Searcher {
   std::deque<trial::Proposal> ready_;  // chosen and not handed out
   std::size_t told_ = 0;               // number of results
   bool exhausted_ = false;
+  bool awaits_climb_ = false;    // the next proposal that was recorded is one, and results are missing
   bool ends_batch_ = false;      // nothing is left for the rest of the batch, by the results when it began
   std::deque<Checked> checked_;  // the newest ones
   // While there is a thought, its thread reads the next two, and it alone uses what follows them.

@@ -32,6 +32,11 @@ class PoolSearcher : public Searcher {
   /// Returns the next proposal. If there is none, because results must be known first, because nothing is
   /// left, or because the ask is out of looks, nothing may have changed on which later proposals depend.
   virtual std::optional<trial::Proposal> next() = 0;
+  /// Counts a proposal that accept() has taken.
+  void count_accepted() {
+    ++asked_;
+    ++in_flight_;
+  }
   /// Takes a result.
   virtual void learn(const trial::CommittedTrial& /*committed*/) {}
 

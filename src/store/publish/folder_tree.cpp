@@ -317,7 +317,7 @@ bool copy_tree(const fs::path& from, const fs::path& to, const std::function<boo
   bool is_begun = false;  // by an attempt that failed
   return patiently_do({"copy", from}, [&] {
     const FileDescriptor source = open_top(from);
-    if (is_begun) (void)remove_tree(to, kNoLimit);
+    if (is_begun) (void)remove_some({"remove", to}, kNoLimit);
     check(::mkdir(to.c_str(), S_IRWXU) == 0, "mkdir");
     is_begun = true;
     return copy_entries(source, open_top(to), stop);
