@@ -9,7 +9,7 @@ import h5py
 from skyline_runs import SOURCE, RunsCase, read_json, small_digits
 
 # Slow enough to be killed in the middle, quick enough for a test.
-CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=0.5", "--set",
+CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=0.6", "--set",
           "synthetic.failure_rate=0.1", "--set", "search.iterations=2", "--set", "final.epochs=6", "--set", "final.repeats=3"]
 
 
