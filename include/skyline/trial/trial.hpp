@@ -203,8 +203,8 @@ struct TrialTiming {
   double train_s = 0;     // training steps
   double validate_s = 0;  // validation and test
   double latency_s = 0;   // measuring latency
-  double wait_files_s = 0;  // waiting for checkpoints and inherited weights to be read or taken over
-  double wait_ranks_s = 0;  // waiting for other members of its group, and for weights from another rank
+  double wait_files_s = 0;     // waiting for checkpoints and inherited weights to be read or taken over
+  double wait_ranks_s = 0;     // waiting for other members of its group, and for weights from another rank
   std::int64_t any_order = 0;  // 1 if cuDNN might add in any order, so that the result may not repeat
   // Not recorded, since the trial has not begun then:
   double wait_device_s = 0;   // waiting for its turn on the device, for memory, or for resources of a user's
