@@ -13,7 +13,8 @@ namespace skyline::search {
 
 /// How an architecture that a promotion trains further came about.
 inline constexpr trial::Origin kPromotion{"promotion"};
-/// The same at the end of a search without a whole trial (Ladder::must_climb): nothing else was in flight.
+/// How a trial came about that goes on because the search ends without a whole one (Ladder::must_climb).
+/// Nothing else was in flight when it was proposed.
 inline constexpr trial::Origin kClimb{"climb"};
 
 inline constexpr std::size_t kUnstatedRungs = 3;  // unless budgets are stated
