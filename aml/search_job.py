@@ -5,9 +5,14 @@ import difflib
 import json
 import os
 import pathlib
+import re
+import shlex
 import shutil
 import subprocess
 import sys
+
+MOUNT_DOCKER_ARGS = "--cap-add=SYS_ADMIN --security-opt=apparmor=unconfined"  # let a container mount
+NOTICE_S = 120  # before the service ends a job, for saving and for copying the results
 
 PROJECT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -29,19 +34,27 @@ class OneLineParser(argparse.ArgumentParser):
 def parser(description):
     options = OneLineParser(description=description)
     options.add_argument("config", type=pathlib.Path, help="the YAML file of the search; its folder is uploaded as code")
-    options.add_argument("--run", required=True, help="the run folder: on NFS that all nodes mount, e.g. /mnt/nfs/runs/mnist")
+    options.add_argument("--run", required=True, help="the run folder: on NFS that all nodes mount, e.g. /mnt/nfs/runs/mnist; on a local disk with --mirror")
     options.add_argument("--compute", required=True, help="name of the cluster")
     options.add_argument("--nodes", type=natural, default=1, help="(default 1)")
     options.add_argument("--processes-per-node", type=natural,
                          help="(default: one for each GPU of the cluster's nodes, as the service says, or 1)")
+    options.add_argument("--nfs", metavar="SERVER:/EXPORT=/MOUNT", help="an NFS share, and where each node mounts it, e.g. "
+                         "10.0.2.4:/vol1=/mnt/nfs")
+    options.add_argument("--nfs-options", metavar="OPTIONS", help="of that mount (default vers=4.1,hard,sec=sys)")
+    options.add_argument("--docker-args", help=f"arguments of `docker run` (default, with --nfs: {MOUNT_DOCKER_ARGS})")
+    options.add_argument("--mirror", metavar="PATH", help="where there is no NFS, for one node: a datastore's folder that gets a copy of the run "
+                         "each minute, e.g. azureml://datastores/workspaceblobstore/paths/skyline/mnist; the next job resumes from it")
     options.add_argument("--data", help="the data set: a registered asset (azureml:NAME:VERSION) or a datastore's path")
     options.add_argument("--environment", help="a registered environment (default: built from aml/Dockerfile)")
+    options.add_argument("--timeout", type=natural, metavar="SECONDS",
+                         help=f"the service ends the job then; the search stops {NOTICE_S} s before, with everything saved")
     options.add_argument("--experiment", default="skyline", help="(default skyline)")
     options.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="replace a setting of the search")
     options.add_argument("--subscription", help="Azure subscription")
     options.add_argument("--resource-group")
     options.add_argument("--workspace")
-    options.add_argument("--dry-run", action="store_true", help="print the job; needs no workspace")
+    options.add_argument("--dry-run", action="store_true", help="print the job as a file for `az ml job create -f`; needs no workspace")
     return options
 
 
@@ -106,6 +119,28 @@ def check_run(options, parsed):
         options.error(f"--run: {parsed.run} is a folder of its own on each of {parsed.nodes} nodes: name one on NFS")
 
 
+def check_storage(options, parsed):
+    if parsed.nfs:
+        shape = re.fullmatch(r".+:/.*=(/.+)", parsed.nfs)
+        if not shape:
+            options.error(f"--nfs: expected SERVER:/EXPORT=/MOUNT, got {parsed.nfs}")
+        if not parsed.run.startswith(shape[1].rstrip("/") + "/"):
+            options.error(f"--run: expected a folder in {shape[1]}, where --nfs mounts, got {parsed.run}")
+    elif parsed.nfs_options:
+        options.error("--nfs-options: expected --nfs beside it, which they are for")
+    if parsed.nfs and parsed.mirror:
+        options.error("--mirror: expected no --nfs beside it: a run on NFS needs no copies")
+    if parsed.mirror and not re.fullmatch(r"azureml://(.+/)?datastores/[^/]+/paths/.+", parsed.mirror):
+        options.error(f"--mirror: expected a folder of a datastore, azureml://datastores/NAME/paths/FOLDER, got {parsed.mirror}")
+    if parsed.mirror and parsed.nodes > 1:
+        options.error(f"--mirror: expected one node, got {parsed.nodes}: they need a run folder on NFS")
+
+
+def check_timeout(options, parsed):
+    if parsed.timeout is not None and parsed.timeout <= NOTICE_S:
+        options.error(f"--timeout: the search stops {NOTICE_S} s before it, so expected more than {NOTICE_S} s, got {parsed.timeout} s")
+
+
 def missing_package(error, packages):
     """Prints one line for an import that failed. Returns the exit code."""
     if not (error.name or "").startswith("azure"):
@@ -124,22 +159,30 @@ def parse(description, arguments=None):
         options.error(f"{parsed.config}: its folder {code_folder(parsed)} would be uploaded whole: put it into one of its own")
     check_settings(options, parsed.set)
     check_run(options, parsed)
+    check_storage(options, parsed)
+    check_timeout(options, parsed)
     missing = [name for name in ("subscription", "resource_group", "workspace") if not getattr(parsed, name)]
     if missing and not parsed.dry_run:
         options.error("missing: " + ", ".join("--" + name.replace("_", "-") for name in missing) + "; or add --dry-run")
     return parsed
 
 
-def program(options, data):
-    """The command of every process, [arguments]. `data` is where the job finds the data set, or nothing."""
-    command = ["skyline-aml", options.config.name, "--run", options.run]
-    if data:
-        command += ["--data", data]
-    if options.set:
+def program(options):
+    """The line of every process. The service replaces ${{...}} in it."""
+    command = ["skyline-aml", shlex.quote(options.config.name)]
+    if options.data:
+        command += ["--data", "${{inputs.data}}"]
+    for name in ("nfs", "nfs_options", "run"):
+        if getattr(options, name):
+            command += ["--" + name.replace("_", "-"), shlex.quote(getattr(options, name))]
+    if options.mirror:
+        command += ["--mirror", "${{outputs.mirror}}"]
+    limit = [f"run.time_limit={options.timeout - NOTICE_S}s"] if options.timeout else []
+    if limit or options.set:
         command.append("--")
-        for setting in options.set:
-            command += ["--set", setting]
-    return command
+        for setting in limit + options.set:
+            command += ["--set", shlex.quote(setting)]
+    return " ".join(command)
 
 
 def environment_variables():

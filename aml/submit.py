@@ -2,7 +2,6 @@
 """Submits a search to Azure ML as an MPI job (SDK v2, package azure-ai-ml)."""
 
 import logging
-import shlex
 import sys
 
 import search_job
@@ -11,25 +10,24 @@ SHARED_MEMORY = "16g"  # of a container: ranks of a node exchange messages throu
 
 
 def build(options):
-    """The job, [azure.ai.ml.entities.Command]; needs no workspace."""
-    from azure.ai.ml import Input, MpiDistribution, command
-    from azure.ai.ml.entities import BuildContext, Environment
+    """The job, [azure.ai.ml.entities.CommandJob]; needs no workspace."""
+    from azure.ai.ml import Input, MpiDistribution, Output
+    from azure.ai.ml.entities import BuildContext, CommandJob, CommandJobLimits, Environment, JobResourceConfiguration
 
     environment = options.environment or Environment(
         name="skyline", build=BuildContext(path=str(search_job.PROJECT), dockerfile_path="aml/Dockerfile"))
-    inputs = {"data": Input(type="uri_file", path=options.data, mode="download")} if options.data else {}
-    words = [shlex.quote(word) for word in search_job.program(options, None)]
-    if options.data:
-        words[2:2] = ["--data", "${{inputs.data}}"]  # the service replaces it: not to be quoted
-    return command(
-        command=" ".join(words),
+    return CommandJob(
+        command=search_job.program(options),
         code=str(search_job.code_folder(options)),
-        inputs=inputs,
+        inputs={"data": Input(type="uri_file", path=options.data, mode="download")} if options.data else {},
+        outputs={"mirror": Output(type="uri_folder", path=options.mirror, mode="rw_mount")} if options.mirror else {},
         environment=environment,
         compute=options.compute,
-        instance_count=options.nodes,
+        resources=JobResourceConfiguration(
+            instance_count=options.nodes, shm_size=SHARED_MEMORY,
+            docker_args=options.docker_args or (search_job.MOUNT_DOCKER_ARGS if options.nfs else None)),
         distribution=MpiDistribution(process_count_per_instance=options.processes_per_node),
-        shm_size=SHARED_MEMORY,
+        limits=CommandJobLimits(timeout=options.timeout) if options.timeout else None,
         environment_variables=search_job.environment_variables(),
         experiment_name=options.experiment,
         display_name=options.config.stem)
@@ -47,10 +45,10 @@ def main(arguments=None):
     logging.disable(logging.WARNING)  # the SDK's, of its own classes being experimental
     if options.dry_run:
         if options.processes_per_node is None:
-            print("processes of a node: one for each GPU, which submit.py asks the service then; printed with 1")
+            print("# processes of a node: one for each GPU, which submit.py asks the service then; printed with 1")
             options.processes_per_node = 1
-        print(build(options))
-        print(search_job.describe_upload(search_job.code_folder(options)))
+        print(f"# {search_job.describe_upload(search_job.code_folder(options))}")
+        build(options).dump(sys.stdout)
         return 0
     from azure.ai.ml import MLClient
     from azure.identity import DefaultAzureCredential

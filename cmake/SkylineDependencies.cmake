@@ -4,9 +4,6 @@
 find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(ZLIB REQUIRED)
-find_package(PNG REQUIRED)
-find_package(JPEG REQUIRED)
-include(SkylineLibraries)
 find_path(SKYLINE_XXHASH_INCLUDE xxhash.h REQUIRED)  # only the header is used
 find_package(Eigen3 3.4 REQUIRED NO_MODULE)  # headers alone
 find_package(fmt REQUIRED)

@@ -34,9 +34,10 @@ if(skyline_gpu_targets)
   install(TARGETS ${skyline_gpu_targets} RUNTIME DESTINATION bin COMPONENT gpu EXCLUDE_FROM_ALL)
 endif()
 install(PROGRAMS aml/run DESTINATION share/skyline/aml COMPONENT skyline)
+install(FILES aml/mirror.py aml/run_look.py DESTINATION share/skyline/aml COMPONENT skyline)
 install(PROGRAMS slurm/submit slurm/search.sbatch DESTINATION share/skyline/slurm COMPONENT skyline)
 install(DIRECTORY configs DESTINATION share/skyline COMPONENT skyline)
-install(FILES data/digits.csv.gz data/nasbench201_cifar10.csv.gz data/mnist_cnn.csv DESTINATION share/skyline/data COMPONENT skyline)
+install(FILES data/digits.csv.gz data/digits.h5 data/nasbench201_cifar10.csv.gz data/mnist_cnn.csv DESTINATION share/skyline/data COMPONENT skyline)
 install(FILES python/pyproject.toml DESTINATION share/skyline/python COMPONENT skyline)
 install(DIRECTORY python/skyline DESTINATION share/skyline/python COMPONENT skyline
   FILES_MATCHING PATTERN "*.py" PATTERN "py.typed" PATTERN "__pycache__" EXCLUDE)
@@ -55,6 +56,6 @@ install(EXPORT SkylineTargets NAMESPACE skyline:: DESTINATION ${skyline_package_
 configure_package_config_file(cmake/SkylineConfig.cmake.in ${PROJECT_BINARY_DIR}/SkylineConfig.cmake
   INSTALL_DESTINATION ${skyline_package_folder} NO_CHECK_REQUIRED_COMPONENTS_MACRO)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/SkylineConfigVersion.cmake COMPATIBILITY SameMinorVersion)
-install(FILES cmake/SkylineTorch.cmake cmake/SkylineLibraries.cmake ${PROJECT_BINARY_DIR}/SkylineConfig.cmake
+install(FILES cmake/SkylineTorch.cmake ${PROJECT_BINARY_DIR}/SkylineConfig.cmake
     ${PROJECT_BINARY_DIR}/SkylineConfigVersion.cmake
   DESTINATION ${skyline_package_folder} COMPONENT development)

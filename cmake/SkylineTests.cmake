@@ -68,7 +68,7 @@ function(skyline_add_test module)
   cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
   skyline_test_program(${module}_tests SOURCES ${ARG_SOURCES} LIBRARIES ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
   set_target_properties(${module}_tests PROPERTIES UNITY_BUILD ${SKYLINE_UNITY} UNITY_BUILD_BATCH_SIZE 6)
-  skyline_discover_suites(${module}_tests ${module} TIMEOUT 300 LABELS unit.${module})
+  skyline_discover_suites(${module}_tests ${module} TIMEOUT 900 LABELS unit.${module})
 endfunction()
 
 set(skyline_mpi_environment
@@ -86,7 +86,7 @@ function(skyline_add_mpi_test module path)
     endif()
     add_test(NAME ${module}.${name}.np${ranks} COMMAND ${launcher} $<TARGET_FILE:${module}_${name}>)
     set_tests_properties(${module}.${name}.np${ranks} PROPERTIES
-      TIMEOUT 300 COST 5 LABELS mpi.${module} ENVIRONMENT "${skyline_mpi_environment}")
+      TIMEOUT 900 COST 5 LABELS mpi.${module} ENVIRONMENT "${skyline_mpi_environment}")
   endforeach()
 endfunction()
 
@@ -104,7 +104,7 @@ function(skyline_add_gpu_test name)
   skyline_gpu_program(test ${name} gpu_${name}_test
     SOURCES ${ARG_SOURCES} LIBRARIES ${ARG_LIBRARIES} GTest::gmock GTest::gtest_main)
   add_test(NAME gpu.${name} COMMAND gpu_${name}_test)
-  set_tests_properties(gpu.${name} PROPERTIES LABELS gpu RESOURCE_LOCK gpu TIMEOUT 300)
+  set_tests_properties(gpu.${name} PROPERTIES LABELS gpu RESOURCE_LOCK gpu TIMEOUT 900)
 endfunction()
 
 function(skyline_add_gpu_benchmark name)

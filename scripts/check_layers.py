@@ -25,7 +25,7 @@ TABLE = {
     "objective": (["core", "space", "trial"], []),
     "search": (TRIALS, ["eigen"]),
     "comm": (["core", "machine"], ["mpi"]),
-    "store": (TRIALS, ["hdf5", "json", "zlib", "png", "jpeg", "webp", "minizip"]),
+    "store": (TRIALS, ["hdf5", "json", "zlib"]),
     "train": (["core", "machine", "space", "trial", "comm", "store", "evaluate"], ["torch"]),
     "cuda": (["core", "trial", "train"], ["torch", "cuda", "nccl"]),
     "evaluate": (["core", "launcher", "space", "trial", "comm", "store"], ["json"]),
@@ -33,7 +33,7 @@ TABLE = {
     "run": ([*TRIALS, "search", "store"], []),
     "engine": ([*TRIALS, "search", "comm", "store", "run"], []),
     "report": ([*TRIALS, "search", "store", "run"], ["fmt", "json"]),
-    "app": ([module for module in ALL if module != "cuda"], ["cli11"]),
+    "app": ([module for module in ALL if module != "cuda"], ["cli11", "json"]),
 }
 
 # A module's topic folders, lowest first ("": files of the module's own folder). A file includes only its own folder and
@@ -43,7 +43,7 @@ ROOMS = {
     "space": ["expressions", "network", "layers", "where", "language"],
     "search": ["pareto", "surrogate", "model", "algorithms", ""],
     "comm": ["", "mpi"],
-    "store": ["publish", "hdf5", "arrays", "data", "events", "images", "import", "run_folder", "journal", "weights"],
+    "store": ["publish", "hdf5", "arrays", "data", "events", "run_folder", "journal", "weights"],
     "train": ["kernels", "inherit", "scoring", "options", "parameters", "device", "ops", "loading", "graph", "group",
               "batches", "learner", "sharing", "course", "evaluator"],
     "cuda": ["kernels", "streams", "nccl", ""],
@@ -51,41 +51,61 @@ ROOMS = {
     "model_export": ["model", "onnx", "pytorch", ""],
     "engine": ["group", "work", "loop", "slots", "dispatch", "weights", ""],
     "report": ["", "files", "text", "compare", "html", "results", "tracking"],
-    "app": ["config", "models", "doctor", "job", "commands", "simulate", ""],
+    "app": ["config", "prep", "models", "doctor", "job", "commands", "simulate", ""],
 }
 
 # A module's face: what other modules may include of it besides include/skyline/MODULE, which is installed for users.
 FACES = {
-    "core": ["backoff", "clock", "config/byte_size", "config/config_errors", "config/config_text", "config/option_list", "log",
-             "log_background", "log_note", "lru_cache", "record", "registry", "system/may_block", "system/open_file",
-             "system/process", "system/process_tree", "system/program_files", "system/standard_output", "system/unique_handle", "text/foreign_text", "text/hash",
+    "core": ["background_queue", "backoff", "clock", "config/byte_size", "config/config_errors", "config/config_text", "config/option_list", "log",
+             "log_background", "log_note", "lru_cache", "record", "registry", "system/control_groups", "system/may_block", "system/open_file",
+             "system/process", "system/process_tree", "system/program_files", "system/standard_output", "system/temporary_folder", "system/temporary_root", "system/unique_handle", "text/foreign_text", "text/hash",
              "text/protobuf_writer", "text/running_hash", "text/wording", "version"],
     "launcher": ["launch_protocol"],
     "machine": ["device_binding", "nccl_settings", "node", "node_tokens"],
     "space": ["language/searched_section", "language/space_keys", "network/network_alignment"],
     "search": ["algorithms/listed_search", "algorithms/proposal_list", "pareto/repeated_front"],
-    "trial": ["column_names", "commit_log", "course_text", "forwarding", "metric_keys", "scope_timer", "trial_fields",
+    "trial": ["column_names", "commit_log", "course_text", "forwarding", "metric_keys", "refit", "scope_timer", "trial_fields",
               "trial_record"],
     "comm": ["agreement", "communicator", "environment", "link", "mailbox", "mpi/start_watch"],
-    "store": ["arrays/csv_reader", "arrays/npz_writer", "arrays/preparation", "data/staged_dataset", "events/event_file", "images/image", "journal/asked_trials", "journal/courses",
+    "store": ["arrays/csv_reader", "arrays/npz_writer", "arrays/preparation", "data/seal_dataset", "data/staged_dataset", "events/event_file", "journal/asked_trials", "journal/courses",
               "journal/journal", "journal/journal_end", "journal/provenance", "journal/run_tables",
-              "journal/trial_json", "publish/folder_check", "publish/folder_tree", "publish/patience",
-              "publish/pinned_folders", "publish/publish", "publish/storage_thread", "run_folder/fresh_folder", "run_folder/run_folder",
-              "run_folder/running_trials", "run_folder/suspects", "weights/checkpoint", "weights/recovery",
+              "journal/trial_json", "publish/block_reader", "publish/file_descriptor", "publish/folder_check", "publish/folder_tree", "publish/patience",
+              "publish/pinned_folders", "publish/publish", "publish/storage_thread", "publish/temporary_file", "run_folder/attempt_folder", "run_folder/fresh_folder", "run_folder/run_folder",
+              "run_folder/running_trials", "run_folder/suspects", "run_folder/trial_logs", "weights/checkpoint", "weights/recovery",
               "weights/trial_folder", "weights/weights"],
     "train": ["device/accelerator", "evaluator/inference", "evaluator/step_profile", "evaluator/training_evaluator",
               "kernels/batch_norm_plan", "kernels/cross_entropy", "kernels/dropout", "kernels/gather", "kernels/step_end", "loading/device_choice", "loading/device_plan",
               "loading/load_accelerator", "options/training_options"],
-    "evaluate": ["benchmark_table", "command/command_check", "command/command_metric", "job_ranks", "measured_evaluator",
+    "evaluate": ["benchmark_table", "command/command_check", "command/command_metric", "command/program_checksums", "job_ranks", "measured_evaluator", "process/error_words",
+                 "process/launcher_start", "process/log_tail", "process/reported_lines", "process/trainer_process", "process/trainer_variables",
                  "synthetic_evaluator"],
     "model_export": ["model/exported_model"],
-    "run": ["account", "opened_run", "run_state", "yardsticks"],
+    "run": ["account", "opened_run", "refits", "run_state", "yardsticks"],
     "engine": ["dispatch/life_signs", "dispatch/rank_watch", "dispatch/simulated_fleet", "engine_job",
                "loop/front_training", "loop/search_loop", "loop/trial_maker", "work/engine_options"],
-    "report": ["compare/comparison", "files/latency_json", "files/search_state_csv", "files/trace_json", "files/trial_results", "files/trials_json",
+    "report": ["compare/comparison", "files/answers", "files/csv", "files/latency_json", "files/search_state_csv", "files/trace_json", "files/trial_results", "files/trials_json",
                "html/html_report", "report", "results/result_files", "text/account_table", "text/front_table",
-               "text/progress", "text/status_file", "text/status_text", "text/text_table", "tracking/tracking", "tracking/trial_events"],
+               "text/progress", "text/run_origin", "text/status_file", "text/status_text", "text/text_table", "tracking/tracking", "tracking/trial_events"],
 }
+
+# What works in a run folder opens, looks at and changes its files by `store` alone, which is patient and watched: a file
+# server that stands still hangs nobody then, and a fault that passes costs time alone. Here are the calls of these
+# modules that are about other files, as (file, call).
+BY_STORE = {
+    "engine": [],
+    "run": [],
+    "evaluate": [("command/command_check", "exists"), ("command/command_check", "is_regular_file"),  # programs in PATH
+                 ("command/program_checksums", "access"), ("command/program_checksums", "file_size"),  # a user's trainer
+                 ("command/program_checksums", "is_regular_file"),
+                 ("command_evaluator", "directory_iterator"),                                         # /dev
+                 ("process/port_block", "ifstream"), ("process/trainer_process", "ifstream"),         # /proc
+                 ("process/trainer_process", "open_file")],                  # a report: one attempt, in an Attempt
+}
+FILE_CALL = re.compile(r"\b(?:fs|filesystem)::(?P<library>remove|remove_all|rename|create_\w+|copy\w*|resize_file|exists|is_\w+|"
+                       r"file_size|last_write_time|permissions|status|symlink_status|(?:recursive_)?directory_iterator)\b|"
+                       r"(?<![\w:>.])::(?P<system>open|openat|rename|access)\(|"
+                       r"(?<![\w>.])(?:::)?(?P<plain>open_file|open_own_file|mkdir|unlink|rmdir|stat|lstat)\(|"
+                       r"\bstd::(?P<stream>[io]?fstream)\b")
 
 THIRD_PARTY = [
     (re.compile(r"^spdlog/"), "spdlog"),
@@ -96,10 +116,6 @@ THIRD_PARTY = [
     (re.compile(r"^(hdf5|H5[A-Za-z]*)(_hl)?\.h$"), "hdf5"),
     (re.compile(r"^nlohmann/"), "json"),
     (re.compile(r"^zlib\.h$"), "zlib"),
-    (re.compile(r"^png\.h$"), "png"),
-    (re.compile(r"^(jpeglib|jerror)\.h$"), "jpeg"),
-    (re.compile(r"^webp/"), "webp"),
-    (re.compile(r"^minizip/"), "minizip"),
     (re.compile(r"^(torch|ATen|c10|caffe2)/"), "torch"),
     (re.compile(r"^(cuda|cuda_[a-z0-9_]+|driver_types|vector_types)\.h$"), "cuda"),
     (re.compile(r"^nccl\.h$"), "nccl"),
@@ -130,18 +146,33 @@ def module_of(path, root):
     return parts[2] if parts[0] == "include" else parts[1]
 
 
-def includes(path):
-    """Yields the line number and the text of each include, spliced lines joined and comments left out."""
+def code_lines(path):
+    """Yields the number and the text of each line, spliced lines joined and comments left out."""
     text = SPLICED.sub(lambda lines: re.sub(r"\\[^\S\n]*\n", "", lines[0]) + "\n" * lines[0].count("\n"),
                        path.read_text(encoding="utf-8-sig"))
     text = TOKEN.sub(lambda token: " " + "\0" * token[0].count("\n") if token[1] else token[0], text)
     number = 1
     for line in text.split("\n"):
         more_lines = line.count("\0")
-        line = line.replace("\0", "").strip()
-        if DIRECTIVE.match(line):
-            yield number, line
+        yield number, line.replace("\0", "").strip()
         number += 1 + more_lines
+
+
+def includes(path):
+    """Yields the line number and the text of each include."""
+    return ((number, line) for number, line in code_lines(path) if DIRECTIVE.match(line))
+
+
+def file_calls(path, root, module, used):
+    """Yields the calls on files that only `store` may make, and notes in `used` which of BY_STORE are there."""
+    name = "/".join(path.relative_to(root).with_suffix("").parts[2:])
+    for number, line in code_lines(path):
+        for match in FILE_CALL.finditer(line):
+            call = next(text for text in match.groups() if text)
+            if (name, call) in BY_STORE[module]:
+                used.add((module, "call", (name, call)))
+            else:
+                yield number, f"{module} must not call {call} itself: files of a run are opened by store, patiently"
 
 
 def room_of(parts):
@@ -193,6 +224,8 @@ def check_file(path, root, used):
         if room not in ROOMS.get(module, [""]):
             yield f"{path.relative_to(root)}: {room} is no topic folder of {module} that ROOMS lists"
             return
+        for number, problem in file_calls(path, root, module, used) if module in BY_STORE else []:
+            yield f"{path.relative_to(root)}:{number}: {problem}"
     for number, line in includes(path):
         where = f"{path.relative_to(root)}:{number}"
         match = INCLUDE.fullmatch(line)
@@ -235,7 +268,8 @@ def stale_entries(used):
     """Yields what the tables name and no file uses."""
     for module, (modules, libraries) in TABLE.items():
         listed = [*(("module", name) for name in modules), *(("library", name) for name in libraries),
-                  *(("face", name) for name in FACES.get(module, [])), *(("room", name) for name in ROOMS.get(module, []))]
+                  *(("face", name) for name in FACES.get(module, [])), *(("room", name) for name in ROOMS.get(module, [])),
+                  *(("call", name) for name in BY_STORE.get(module, []))]
         for kind, name in listed:
             if (module, kind, name) not in used:
                 yield f"{module}: nothing uses the {kind} {name or 'of its own files'} that the tables list"

@@ -17,34 +17,32 @@ _WIDTH = 110
 
 
 def _word(text: str) -> str:
-    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS_OF_YAML:
+    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS_OF_YAML and text != "None":  # for which a remark asks
         return text
     return _PAIR.sub(lambda pair: str(json.loads(f'"{pair[0]}"')), json.dumps(text))
 
 
-def flow(value: Any) -> str:
-    """Returns a value in one line. Raises Error for what no configuration has, such as NaN or an object."""
+def flow(value: Any, path: str) -> str:
+    """Returns a value in one line. Raises Error, with its path, for what no configuration has, such as NaN or an object."""
     if isinstance(value, Mapping):
-        return "{" + ", ".join(f"{_word(str(name))}: {flow(each)}" for name, each in value.items()) + "}"
+        return "{" + ", ".join(f"{_word(str(name))}: {flow(each, f'{path}.{name}')}" for name, each in value.items()) + "}"
     if isinstance(value, (list, tuple)):
-        return "[" + ", ".join(flow(each) for each in value) + "]"
+        return "[" + ", ".join(flow(each, f"{path}[{place}]") for place, each in enumerate(value)) + "]"
     if isinstance(value, (str, os.PathLike)):
         return _word(os.fspath(value))
-    if hasattr(value, "item"):  # a number of NumPy
-        value = value.item()
     try:
-        return json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError) as problem:
-        raise Error(f"expected a number, a text, a list or a dictionary, got {value!r}") from problem
+        return json.dumps(value.item() if hasattr(value, "item") else value, allow_nan=False)  # of NumPy, or plain
+    except (TypeError, ValueError, RuntimeError) as problem:
+        raise Error(f"{path}: expected a number, a text, a list or a dictionary, got {value!r}") from problem
 
 
-def yaml_text(sections: Mapping[str, Any], indent: str = "") -> str:
+def yaml_text(sections: Mapping[str, Any], indent: str = "", path: str = "") -> str:
     """Returns the sections as lines of YAML: what fits into a line stands in one."""
     text = ""
     for name, value in sections.items():
-        line = f"{indent}{_word(str(name))}: {flow(value)}"
+        line = f"{indent}{_word(str(name))}: {flow(value, f'{path}{name}')}"
         if isinstance(value, Mapping) and value and (not indent or len(line) > _WIDTH):
-            text += f"{indent}{_word(str(name))}:\n{yaml_text(value, indent + '  ')}"
+            text += f"{indent}{_word(str(name))}:\n{yaml_text(value, indent + '  ', f'{path}{name}.')}"
         else:
             text += line + "\n"
     return text

@@ -2,18 +2,49 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
+import os
 import pathlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ._errors import Error
 
 _JOURNALS = (8, 9)  # versions
-_TAIL_BYTES = 4096
 _OWN_COLUMNS = {"trial", "phase", "status", "reason", "epochs", "repeat", "final_repeat", "origin", "iteration",
                 "parents", "arch_id", "seed", "rank", "slot", "started_s", "duration_s"}
+
+
+def absolute(path: str | os.PathLike[str]) -> pathlib.Path:
+    """Returns a path that stays the same when the current folder changes. `~` is the home folder."""
+    text = os.path.expanduser(os.fspath(path))
+    if text.startswith("~"):  # as the program has it
+        raise Error(f"{text}: expected ~/ for the home folder, or ./~ for a file of this name")
+    return pathlib.Path(text).absolute()
+
+
+def near(path: pathlib.Path, folder: pathlib.Path | None = None) -> str:
+    """Returns a path as one writes it in a folder, the current one unless given: relative if it is below, and like no option."""
+    text = str(path)
+    with contextlib.suppress(OSError, ValueError):  # the current folder is gone, or elsewhere
+        text = str(path.relative_to(folder or pathlib.Path.cwd()))
+    return f"./{text}" if text.startswith(("-", "~")) else text
+
+
+@contextlib.contextmanager
+def folders_for(file: pathlib.Path) -> Iterator[None]:
+    """Makes the folders that a file needs. If what then happens fails, those that are still empty are removed."""
+    made = [folder for folder in file.parents if not folder.exists()]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        with contextlib.suppress(OSError):
+            for folder in made:
+                folder.rmdir()
+        raise
 
 
 def read_json(file: pathlib.Path) -> dict[str, Any]:
@@ -25,7 +56,7 @@ def read_json(file: pathlib.Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except ValueError as problem:
-        raise Error(f"{file}: is no JSON: {problem}") from problem
+        raise Error(f"{near(file)}: is no JSON: {problem}") from problem
     return found if isinstance(found, dict) else {}
 
 
@@ -35,7 +66,7 @@ def _journal(folder: pathlib.Path) -> list[dict[str, Any]]:
     try:
         lines = file.read_bytes().split(b"\n")
     except OSError as problem:
-        raise Error(f"{folder}: holds no run: {problem.strerror}: {file}") from problem
+        raise Error(f"{near(folder)}: holds no run: {problem.strerror}: {near(file)}") from problem
     entries = []
     for number, line in enumerate(lines[:-1], 1):
         try:
@@ -43,26 +74,32 @@ def _journal(folder: pathlib.Path) -> list[dict[str, Any]]:
         except ValueError as problem:
             if number == len(lines) - 1:
                 break  # a killed job left it
-            raise Error(f"{file}:{number}: is damaged (`skyline journal {folder}` says more)") from problem
+            raise Error(f"{near(file)}:{number}: is damaged (`skyline journal {near(folder)}` says more)") from problem
     if entries and (entries[0].get("format") != "skyline-journal" or entries[0].get("version") not in _JOURNALS):
-        raise Error(f"{file}: is no journal of a version that this package reads ({', '.join(map(str, _JOURNALS))})")
+        raise Error(f"{near(file)}: is no journal of a version that this package reads ({', '.join(map(str, _JOURNALS))})")
     return entries
 
 
-def _row(entry: Mapping[str, Any], costs: Mapping[str, Any]) -> dict[str, Any]:
+def _row(entry: Mapping[str, Any], metrics: Sequence[str], costs: Mapping[str, Any]) -> dict[str, Any]:
     where = entry.get("where", {})
     times = [value for name, value in where.items() if name.endswith("_s") and name != "started_s"]
     row = {"trial": entry["k"], "phase": entry["phase"], "status": entry["status"], "reason": entry.get("reason")}
     for name, value in entry["genotype"].items():
         row[f"parameter_{name}" if name in _OWN_COLUMNS else name] = value
-    for name, value in entry.get("metrics", {}).items():
-        row[f"metric_{name}" if name in _OWN_COLUMNS or name in row else name] = float(value)  # infinities are texts
+    for name, value in {**dict.fromkeys(metrics), **entry.get("metrics", {})}.items():
+        column = f"metric_{name}" if name in _OWN_COLUMNS or name in row else name
+        row[column] = None if value is None else float(value)  # infinities are texts
     for name, value in (costs.get(entry["arch"]) or {}).items():
         row.setdefault(name, math.nan if value is None else value)
     return {**row, "epochs": entry["epochs"], "repeat": entry.get("repeat", 0),
-            "final_repeat": entry.get("final_repeat", 0), "origin": entry["origin"],
+            "final_repeat": _final_repeat(entry), "origin": entry["origin"],
             "iteration": entry["iteration"], "parents": entry["parents"], "arch_id": entry["arch"], "seed": int(entry["seed"]),
             "rank": where.get("rank"), "slot": where.get("slot"), "started_s": where.get("started_s"), "duration_s": sum(times)}
+
+
+def _final_repeat(entry: Mapping[str, Any]) -> int:
+    """Returns the number of a repeat of a full training; -1 of a refit. `entry` is a line of the journal, or a row of ours."""
+    return -1 if entry.get("refit") is True else int(entry.get("final_repeat", 0))
 
 
 def log_of(folder: pathlib.Path, trial: int | str) -> pathlib.Path | None:
@@ -72,32 +109,22 @@ def log_of(folder: pathlib.Path, trial: int | str) -> pathlib.Path | None:
     return max(logs, key=lambda file: file.stat().st_mtime, default=None)
 
 
-def _last_words(folder: pathlib.Path) -> dict[str, str]:
-    """Returns the last lines that failed trainers printed, e.g. their exceptions, by the names of their trials."""
-    words = {}
-    for log in sorted((folder / "logs/trials").glob("*.failed*.log"), key=lambda file: file.stat().st_mtime):
-        with log.open("rb") as file:
-            file.seek(max(0, log.stat().st_size - _TAIL_BYTES))
-            lines = file.read().decode(errors="replace").split("\n")
-        words[log.name.split(".failed")[0]] = next((line.strip() for line in reversed(lines) if line.strip()), "")
-    return words
-
-
 def trial_rows(folder: pathlib.Path) -> list[dict[str, Any]]:
-    """Returns the committed trials in the order of the journal, each with its columns by name.
+    """Returns the committed trials in the order of the journal, each with the same columns by name; None where it has no value.
 
-    The reason of a trainer that failed by itself has the last line that it printed. Costs of networks are those that
-    `models.json` has, which a job writes every few minutes.
+    Costs of networks are those that `models.json` has, which a job writes every few minutes.
     """
     costs = {trial["arch_id"]: trial.get("costs") for trial in read_json(folder / "models.json").get("trials", [])}
-    trials = [entry for entry in _journal(folder)[1:] if "k" in entry]  # without lines of lost ranks
-    failed = [entry for entry in trials if entry["status"] == "program"]
-    words = _last_words(folder) if failed else {}
-    for entry in failed:
-        name = f"{entry['k']}.final" if entry["phase"] == "final" else str(entry["k"])
-        said = words.get(f"{name}.{entry['final_repeat']}" if entry.get("final_repeat") else name)
-        entry["reason"] += f": {said}" if said else ""
-    return [_row(entry, costs) for entry in trials]
+    header, *entries = _journal(folder) or [{}]
+    metrics = [metric["name"] if isinstance(metric, dict) else metric for metric in header.get("metrics", [])]
+    trials = [entry for entry in entries if "k" in entry]  # without lines of lost ranks
+    return _alike([_row(entry, metrics, costs) for entry in trials])  # costs come later than a trial
+
+
+def _alike(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Returns rows with the columns of the fullest one: None where one has no value."""
+    fullest = max(rows, key=len, default={})
+    return [row if len(row) == len(fullest) else {name: row.get(name) for name in fullest} for row in rows]
 
 
 Training = tuple[int, str, float, int, int]
@@ -108,7 +135,7 @@ def training_of(row: Mapping[str, Any]) -> Training:
 
     Of a full training that was repeated, a front has the first, whose weights are kept.
     """
-    return row["trial"], row["phase"], row["epochs"], row.get("repeat", 0), row.get("final_repeat", 0)
+    return row["trial"], row["phase"], row["epochs"], row.get("repeat", 0), _final_repeat(row)
 
 
 def front_of(pareto: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -116,11 +143,25 @@ def front_of(pareto: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return pareto.get("final_front") or pareto.get("search_front") or []
 
 
-def with_means(row: Mapping[str, Any], member: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the row of a front's member with the means of its repeats, and `METRIC_deviation` beside each."""
-    row = dict(row)
-    for metric, spread in (member.get("repeats") or {}).get("metrics", {}).items():
-        column = f"metric_{metric}" if f"metric_{metric}" in row else metric
-        row[column] = spread["mean"]
-        row[f"{column}_deviation"] = spread["deviation"]
-    return row
+def front_rows(rows: Sequence[Mapping[str, Any]], pareto: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Returns the rows of the members of a front, best first."""
+    by_training = {training_of(row): row for row in rows}
+    members = [(training_of(member), member) for member in front_of(pareto)]
+    return _alike([_front_row(by_training[training], member) for training, member in members if training in by_training])
+
+
+def _front_row(row: Mapping[str, Any], member: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the row of a front's member: its number, parameters, metrics and costs before all others.
+
+    Where it was repeated it has the means, and `METRIC_deviation` beside each.
+    """
+    spreads = {f"metric_{metric}" if f"metric_{metric}" in row else metric: spread
+               for metric, spread in (member.get("repeats") or {}).get("metrics", {}).items()}
+    found = {"trial": row["trial"]}
+    for name, value in row.items():
+        if name in _OWN_COLUMNS:
+            continue
+        found[name] = value
+        if name in spreads:
+            found.update({name: spreads[name]["mean"], f"{name}_deviation": spreads[name]["deviation"]})
+    return {**found, **{name: value for name, value in row.items() if name in _OWN_COLUMNS}}

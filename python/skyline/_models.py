@@ -13,6 +13,7 @@ import tempfile
 from typing import TYPE_CHECKING, Any
 
 from ._errors import Error
+from ._files import absolute, near
 from ._program import find_program, output_of
 
 if TYPE_CHECKING:
@@ -22,26 +23,34 @@ _numbers = itertools.count()
 
 
 def load_model(path: str | os.PathLike[str], trial: int, *, weights: str | None = None,
-               program: str | os.PathLike[str] | None = None) -> Module:
+               program: str | os.PathLike[str] | None = None, trust_code: bool = False) -> Module:
     """Returns the network of a trial of the run in folder `path`, with its trained weights, for evaluation.
 
     It takes float32 [batch, channels, height, width], as the data set stores its samples: pixels from 0 to 255, not
-    normalized. It returns [batch, classes]: logits, or numbers in the units of the data. `weights` is `search` or `final`: of
-    which training; without it the full one, if there was one. Where the program is not found, what `skyline export` wrote to
-    the run's folder `exports` is taken.
+    normalized. It returns [batch, classes]: logits, or numbers in the units of the data. `weights` is `search`, `final` or
+    `refit`: of which training; without it the last of them that there was.
+
+    The program writes the network as code of Python, from the run's files; no code that lies in the run's folder is run. Where
+    the program is not found, `trust_code=True` runs what `skyline export --format pytorch` wrote to the run's folder `exports`:
+    do so only where you trust everybody who can write there.
 
     Raises Error with the program's line if the run kept no weights of the trial, ImportError without torch.
     """
+    run = absolute(path)
     try:
         found = find_program(program)
-    except Error:
-        place = pathlib.Path(path) / "exports"
-        if weights or not (place / f"trial_{trial}.py").is_file():
+    except Error as problem:
+        place = run / "exports"
+        code = place / f"trial_{trial}.py"
+        if weights or not code.is_file():
             raise
+        if not trust_code:
+            raise Error(f"{problem}; without it {near(code)} would be run, which may do anything: "
+                        "trust_code=True allows it") from None
     else:
         place = pathlib.Path(tempfile.mkdtemp(prefix="skyline-model-"))  # for this user alone
         atexit.register(shutil.rmtree, place, ignore_errors=True)  # torch reads the source again when it compiles the module
-        output_of(found, "export", os.fspath(path), "--trial", str(trial), "--format", "pytorch", "-o", str(place),
+        output_of(found, "export", str(run), "--trial", str(trial), "--format", "pytorch", "-o", str(place),
                   *(["--weights", weights] if weights else []))
     spec = importlib.util.spec_from_file_location(f"skyline_trial_{trial}_{next(_numbers)}", place / f"trial_{trial}.py")
     if spec is None or spec.loader is None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import pathlib
 import re
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Sequence
 
 from . import _wheel
@@ -18,6 +20,7 @@ _PLACES = (PACKAGE_ROOT / "../../../bin/skyline",  # of an installed tree, in wh
            PACKAGE_ROOT / "../build/release/bin/skyline")  # of the source tree
 _SET_BY_LAUNCHERS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")
 _OF_LAUNCHERS = ("OMPI_", "OPAL_", "ORTE_", "PMIX_", "PRTE_", "PMI_")
+_NEEDED_TO_PREPARE = ("numpy", "h5py")
 _SIGNALS = 128  # and more are exit codes of programs that a signal has ended
 RULE = re.compile(r"-{70,}")  # around what mpirun itself says
 
@@ -31,7 +34,7 @@ def find_program(program: str | os.PathLike[str] | None = None) -> str:
     """
     for source, named in (("program", program), ("SKYLINE", os.environ.get("SKYLINE"))):
         if named:
-            found = shutil.which(os.fspath(named))
+            found = shutil.which(os.path.expanduser(named))
             if not found:
                 raise Error(f"{source}: {os.fspath(named)} is no program that can be started")
             return os.path.abspath(found)
@@ -50,9 +53,11 @@ def child_environment() -> dict[str, str]:
 
     Where this process was itself started by an MPI launcher, the variables of that launcher are left out: with them a child
     takes itself for a rank of this job. As root, mpirun is told that this is meant. Outside of batch systems it may start
-    more ranks than there are cores.
+    more ranks than there are cores. This Python prepares data if it can, unless SKYLINE_PYTHON names another one.
     """
     variables = dict(os.environ)
+    if all(map(importlib.util.find_spec, _NEEDED_TO_PREPARE)):
+        variables.setdefault("SKYLINE_PYTHON", sys.executable)
     if any(name in variables for name in _SET_BY_LAUNCHERS):
         variables = {name: value for name, value in variables.items() if not name.startswith(_OF_LAUNCHERS)}
     if os.geteuid() == 0:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import functools
 import json
 import os
 import pathlib
-import signal
-import socket
 import sys
 import time
 from collections.abc import Iterator, Mapping
@@ -17,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from . import _plots
 from ._config import flow
 from ._errors import Error
-from ._files import front_of, log_of, read_json, training_of, trial_rows, with_means
+from ._files import absolute, front_rows, log_of, near, read_json, trial_rows
 from ._html import run_html
-from ._job import Job
+from ._job import Job, ask_owner_to_stop
 from ._program import error_of, find_program, launch_command, output_of
 from ._progress import Progress
 
@@ -27,26 +26,30 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
-_NO_FRONT = 3
-_STOPPED = 75
+REFUSED = 2
+_NO_FRONT, _STOPPED = 3, 75  # exit codes of a search that took place
 _POLL_S = 0.2
 _LOOK_S = 2.0  # between looks at a job that this process has not started
 _SILENCE_S = 30.0  # after which such a job may be dead
 _not_waited_for: dict[int, "Run"] = {}  # runs whose jobs this process has started
 
 
-
 class Run:
     """A run in a folder, of a job that this process has started, or any other one.
 
-    Its properties read the folder's files when they are asked for, also while a job works.
+    Its properties read the folder's files when they are asked for, also while a job works. Its `path` is absolute, so it stays
+    the same run when the current folder changes. A copy, and what `pickle` makes of it, is the same as `open_run(path)`.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, program: str | os.PathLike[str] | None = None) -> None:
-        self.path = pathlib.Path(path)
-        self._program = program
+        self.path = absolute(path)
+        self._here = absolute("")
+        self._program = absolute(program) if program and os.sep in os.fspath(program) else program
         self._job: Job | None = None
         self._progress = Progress(quiet=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return functools.partial(Run, program=self._program), (self.path,)
 
     @property
     def status(self) -> dict[str, Any]:
@@ -69,8 +72,10 @@ class Run:
 
         The columns are `trial`, `phase` (`search` or `final`), `status`, `reason`, one per parameter, one per metric and cost,
         `epochs`, `repeat`, `origin`, `iteration`, `parents`, `arch_id`, `seed`, `rank`, `slot`, `started_s` and `duration_s`.
-        A parameter or metric that has the name of another column is called `parameter_NAME` or `metric_NAME`. Raises Error if
-        the journal is missing or damaged, ImportError without pandas.
+        A parameter or metric that has the name of another column is called `parameter_NAME` or `metric_NAME`. A trial that
+        failed has no value of a metric: None in `rows`. pandas makes None among numbers NaN, and whole numbers beside it fractions:
+        to call a function with a row's parameters, take it from `rows` or `front_rows`. Raises Error if the journal is missing or
+        damaged, ImportError without pandas.
         """
         return _frame(self.rows)
 
@@ -78,6 +83,7 @@ class Run:
     def front(self) -> pandas.DataFrame:
         """The rows of `trials` on the front, best first objective first: the final front if there is one.
 
+        Its first columns are `trial`, the parameters, the metrics and the costs.
         Where trials or full trainings were repeated (`search.repeats`, `final.repeats`), a metric is the mean that the front
         compares, and `METRIC_deviation` the standard deviation, None for one value.
         Without the program, the front of a search that runs is the one that was written last, at most some minutes ago.
@@ -87,18 +93,16 @@ class Run:
     @property
     def front_rows(self) -> list[dict[str, Any]]:
         """What `front` has, as a list of dictionaries, without pandas."""
-        rows = {training_of(row): row for row in self.rows}
         pareto = read_json(self.path / "pareto.json")
         if self.status.get("state") not in ("finished", "stopped") and self._has_program():  # pareto.json is minutes old
             pareto = {"search_front": self._asked().get("front_trials")}
-        members = [(training_of(member), member) for member in front_of(pareto)]
-        return [with_means(rows[training], member) for training, member in members if training in rows]
+        return front_rows(self.rows, pareto)
 
     def log(self, trial: int | str) -> str:
         """Returns what a trial's own program printed, of its last attempt. Raises Error if there is no log of it."""
         log = log_of(self.path, trial)
         if log is None:
-            raise Error(f"{self.path}: has no log of trial {trial}")
+            raise Error(f"{near(self.path)}: has no log of trial {trial}")
         return log.read_text(encoding="utf-8", errors="replace")
 
     def wait(self, timeout: float | None = None) -> Run:
@@ -115,35 +119,35 @@ class Run:
         """Has the running trials save their state, ends the job, and waits for that. Returns the run.
 
         `resume` then goes on in the middle of the trials of Skyline's own training; trials of other trainers begin again. A job
-        that this process has not started must run on this host. Raises Error otherwise, or if it failed.
+        that this process has not started must run on this host, and in the same container: the signal goes to the process
+        that wrote the run's owner.json, and to no other one. Raises Error otherwise, or if it failed.
         """
         if self._job:
             return self._wait(None, stops=True)
-        asked = self._asked()
-        if asked.get("running"):
-            if asked["host"] != socket.gethostname():
-                raise Error(f"{self.path}: its job runs on {asked['host']}: send SIGUSR1 to process {asked['process']} there")
-            os.kill(asked["process"], signal.SIGUSR1)
+        if self.running:
+            ask_owner_to_stop(self.path)
             self._wait(None)
         return self
 
-    def resume(self, *, trials: int | None = None, ranks: int | None = None, slots: int | None = None, quiet: bool = False,
-               **sections: Mapping[str, Any]) -> Run:
+    def resume(self, *, trials: int | None = None, ranks: int | None = None, slots: int | None = None, changed: bool = False,
+               quiet: bool = False, **sections: Mapping[str, Any]) -> Run:
         """Starts a job that continues the run, and returns when it works.
 
         `trials` extends the search to so many; `ranks` are those of the last job unless given. Settings may be given as in
-        `search`, those that may change (docs/configuration.md). The folder in which the first job was started must be the
-        current one if the trainer is a program. Raises Error with the program's line if it is refused.
+        `search`, those that may change (docs/configuration.md). Relative paths are those of the folder in which the first job
+        was started, if the trainer is a function or a program; else of that which was current when this object was made.
+        `changed` says that files of the trainer may have changed. Raises Error with the program's line if it is refused, which
+        changes nothing.
         """
         if trials is not None:
             sections["search"] = {**sections.get("search", {}), "trials": trials}
-        words = ["--resume=must", *(["--slots", str(slots)] if slots else [])]
+        words = ["--resume=must", *(["--changed"] if changed else []), *(["--slots", str(slots)] if slots else [])]
         for setting in _settings("", sections):
             words += ["--set", setting]
-        return self._start(words, ranks or int(self.status.get("ranks") or 1), quiet)
+        return self._start(words, ranks or int(self.status.get("ranks") or 1), quiet, self._started_in())
 
     def plot_front(self, x: str | None = None, y: str | None = None, ax: Axes | None = None) -> Axes:
-        """Draws the trials over two metrics, and the front as a line; by default over the first two objectives.
+        """Draws the trials over two metrics, and the front; by default over the first two objectives, with steps between them.
 
         Returns the axes of matplotlib. Raises Error if there are no such metrics, ImportError without matplotlib.
         """
@@ -152,13 +156,15 @@ class Run:
     def plot_volume(self, ax: Axes | None = None) -> Axes:
         """Draws the hypervolume of the front over the trials. Returns the axes of matplotlib.
 
-        Raises Error if the objectives have no ends to measure from (docs/results.md), ImportError without matplotlib.
+        It is measured between the ends of the objectives (docs/results.md). An objective that has none gets the worst and the
+        best value of this run in their place, and the axis says so: such a volume compares with no other run's. Raises Error if
+        all trials have one value of it, ImportError without matplotlib.
         """
-        return _plots.volume(self, output_of(self._find(), "compare", str(self.path), "--curves"), ax)
+        return _plots.volume(self, output_of(self._find(), "compare", str(self.path), "--curves", "--seen"), ax)
 
     def __repr__(self) -> str:
         status = self.status
-        return (f"<skyline.Run {self.path}: {status.get('state', 'not started')}, {status.get('committed', 0)} trials, "
+        return (f"<skyline.Run {near(self.path)}: {status.get('state', 'not started')}, {status.get('committed', 0)} trials, "
                 f"front {status.get('front', 0)}>")
 
     def _repr_html_(self) -> str:
@@ -177,19 +183,32 @@ class Run:
         """Returns what `skyline status` says, which knows whether a job is alive."""
         return dict(json.loads(output_of(self._find(), "status", str(self.path), "--json")))
 
-    def _start(self, words: list[str], ranks: int, quiet: bool) -> Run:
-        """Starts a job, and returns when it has the folder."""
+    def _started_in(self) -> pathlib.Path:
+        """Returns the folder in which the run's trainers start; without such, the one that was current when this object was made."""
+        with contextlib.suppress(OSError):
+            folder = pathlib.Path((self.path / "trainer/started_in").read_text(encoding="utf-8"))
+            return folder if folder.is_dir() else self._here
+        return self._here
+
+    def _start(self, words: list[str], ranks: int, quiet: bool, folder: pathlib.Path) -> Run:
+        """Starts a job in a folder, and returns when it has that of the run. If it is refused, this object is as before."""
         if self._job and self._job.exit_code is None:
-            raise Error(f"{self.path}: its job still runs")
+            raise Error(f"{near(self.path)}: its job still runs")
+        command = [*launch_command(self._find(), ranks), "search", *words, "--run", near(self.path, folder), "--quiet"]
         status = self.path / "status.json"
         before = status.stat().st_mtime_ns if status.exists() else None
-        self._progress = Progress(quiet)
-        self._job = Job([*launch_command(self._find(), ranks), "search", *words, "--run", str(self.path), "--quiet"])
+        earlier = self._job, self._progress
+        self._job, self._progress = Job(command, folder), Progress(quiet)
         _not_waited_for[id(self)] = self
         with self._interrupts():
             while self._job.exit_code is None and not (status.exists() and status.stat().st_mtime_ns != before):
                 time.sleep(_POLL_S)
-        return self if self._job.exit_code in (None, 0, _STOPPED) else self._wait(None)
+        try:
+            return self if self._job.exit_code in (None, 0, _NO_FRONT, _STOPPED) else self._wait(None)
+        except Error as problem:
+            if problem.exit_code == REFUSED:
+                self._job, self._progress = earlier
+            raise
 
     @contextlib.contextmanager
     def _interrupts(self) -> Iterator[None]:
@@ -223,41 +242,34 @@ class Run:
         job.close()
         self._progress.clear()
         if code not in (0, _STOPPED):
-            error = error_of(job.lines, code)
-            said = self._last_failure() if code == _NO_FRONT else None
-            raise Error(f"{error}\nthe last trial that failed: {said}", code) if said else error
+            raise error_of(job.lines, code)
+        self._job = None  # from now on the files tell all, also of later jobs
         return self
-
-    def _last_failure(self) -> str | None:
-        """Returns why the newest trial failed whose function or program ended by itself, with the last line that it printed."""
-        with contextlib.suppress(Error):
-            return next((str(row["reason"]) for row in reversed(self.rows) if row["status"] == "program"), None)
-        return None
 
     def _wait_for_other(self, end: float | None) -> Run:
         """Waits for a job that this process has not started: its last act is to write its exit code."""
         while (status := self.status).get("exit_code") is None:
             self._progress.draw(status)
             if time.time() - status.get("updated", 0) > _SILENCE_S and not self._asked().get("running"):
-                raise Error(f"{self.path}: its job was killed: resume the run", 76)
+                raise Error(f"{near(self.path)}: its job was killed: resume the run", 76)
             _sleep(_LOOK_S, end, self.path)
         self._progress.clear()
         if status["exit_code"] not in (0, _STOPPED):
             log = (self.path / "logs/skyline.log").read_text(encoding="utf-8", errors="replace").splitlines()
-            raise Error(log[-1] if log else f"{self.path}: its job failed", status["exit_code"])
+            raise Error(log[-1] if log else f"{near(self.path)}: its job failed", status["exit_code"])
         return self
 
 
 def _sleep(seconds: float, end: float | None, path: pathlib.Path) -> None:
     if end is not None and time.monotonic() >= end:
-        raise TimeoutError(f"{path}: its job still runs")
+        raise TimeoutError(f"{near(path)}: its job still runs")
     time.sleep(seconds if end is None else max(0.0, min(seconds, end - time.monotonic())))
 
 
 def _settings(name: str, value: Any) -> list[str]:
     if isinstance(value, Mapping):
         return [setting for key, each in value.items() for setting in _settings(f"{name}.{key}" if name else key, each)]
-    return [f"{name}={flow(value)}"]
+    return [f"{name}={flow(value, name)}"]
 
 
 def _frame(rows: list[dict[str, Any]]) -> pandas.DataFrame:
@@ -290,5 +302,5 @@ def open_run(path: str | os.PathLike[str], *, program: str | os.PathLike[str] | 
     """Returns the run in a folder, whoever started it. Raises Error if the folder holds none."""
     run = Run(path, program=program)
     if not (run.path / "journal.jsonl").is_file():
-        raise Error(f"{run.path}: holds no run (no journal.jsonl)")
+        raise Error(f"{near(run.path)}: holds no run (no journal.jsonl)")
     return run

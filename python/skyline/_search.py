@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import os
 import pathlib
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Union
 
 from ._config import yaml_text
 from ._errors import Error
+from ._files import absolute, folders_for, near
 from ._functions import address_of
 from ._program import find_program, launch_command
-from ._run import Run
+from ._run import REFUSED, Run
 from ._space import Domain, space_section
 
 Objectives = Union[str, Sequence[str], Mapping[str, Mapping[str, Any]], None]
@@ -28,52 +30,78 @@ _MEANT = {"n_trials": "trials", "num_samples": "trials", "max_trials": "trials",
 def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[..., Any] | Sequence[str] | None = None, *,
            maximize: Objectives = None, minimize: Objectives = None, trials: int | None = None, ranks: int = 1,
            folder: str | os.PathLike[str] = "runs/search", metrics: Mapping[str, Mapping[str, Any]] | None = None,
-           slots: int | None = None, resume: bool = False, quiet: bool = False,
+           slots: int | None = None, resume: bool = False, changed: bool = False, quiet: bool = False,
            program: str | os.PathLike[str] | None = None, **sections: Any) -> Run:
     """Starts a search in the background, and returns its run when it works.
 
     space     a list of values or `skyline.range(low, high)` for each parameter by name; or a section `space` with a network
     train     a function that each rank imports by name, and that a fork of it calls for each trial; it gets the parameters by
-              name, and returns its metrics by name, or a number if there is one; or a program with its arguments; or None for
-              Skyline's own training (sections `data` and `training`)
+              name, and returns its metrics by name, or a number if there is one. It may also be an object that can be called,
+              or a method of an object, which a module has by name. Or a program with its arguments; or None for Skyline's own
+              training (sections `data` and `training`)
     maximize, minimize   objectives: a metric's name, several, or {name: {reference: 0, ideal: 1}}
     trials    how many trials; 100 unless given
     ranks     processes of the search, by mpirun from 2 on; each trains `slots` trials at a time, unless given one a core
-    folder    the run's folder; its configuration is written beside it, as FOLDER.yaml
+    folder    the run's folder; its configuration is written beside it, as FOLDER.yaml. `~` is the home folder
     metrics   what else is known of metrics, such as {"accuracy": {"range": [0, 1], "unit": "%"}}, and further metrics
     resume    whether to resume the run in the folder, if there is one
+    changed   whether to resume it although files of the trainer have changed; the journal says after which trial
     quiet     shows nothing
     sections  further sections of the configuration, or keys of `command` and `search`, as dictionaries
 
     Raises Error with the program's own line if the configuration is refused, and for a function that cannot be imported by
-    name. A script that ends waits for its searches first; `Run.wait` shows how far they are.
+    name; FOLDER.yaml is then as it was before. A script that ends waits for its searches first; `Run.wait` shows how far they are.
     """
     if "SKYLINE_PROCESS_MARK" in os.environ:  # of a trial, or of the process that imports the function for trials
         raise Error('search: is called in a process of a trial: call it below `if __name__ == "__main__":`')
     for name in sections.keys() & _MEANT.keys():
         raise Error(f"search: there is no argument `{name}`: did you mean {_MEANT[name]}?")
     launch_command(find_program(program), ranks)  # refuses before anything is written
-    place = pathlib.Path(folder)
+    place = absolute(folder)
+    if not place.name:
+        raise Error(f"folder: expected one of its own, got {place}")
     config = place.with_name(place.name + ".yaml")
     text = _FIRST_LINE + yaml_text(_sections(space, train, _objectives(maximize, minimize), trials, metrics or {}, sections))
-    is_there = (place / "journal.jsonl").exists()
-    if is_there and not resume:
-        raise Error(f"{place}: holds a run already: give another folder, or resume=True")
+    if (place / "journal.jsonl").exists() and not resume:
+        raise Error(f"{near(place)}: holds a run already: give another folder, or resume=True")
     if config.exists() and not config.read_text(encoding="utf-8").startswith(_FIRST_LINE):
-        raise Error(f"{config}: is no file of skyline.search, which would overwrite it: give another folder")
-    config.parent.mkdir(parents=True, exist_ok=True)
-    config.write_text(text, encoding="utf-8")
+        raise Error(f"{near(config)}: is no file of skyline.search, which would overwrite it: give another folder")
     run = Run(place, program=program)
-    words = [str(config), *(["--resume"] if resume else []), *(["--slots", str(slots)] if slots else [])]
+    words = [near(config), *(["--resume"] if resume else []), *(["--changed"] if changed else []),
+             *(["--slots", str(slots)] if slots else [])]
     if not quiet:
-        command = ["skyline", "search", *words, "--run", str(place)]
+        command = ["skyline", "search", *words, "--run", near(place)]
         print(text + "$ " + shlex.join((["mpirun", "-np", str(ranks)] if ranks > 1 else []) + command), flush=True)
     try:
-        return run._start(words, ranks, quiet)
+        with folders_for(config), _written(config, text, place / "journal.jsonl"):
+            return run._start(words, ranks, quiet, pathlib.Path.cwd())
     except Error as problem:
         if " is in use by process " not in str(problem):
             raise
-        raise Error(f"{problem}; skyline.open_run({str(place)!r}).wait() follows it", problem.exit_code) from None
+        raise Error(f"{problem}; skyline.open_run({near(place)!r}).wait() follows it", problem.exit_code) from None
+
+
+@contextlib.contextmanager
+def _written(file: pathlib.Path, text: str, journal: pathlib.Path) -> Iterator[None]:
+    """Writes a file. If what then happens is refused, or makes no run, it is as it was before."""
+    earlier = file.read_bytes() if file.exists() else None
+    _publish(file, text.encode())
+    try:
+        yield
+    except BaseException as problem:  # Ctrl-C too
+        if getattr(problem, "exit_code", None) == REFUSED or not journal.exists():
+            file.unlink() if earlier is None else _publish(file, earlier)
+        raise
+
+
+def _publish(file: pathlib.Path, content: bytes) -> None:
+    """Writes a file whole, or leaves it as it was, e.g. on a full disk."""
+    new = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        new.write_bytes(content)
+        os.replace(new, file)
+    finally:
+        new.unlink(missing_ok=True)
 
 
 def _objectives(maximize: Objectives, minimize: Objectives) -> list[dict[str, Any]]:
@@ -86,7 +114,7 @@ def _objectives(maximize: Objectives, minimize: Objectives) -> list[dict[str, An
     return found
 
 
-def _check_takes(train: Callable[..., Any], names: Sequence[str]) -> None:
+def _check_takes(train: Callable[..., Any], address: str, names: Sequence[str]) -> None:
     """Refuses a function that cannot be called with the parameters of a space by name."""
     try:
         signature = inspect.signature(train, follow_wrapped=False)  # a decorator may give some arguments itself
@@ -95,7 +123,7 @@ def _check_takes(train: Callable[..., Any], names: Sequence[str]) -> None:
     try:
         signature.bind(**dict.fromkeys(names))
     except TypeError as problem:
-        raise Error(f"train: `{train.__qualname__}{signature}` gets the parameters of the space by name, "
+        raise Error(f"train: `{address.rpartition(':')[2]}{signature}` gets the parameters of the space by name, "
                     f"{', '.join(names)}: {problem}") from None
 
 
@@ -124,7 +152,7 @@ def _sections(space: Mapping[str, Any], train: Callable[..., Any] | Sequence[str
         computed = _COSTS if "network" in sections["space"] else ()
         sections["command"] = _command(train, objectives, metrics, computed)
         if callable(train) and not {"file", "network"} & sections["space"].keys():  # which name more parameters
-            _check_takes(train, list(sections["space"].get("parameters", ())))
+            _check_takes(train, sections["command"]["python"], list(sections["space"].get("parameters", ())))
     sections["objectives"] = objectives
     sections["search"] = {"algorithm": "skyline", **({"trials": trials} if trials is not None else {})}
     if "algorithm" in others.get("search", {}):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import builtins
+import enum
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Union
 
@@ -11,13 +13,17 @@ from ._errors import Error
 Domain = Union[Mapping[str, Any], Sequence[Any], builtins.range]
 
 
+class Range(dict[str, Any]):
+    """The values of a parameter between two ends, told from a section of a configuration by its type."""
+
+
 def range(low: float, high: float, step: float | None = None, *, count: int | None = None, log: bool = False) -> dict[str, Any]:
     """Returns the values of a parameter from `low` to `high`, both included.
 
-    Two whole numbers alone mean all whole numbers between them. Fractions need a `step`, a `count` of values, or
-    `log=True`: evenly spaced by their ratios, 100 values unless `count` says otherwise.
+    Two whole numbers alone mean all whole numbers between them, two fractions as many values as four digits tell apart, at
+    most 1,000. `log=True`: evenly spaced by their ratios, 100 values unless `count` says otherwise.
     """
-    domain: dict[str, Any] = {"range": [low, high]}
+    domain = Range(range=[low, high])
     if step is not None:
         domain["step"] = step
     if count is not None:
@@ -27,8 +33,19 @@ def range(low: float, high: float, step: float | None = None, *, count: int | No
     return domain
 
 
+def _check_values(name: str, values: Sequence[Any]) -> None:
+    """Refuses a value that a function would get as something else, or not at all."""
+    for value in values:
+        is_plain = value is None or isinstance(value, (bool, int, float, str, os.PathLike)) or getattr(value, "ndim", None) == 0
+        if isinstance(value, enum.Enum) or not is_plain:
+            raise Error(f"space: {name}: a value is a number, a text, True, False or None, got {value!r}: "
+                        "give it a name, a text that the function looks up")
+
+
 def _domain(name: str, values: Domain) -> dict[str, Any]:
     if isinstance(values, Mapping):
+        listed = values.get("choice")
+        _check_values(name, listed if isinstance(listed, (list, tuple)) else ())
         return dict(values)
     if isinstance(values, builtins.range):
         if len(values) == 0:
@@ -37,6 +54,7 @@ def _domain(name: str, values: Domain) -> dict[str, Any]:
     if hasattr(values, "tolist"):  # an array of NumPy
         values = values.tolist()
     if isinstance(values, (list, tuple)):
+        _check_values(name, values)
         return {"choice": list(values)}
     raise Error(f"space: {name}: expected a list of values or skyline.range(low, high), got {values!r}")
 
@@ -48,7 +66,8 @@ def space_section(space: Mapping[str, Any]) -> dict[str, Any]:
     """
     if not isinstance(space, Mapping):
         raise Error(f"space: expected parameters by name, got {space!r}")
-    is_section = isinstance(space.get("parameters"), Mapping) or isinstance(space.get("file"), str)
+    named = space.get("parameters")
+    is_section = isinstance(named, Mapping) and not isinstance(named, Range) or isinstance(space.get("file"), str)
     parameters = space.get("parameters", {}) if is_section else space
     section = {key: value for key, value in space.items() if key != "parameters"} if is_section else {}
     domains = {name: _domain(name, values) for name, values in parameters.items()}

@@ -41,6 +41,19 @@ def _finite(name: str, value: Any) -> float:
     return number
 
 
+def _plain(value: Any) -> float | str:
+    """Returns what a line of a report can have of any value: a number that may be NaN, or a text."""
+    try:
+        return float(value)
+    except (TypeError, ValueError, RuntimeError, OverflowError):
+        return repr(value)[:60]
+
+
+def _step(step: Any) -> int | float | str:
+    number = _plain(step)
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
 class Trial:
     """The trial of this process.
 
@@ -54,6 +67,7 @@ class Trial:
         self._parameters = Parameters()
         self._own_folder: tempfile.TemporaryDirectory[str] | None = None
         self._step = 0
+        self._epoch: int | None = None
         self._listens = False
         self._stops = False
         self.has_result = False
@@ -86,7 +100,7 @@ class Trial:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The values of the parameters by name: int, float, str or bool."""
+        """The values of the parameters by name: int, float, str, bool or None."""
         self._read()
         return self._parameters
 
@@ -104,13 +118,15 @@ class Trial:
 
     @property
     def budget(self) -> float:
-        """Its epochs, which may be a fraction; 1 by hand."""
-        return float(self._read().get("epochs", 1))
+        """Its epochs: an int, or a float for a fraction of one; 1 by hand."""
+        budget: float = self._read().get("epochs", 1)
+        return budget
 
     @property
     def horizon(self) -> float:
         """The epochs to which it may be continued, over which schedules should run; else its budget."""
-        return float(self._read().get("horizon", self.budget))
+        horizon: float = self._read().get("horizon", self.budget)
+        return horizon
 
     @property
     def seed(self) -> int:
@@ -181,11 +197,14 @@ class Trial:
 
         A trainer that goes on from what it found in `folder` says how many epochs are `done`. It ends early once `should_stop` has returned True: what the trainer then returns is dropped.
         """
-        for epoch in range(1 + done, 1 + (by_hand if self.by_hand else math.ceil(self.budget))):
-            if self._stops:
-                return
-            self._step = epoch - 1
-            yield epoch
+        try:
+            for epoch in range(1 + done, 1 + (by_hand if self.by_hand else math.ceil(self.budget))):
+                if self._stops:
+                    return
+                self._step = self._epoch = epoch
+                yield epoch
+        finally:
+            self._epoch = None
 
     def should_stop(self) -> bool:
         """Whether the search stops, and the trainer has `command.grace` (20 s) to end.
@@ -205,26 +224,37 @@ class Trial:
         self._stops = True
 
     def report(self, step: int | None = None, **metrics: Any) -> None:
-        """Reports a point of the learning curve. It decides nothing.
+        """Reports a point of the learning curve. It decides nothing, and never fails a trial.
 
-        Without `step` it belongs to the epoch of `epochs`, or comes after the point before. Values are numbers or what
-        `float` takes. Raises TypeError or ValueError for another one, for NaN, and for infinite ones.
+        It may have any names, not only those of metrics. Without `step` it belongs to the epoch of `epochs`, or comes after the
+        point before; points of one step are joined. Values are numbers or what `float` takes. Others, NaN and infinite ones
+        are left out, and so is a step that is no whole number, or below the last one; the search's log says so once.
         """
-        self._step = self._step + 1 if step is None else step
-        values = {name: _finite(name, value) for name, value in metrics.items()}
-        self._send({"step": self._step, **values}, f"step {self._step}", values)
+        given = self._epoch or self._step + 1 if step is None else _step(step)
+        if isinstance(given, int):
+            self._step = max(self._step, given)  # one below is left out, and those after it are not
+        values = {name: _plain(value) for name, value in metrics.items()}
+        self._send({"step": given, **values}, f"step {given}", values)
 
     def result(self, **metrics: Any) -> None:
-        """Reports the result, once, as the last report. Raises as `report`, and RuntimeError at a second one."""
+        """Reports the result, once, as the last report. Names that are no metrics are left out, as the search's log says.
+
+        Raises TypeError or ValueError for a metric that is no finite number, and RuntimeError at a second result.
+        """
         if self.has_result:
             raise RuntimeError("a trial has one result, and this is the second one")
-        values = {name: _finite(name, value) for name, value in metrics.items()}
+        try:
+            declared = self._read().get("metrics", metrics)
+        except RuntimeError:  # a trainer that is not given its parameters
+            declared = metrics
+        values = {name: _finite(name, value) if name in declared else _plain(value) for name, value in metrics.items()}
         self.has_result = True
         self._send({"result": values}, "result", values)
 
-    def _send(self, line: Mapping[str, Any], title: str, values: Mapping[str, float]) -> None:
+    def _send(self, line: Mapping[str, Any], title: str, values: Mapping[str, float | str]) -> None:
         if self.by_hand:
-            print(f"{title}: " + " ".join(f"{name}={value:g}" for name, value in values.items()), flush=True)
+            print(f"{title}: " + " ".join(f"{name}={value if isinstance(value, str) else format(value, 'g')}" for name, value in values.items()),
+                  flush=True)
             return
         if self.rank != 0:
             return

@@ -22,8 +22,8 @@ import math
 import os
 import pathlib
 import re
+import secrets
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -40,7 +40,8 @@ _MOST_HEADER = 1 << 20  # bytes of a journal's first line
 _MOST_METRICS = 200  # of a request; what Azure ML takes, MLflow 1000
 _MOST_PARAMS = 100
 _MOST_KEY, _MOST_PARAM, _MOST_TAG = 250, 250, 1000  # bytes that every version of MLflow takes
-_ARTIFACTS = ("pareto.json", "report.html")
+_ARTIFACTS = ("pareto.json", "report.html", "search_state.csv")  # the last with the parameters of each trial
+_MOST_SAID = 2000  # letters of a message: MLflow's advice, but no page of a proxy
 _POLL_S = 5.0
 _LONGEST_PAUSE_S = 60.0
 _LAST_S = 10.0  # in which a server that is away is still asked after the search
@@ -127,16 +128,15 @@ class _Tracked:
 
     def _save_state(self) -> None:
         state = {"address": self.address, "run_id": self.run_id, "ours": self.ours, "next_step": self.next_step}
-        handle, name = tempfile.mkstemp(dir=self.folder, prefix=".mlflow.json.")
+        name = self.folder / f".mlflow.json.{secrets.token_hex(8)}"
         try:
-            with os.fdopen(handle, "w") as file:
+            with open(name, "x", encoding="utf-8") as file:
                 file.write(json.dumps(state, indent=2) + "\n")
                 file.flush()
-                os.fchmod(handle, 0o644)  # as the other files of a run
-                os.fsync(handle)
+                os.fsync(file.fileno())
             os.replace(name, self.folder / "mlflow.json")
         except OSError:
-            os.unlink(name)
+            name.unlink(missing_ok=True)
             raise
 
     def check_folder(self) -> None:
@@ -252,7 +252,7 @@ class _Tracked:
         self._save_state()
 
     def send_artifacts(self) -> None:
-        """Uploads the front and the report. Only a line is lost if the server's store cannot be used from here."""
+        """Uploads the front, the report and the table of trials. Only a line is lost if the server's store cannot be used from here."""
         for name in _ARTIFACTS:
             if (self.folder / name).exists():
                 try:
@@ -261,10 +261,12 @@ class _Tracked:
                     say(f"MLflow does not get {name}: {_line(problem)}")
 
     def end(self, exit_code: int | None) -> None:
-        """Says which architectures are on the front and, of a run that this program made, how the search ended."""
-        pareto = read_json(self.folder / "pareto.json")
-        front = [str(trial["arch_id"]) for trial in front_of(pareto)]
-        self.client.set_tag(self.run_id, "skyline.front", _within(front, _MOST_TAG))
+        """Says which architectures are on the front, the best one's parameters and, of a run of this program, how it ended."""
+        front = front_of(read_json(self.folder / "pareto.json"))
+        self.client.set_tag(self.run_id, "skyline.front", _within((str(trial["arch_id"]) for trial in front), _MOST_TAG))
+        for best in front[:1]:
+            words = [f"{name}={value}" for name, value in best["parameters"].items() if value is not None]
+            self.client.set_tag(self.run_id, "skyline.best", _within([f"trial {best['trial']}:", *words], _MOST_TAG))
         if self.ours and exit_code is not None:
             self.client.set_terminated(self.run_id, _STATUSES.get(exit_code, "FAILED"))
 
@@ -283,7 +285,7 @@ def _version_of(folder: pathlib.Path) -> str:
 
 def _line(problem: BaseException) -> str:
     text = re.sub(r"//[^/@\s]*@", "//", " ".join(str(problem).split()))  # without credentials
-    return text[:300] or type(problem).__name__
+    return text[:_MOST_SAID] or type(problem).__name__
 
 
 def _retried(task: Callable[[], None], address: str, search: Search, stop: Stop) -> bool:

@@ -4,12 +4,14 @@
 
 #include "app/commands/commands.hpp"
 #include "app/job/job_stop.hpp"
+#include "app/job/program_build.hpp"
 #include "core/system/standard_output.hpp"
 #include "core/text/wording.hpp"
-#include "core/version.hpp"
+#include "machine/node.hpp"
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <new>
@@ -27,35 +29,51 @@ namespace {
 struct CommandEntry {
   const char* name;
   const char* meaning;
+  const char* example;  // a whole command line
   RunCommand (*define)(CLI::App& command);
   bool is_job = false;  // a signal asks it to stop
 };
 
 constexpr auto kCommands = std::to_array<CommandEntry>(
-    {{"prep", "make a data set file from images, arrays or published files", prep_command},
-     {"init", "write a configuration for your data: a space, its training and a budget", init_command},
-     {"validate", "check a configuration and print it with all defaults", validate_command},
-     {"show", "show networks of a space, layer by layer", show_command},
+    {{"prep", "make a data set file from images, arrays or published files",
+      "skyline prep images photos --size 32 -o photos.h5", prep_command},
+     {"init", "write a configuration for your data: a space, its training and a budget",
+      "skyline init photos -o photos.yaml --with size=32 --time 20m", init_command},
+     {"validate", "check a configuration and print it with all defaults", "skyline validate photos.yaml",
+      validate_command},
+     {"show", "show networks of a space, layer by layer", "skyline show photos.yaml --sample 3",
+      show_command},
      {"simulate", "tell how long a search would take on so many slots, and how busy they would be",
-      simulate_command},
-     {"schema", "print a JSON schema of configurations, for editors", schema_command},
-     {"status", "show how a run is doing, its front and its account of time", status_command},
+      "skyline simulate photos.yaml --slots 64,256", simulate_command},
+     {"schema", "print a JSON schema of configurations, for editors", "skyline schema > skyline.schema.json",
+      schema_command},
+     {"status", "show how a run is doing, its front and its account of time",
+      "skyline status runs/photos --watch", status_command},
      {"compare", "compare runs by seeds and algorithms: hypervolumes with intervals, and a test",
-      compare_command},
-     {"journal", "print a run's journal after checking every line", journal_command},
-     {"search", "run a search; start it by mpirun or srun for several ranks", search_command, true},
+      "skyline compare runs/seed1 runs/seed2 runs/seed3", compare_command},
+     {"journal", "print a run's journal after checking every line", "skyline journal runs/photos --canonical",
+      journal_command},
+     {"search", "run a search; start it by mpirun or srun for several ranks",
+      "mpirun -np 2 skyline search photos.yaml --run runs/photos", search_command, true},
      {"doctor",
       "try what a search needs here: launcher, cores, GPU, run folder; start it as the search will be",
-      doctor_command},
-     {"export", "write trained networks as ONNX, PyTorch source or safetensors", export_command},
-     {"train", "train models of a run from scratch, in full, as a run of their own", train_command, true},
-     {"predict", "tell what a trained network says of samples, as CSV", predict_command},
-     {"evaluate", "measure a trained network on samples with targets", evaluate_command},
-     {"profile", "measure what each layer of a network takes in a training step", profile_command},
-     {"report", "write a page about a run, or several, to open in a browser", report_command},
-     {"trace", "write what the slots of a run did when, for a viewer of traces", trace_command},
+      "mpirun -np 2 skyline doctor photos.yaml --run runs/next", doctor_command},
+     {"export", "write trained networks as ONNX, PyTorch source or safetensors",
+      "skyline export runs/photos --front", export_command},
+     {"train", "train models of a run from scratch, in full, as a run of their own",
+      "mpirun -np 2 skyline train runs/photos --front --epochs 30 --run runs/longer", train_command, true},
+     {"predict", "tell what a trained network says of samples, as CSV",
+      "skyline predict runs/photos --trial 7 --data new -o said.csv", predict_command},
+     {"evaluate", "measure a trained network on samples with targets",
+      "skyline evaluate runs/photos --trial 7 --data other.h5", evaluate_command},
+     {"profile", "measure what each layer of a network takes in a training step",
+      "skyline profile runs/photos --trial 7", profile_command},
+     {"report", "write a page about a run, or several, to open in a browser",
+      "skyline report runs/seed1 runs/seed2 -o seeds.html", report_command},
+     {"trace", "write what the slots of a run did when, for a viewer of traces", "skyline trace runs/photos",
+      trace_command},
      {"tensorboard", "write the learning curves and parameters of a run's trials for TensorBoard",
-      tensorboard_command}});
+      "skyline tensorboard runs/photos", tensorboard_command}});
 
 /// Suggests the nearest option for the first one that the command does not have.
 std::optional<std::string> unknown_option(const CLI::App& command, const std::vector<std::string>& words) {
@@ -127,14 +145,19 @@ void first_code(int /*argc*/, char** /*argv*/, char** /*variables*/) {
 
 [[gnu::section(".preinit_array"), gnu::used]] auto* const kFirstCode = &first_code;
 
+std::string version_text() {
+  return "skyline " + joined(program_parts(), "\n") + "\n" + machine::processor_model("/");
+}
+
 /// Parses the command line and runs its command. Returns the exit code.
 int run_command_line(int argc, char** argv) {
   CLI::App app{"Skyline: Pareto search for neural network architectures over MPI ranks"};
   int exit_code = kExitDone;
   app.require_subcommand(1);
-  app.set_version_flag("--version", std::string(program_version()));
+  app.set_version_flag("--version", version_text);
   for (const CommandEntry& entry : kCommands) {
     CLI::App& command = *app.add_subcommand(entry.name, entry.meaning);
+    command.footer(std::string("Example: ") + entry.example);
     command.callback([&exit_code, run = entry.define(command), is_job = entry.is_job] {
       if (!is_job) release_early_signals();
       exit_code = run();
@@ -160,8 +183,8 @@ int run_program(int argc, char** argv) {
   StandardOutput output;
   const int exit_code = run_command_line(argc, argv);
   try {
-    output.finish();
-    return exit_code;
+    const bool is_read = output.finish();
+    return is_read || exit_code != kExitDone ? exit_code : exit_code_of_signal(SIGPIPE);
   } catch (const FaultError& error) {
     print_error(error);
     return exit_code == kExitDone ? kExitFault : exit_code;

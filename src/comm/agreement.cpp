@@ -1,5 +1,7 @@
 #include "comm/agreement.hpp"
 
+#include "core/text/hash.hpp"
+
 #include <algorithm>
 #include <cstdint>
 
@@ -51,6 +53,11 @@ std::vector<std::string> gather_records(Communicator& world, std::string record)
 bool any(Communicator& world, bool here) {
   const std::vector<std::uint8_t> all = gather(world, static_cast<std::uint8_t>(here));
   return share(world, std::ranges::count(all, 1) > 0);
+}
+
+bool same_everywhere(Communicator& world, std::string_view text) {
+  const std::uint64_t mine = stable_hash64(text);
+  return !any(world, share(world, mine) != mine);
 }
 
 std::string first_problem(Communicator& world, const std::string& here, const std::string& signature) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace skyline::comm {
@@ -52,6 +53,9 @@ std::vector<Value> gather(Communicator& world, const Value& mine) {
 
 /// Returns whether `here` is true on at least one rank.
 bool any(Communicator& world, bool here);
+
+/// Returns whether all ranks have the same text. Only checksums travel, so the text may have any length.
+bool same_everywhere(Communicator& world, std::string_view text);
 
 /// Returns the problem of the first rank that has one, or an empty text if all ranks are ready.
 /// @param here       one line that says why this rank cannot continue; empty if it can

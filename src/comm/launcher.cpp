@@ -11,7 +11,9 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <iterator>
 #include <map>
+#include <set>
 
 namespace skyline::comm {
 namespace {
@@ -196,6 +198,11 @@ std::string ranks_a_node(const std::vector<NodeRanks>& nodes) {
   return text;
 }
 
+/// Returns the name without its domain, because not all sources give it.
+std::string short_name(const std::string& host) {
+  return host.substr(0, host.find('.'));
+}
+
 /// Returns e.g. "16 ranks on 2 nodes (node07, node08), 8 a node".
 std::string ranks_text(const Launch& launch, const std::vector<NodeRanks>& nodes) {
   int ranks = 0;
@@ -206,10 +213,12 @@ std::string ranks_text(const Launch& launch, const std::vector<NodeRanks>& nodes
   }
   const int count = static_cast<int>(nodes.size());
   const bool leaves_nodes = launch.nodes.value_or(0) > count;
+  const auto idle = leaves_nodes ? hosts_without(launch.hosts, hosts) : std::vector<std::string>();
   std::string text = counted(ranks, "rank") + " on " +
                      (leaves_nodes ? std::to_string(count) + " of the job's " + counted(*launch.nodes, "node")
                                    : counted(count, "node")) +
-                     " (" + machine::host_list(hosts) + ")";
+                     " (" + machine::host_list(hosts) +
+                     (idle.empty() ? "" : "; none on " + machine::host_list(idle)) + ")";
   return count == 1 ? text : text + ", " + ranks_a_node(nodes);
 }
 
@@ -259,6 +268,16 @@ std::vector<std::string> expand_host_list(std::string_view list) {
     list.remove_prefix(std::min(length + 1, list.size()));
   }
   return hosts;
+}
+
+std::vector<std::string> hosts_without(const std::vector<std::string>& job_hosts,
+                                       const std::vector<std::string>& hosts) {
+  std::set<std::string> known;
+  for (const std::string& host : hosts) known.insert(short_name(host));
+  std::vector<std::string> others;
+  std::ranges::copy_if(job_hosts, std::back_inserter(others),
+                       [&](const std::string& host) { return !known.contains(short_name(host)); });
+  return others;
 }
 
 std::string describe_start(const Launch& launch, const std::string& library,

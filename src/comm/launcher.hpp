@@ -52,6 +52,10 @@ std::optional<double> seconds_left(const Launch& launch, double unix_now_s);
 /// Returns the hosts of e.g. "n[01-03,7],login", or none if the list has another form.
 std::vector<std::string> expand_host_list(std::string_view list);
 
+/// Returns those of a job's hosts that are not among `hosts`, which may have their domain in their names.
+std::vector<std::string> hosts_without(const std::vector<std::string>& job_hosts,
+                                       const std::vector<std::string>& hosts);
+
 struct NodeRanks {
   std::string host;
   int ranks = 0;

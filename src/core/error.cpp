@@ -2,9 +2,12 @@
 
 #include "skyline/core/exit_code.hpp"
 
+#include "core/system/control_groups.hpp"
+
 #include <cerrno>
 #include <initializer_list>
 #include <new>
+#include <optional>
 #include <system_error>
 
 #include <sys/resource.h>
@@ -23,14 +26,28 @@ struct Limit {
   const char* name;
 };
 
+/// Returns the limit as text; empty if there is none. A control group, as of a container, may have a lower
+/// one of processes than the user.
+std::string limit_text(const Limit& each) {
+  struct rlimit limit {};
+  if (::getrlimit(each.resource, &limit) != 0) return {};
+  if (each.resource == RLIMIT_NPROC) {
+    const std::optional<ProcessLimit> group = process_limit_of_groups("/");
+    if (group && group->most <= limit.rlim_cur) {
+      return std::to_string(group->most) + " threads and processes of its control group, " +
+             std::to_string(group->used) + " in use, pids.max";
+    }
+  }
+  return limit.rlim_cur == RLIM_INFINITY ? "" : std::to_string(limit.rlim_cur) + " " + each.name;
+}
+
 /// Names the limits of this process that may be the cause, e.g. " (limits of this process: 64 open files,
 /// ulimit -n)"; empty if there are none.
 std::string limits_text(std::initializer_list<Limit> limits) {
   std::string text;
   for (const Limit& each : limits) {
-    struct rlimit limit {};
-    if (::getrlimit(each.resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) continue;
-    text += (text.empty() ? "" : "; ") + std::to_string(limit.rlim_cur) + " " + each.name;
+    const std::string limit = limit_text(each);
+    if (!limit.empty()) text += (text.empty() ? "" : "; ") + limit;
   }
   return text.empty() ? text : " (limits of this process: " + text + ")";
 }
@@ -50,6 +67,7 @@ std::string system_error_text(int error_number) {
   const std::string text = std::generic_category().message(error_number);
   if (error_number == EFBIG) return text + limits_text({kFileSize});
   if (error_number == EMFILE) return text + limits_text({kOpenFiles});
+  if (error_number == EAGAIN) return text + limits_text({kThreads});
   return text;
 }
 

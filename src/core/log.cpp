@@ -2,16 +2,17 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/background_queue.hpp"
 #include "core/log_background.hpp"
 #include "core/log_note.hpp"
 #include "core/log_sink.hpp"
-#include "core/log_writer.hpp"
 #include "core/system/may_block.hpp"
 #include "core/system/open_file.hpp"
 #include "core/system/standard_output.hpp"
 #include "core/text/foreign_text.hpp"
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
@@ -32,6 +33,35 @@ using Logger = std::shared_ptr<spdlog::logger>;
 
 constexpr std::chrono::seconds kLongestEnd{2};
 constexpr std::chrono::seconds kLongestSettling{1};
+constexpr std::size_t kMostLines = 4096;  // most waiting lines; twice as many for warnings and errors
+
+/// A line that waits to be written, with the time of its origin.
+struct Line {
+  Level level = Level::kInfo;
+  std::string text;
+  std::chrono::system_clock::time_point time = std::chrono::system_clock::now();
+  bool as_it_is = false;  // bytes for a terminal instead of a line
+};
+
+/// Writes lines to a file or a terminal which may hang. add() never waits: lines that do not fit are dropped,
+/// debug and information first, and a line of its own gives their number.
+class LineWriter {
+ public:
+  explicit LineWriter(Logger logger) : target_(std::make_shared<Written>(std::move(logger))) {}
+  void add(Line line);
+  bool settle(std::chrono::milliseconds most) { return queue_.settle(most); }
+  bool finish(std::chrono::milliseconds most) { return queue_.finish(most); }
+
+ private:
+  /// What a write uses; a write that hangs outlives the writer.
+  struct Written {
+    explicit Written(Logger its_logger) : logger(std::move(its_logger)) {}
+    Logger logger;
+    std::atomic<std::size_t> dropped = 0;  // lines dropped since the last one that was written
+  };
+  std::shared_ptr<Written> target_;
+  BackgroundQueue queue_{kMostLines};
+};
 
 /// A file or a terminal, and the thread that writes to it while there is a Background.
 struct Target {
@@ -88,10 +118,22 @@ void write_line(spdlog::logger& logger, const Line& line) {
   logger.log(line.time, spdlog::source_loc{}, spdlog_level(line.level), line.text);
 }
 
+void LineWriter::add(Line line) {
+  const bool matters = line.level >= Level::kWarning && !line.as_it_is;
+  const bool counts = !line.as_it_is;
+  const auto write = [target = target_, line = std::move(line)] {
+    const std::size_t missing = target->dropped.exchange(0);
+    write_line(*target->logger, line);
+    if (missing == 0) return;
+    write_line(*target->logger,
+               {Level::kWarning, std::to_string(missing) + " lines are left out here: they came faster than "
+                                                           "they could be written"});
+  };
+  if (!queue_.try_add(write, matters ? 2 : 1) && counts) ++target_->dropped;
+}
+
 void begin_writer(Target& target) {
-  if (target.logger == nullptr) return;
-  target.writer =
-      std::make_unique<LineWriter>([logger = target.logger](const Line& line) { write_line(*logger, line); });
+  if (target.logger != nullptr) target.writer = std::make_unique<LineWriter>(target.logger);
 }
 
 /// Ends the thread that writes. A thread that is stuck in a write keeps the logger.

@@ -162,11 +162,13 @@ bool only_failed(const run::RunState& state, const std::optional<std::size_t>& m
          state.replayed() == lines;
 }
 
-/// Runs the search, then the full training of its front. Returns whether both were completed.
+/// Runs the search, then the full training of its front and the refit. Returns whether all were completed.
 bool search(const SearchTask& task, SearchLoop& loop, const run::RunState& state, RunResult& result) {
   const std::unique_ptr<search::Searcher> searcher = task.search(state);
   bool done = loop.run(*searcher, trial::Phase::kSearch);
-  if (done && task.full_training) done = loop.run(*task.full_training(state), trial::Phase::kFinal);
+  for (const SearcherMaker& next : {task.full_training, task.refit}) {
+    if (done && next) done = loop.run(*next(state), trial::Phase::kFinal);
+  }
   if (done) loop.end_replay();
   result.finish_reason = done ? searcher->finish_reason() : "stopped on request";
   result.gave_up = done && searcher->gave_up();
@@ -208,6 +210,7 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   const auto is_hopeless = [&] { return only_failed(state, job.task.options.most_failures, lines); };
   Listeners listeners;
   FleetOptions fleet{.engine = job.task.options,
+                     .files = job.files,
                      .ranks = ranks,
                      .alone = job.suspects.alone,
                      .listeners = &listeners,
@@ -239,6 +242,8 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   if (!result.stopped && is_hopeless()) result.finish_reason = hopeless_reason(state.trials().size());
   result.unsaved = loop.unsaved();
   result.begin_again = loop.begin_again();
+  result.progress = state.trials().size() > lines || (options.checkpoints && loop.saved());
+  result.retired = dispatcher.retired();
   loop.wind_down([&] { return storage.idle(); });
   job.check();
   dispatcher.finish([&] {

@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <exception>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,7 @@ struct SearchTask {
   trial::Evaluator& evaluator;
   SearcherMaker search;         // used on rank 0
   SearcherMaker full_training;  // for the front, after the search; empty for none
+  SearcherMaker refit = {};     // last trainings, of the final front; empty for none
   EngineOptions options;
   trial::Place place = {};    // place of this rank, without the evaluator's choices
   std::uint32_t repeats = 1;  // `search.repeats`
@@ -38,8 +40,9 @@ struct SearchTask {
 
 /// A rank hangs that the job cannot do without.
 struct Hang {
-  std::string reason;  // one line
-  bool stops = false;  // whether the job was told to stop
+  std::string reason;         // one line
+  bool stops = false;         // whether the job was told to stop
+  bool of_this_rank = false;  // it is awake again, and another rank ends the job
 };
 
 /// The ways in which a job may end before its run.
@@ -67,6 +70,8 @@ struct RunResult {
   bool stopped = false;         // stopped on request; a later job with `resume` continues
   std::size_t unsaved = 0;      // trials that were stopped and whose last state could not be saved
   std::size_t begin_again = 0;  // trials that were stopped and whose evaluator saves no state
+  bool progress = false;        // this job has committed a trial, or saved a result or a state of one
+  std::map<std::string, std::string> retired = {};  // hosts that got no more trials, with the reason
 };
 
 /// Runs one job of a run, from its start to the end of the run or a stop. Rank 0 asks the searcher,

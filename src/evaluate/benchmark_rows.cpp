@@ -22,6 +22,11 @@ namespace {
 constexpr std::size_t kMostRows = 5'000'000;
 constexpr double kLargest = 1e150;  // sums of squares of all rows are finite
 
+/// Beginnings of names of columns in tables of other tools: Optuna, scikit-learn, MLflow, Ray Tune,
+/// DeepHyper.
+constexpr std::array kPrefixes{"params_",  "user_attrs_", "values_", "param_", "params.",
+                               "metrics.", "config/",     "config.", "p:"};
+
 /// A column of numbers, and what its numbers must be.
 struct ValueColumn {
   std::size_t place;
@@ -106,7 +111,9 @@ bool RowReader::read_genotype() {
   row_.choices.clear();
   for (std::size_t p = 0; p < parameters_.size(); ++p) {
     const std::string& field = fields[name_columns_[p]];
-    const auto choice = choice_of(parameters_[p], field, reader_.number(field));
+    auto choice = space::choice_of(parameters_[p], field, reader_.number(field));
+    // An apostrophe stands in front of texts that spreadsheets would calculate (search_state.csv).
+    if (!choice && field.starts_with('\'')) choice = space::choice_of(parameters_[p], field.substr(1), {});
     const std::string word = lower_case(store::without_outer_blanks(field));
     const bool is_empty = !choice && (word.empty() || word == "nan");
     if (!choice && !is_empty) return false;
@@ -150,7 +157,10 @@ double RowReader::read_value(const ValueColumn& column) const {
 }
 
 bool RowReader::has_failed() const {
-  return status_ && lower_case(store::without_outer_blanks(reader_.fields()[*status_])) != "ok";
+  if (!status_) return false;
+  const std::string word = lower_case(store::without_outer_blanks(reader_.fields()[*status_]));
+  const std::string name = word.substr(word.rfind('.') + 1);  // TrialState.COMPLETE
+  return std::ranges::find(kEndedWell, name) == kEndedWell.end();
 }
 
 BenchmarkRows RowReader::read() {
@@ -236,7 +246,14 @@ std::vector<std::string> parameter_columns_in(const std::vector<std::string>& he
 
 std::string no_column(const std::string& file, const std::string& name,
                       const std::vector<std::string>& header) {
-  return file + ": there is no column " + in_quotes(name) + ", " + suggestion(name, header);
+  const std::string missing = file + ": there is no column " + in_quotes(name);
+  for (const char* const prefix : kPrefixes) {
+    const std::string found = prefix + name;
+    if (std::ranges::find(header, found) != header.end())
+      return missing + ": rename " + in_quotes(found) + " to " + in_quotes(name) + ", and others with " +
+             in_quotes(prefix) + " likewise";
+  }
+  return missing + ", " + suggestion(name, header);
 }
 
 BenchmarkRows read_rows(const TableOptions& options, const space::SearchSpace& space, const RowRules& rules) {

@@ -4,6 +4,7 @@
 
 #include "evaluate/table_options.hpp"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -39,9 +40,15 @@ std::vector<std::string> parameter_columns_in(const std::vector<std::string>& he
                                               const space::SearchSpace& space,
                                               const std::vector<std::string>& metrics);
 
+/// Words for a trial that ended well, in small letters: those of Skyline, Optuna, Ax, MLflow and W&B, SMAC,
+/// NNI, Ray Tune, DeepHyper.
+inline constexpr std::array kEndedWell{"ok",      "complete",  "completed",  "finished",
+                                       "success", "succeeded", "terminated", "done"};
+
 /// How rows of results are read that may have failed. A published table has no such rows.
 struct RowRules {
-  /// This column says `ok` in each row that did not fail; with an empty name none failed.
+  /// This column says in each row how it ended: `ok`, or the word of another tool (kEndedWell), if it did not
+  /// fail. With an empty name none failed.
   std::string status = {};
   /// Whether a number that is infinite or above 1e150 is no value; otherwise it is refused.
   bool large_is_no_value = false;
@@ -51,7 +58,7 @@ struct RowRules {
 BenchmarkRows read_rows(const TableOptions& options, const space::SearchSpace& space,
                         const RowRules& rules = {});
 
-/// Returns the message that a table lacks a column.
+/// Returns the message that a table lacks a column, with the one that another tool calls so.
 std::string no_column(const std::string& file, const std::string& name,
                       const std::vector<std::string>& header);
 

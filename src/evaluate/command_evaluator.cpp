@@ -8,17 +8,22 @@
 #include "evaluate/command/command_check.hpp"
 #include "evaluate/command/host_preparation.hpp"
 #include "evaluate/command/placeholders.hpp"
+#include "evaluate/command/program_checksums.hpp"
 #include "evaluate/command/trial_attempt.hpp"
 #include "evaluate/job_ranks.hpp"
 #include "evaluate/process/trainer_variables.hpp"
+#include "store/publish/folder_tree.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/run_folder.hpp"
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <utility>
+#include <variant>
 
 namespace skyline::evaluate {
 namespace {
@@ -124,14 +129,21 @@ class CommandEvaluator final : public trial::Evaluator {
       const std::lock_guard lock(mutex_);
       if (fault_ == nullptr) fault_ = std::move(fault);
     };
+    std::optional<TrialAttempt> attempt;
     try {
       check_program_folders(host_->services.folder, host_->logs.path(trial.name(), 0, 1));
-    } catch (const UserError&) {
+      attempt.emplace(*host_, trial, context);
+    } catch (const Problem&) {
       note(std::current_exception());
       throw;
     }
     try {
-      return TrialAttempt(*host_, trial, context).run();
+      trial::Outcome outcome = outcome_of(*attempt);
+      const auto* const failure = std::get_if<trial::Failure>(&outcome);
+      if (failure != nullptr && failure->is_of_storage())
+        return after_storage_fault(trial, context, *failure, attempt);
+      if (failure == nullptr || failure->kind != FailureKind::kStopped) host_->storage.relieve();
+      return outcome;
     } catch (const FaultError&) {
       note(std::current_exception());
       throw;
@@ -148,6 +160,38 @@ class CommandEvaluator final : public trial::Evaluator {
   }
 
  private:
+  static trial::Outcome outcome_of(TrialAttempt& attempt) {
+    try {
+      return attempt.run();
+    } catch (const trial::GroupAborted& aborted) {
+      return aborted.failure();
+    }
+  }
+
+  /// Decides about an attempt that has no result because of a host's storage: member 0, which may hear of it
+  /// from another member, removes what the trial has written where room is short, and waits, unless the trial
+  /// itself has filled a disk.
+  trial::Outcome after_storage_fault(const trial::Trial& trial, trial::EvaluationContext& context,
+                                     const trial::Failure& failure, std::optional<TrialAttempt>& attempt) {
+    if (context.group() != nullptr && context.group()->member() != 0) return failure;
+    const WrittenPlaces places = attempt->written_places();
+    const std::optional<StorageFault> fault = find_storage_fault(places, {failure.reason});
+    attempt.reset();
+    const bool lacks_room = fault && (fault->error == ENOSPC || fault->error == EDQUOT);
+    const bool is_elsewhere = fault && !fault->place.empty() && fault->place != places.folder;
+    if (lacks_room && !is_elsewhere) remove_files(context);
+    return host_->storage.wait(trial, context, failure, fault, places);
+  }
+
+  static void remove_files(trial::EvaluationContext& context) {
+    const trial::TrialFolder* const files = context.folder();
+    try {
+      if (files != nullptr) store::remove_tree(files->path);
+    } catch (const Problem& problem) {  // the next attempt finds what stays
+      log::warning(problem.what());
+    }
+  }
+
   /// Returns the value that parameters give to a key in a trial, or else that of the section.
   static double value_of(const trial::Trial& trial, std::string_view key, double value) {
     for (const space::TrainingValue& own : trial.architecture().training()) {
@@ -190,7 +234,7 @@ std::unique_ptr<TrainerHost> make_host(const CommandOptions& options, const Eval
     if (on_node.is_first && !process_variable(name.c_str()))
       log::warning("command.pass: " + name + " is not set on " + services.place.host);
   }
-  const fs::path cache = cache_folder(services.folder, services.place.host);
+  const fs::path cache = store::cache_folder(services.folder, services.place.host);
   const store::RunPaths paths{services.folder};
   for (const fs::path& folder : {paths.trainer(), paths.trials(), cache.parent_path(), cache}) {
     store::make_own_folder(folder);
@@ -204,12 +248,12 @@ std::unique_ptr<TrainerHost> make_host(const CommandOptions& options, const Eval
                       .program = std::move(found),
                       .processors = ProcessorShares(services.place.processors),
                       .ports = PortBlock(ports_of_rank(ports, on_node.number, std::max(1, on_node.ranks))),
-                      .logs = TrialLogs(services.folder, most_logs(on_node.ranks_of_job))});
+                      .logs = store::TrialLogs(services.folder, most_logs(on_node.ranks_of_job))});
   host->services.ranks = nullptr;
   host->measuring.check_programs(path_of_trainer(options));
   if (on_node.is_first) {
-    remove_temporary_folders();
-    remove_left_locks(cache);
+    store::remove_temporary_folders();
+    store::remove_left_locks(cache);
     prepare_host(*host, devices);
   }
   return host;
@@ -292,7 +336,8 @@ EvaluatorKind command_kind() {
               },
           .make = [read](const ConfigNode& section,
                          const EvaluatorServices& services) { return make(read(section), services); },
-          .check_place = check_command_section};
+          .check_place = check_command_section,
+          .programs = [read](const ConfigNode& section) { return program_checksums(read(section)); }};
 }
 
 }  // namespace skyline::evaluate

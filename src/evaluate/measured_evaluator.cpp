@@ -6,6 +6,8 @@
 #include "evaluate/command/command_check.hpp"
 #include "evaluate/command/host_preparation.hpp"
 #include "evaluate/command/metric_commands.hpp"
+#include "evaluate/command/process_group.hpp"
+#include "evaluate/command/storage_fault.hpp"
 #include "evaluate/command/trial_attempt.hpp"
 #include "evaluate/command/trial_inputs.hpp"
 #include "evaluate/process/trainer_variables.hpp"
@@ -14,7 +16,9 @@
 #include <algorithm>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <utility>
+#include <variant>
 
 namespace skyline::evaluate {
 namespace {
@@ -28,7 +32,13 @@ class TrainingContext final : public trial::ForwardingContext, private trial::Fo
       : ForwardingContext(slot), ForwardingWeights(slot.weights()) {}
   trial::TrialWeights& weights() override { return *this; }
 
+  void report(trial::CoursePoint point) override {
+    last_step_ = point.step;
+    ForwardingContext::report(std::move(point));
+  }
+
   Tensors take_trained() { return std::move(trained_); }
+  std::int64_t last_step() const { return last_step_; }
 
  private:
   bool wanted() const override { return true; }
@@ -41,13 +51,14 @@ class TrainingContext final : public trial::ForwardingContext, private trial::Fo
   }
 
   Tensors trained_;
+  std::int64_t last_step_ = 0;
 };
 
 class MeasuredEvaluator final : public trial::ForwardingEvaluator {
  public:
   /// @param logs  nullptr if this rank evaluates nothing
   MeasuredEvaluator(std::unique_ptr<trial::Evaluator> trains, MetricCommands measuring, int threads,
-                    const EvaluatorServices& services, std::unique_ptr<TrialLogs> logs)
+                    const EvaluatorServices& services, std::unique_ptr<store::TrialLogs> logs)
       : ForwardingEvaluator(std::move(trains)),
         measuring_(std::move(measuring)),
         threads_(threads),
@@ -69,7 +80,7 @@ class MeasuredEvaluator final : public trial::ForwardingEvaluator {
     trial::Outcome outcome = ForwardingEvaluator::evaluate(trial, training);
     if (std::holds_alternative<trial::Failure>(outcome)) return outcome;
     if (context.group() == nullptr || context.group()->member() == 0) {
-      outcome = measure(std::move(outcome), trial, context, training.take_trained());
+      outcome = measure(std::move(outcome), trial, context, training);
     }
     return settle(context, std::move(outcome));
   }
@@ -78,22 +89,41 @@ class MeasuredEvaluator final : public trial::ForwardingEvaluator {
   /// Exports and measures. What this host lacks, such as room for a folder or a process, is no fault of the
   /// trial: the job ends.
   trial::Outcome measure(trial::Outcome trained, const trial::Trial& trial, trial::EvaluationContext& context,
-                         trial::TrialWeights::Tensors weights) {
+                         TrainingContext& training) {
     try {
       require(logs_ != nullptr, "a rank without a run measures a trial");
-      check_program_folders(services_.folder, logs_->path(trial.name(), 0, 1));
-      AttemptFolder folder(services_.folder, trial.name());
+      std::optional<store::AttemptFolder> made;
+      try {
+        check_program_folders(services_.folder, logs_->path(trial.name(), 0, 1));
+        made.emplace(services_.folder, trial.name());
+      } catch (const UserError&) {
+        note(std::current_exception());
+        throw;
+      }
+      const store::AttemptFolder& folder = *made;
       const trial::TrialFolder files{.path = folder.temporary()};
       Variables placeholders = trial_placeholders(services_, trial, folder, files);
-      write_parameters(services_, trial, folder, files);
-      export_model(trial, std::move(weights), folder.parameters().parent_path(), placeholders);
-      return measuring_.measured(
+      write_parameters(services_, trial, folder, files, {});
+      export_model(trial, training.take_trained(), folder.parameters().parent_path(), placeholders);
+      const WrittenPlaces written{folder.parameters().parent_path().parent_path(),
+                                  folder.temporary().parent_path()};
+      trial::Outcome outcome = measuring_.measured(
           std::move(trained), trial, context,
           {std::move(placeholders),
            program_variables(variables_, folder.temporary(), threads_, context.place().devices),
            {},
            folder,
-           *logs_});
+           written,
+           *logs_,
+           training.last_step()});
+      const auto* const failure = std::get_if<trial::Failure>(&outcome);
+      if (failure != nullptr && failure->is_of_storage()) {
+        const std::optional<StorageFault> fault = find_storage_fault(written, {failure->reason});
+        made.reset();
+        return storage_.wait(trial, context, *failure, fault, written);
+      }
+      storage_.relieve();
+      return outcome;
     } catch (const FaultError&) {
       note(std::current_exception());
       throw;
@@ -129,18 +159,20 @@ class MeasuredEvaluator final : public trial::ForwardingEvaluator {
   int threads_;
   EvaluatorServices services_;
   Variables variables_;
-  std::unique_ptr<TrialLogs> logs_;
+  std::unique_ptr<store::TrialLogs> logs_;
+  StoragePatience storage_;
   std::mutex mutex_;
   std::exception_ptr fault_;  // guarded by the mutex; the first one
 };
 
 /// Prepares the folder of the run, and this rank. Returns the logs of its trials.
-std::unique_ptr<TrialLogs> prepare_rank(const MetricCommands& measuring, const EvaluatorServices& services) {
+std::unique_ptr<store::TrialLogs> prepare_rank(const MetricCommands& measuring,
+                                               const EvaluatorServices& services) {
   if (services.ranks->rank() == 0) prepare_program_folders(services.folder);
   if (!services.evaluates) return nullptr;
-  if (services.place.node_rank == 0) remove_temporary_folders();
+  if (services.place.node_rank == 0) store::remove_temporary_folders();
   measuring.check_programs(process_variable("PATH").value_or(""));
-  return std::make_unique<TrialLogs>(services.folder, most_logs(services.ranks->size()));
+  return std::make_unique<store::TrialLogs>(services.folder, most_logs(services.ranks->size()));
 }
 
 }  // namespace
@@ -151,7 +183,7 @@ std::unique_ptr<trial::Evaluator> with_measured_metrics(std::unique_ptr<trial::E
                                                         const std::string& section) {
   if (std::ranges::none_of(metrics, &CommandMetric::is_measured)) return trains;
   MetricCommands measuring(metrics, services, section);
-  std::unique_ptr<TrialLogs> logs;
+  std::unique_ptr<store::TrialLogs> logs;
   if (services.ranks != nullptr && !services.folder.empty()) {
     std::string problem;
     try {

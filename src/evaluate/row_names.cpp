@@ -3,8 +3,6 @@
 #include "skyline/core/error.hpp"
 
 #include "core/text/foreign_text.hpp"
-#include "core/text/wording.hpp"
-#include "store/arrays/csv_reader.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -13,9 +11,8 @@
 namespace skyline::evaluate {
 namespace {
 
-constexpr std::size_t kMostSteps = 10'000;              // values that fit, for one name
-constexpr std::size_t kMostFound = 2;                   // more than one is ambiguous
-constexpr std::int64_t kExact = std::int64_t{1} << 53;  // larger whole numbers may be equal as doubles
+constexpr std::size_t kMostSteps = 10'000;  // values that fit, for one name
+constexpr std::size_t kMostFound = 2;       // more than one is ambiguous
 
 }  // namespace
 
@@ -98,22 +95,6 @@ std::string RowNames::name_of(const space::Genotype& genotype) const {
     if (part.parameter) name += values_[*part.parameter][genotype.choices[*part.parameter]];
   }
   return name;
-}
-
-std::optional<std::uint32_t> choice_of(const space::Parameter& parameter, const std::string& field,
-                                       std::optional<double> number) {
-  for (std::uint32_t i = 0; i < parameter.values.size(); ++i) {
-    const space::Value& value = parameter.values[i];
-    const auto* whole = std::get_if<std::int64_t>(&value);
-    const bool is_number =
-        whole != nullptr ? -kExact < *whole && *whole < kExact : std::holds_alternative<double>(value);
-    const bool same = is_number && number ? space::as_number(value) == *number
-                      : std::holds_alternative<bool>(value)
-                          ? lower_case(store::without_outer_blanks(field)) == space::to_text(value)
-                          : field == space::to_text(value);
-    if (same) return i;
-  }
-  return std::nullopt;
 }
 
 }  // namespace skyline::evaluate

@@ -41,10 +41,4 @@ class RowNames {
   std::vector<std::vector<std::string>> values_;  // texts of each parameter's values
 };
 
-/// Returns the place among the values that a field of a table means, or nullopt if it means none of them.
-/// Whole numbers that doubles do not tell apart must have the same digits.
-/// @param number  the field as a number, if it is one
-std::optional<std::uint32_t> choice_of(const space::Parameter& parameter, const std::string& field,
-                                       std::optional<double> number);
-
 }  // namespace skyline::evaluate

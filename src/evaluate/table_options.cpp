@@ -7,6 +7,7 @@
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
 #include "store/publish/publish.hpp"
+#include "trial/metric_keys.hpp"
 
 #include <algorithm>
 #include <filesystem>

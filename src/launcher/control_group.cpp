@@ -16,16 +16,18 @@ namespace {
 constexpr std::size_t kMostText = 4096;
 constexpr std::string_view kPrefix = "skyline-";
 
-/// Returns the folder of this process's own group of version 2, or "".
-std::string own_group(const std::string& root) {
+/// Returns the folder of this process's own group, or "".
+/// @param mark    end of what stands before its path: of version 2, "0::"
+/// @param folder  where groups of that kind are
+std::string own_group(const std::string& root,
+                      const std::string& mark = "\n0::", const std::string& folder = "/sys/fs/cgroup") {
   const std::string groups = "\n" + read_text(root + "/proc/self/cgroup", kMostText);
-  constexpr std::string_view kMark = "\n0::/";
-  const std::size_t line = groups.find(kMark);
+  const std::size_t line = groups.find(mark + "/");
   if (line == std::string::npos) return {};
-  const std::size_t begin = line + kMark.size() - 1;
+  const std::size_t begin = line + mark.size();
   const std::string path = groups.substr(begin, groups.find('\n', begin) - begin);
   // A namespace may show a group that is outside of what it sees: /../job.
-  return path.find("/..") == std::string::npos ? root + "/sys/fs/cgroup" + path : std::string();
+  return path.find("/..") == std::string::npos ? root + folder + path : std::string();
 }
 
 /// Returns whether systemd, or whoever made the group, has left all below it to its user.
@@ -122,6 +124,14 @@ std::optional<Notice> ControlGroup::excess() const {
       return Notice{.news = News::kManyProcesses, .amount = processes_};
   }
   return std::nullopt;
+}
+
+std::uint64_t out_of_memory_kills(const std::string& root) {
+  const auto kills = [](const std::string& file) {
+    return count_in(read_text(file, 16384), "oom_kill");  // 0 if there is none
+  };
+  return kills(root + "/proc/vmstat") + kills(own_group(root) + "/memory.events") +
+         kills(own_group(root, ":memory:", "/sys/fs/cgroup/memory") + "/memory.oom_control");
 }
 
 }  // namespace skyline::launcher

@@ -3,6 +3,7 @@
 #include "launcher/launch_protocol.hpp"
 #include "launcher/options.hpp"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -39,5 +40,10 @@ class ControlGroup {
   std::uint64_t memory_;
   std::uint64_t processes_;
 };
+
+/// Returns how often the kernel has ended a process for lack of memory, as the system and this process's own
+/// groups count it: a container may see only the latter. The sum means nothing but that it grows.
+/// @param root  of the system; another one in tests
+std::uint64_t out_of_memory_kills(const std::string& root = "");
 
 }  // namespace skyline::launcher

@@ -9,10 +9,11 @@
 
 namespace skyline::launcher {
 
-void KeptLog::write_at(std::string_view text, std::uint64_t offset) const {
+void KeptLog::write_at(std::string_view text, std::uint64_t offset) {
   while (!text.empty()) {
     const ssize_t written = ::pwrite(descriptor_, text.data(), text.size(), static_cast<off_t>(offset));
     if (written < 0 && errno == EINTR) continue;
+    if (written < 0 && error_ == 0) error_ = errno;
     if (written <= 0) return;
     text.remove_prefix(static_cast<std::size_t>(written));
     offset += static_cast<std::uint64_t>(written);

@@ -19,9 +19,11 @@ class KeptLog {
   bool has_new_end() const { return has_new_end_; }
   /// Writes what is kept of the end, after a line that says how much lies between.
   void write_end();
+  /// Returns the errno of the first write that failed, or 0.
+  int error() const { return error_; }
 
  private:
-  void write_at(std::string_view text, std::uint64_t offset) const;
+  void write_at(std::string_view text, std::uint64_t offset);
 
   int descriptor_;
   std::uint64_t limit_;
@@ -29,6 +31,7 @@ class KeptLog {
   std::vector<char> end_;    // ring of the last bytes after the beginning
   std::size_t oldest_ = 0;   // start of the ring, once it is full
   bool has_new_end_ = false;
+  int error_ = 0;
 };
 
 }  // namespace skyline::launcher

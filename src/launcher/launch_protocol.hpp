@@ -34,7 +34,7 @@ enum class Command : char { kStop = 's', kKill = 'k' };
 enum class News : std::int32_t {
   kStarted = 1,  // value: process id of the program
   kExited,       // value: exit code
-  kSignaled,     // value: signal
+  kSignaled,     // value: signal; amount: the exit code that says so, of a shell or a wrapper, or 0
   // amount: bytes of the tree; the limit if the kernel keeps it, 0 if the kernel ended the program for others
   kOutOfMemory,
   kManyProcesses,  // amount: their number; the limit if the kernel keeps it
@@ -53,7 +53,7 @@ struct Notice {
   std::uint32_t mark = kNoticeMark;
   News news = News::kStarted;
   std::int32_t value = 0;
-  std::uint32_t unused = 0;
+  std::uint32_t log_error = 0;  // errno of the first write of the log that failed, in the last notice
   std::uint64_t amount = 0;
 };
 

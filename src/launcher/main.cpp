@@ -82,6 +82,8 @@ int run(int count, char** arguments) {
   for (const int own : {kControlDescriptor, kReportDescriptor, kHeldDescriptor}) {
     ::fcntl(own, F_SETFD, FD_CLOEXEC);
   }
+  // A launcher that somebody has suspended then goes on, and finds the owner gone.
+  ::prctl(PR_SET_PDEATHSIG, SIGCONT);
   const int signals = take_signals();
   // The forks of a server must not become ours if it dies.
   if (signals < 0 || ::prctl(PR_SET_CHILD_SUBREAPER, options.serves ? 0 : 1) != 0)

@@ -44,8 +44,4 @@ std::optional<Notice> TreeLimits::look(const std::vector<ListedProcess>& tree) {
   return memory_.check(memory);
 }
 
-std::uint64_t out_of_memory_kills() {
-  return count_in(read_text("/proc/vmstat", 16384), "oom_kill");
-}
-
 }  // namespace skyline::launcher

@@ -38,7 +38,4 @@ class TreeLimits {
   std::uint64_t system_processes_ = 0;  // at the last look
 };
 
-/// Returns how often the kernel has ended a process for lack of memory, since the system's start.
-std::uint64_t out_of_memory_kills();
-
 }  // namespace skyline::launcher

@@ -23,6 +23,19 @@ constexpr milliseconds kGlancePeriod{50};  // for a tree with a limit of process
 constexpr milliseconds kWritePeriod{1000};
 constexpr milliseconds kKillPeriod{5};
 
+/// Returns the signal that ended what a program had started, if its exit code says so, else 0. A shell and a
+/// container end with 128 + signal, a program in Python that hands on the code of its child with 256 -
+/// signal.
+int signal_in(int exit_code) {
+  constexpr std::array kEnding{SIGHUP,  SIGINT,  SIGQUIT, SIGILL,  SIGTRAP, SIGABRT,
+                               SIGBUS,  SIGFPE,  SIGKILL, SIGUSR1, SIGSEGV, SIGUSR2,
+                               SIGPIPE, SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ, SIGSYS};
+  constexpr std::array kCommon{SIGABRT, SIGBUS, SIGKILL, SIGSEGV,
+                               SIGTERM};  // other such codes mean something else
+  if (std::ranges::find(kEnding, exit_code - 128) != kEnding.end()) return exit_code - 128;
+  return std::ranges::find(kCommon, 256 - exit_code) != kCommon.end() ? 256 - exit_code : 0;
+}
+
 }  // namespace
 
 void send(const Notice& notice) {
@@ -62,6 +75,7 @@ Notice Watch::run() {
   read_start();
   read_output();
   if (log_.has_new_end()) log_.write_end();
+  end_->log_error = static_cast<std::uint32_t>(log_.error());
   return *end_;
 }
 
@@ -189,10 +203,12 @@ bool Watch::reap() {
 }
 
 Notice Watch::end_of(int status) const {
-  if (WIFEXITED(status)) return {.news = News::kExited, .value = WEXITSTATUS(status)};
-  const int signal = WTERMSIG(status);
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+  const int signal = WIFEXITED(status) ? signal_in(code) : WTERMSIG(status);
+  if (signal == 0) return {.news = News::kExited, .value = code};
   const bool by_kernel = !group_ && signal == SIGKILL && !asked_ && out_of_memory_kills() > earlier_kills_;
-  return {.news = by_kernel ? News::kOutOfMemory : News::kSignaled, .value = signal};
+  if (by_kernel) return {.news = News::kOutOfMemory, .value = signal};
+  return {.news = News::kSignaled, .value = signal, .amount = static_cast<std::uint64_t>(code)};
 }
 
 }  // namespace skyline::launcher

@@ -28,6 +28,11 @@ struct NodeLimits {
 /// @param root  root of the file system; tests use another one than "/"
 NodeLimits read_node_limits(const std::filesystem::path& root);
 
+/// Returns the processor's name, e.g. "AMD EPYC 7763 64-Core Processor", or the kind of machine where the
+/// system tells none ("aarch64").
+/// @param root  root of the file system; tests use another one than "/"
+std::string processor_model(const std::filesystem::path& root);
+
 /// Returns the file with the line "oom_kill 3", which counts the processes that the OOM killer has ended. It
 /// belongs to the innermost control group with a memory limit: a batch system may put each process into a
 /// group of its own, without a limit, below the one that they share. If no group has a limit, the innermost

@@ -1,15 +1,16 @@
 #include "core/config/config_text.hpp"
+#include "core/system/control_groups.hpp"
 #include "machine/node.hpp"
 #include "machine/system_file.hpp"
 
 #include <algorithm>
 #include <fstream>
 #include <sstream>
-#include <string_view>
 #include <system_error>
 
 #include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 namespace skyline::machine {
@@ -19,36 +20,6 @@ namespace fs = std::filesystem;
 
 // Version 1 of control groups writes "no limit" as the largest number of pages.
 constexpr double kNoLimit = 1e18;
-
-/// Returns whether a comma-separated list has the word: "cpu,cpuacct" has "cpu".
-bool has_word(const std::string& list, std::string_view word) {
-  std::istringstream words(list);
-  for (std::string part; std::getline(words, part, ',');) {
-    if (part == word) return true;
-  }
-  return false;
-}
-
-/// Returns the folders of the control groups of this process, from its own up to the topmost. A container may
-/// see its own group as the topmost one, whatever the path says.
-std::vector<fs::path> control_groups(const fs::path& root, std::string_view controller) {
-  std::vector<fs::path> folders;
-  std::ifstream lines(root / "proc/self/cgroup");
-  for (std::string line; std::getline(lines, line);) {  // versions 2: "0::/job", 1: "4:cpu:/job"
-    const auto first = line.find(':');
-    const auto second = line.find(':', first + 1);
-    if (first == std::string::npos || second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    if (!controllers.empty() && !has_word(controllers, controller)) continue;
-    const fs::path mount =
-        controllers.empty() ? root / "sys/fs/cgroup" : root / "sys/fs/cgroup" / std::string(controller);
-    for (fs::path group = fs::path(line.substr(second + 1)).relative_path();; group = group.parent_path()) {
-      folders.push_back(mount / group);
-      if (group.empty()) break;
-    }
-  }
-  return folders;
-}
 
 void lower(std::optional<double>& least, std::optional<double> value) {
   if (value && *value > 0 && *value < kNoLimit) least = std::min(*value, least.value_or(*value));
@@ -159,6 +130,16 @@ NodeLimits read_node_limits(const fs::path& root) {
           .locked_memory_bytes = process_limit(RLIMIT_MEMLOCK),
           .open_files = process_limit(RLIMIT_NOFILE),
           .free_address_bytes = free_addresses(root)};
+}
+
+std::string processor_model(const fs::path& root) {
+  std::ifstream file(root / "proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const auto colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  utsname system{};
+  return ::uname(&system) == 0 ? system.machine : "unknown";
 }
 
 fs::path oom_kills_file(const fs::path& root) {

@@ -16,6 +16,10 @@ inline constexpr const char* kScale = "scale";
 /// The words of `scale`, in the order of Scale.
 inline constexpr std::array<std::string_view, 2> kScales{"linear", "log"};
 
+inline bool is_bytes(const trial::Metric& metric) {
+  return metric.unit == "B";
+}
+
 /// Sets the scale, the reference and the ideal of an objective, as far as its item of the configuration, the
 /// constraints and the description of its metric state them.
 /// @throws UserError for a reference that is not worse than the ideal, for an ideal that no value can have,

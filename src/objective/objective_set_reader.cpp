@@ -1,6 +1,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/objective/objective_set.hpp"
 
+#include "core/config/byte_size.hpp"
 #include "core/config/config_text.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
@@ -142,8 +143,8 @@ Constraint read_constraint(const ConfigNode& item, const RunMetrics& metrics) {
   const trial::Metric& metric = find_source(key_node(item, entry), metrics, constraint);
   const ConfigNode& bounds = entry.value;
   if (!bounds.is_list() || bounds.items().size() != 2) bounds.fail_expected("[low, high]");
-  constraint.low = bounds.items()[0].as_number();
-  constraint.high = bounds.items()[1].as_number();
+  constraint.low = amount_of(bounds.items()[0], is_bytes(metric));
+  constraint.high = amount_of(bounds.items()[1], is_bytes(metric));
   if (constraint.low > constraint.high) {
     bounds.fail("the lower bound " + number_text(constraint.low) + " is above the upper bound " +
                 number_text(constraint.high));
@@ -183,7 +184,7 @@ ValueDescription objectives_format(const std::vector<std::string>& measured, boo
   const ConfigNode metric = metric_schema(measured, others);
   std::vector<ConfigNode::Entry> items;
   for (const SenseWord& sense : kSenses) items.push_back({std::string(sense.word), metric, {}});
-  for (const char* end : {kReference, kIdeal}) items.push_back({end, number(Range()).schema, {}});
+  for (const char* end : {kReference, kIdeal}) items.push_back({end, amount_schema(), {}});
   items.push_back({kScale, word_index({kScales.begin(), kScales.end()}).schema, {}});
   ConfigNode schema = list_of_single_entries(std::move(items));
   schema.set("items.maxProperties", ConfigNode::make_integer(4));
@@ -195,8 +196,8 @@ ValueDescription objectives_format(const std::vector<std::string>& measured, boo
 }
 
 ValueDescription constraints_format(const std::vector<std::string>& measured, bool others) {
-  const ConfigNode bounds =
-      load_yaml_text("{type: array, items: {type: number}, minItems: 2, maxItems: 2}", "schema");
+  ConfigNode bounds = load_yaml_text("{type: array, minItems: 2, maxItems: 2}", "schema");
+  bounds.set("items", amount_schema());
   std::vector<ConfigNode::Entry> items;
   for (const std::string& metric : with_computed(measured)) items.push_back({metric, bounds, {}});
   ConfigNode schema = list_of_single_entries(std::move(items));

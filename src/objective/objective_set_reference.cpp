@@ -4,6 +4,7 @@
 #include "skyline/objective/objective_set.hpp"
 #include "skyline/space/search_space.hpp"
 
+#include "core/config/byte_size.hpp"
 #include "objective/objective_ends.hpp"
 
 #include <algorithm>
@@ -147,11 +148,11 @@ std::optional<double>& high_end(Objective& objective) {
 void read_stated_ends(const ConfigNode& item, const trial::Metric& metric, double best,
                       Objective& objective) {
   if (const ConfigNode* ideal = item.find(kIdeal)) {
-    objective.ideal = best = ideal->as_number();
+    objective.ideal = best = amount_of(*ideal, is_bytes(metric));
     if (!std::isfinite(best) || !metric.range.holds(best)) ideal->fail_expected(to_text(metric.range));
   }
   if (const ConfigNode* reference = item.find(kReference)) {
-    objective.reference = reference->as_number();
+    objective.reference = amount_of(*reference, is_bytes(metric));
     if (!std::isfinite(*objective.reference) || !is_worse(objective, *objective.reference, best)) {
       reference->fail_expected(std::string("a number ") + (is_minimized(objective) ? "above" : "below") +
                                " the best value, " + number_text(best));
@@ -169,13 +170,11 @@ double length_of_scale(const Objective& objective) {
 /// Reads the scale: logarithmic for computed costs unless the configuration says otherwise, or states an end
 /// without a logarithm.
 void read_scale(const ConfigNode& item, Objective& objective) {
-  const auto has_logarithm = [&](const char* end) {
-    const ConfigNode* stated = item.find(end);
-    return stated == nullptr || stated->as_number() > 0;
-  };
+  const auto has_logarithm = [](const std::optional<double>& stated) { return stated.value_or(1) > 0; };
   const ConfigNode* scale = item.find(kScale);
   if (scale == nullptr) {
-    const bool is_log = objective.computed && has_logarithm(kReference) && has_logarithm(kIdeal);
+    const bool is_log =
+        objective.computed && has_logarithm(objective.reference) && has_logarithm(objective.ideal);
     objective.scale = is_log ? Scale::kLog : Scale::kLinear;
     return;
   }
@@ -184,8 +183,9 @@ void read_scale(const ConfigNode& item, Objective& objective) {
   if (!word.read(*scale, index)) scale->fail_expected(word.expected);
   objective.scale = static_cast<Scale>(index);
   if (objective.scale == Scale::kLinear) return;
-  for (const char* end : {kReference, kIdeal}) {
-    if (!has_logarithm(end)) item.at(end).fail_expected("a number above 0 beside `scale: log`");
+  for (const auto& [key, end] :
+       {std::pair(kReference, objective.reference), std::pair(kIdeal, objective.ideal)}) {
+    if (!has_logarithm(end)) item.at(key).fail_expected("a number above 0 beside `scale: log`");
   }
 }
 

@@ -5,6 +5,8 @@
 #include "run/run_state.hpp"
 
 #include <algorithm>
+#include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,6 +26,13 @@ struct FrontLatency {
   double least_ms() const { return std::ranges::min(rounds_ms); }
 };
 
+/// The values that the metrics of a full training have on resamples of the test set. Equal places of two
+/// networks are of the same samples.
+struct Replicates {
+  std::uint64_t samples = 0;                          // size of the test set
+  std::map<std::string, std::vector<double>> values;  // at least one for each metric
+};
+
 /// The source of all reports.
 struct ReportInputs {
   const space::SearchSpace& space;
@@ -32,6 +41,7 @@ struct ReportInputs {
   std::vector<trial::Yardstick> yardsticks = {};
   TakenTrials taken = {};
   std::vector<FrontLatency> latencies = {};
+  std::map<trial::TrialNumber, Replicates> replicates = {};  // of members of the final front
 };
 
 /// Says what cannot be expected of two runs with equal configurations.

@@ -5,6 +5,7 @@
 
 #include "space/language/searched_section.hpp"
 #include "store/journal/journal_end.hpp"
+#include "store/publish/block_reader.hpp"
 #include "store/publish/publish.hpp"
 
 #include <utility>
@@ -32,10 +33,11 @@ OpenedRun OpenedRun::open(const std::filesystem::path& folder) {
     throw UserError(folder.string() + ": not a run folder (no journal.jsonl)");
   }
   const store::JournalEnd end(opened.paths);
-  opened.config = store::load_yaml_file(opened.paths.config());
+  opened.config = store::load_run_yaml(opened.paths.config());
   const ConfigNode& config = opened.config;
   opened.space =
-      space::SearchSpace::read(config.at("space"), read_shape(config), space::searched_scalars(config));
+      space::SearchSpace::read(config.at("space"), read_shape(config), space::searched_scalars(config),
+                               store::read_journal_header(opened.paths.journal()).conditions);
   store::JournalContents journal = store::read_journal(opened.paths.journal(), opened.space);
   end.check(journal.started_s, journal.torn_tail);
   opened.header = std::move(journal.header);

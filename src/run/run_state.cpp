@@ -2,6 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
+#include "trial/refit.hpp"
+
 #include <algorithm>
 #include <iterator>
 #include <limits>
@@ -24,15 +26,19 @@ FrontPoints points_of(const search::ParetoArchive& front) {
   return points;
 }
 
-std::optional<double> volume_of(const objective::ObjectiveSet& objectives, const FrontPoints& points) {
-  if (!objectives.has_volume()) return std::nullopt;
-  const std::size_t columns = objectives.objectives().size();
+double volume_between(const std::vector<objective::Objective>& objectives, const FrontPoints& points) {
+  const std::size_t columns = objectives.size();
   std::vector<double> scaled = points.minimized;  // 0 is the ideal, 1 the reference
   for (std::size_t i = 0; i < scaled.size(); ++i) {
-    const objective::Objective& objective = objectives.objectives()[i % columns];
+    const objective::Objective& objective = objectives[i % columns];
     scaled[i] = normalized(objective, is_minimized(objective) ? scaled[i] : -scaled[i]);
   }
   return search::hypervolume(scaled, std::vector<double>(columns, 1.0));
+}
+
+std::optional<double> volume_of(const objective::ObjectiveSet& objectives, const FrontPoints& points) {
+  if (!objectives.has_volume()) return std::nullopt;
+  return volume_between(objectives.objectives(), points);
 }
 
 RunState::RunState(objective::ObjectiveSet objectives, std::uint32_t repeats)
@@ -85,6 +91,7 @@ void RunState::add_search_trial(const SharedTrial& trial) {
 void RunState::add_full_training(const SharedTrial& trial) {
   const trial::TrialNumber number = trial->trial.number;
   full_trainings_[number].push_back(trial);
+  if (trial::is_refit(trial->trial)) return;  // nothing is compared with it
   std::vector<trial::TrialNumber> affected = final_front_.keys();
   affected.push_back(number);
   if (final_budget_ != trial->trial.budget()) {
@@ -152,7 +159,7 @@ std::span<const SharedTrial> RunState::full_trainings(trial::TrialNumber number)
 std::vector<SharedTrial> RunState::final_repeats(trial::TrialNumber number) const {
   std::vector<SharedTrial> repeats;
   std::ranges::copy_if(full_trainings(number), std::back_inserter(repeats), [&](const SharedTrial& training) {
-    return training->trial.budget() == final_budget_;
+    return training->trial.budget() == final_budget_ && !trial::is_refit(training->trial);
   });
   return repeats;
 }
@@ -169,7 +176,7 @@ SharedTrial RunState::final_mean(trial::TrialNumber number) const {
 
 bool RunState::on_its_front(const trial::Trial& trial) const {
   if (!trial.is_final()) return on_front(trial.number);
-  return trial.budget() == final_budget_ && on_final_front(trial.number);
+  return trial::full_budget(trial) == final_budget_ && on_final_front(trial.number);
 }
 
 const std::shared_ptr<const FrontPoints>& RunState::points() const {

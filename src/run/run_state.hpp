@@ -20,8 +20,9 @@
 #include <vector>
 
 namespace skyline::store {
+struct FailedTry;
 struct RankLoss;
-}
+}  // namespace skyline::store
 
 namespace skyline::run {
 
@@ -35,7 +36,9 @@ FrontPoints points_of(const search::ParetoArchive& front);
 /// Returns the normalized hypervolume of a front: the share, 0 to 1, that it dominates of the box between the
 /// references and the ideals of the objectives, each measured on its scale. Values worse than the reference
 /// add nothing.
-/// @return  nullopt if an objective has no reference or no ideal
+/// @pre each objective has both ends
+double volume_between(const std::vector<objective::Objective>& objectives, const FrontPoints& points);
+/// Returns the same, or nullopt if an objective has no reference or no ideal.
 std::optional<double> volume_of(const objective::ObjectiveSet& objectives, const FrontPoints& points);
 
 using trial::SharedTrial;
@@ -63,6 +66,8 @@ class RunState {
     in_flight_ = trials;
     waiting_ = waiting;
   }
+  /// @param chooses  whether the search is thinking about what comes next
+  void set_choosing(bool chooses) { chooses_ = chooses; }
   /// Ignores an empty remark: a full training has none, and the remark of the search stays.
   void set_remark(std::string remark) {
     if (!remark.empty()) remark_ = std::move(remark);
@@ -140,6 +145,8 @@ class RunState {
   std::size_t replayed() const { return replayed_; }
   std::size_t in_flight() const { return in_flight_; }  // trials asked for and not committed
   std::size_t waiting() const { return waiting_; }      // those of them that have a result
+  /// Returns whether no trial is under way because the search is thinking about the next one.
+  bool waits_for_choice() const { return chooses_ && in_flight_ == 0; }
   std::size_t failed() const { return failed_; }
   /// Returns what the search last said about itself (Searcher::remark), or an empty text.
   const std::string& remark() const { return remark_; }
@@ -172,6 +179,7 @@ class RunState {
   std::size_t replayed_ = 0;
   std::size_t in_flight_ = 0;
   std::size_t waiting_ = 0;
+  bool chooses_ = false;
   std::size_t failed_ = 0;
   std::string remark_;
   AccountBook account_;
@@ -198,6 +206,8 @@ class RunListener {
   virtual void lost(const store::RankLoss& /*loss*/) {}
   /// Called when an attempt at this trial is abandoned and the trial is trained again.
   virtual void again(trial::TrialName /*trial*/) {}
+  /// Called when the trial has failed, and another try follows.
+  virtual void failed(trial::TrialName /*trial*/, const store::FailedTry& /*failed*/) {}
   /// Called at most once, when the run is asked to stop and running trials save their state.
   virtual void stopping() {}
   /// Called about ten times per second.

@@ -12,12 +12,19 @@
 namespace skyline::search {
 namespace {
 
-double sampling_probability(const space::SearchSpace& space, const space::Genotype& genotype) {
+/// Returns the sum of the weights of each parameter's values.
+std::vector<double> sums_of_weights(const space::SearchSpace& space) {
+  std::vector<double> sums;
+  for (const space::Parameter& parameter : space.parameters())
+    sums.push_back(std::accumulate(parameter.weights.begin(), parameter.weights.end(), 0.0));
+  return sums;
+}
+
+double sampling_probability(const space::SearchSpace& space, const std::vector<double>& sums,
+                            const space::Genotype& genotype) {
   double probability = 1;
-  for (std::size_t p = 0; p < genotype.choices.size(); ++p) {
-    const std::vector<double>& weights = space.parameters()[p].weights;
-    probability *= weights[genotype.choices[p]] / std::accumulate(weights.begin(), weights.end(), 0.0);
-  }
+  for (std::size_t p = 0; p < genotype.choices.size(); ++p)
+    probability *= space.parameters()[p].weights[genotype.choices[p]] / sums[p];
   // Keeps tiny weights from making a feasible architecture impossible.
   return std::max(probability, std::numeric_limits<double>::min());
 }
@@ -205,11 +212,12 @@ bool CandidatePool::can_enumerate() const {
 
 void CandidatePool::enumerate() {
   feasible_.emplace();
+  const std::vector<double> sums = sums_of_weights(space_);
   for (std::int64_t number = 0; number < space_.genotype_count(); ++number) {
     const space::Genotype genotype = space_.genotype_at(number);
     const space::BuildAttempt attempt = look(genotype);
     if (!is_feasible(attempt)) continue;
-    feasible_->push_back({number, attempt.architecture->id, sampling_probability(space_, genotype)});
+    feasible_->push_back({number, attempt.architecture->id, sampling_probability(space_, sums, genotype)});
   }
 }
 

@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/record.hpp"
+#include "trial/refit.hpp"
 #include "trial/trial_record.hpp"
 
 #include <algorithm>
@@ -28,9 +29,9 @@ std::string_view CommitLog::Chunk::operator[](std::size_t place) const {
 CommitPosition CommitLog::add(const CommittedTrial& committed) {
   const Trial& trial = committed.trial;
   const CommitPosition position = size();
-  require(!contains(trial), "a trial is committed twice");
+  require(!contains(trial.name(), full_budget(trial)), "a trial is committed twice");
   if (trial.is_final()) {
-    trained_[{trial.name(), trial.budget().epochs}] = position;
+    trained_[{trial.name(), full_budget(trial).epochs}] = position;
   } else {
     require(trial.number <= position + kFarthestAhead, "the number of a trial is far ahead of its position");
     if (trial.number >= searched_.size()) searched_.resize(trial.number + 1, kNone);

@@ -4,6 +4,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/text/foreign_text.hpp"
+#include "trial/refit.hpp"
 
 namespace skyline::trial {
 
@@ -17,11 +18,13 @@ struct Word {
 
 constexpr std::array<Word<Phase>, 2> kPhases{{{Phase::kSearch, "search"}, {Phase::kFinal, "final"}}};
 
-constexpr std::array<Word<FailureKind>, 5> kFailureKinds{{{FailureKind::kDiverged, "diverged"},
+constexpr std::array<Word<FailureKind>, 7> kFailureKinds{{{FailureKind::kDiverged, "diverged"},
                                                           {FailureKind::kOutOfMemory, "out_of_memory"},
                                                           {FailureKind::kException, "exception"},
                                                           {FailureKind::kStopped, "stopped"},
-                                                          {FailureKind::kProgram, "program"}}};
+                                                          {FailureKind::kProgram, "program"},
+                                                          {FailureKind::kStorage, "storage"},
+                                                          {FailureKind::kFilledStorage, "filled_storage"}}};
 
 template <typename Enum, std::size_t count>
 std::string_view text_of(const std::array<Word<Enum>, count>& words, Enum value) {
@@ -49,6 +52,7 @@ void Origin::refuse(std::string_view word) {
 }
 
 std::string to_text(TrialName name) {
+  if (name.repeat == kRefit) return std::to_string(name.number) + ".refit";
   return std::to_string(name.number) + (name.is_final ? ".final" : "") +
          (name.repeat > 0 ? "." + std::to_string(name.repeat) : "");
 }

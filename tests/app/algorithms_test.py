@@ -34,10 +34,7 @@ class Algorithms(RunsCase):
                 self.assertEqual(self.canonical(f"{name}-3"), whole)
                 self.assertNotIn("expected", whole)
                 self.assertEqual(self.expected(f"{name}-3"), self.expected(f"{name}-1"))
-                job = self.start("search", *search, "--run", f"{name}-2", ranks=2)
-                self.wait_for_lines(f"{name}-2", 12)
-                self.kill(job)
-                self.assertLess(self.canonical(f"{name}-2").count("\n"), 31, "killed too late to show anything")
+                self.kill_after(12, "search", *search, "--run", f"{name}-2", ranks=2)
                 self.skyline("search", *search, "--run", f"{name}-2", "--resume", ranks=2)
                 self.assertEqual(self.canonical(f"{name}-2"), whole)
                 for low, value, high in self.expected(f"{name}-2"):

@@ -103,7 +103,7 @@ class Careless(RunsCase):
         self.assertGreaterEqual(len(CARELESS), 40)
         for arguments, code, words in CARELESS:
             with self.subTest(" ".join(arguments)):
-                done = subprocess.run(self.command(*arguments), capture_output=True, text=True, cwd=self.folder, timeout=60,
+                done = subprocess.run(self.command(*arguments), capture_output=True, text=True, cwd=self.folder, timeout=600,
                                       env={**os.environ, "HOME": "/home/nobody"})
                 self.assertEqual(done.returncode, code, done.stdout + done.stderr)
                 self.assertIn(words, done.stdout + done.stderr)

@@ -5,7 +5,6 @@ import pathlib
 import shutil
 import signal
 import sys
-import time
 import unittest
 
 from skyline_runs import SOURCE, TIMEOUT_S, RunsCase, read_json
@@ -84,9 +83,7 @@ class Folders(RunsCase):
             self.assertEqual(trials[str(inherits["from"])]["epochs"] if inherits else 3, 3, "a parent had a part of its training")
             continued += earlier is not None and inherits is not None
         self.assertGreater(continued, 0)
-        job = self.start("search", config, "--run", "killed_heirs", ranks=2)
-        self.wait_for_lines("killed_heirs", 20)
-        self.kill(job)
+        self.kill_after(20, "search", config, "--run", "killed_heirs", ranks=2)
         self.skyline("search", config, "--run", "killed_heirs", "--resume", ranks=3)
         self.assertEqual(self.canonical("killed_heirs"), self.canonical("heirs1"))
 
@@ -95,9 +92,7 @@ class Folders(RunsCase):
         config = self.config(search, options=["seconds=0.1"], epochs=8)
         self.skyline("search", config, "--run", "through", ranks=2)
         for lines in (3, 8, 10, 12, 14):
-            job = self.start("search", config, "--run", "killed", "--resume", ranks=2)
-            self.wait_for_lines("killed", lines)
-            self.kill(job)
+            self.kill_after(lines, "search", config, "--run", "killed", "--resume", ranks=2)
         self.skyline("search", config, "--run", "killed", "--resume", ranks=3)
         self.assertEqual(self.canonical("killed"), self.canonical("through"))
         self.check_values("killed")
@@ -108,16 +103,19 @@ class Folders(RunsCase):
         self.assertEqual(self.kept("killed"), self.front("killed"))
 
     def test_a_stopped_trial_goes_on_from_what_it_saved(self):
-        config = self.config("{algorithm: random, trials: 4}", options=["seconds=0.5"])
+        gate = self.folder / "gate"
+        config = self.config("{algorithm: random, trials: 4}", options=[f"gate={gate}"])
+        gate.touch()
         self.skyline("search", config, "--run", "whole", ranks=2)
         self.setUp()
+        gate.unlink()
         job = self.start("search", config, "--run", "stopped", ranks=2)
         in_the_middle = lambda: [file for file in (self.folder / "stopped/trials").glob("*/*/state.json")
-                                 if 2 <= json.loads(file.read_text())["epoch"] <= 5]
-        while len(in_the_middle()) < 2:  # both trials that are under way
-            time.sleep(0.02)
+                                 if json.loads(file.read_text())["epoch"] == 3]
+        self.wait_until(lambda: len(in_the_middle()) == 2, "not both trials are under way")
         job.send_signal(signal.SIGUSR1)
         self.assertEqual(job.wait(TIMEOUT_S), STOPPED)
+        gate.touch()
         log = (self.folder / "stopped/logs/skyline.log").read_text()
         self.assertIn("everything is saved", log)
         before = self.starts()
@@ -148,9 +146,7 @@ class Folders(RunsCase):
             heirs += bool(parent)
         self.assertGreater(heirs, 5)
         self.assertEqual(self.kept("children3"), self.front("children3"))
-        job = self.start("search", config, "--run", "orphan", ranks=2)
-        self.wait_for_lines("orphan", 9)
-        self.kill(job)
+        self.kill_after(9, "search", config, "--run", "orphan", ranks=2)
         self.skyline("search", config, "--run", "orphan", "--resume", ranks=3)
         self.assertEqual(self.canonical("orphan"), self.canonical("children1"))
         self.assertEqual(self.kept("orphan"), self.front("orphan"))

@@ -4,7 +4,6 @@ import json
 import os
 import pathlib
 import random
-import signal
 import socket
 import subprocess
 import sys
@@ -110,10 +109,7 @@ class CommandGroups(TrainerCase):
         config = self.config("{does: {choice: [sleep]}, seconds: {choice: [2]}, deaf: {choice: [true]}, n: {range: [1, 4]}}",
                              ", processes: 2, deterministic: true, grace: 1 s")
         self.skyline("search", config, "--run", "whole", ranks=2)
-        job = self.start("search", config, "--run", "stopped", ranks=2)
-        self.wait_for_lines("stopped", 1)
-        job.send_signal(signal.SIGUSR1)
-        self.assertEqual(job.wait(TIMEOUT_S), 75)
+        self.stop_after(1, "search", config, "--run", "stopped", ranks=2)
         self.check_nothing_is_left("stopped")
         self.skyline("search", config, "--run", "stopped", "--resume", ranks=3)
         self.assertEqual(self.canonical("stopped"), self.canonical("whole"))

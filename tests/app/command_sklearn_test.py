@@ -57,9 +57,7 @@ class CommandSklearn(RunsCase):
         self.skyline("search", self.config("program", f"run: {program}", 2), "--run", "program")
         of_program = [json.loads(line) for line in self.canonical("program").splitlines()[1:]]
         self.assertEqual([trial["metrics"] for trial in of_program], [trial["metrics"] for trial in trials[:2]])
-        job = self.start("search", config, "--run", "killed", ranks=2)
-        self.wait_for_lines("killed", 4)
-        self.kill(job)
+        self.kill_after(4, "search", config, "--run", "killed", ranks=2)
         self.skyline("search", config, "--run", "killed", "--resume")
         self.assertEqual(self.canonical("killed"), self.canonical("ranks1"))
 

@@ -1,5 +1,6 @@
 """Searches over a trainer of the user's own: its results, its failures, its environment, and how all of it ends."""
 
+import contextlib
 import ctypes
 import json
 import os
@@ -8,23 +9,27 @@ import random
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
 import unittest
 
 from command_case import TrainerCase
-from skyline_runs import SOURCE, TIMEOUT_S, processes_of_session, read_json
+from skyline_runs import SOURCE, TIMEOUT_S, checksum, processes_of_session, read_json
 
 STOPPED, NO_FRONT, OUTSIDE = 75, 3, 76
+HOST = "HOST" if re.search("[0-9.-]", socket.gethostname()) else socket.gethostname()  # else it may be a word of the language
 FAULTS = {  # what the trainer does: the status of its trial, and the beginning of the reason
-    "exit": ("program", "exit code 3"),
+    "exit": ("program", "exit code 3: last words"),
+    "raise": ("program", "exit code 1: OSError: no data in {folder}/a, TMPDIR/... at 0x..., " + HOST + ", pid N"),
     "signal": ("exception", "signal SIGSEGV"),
+    "wrapped": ("exception", "signal SIGKILL (exit code 137)"),
     "nothing": ("program", ""),
     "twice": ("program", ""),
     "half": ("program", ""),
     "nan": ("program", ""),
-    "undeclared": ("program", ""),
+    "undeclared": ("ok", ""),
     "outside": ("program", ""),
     "memory": ("out_of_memory", ""),
     "file": ("ok", ""),
@@ -75,6 +80,9 @@ class Command(TrainerCase):
         starts = self.starts()
         self.assertEqual(starts.count(str(numbers["exit"])), 1, "an exit code is a result")
         self.assertEqual(starts.count(str(numbers["signal"])), 2, "a signal is tried once more")
+        self.assertEqual(starts.count(str(numbers["wrapped"])), 2, "and so is one that a wrapper tells of")
+        self.assertRegex(done.stdout, r"\nskyline: done: \d+ trials \(\d+ failed\), .*; trials failed most often as \w+ \(\d+ of \d+\): [^\n]*\n$")
+        self.assertIn("the result has `other`, which is no declared metric (score); it is left out", done.stderr)
         self.assertEqual(list(temporary.glob("sky-*")), [])
 
     def test_an_exit_code_is_tried_again_if_the_user_says_so(self):
@@ -124,6 +132,69 @@ class Command(TrainerCase):
         self.assertIn("`command.metrics", done.stderr)
         self.assertIn("differs between", done.stderr)
 
+    def test_a_trainer_that_was_edited_is_refused_unless_that_is_said_and_then_journalled(self):
+        config = self.config("{does: {choice: [well]}, n: {range: [1, 8]}}", ", deterministic: true", "{algorithm: exhaustive, trials: 2}")
+        self.skyline("search", config, "--run", "edited", ranks=2)
+        begun = self.canonical("edited")
+        self.assertEqual(json.loads(begun.splitlines()[0])["programs"][str(self.trainer)], checksum(self.trainer.read_text()))
+        self.skyline("search", config, "--run", "edited", "--resume", "--changed")
+        self.assertEqual(self.canonical("edited"), begun, "nothing has changed")
+
+        text = self.trainer.read_text() + "\n"
+        self.trainer.write_text(text)
+        more = ("search", config, "--run", "edited", "--resume", "--set", "search.trials=4")
+        told = (f"{self.trainer}` has changed since its trials were trained, and its results would be of two programs: restore what "
+                "was there, begin a run in another folder, or add --changed")
+        self.assertIn("skyline: --resume edited: `" + told, self.skyline(*more, ranks=2, expect=2).stderr)
+        self.assertEqual(self.canonical("edited"), begun)
+        done = self.skyline(*more, "--changed", ranks=2)
+        self.assertIn("files of the trainer have changed: the journal says so after its first 2 trials", done.stderr)
+        lines = self.canonical("edited").splitlines()
+        self.assertEqual(json.loads(lines[3]), {"changed": {str(self.trainer): checksum(text)}})
+        self.assertEqual([json.loads(line).get("position") for line in lines[1:]], [0, 1, None, 2, 3])
+        self.skyline("search", config, "--run", "edited", "--resume", "--set", "search.trials=5")  # as that line says
+        self.assertEqual(len(self.trials("edited")), 5)
+
+        train = ("train", "edited", "--trial", 4, "--epochs", 2)
+        self.skyline(*train, "--run", "again")
+        self.trainer.write_text(text + "\n")
+        self.assertIn(f"skyline: {self.folder.resolve()}/edited: `{told}", self.skyline(*train, "--run", "final", expect=2).stderr)
+        self.assertFalse((self.folder / "final").exists())
+        self.skyline(*train, "--run", "final", "--changed")
+        lines = [json.loads(line) for line in self.canonical("final").splitlines()]
+        self.assertEqual(lines[0]["programs"][str(self.trainer)], checksum(text))
+        self.assertEqual(lines[2], {"changed": {str(self.trainer): checksum(text + "\n")}})
+        self.trainer.unlink()
+        self.assertIn("` (not there) has changed", self.skyline("search", "--run", "edited", "--resume", "--set", "search.trials=6", "--set",
+                                                                 "command.prepare=['true']", expect=2).stderr)
+
+    def test_a_run_without_checksums_of_its_trainer_is_resumed_and_told_once(self):
+        config = self.config("{does: {choice: [well]}, n: {range: [1, 8]}}", search="{algorithm: exhaustive, trials: 2}")
+        self.skyline("search", config, "--run", "before")
+        journal = self.folder / "before/journal.jsonl"
+        header, rest = journal.read_text().split("\n", 1)
+        entry = json.loads(header)
+        del entry["programs"], entry["sum"]
+        body = json.dumps(entry, separators=(",", ":"))[:-1]
+        journal.write_text(f'{body},"sum":"{checksum(body)}"}}\n{rest}')
+        self.trainer.write_text(self.trainer.read_text() + "\n")
+        done = self.skyline("search", config, "--run", "before", "--resume", "--set", "search.trials=4", ranks=2)
+        self.assertEqual(done.stderr.count("has no checksums of the trainer's files: whether they have changed is not checked"), 1)
+        self.assertEqual(self.canonical("before").count("changed") + self.canonical("before").count("programs"), 0)
+
+    def test_results_that_wait_for_their_commit_are_of_the_trainer_that_the_journal_names(self):
+        config = self.config("{does: {choice: [well]}, n: {range: [1, 8]}}", search="{algorithm: exhaustive, trials: 2}")
+        self.skyline("search", config, "--run", "waits")
+        (self.folder / "waits/checkpoints").mkdir(exist_ok=True)
+        waiting = self.folder / "waits/checkpoints/results.0.jsonl"
+        header, *_, last = (self.folder / "waits/journal.jsonl").read_text().splitlines(keepends=True)
+        waiting.write_text(header + last)
+        self.trainer.write_text(self.trainer.read_text() + "\n")
+        self.skyline("search", config, "--run", "waits", "--resume", "--set", "search.trials=3", expect=2)
+        self.assertTrue(waiting.exists())
+        self.skyline("search", config, "--run", "waits", "--resume", "--set", "search.trials=3", "--changed")
+        self.assertFalse(waiting.exists())
+
     def test_parameters_of_the_trainer_count_in_a_space_with_a_network(self):
         config = self.config("{w: {choice: [1, 2]}, lr: {choice: [0.1, 0.2]}}", ", deterministic: true")
         text = config.read_text().replace("{choice: [0.1, 0.2]}}}", "{choice: [0.1, 0.2]}}, network: [flatten, linear: {features: $w}, "
@@ -134,14 +205,12 @@ class Command(TrainerCase):
         self.skyline("status", "network")
 
     def test_a_stop_ends_the_trainers_and_the_next_job_goes_on(self):
-        config = self.config("{does: {choice: [sleep]}, seconds: {choice: [1, 2]}, deaf: {choice: [false, true]}, n: {range: [1, 3]}}",
+        # neighbours differ in length, so that slots do not end together: one trial runs for more than a second when the stop comes
+        config = self.config("{does: {choice: [sleep]}, deaf: {choice: [false, true]}, n: {range: [1, 3]}, seconds: {choice: [0.7, 1.9]}}",
                              ", deterministic: true, grace: 1 s", rest="run: {window: 6}\n")
         whole = self.skyline("search", config, "--run", "whole", ranks=2)
         self.assertEqual(whole.returncode, 0)
-        job = self.start("search", config, "--run", "stopped", ranks=2)
-        self.wait_for_lines("stopped", 2)
-        job.send_signal(signal.SIGUSR1)
-        self.assertEqual(job.wait(TIMEOUT_S), STOPPED)
+        self.stop_after(2, "search", config, "--run", "stopped", ranks=2)
         self.assertRegex((self.folder / "stopped/logs/skyline.log").read_text(), r"all results are saved; \d trials? that w(as|ere) running begins? again: run again")
         self.check_nothing_is_left("stopped")
         lines = self.canonical("stopped").splitlines()
@@ -166,9 +235,7 @@ class Command(TrainerCase):
             run = "swapped_" + name[0]
             begun = len(self.starts())
             job = self.start("search", config, "--run", run)
-            deadline = time.monotonic() + TIMEOUT_S
-            while len(self.starts()) < begun + 2 and time.monotonic() < deadline:  # then the second one sleeps for a second
-                time.sleep(0.01)
+            self.wait_until(lambda: len(self.starts()) >= begun + 2, "no second trial")  # which sleeps for a second
             folder = self.folder / run / name
             moved = folder.with_name("moved")
             moved.mkdir()
@@ -199,13 +266,16 @@ class Command(TrainerCase):
 
     def kill_some(self, job, target):
         """SIGKILL to a rank, to mpirun, or to both and all ranks, and to nothing that they started."""
-        names = {process: pathlib.Path(f"/proc/{process}/comm").read_text().strip() for process in processes_of_session(job.pid)}
+        names = {}
+        for process in processes_of_session(job.pid):
+            with contextlib.suppress(OSError):  # it has just ended
+                names[process] = pathlib.Path(f"/proc/{process}/comm").read_text().strip()
         ranks = [process for process, name in names.items() if name == "skyline"]
         for process in {"rank": ranks[-1:], "mpirun": [job.pid], "job": [*ranks, job.pid]}[target]:
-            os.kill(process, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
         job.wait(TIMEOUT_S)
-        while target == "mpirun" and any(self.is_alive(rank) for rank in ranks):  # they notice that mpirun is gone
-            time.sleep(0.02)
+        self.wait_until(lambda: target != "mpirun" or not any(map(self.is_alive, ranks)), "they do not notice that mpirun is gone")
 
     @staticmethod
     def is_alive(process):
@@ -263,10 +333,7 @@ class Command(TrainerCase):
     def test_prepare_heeds_a_stop(self):
         config = self.preparation("first = not os.path.exists(mark); open(mark, 'w'); time.sleep(600 if first else 0)", ", grace: 1 s")
         job = self.start("search", config, "--run", "asked", ranks=2)
-        deadline = time.monotonic() + TIMEOUT_S
-        while not (self.marks / "prepared").exists():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.02)
+        self.wait_until((self.marks / "prepared").exists, "it does not prepare")
         job.send_signal(signal.SIGUSR1)
         self.assertEqual(job.wait(TIMEOUT_S), STOPPED)
         self.check_nothing_is_left("asked")

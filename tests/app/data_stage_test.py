@@ -4,7 +4,6 @@ import fcntl
 import os
 import signal
 import subprocess
-import time
 import unittest
 
 from skyline_runs import TIMEOUT_S, RunsCase, small_digits
@@ -29,12 +28,6 @@ class DataStage(RunsCase):
         """In the middle, among the images: the seal at its start stays as it is."""
         size = len(self.intact)
         self.digits.write_bytes(self.intact[:size // 2] + bytes(size // 4) + self.intact[size * 3 // 4:])
-
-    def wait_until(self, condition):
-        end = time.monotonic() + TIMEOUT_S
-        while not condition():
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.05)
 
     def copies(self, stage):
         return [path for path in (self.folder / stage).rglob("*") if path.is_file()]
@@ -67,7 +60,7 @@ class DataStage(RunsCase):
             process = subprocess.Popen(self.command("search", *self.arguments("--set", "data.stage=busy"), "--run", "later",
                                                     ranks=2), cwd=self.folder, stdout=terminal, stderr=terminal)
             try:
-                self.wait_until(lambda: "2 ranks on 1 node" in log.read_text())
+                self.wait_until(lambda: "2 ranks on 1 node" in log.read_text(), "it does not start")
                 process.send_signal(signal.SIGUSR1)
                 self.assertEqual(process.wait(timeout=TIMEOUT_S), 75, log.read_text())
             finally:

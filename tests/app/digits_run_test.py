@@ -77,7 +77,7 @@ class DigitsRun(RunsCase):
 
     def test_run_h5_is_a_table_for_pandas(self):
         done = subprocess.run(["/usr/bin/python3", "-c", READ_TABLE, self.folder / "two/run.h5"], capture_output=True,
-                              text=True, timeout=60)
+                              text=True, timeout=600)
         self.assertEqual(done.returncode, 0, done.stderr)
         trials = self.canonical("two").count("\n") - 1
         self.assertEqual(done.stdout.split(), [str(trials), "True", "True", "True"])
@@ -86,7 +86,7 @@ class DigitsRun(RunsCase):
         done = self.skyline("search", *small_digits(self.digits), "--run", "account", "--slots", 2, ranks=2)
         wall_s = float(re.search(r"latency in 4 slots over ([0-9.]+) s", done.stdout).group(1))
         table = subprocess.run(["/usr/bin/python3", "-c", READ_ACCOUNT, self.folder / "account/run.h5"], check=True,
-                               capture_output=True, text=True, timeout=60)
+                               capture_output=True, text=True, timeout=600)
         slots, trials = json.loads(table.stdout)
         self.assertEqual(len(slots), 4)
         for slot in slots:

@@ -60,6 +60,28 @@ TEST(DoctorMemory, WarnsOfLittleRoomForTheFilesOfTheLauncher) {
   EXPECT_EQ(judge_temporary_folder("/none", std::nullopt)->text, "/none: no folder that can be used");
 }
 
+TEST(DoctorMemory, AFolderForTemporaryFilesThatCannotBeWrittenIsAProblem) {
+  const std::optional<Finding> finding =
+      judge_temporary_folder("/scratch", kGigabyte, "Read-only file system");
+  ASSERT_TRUE(finding);
+  EXPECT_EQ(finding->verdict, Verdict::kProblem);
+  EXPECT_EQ(finding->text, "/scratch: no file can be written there: Read-only file system");
+  EXPECT_THAT(finding->advice, HasSubstr("set TMPDIR to another folder of the node"));
+}
+
+TEST(DoctorMemory, WarnsOfAControlGroupThatGrantsFewProcesses) {
+  EXPECT_FALSE(judge_processes(8, std::nullopt));
+  const std::optional<Finding> too_few = judge_processes(1, ProcessLimit{.most = 6, .used = 4});
+  ASSERT_TRUE(too_few);
+  EXPECT_EQ(too_few->verdict, Verdict::kProblem);
+  EXPECT_EQ(too_few->text, "the control group grants 6 processes and threads (pids.max), and 4 are in use");
+  EXPECT_THAT(too_few->advice, HasSubstr("--pids-limit"));
+  const ProcessLimit some{.most = 400, .used = 100};
+  EXPECT_FALSE(judge_processes(4, some));
+  ASSERT_TRUE(judge_processes(8, some));
+  EXPECT_EQ(judge_processes(8, some)->verdict, Verdict::kWarning);
+}
+
 TEST(DoctorMemory, WarnsOfTooFewOpenFilesForManyRanks) {
   machine::NodeLimits limits;
   limits.open_files = 1024;

@@ -5,7 +5,6 @@ import io
 import json
 import os
 import shutil
-import subprocess
 import unittest
 
 import h5py
@@ -200,7 +199,8 @@ class Export(RunsCase):
         for name in ("last.npz", "grey.npz", "rows.npz", "rows.csv", "labelled.csv"):
             with self.subTest(name):
                 self.expect_same(self.predictions(name), self.predictions(self.digits)[:9])
-        self.assertIn("no array `y_train`", self.refusal("evaluate", "run", "--trial", 0, "--data", "rows.csv"))
+        self.assertIn("rows.csv:1: expected a column with targets (--with label=), got 64 with features",
+                      self.refusal("evaluate", "run", "--trial", 0, "--data", "rows.csv"))
 
     def test_an_array_that_is_not_found_is_named_by_an_option_of_the_command(self):
         numpy.savez(self.folder / "named.npz", pictures=self.images[:9].astype(numpy.uint8))
@@ -379,10 +379,7 @@ class Export(RunsCase):
                 self.assertAlmostEqual(group["metrics"][metric]["mean"], numpy.mean(values), 12)
                 self.assertAlmostEqual(group["metrics"][metric]["deviation"], numpy.std(values, ddof=1), 12)
                 self.assertIn(f"{numpy.mean(values):.4f}", told[told.index("over their seeds"):])
-        job = subprocess.Popen(self.command(*arguments, "killed"), cwd=self.folder, stdout=subprocess.DEVNULL)
-        self.wait_for_lines("killed", 7)
-        job.kill()
-        job.wait()
+        self.kill_after(7, *arguments, "killed")
         self.skyline(*arguments, "killed", "--resume")
         self.assertEqual(self.canonical("killed"), self.canonical("seeds"))
         killed, whole = (read_json(self.folder / run / "pareto.json") for run in ("killed", "seeds"))

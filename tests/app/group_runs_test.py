@@ -1,6 +1,5 @@
 """The digits search with trials that groups train: for any number of ranks, through a stop and a kill."""
 
-import signal
 import unittest
 
 from skyline_runs import RunsCase, read_json, small_digits
@@ -30,15 +29,8 @@ class GroupRuns(RunsCase):
     def test_a_stopped_and_a_killed_run_go_on_with_another_number_of_ranks(self):
         config = [*self.config, "--set", "training.epochs=4", "--set", "final.epochs=6"]
         self.skyline("search", *config, "--run", "undisturbed", ranks=2)
-        for name, stopped in (("stopped", True), ("killed", False)):
-            job = self.start("search", *config, "--run", name, ranks=2)
-            self.wait_for_lines(name, 2)
-            if stopped:
-                job.send_signal(signal.SIGUSR1)
-                self.assertEqual(job.wait(), 75)
-            else:
-                self.kill(job)
-            self.assertLess(self.canonical(name).count("\n"), self.canonical("undisturbed").count("\n"), "too late")
+        for name, disturb in (("stopped", self.stop_after), ("killed", self.kill_after)):
+            disturb(2, "search", *config, "--run", name, ranks=2)
             self.skyline("search", *config, "--run", name, "--resume", ranks=3)
             self.assertEqual(self.canonical(name), self.canonical("undisturbed"), name)
 

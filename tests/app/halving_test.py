@@ -29,10 +29,7 @@ class Halving(RunsCase):
                 self.assertEqual({trial["ninths"] for trial in self.trials(one)}, {1, 3, 9})
                 self.skyline("search", *search, "--run", two, ranks=2)
                 self.assertEqual(self.canonical(two), whole)
-                job = self.start("search", *search, "--run", killed, ranks=2)
-                self.wait_for_lines(killed, 10)
-                self.kill(job)
-                self.assertLess(self.canonical(killed).count("\n"), whole.count("\n"), "killed too late to show anything")
+                self.kill_after(10, "search", *search, "--run", killed, ranks=2)
                 self.skyline("search", *search, "--run", killed, "--resume", ranks=3)
                 self.assertEqual(self.canonical(killed), whole)
 

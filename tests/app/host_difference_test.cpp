@@ -1,5 +1,6 @@
 #include "app/job/host_difference.hpp"
 
+#include "app/job/program_build.hpp"
 #include "comm/environment.hpp"
 #include "train/loading/load_accelerator.hpp"
 
@@ -55,6 +56,15 @@ TEST(ProgramDifference, AReleaseThatSaysItsVersionAloneIsAnotherBuild) {
 TEST(Libraries, TellTheirVersions) {
   EXPECT_THAT(train::torch_version(), testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+[^ ]*"));
   EXPECT_THAT(comm::mpi_library_name(), testing::MatchesRegex("[A-Z].* [0-9]+\\.[0-9][^,]*"));
+}
+
+TEST(ProgramParts, NameVersionCommitLibrariesAndCompiler) {
+  EXPECT_THAT(
+      program_parts(),
+      testing::ElementsAre(testing::MatchesRegex("[0-9]+\\.[0-9]+\\.[0-9]+"),
+                           testing::MatchesRegex("commit ([0-9a-f]{12,40}( \\(modified\\))?|unknown)"),
+                           testing::StartsWith("LibTorch "), comm::mpi_library_name(),
+                           testing::MatchesRegex(".* [0-9]+\\.[0-9].*")));
 }
 
 TEST(BuildId, IsThatOfThisProgram) {

@@ -132,6 +132,40 @@ class Hostile(RunsCase):
                 self.assertRegex(done.stderr, f"{part}: expected a .*, found a symbolic link")
                 self.assertEqual(sorted((path, path.is_file() and path.read_bytes()) for path in home.rglob("*")), before)
 
+    def test_nobody_makes_a_command_show_a_private_file_by_a_link(self):
+        secret = self.folder / "secret"
+        secret.write_text("alice:!:20786:0:99999\n2026-05-01 10:00:00.000 warning alice:!:20786\n")
+        resume = ["search", "--run", "RUN", "--resume", "--quiet"]
+        refused = (*READING, resume, ["show", "RUN/config.yaml"], ["validate", "RUN/config.yaml"])
+        for part, commands in (("config.yaml", refused[2:]), ("journal.jsonl", (*READING, resume)), ("logs/skyline.log", [READING[5], resume])):
+            run = f"link-{part.split('.')[0].replace('/', '-')}"
+            self.copy(run)
+            (self.folder / run / part).unlink()
+            (self.folder / run / part).symlink_to(secret)
+            for command in commands:
+                with self.subTest(part=part, command=command):
+                    done = self.skyline(*[word.replace("RUN", run) for word in command], expect=USER_ERROR)
+                    self.assertRegex(done.stderr, f"{run}/{part}: expected a file.*, found a symbolic link")
+                    self.assertNotIn("alice", done.stdout + done.stderr)
+        for path in self.folder.glob("link-*/**/*"):
+            self.assertFalse(path.is_file() and not path.is_symlink() and "alice:" in path.read_text(errors="replace"), path)
+        self.copy("status-link")
+        (self.folder / "status-link/status.json").unlink()
+        (self.folder / "status-link/status.json").symlink_to(secret)
+        self.assertNotIn("alice", self.skyline("status", "status-link").stderr)
+
+    def test_the_configuration_of_a_run_names_no_file_with_its_space(self):
+        (self.folder / "secret.yaml").write_text("alice: 20786\n")
+        for run in ("named", "fresh"):
+            journal = self.copy(run)
+            (journal.parent / "config.yaml").write_text("space: {file: ../secret.yaml}\n")
+            if run == "fresh":
+                shutil.rmtree(journal.parent / "courses", ignore_errors=True)
+                journal.unlink()
+            done = self.skyline("search", "--run", run, "--resume", expect=USER_ERROR)
+            self.assertIn("space.file: cannot be in the configuration of a run, which has its space itself", done.stderr)
+            self.assertNotIn("alice", done.stderr)
+
     def test_exports_do_not_follow_a_link_in_the_run_folder(self):
         self.copy("exports")
         (self.folder / "mine").mkdir()

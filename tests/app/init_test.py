@@ -1,7 +1,10 @@
 """From a folder or a table to a configuration that is worth searching, without writing a space."""
 
+import os
 import pathlib
 import re
+import subprocess
+import sys
 import unittest
 
 import numpy
@@ -53,8 +56,9 @@ class Init(RunsCase):
         (self.folder / "houses.csv").write_text(",size,colour,rooms,price\n" + "\n".join(rows) + "\n")
         out = self.init("houses.csv", "--with", "label=price", "--with", "targets=numbers")
         self.assertIn("preset table", out)
-        self.assertIn("- minimize: validation_mse\n  - minimize: parameters\n", self.text())
-        self.skyline("search", "mine.yaml", "--run", "table_run", *SHORT)
+        self.assertRegex(self.text(), r"- \{minimize: validation_mse, reference: \d+(\.\d+)?\} .*\n  - minimize: parameters\n")
+        done = self.skyline("search", "mine.yaml", "--run", "table_run", *SHORT)
+        self.assertRegex(done.stdout, r"(?m)^hypervolume 0\.\d+")
 
     def test_every_kind_and_size_of_samples_has_a_preset_whose_windows_fit(self):
         for shape, layout, preset in (((1, 8, 8), "nchw", "images-small"), ((3, 16, 16), "nchw", "images"),
@@ -75,7 +79,9 @@ class Init(RunsCase):
         self.assertEqual(sorted(re.findall(r"^([a-z-]*[a-z]) +\S", self.skyline("init", "--list").stdout, re.M)[1:]), PRESETS)
 
     def test_the_time_decides_how_many_trials_there_are_and_how_long(self):
-        self.init(self.digits, "--slots", "1")
+        out = self.init(self.digits, "--slots", "1", time="3s")
+        wish = re.search(r"(?m)^check: --time 3s is too short for the 20 trials that a search needs: --time (\d+[sm]) would do", out).group(1)
+        self.assertNotIn("is too short", self.init(self.digits, "--slots", "1", time=wish))
         short = self.text()
         self.init(self.digits, "--slots", "16", time="8h")
         long = self.text()
@@ -125,7 +131,9 @@ class Init(RunsCase):
         metrics, objective, loss = re.findall(r"`(.*?)`", advice)
         self.skyline("validate", "mine.yaml", "--set", metrics.replace(": ", "=", 1), "--set", loss.replace(": ", "=", 1),
                      "--set", f"objectives=[{{{objective}}}, {{minimize: parameters}}]")
-        self.assertIn("metrics: [accuracy, macro_f1]", self.text())
+        for line in (metrics, objective, loss.removeprefix("training.")):  # it is what init writes itself
+            self.assertIn(line.removeprefix("training."), self.text())
+        self.assertNotIn("maximize: validation_accuracy\n", self.text())
         self.skyline("search", "mine.yaml", "--run", "uneven_run", *SHORT)
         self.assertIn("test_macro_f1", self.skyline("status", "uneven_run", "--all").stdout)
         self.assertNotIn("check: classes", self.init(self.arrays((5,))))
@@ -140,6 +148,24 @@ class Init(RunsCase):
         self.assertAlmostEqual(float(final), 3 * float(epochs))
         self.assertLess(len(final), 8)
         self.assertIn(f"trials of {epochs} epoch", out)
+
+    def test_waits_for_a_processor_are_told_and_do_not_decide(self):
+        if not pathlib.Path("/proc/self/schedstat").exists():
+            self.skipTest("this system does not tell how long threads have waited")
+        number = lambda key: float(re.search(rf"{key}: ([\d.]+)", self.text()).group(1))
+        allowed = os.sched_getaffinity(0)
+        self.addCleanup(os.sched_setaffinity, 0, allowed)
+        os.sched_setaffinity(0, {min(allowed)})  # of what starts from here on, too
+        self.init(self.digits, "--slots", "1", time="90s")
+        alone = number("trials") * number("  epochs")
+        for _ in range(3):
+            busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])
+            self.addCleanup(busy.wait)
+            self.addCleanup(busy.kill)
+        out = self.init(self.digits, "--slots", "1", time="90s")
+        self.assertRegex(out, r"(?m)^check: measured on a busy machine: it waited for a processor for [5-9]\d % of the time, which does not count here: "
+                              r"where it stays as busy, the search takes about \d+:\d+$")
+        self.assertGreater(number("trials") * number("  epochs"), alone / 2)
 
     def test_mistakes_are_one_line(self):
         prepared = self.digits

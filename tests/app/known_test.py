@@ -110,6 +110,21 @@ class Known(RunsCase):
             first = [json.loads(line)["genotype"]["h"] for line in self.canonical(f"known-{known}").splitlines()[1:]]
             self.assertEqual(first, ["", "  ", "z ", " y", " x"])
 
+    def test_a_table_of_optuna_is_read_by_its_states_and_its_numbers_of_32_bits(self):
+        (self.folder / "space.yaml").write_text("space: {parameters: {lr: {choice: [0.1, 0.01, 0.001]}, depth: {choice: [null, 5]}}}\n"
+                                                "table: {file: table.csv, metrics: [{name: m, column: m}]}\nobjectives: [maximize: m]\n")
+        rows = "0.1,,1,RUNNING\n0.009999999776482582,,5,COMPLETE\n0.001,5.0,9,PRUNED\n0.1,5.0,3,COMPLETE\n"
+        (self.folder / "table.csv").write_text("lr,depth,m,state\n" + rows)
+        done = self.light("search", "space.yaml", "--set", "search={algorithm: local_search, trials: 2, initial: 2, known: [table.csv]}", "--run", "optuna")
+        self.assertRegex(done.stderr, r"search.known: 2 architectures of \S+table.csv; 2 rows left out")
+        first = [json.loads(line)["genotype"] for line in self.canonical("optuna").splitlines()[1:]]
+        self.assertEqual(first, [{"lr": 0.01, "depth": None}, {"lr": 0.1, "depth": 5}])
+        for header, said in (("params_lr,params_depth,m,state", "there is no column `lr`: rename `params_lr` to `lr`"),
+                             ("lr,depth,m,State", None)):
+            (self.folder / "other.csv").write_text(header + "\n0.1,5,3,FAIL\n")
+            refused = self.light("validate", "space.yaml", "--set", "search={algorithm: local_search, trials: 2, known: [other.csv]}", expect=2)
+            self.assertIn(said or "by the column `State` no row ended well: expected ok or complete", refused.stderr)
+
     def test_rows_that_failed_or_whose_value_is_too_large_are_left_out_and_a_damaged_table_is_told_as_such(self):
         (self.folder / "table.csv").write_text("depth,kernel,width,validation_accuracy,status\n3,3,32,0.9,ok\n4,3,32,1e200,ok\n"
                                                "5,3,32,0.99,diverged\n6,3,32,?,exception\n7,3,32,0.8,\n")
@@ -152,9 +167,8 @@ class Known(RunsCase):
         trials = [json.loads(line) for line in self.canonical("rungs1").splitlines()[1:]]
         self.assertEqual({trial["epochs"] for trial in trials}, {0.25, 1})
         self.assertLessEqual({trial["arch"] for trial in trials[:2]}, set(self.ids("earlier")))
-        job = self.start("search", *CONFIG, *more, "--set", f"search={{algorithm: {search['algorithm']}, known: [earlier]}}", "--run", "killed", ranks=2)
-        self.wait_for_lines("killed", 10)
-        self.kill(job)
+        self.kill_after(10, "search", *CONFIG, *more, "--set", f"search={{algorithm: {search['algorithm']}, known: [earlier]}}", "--run", "killed",
+                        ranks=2)
         self.search("[earlier]", "killed", *more, "--resume", ranks=3, **search)
         self.assertEqual(self.canonical("killed"), self.canonical("rungs1"))
 

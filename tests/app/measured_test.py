@@ -4,11 +4,10 @@ import json
 import shutil
 import signal
 import sys
-import time
 import unittest
 
 from command_case import processes_with
-from skyline_runs import SOURCE, RunsCase, read_json
+from skyline_runs import SOURCE, TIMEOUT_S, RunsCase, read_json
 
 MEASURE = SOURCE / "tests/app/command/measure.py"
 
@@ -85,6 +84,21 @@ search: {{algorithm: exhaustive}}
         trial = read_json(self.marks / "parameters.json")
         self.assertEqual((trial["parameters"], trial["trial"], trial["final"]), ({"width": 4}, "0", False))
 
+    def test_the_median_of_repeats_counts_and_how_far_they_are_apart_is_in_the_curve(self):
+        self.does(_4="vary", _6="vary")
+        config = self.config(", at_once: 1, repeats: 3", widths=[4, 6])
+        done = self.skyline("search", config, "--run", "repeats", "--slots", 2, ranks=2)
+        self.assertRegex(done.stdout + done.stderr, r"trial \d: `size_kb`: 3 measurements from [46]\S* to [46]00\S*, median [46]0\S*: differences")
+        self.assertEqual((done.stdout + done.stderr).count("may be noise"), 1)
+        self.assertEqual(self.sizes("repeats"), {4: 40, 6: 60})
+        lines = [line for file in (self.folder / "repeats/courses").iterdir() for line in file.read_text().splitlines()]
+        last = [dict(zip(["step", *course["names"]], course["points"][-1])) for course in map(json.loads, lines)]
+        self.assertEqual({(point["size_kb_min"], point["size_kb_max"]) for point in last}, {(4, 400), (6, 600)})
+        self.assertTrue(all("train_loss" in point for point in last))  # it is the last point of the training
+        self.does()
+        self.skyline("search", self.config(", at_once: 1", widths=[4, 6]), "--run", "once")
+        self.assertIn("at_once: 1\n        limits: {}\n", (self.folder / "once/config.yaml").read_text())  # as runs of before have it
+
     def test_at_most_so_many_measure_at_a_time_over_all_ranks(self):
         """Each of them fails if another one runs."""
         widths = range(2, 14)
@@ -98,12 +112,12 @@ search: {{algorithm: exhaustive}}
         done = self.skyline("search", self.config(", timeout: 8 s", widths=range(2, 10)), "--run", "failing", ranks=2)
         found = {width: (trial["status"], trial.get("reason") or "") for width, trial in self.results("failing").items()}
         self.assertEqual(found, {
-            2: ("program", "`size_kb`: exit code 1"),
+            2: ("program", "`size_kb`: exit code 1: the board is on fire"),
             3: ("program", "`size_kb`: took longer than its timeout (8 s)"),
             4: ("program", "`size_kb`: line 1 of its report: `size_kb`: expected a finite number, got NaN or an infinite one"),
             5: ("program", "`size_kb`: it reported no result"),
             6: ("program", "`size_kb`: line 1 of its report: `size_kb`: expected a number from 0.0 to 1000.0, got -1.0"),
-            7: ("program", "`size_kb`: line 1 of its report: `validation_accuracy`: it is no declared metric (size_kb): leave it out, or add it to `metrics`"),
+            7: ("program", "`size_kb`: line 1 of its report: the result has no `size_kb`, but `validation_accuracy`, which is no declared metric (size_kb)"),
             8: ("exception", "`size_kb`: signal SIGSEGV"),
             9: ("ok", "")})
         self.assertIn("| the board is on fire", done.stdout + done.stderr)
@@ -114,13 +128,9 @@ search: {{algorithm: exhaustive}}
         self.does(_4="wait")
         config = self.config(widths=[4, 6, 8, 10], rest="run: {window: 1}")
         job = self.start("search", config, "--run", "killed", ranks=2)
-        while not self.starts():
-            time.sleep(0.05)
+        self.wait_until(self.starts, "nothing is measured")
         self.kill(job)
-        deadline = time.monotonic() + 10
-        while processes_with(self.script.name):
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.05)
+        self.wait_until(lambda: not processes_with(self.script.name), "the measurement outlives its job")
         self.skyline("search", config, "--run", "killed", "--resume", ranks=2)
         self.assertEqual(len(self.starts()), 5)
         self.skyline("search", config, "--run", "undisturbed")
@@ -130,11 +140,9 @@ search: {{algorithm: exhaustive}}
         self.does(_4="wait", _6="wait")
         config = self.config(", at_once: 1", widths=[4, 6])
         job = self.start("search", config, "--run", "stopped", ranks=2)
-        while not self.starts():
-            time.sleep(0.05)
-        time.sleep(1)
+        self.wait_until(self.starts, "nothing is measured")
         job.send_signal(signal.SIGUSR1)
-        self.assertEqual(job.wait(timeout=60), 75)
+        self.assertEqual(job.wait(TIMEOUT_S), 75)
         self.assertEqual(processes_with(self.script.name), [])
         self.skyline("search", config, "--run", "stopped", "--resume", ranks=2)
         self.assertEqual(set(self.sizes("stopped")), {4, 6})
@@ -169,14 +177,14 @@ search: {{algorithm: exhaustive}}
         self.skyline("search", config, "--set", "training.group.members=2", "--run", "group", ranks=2)
         trials = self.results("group")
         self.assertEqual(len(self.starts()), 3)
-        self.assertEqual(trials[6]["reason"], "`size_kb`: exit code 1")
+        self.assertEqual(trials[6]["reason"], "`size_kb`: exit code 1: the board is on fire")
         self.skyline("search", config, "--run", "single")
         self.assertEqual([self.sizes("group")[width] for width in (4, 8)], [self.sizes("single")[width] for width in (4, 8)])
 
     def test_the_wait_of_a_group_for_its_turn_is_no_time_of_any_member(self):
         self.does(_4="slow", _6="slow")
         config = self.config(", at_once: 1", widths=[4, 6])
-        self.skyline("search", config, "--set", "training.group.members=2", "--set", "run.trial_timeout=5 s", "--slots", "2", "--run", "groups",
+        self.skyline("search", config, "--set", "training.group.members=2", "--set", "run.trial_timeout=25 s", "--slots", "2", "--run", "groups",
                      ranks=2)
         self.assertEqual([trial["status"] for trial in self.results("groups").values()], ["ok", "ok"])
         self.assertNotIn("took longer", (self.folder / "groups/logs/skyline.log").read_text())
@@ -208,7 +216,7 @@ search: {{algorithm: exhaustive}}
         self.skyline("search", config, "--run", "own", ranks=2)
         trials = self.results("own")
         self.assertEqual([trials[3]["metrics"]["size_kb"], trials[4]["metrics"]["size_kb"]], [3, 4])
-        self.assertEqual(trials[5]["reason"], "`size_kb`: exit code 1")
+        self.assertEqual(trials[5]["reason"], "`size_kb`: exit code 1: the board is on fire")
 
     def test_limits_and_turns_may_change_when_a_run_resumes(self):
         self.skyline("search", self.config(widths=[4]), "--run", "changed")
@@ -216,6 +224,13 @@ search: {{algorithm: exhaustive}}
         told = self.skyline("search", self.config(", when: full", widths=[4], objectives="minimize: flops"), "--run", "changed",
                             "--resume", expect=2).stderr
         self.assertIn(f"differs between changed/config.yaml and {self.folder}/", told)
+
+    def test_a_program_that_measures_and_was_edited_is_refused(self):
+        config = self.config(widths=[4])
+        self.skyline("search", config, "--run", "edited")
+        self.script.write_text(self.script.read_text() + "\n")
+        told = self.skyline("search", config, "--run", "edited", "--resume", expect=2).stderr
+        self.assertIn(f"--resume edited: `{self.script}` has changed since its trials were trained", told)
 
 
 if __name__ == "__main__":

@@ -66,6 +66,14 @@ class ParametersAlone(RunsCase):
         overrides = [part for setting in settings for part in ("--set", setting)]
         return self.skyline("validate", "wrong.yaml", *overrides, expect=2).stderr
 
+    def test_status_names_the_program_and_ends_with_the_line_that_repeats_the_run(self):
+        *_, made_by, line = self.skyline("status", "run").stdout.splitlines()
+        self.assertRegex(made_by, r"^Skyline \d+\.\d+\.\d+, commit ([0-9a-f]{12,}( \(modified\))?|unknown), LibTorch none, \S+.* \d.*, \S+.* \d.*; \S+")
+        words = line.removeprefix("repeated by: mpirun -np 2 skyline ").split()
+        self.assertEqual(words, ["search", "run/config.yaml", "--run", "run-again"])
+        self.skyline(*words, ranks=2)
+        self.assertEqual(self.canonical("run-again"), self.canonical("run"))
+
     def test_every_algorithm_has_one_journal_for_any_ranks_and_after_a_resume(self):
         for name, section in ALGORITHMS.items():
             search = ["--set", f"search={section}"]
@@ -80,6 +88,47 @@ class ParametersAlone(RunsCase):
         exhaustive = [json.loads(line) for line in self.canonical("exhaustive1").splitlines()[1:]]
         self.assertEqual(len({line["arch"] for line in exhaustive}), len(exhaustive))
         self.assertEqual(len(exhaustive), 38, "all that keep `where`")
+
+    def begin_before(self, run, where):
+        """A run whose header, as those of before, does not say by which rules its conditions are read."""
+        self.search(run, "--set", f"space.where={where}", "--set", "search.trials=6")
+        journal = self.folder / run / "journal.jsonl"
+        first, *rest = journal.read_text().splitlines(keepends=True)
+        header = json.loads(first)
+        self.assertEqual(header.pop("conditions"), "exact")
+        del header["sum"]
+        text = json.dumps(header, separators=(",", ":"))[:-1]
+        journal.write_text(text + f',"sum":"{checksum(text)}"}}\n' + "".join(rest))
+
+    def test_a_run_of_before_goes_on_where_its_conditions_keep_the_same(self):
+        where = "$depth * 0.5 <= 2 and $rate / $rate == 1"
+        self.search("now", "--set", f"space.where={where}")
+        self.begin_before("before", where)
+        self.search("before", "--resume", "--set", f"space.where={where}")
+        lines = [self.canonical(run).splitlines() for run in ("now", "before")]
+        self.assertEqual(lines[0][1:], lines[1][1:])
+        self.assertEqual(json.loads(lines[0][0]).get("conditions"), "exact")
+        self.assertNotIn("conditions", json.loads(lines[1][0]))
+
+    def test_a_run_of_before_whose_conditions_keep_others_now_is_shown_and_not_resumed(self):
+        where = "$rate + 0.2 > 0.3 or $depth > 2"
+        self.begin_before("other_rules", where)
+        refused = self.search("other_rules", "--resume", "--set", f"space.where={where}", expect=2)
+        self.assertIn("other_rules: was begun by a version that calculated conditions otherwise, and `$rate + 0.2 > 0.3 or "
+                      "$depth > 2` held only before, for rate=0.1 depth=", refused.stderr)
+        self.assertIn("start a run in another folder", refused.stderr)
+        self.assertIn("6 of at most 6", self.skyline("status", "other_rules").stdout)
+
+    def test_validate_and_the_start_of_a_search_tell_what_cannot_be_calculated(self):
+        where = "space.where=20 / ($depth - 2) > 0.5"
+        line = "space.where: `20 / ($depth - 2) > 0.5` cannot be calculated for 8 genotypes, which are left out, e.g. 20 / 0, for depth=2"
+        text = self.skyline("validate", "rows.yaml", "--set", where).stdout
+        self.assertIn("# --set space.where: " + line, text)
+        self.assertIn("40 genotypes, 24 (60 %) valid", text)
+        self.assertIn("16 (40 %) do not keep `where`", text)
+        told = self.search("divided", "--set", where, "--set", "objectives=[minimize: flops]", "--set", "constraints=[]").stderr
+        self.assertIn(line, told)
+        self.assertEqual(told.count("objectives: no hypervolume: `flops` has no reference point"), 1)
 
     def test_results_have_the_measured_metrics_and_no_costs(self):
         trial = read_json(self.folder / "run/models.json")["trials"][0]
@@ -110,7 +159,7 @@ class ParametersAlone(RunsCase):
         self.assertIn("best accuracy", self.skyline("compare", "run", "other").stdout)
 
     def test_a_trial_can_be_tried_and_is_shown_with_its_line_of_a_journal(self):
-        text = self.skyline("validate", "rows.yaml", "--try", "2", "--genotype", "rate=0.01,depth=3,optimizer=adam").stdout
+        text = self.skyline("validate", "rows.yaml", "--try", "2", "--genotype", "rate=1e-2,depth=3.0,optimizer='adam'").stdout
         lines = text.splitlines()
         self.assertEqual(lines[0], "# trial 1 of 2: rate=0.01 depth=3 optimizer=adam")
         self.assertEqual(lines[1], "result: accuracy=78 size_mb=7.5 flops=11.5")
@@ -132,6 +181,13 @@ class ParametersAlone(RunsCase):
         drawn = self.skyline("validate", "rows.yaml", "--try", "--genotype", "rate=0.01")
         others = drawn.stdout.splitlines()[0].removeprefix("# trial 1 of 1: rate=0.01 ")
         self.assertEqual(drawn.stderr, f"skyline: --genotype: drawn, since it is not given: {others}\n")
+        commas = ["--set", 'space.parameters.optimizer.choice=["a,b", adam]', "--try", "--genotype"]
+        for genotype, said in (("optimizer=a,b", "--genotype: optimizer is never a, "),
+                               ('optimizer="a,b', "--genotype: a quote is not closed"),
+                               ('optimizer="a,b"x', "--genotype: expected a comma behind a value in quotes, got x")):
+            self.assertIn(said, self.skyline("validate", "rows.yaml", *commas, genotype, expect=2).stderr)
+        tried = self.skyline("validate", "rows.yaml", *commas, 'optimizer="a,b",depth=2,rate=0.1', expect=3).stdout
+        self.assertTrue(tried.startswith("# trial 1 of 1: rate=0.1 depth=2 optimizer=a,b\n"), tried)
         self.assertIn("--try: expected a whole number", self.skyline("validate", "rows.yaml", "--try", "0", expect=2).stderr)
         self.assertIn("--genotype requires --try", self.skyline("validate", "rows.yaml", "--genotype", "rate=1", expect=2).stderr)
 

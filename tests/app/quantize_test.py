@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import unittest
 
 import h5py
@@ -108,13 +109,19 @@ class Quantize(RunsCase):
         for label in labels[:, 0]:
             self.assertLess(numpy.abs(price - label).min(), 1)
 
-    def test_samples_of_a_data_set_that_is_not_there_are_refused(self):
-        self.skyline("prep", "digits", "-o", "passing.h5")
+    def test_a_data_set_that_has_moved_is_named(self):
+        shutil.copy(self.digits, self.folder / "passing.h5")
         self.skyline("search", *small_digits(self.folder / "passing.h5"), "--set", "final=none", "--run", "left")
-        (self.folder / "passing.h5").unlink()
-        done = self.skyline("export", "left", "--front", "--calibration", 10, expect=2)
-        self.assertIn("passing.h5", done.stderr)
-        self.assertEqual(done.stderr.count("\n"), 1)
+        (self.folder / "passing.h5").rename(self.folder / "moved.h5")
+        command = ["export", "left", "--front", "--calibration", 10]
+        done = self.skyline(*command, expect=2)
+        self.assertRegex(done.stderr, "^skyline: --calibration: there is no .*passing.h5: name the data set of the run by --data\n$")
+        (self.folder / "other").mkdir()
+        other = numpy.arange(64).reshape(16, 4).astype("float32")
+        numpy.savez(self.folder / "other/x.npz", x=other, y=numpy.arange(16) % 2)
+        self.skyline("prep", "arrays", "other/x.npz", "-o", "other.h5")
+        self.assertIn("not the same data", self.skyline(*command, "--data", "other.h5", expect=2).stderr)
+        self.assertIn("calibration.npz", self.skyline(*command, "--data", "moved.h5").stdout)
 
 
 if __name__ == "__main__":

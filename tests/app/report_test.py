@@ -104,6 +104,8 @@ search: {algorithm: random, trials: 12}
         self.assertEqual(self.text("#missing-front"), "")
         self.assertIn("batch norm", self.text("#network-graph"))
         self.assertIn("algorithm: evolution_pareto", self.text("#config"))
+        self.assertRegex(self.text("#versions"), r"Skyline\s*0\.\d+\.\d+, commit .*, LibTorch .*\s*processors")
+        self.assertRegex(self.text("#repeat"), r"^(mpirun -np 2 )?skyline search \S+/config.yaml --run \S+-again$")
         front = self.table()
         self.assertEqual(len(front), self.browser.run("RUNS[0].final_front.length"))
 
@@ -134,7 +136,7 @@ search: {algorithm: random, trials: 12}
             self.choose("table-filter", "flops<1000 k")
             self.assertEqual(len(self.table()), sum(each < 1e6 for each in flops))
         with self.subTest("a pick says how far its samples decide"):
-            share, count, low, high = self.browser.run("document.querySelector('.pick .judged').textContent.match(/^(0\\.\\d+) .*; (\\d+) samples put it between (0\\.\\d{4}) and (0\\.\\d{4}) at 95 %$/).slice(1).map(Number)")
+            share, count, low, high = self.browser.run("document.querySelector('.pick .judged ~ .judged').textContent.match(/^(0\\.\\d+) .*; (\\d+) samples put it between (0\\.\\d{4}) and (0\\.\\d{4}) at 95 %$/).slice(1).map(Number)")
             for bound in (low, high):  # Wilson's score is 1.96 deviations from the share at both ends
                 self.assertAlmostEqual(abs(bound - share) / (bound * (1 - bound) / count) ** 0.5, 1.96, delta=0.03)
         with self.subTest("curves that end at one place share a name"):
@@ -177,11 +179,12 @@ search: {algorithm: random, trials: 12}
                 trial = int(re.search(r"skyline export seen --trial (\d+) --format onnx", text).group(1))
                 self.assertIn(f"test accuracy of the exported one{pareto[trial]:.4f}", text)
                 self.assertIn("1 epoch: mean and standard deviation of 2 trainings", text)
+                missed = self.browser.run(f"(({{ names, all, right }}) => names.filter((_, i) => all[i] > 0 && right[i] === 0).slice(0, 3))(RUNS[0].answers[{trial}])")
+                self.assertEqual([part in text for part in ("Classes never found in the test set: ", *missed)], [missed != [], *(True for _ in missed)])
         with self.subTest("no line exports what was not kept"):
             self.choose("table-rows", "all")
-            kept = {path.name.split(".")[0] for path in (self.folder / "seen/weights").glob("*.h5")}
             offered = self.browser.run("[...byId('trials').tBodies[0].rows].filter((row) => row.querySelector('td.export button')).map((row) => row.dataset.trial)")
-            self.assertEqual(set(offered), kept)
+            self.assertEqual(set(offered), {path.name.split(".")[0] for path in (self.folder / "seen/weights").glob("*.h5")})
             self.choose("table-rows", "best")
         self.assertEqual([int(each) for each in self.browser.run("[...byId('answers-trial').options].map(({ value }) => value)")], final)
         self.assertRegex(self.browser.run("byId('answers-trial').options[0].textContent"), r"\(.*best\)")
@@ -196,14 +199,13 @@ search: {algorithm: random, trials: 12}
             self.assertEqual(self.browser.run("byId('classes').tBodies[0].rows.length"), 10)
             self.assertEqual(self.browser.run("byId('network-trial').value"), str(trial), "it is the network that is shown")
         self.assertEqual(self.browser.run("[...document.querySelectorAll('#worst canvas')].map(({ width, height }) => [width, height])"), [[8, 8]] * 6)
-        grey = "(() => { const { data } = document.querySelector('#worst canvas').getContext('2d').getImageData(0, 0, 8, 8); return Math.max(...data.filter((_, i) => i % 4 === 0)); })()"
-        self.assertEqual(self.browser.run(grey), 255, "a pixel of 16 is white")
+        grey = "document.querySelector('#worst canvas').getContext('2d').getImageData(0, 0, 8, 8).data.filter((_, i) => i % 4 === 0)"
+        self.assertEqual(self.browser.run(f"Math.max(...{grey})"), 255, "a pixel of 16 is white")
         with self.subTest("without pictures"):
             self.skyline("report", "seen", "--no-samples")
             self.browser.open(self.folder / "seen/report.html")
             self.draw()
-            self.assertEqual(self.browser.run("document.querySelectorAll('#worst figure').length"), 6)
-            self.assertEqual(self.browser.run("document.querySelectorAll('#worst canvas').length"), 0)
+            self.assertEqual(self.browser.run("['figure', 'canvas'].map((each) => document.querySelectorAll('#worst ' + each).length)"), [6, 0])
         with self.subTest("the run has written them into its own page, and a run without them shows none"):
             for file in (self.folder / "seen/weights").glob("*.answers.json"):
                 file.unlink()
@@ -254,7 +256,7 @@ search: {algorithm: exhaustive}
         disproved = [trial for trial in front if trial not in final]
         self.assertGreater(len(disproved), 0)
         result = self.text("#result-text")
-        self.assertIn(f"{trials} networks were tried for the highest validation accuracy and the lowest FLOPs, with FLOPs at most 1 G and parameters at most 2 M.", result)
+        self.assertIn(f"{trials} networks were tried for the highest validation accuracy and the fewest FLOPs, with FLOPs at most 1 G and parameters at most 2 M.", result)
         self.assertIn(f"Trained in full (20 epochs), {len(front) - len(disproved)} of the {len(front)} on the search's front hold: from test accuracy 0.", result)
         picks = self.browser.run("[...document.querySelectorAll('.pick')].map((pick) => [pick.querySelector('h3').firstChild.textContent, pick.querySelector('.link').textContent, pick.textContent])")
         self.assertEqual([title for title, _, _ in picks], ["Best", "Knee", "Smallest"])
@@ -265,7 +267,7 @@ search: {algorithm: exhaustive}
             self.assertIn(trial, final)
             value = "RUNS[0].value('{}', RUNS[0].finalOf.get(%d))" % trial
             tested, validated, flops = (self.browser.run(value.format(metric)) for metric in ("test_accuracy", "validation_accuracy", "flops"))
-            for part in (f"{tested:.4f} test accuracy (made up), 20 epochs", "Nothing to export", f"validation accuracy{validated:.4f}", "FLOPs" + self.browser.run(f"number({flops})"), "parameters"):
+            for part in (f"{tested:.4f} test accuracy (made up), 20 epochs", "Nothing to export", f"{validated:.4f} validation accuracy, by which it was chosen", "FLOPs" + self.browser.run(f"number({flops})"), "parameters"):
                 self.assertIn(part, text)
             self.assertNotIn("skyline export", text, "nothing was trained that could be exported")
         best = self.browser.run(f"RUNS[0].value('validation_accuracy', RUNS[0].finalOf.get({final[0]}))")

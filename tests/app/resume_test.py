@@ -8,7 +8,6 @@ import re
 import shutil
 import signal
 import subprocess
-import time
 import unittest
 from unittest import mock
 
@@ -40,10 +39,7 @@ class Resume(RunsCase):
         whole = self.canonical("whole")
         for number, (first, second) in enumerate(((2, 1), (1, 3), (3, 2))):
             run = f"killed{number}"
-            job = self.start("search", *CONFIG, "--run", run, ranks=first)
-            self.wait_for_lines(run, random.randint(1, 12))
-            self.kill(job)
-            self.assertLess(self.canonical(run).count("\n"), whole.count("\n"), "killed too late to show anything")
+            self.kill_after(random.randint(1, 12), "search", *CONFIG, "--run", run, ranks=first)
             self.skyline("search", *CONFIG, "--run", run, "--resume", ranks=second)
             self.assertEqual(self.canonical(run), whole)
             leftovers = [path.name for path in (self.folder / run).rglob("*.tmp.*")]
@@ -145,24 +141,18 @@ class Resume(RunsCase):
         self.assertEqual(self.canonical("random").count('"phase":"search"'), 60)
 
     def test_a_second_job_in_the_folder_is_refused_while_the_first_lives(self):
-        job = self.start("search", *CONFIG, "--run", "busy")
-        try:
-            self.wait_for_lines("busy", 0)
-            job.send_signal(signal.SIGSTOP)  # or it may have ended before we look
+        with self.held_after(1, "search", *CONFIG, "--run", "busy") as job:
             done = self.skyline("search", *CONFIG, "--run", "busy", "--resume", expect=2)
             self.assertRegex(done.stderr, r"busy.* in use by process \d+")
             running = self.skyline("status", "busy").stdout
             self.assertIn("running", running)
-        finally:
             self.kill(job)
         self.skyline("search", *CONFIG, "--run", "busy", "--resume", ranks=2)
         self.assertEqual(self.canonical("busy"), self.canonical("whole"))
 
     def test_a_job_that_comes_back_after_another_took_its_run_over_leaves_the_journal_alone(self):
-        old = subprocess.Popen(self.command("search", *CONFIG, "--run", "over"), cwd=self.folder, text=True,
-                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-        self.wait_for_lines("over", 3)
-        old.send_signal(signal.SIGSTOP)
+        old = self.start_with(f"fsync:signal={signal.SIGSTOP:d}", 3, "search", *CONFIG, "--run", "over", text=True, stderr=subprocess.PIPE)
+        os.waitid(os.P_PID, old.pid, os.WSTOPPED | os.WNOWAIT)
         claim = self.folder / "over/owner.json"
         claim.write_text(re.sub(r'"place": "[^"]*"', '"place": "another host"', claim.read_text()))
         os.utime(claim, (0, 0))  # as another host sees a job that stands still
@@ -181,14 +171,8 @@ class Resume(RunsCase):
         # The best networks are the largest ones here, so trials take most of a second.
         config = [SOURCE / "configs/synthetic.yaml", "--set", "search={trials: 16}", "--set", "run.window=4", "--set",
                   "objectives=[{maximize: validation_accuracy}]", "--set", "synthetic.seconds_per_gflop=1"]
-        job = self.start("search", *config, "--run", "noted")
-        self.wait_for_lines("noted", 4)
+        self.kill_after(4, "search", *config, "--run", "noted")
         note = self.folder / "noted/checkpoints/asked.jsonl"
-        end = time.monotonic() + TIMEOUT_S
-        while len(self.noted("noted")) < 3:  # one may be committed before the kill
-            self.assertLess(time.monotonic(), end)
-            time.sleep(0.02)
-        self.kill(job)
         header = note.read_text().splitlines()[0]
         in_flight = self.noted("noted")
         first, second = (json.loads(line) for line in in_flight[-2:])

@@ -7,7 +7,7 @@
 #include "app/config/new_run_check.hpp"
 #include "core/config/config_errors.hpp"
 #include "core/config/config_text.hpp"
-#include "store/import/known_sets.hpp"
+#include "store/fixtures/written_dataset.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
@@ -29,12 +29,12 @@ const fs::path kSource = SKYLINE_SOURCE_DIR;
 
 // Data set files as configs/ wants them, made once: the digits that ship, and images like those of MNIST and
 // CIFAR-10.
-class RunConfigTest : public testing::Test {
+class RunConfigTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder_ = fs::temp_directory_path() / ("skyline-run-config-" + std::to_string(getpid()));
     fs::create_directories(folder_);
-    store::write_dataset(folder_ / "digits.h5", store::import_digits(kSource / "data/digits.csv.gz"));
+    fs::copy_file(kSource / "data/digits.h5", folder_ / "digits.h5");
     write_images("mnist.h5", {1, 28, 28});
     write_images("cifar10.h5", {3, 32, 32});
   }
@@ -42,7 +42,7 @@ class RunConfigTest : public testing::Test {
 
   /// 200 images of ten classes in each part.
   static void write_images(const char* name, const space::Shape& shape) {
-    store::DatasetContents contents;
+    skyline::testing::DatasetContents contents;
     contents.shape = shape;
     for (int digit = 0; digit < 10; ++digit) contents.class_names.push_back(std::to_string(digit));
     for (store::Samples* part : {&contents.train, &contents.test}) {
@@ -52,7 +52,7 @@ class RunConfigTest : public testing::Test {
       for (int i = 0; i < 200; ++i) part->classes().push_back(i % 10);
     }
     contents.source = "made by a test";
-    store::write_dataset(folder_ / name, contents);
+    skyline::testing::write_dataset(folder_ / name, contents);
   }
 
   static ConfigNode load(const fs::path& path) {
@@ -116,7 +116,7 @@ TEST_F(RunConfigTest, TheBoxOfTheVolumesIsAPartOfARunWhoseSearchAimsAtIt) {
   const std::string window = "run.window=8";
   const RunConfig plain = with({model, window});
   const std::string text = to_yaml(plain.resolved);
-  EXPECT_THAT(text, testing::HasSubstr(
+  EXPECT_THAT(text, ::testing::HasSubstr(
                         "- minimize: flops\n    reference: 16538250\n    ideal: 375.4\n    scale: log\n"));
   const auto expect_other = [&](const std::string& key, const std::string& flops) {
     const RunConfig other = with(
@@ -157,21 +157,23 @@ TEST_F(RunConfigTest, ARunsConfigurationIsReadWithoutItsDataSet) {
 }
 
 TEST_F(RunConfigTest, MeasuresWhatTheTargetsImplyOrTheSectionNames) {
-  store::DatasetContents table;
+  skyline::testing::DatasetContents table;
   table.shape = {4, 1, 1};
   table.class_names = {"price"};
   table.train.values = std::vector<float>(80, 1.5F);
   table.train.targets = std::vector<float>(20, 2.5F);
+  std::get<2>(table.train.targets).front() = 1;
   table.validation = table.train;
-  store::write_dataset(folder_ / "table.h5", table);
+  skyline::testing::write_dataset(folder_ / "table.h5", table);
   const std::vector<std::string> settings = {
       "data={file: " + (folder_ / "table.h5").string() + "}",
       "space.network=[linear: {features: $width}, relu, linear: {features: $classes}]",
       "space.parameters={width: {choice: [2, 4]}}", "objectives=[{minimize: validation_mse}]"};
   const RunConfig implied = with(settings);
-  EXPECT_EQ(trial::names_of(implied.metrics),
-            (std::vector<std::string>{"validation_mse", "validation_loss", "train_loss", "latency_ms",
-                                      "test_mse", "steps"}));
+  EXPECT_EQ(
+      trial::names_of(implied.metrics),
+      (std::vector<std::string>{"validation_mse", "validation_r2", "validation_rmse", "validation_loss",
+                                "train_loss", "latency_ms", "test_mse", "test_r2", "test_rmse", "steps"}));
   EXPECT_EQ(implied.resolved.at("data").at("targets").as_text(), "numbers");
   EXPECT_TRUE(implied.split.stored);
   EXPECT_EQ(implied.resolved.at("data").find("validation"), nullptr);
@@ -180,15 +182,15 @@ TEST_F(RunConfigTest, MeasuresWhatTheTargetsImplyOrTheSectionNames) {
   std::vector<std::string> named = settings;
   named.insert(named.end(), {"training.metrics=[mae, mse]", "data.validation=0.25"});
   EXPECT_THAT(trial::names_of(with(named).metrics),
-              testing::ElementsAre("validation_mae", "validation_mse", "validation_loss", "train_loss",
-                                   "latency_ms", "test_mae", "test_mse", "steps"));
+              ::testing::ElementsAre("validation_mae", "validation_mse", "validation_loss", "train_loss",
+                                     "latency_ms", "test_mae", "test_mse", "steps"));
   EXPECT_EQ(with(named).split.validation.size(), 5U);
 }
 
 TEST_F(RunConfigTest, OnlyAConfigurationThatStatesItsDataIsReadWithoutIt) {
   const ConfigNode root = load(kSource / "configs/digits.yaml");
   EXPECT_THAT([&] { RunConfig::read(root); },
-              testing::ThrowsMessage<UserError>(testing::HasSubstr("data: missing key `shape`")));
+              ::testing::ThrowsMessage<UserError>(::testing::HasSubstr("data: missing key `shape`")));
 }
 
 TEST_F(RunConfigTest, ADataSetMustBeWhatTheConfigurationStates) {
@@ -196,7 +198,7 @@ TEST_F(RunConfigTest, ADataSetMustBeWhatTheConfigurationStates) {
                                    "deviation=[0.5]", "value_scale=255"}) {
     const std::string key = "data." + stated.substr(0, stated.find('='));
     EXPECT_THAT([&] { with({"data." + stated}); },
-                testing::ThrowsMessage<UserError>(testing::HasSubstr(key + ": is not that of ")));
+                ::testing::ThrowsMessage<UserError>(::testing::HasSubstr(key + ": is not that of ")));
   }
 }
 
@@ -350,8 +352,8 @@ TEST_F(RunConfigTest, TheWindowOfSkylineIsEightUnlessItIsStated) {
     (void)with({"search={trials: 20}", "run={window: generation}"});
     FAIL() << "expected a refusal";
   } catch (const UserError& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("run.window: expected a number of trials, got generation: "
-                                                 "`algorithm: skyline` has no generations"));
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("run.window: expected a number of trials, got generation: "
+                                                   "`algorithm: skyline` has no generations"));
   }
 }
 
@@ -382,16 +384,17 @@ TEST_F(RunConfigTest, TellsTheMistakesOfAllPartsAtOnce) {
     }
     return std::vector<std::string>{};
   };
-  const auto section = testing::HasSubstr("run: unknown key `sead`, did you mean `seed`?");
-  const auto space = testing::HasSubstr("space.network[0]: unknown layer `rellu`, did you mean `relu`?");
-  const auto objectives = testing::HasSubstr("unknown key `maximise`, did you mean `maximize`?");
-  EXPECT_THAT(lines_of({}), testing::ElementsAre(section, space, objectives));
-  EXPECT_THAT(lines_of({"data.classes=11"}),
-              testing::ElementsAre(section, testing::HasSubstr("data.classes: is not that of "), objectives))
+  const auto section = ::testing::HasSubstr("run: unknown key `sead`, did you mean `seed`?");
+  const auto space = ::testing::HasSubstr("space.network[0]: unknown layer `rellu`, did you mean `relu`?");
+  const auto objectives = ::testing::HasSubstr("unknown key `maximise`, did you mean `maximize`?");
+  EXPECT_THAT(lines_of({}), ::testing::ElementsAre(section, space, objectives));
+  EXPECT_THAT(
+      lines_of({"data.classes=11"}),
+      ::testing::ElementsAre(section, ::testing::HasSubstr("data.classes: is not that of "), objectives))
       << "of no known shape, the space is not read";
   EXPECT_THAT(
       lines_of({"data.file=nowhere.h5"}),
-      testing::ElementsAre(section, testing::HasSubstr("data.file: there is no nowhere.h5"), objectives));
+      ::testing::ElementsAre(section, ::testing::HasSubstr("data.file: there is no nowhere.h5"), objectives));
 }
 
 TEST_F(RunConfigTest, TellsOfAMetricThatIsNotMeasuredBesideAMistakeInTheSpace) {
@@ -399,13 +402,14 @@ TEST_F(RunConfigTest, TellsOfAMetricThatIsNotMeasuredBesideAMistakeInTheSpace) {
     (void)with({"space.network=[rellu]", "objectives=[{maximize: validation_auc}]"});
     FAIL() << "expected both mistakes";
   } catch (const ConfigErrors& errors) {
-    EXPECT_THAT(errors.lines(), testing::ElementsAre(testing::HasSubstr("unknown layer `rellu`"),
-                                                     testing::HasSubstr("unknown metric `validation_auc`")));
+    EXPECT_THAT(errors.lines(),
+                ::testing::ElementsAre(::testing::HasSubstr("unknown layer `rellu`"),
+                                       ::testing::HasSubstr("unknown metric `validation_auc`")));
   }
 }
 
 // Each file of tests/app/invalid is wrong in one way; its first line is `# expect: TEXT OF THE ERROR`.
-class InvalidConfig : public RunConfigTest, public testing::WithParamInterface<std::string> {};
+class InvalidConfig : public RunConfigTest, public ::testing::WithParamInterface<std::string> {};
 
 TEST_P(InvalidConfig, IsRefusedWithItsText) {
   const fs::path path = kSource / "tests/app/invalid" / (GetParam() + ".yaml");
@@ -423,7 +427,7 @@ TEST_P(InvalidConfig, IsRefusedWithItsText) {
     FAIL() << "accepted";
   } catch (const UserError& error) {
     const std::string message = error.what();
-    EXPECT_THAT(message, testing::HasSubstr(expected.substr(mark.size())));
+    EXPECT_THAT(message, ::testing::HasSubstr(expected.substr(mark.size())));
     EXPECT_EQ(std::count(message.begin(), message.end(), '\n'), 0) << "more than one line";
   }
 }
@@ -436,7 +440,7 @@ std::vector<std::string> invalid_configs() {
   return names;
 }
 
-INSTANTIATE_TEST_SUITE_P(Configs, InvalidConfig, testing::ValuesIn(invalid_configs()),
+INSTANTIATE_TEST_SUITE_P(Configs, InvalidConfig, ::testing::ValuesIn(invalid_configs()),
                          [](const auto& instance) { return instance.param; });
 
 }  // namespace

@@ -130,7 +130,8 @@ std::vector<std::string> traps_of(const std::vector<std::string>& settings, cons
 
 TEST(RunTraps, AreNoneWhereAllSlotsWork) {
   EXPECT_THAT(traps_of({}, {.slots = 4}), IsEmpty());
-  EXPECT_THAT(traps_of({"search.breed=commit", "run.window=128"}, {.slots = 64}), IsEmpty());
+  EXPECT_THAT(traps_of({"search.breed=commit", "search.iterations=50", "run.window=128"}, {.slots = 64}),
+              IsEmpty());
   EXPECT_THAT(traps_of({"search={algorithm: random}"}, {.slots = 5000}), IsEmpty());
   EXPECT_THAT(traps_of({}, {}), IsEmpty());
 }
@@ -156,6 +157,19 @@ TEST(RunTraps, NameAMissingWindow) {
   const RunConfig config = synthetic_with({"search.breed=commit"});
   EXPECT_THROW(Simulation(config, {}), UserError) << "it would look like a search that never waits";
   EXPECT_NO_THROW(Simulation(config, {.law = {}, .with_search = true}));
+}
+
+TEST(RunTraps, NameAWindowOrABatchOfAllTrials) {
+  const std::string search = "search={algorithm: skyline, trials: 60";
+  EXPECT_THAT(
+      traps_of({search + "}", "run.window=60"}, {}),
+      ElementsAre("run.window: holds all 60 trials, so skyline knows no result when it chooses the last "
+                  "one, which is a random search: set it to 15 or less"));
+  EXPECT_THAT(traps_of({search + ", batch: 80}"}, {}),
+              ElementsAre(HasSubstr("search.batch: holds all 60 trials")));
+  EXPECT_THAT(traps_of({search + ", batch: 30}", "run.window=30"}, {}), IsEmpty());
+  EXPECT_THAT(traps_of({"search={algorithm: skyline, trials: 8}"}, {}), IsEmpty()) << "too few for a model";
+  EXPECT_THAT(traps_of({"search={algorithm: random, trials: 60}"}, {}), IsEmpty());
 }
 
 TEST(RunTraps, TakeTheVirtualSlotsWhereThoseOfAJobAreNotKnown) {

@@ -15,7 +15,8 @@ import unittest
 PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
 SOURCE = pathlib.Path(sys.argv.pop(1)).resolve()
 MPIEXEC = os.environ.get("MPIEXEC", "mpirun")
-TIMEOUT_S = 180
+TIMEOUT_S = 600  # ends what hangs, and decides nothing
+FAULTS = PROGRAM.parents[1] / "tests/faults/storage_faults.so"
 
 # Commands that compute no network, and configurations that train none, run with the program without LibTorch: it is made
 # of the same objects (app.light compares the two), and to load LibTorch costs each process half a second.
@@ -53,8 +54,7 @@ class RunsCase(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = pathlib.Path(tempfile.mkdtemp(prefix="skyline-test-"))
         cls.digits = cls.folder / "digits.h5"
-        done = subprocess.run([LIGHT, "prep", "digits", "--out", cls.digits], capture_output=True, text=True, timeout=TIMEOUT_S)
-        assert done.returncode == 0, done.stderr
+        shutil.copy(SOURCE / "data/digits.h5", cls.digits)
 
     @classmethod
     def tearDownClass(cls):
@@ -74,29 +74,61 @@ class RunsCase(unittest.TestCase):
         self.assertEqual(done.returncode, expect, f"{arguments}\n{done.stdout}\n{done.stderr}")
         return done
 
-    def start(self, *arguments, ranks=0):
+    def start(self, *arguments, ranks=0, environment=None, **options):
         """The program in the background, in a session of its own."""
+        options = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, **options}
         return subprocess.Popen(self.command(*arguments, ranks=ranks), cwd=self.folder, start_new_session=True,
-                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                                env={**os.environ, **(environment or {})}, **options)
 
-    def stop_after(self, trials, *arguments, ranks):
-        """A job that is asked to stop, and does, once its run's journal has `trials` trials."""
-        job = self.start("search", *arguments, ranks=ranks)
-        self.wait_for_lines(arguments[arguments.index("--run") + 1], trials)
-        job.send_signal(signal.SIGUSR1)
-        self.assertEqual(job.wait(timeout=TIMEOUT_S), 75)
+    def start_with(self, fault, trials, *arguments, **options):
+        """A job whose rank 0 meets the fault, OP:ACTION of storage_faults.c, when its run's journal gets more than `trials` trials.
+        What is to happen in the middle of a run happens there, however busy the machine is."""
+        if not FAULTS.exists():
+            self.skipTest("no preloaded library beside sanitizers")
+        run = self.folder.resolve() / arguments[arguments.index("--run") + 1]
+        variables = {"LD_PRELOAD": FAULTS, "SKYLINE_FAULT_ROOT": run, "SKYLINE_FAULT_MATCH": "/journal.jsonl",
+                     "SKYLINE_FAULT_LINES": trials + 1, "SKYLINE_FAULT": f"{fault}:1", "SKYLINE_FAULT_HOLD": f"{run}.held"}
+        return self.start(*arguments, environment={name: str(value) for name, value in variables.items()}, **options)
+
+    @contextlib.contextmanager
+    def held_after(self, trials, *arguments, **options):
+        """A job that holds before its run's journal gets more than `trials` trials, until the block is left."""
+        job = self.start_with("write:hold", trials, *arguments, **options)
+        held = self.folder / f"{arguments[arguments.index('--run') + 1]}.held"
+        self.wait_until(lambda: held.exists() or job.poll() is not None, f"{held}: no {trials} trials")
+        self.assertIsNone(job.poll(), f"it has ended before it had {trials} trials")
+        try:
+            yield job
+        finally:
+            held.unlink()
+
+    def kill_after(self, trials, *arguments, **options):
+        """A job that is killed before its run's journal gets more than `trials` trials."""
+        with self.held_after(trials, *arguments, **options) as job:
+            self.kill(job)
+
+    def stop_after(self, trials, *arguments, expect=75, **options):
+        """A job that is asked to stop, and does, when its run's journal gets more than `trials` trials."""
+        job = self.start_with(f"write:signal={signal.SIGUSR1:d}", trials, *arguments, **options)
+        self.assertEqual(job.wait(timeout=TIMEOUT_S), expect)
+
+    def wait_until(self, holds, what):
+        deadline = time.monotonic() + TIMEOUT_S
+        while not holds():
+            self.assertLess(time.monotonic(), deadline, what)
+            time.sleep(0.02)
 
     def kill(self, job):
         """SIGKILL to every process of the session of a started job, until none is left: mpirun gives each rank a process group
         of its own, and a rank may outlive mpirun by seconds on a busy machine."""
-        deadline = time.monotonic() + TIMEOUT_S
-        while processes := processes_of_session(job.pid):
-            for process in processes:
+        def all_are_gone():
+            for process in (processes := processes_of_session(job.pid)):
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(process, signal.SIGKILL)
             job.poll()
-            self.assertLess(time.monotonic(), deadline, f"still there: {processes}")
-            time.sleep(0.02)
+            return not processes
+
+        self.wait_until(all_are_gone, "still there")
         self.assertEqual(job.wait(), -signal.SIGKILL)
 
     def canonical(self, run):
@@ -105,11 +137,7 @@ class RunsCase(unittest.TestCase):
     def wait_for_lines(self, run, count):
         """Until the journal has `count` trials."""
         journal = self.folder / run / "journal.jsonl"
-        for _ in range(TIMEOUT_S * 20):
-            if journal.exists() and journal.read_bytes().count(b"\n") > count:
-                return
-            time.sleep(0.05)
-        self.fail(f"{run}: no {count} trials within {TIMEOUT_S} s")
+        self.wait_until(lambda: journal.exists() and journal.read_bytes().count(b"\n") > count, f"{run}: no {count} trials")
 
 
 def small_digits(digits):

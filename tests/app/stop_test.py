@@ -55,13 +55,6 @@ class Stop(RunsCase):
                 return done
         self.fail(done.stdout)
 
-    def wait_for_file(self, path):
-        for _ in range(TIMEOUT_S * 20):
-            if path.exists():
-                return
-            time.sleep(0.05)
-        self.fail(f"no {path} within {TIMEOUT_S} s")
-
     def end_of(self, job, expect):
         out, err = job.communicate(timeout=TIMEOUT_S)
         self.assertIn(job.returncode, expect, f"{out}\n{err}")
@@ -81,21 +74,34 @@ class Stop(RunsCase):
             self.assertIn(name, files)
         self.assertIn("stopped; resume with --resume", self.skyline("status", run).stdout)
 
-    def check_goes_on(self, run, ranks):
+    def begun_trials(self, run):
+        """The trials that are half done. The other files there hold results that wait."""
         names = [path.name for path in (self.folder / run / "checkpoints").iterdir()]
-        begun = {name.split(".")[0] for name in names if name[0].isdigit()}  # others hold results that wait
-        self.assertTrue(begun, "no trial was half done")
+        return {name.split(".")[0] for name in names if name[0].isdigit()}
+
+    def check_goes_on(self, run, ranks):
+        begun = self.begun_trials(run)
         done = self.skyline("search", *CONFIG, "--run", run, "--resume", ranks=ranks)
-        self.assertRegex(done.stderr, f"an earlier job left {len(begun)} trials? to resume")
+        if begun:
+            self.assertRegex(done.stderr, f"an earlier job left {len(begun)} trials? to resume")
         self.assertEqual(self.canonical(run), self.whole)
         self.assertEqual(list((self.folder / run / "checkpoints").iterdir()), [])
 
+    def stopped_after(self, trials, run, ranks, sent, target, *more, expect=(STOPPED,)):
+        """The output of a job that was sent a signal once its journal had `trials` trials, and committed nothing before it heard it."""
+        status = self.folder / run / "status.json"
+        with self.held_after(trials, "search", *CONFIG, "--run", run, *more, ranks=ranks, text=True, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE) as job:
+            os.kill(job.pid if target is None else rank_process(job, target), sent)
+            self.wait_until(lambda: read_json(status)["state"] == "stopping", "it does not hear the signal")
+        return self.end_of(job, expect)
+
     def stop_and_go_on(self, run, ranks, sent, target, expect=(STOPPED,), then=2):
-        job = self.start_search(run, ranks)
-        self.wait_for_lines(run, 2)
-        os.kill(job.pid if target is None else rank_process(job, target), sent)
-        out = self.end_of(job, expect)
+        out = self.stopped_after(2, run, ranks, sent, target, expect=expect)
         self.check_stopped(run)
+        status = read_json(self.folder / run / "status.json")
+        self.assertEqual((status["exit_code"], status["out_of_time"], status["progress"]), (STOPPED, False, True))
+        self.assertTrue(self.begun_trials(run), "no trial was half done")
         self.check_goes_on(run, then)
         return out
 
@@ -123,14 +129,10 @@ class Stop(RunsCase):
         self.assertRegex(log, r" info stopped on SIGHUP after .*\n\S+ \S+ info this job ends with exit code 75\n")
 
     def test_a_run_can_be_stopped_again_and_again(self):
-        job = self.start_search("again", 2)
-        for lines in (1, 3):
-            self.wait_for_lines("again", lines)
-            os.kill(rank_process(job, 1), signal.SIGUSR1)
-            self.end_of(job, (STOPPED,))
+        for ranks, lines in ((2, 1), (3, 3)):
+            self.stopped_after(lines, "again", ranks, signal.SIGUSR1, 1, "--resume")
             self.check_stopped("again")
-            job = self.start_search("again", 3, "--resume")
-        self.end_of(job, (0,))
+        self.skyline("search", *CONFIG, "--run", "again", "--resume", ranks=3)
         self.assertEqual(self.canonical("again"), self.whole)
 
     def test_a_job_that_reaches_its_time_limit_stops(self):
@@ -150,13 +152,15 @@ class Stop(RunsCase):
     def test_a_limit_that_has_passed_at_the_start_loses_nothing(self):
         done = self.skyline("search", *CONFIG, "--run", "no_time", "--set", "run.time_limit=1.0e-6 s", ranks=2, expect=STOPPED)
         self.assertEqual(done.stdout, "skyline: stopped at run.time_limit before the search began: run again with --resume\n")
+        status = read_json(self.folder / "no_time/status.json")
+        self.assertEqual((status["exit_code"], status["out_of_time"], status["progress"]), (STOPPED, True, False))
         self.skyline("search", *CONFIG, "--run", "no_time", "--resume", ranks=2)
         self.assertEqual(self.canonical("no_time"), self.whole)
 
     def test_a_job_that_waits_for_the_folder_can_be_stopped(self):
         holder = self.start_search("taken", 0, "--set", "synthetic.seconds_per_gflop=100")
         try:
-            self.wait_for_file(self.folder / "taken/owner.json")
+            self.wait_until((self.folder / "taken/owner.json").exists, "it does not take the folder")
             waits = ["--resume", "--wait", "3m", "--set"]
             for ranks, target in ((2, 0), (3, None)):
                 job = self.start_search("taken", ranks, *waits, "synthetic.seconds_per_gflop=100")

@@ -142,7 +142,7 @@ class TablesTest(RunsCase):
         columns = {"a": texts(self.random.normal(size=42)), "label": [f"w{i}" for i in range(12)] + 30 * ["many"]}
         self.write("rare.csv", columns)
         said = self.skyline("prep", "arrays", "rare.csv", "-o", "rare.h5").stdout
-        self.assertIn("check: 12 of 13 classes with one sample\n", said)
+        self.assertIn("check: 12 of 13 classes with one sample: `w0`, `w1`, ", said)
         self.write("few.csv", {"a": columns["a"][:12], "label": columns["label"][:12]})
         self.assertIn("check: the test set is empty\n", self.skyline("prep", "arrays", "few.csv", "-o", "few.h5").stdout)
         (self.folder / "rare.yaml").write_text(CONFIG % ("rare", 1, "maximize: validation_accuracy", 1))

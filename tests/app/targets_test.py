@@ -58,6 +58,11 @@ class TargetsTest(RunsCase):
         self.assertIn("200 training and 40 test samples of 5x1x1, 3 labels", said)
         self.assertGreater(metrics["test_auc"], 0.95)
         self.assertNotIn("test_accuracy", metrics)
+        numpy.savez(self.folder / "alike.npz", x_test=self.x[:9].astype("float32"), y_test=numpy.ones((9, 3), "uint8"))
+        said = self.skyline("evaluate", "labels-1", "--front", "--data", "alike.npz", "-o", "measured.json").stdout
+        self.assertIn("auc undefined: all samples have the same targets\n", said)
+        (*_, measured) = read_json(self.folder / "measured.json")
+        self.assertEqual((measured["metrics"], measured["undefined"]), ({"auc": None}, {"auc": "all samples have the same targets"}))
 
     def write_csv(self, name, column, layout):
         rows = [",".join([*(f"{value:.6f}" for value in row), layout % target]) for row, target in zip(self.x, column)]

@@ -48,7 +48,7 @@ class EventFiles(RunsCase):
         self.assertEqual(self.num_files("plain"), 1)
 
     def test_the_next_jobs_file_goes_on_where_the_stopped_ones_ends(self):
-        self.stop_after(3, *LONG, "--run", "stop", ranks=2)
+        self.stop_after(3, "search", *LONG, "--run", "stop", ranks=2)
         before = self.events("stop")
         self.assertTrue(before)
         self.search("stop", "--resume", config=LONG, ranks=3)
@@ -58,7 +58,7 @@ class EventFiles(RunsCase):
         self.assertEqual(self.num_files("stop"), 2)
 
     def test_trials_that_were_shown_but_not_committed_are_shown_once(self):
-        self.stop_after(3, *LONG, "--run", "ahead", ranks=2)
+        self.stop_after(3, "search", *LONG, "--run", "ahead", ranks=2)
         shown = len(self.events("ahead"))
         journal = self.folder / "ahead/journal.jsonl"
         journal.write_bytes(b"".join(journal.read_bytes().splitlines(keepends=True)[:-1]))
@@ -66,7 +66,7 @@ class EventFiles(RunsCase):
         self.assertGreaterEqual(len(self.check_events("ahead")), shown)
 
     def test_trials_that_a_killed_job_had_not_written_are_in_the_next_jobs_file(self):
-        self.stop_after(3, *LONG, "--run", "torn", ranks=2)
+        self.stop_after(3, "search", *LONG, "--run", "torn", ranks=2)
         file, = (self.folder / "torn/events").iterdir()
         with open(file, "r+b") as torn:
             torn.truncate(file.stat().st_size * 2 // 3)

@@ -29,10 +29,7 @@ class VirtualTime(RunsCase):
         whole = self.canonical("whole")
         for number, (first, second) in enumerate(((2, 3), (3, 1))):
             run = f"killed{number}"
-            job = self.start("search", *CONFIG, "--run", run, ranks=first)
-            self.wait_for_lines(run, 7 + 8 * number)
-            self.kill(job)
-            self.assertLess(self.canonical(run).count("\n"), whole.count("\n"), "killed too late to show anything")
+            self.kill_after(7 + 8 * number, "search", *CONFIG, "--run", run, ranks=first)
             self.skyline("search", *CONFIG, "--run", run, "--resume", ranks=second)
             self.assertEqual(self.canonical(run), whole)
 

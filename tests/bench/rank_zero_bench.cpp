@@ -193,7 +193,7 @@ int commit_trials(std::size_t trials, const std::string& blocks, const std::file
   header.metrics = {{.name = "validation_accuracy"}};
   const store::RunPaths paths{folder};
   store::StorageThread storage;
-  engine::SearchTask task{space, objectives, evaluator, {}, {}, {}};
+  engine::SearchTask task{space, objectives, evaluator, {}, {}, {}, {}};
   task.place.processors = environment->place().processors;
   const ConfigNode search =
       testing::config_from_yaml("{algorithm: random, trials: " + std::to_string(trials) + "}");

@@ -43,7 +43,7 @@ class Bundle(unittest.TestCase):
         if torch is not None:
             base["SKYLINE_TORCH_ROOT"] = str(torch)
         return subprocess.run([self.bundle / words[0], *words[1:]], env=base | environment, cwd=self.root,
-                              capture_output=True, text=True, timeout=200)
+                              capture_output=True, text=True, timeout=600)
 
     def fake_torch(self, version):
         torch = self.root / f"packages-{version}/torch"
@@ -57,15 +57,17 @@ class Bundle(unittest.TestCase):
         self.assertLess(self.bytes, 60e6)
 
     def test_searches_the_digits_in_an_empty_folder(self):
-        data = self.run_bundled("skyline", "prep", "digits", str(self.bundle / "data/digits.csv.gz"),
-                                "--out", "data/digits.h5")
-        self.assertEqual(data.returncode, 0, data.stderr)
         search = self.run_bundled("skyline", "search", str(self.bundle / "configs/digits.yaml"), "--run", "runs/digits",
-                                  "--set", "search.iterations=1", "--set", "training.epochs=1", "--set",
+                                  "--set", f"data.file={self.bundle / 'data/digits.h5'}", "--set", "search.iterations=1", "--set", "training.epochs=1", "--set",
                                   "final.epochs=1", "--quiet")
         self.assertEqual(search.returncode, 0, search.stderr)
         self.assertIn("(0 failed)", search.stdout + search.stderr)
         self.assertTrue((self.root / "runs/digits/pareto.json").exists())
+
+    def test_prepares_data_with_the_python_of_the_machine(self):
+        prepared = self.run_bundled("skyline", "prep", "digits", "--out", "made.h5", SKYLINE_PYTHON=sys.executable)
+        self.assertEqual((prepared.returncode, prepared.stderr), (0, ""))
+        self.assertTrue((self.bundle / "share/skyline/python/skyline/prep/__main__.py").exists())
 
     def test_carries_the_launcher_of_trainers(self):
         refused = subprocess.run([self.bundle / "lib/skyline-launch"], capture_output=True, text=True)

@@ -46,6 +46,40 @@ class Jobs(unittest.TestCase):
         self.assertEqual((job.compute, str(job.code)), ("gpu", str(SOURCE / "configs")))
         self.assertTrue((pathlib.Path(job.environment.build.path) / job.environment.build.dockerfile_path).is_file())
 
+    def test_a_dry_run_is_a_file_from_which_the_cli_makes_the_same_job(self):
+        from azure.ai.ml import load_job
+
+        nfs = ["--nfs", "10.0.2.4:/vol 1=/mnt/nfs", "--nfs-options", "vers=3,nolock", "--data", "azureml:digits:1", "--timeout", "3600"]
+        mirror = ["--nodes", "1", "--mirror", "azureml://datastores/blobs/paths/a", "--docker-args=--ipc=host"]
+        privileges = "--cap-add=SYS_ADMIN --security-opt=apparmor=unconfined"
+        for more, words, docker in ((nfs, "--data ${{inputs.data}} --nfs '10.0.2.4:/vol 1=/mnt/nfs' --nfs-options vers=3,nolock "
+                                          "--run /mnt/nfs/runs/a -- --set run.time_limit=3480s", privileges),
+                                    (mirror, "--run /mnt/nfs/runs/a --mirror ${{outputs.mirror}}", "--ipc=host"),
+                                    ([], "--run /mnt/nfs/runs/a", None)):
+            text = io.StringIO()
+            with contextlib.redirect_stdout(text), contextlib.redirect_stderr(io.StringIO()):
+                submit.main([CONFIG, *OPTIONS, *more, "--dry-run"])
+            with tempfile.TemporaryDirectory() as folder:
+                file = pathlib.Path(folder) / "job.yml"
+                file.write_text(text.getvalue())
+                loaded = load_job(file)
+            self.assertEqual(loaded.command, f"skyline-aml synthetic.yaml {words}")
+            self.assertEqual(loaded.resources.get("docker_args"), docker)
+            made = submit.build(options_of(*more))
+            for name in ("command", "compute", "environment_variables", "experiment_name", "display_name"):
+                self.assertEqual(getattr(loaded, name), getattr(made, name), name)
+            self.assertEqual(str(loaded.code), str(made.code))
+            self.assertEqual(loaded.distribution.process_count_per_instance, 4)
+            self.assertEqual((loaded.limits and loaded.limits.timeout, loaded.environment.build.path),
+                             (made.limits and made.limits.timeout, str(SOURCE)))
+            self.assertEqual({name: (each.path, each.mode) for name, each in (loaded.outputs or {}).items()},
+                             {name: (each.path, each.mode) for name, each in made.outputs.items()})
+
+    def test_the_search_stops_before_the_service_ends_the_job(self):
+        job = submit.build(options_of("--timeout", "3600", "--set", "run.seed=7"))
+        self.assertEqual(job.limits.timeout, 3600)
+        self.assertTrue(job.command.endswith(" -- --set run.time_limit=3480s --set run.seed=7"), job.command)
+
     def test_job_yml_meets_the_schema_and_the_example_it_is(self):
         from azure.ai.ml import load_job
 
@@ -55,6 +89,7 @@ class Jobs(unittest.TestCase):
         self.assertEqual(job.resources["instance_count"], 2)
         self.assertEqual(job.environment_variables, search_job.environment_variables())
         self.assertIn("skyline-aml mnist_cnn.yaml", job.command)
+        self.assertEqual(job.resources["docker_args"], search_job.MOUNT_DOCKER_ARGS)
         code = (SOURCE / "aml" / str(job.code)).resolve()
         self.assertTrue((code / "mnist_cnn.yaml").is_file(), code)
 
@@ -124,7 +159,7 @@ class Jobs(unittest.TestCase):
 
     def test_a_missing_package_is_one_line_with_the_command_that_installs_it(self):
         done = subprocess.run([sys.executable, "-S", SOURCE / "aml/submit.py", CONFIG, *OPTIONS, "--dry-run"],
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=600)
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertRegex(done.stderr.splitlines()[-1], r"submit.py: there is no Python package azure\S*: "
                                                        "python3 -m pip install azure-ai-ml azure-identity")
@@ -159,6 +194,16 @@ class Jobs(unittest.TestCase):
             self.assertIn(f"--run: expected a path from the root, of a mount that the job has, got {run}",
                           error_of(CONFIG, *OPTIONS, "--run", run, "--dry-run"))
         self.assertIn("/tmp/a is a folder of its own on each of 2 nodes", error_of(CONFIG, *OPTIONS, "--run", "/tmp/a", "--dry-run"))
+        self.assertIn("--timeout: the search stops 120 s before it, so expected more than 120 s, got 120 s",
+                      error_of(CONFIG, *OPTIONS, "--timeout", "120", "--dry-run"))
+        for nfs in ("10.0.2.4=/mnt/nfs", "10.0.2.4:/vol1", "10.0.2.4:/vol1=mnt"):
+            self.assertIn(f"--nfs: expected SERVER:/EXPORT=/MOUNT, got {nfs}", error_of(CONFIG, *OPTIONS, "--nfs", nfs, "--dry-run"))
+        self.assertIn("--run: expected a folder in /nfs, where --nfs mounts, got /mnt/nfs/runs/a",
+                      error_of(CONFIG, *OPTIONS, "--nfs", "s:/e=/nfs", "--dry-run"))
+        self.assertIn("--mirror: expected a folder of a datastore, azureml://datastores/NAME/paths/FOLDER, got /mnt/a",
+                      error_of(CONFIG, *OPTIONS, "--mirror", "/mnt/a", "--dry-run"))
+        self.assertIn("--mirror: expected one node, got 2", error_of(CONFIG, *OPTIONS, "--mirror", "azureml://datastores/a/paths/b", "--dry-run"))
+        self.assertIn("--nfs-options: expected --nfs beside it", error_of(CONFIG, *OPTIONS, "--nfs-options", "vers=3", "--dry-run"))
         self.assertIn("missing: --subscription, --resource-group, --workspace", error_of(CONFIG, *OPTIONS))
         self.assertIn("expected a whole number of at least 1, got 0", error_of(CONFIG, *OPTIONS, "--nodes", "0"))
 
@@ -191,7 +236,7 @@ class AsTheServiceRunsIt(unittest.TestCase):
         half = ranks // 2
         line = self.hosts.on(1, *(f"{name}={value}" for name, value in variables.items()), "mpirun", "--allow-run-as-root",
                              *self.hosts.mpirun_options(), "--host", f"h1:{half},h2:{half}", *exports, *wrapper)
-        done = subprocess.run(line, capture_output=True, text=True, timeout=180, cwd=self.work)
+        done = subprocess.run(line, capture_output=True, text=True, timeout=600, cwd=self.work)
         self.assertEqual(done.returncode, expect, f"{done.stdout}\n{done.stderr}")
         return done
 
@@ -212,7 +257,7 @@ class AsTheServiceRunsIt(unittest.TestCase):
         alone = self.folder / "runs/alone"
         overrides = [part for setting in settings for part in ("--set", setting)]
         subprocess.run([PROGRAM, "search", "synthetic.yaml", "--run", alone, "--quiet", *overrides], check=True,
-                       capture_output=True, timeout=100)
+                       capture_output=True, timeout=600)
         journals = [subprocess.run([PROGRAM, "journal", folder, "--canonical"], check=True, capture_output=True).stdout
                     for folder in (run, alone)]
         self.assertEqual(journals[0], journals[1])
@@ -225,17 +270,41 @@ class AsTheServiceRunsIt(unittest.TestCase):
         job = submit.build(search_job.parse("", [CONFIG, "--run", "/nfs/a", "--compute", "c", "--dry-run", *settings,
                                             "--data", "azureml:digits:1"]))
         line = ["search", "synthetic.yaml", "--run", "/nfs/a", "--resume", "--wait", "3m", "--set", "data.file=/data/d.h5"]
-        yml = load_job(SOURCE / "aml/job.yml").command.replace("${{inputs.runs}}", "/nfs")
+        yml = load_job(SOURCE / "aml/job.yml").command.replace("${{inputs.runs}}", "/nfs").replace("${{inputs.nfs}}", "s:/e=/nfs")
+        self.stand_in("mountpoint", "exit 0")
         for command, expected in ((job.command, [*line, *settings]),
                                   (yml, [word.replace("/nfs/a", "/nfs/mnist_cnn").replace("synthetic", "mnist_cnn")
                                          for word in line])):
             command = command.replace("${{inputs.data}}", "/data/d.h5")
             with tempfile.TemporaryDirectory() as folder:  # of its ./outputs and ./logs
                 shutil.copytree(SOURCE / "configs", folder, dirs_exist_ok=True)
-                done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=60, cwd=folder,
+                done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=600, cwd=folder,
                                       env={**os.environ, "PATH": f"{self.folder}/bin:{os.environ['PATH']}", "SKYLINE": "echo"})
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertEqual(done.stdout.splitlines()[0].split(), expected)
+
+    def stand_in(self, name, line):
+        program = self.folder / "bin" / name
+        program.write_text(f"#!/bin/sh\n{line}\n")
+        program.chmod(0o755)
+        self.addCleanup(program.unlink, missing_ok=True)
+
+    def test_the_first_process_of_a_node_mounts_the_share(self):
+        self.stand_in("mountpoint", f'[ "$2" = {self.folder}/nfs ] && [ -e {self.folder}/mounted ]')
+        self.stand_in("mount", f'sleep 0.3; echo "$@" >>{self.folder}/mounted')
+        variables = {**os.environ, "PATH": f"{self.folder}/bin:{os.environ['PATH']}", "SKYLINE": "true"}
+        line = [SOURCE / "aml/run", "synthetic.yaml", "--nfs", f"s:/e=={self.folder}/nfs", "--run", f"{self.folder}/nfs/a"]
+        jobs = [subprocess.Popen(line, cwd=self.work, env={**variables, "OMPI_COMM_WORLD_RANK": str(rank)}, stdout=subprocess.DEVNULL)
+                for rank in range(3)]
+        self.assertEqual([job.wait(600) for job in jobs], [0, 0, 0])
+        self.assertEqual((self.folder / "mounted").read_text(), f"-t nfs -o vers=4.1,hard,sec=sys s:/e= {self.folder}/nfs\n")
+        (self.folder / "mounted").unlink()
+        self.stand_in("mount", "exit 32")
+        for nfs, run, code, text in ((line[3], line[5], 76, "cannot mount"), (line[3], "/other/a", 2, "expected a folder in"),
+                                     ("s=/nfs", "/nfs/a", 2, "--nfs: expected SERVER:/EXPORT=/MOUNT, got s=/nfs")):
+            done = subprocess.run([*line[:3], nfs, "--run", run], cwd=self.work, env=variables, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (code, 1), done.stderr)
+            self.assertIn(text, done.stderr)
 
     def run_fake(self, program, results=(), **variables):
         """aml/run with a script in place of the program."""
@@ -255,7 +324,7 @@ class AsTheServiceRunsIt(unittest.TestCase):
             # A folder in the place of a file is what no user, root included, can copy over.
             work, job = self.run_fake(f"mkdir -p outputs/journal.jsonl; exit {code}",
                                       ("config.yaml", "journal.jsonl", "run.h5", "owner.json"))
-            output, errors = job.communicate(timeout=60)
+            output, errors = job.communicate(timeout=600)
             self.assertEqual(job.returncode, expected, errors)
             self.assertIn(f"exit code {code}; results of run are in outputs", output)
             self.assertRegex(errors, r"skyline-aml: cannot copy run/journal.jsonl to outputs/: .*cannot overwrite directory")
@@ -265,7 +334,7 @@ class AsTheServiceRunsIt(unittest.TestCase):
 
     def test_a_program_that_ends_while_it_is_told_to_stop_keeps_its_exit_code(self):
         """The signal's handler outlasts the program: what it calls comes back when that is gone."""
-        slow_kill = '() { builtin kill "$@" || return; while [[ $1 == -USR1 ]] && builtin kill -0 "$2"; do sleep 0.05; done; }'
+        slow_kill = '() { builtin kill "$@" || return 1; while [[ $1 == -USR1 ]] && builtin kill -0 "$2"; do sleep 0.05; done; }'
         program = ("import pathlib, signal, sys; signal.signal(signal.SIGUSR1, lambda *_: sys.exit(75)); "
                    "pathlib.Path('ready').touch(); [signal.pause() for _ in iter(int, 1)]")
         work, job = self.run_fake(f'exec python3 -c "{program}"',
@@ -274,13 +343,13 @@ class AsTheServiceRunsIt(unittest.TestCase):
             self.assertIsNone(job.poll())
             time.sleep(0.05)
         job.terminate()
-        output, errors = job.communicate(timeout=60)
+        output, errors = job.communicate(timeout=600)
         self.assertEqual(job.returncode, 75, errors)
         self.assertIn("exit code 75", output)
 
     def test_a_wrong_setting_is_one_line_and_exit_code_2(self):
         done = subprocess.run([SOURCE / "aml/run", "synthetic.yaml", "--run", self.folder / "runs/wrong", "--", "--set",
-                               "search.iteration=2"], capture_output=True, text=True, timeout=60,
+                               "search.iteration=2"], capture_output=True, text=True, timeout=600,
                               env={**os.environ, "SKYLINE": str(PROGRAM)})
         self.assertEqual(done.returncode, 2)
         self.assertIn("did you mean `iterations`", done.stderr)
@@ -289,7 +358,7 @@ class AsTheServiceRunsIt(unittest.TestCase):
         for arguments, text in (([], "CONFIG is missing"), (["synthetic.yaml"], "--run is missing"),
                                 (["none.yaml", "--run", "r"], "none.yaml: no such file"),
                                 (["synthetic.yaml", "--rum", "r"], "unknown option --rum")):
-            done = subprocess.run([SOURCE / "aml/run", *arguments], capture_output=True, text=True, timeout=60)
+            done = subprocess.run([SOURCE / "aml/run", *arguments], capture_output=True, text=True, timeout=600)
             self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
             self.assertIn(text, done.stderr)
             self.assertEqual(done.stderr.count("\n"), 1)

@@ -13,7 +13,7 @@ DEAD_SUBNET = "10.78.0"
 
 
 def checked(*command, **more):
-    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=60, **more)
+    done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=600, **more)
     assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return done.stdout
 

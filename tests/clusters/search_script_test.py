@@ -1,4 +1,5 @@
-"""What slurm/search.sbatch does after each exit code, and which program it takes: with stand-ins for Slurm's and MPI's programs."""
+"""What slurm/search.sbatch does after each exit code, which program it takes, and what slurm/submit refuses: with stand-ins for Slurm's
+and MPI's programs."""
 
 import os
 import pathlib
@@ -10,9 +11,11 @@ import time
 import unittest
 
 SOURCE = pathlib.Path(sys.argv.pop(1)).resolve()
-# The search leaves its own exit code, TOLD, if it is set; RANKS is how long it runs, LATE how long the launcher stays on. Sleeps are a thousand times shorter.
-STAND_INS = {"mpirun": 'if [ -n "$TOLD" ]; then printf \'{\\n  "exit_code": %s,\\n  "job": "%s",\\n  "restart": %s\\n}\\n\' '
-                       '"$TOLD" "${TOLD_BY:-7}" "${TOLD_AT:-$SLURM_RESTART_COUNT}" >run/status.json; fi\n'
+# The search leaves its own exit code, TOLD, if it is set, and what it has DONE; RANKS is how long it runs, LATE how long the launcher stays on.
+# The script gets SIGNAL before that. Sleeps are a thousand times shorter.
+STAND_INS = {"mpirun": 'if [ -n "$SIGNAL" ]; then kill "-$SIGNAL" $PPID; fi\n'
+                       'if [ -n "$TOLD" ]; then printf \'{\\n  "exit_code": %s,\\n  "job": "%s",\\n  "restart": %s%s\\n}\\n\' '
+                       '"$TOLD" "${TOLD_BY:-7}" "${TOLD_AT:-$SLURM_RESTART_COUNT}" "${DONE:+, $DONE}" >run/status.json; fi\n'
                        'if [ -n "$RANKS" ]; then /bin/sleep "$RANKS"; fi\n'
                        'if [ -n "$LATE" ]; then exec /bin/sleep "$LATE"; fi\nexit "$STATUS"',
              "sleep": 'exec /bin/sleep "$(awk "BEGIN { print $1 / 1000 }")"',
@@ -35,13 +38,13 @@ class SearchScript(unittest.TestCase):
         path.write_text(f"#!/bin/sh\n{line}\n")
         path.chmod(0o755)
 
-    def job(self, status=0, restarts=0, state="RUNNING", **variables):
+    def job(self, status=0, restarts=0, state="RUNNING", options=(), **variables):
         """A search whose launcher returns `status`."""
         settings = {"PATH": f"{self.folder}/bin:/usr/bin:/bin", "STATUS": str(status), "STATE": state, "SLURM_JOB_ID": "7",
                     "SLURM_RESTART_COUNT": str(restarts), "SKYLINE": "/bin/true", **variables}
         (self.folder / "run/status.json").unlink(missing_ok=True)  # of an earlier search with the same numbers
-        return subprocess.run([SOURCE / "slurm/search.sbatch", "search.yaml", "run"], cwd=self.folder, env=settings,
-                              capture_output=True, text=True, timeout=60)
+        return subprocess.run([SOURCE / "slurm/search.sbatch", *options, "search.yaml", "run"], cwd=self.folder, env=settings,
+                              capture_output=True, text=True, timeout=600)
 
     def requeues(self):
         file = self.folder / "requeues"
@@ -126,6 +129,115 @@ class SearchScript(unittest.TestCase):
         done = self.job()
         self.assertIn("SIGUSR1: asking the ranks to save and stop", done.stdout)
         self.check_requeued(done)
+
+    def test_starts_that_had_their_time_and_did_nothing_are_requeued_five_times(self):
+        end = int(time.time())
+        in_vain = "stopped at its time limit before anything was committed or saved: it needs a longer one (-t, run.time_limit)"
+        did_nothing = '"out_of_time": false, "progress": false'
+        ways = [{"TOLD": "75", "SIGNAL": "USR1", "DONE": did_nothing, "SLURM_JOB_END_TIME": str(end + 150)},
+                {"TOLD": "75", "SIGNAL": "USR1", "DONE": did_nothing},  # a Slurm that doesn't tell the end
+                {"TOLD": "75", "SIGNAL": "USR1", "DONE": did_nothing, "SLURM_JOB_END_TIME": str(end + 600), "options": ["--notice=600"]},
+                {"TOLD": "75", "DONE": '"out_of_time": true, "progress": false'},
+                {"SIGNAL": "USR1", "SLURM_JOB_END_TIME": str(end + 150)},  # before it could tell anything
+                {"SIGNAL": "USR1", "STATUS": "143", "SLURM_JOB_END_TIME": str(end + 150)}]  # the same, under srun -K1
+        for restart, way in enumerate([*ways[1:], ways[0]]):
+            done = self.job(way.pop("STATUS", 75), restart, **way)
+            self.assertIn(in_vain, done.stdout, way)
+            self.assertEqual((done.returncode, len(self.requeues())), (75, min(restart + 1, 5)), done.stdout + done.stderr)
+        self.assertIn(f"{in_vain}, for the 6th time: giving up", done.stdout)
+
+    def test_starts_that_did_something_or_had_less_than_their_time_are_no_faults(self):
+        end = int(time.time())
+        did_nothing = '"out_of_time": false, "progress": false'
+        for way in ({"TOLD": "75", "SIGNAL": "USR1", "DONE": '"out_of_time": false, "progress": true', "SLURM_JOB_END_TIME": str(end + 150)},
+                    {"TOLD": "75", "SIGNAL": "TERM", "DONE": did_nothing, "SLURM_JOB_END_TIME": str(end + 150)},  # pre-empted
+                    {"TOLD": "75", "SIGNAL": "USR1", "DONE": did_nothing, "SLURM_JOB_END_TIME": str(end + 9000)},  # the same
+                    {"TOLD": "75", "DONE": did_nothing},  # the ranks alone were told to stop
+                    {"TOLD": "75", "SIGNAL": "USR1"}):  # an older program
+            done = self.job(75, **way)
+            self.assertIn("stopped early with everything saved: requeued", done.stdout, way)
+            self.assertFalse((self.folder / "run/slurm-7.faults").exists(), way)
+        (self.folder / "run/owner.json").touch()  # of another job: this one has waited for its folder
+        done = self.job(75, SIGNAL="USR1", SLURM_JOB_END_TIME=str(end + 150))
+        self.assertIn("stopped early with everything saved: requeued", done.stdout)
+
+    def test_outside_of_a_job_it_says_so(self):
+        done = self.job(SLURM_JOB_ID="")
+        self.assertEqual((done.returncode, done.stdout), (2, ""))
+        self.assertEqual(done.stderr, "search.sbatch: not in a job of Slurm (SLURM_JOB_ID is not set): submit it by slurm/submit or "
+                                      "sbatch, or start `mpirun skyline search`\n")
+
+    def test_it_takes_the_time_from_bash_4_too(self):
+        for file in ("search.sbatch", "submit"):  # 4.4 is that of RHEL 8
+            self.assertNotRegex((SOURCE / "slurm" / file).read_text(), r"EPOCH(SECONDS|REALTIME)|SRANDOM|wait -p|BASH_ARGV0", file)
+
+    def test_a_notice_that_is_no_number_is_refused(self):
+        done = self.job(options=["--notice=1m"])
+        self.assertEqual((done.returncode, done.stderr), (2, "search.sbatch: --notice: expected a whole number of seconds, got 1m\n"))
+
+    def prologue(self, *lines):
+        (self.folder / "modules.sh").write_text("\n".join(lines) + "\n")
+
+    def test_the_ranks_get_what_a_prologue_sets(self):
+        self.program(self.folder / "bin/mpirun", 'env >variables; echo "$@" >arguments')
+        self.program(self.folder / "module/bin/skyline", "exit 0")
+        self.prologue('loaded="$LMOD_NOT_SET"', f"export PATH={self.folder}/module/bin:$PATH OWN_MPI=4.1 SKYLINE_MPIRUN_OPTIONS=--verbose")
+        self.job(SKYLINE="", TOLD="0", options=["--prologue=modules.sh", "--notice=60"])
+        variables = (self.folder / "variables").read_text().splitlines()
+        self.assertIn("OWN_MPI=4.1", variables)
+        self.assertIn("SLURM_EXPORT_ENV=ALL", variables)  # Slurm sets it to NONE in a job with --export=NONE
+        self.assertTrue((self.folder / "arguments").read_text().startswith(f"--verbose {self.folder}/module/bin/skyline search search.yaml"))
+
+    def test_a_prologue_that_fails_or_is_not_there_starts_nothing(self):
+        self.prologue("false")
+        done = self.job(options=["--prologue=modules.sh"])
+        self.assertEqual((done.returncode, done.stderr), (2, "search.sbatch: --prologue modules.sh: its last command ended with exit code 1\n"))
+        done = self.job(options=["--prologue=none.sh"])
+        self.assertEqual((done.returncode, done.stderr),
+                         (2, f"search.sbatch: --prologue none.sh: no such file, or not readable, in {self.folder}\n"))
+        self.assertEqual(self.requeues(), [])
+
+    def submit(self, *options, search=(), before=(), **variables):
+        settings = {"PATH": f"{self.folder}/bin:/usr/bin:/bin", "SKYLINE": "/bin/true", "SKYLINE_LOCAL_RUN": "1", **variables}
+        return subprocess.run([SOURCE / "slurm/submit", "--dry-run", *before, "search.yaml", "run", *search, "--", *options], cwd=self.folder,
+                              env=settings, capture_output=True, text=True, timeout=600)
+
+    def test_submit_refuses_a_last_option_without_its_value(self):
+        for option in ("-t", "--nodes"):
+            self.assertEqual(self.submit("-n", "2", option).stderr, f"submit: {option}: a value is missing\n")
+
+    def test_submit_refuses_a_time_limit_that_is_not_longer_than_the_notice(self):
+        for options, seconds, notice in ((["-t", "1"], 60, 120), (["-t2"], 120, 120), (["--time=1:30"], 90, 120), (["--time", "0-0:2"], 120, 120),
+                                         (["-t", "0:1:30"], 90, 120), (["--time-min=1", "-t", "9"], 60, 120),
+                                         (["-t", "10", "--signal=B:USR1@900"], 600, 900), (["-t", "1", "--signal", "B:USR1"], 60, 60)):
+            done = self.submit(*options)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), options)
+            self.assertRegex(done.stderr, rf"^submit: the time limit \S+ is {seconds} s, and the job is told to stop {notice} s before its "
+                                          r"end \(--signal\): expected a longer one\n$")
+        self.assertEqual(self.submit(SBATCH_TIMELIMIT="1").returncode, 2)
+        for options in ([], ["-t", "3"], ["-t1-0"], ["--time=UNLIMITED"], ["-t", "1", "--signal=B:USR1@50"], ["-t", "2:30", "-n", "1"], ["-t", "0"]):
+            done = self.submit(*options)
+            self.assertEqual((done.returncode, done.stderr), (0, ""), options)
+
+    def test_submit_hands_the_notice_over_whatever_the_environment_of_the_job(self):
+        done = self.submit("--signal=B:USR1@600", "--export=NONE", "-t", "1:0:0", search=["--changed"])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn(f"/slurm/search.sbatch --notice=600 --home={SOURCE} search.yaml run --changed\n", done.stdout)
+
+    def test_a_prologue_may_set_any_name_print_and_change_the_folder(self):
+        self.prologue("run=other home=/no config=no dry_run=no notice=1; cd /; echo loading $*; set -- a b")
+        done = self.submit(before=["--prologue", "modules.sh"])
+        self.assertEqual((done.returncode, done.stderr), (0, "loading\nloading\n"))
+        self.assertIn(f" --prologue={self.folder}/modules.sh search.yaml run\n", done.stdout)
+        self.assertRegex(done.stdout, r"(?m)^runs: +mpirun \S+ search search.yaml --run run ")
+
+    def test_submit_sources_the_prologue_and_hands_it_over_by_its_whole_name(self):
+        self.program(self.folder / "module/bin/skyline", "exit 0")
+        self.prologue(f"export PATH={self.folder}/module/bin:$PATH")
+        done = self.submit("--export=NONE", before=["--prologue", "modules.sh"], SKYLINE="")
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn(f"search.sbatch --notice=120 --home={SOURCE} --prologue={self.folder}/modules.sh search.yaml run\n", done.stdout)
+        self.assertIn(f"runs:   mpirun {self.folder}/module/bin/skyline search", done.stdout)
 
     def test_faults_are_requeued_five_times_however_often_the_job_stopped_early_in_between(self):
         for restart in range(10):

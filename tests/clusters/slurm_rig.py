@@ -82,12 +82,12 @@ class Slurm:
         done = subprocess.run(self.hosts.on(1, "/usr/sbin/munged", f"--key-file={key}", f"--socket={munge}/sock",
                                             f"--pid-file={munge}/pid", f"--log-file={munge}/log",
                                             f"--seed-file={munge}/seed", "--num-threads=2", "--force"),
-                              capture_output=True, text=True, timeout=30)
+                              capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, done.stderr
 
     def _daemon(self, host, *command):
         done = subprocess.run(self.hosts.on(host, *command, "-f", self.folder / "slurm.conf"), capture_output=True, text=True,
-                              timeout=30)
+                              timeout=600)
         assert done.returncode == 0, done.stderr
 
     def start_node(self, host):
@@ -102,7 +102,7 @@ class Slurm:
 
     def run(self, *command, expect=0, variables=None):
         settings = [f"{name}={value}" for name, value in (variables or {}).items()]
-        done = subprocess.run(self.command(*settings, *command), capture_output=True, text=True, timeout=120)
+        done = subprocess.run(self.command(*settings, *command), capture_output=True, text=True, timeout=600)
         assert done.returncode == expect, f"{command}: {done.returncode}\n{done.stdout}\n{done.stderr}"
         return done.stdout
 
@@ -121,7 +121,7 @@ class Slurm:
                 raise AssertionError(f"{what} after {limit_s} s\n" + "\n".join(logs))
             time.sleep(0.1)
 
-    def wait(self, job, limit_s=120):
+    def wait(self, job, limit_s=600):
         """Until the job is over; returns its state."""
         self.wait_until(lambda: self.field(job, "JobState") in OVER, limit_s, f"job {job} is not over")
         return self.field(job, "JobState")

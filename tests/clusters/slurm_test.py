@@ -47,13 +47,13 @@ class SlurmJobs(unittest.TestCase):
         """The canonical journal of the search by one process, without Slurm and without waiting."""
         subprocess.run([PROGRAM, "search", "search.yaml", "--run", run, "--quiet", "--slots", "1", *SEARCH,
                         "--set", "synthetic.seconds_per_gflop=0", *more],
-                       check=True, capture_output=True, text=True, timeout=100)
+                       check=True, capture_output=True, text=True, timeout=600)
         return cls.canonical(run)
 
     @staticmethod
     def canonical(run):
         """Without the first line, which names the configuration."""
-        done = subprocess.run([PROGRAM, "journal", run, "--canonical"], check=True, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([PROGRAM, "journal", run, "--canonical"], check=True, capture_output=True, text=True, timeout=600)
         return done.stdout.splitlines()[1:]
 
     def submit(self, run, seconds_per_gflop=1, nodes=NODES, variables=None, sbatch=(), search=()):
@@ -71,7 +71,7 @@ class SlurmJobs(unittest.TestCase):
         self.slurm.wait_until(lambda: journal.exists() and journal.read_bytes().count(b"\n") > count, 60,
                               f"{run}: no {count} trials")
 
-    def check_done(self, run, job, restarts, limit_s=150):
+    def check_done(self, run, job, restarts, limit_s=600):
         state = self.slurm.wait(job, limit_s)
         self.assertEqual(state, "COMPLETED", self.log(run, job))
         self.assertEqual(self.canonical(run), self.whole)
@@ -92,7 +92,7 @@ class SlurmJobs(unittest.TestCase):
         # Slurm rounds the limit up to a minute, and sends the signal 50 s before its end or up to 20 s later: within
         # 30 s of a start, and the search takes some 40 s.
         job = self.submit("limit", 80, sbatch=["-t", "1", "--signal=B:USR1@50"])
-        self.check_done("limit", job, 1, 300)
+        self.check_done("limit", job, 1, 1200)
         self.assertIn("SIGUSR1: asking the ranks to save and stop", self.log("limit", job))
         self.assertIn("stopped early with everything saved: requeued to resume", self.log("limit", job))  # exit code 75
 
@@ -205,7 +205,7 @@ class SlurmJobs(unittest.TestCase):
     def test_a_dry_run_prints_everything_and_submits_nothing(self):
         out = self.slurm.run(SOURCE / "slurm/submit", "--dry-run", "search.yaml", "dry", *SEARCH, "--", *NODES,
                              variables={"SKYLINE": PROGRAM, "SKYLINE_LOCAL_RUN": "1"})
-        self.assertIn(f"submit: sbatch --output dry/slurm-%j.log -N 3 -n 3 {SOURCE}/slurm/search.sbatch search.yaml dry", out)
+        self.assertIn(f"submit: sbatch --output dry/slurm-%j.log -N 3 -n 3 {SOURCE}/slurm/search.sbatch --notice=120 --home={SOURCE} search.yaml dry", out)
         self.assertIn(f"mpirun {PROGRAM} search search.yaml --run dry --resume", out)
         self.assertFalse((self.folder / "dry").exists())
         for array in (["--array=2-3"], ["-a", "2,5"], ["-a2"]):
@@ -216,7 +216,7 @@ class SlurmJobs(unittest.TestCase):
 
     def test_mistakes_are_one_line_and_submit_nothing(self):
         def error_of(*arguments, **variables):
-            done = subprocess.run([SOURCE / "slurm/submit", *arguments], capture_output=True, text=True, timeout=60,
+            done = subprocess.run([SOURCE / "slurm/submit", *arguments], capture_output=True, text=True, timeout=600,
                                   env={**os.environ, "SKYLINE": str(PROGRAM), "SKYLINE_LOCAL_RUN": "1", **variables})
             self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
             return done.stderr

@@ -25,7 +25,7 @@ class Start(unittest.TestCase):
         """Two ranks on the first host and one on the other."""
         line = self.hosts.on(1, "mpirun", *self.hosts.mpirun_options(**more), "--mca", "mpi_yield_when_idle", "1",
                              "--host", "h1:2,h2:1", *command, PROGRAM, "doctor", "--start-timeout", "8s")
-        done = subprocess.run(line, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(line, capture_output=True, text=True, timeout=600)
         self.assertEqual(done.returncode, expect, f"{done.stdout}\n{done.stderr}")
         return done
 

@@ -20,7 +20,7 @@ SOURCE = pathlib.Path(sys.argv.pop(1)).resolve()
 del sys.argv[1]
 MPI_PROBE = os.environ["SKYLINE_MPI_PROBE"]
 DDP = str(SOURCE / "tests/app/command/ddp.py")
-TIMEOUT_S = 120
+TIMEOUT_S = 600
 
 # A search from Python, whose trials say where they ran.
 SCRIPT = """import os, sys, time

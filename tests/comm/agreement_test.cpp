@@ -64,6 +64,16 @@ TEST_F(AgreementTest, TellsEveryRankWhatIsSoOnAnyOfThem) {
   for (int one = 0; one < size(); ++one) EXPECT_TRUE(any(world(), rank() == one));
 }
 
+TEST_F(AgreementTest, TellsEveryRankWhetherAllHaveTheSameTextHoweverLong) {
+  std::string text(2 * kMostGatheredBytes, 'x');
+  EXPECT_TRUE(same_everywhere(world(), text));
+  for (int one = 1; one < size(); ++one) {
+    std::string mine = text;
+    if (rank() == one) mine.back() = 'y';
+    EXPECT_FALSE(same_everywhere(world(), mine));
+  }
+}
+
 TEST_F(AgreementTest, FindsNoProblemWhereAllRanksAreReady) {
   EXPECT_EQ(first_problem(world(), ""), "");
 }

@@ -1,7 +1,7 @@
 # Runs PROGRAM on three ranks of which the last one hangs: the others must say what they wait for, and end the job.
 foreach(where init roll)
   execute_process(COMMAND ${MPIEXEC} --oversubscribe ${NUMPROC_FLAG} 3 ${PROGRAM} ${where}
-    RESULT_VARIABLE exit_code OUTPUT_VARIABLE output ERROR_VARIABLE output TIMEOUT 30)
+    RESULT_VARIABLE exit_code OUTPUT_VARIABLE output ERROR_VARIABLE output TIMEOUT 300)
   if(where STREQUAL "init")
     set(expected "in MPI_Init, which waits for all 3 ranks")
   else()

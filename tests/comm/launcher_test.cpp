@@ -194,6 +194,11 @@ TEST(DescribeStart, SaysWhereNodesHaveOtherCountsOfRanks) {
 TEST(DescribeStart, SaysThatNodesOfTheJobHaveNoRanks) {
   EXPECT_THAT(line_of(kMpirun, kTwoNodes, {{"SLURM_JOB_ID", "1"}, {"SLURM_JOB_NUM_NODES", "4"}}),
               HasSubstr("16 ranks on 2 of the job's 4 nodes (node07, node08), 8 a node"));
+  EXPECT_THAT(
+      line_of(kMpirun, {{"node07.site.org", 8}, {"node08.site.org", 8}},
+              {{"SLURM_JOB_ID", "1"}, {"SLURM_JOB_NUM_NODES", "4"}, {"SLURM_JOB_NODELIST", "node[07-10]"}}),
+      HasSubstr("16 ranks on 2 of the job's 4 nodes (node07.site.org, node08.site.org; none on node09, "
+                "node10), 8 a node"));
 }
 
 TEST(ExpandHostList, ReadsRangesListsAndSeveralBrackets) {

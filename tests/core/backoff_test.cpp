@@ -17,8 +17,12 @@ TEST(Backoff, GrowsToTenMillisecondsAndStartsShortAgainAfterWork) {
   Backoff backoff;
   EXPECT_GE(seconds_of(7, backoff), 0.0127);  // 0.1 + 0.2 + ... + 6.4 ms
   EXPECT_GE(seconds_of(2, backoff), 0.020);
-  backoff.reset();
-  EXPECT_LT(seconds_of(1, backoff), 0.010);
+  bool short_again = false;
+  for (int look = 0; look < 1000 && !short_again; ++look) {  // this thread may have to wait for its core
+    backoff.reset();
+    short_again = seconds_of(1, backoff) < 0.010;
+  }
+  EXPECT_TRUE(short_again);
 }
 
 TEST(Backoff, UsesNoCoreWhileItWaits) {

@@ -25,6 +25,11 @@ TEST(Printable, ShowsWhatATerminalWouldObey) {
             R"(\xc2\x9b31m)");  // the control sequence introducer as one character
 }
 
+TEST(Printable, ShowsMarksThatTurnTheDirectionOfText) {
+  EXPECT_EQ(printable("a\u202egpj.exe\u2066\u2069"), R"(a\xe2\x80\xaegpj.exe\xe2\x81\xa6\xe2\x81\xa9)");
+  EXPECT_EQ(printable("\u2029\u202f\u2065\u206a שלום"), "\u2029\u202f\u2065\u206a שלום");
+}
+
 TEST(Printable, ShowsBytesThatAreNoText) {
   EXPECT_EQ(printable("\x9b"
                       "31m \xff \xe5\xad"),
@@ -45,6 +50,13 @@ TEST(Shortened, LeavesShortTextsAndCutsLongOnesBetweenCharacters) {
 
 TEST(Printable, KeepsTheControlCharactersThatTheCallerWants) {
   EXPECT_EQ(printable("a\n\x1b[1mb\n", "\n"), "a\n\\x1b[1mb\n");
+}
+
+TEST(InShell, PutsAWordInQuotesOnlyIfAShellWouldReadItOtherwise) {
+  EXPECT_EQ(in_shell("runs/a-1/config.yaml"), "runs/a-1/config.yaml");
+  EXPECT_EQ(in_shell("my runs/$1"), "'my runs/$1'");
+  EXPECT_EQ(in_shell("it's"), R"('it'\''s')");
+  EXPECT_EQ(in_shell(""), "''");
 }
 
 TEST(ShallowJson, LeavesATextOfUpTo100LevelsAsItIs) {

@@ -2,13 +2,16 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/config/byte_size.hpp"
 #include "core/config/config_text.hpp"
 #include "support/user_error_of.hpp"
 #include "support/yaml_config.hpp"
 
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <optional>
+#include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -211,6 +214,32 @@ TEST(OptionTable, TagsAVariantByAKeyThatIsAlwaysTheSameWord) {
   EXPECT_EQ(
       user_error_of([&] { tagged.parse(config_from_yaml("{kind: tyres, cuont: 3}", "a.yaml", "car")); }),
       "a.yaml:1:15: car: unknown key `cuont` beside `kind: tyres`, did you mean `count`?");
+}
+
+TEST(OptionTable, SaysHowToReplaceASectionWhoseVariantAloneWasSet) {
+  const auto tagged = Wheels::table().tagged("kind", "tyres", "What the wheels are.");
+  ConfigNode root = config_from_yaml("car: {kind: tracks, width: 2, count: 3, links: 9}", "a.yaml");
+  apply_override(root, "car.kind=tyres");
+  const std::string error = user_error_of([&] { tagged.parse(root.at("car")); });
+  EXPECT_THAT(error,
+              ::testing::StartsWith("a.yaml:1:21: car: unknown key `width` beside `kind: tyres`, known here: "
+                                    "kind, count, pressure; to replace the whole section: --set "
+                                    "\"car={kind: tyres, count: 3}\"\n"));
+  EXPECT_THAT(error, ::testing::EndsWith(
+                         "unknown key `links` beside `kind: tyres`, known here: kind, count, pressure"));
+}
+
+TEST(ByteSize, TakesPrefixesOfThousandsAndUnits) {
+  const auto read = [](const std::string& text) -> std::optional<std::uint64_t> {
+    std::uint64_t bytes = 0;
+    if (!byte_size().read(ConfigNode::make_scalar(text, {}), bytes)) return std::nullopt;
+    return bytes;
+  };
+  EXPECT_EQ(read("64k"), 64'000U);
+  EXPECT_EQ(read("1.5 MiB"), 3U << 19U);
+  EXPECT_EQ(read("2GB"), 2'000'000'000U);
+  for (const char* wrong : {"64", "64m", "k", "-1k", "0 MB", "1e30G", ".inf", "1 2k"})
+    EXPECT_EQ(read(wrong), std::nullopt) << wrong;
 }
 
 TEST(OptionTable, RefusesTwoKeysOfOneName) {

@@ -93,6 +93,11 @@ TEST(StandardOutput, ToAReaderThatHasGoneIsAnErrorAndNoSignal) {
   Pipe pipe = make_pipe();
   pipe.read.reset();
   EXPECT_EQ(write_whole(pipe.write.get(), "text"), EPIPE);
+  const OutputTo there(pipe.write.get());
+  StandardOutput output;
+  EXPECT_TRUE(output.finish()) << "nothing was written";
+  std::cout << "text";
+  EXPECT_FALSE(output.finish());
   std::signal(SIGPIPE, earlier);
 }
 

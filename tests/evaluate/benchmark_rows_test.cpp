@@ -91,6 +91,19 @@ wrong,x,?,diverged
   EXPECT_TRUE(std::isnan(rows.values[2]));
   EXPECT_THAT(user_error_of([&] { (void)read_rows(options, space); }),
               HasSubstr("t.csv:3: column `acc`: expected at most 1e150, also after `times`, got `1e151`"));
+  const auto formulas = space::SearchSpace::parse(
+      config_from_yaml("parameters: {word: {choice: [x, \"=1+1\"]}}", "space.yaml", "space"), {});
+  write("word,acc\n'=1+1,1\n=1+1,2\n'x,3\n");  // the first as in search_state.csv
+  EXPECT_THAT(read_rows(options, formulas).choices, ElementsAre(1, 1, 0));
+  const auto endless = space::SearchSpace::parse(
+      config_from_yaml("parameters: {p: {choice: [1.0, .inf]}}", "space.yaml", "space"), {});
+  write("p,acc\n1.0,1\n2.0,2\ninf,3\n");
+  EXPECT_THAT(read_rows(options, endless).choices, ElementsAre(0, 1));
+  write("a,word,acc,state\n1,x,1,TrialState.COMPLETE\n1,x,1,PRUNED\n2,x,1,Finished\n");
+  EXPECT_EQ(read_rows(options, space, {.status = "state"}).lines, (std::vector<std::size_t>{2, 4}));
+  write("params_a,word,acc\n1,x,1\n");
+  EXPECT_THAT(user_error_of([&] { (void)read_rows(options, space); }),
+              HasSubstr("t.csv: there is no column `a`: rename `params_a` to `a`"));
   write("a,word,acc,status\n1,x,?,crash\n");
   EXPECT_EQ(read_rows(options, space, {.status = "status"}).failed, 1U) << "all of them may";
 }

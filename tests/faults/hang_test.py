@@ -5,11 +5,12 @@ import os
 import random
 import re
 import signal
+import subprocess
 import sys
 import time
 import unittest
 
-from fault_runs import Bench, end_tidily, small_search
+from fault_runs import Bench, end_tidily, faults_in, small_search
 from lose_ranks import END_LIMIT_S, LOST_AFTER_S, LoseRanks
 
 PROGRAM, SOURCE, FAULTS = (sys.argv.pop(1) for _ in range(3))
@@ -50,12 +51,13 @@ class Hang(unittest.TestCase):
         self.addCleanup(runs.remove)
         print(runs.hang_at_the_end("end"), flush=True)
 
-    def check_saves(self, hung, number=None, settings=(), code=76):
+    def check_saves(self, hung, number=None, settings=(), code=76, **faults):
         """A job of two ranks, both of which train when one hangs: the other one's trial is saved."""
         bench = Bench(PROGRAM, FAULTS)
         self.addCleanup(bench.remove)
         more = [part for setting in [*LONG_TRIALS, *settings] for part in ("--set", setting)]
-        job = bench.job("search", *small_search(bench, SOURCE), *more, "--run", "run", ranks=2)
+        calls = bench.folder / "calls"  # of the rank that ends the job
+        job = bench.job("search", *small_search(bench, SOURCE), *more, "--run", "run", ranks=2, root="run", rank=1 - hung, log=calls, **faults)
         running = [bench.folder / f"run/checkpoints/running.{rank}" for rank in range(2)]
         deadline = time.monotonic() + END_LIMIT_S
         while not all(path.exists() and " running " in path.read_text() for path in running):
@@ -70,6 +72,12 @@ class Hang(unittest.TestCase):
         job.wait_until_all_are_gone(10)
         self.assertRegex(job.text(), rf"\[rank {1 - hung} \S+\] rank {hung} on \S+ hangs \(silent for \d+ s\)")
         self.assertTrue(list((bench.folder / "run/checkpoints").glob(f"{trial}.*.h5")), job.text())
+        told = [(call, path) for call, path in faults_in(calls) if call == "abort" or call == "rename" and path.endswith("/status.json")]
+        calls_before = [call for call, _ in told[-2:]]  # a fault in the writes of a text leaves other calls out of the log
+        self.assertEqual(calls_before, ["abort"] if faults else ["rename", "abort"], "the exit code is written before the job is aborted")
+        self.assertEqual(told[-1][1], str(code))
+        status = subprocess.run([PROGRAM, "status", "run", "--exit-code"], cwd=bench.folder, capture_output=True, text=True)
+        self.assertEqual(status.returncode, code, status.stdout + status.stderr)
         return job
 
     def test_the_trials_of_the_others_are_saved_before_the_job_ends(self):
@@ -77,14 +85,18 @@ class Hang(unittest.TestCase):
             with self.subTest(hung=hung):
                 self.check_saves(hung)
 
+    def test_a_job_that_is_told_to_stop_has_one_exit_code_if_rank_0_hangs(self):
+        self.check_saves(0, signal.SIGUSR1, code=75)
+
     def test_a_window_whose_messages_travel_point_to_point_changes_nothing(self):
         self.check_saves(1, settings=["run.dispatch=point_to_point"])
 
     def test_a_job_that_is_told_to_stop_does_so_without_the_rank_that_hangs_and_sooner(self):
-        job = self.check_saves(1, signal.SIGUSR1, ["run.lost_after=10 min"], code=75)
+        late = {"fault": "write:stall=3:1", "text": '"state": "stopped"'}  # the status, after which the exit code is written
+        job = self.check_saves(1, signal.SIGUSR1, ["run.lost_after=10 min"], code=75, **late)
         self.assertIn("hangs (silent for 15 s): the job stops without it", job.text())
 
 
 if __name__ == "__main__":
-    end_tidily(limit_s=570)  # a little before CTest kills it
+    end_tidily(limit_s=1770)  # a little before CTest kills it
     unittest.main()

@@ -7,15 +7,21 @@ weights must be, byte for byte, those of the undisturbed run, and nothing tempor
 
 import argparse
 import collections
+import functools
 import random
 import shutil
+import signal
 import sys
 import time
 
 from fault_runs import Bench, end_tidily, faults_in, saving_search, small_search
+from mixed_searches import MIXED
 
-KINDS = ["rank", "rank 0", "mpirun", "all", "system call", "torn write"]
-SERVER = "server"  # from which trials of a function are forked, and which the job replaces
+KINDS = ["rank", "rank 0", "mpirun", "all", "system call", "torn write", "stop"]
+# What the job replaces or tries again, and how often in a job: the process from which trials of a function are forked; a
+# trainer behind its wrapper, once, since the second time it would be a failed trial.
+HELPERS = {"server": (lambda job: job.kill_servers(), 3), "trainer": (lambda job: job.kill_trainers(), 1)}
+STOPPED = 75
 IN_USE = "is in use by"
 NO_FRONT = 3  # the exit code where every trial failed
 SUSPECTED = "was running when the last job died"  # no trial may be, after kills from outside
@@ -27,12 +33,12 @@ class Lost(AssertionError):
 
 
 class KillRuns:
-    def __init__(self, program, source, faults, seed, more=(), trainer=""):
-        """@param trainer: "" for the digits, else as in saving_search"""
+    def __init__(self, program, source, faults, seed, more=(), search=small_search, helpers=()):
+        """@param search: the arguments of the search, of a bench and the source folder
+        @param helpers: those of HELPERS that it has"""
         self.bench = Bench(program, faults)
-        self.kinds = [*KINDS, *[SERVER] * (trainer == "function")]
-        search = saving_search(self.bench, source, trainer) if trainer else small_search(self.bench, source)
-        self.search = ["search", *search, *more, "--quiet", "--resume", "--run"]
+        self.kinds = [*KINDS, *helpers]
+        self.search = ["search", *search(self.bench, source), *more, "--quiet", "--resume", "--run"]
         self.random = random.Random(seed)
         self.counts = collections.Counter()
         self.longest_refusal_s = 0.0
@@ -77,14 +83,24 @@ class KillRuns:
             story.append(f"{ranks} ranks, rank {rank} {fault}")
             job = self.bench.job(*self.search, name, ranks=ranks, root=name, rank=rank, fault=fault)
             job.wait()
-        elif kind == SERVER:
-            moments_s = [self.random.uniform(0, self.whole_s / 2) for _ in range(self.random.randint(1, 3))]
-            story.append(f"{ranks} ranks, servers after each of {', '.join(f'{moment:.2f} s' for moment in moments_s)}")
+        elif kind in HELPERS:
+            kill, most = HELPERS[kind]
+            moments_s = [self.random.uniform(0, self.whole_s / 2) for _ in range(self.random.randint(1, most))]
+            story.append(f"{ranks} ranks, {kind}s after each of {', '.join(f'{moment:.2f} s' for moment in moments_s)}")
             job = self.bench.job(*self.search, name, ranks=ranks)
             for moment_s in moments_s:
                 time.sleep(moment_s)
-                self.counts["servers killed"] += job.kill_servers()
+                while not (killed := kill(job)) and job.process.poll() is None:
+                    time.sleep(0.05)  # none is there yet, or just now
+                self.counts[f"{kind}s killed"] += killed
             job.wait()
+        elif kind == "stop":
+            moment_s = self.random.uniform(0, 1.1 * self.whole_s)
+            story.append(f"{ranks} ranks, stopped after {moment_s:.2f} s")
+            job = self.bench.job(*self.search, name, ranks=ranks)
+            time.sleep(moment_s)
+            job.kill("mpirun", signal.SIGUSR1)
+            self.counts["stops with 75"] += job.wait() == STOPPED
         else:
             victim = {"rank": self.random.randint(1, ranks - 1), "rank 0": 0}.get(kind, kind)
             moment_s = self.random.uniform(0, 1.1 * self.whole_s)
@@ -161,6 +177,10 @@ class KillRuns:
         self.bench.remove()
 
 
+def saving_search_of(trainer):
+    return functools.partial(saving_search, trainer=trainer)
+
+
 def parse_arguments():
     parser = argparse.ArgumentParser(prog="kill_runs", description=__doc__.splitlines()[0])
     parser.add_argument("program")
@@ -170,8 +190,12 @@ def parse_arguments():
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
     parser.add_argument("--sweep", action="store_true", help="instead: kill at every system call on the files in turn")
     trainer = parser.add_mutually_exclusive_group()
-    trainer.add_argument("--trainer", action="store_const", const="program", default="", help="of a trainer that saves in its trial's folder")
-    trainer.add_argument("--function", action="store_const", const="function", dest="trainer", help="of a function that does so, in forks")
+    trainer.add_argument("--trainer", action="store_const", const=(saving_search_of("program"), ()), dest="search",
+                         default=(small_search, ()), help="of a trainer that saves in its trial's folder")
+    trainer.add_argument("--function", action="store_const", const=(saving_search_of("function"), ("server",)), dest="search",
+                         help="of a function that does so, in forks")
+    trainer.add_argument("--mixed", choices=MIXED, help="one of several searches of all kinds, their trainers behind wrappers")
+    parser.add_argument("--kind", help="kill in this way first, in place of all in turn")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="more for the configuration")
     return parser.parse_args()
 
@@ -181,7 +205,8 @@ def main():
     end_tidily()
     started = time.monotonic()
     more = [part for setting in arguments.set for part in ("--set", setting)]
-    runs = KillRuns(arguments.program, arguments.source, arguments.faults, arguments.seed, more, arguments.trainer)
+    search, helpers = MIXED[arguments.mixed] if arguments.mixed else arguments.search
+    runs = KillRuns(arguments.program, arguments.source, arguments.faults, arguments.seed, more, search, helpers)
     print(f"seed {arguments.seed}; undisturbed: {runs.whole_s:.1f} s, {runs.journal.count(chr(10)) - 1} trials, "
           f"{len(runs.calls[0])} and {len(runs.calls[1])} calls on files in ranks 0 and 1", flush=True)
     lost = done = 0
@@ -195,7 +220,8 @@ def main():
         else:
             for number in range(arguments.runs):
                 try:
-                    print(f"{number}: {runs.run(f'run{number}', runs.kinds[number % len(runs.kinds)])}", flush=True)
+                    kind = arguments.kind or runs.kinds[number % len(runs.kinds)]
+                    print(f"{number}: {runs.run(f'run{number}', kind)}", flush=True)
                     done += 1
                 except Lost as problem:
                     lost += 1

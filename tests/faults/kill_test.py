@@ -6,10 +6,14 @@ import sys
 import unittest
 
 from fault_runs import end_tidily
-from kill_runs import KINDS, KillRuns
+from kill_runs import KINDS, KillRuns, saving_search_of
 
 PROGRAM, SOURCE, FAULTS = (sys.argv.pop(1) for _ in range(3))
 SEED = int(os.environ.get("SKYLINE_KILL_SEED", random.SystemRandom().randrange(2**31)))
+
+
+# The members of the final front are trained once more.
+REFITTED = ["--set", "final.refit=true"]
 
 
 # Half of the trials of the search start from the weights of a parent.
@@ -23,8 +27,8 @@ DIVERGING = ["--set", "training.precision=bf16", "--set", "training.optimizer={s
 
 
 class Kill(unittest.TestCase):
-    def kill_runs(self, *more, trainer=""):
-        runs = KillRuns(PROGRAM, SOURCE, FAULTS, SEED, more, trainer)
+    def kill_runs(self, *more, **search):
+        runs = KillRuns(PROGRAM, SOURCE, FAULTS, SEED, more, **search)
         self.addCleanup(runs.remove)
         return runs
 
@@ -34,7 +38,9 @@ class Kill(unittest.TestCase):
                 print(runs.run(kind.replace(" ", "-"), kind), flush=True)
 
     def test_killed_searches_end_as_the_undisturbed_one(self):
-        self.check(self.kill_runs(), KINDS)
+        runs = self.kill_runs(*REFITTED)
+        self.assertIn('"refit":true', runs.journal)
+        self.check(runs, KINDS)
 
     def test_killed_searches_whose_trials_inherit_end_as_the_undisturbed_one(self):
         runs = self.kill_runs(*INHERITING)
@@ -43,7 +49,8 @@ class Kill(unittest.TestCase):
         self.check(runs, random.Random(SEED).sample(KINDS, 3))
 
     def test_killed_searches_of_a_trainer_that_saves_in_its_folder_end_as_the_undisturbed_one(self):
-        runs = self.kill_runs(trainer=random.Random(SEED).choice(("program", "function")))
+        trainer, helpers = random.Random(SEED).choice((("program", ()), ("function", ("server",))))
+        runs = self.kill_runs(search=saving_search_of(trainer), helpers=helpers)
         self.assertGreaterEqual(runs.journal.count('"continues":'), 5, "too few trials are continued")
         self.check(runs, random.Random(SEED).sample(runs.kinds, 3))
 
@@ -54,5 +61,5 @@ class Kill(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    end_tidily(limit_s=570)  # a little before CTest kills it
+    end_tidily(limit_s=1770)  # a little before CTest kills it
     unittest.main()

@@ -23,10 +23,10 @@ import time
 
 from fault_runs import Bench, end_tidily, small_search
 
-LIMIT_S = 120  # of a run; the undisturbed one takes seconds
+LIMIT_S = 600  # of a run; the undisturbed one takes seconds
 START_LIMIT = ("--start-timeout", "15s")  # of MPI, which knows of no death yet
 LOST_AFTER_S = 5
-END_LIMIT_S = 60  # from the moment that a rank counts as lost, or that a job is told to stop, to the end of mpirun
+END_LIMIT_S = 600  # from the moment that a rank counts as lost, or that a job is told to stop, to the end of mpirun
 NAMES = re.compile(r"rank (\d+) on \S+ hangs \((?:silent|suspended) for|gave up after \d+ s \(--start-timeout\)|MPI does not end")
 
 

@@ -3,17 +3,22 @@
    SKYLINE_FAULT_ROOT   the folder, absolute, without symbolic links; calls elsewhere pass untouched
    SKYLINE_FAULT_MATCH  only paths that contain this text (optional)
    SKYLINE_FAULT_TEXT   only writes of bytes that contain this text, and no other calls (optional)
+   SKYLINE_FAULT_LINES  only writes that bring a file above so many lines, and fsyncs of one with at least
+                        so many (optional)
    SKYLINE_FAULT_RANK   only in this rank of an Open MPI job (optional)
    SKYLINE_FAULT        OP:ACTION:N[:COUNT]: what happens at the N-th such call, from 1, and at those after it
                         until there were COUNT (default 1; 0: for ever)
+   SKYLINE_FAULT_HOLD   the file of the action hold
    SKYLINE_FAULT_SIGNAL a signal that the process gets before it runs code of its own libraries (optional)
-   SKYLINE_FAULT_LOG    a file outside the folder that gets a line "<process> <number> <op> <path>" a call
-   (optional)
+   SKYLINE_FAULT_LOG    a file outside the folder that gets a line "<process> <number> <op> <path>" a call,
+   and
+                        "<process> <number> abort <exit code>" for MPI_Abort (optional)
 
-   OP: open (for writing) read_open read write fsync close rename link unlink truncate mkdir touch, or any:
+   OP: open (for writing) read_open read write fsync syncfs close rename link unlink truncate mkdir touch, or any:
    one that changes something (all but read_open and read). ACTION: an error's name (ENOSPC); kill (SIGKILL
    before the call), kill-after, tear (half of a write, then SIGKILL); crash, abort (after the call, by a bad
-   address or abort()); stall=SECONDS.
+   address or abort()); stall=SECONDS; hold (makes a file, and waits as long as it is there); signal=NUMBER
+   (sent to the process before the call).
 
    The calls are made as bare system calls, so nothing of the C library needs to be looked up. */
 #define _GNU_SOURCE
@@ -34,7 +39,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum action { NONE, FAIL, KILL, KILL_AFTER, TEAR, CRASH, ABORT, STALL };
+enum action { NONE, FAIL, KILL, KILL_AFTER, TEAR, CRASH, ABORT, STALL, HOLD, SIGNAL };
 
 static const struct {
   const char* name;
@@ -47,6 +52,9 @@ static struct {
   char root[PATH_MAX];
   const char* match;
   const char* text;
+  const char* hold;
+  long lines;
+  int signal;
   int log;
   char op[16];
   enum action action;
@@ -79,12 +87,17 @@ static void parse_action(const char* text) {
     plan.action = ABORT;
   } else if (sscanf(text, "stall=%lf", &plan.stall_s) == 1) {
     plan.action = STALL;
+  } else if (strcmp(text, "hold") == 0) {
+    plan.action = HOLD;
+  } else if (sscanf(text, "signal=%d", &plan.signal) == 1) {
+    plan.action = SIGNAL;
   }
   for (size_t i = 0; i < sizeof kErrors / sizeof *kErrors; ++i) {
     if (strcmp(text, kErrors[i].name) != 0) continue;
     plan.action = FAIL;
     plan.error = kErrors[i].number;
   }
+  if (plan.action == HOLD && plan.hold == NULL) refuse("SKYLINE_FAULT_HOLD is not set");
   if (plan.action == NONE) refuse("SKYLINE_FAULT has an unknown action");
 }
 
@@ -110,6 +123,9 @@ __attribute__((constructor)) static void start(void) {
   strcpy(plan.root, root);
   plan.match = getenv("SKYLINE_FAULT_MATCH");
   plan.text = getenv("SKYLINE_FAULT_TEXT");
+  plan.hold = getenv("SKYLINE_FAULT_HOLD");
+  const char* lines = getenv("SKYLINE_FAULT_LINES");
+  if (lines != NULL) plan.lines = atol(lines);
   const char* fault = getenv("SKYLINE_FAULT");
   if (fault != NULL) parse_fault(fault);
   const char* log = getenv("SKYLINE_FAULT_LOG");
@@ -151,6 +167,29 @@ static void pause_for(double seconds) {
   while (nanosleep(&left, &left) != 0 && errno == EINTR) continue;
 }
 
+static void hold(void) {
+  syscall(SYS_close, syscall(SYS_openat, AT_FDCWD, plan.hold, O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+  while (access(plan.hold, F_OK) == 0) pause_for(0.005);
+}
+
+static long lines_in(const char* bytes, size_t count) {
+  long lines = 0;
+  for (size_t i = 0; i < count; ++i) lines += bytes[i] == '\n';
+  return lines;
+}
+
+static long lines_of(const char* path) {
+  const long file = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  long lines = 0;
+  char piece[4096];
+  for (long count; (count = syscall(SYS_read, file, piece, sizeof piece)) > 0;) {
+    lines += lines_in(piece, (size_t)count);
+  }
+  syscall(SYS_close, file);
+  return lines;
+}
+
 static void end_process(void) {
   kill(getpid(), SIGKILL);
   for (;;) pause();
@@ -160,6 +199,12 @@ static bool changes_something(const char* op) {
   return strcmp(op, "read") != 0 && strcmp(op, "read_open") != 0;
 }
 
+static void log_call(const char* op, const char* path) {
+  char line[PATH_MAX + 64];
+  const int length = snprintf(line, sizeof line, "%d %ld %s %s\n", (int)getpid(), ++calls, op, path);
+  if (plan.log >= 0) syscall(SYS_write, plan.log, line, (size_t)length);
+}
+
 /* Counts a call and says what is to happen at it; a kill before the call and a stall happen here. */
 static enum action meet(const char* op, const char* path) {
   if (!is_below_root(path)) return NONE;
@@ -167,21 +212,20 @@ static enum action meet(const char* op, const char* path) {
   const bool any = strcmp(plan.op, "any") == 0 && changes_something(op);
   const bool due = plan.action != NONE && (any || strcmp(plan.op, op) == 0) && ++matching >= plan.first &&
                    (plan.count == 0 || matching < plan.first + plan.count);
-  if (plan.log >= 0 && changes_something(op)) {
-    char line[PATH_MAX + 64];
-    const int length = snprintf(line, sizeof line, "%d %ld %s %s\n", (int)getpid(), ++calls, op, path);
-    syscall(SYS_write, plan.log, line, (size_t)length);
-  }
+  if (changes_something(op)) log_call(op, path);
   pthread_mutex_unlock(&mutex);
   if (!due) return NONE;
   if (plan.action == KILL) end_process();
   if (plan.action == STALL) pause_for(plan.stall_s);
+  if (plan.action == HOLD) hold();
+  if (plan.action == SIGNAL) kill(getpid(), plan.signal);
   return plan.action;
 }
 
 static enum action meet_path(const char* op, const char* path) {
   char absolute[PATH_MAX];
-  if (!plan.active || plan.text != NULL || path == NULL || !absolute_path(path, absolute)) return NONE;
+  if (!plan.active || plan.text != NULL || plan.lines > 0 || path == NULL || !absolute_path(path, absolute))
+    return NONE;
   return meet(op, absolute);
 }
 
@@ -189,6 +233,11 @@ static enum action meet_bytes(const char* op, int descriptor, const void* bytes,
   char path[PATH_MAX];
   if (!plan.active || !descriptor_path(descriptor, path)) return NONE;
   if (plan.text != NULL && memmem(bytes, count, plan.text, strlen(plan.text)) == NULL) return NONE;
+  if (plan.lines > 0) {
+    const bool writes = strcmp(op, "write") == 0;
+    if ((!writes && strcmp(op, "fsync") != 0) || !is_below_root(path)) return NONE;
+    if (lines_of(path) + lines_in(bytes, count) < plan.lines + (writes ? 1 : 0)) return NONE;
+  }
   return meet(op, path);
 }
 
@@ -296,6 +345,12 @@ int fdatasync(int descriptor) {
   return (int)done(action, syscall(SYS_fdatasync, descriptor));
 }
 
+int syncfs(int descriptor) {
+  const enum action action = meet_descriptor("syncfs", descriptor);
+  if (fails(action)) return -1;
+  return (int)done(action, syscall(SYS_syncfs, descriptor));
+}
+
 /* Only descriptors that could write: those alone can report a write that failed late. */
 int close(int descriptor) {
   const int flags = plan.active ? fcntl(descriptor, F_GETFL) : O_RDONLY;
@@ -304,6 +359,19 @@ int close(int descriptor) {
   const long result = syscall(SYS_close, descriptor);
   if (fails(action)) return -1;
   return (int)done(action, result);
+}
+
+/* Of MPI's library, if the program has it. A communicator is a pointer in Open MPI. */
+__attribute__((weak)) int PMPI_Abort(void* communicator, int code);
+int MPI_Abort(void* communicator, int code);
+
+int MPI_Abort(void* communicator, int code) {
+  char text[16];
+  snprintf(text, sizeof text, "%d", code);
+  pthread_mutex_lock(&mutex);
+  log_call("abort", text);
+  pthread_mutex_unlock(&mutex);
+  return PMPI_Abort(communicator, code);
 }
 
 static int rename_at(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) {

@@ -13,7 +13,7 @@ from fault_runs import TIMEOUT_S, Bench, end_tidily, saving_search, small_search
 
 PROGRAM, SOURCE, FAULTS = (sys.argv.pop(1) for _ in range(3))
 PATIENCE_S = 0.3  # with faults that stay
-AMPLE_PATIENCE_S = 60
+AMPLE_PATIENCE_S = 10 * TIMEOUT_S  # longer than any test waits
 FOR_EVER = 0
 
 USERS, FAULT = 2, 76  # exit codes: only a person can mend it; another try may
@@ -83,10 +83,8 @@ class StorageFaults(unittest.TestCase):
         """The fault stays: one line that names file and error, in time; what is there reads well; and resumes."""
         run = f"run{next(self.numbers)}"
         with self.subTest(file=file, op=op, error=error):
-            started = time.monotonic()
             job = self.job(run, rank=rank, match=f"/{file}", fault=f"{op}:{error}:{first}:{FOR_EVER}")
             self.end(job, USERS if error in ("EACCES", "EROFS") else FAULT)
-            self.assertLess(time.monotonic() - started, 30)
             line = self.last_words(job)
             self.assertIn(f"/{file}", line)
             self.assertIn(TEXTS[error], line)
@@ -167,12 +165,10 @@ class StorageFaults(unittest.TestCase):
         self.check_resumed(run)
 
     def test_a_checkpoint_that_cannot_be_written_is_left_out_at_once(self):
-        started = time.monotonic()
         job = self.bench.job(*self.search, "checkpoint", "--set", f"run.storage_patience={AMPLE_PATIENCE_S} s", "--set",
                              "checkpoint.interval=0.1 epochs", "--set", "checkpoint.overhead=1", ranks=2, root="checkpoint",
                              match="/checkpoints/", fault=f"write:ENOSPC:1:{FOR_EVER}")
-        self.end(job, 0)
-        self.assertLess(time.monotonic() - started, AMPLE_PATIENCE_S, "nobody waits for it")
+        self.end(job, 0)  # nobody waits for it
         self.assertRegex(job.text(), f"a checkpoint is left out: .*{TEXTS['ENOSPC']}")
         self.assertEqual(self.bench.canonical("checkpoint"), self.journal)
 
@@ -182,10 +178,11 @@ class StorageFaults(unittest.TestCase):
         self.assertRegex(self.last_words(job), "read-only.*Read-only file system.*choose a place")
 
     def test_a_run_folder_that_vanishes_ends_the_run_with_one_line(self):
-        log = self.bench.folder / "vanished.log"
-        job = self.job("vanished", rank=0, log=log, match="/weights/", fault="rename:stall=1:2")
-        self.wait_for(lambda: log.exists() and log.read_text().count(" rename ") == 2, job)
+        held = self.bench.folder / "held"
+        job = self.job("vanished", rank=0, hold=held, match="/weights/", fault="rename:hold:2")
+        self.wait_for(held.exists, job)
         os.rename(self.bench.folder / "vanished", self.bench.folder / "elsewhere")
+        held.unlink()
         self.end(job, USERS)
         lines = self.last_words_of_ranks(job)
         self.assertIn(len(lines), (1, 2), job.text())  # both ranks may meet it
@@ -208,29 +205,26 @@ class StorageFaults(unittest.TestCase):
         self.check_resumed("failed")
 
     def test_a_failed_run_does_not_wait_for_a_status_that_cannot_be_written(self):
-        job = self.job("silent", rank=0, match="/status.json", fault=f"fsync:stall={TIMEOUT_S}:1:{FOR_EVER}")
+        job = self.bench.job(*self.search, "silent", "--set", "search.iterations=1000", ranks=2, root="silent", rank=0,
+                             match="/status.json", fault=f"fsync:stall={10 * TIMEOUT_S}:1:{FOR_EVER}")
         journal = self.bench.folder / "silent/journal.jsonl"
         self.wait_for(lambda: journal.exists() and journal.read_bytes().count(b"\n") > 1, job)
         shutil.copy(journal, f"{journal}.copy")
         os.replace(f"{journal}.copy", journal)  # an error at the next line
-        started = time.monotonic()
         self.end(job, USERS)
-        self.assertLess(time.monotonic() - started, 30)
         self.assertIn("another job has taken this run over", self.last_words(job))
 
     def test_a_second_sigint_ends_a_job_that_cannot_save_at_once(self):
         log = self.bench.folder / "sigint.log"
         job = self.bench.job(*self.search, "sigint", "--set", "checkpoint.interval=0.1 epochs", "--set",
                              "checkpoint.overhead=1", root="sigint", log=log, match="/checkpoints/",
-                             fault=f"fsync:stall={TIMEOUT_S}:1")
+                             fault=f"fsync:stall={10 * TIMEOUT_S}:1")
         self.wait_for(lambda: log.exists() and " fsync " in log.read_text(), job)
         job.process.send_signal(signal.SIGINT)
         said = self.bench.folder / "sigint/logs/skyline.log"
         self.wait_for(lambda: "stopping" in said.read_text(), job)
-        started = time.monotonic()
         job.process.send_signal(signal.SIGINT)
         self.end(job, 130)
-        self.assertLess(time.monotonic() - started, 5)
         self.check_resumed("sigint")
 
     def wait_for(self, condition, job):
@@ -240,5 +234,5 @@ class StorageFaults(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    end_tidily(limit_s=570)  # a little before CTest kills it
+    end_tidily(limit_s=1770)  # a little before CTest kills it
     unittest.main()

@@ -31,12 +31,12 @@ class Suspects(unittest.TestCase):
         code = job.wait()
         job.wait_until_all_are_gone()
         assert code in expect, f"exit code {code}: {job.text()}"
-        return job.text()
+        return code
 
     def die(self, run, slots, fault, text=BEGINS, ranks=0, or_end=False):
-        """One job that dies at the moment when `text` is noted of the suspect."""
+        """One job that dies at the moment when `text` is noted of the suspect. Returns whether it did."""
         codes = {"crash": (-11, 139), "abort": (-6, 134), "kill-after": (-9, 137)}[fault]
-        self.end(run, slots, ranks, (*codes, 0) if or_end else codes, fault=f"write:{fault}:1", text=text)
+        return self.end(run, slots, ranks, (*codes, 0) if or_end else codes, fault=f"write:{fault}:1", text=text) != 0
 
     def check_failed(self, run, status, cause):
         trials = [json.loads(line) for line in self.bench.canonical(run).splitlines()[1:]]
@@ -89,15 +89,14 @@ class Suspects(unittest.TestCase):
         self.check_undisturbed("killed")
 
     def test_a_checkpoint_that_advances_ends_the_suspicion(self):
-        self.die("advances", 1, "crash")
-        self.die("advances", 1, "kill-after", ADVANCES)
-        self.die("advances", 1, "crash")
-        self.die("advances", 1, "crash", ADVANCES)  # a crash after a checkpoint does not count
-        self.die("advances", 1, "crash")
+        # A crash after a checkpoint does not count. On a busy machine the trial may end before its checkpoint is written.
+        deaths = (("crash", BEGINS), ("kill-after", ADVANCES), ("crash", BEGINS), ("crash", ADVANCES), ("crash", BEGINS))
+        while not all(self.die("advances", 1, fault, text, or_end=text == ADVANCES) for fault, text in deaths):
+            shutil.rmtree(self.bench.folder / "advances")
         self.end("advances", 1)
         self.check_undisturbed("advances")
 
 
 if __name__ == "__main__":
-    end_tidily(limit_s=290)  # a little before CTest kills it
+    end_tidily(limit_s=1770)  # a little before CTest kills it
     unittest.main()

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <iterator>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 #include <sys/xattr.h>
@@ -99,6 +100,21 @@ TEST(SystemTextTest, FilesThatAreThereAreWrittenAndReadAsFarAsWanted) {
   EXPECT_EQ(read_text(path, 10), "12345");
   EXPECT_FALSE(write_text(path + ".none", "12345"));
   EXPECT_EQ(read_text(path + ".none", 10), "");
+}
+
+TEST_F(ControlGroupTest, KillsForLackOfMemoryAreCountedByTheSystemAndByEachVersionOfGroups) {
+  stand_in("4:memory:/old\n0::/unit/job\n");
+  auto grows = [&, before = std::uint64_t{0}]() mutable {
+    return std::exchange(before, out_of_memory_kills(system_.root())) < before;
+  };
+  EXPECT_FALSE(grows());
+  system_.write("proc/vmstat", "pgfault 5\noom_kill 1\n");
+  EXPECT_TRUE(grows());
+  system_.write(kUnit + std::string("/job/memory.events"), "oom 9\noom_kill 1\n");
+  EXPECT_TRUE(grows());
+  system_.write("sys/fs/cgroup/memory/old/memory.oom_control", "under_oom 0\noom_kill 1\n");
+  EXPECT_TRUE(grows());
+  EXPECT_FALSE(grows());
 }
 
 }  // namespace

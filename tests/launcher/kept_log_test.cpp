@@ -1,5 +1,6 @@
 #include "launcher/kept_log.hpp"
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -79,6 +80,7 @@ TEST_F(KeptLogTest, ALimitOfNothingKeepsTheCountAlone) {
 TEST_F(KeptLogTest, AFileThatCannotBeWrittenStopsNobody) {
   KeptLog log(-1, 2);
   log.add("abcdef");
+  EXPECT_EQ(log.error(), EBADF);
   log.write_end();
   EXPECT_FALSE(log.has_new_end());
 }

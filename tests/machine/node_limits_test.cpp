@@ -1,3 +1,4 @@
+#include "core/system/control_groups.hpp"
 #include "machine/fake_system.hpp"
 #include "machine/node.hpp"
 
@@ -41,6 +42,36 @@ TEST(NodeLimits, ReadsTheFirstVersionOfControlGroups) {
   EXPECT_THAT(limits.processor_quota, Optional(2.0));
   EXPECT_EQ(limits.memory_bytes, std::nullopt);
   EXPECT_THAT(limits.processors, ElementsAre(0, 4));
+}
+
+TEST(ControlGroups, HaveTheProcessesOfTheControlGroupThatHasTheFewestLeft) {
+  FakeSystem system;
+  system.write("proc/self/cgroup", "0::/job/step\n");
+  system.write("sys/fs/cgroup/job/pids.max", "100\n");
+  system.write("sys/fs/cgroup/job/pids.current", "96\n");
+  system.write("sys/fs/cgroup/job/step/pids.max", "20\n");
+  system.write("sys/fs/cgroup/job/step/pids.current", "3\n");
+  std::optional<ProcessLimit> limit = process_limit_of_groups(system.root());
+  ASSERT_TRUE(limit);
+  EXPECT_EQ(limit->most, 100U);
+  EXPECT_EQ(limit->left(), 4U);
+  system.write("sys/fs/cgroup/job/pids.max", "max\n");
+  limit = process_limit_of_groups(system.root());
+  ASSERT_TRUE(limit);
+  EXPECT_EQ(limit->left(), 17U);
+  system.write("sys/fs/cgroup/job/step/pids.max", "max\n");
+  EXPECT_FALSE(process_limit_of_groups(system.root()));
+}
+
+TEST(ControlGroups, HaveTheProcessesOfTheFirstVersionOfControlGroups) {
+  FakeSystem system;
+  system.write("proc/self/cgroup", "9:pids:/docker/a1\n4:memory:/docker/a1\n");
+  system.write("sys/fs/cgroup/pids/pids.max", "6\n");  // a container sees its own as the topmost
+  system.write("sys/fs/cgroup/pids/pids.current", "7\n");
+  const std::optional<ProcessLimit> limit = process_limit_of_groups(system.root());
+  ASSERT_TRUE(limit);
+  EXPECT_EQ(limit->most, 6U);
+  EXPECT_EQ(limit->left(), 0U);
 }
 
 TEST(OomKillsFile, IsOfTheInnermostControlGroupWithALimitWhichTasksOfAStepShare) {
@@ -91,6 +122,14 @@ TEST(NodeLimits, ReadsMemoryAndNumaNodes) {
   EXPECT_THAT(limits.memory_free_bytes, Optional(1024000U));
   EXPECT_THAT(limits.numa_nodes, ElementsAre(ElementsAre(0, 1), ElementsAre(2, 3)));
   EXPECT_GT(limits.shared_memory_bytes, 0U);
+}
+
+TEST(ProcessorModel, IsTheNameThatTheSystemTellsOrElseTheKindOfMachine) {
+  FakeSystem system;
+  EXPECT_THAT(processor_model(system.root()), ::testing::AnyOf("x86_64", "aarch64"));
+  system.write("proc/cpuinfo",
+               "processor\t: 0\nmodel\t\t: 1\nmodel name\t: AMD EPYC 7763 64-Core Processor\n");
+  EXPECT_EQ(processor_model(system.root()), "AMD EPYC 7763 64-Core Processor");
 }
 
 TEST(NodeLimits, AsksForTheLimitsOfThisProcess) {

@@ -17,9 +17,11 @@ namespace {
 
 using skyline::testing::GraphBuilder;
 using skyline::testing::user_error_of;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 
 space::Network tiny_network() {
   GraphBuilder graph({1, 2, 2});
@@ -66,6 +68,20 @@ TEST(ExportedModel, AKindCanBeAdded) {
   EXPECT_THAT(kinds_without_export(network, Format::kPytorch), ElementsAre("doubled"));
   const store::WeightsFile weights = tiny_weights();
   EXPECT_THAT(onnx_bytes({network, weights, {0}, {1}, {}}), HasSubstr("flatten_0/Add"));
+}
+
+TEST(ExportedModel, HardGatesAreNotOfTheNodeThatOpencvTakesForAnother) {
+  GraphBuilder graph({4, 2, 2});
+  graph.add("squeeze_excitation", {}, {{"hard", true}});
+  const space::Network network = graph.build();
+  store::WeightsFile weights;
+  for (const space::TensorSpec& tensor : network.layers.front().tensors) {
+    const auto count = static_cast<std::size_t>(tensor.elements());
+    weights.tensors.push_back(
+        {network.layers.front().name + "." + tensor.name, tensor.dims, std::vector<float>(count)});
+  }
+  EXPECT_THAT(onnx_bytes({network, weights, {}, {}, {}}),
+              AllOf(HasSubstr("Clip"), Not(HasSubstr("HardSigmoid"))));
 }
 
 TEST(ExportedModel, MoreWeightsThanAnOnnxFileHoldsAreRefused) {

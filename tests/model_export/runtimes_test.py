@@ -20,7 +20,7 @@ except (ImportError, OSError) as problem:
     torch = None
     print(f"PyTorch is not compared: {problem}")
 
-PROGRAM, DRAWN_MODELS, SOURCE = (pathlib.Path(argument).resolve() for argument in sys.argv[1:4])
+DRAWN_MODELS, SOURCE = (pathlib.Path(argument).resolve() for argument in sys.argv[1:3])
 NETWORKS, SAMPLES = ([int(argument) for argument in sys.argv[4:]] + [5, 100][len(sys.argv[4:]):])
 del sys.argv[1:]
 SPACES = ["cnn1d", "darts", "digits", "mlp", "mnist_cnn", "mobilenet", "nasbench201", "resnet", "vit"]
@@ -31,8 +31,7 @@ class Runtimes(unittest.TestCase):
     def setUpClass(cls):
         cls.scratch = tempfile.TemporaryDirectory(prefix="skyline-test-")
         cls.folder = pathlib.Path(cls.scratch.name)
-        digits = cls.folder / "digits.h5"
-        subprocess.run([PROGRAM, "prep", "digits", "--out", digits], check=True, capture_output=True)
+        digits = SOURCE / "data/digits.h5"
         configs = [SOURCE / f"configs/{name}.yaml" for name in SPACES]
         subprocess.run([DRAWN_MODELS, cls.folder, digits, str(NETWORKS), str(SAMPLES), *configs], check=True)
         cls.models = sorted(cls.folder.glob("*.onnx"))

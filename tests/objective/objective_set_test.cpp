@@ -142,6 +142,20 @@ TEST(ObjectiveSet, ReadsObjectivesAndConstraintsInOrder) {
   EXPECT_EQ(set.constraints()[1].low, 0.5);
 }
 
+TEST(ObjectiveSet, ReadsAmountsWithPrefixesAndBytesWithUnits) {
+  const ObjectiveSet set = parse("[{minimize: flops, reference: 20M}, {minimize: weight_bytes, ideal: 1 kB}]",
+                                 "[{weight_bytes: [0, 64k]}, {peak_activation_bytes: [0, 1.5 KiB]}]");
+  EXPECT_EQ(set.objectives()[0].reference, 20e6);
+  EXPECT_EQ(set.objectives()[1].ideal, 1000);
+  EXPECT_EQ(set.constraints()[0].high, 64'000);
+  EXPECT_EQ(set.constraints()[1].high, 1536);
+  EXPECT_EQ(constraints_error("- {flops: [0, 64 KiB]}"),
+            "run.yaml:1:15: constraints[0].flops[1]: expected a number, got 64 KiB");
+  EXPECT_EQ(constraints_error("- {weight_bytes: [0, 64m]}"),
+            "run.yaml:1:22: constraints[0].weight_bytes[1]: expected a number, or bytes such as 64k or 64 "
+            "KiB, got 64m");
+}
+
 TEST(ObjectiveSet, NeedsNoConstraints) {
   const ConfigNode objectives = config_from_yaml("[{minimize: flops}]");
   EXPECT_TRUE(ObjectiveSet::parse(objectives, nullptr, {}).constraints().empty());

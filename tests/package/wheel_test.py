@@ -12,7 +12,7 @@ SOURCE, BUILD = (pathlib.Path(path).resolve() for path in sys.argv[1:3])
 TORCH = pathlib.Path(sys.argv[3])
 del sys.argv[1:4]
 MPIEXEC = os.environ.get("MPIEXEC", "mpirun")
-TIMEOUT_S = 300
+TIMEOUT_S = 600
 
 SCRIPT = """
 import skyline
@@ -66,7 +66,9 @@ class Wheel(unittest.TestCase):
         self.succeed(MPIEXEC, "--oversubscribe", "-np", "2", skyline, "search", configs / "synthetic.yaml", "--run", "installed")
         self.succeed(BUILD / "bin/skyline", "search", configs / "synthetic.yaml", "--run", "built")
         self.assertEqual(self.canonical(skyline, "installed"), self.canonical(BUILD / "bin/skyline", "built"))
-        self.succeed(skyline, "prep", "digits", "-o", "digits.h5")
+        metadata = next(self.packages(environment).glob("skyline_light-*.dist-info/METADATA")).read_text()
+        self.assertIn('Requires-Dist: numpy>=1.24; extra == "prep"\n', metadata)
+        self.succeed(skyline, "prep", "digits", "-o", "digits.h5", SKYLINE_PYTHON=sys.executable)
         self.succeed(skyline, "report", "installed", "-o", "report.html")
         (self.folder / "search.py").write_text(SCRIPT)
         said = self.succeed(environment / "bin/python", "search.py", PATH=f"{pathlib.Path(shutil.which(MPIEXEC)).parent}:{os.defpath}")
@@ -75,7 +77,9 @@ class Wheel(unittest.TestCase):
     def test_a_whole_wheel_trains_with_the_torch_of_its_environment_and_names_another(self):
         environment, wheel = self.install()
         packages, skyline = self.packages(environment), environment / "bin/skyline"
-        self.assertIn("Requires-Dist: torch==2.11.*\n", next(packages.glob("skyline-*.dist-info/METADATA")).read_text())
+        metadata = next(packages.glob("skyline-*.dist-info/METADATA")).read_text()
+        for required in ("torch==2.11.*", "numpy>=1.24", "h5py>=3.7", "pandas>=1.5", "pillow>=9.4"):
+            self.assertIn(f"Requires-Dist: {required}\n", metadata)
         self.assertEqual(self.succeed(skyline, "--version", expect=2), "skyline: torch (none) is installed and this wheel needs 2.11: pip "
                          "install 'torch==2.11.*', or the wheel skyline-light, which needs none and trains by functions and commands alone\n")
         other = packages / "torch"
@@ -87,8 +91,8 @@ class Wheel(unittest.TestCase):
         other.symlink_to(TORCH)
         if (TORCH.parent / "nvidia").exists():
             (packages / "nvidia").symlink_to(TORCH.parent / "nvidia")
-        self.succeed(skyline, "prep", "digits", "-o", "data.h5")
-        small = ["--set", "data.file=data.h5", "--set", "search={algorithm: random, trials: 4}", "--set", "training.epochs=1", "--set", "final=none"]
+        digits = packages / "skyline/share/skyline/data/digits.h5"
+        small = ["--set", f"data.file={digits}", "--set", "search={algorithm: random, trials: 4}", "--set", "training.epochs=1", "--set", "final=none"]
         config = packages / "skyline/share/skyline/configs/digits.yaml"
         self.succeed(MPIEXEC, "--oversubscribe", "-np", "2", skyline, "search", config, *small, "--run", "moved")
         self.succeed(BUILD / "bin/skyline", "search", config, *small, "--run", "tree")

@@ -1,5 +1,7 @@
 """Functions to search over."""
 
+import functools
+import os
 import random
 import time
 
@@ -23,6 +25,12 @@ def slow(depth, lr):
     return {"score": lr * depth, "size": depth}
 
 
+def when_told(depth, lr):
+    while not os.path.exists("go"):
+        time.sleep(0.01)
+    return product(lr, depth)
+
+
 def fails(depth, lr):
     if depth == 2:
         raise ValueError("depth 2 is not for me")
@@ -33,9 +41,49 @@ def always_fails(depth, lr):
     raise OSError("no such luck")
 
 
+def with_none(depth, word):
+    assert [type(epochs) for epochs in (skyline.trial.budget, skyline.trial.horizon)] == [int, int]
+    return (depth or 0) + (word is None)
+
+
 def any_text(text):
     return len(text)
 
 
 def names_of_columns(rank, size):
     return {"loss": rank, "size": size}
+
+
+def names_of_the_trial(parameters, folder, cache, seed, resumed):
+    trial = skyline.trial
+    assert trial.folder.is_dir() and trial.cache.is_dir() and not trial.resumed and (folder, cache, seed, resumed) == ("a", 1, 7, 2)
+    return parameters
+
+
+class Trainer:
+    factor = 1
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def fit(self, depth):
+        return self.factor * depth
+
+    @classmethod
+    def of_class(cls, depth):
+        return cls.factor * depth
+
+    @staticmethod
+    def of_nothing(depth):
+        return depth
+
+    __call__ = fit
+
+
+class Derived(Trainer):
+    factor = 3
+
+
+trainer = Trainer(2)
+quick = functools.partial(one_number, lr=1)
+named = lambda depth: depth  # noqa: E731

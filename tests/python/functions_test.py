@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import py_compile
 import re
 import subprocess
 import sys
@@ -25,11 +26,61 @@ class Functions(PackageCase):
         def nested(depth):
             return depth
 
-        for function, said in ((lambda depth: depth, "is a lambda"), (nested, "`Functions.*nested` is defined within another function"),
-                               (functools.partial(functions.one_number, lr=1), "expected a function, got functools.partial"),
-                               (PackageCase().id, "`TestCase.id` of unittest.case is another object")):
+        for function, said in ((lambda depth: depth, "is a lambda"), (nested, "`Functions.*nested` is defined within another function")):
             with self.subTest(said):
                 self.assertRegex(self.refusal(function), f"^train: {said}.*write it into a file, e.g. my_trainer.py, and import it")
+        for function, said, example in (
+                (functools.partial(functions.one_number, lr=1), "is a functools.partial of `one_number`", "train = functools.partial(one_number, ...)"),
+                (functions.Trainer(5).fit, "`Trainer.fit` is a method of an object", "trainer = Trainer(), and give trainer.fit"),
+                (functions.Trainer(5), "is an object of the class `Trainer`", "trainer = Trainer()")):
+            with self.subTest(said):
+                self.assertEqual(self.refusal(function), f"train: {said} that no module has by name; trials run in other Pythons, which import it by "
+                                 f"name: make it at the top level of a file that you import, e.g. {example}. Or write a function of the parameters "
+                                 "alone, whose module loads the rest in warm_up() (docs/python.md)")
+
+    def test_whatever_a_module_has_by_name_is_taken(self):
+        for function, address, score in ((functions.trainer, "trainer", 4), (functions.named, "named", None),
+                                         (functions.Trainer.of_class, "Trainer.of_class", None), (functions.Derived.of_class, "Derived.of_class", 6),
+                                         (functions.Derived.of_nothing, "Trainer.of_nothing", None), (functions.quick, "quick", 0.2),
+                                         (functions.Trainer(9).of_nothing, "Trainer.of_nothing", None), (functions.trainer.fit, "trainer.fit", 4)):
+            with self.subTest(address):
+                self.assertEqual(address_of(function)[0], f"functions:{address}")
+                if score is None:
+                    continue
+                run = skyline.search({"depth": [2]}, function, maximize="score", trials=1, quiet=True, folder=f"taken/{address}").wait()
+                self.assertEqual(run.rows[0]["score"], score)
+
+    def test_what_is_made_below_the_guard_is_not_there_for_trials(self):
+        text = ("import functools, skyline\ndef train(depth): return depth\nif __name__ == '__main__':\n    quick = functools.partial(train)\n"
+                "    def late(depth): return depth\n"
+                "    skyline.search({'depth': [1]}, FUNCTION, maximize='score', quiet=True, folder='guarded').wait()\n")
+        self.assertIn("skyline.Error: train: is a functools.partial of `train` that no module has by name; trials run in other Pythons",
+                      self.run_script(text.replace("FUNCTION", "quick"), expect=1))
+        self.assertIn("skyline.Error: train: `late` is made below `if __name__ == \"__main__\":`; trials run in other Pythons, which import it by "
+                      "name: make it above", self.run_script(text.replace("FUNCTION", "late"), expect=1))
+        self.assertFalse((self.folder / "guarded").exists())
+        self.run_script(text.replace("    quick", "quick").replace("if __name__ == '__main__':\nquick = functools.partial(train)",
+                                                                  "quick = functools.partial(train)\nif __name__ == '__main__':")
+                        .replace("FUNCTION", "quick"))
+
+    def test_a_function_of_the_script_is_found_there_wherever_else_the_script_puts_it(self):
+        (self.folder / "settings.py").write_text("trainer = None\n")
+        text = ("import settings\nfrom os.path import *\nfrom skyline._functions import address_of\ndef train(depth): return depth\n"
+                "async def late(depth): return depth\nsettings.trainer = train\nprint(address_of(train)[0], address_of(late)[0])\n")
+        self.assertEqual(self.run_script(text, name="putting.py"), "putting.py:train putting.py:late\n")
+        compiled = py_compile.compile("putting.py", "putting.pyc")
+        done = subprocess.run([sys.executable, compiled], capture_output=True, text=True, env={"PYTHONPATH": str(SOURCE / "python")})
+        self.assertRegex(done.stderr, r"Error: train: `train` is defined in \S*putting.pyc, which is no .py file; trials run")
+
+    def test_a_signature_that_does_not_fit_is_refused_with_the_name_of_the_parameter(self):
+        def refused(function, space=("depth",)):
+            with self.assertRaises(skyline.Error) as problem:
+                skyline.search(dict.fromkeys(space, [1]), function, maximize="score", folder="never")
+            return str(problem.exception)
+
+        self.assertRegex(refused(functions.quick, ("width",)), r"^train: `quick\(depth, \*, lr=1\)` gets the parameters .*, width: .*'(depth|width)'$")
+        self.assertRegex(refused(functions.trainer.fit, ("width",)), r"^train: `trainer.fit\(depth\)` gets the parameters .*'(depth|width)'$")
+        self.assertRegex(refused(functions.Trainer.fit), r"^train: `Trainer.fit\(self, depth\)` .*'self'$")
 
     def test_neither_a_function_nor_a_program_is_refused(self):
         self.assertIn("train: expected a function, or a program with its arguments in a list, got 3", self.refusal(3))
@@ -77,6 +128,7 @@ class Functions(PackageCase):
         told = subprocess.run([PROGRAM, "--version"], capture_output=True, text=True, check=True).stdout
         version = re.search(r'^version = "(.*)"$', (SOURCE / "python/pyproject.toml").read_text(), re.MULTILINE).group(1)
         self.assertIn(version, told.split())
+        self.assertIn(f"\nversion: {version}\n", (SOURCE / "CITATION.cff").read_text())
 
     def test_the_package_is_written_for_python_3_10_and_imports_the_standard_library_alone(self):
         for file in (SOURCE / "python/skyline").glob("*.py"):

@@ -20,7 +20,8 @@ class Installed(unittest.TestCase):
         (folder / "first").rename(folder / "tree")
         package = folder / "tree/share/skyline/python"
         self.assertEqual({path.name for path in package.iterdir()}, {"pyproject.toml", "skyline"})
-        self.assertTrue((package / "skyline/py.typed").exists())
+        for name in ("py.typed", "prep/__main__.py"):
+            self.assertTrue((package / "skyline" / name).exists())
         code = "import skyline; print(skyline.find_program())"
         found = subprocess.run([sys.executable, "-B", "-c", code], capture_output=True, text=True, env={"PYTHONPATH": str(package), "PATH": os.defpath})
         self.assertEqual((found.stdout, found.stderr), (f"{folder}/tree/bin/skyline\n", ""))

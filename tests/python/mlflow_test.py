@@ -110,12 +110,6 @@ class Mlflow(RunsCase):
         for (_, value, _), trial in zip(metrics["trial/validation_accuracy"], trials):
             self.assertAlmostEqual(value, trial["metrics"]["validation_accuracy"], 6)
 
-    def wait_until(self, holds, what):
-        deadline = time.monotonic() + TIMEOUT_S
-        while not holds():
-            self.assertLess(time.monotonic(), deadline, what)
-            time.sleep(0.05)
-
     def only_run(self):
         run, = self.server.runs.values()
         return run
@@ -132,12 +126,15 @@ class Mlflow(RunsCase):
         front = {member["arch_id"] for member in read_json(self.folder / "made/pareto.json")["search_front"]}
         self.assertEqual(set(run["tags"]["skyline.front"].split()), front)
         self.assertEqual((run["tags"]["skyline.run_folder"], run["tags"]["skyline.version"]), (str(self.folder / "made"), "0.1.0"))
-        self.assertEqual({path.name for path in pathlib.Path(run["artifacts"]).iterdir()}, {"pareto.json", "report.html"})
+        self.assertEqual({path.name for path in pathlib.Path(run["artifacts"]).iterdir()}, {"pareto.json", "report.html", "search_state.csv"})
+        best = read_json(self.folder / "made/pareto.json")["search_front"][0]
+        words = [f"{name}={value}" for name, value in best["parameters"].items() if value is not None]
+        self.assertEqual(run["tags"]["skyline.best"], " ".join([f"trial {best['trial']}:", *words]))
         self.assertEqual([path.name for path in (self.folder / "made").glob(".mlflow*")], [])
 
     def test_a_run_is_followed_over_a_stop_and_a_resume_as_one(self):
         follower = self.start_program("stop", "--follow")  # before the folder is there
-        self.stop_after(3, *LONG, "--run", "stop", ranks=2)
+        self.stop_after(3, "search", *LONG, "--run", "stop", ranks=2)
         self.told(follower)
         self.assertEqual(self.only_run()["statuses"], ["KILLED"])
         before = len(self.only_run()["metrics"]["trial/flops"])
@@ -228,7 +225,7 @@ class Mlflow(RunsCase):
             self.assertEqual(said, "skyline.mlflow: needs MLflow's client: pip install mlflow-skinny (no such module)\n")
 
     def test_of_a_damaged_event_file_the_rest_is_left_out_and_later_files_are_sent(self):
-        self.stop_after(3, *LONG, "--run", "damaged", ranks=2)
+        self.stop_after(3, "search", *LONG, "--run", "damaged", ranks=2)
         first, = (self.folder / "damaged/events").iterdir()
         with first.open("ab") as stream:
             stream.write(b"\xff" * 400)
@@ -237,7 +234,7 @@ class Mlflow(RunsCase):
         self.check_run("damaged", self.only_run())
 
     def test_the_files_of_hosts_whose_clocks_differ_are_sent_in_the_order_of_their_trials(self):
-        self.stop_after(3, *LONG, "--run", "clocks", ranks=2)
+        self.stop_after(3, "search", *LONG, "--run", "clocks", ranks=2)
         first, = (self.folder / "clocks/events").iterdir()
         first.rename(first.with_name(first.name.replace("tfevents.", "tfevents.9", 1)))
         self.skyline("search", *LONG, "--run", "clocks", "--resume", ranks=2)
@@ -245,9 +242,7 @@ class Mlflow(RunsCase):
         self.check_run("clocks", self.only_run())
 
     def test_a_job_that_was_killed_is_told_as_killed_and_its_run_goes_on(self):
-        job = self.start("search", *LONG, "--run", "killed", ranks=2)
-        self.wait_for_lines("killed", 3)
-        self.kill(job)
+        self.kill_after(3, "search", *LONG, "--run", "killed", ranks=2)
         self.send("killed")
         self.assertEqual(self.only_run()["statuses"], ["KILLED"])
         self.skyline("search", *LONG, "--run", "killed", "--resume", ranks=2)
@@ -278,12 +273,19 @@ class Mlflow(RunsCase):
         note.unlink()
         os.mkfifo(note)
         self.send("note")
-        self.assertEqual(note.stat().st_mode & 0o777, 0o644)
+        self.assertTrue(note.is_file())
         self.assertEqual(len(self.server.runs), 4)
         self.server.runs["run3"]["deleted"] = True
         self.send("note")
         self.assertEqual(len(self.server.runs), 5)
         self.check_run("note", self.server.runs["run4"])
+
+    def test_the_note_has_the_permissions_that_the_umask_leaves(self):
+        self.skyline("search", *CONFIG, "--run", "umask")
+        before = os.umask(0o027)
+        self.addCleanup(os.umask, before)
+        self.send("umask")
+        self.assertEqual((self.folder / "umask/mlflow.json").stat().st_mode & 0o777, 0o640)
 
     def test_no_password_is_printed(self):
         self.skyline("search", *CONFIG, "--run", "password")

@@ -4,10 +4,11 @@ import json
 import math
 import os
 import pathlib
+import shutil
 import subprocess
 import unittest
 
-from package_case import PROGRAM, SETTINGS, SPACE, PackageCase
+from package_case import PROGRAM, SETTINGS, SOURCE, SPACE, PackageCase
 
 import functions
 import skyline
@@ -29,7 +30,7 @@ class Objects(PackageCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        subprocess.run([PROGRAM, "prep", "digits", "--out", "digits.h5"], check=True, capture_output=True)
+        shutil.copy(SOURCE / "data/digits.h5", "digits.h5")
         cls.run_ = skyline.search(NETWORK, maximize="validation_accuracy", minimize="flops", folder="runs/digits", quiet=True,
                                   search={"algorithm": "exhaustive"}, data={"file": "digits.h5"}, training={"epochs": 0.5},
                                   final={"epochs": 1}).wait()
@@ -57,8 +58,13 @@ class Objects(PackageCase):
     def test_the_front_and_the_volume_are_drawn(self):
         ax = self.plain.plot_front()
         self.assertEqual((ax.get_xlabel(), ax.get_ylabel()), ("size", "score"))
-        line = ax.get_lines()[0]
-        self.assertEqual(sorted(line.get_ydata()), sorted(self.plain.front["score"]))
+        members, steps = ax.get_lines()
+        self.assertEqual(sorted(members.get_ydata()), sorted(self.plain.front["score"]))
+        corners = list(zip(steps.get_xdata(), steps.get_ydata()))
+        self.assertEqual(corners[::2], sorted(zip(self.plain.front["size"], self.plain.front["score"])))
+        for (x, y), (next_x, next_y) in zip(corners[::2], corners[2::2]):  # each corner is worse than both of its neighbours
+            self.assertIn((next_x, y), corners)
+            self.assertTrue(x < next_x and y < next_y)
         own = pyplot.subplots()[1]
         self.assertIs(self.run_.plot_front("flops", "test_accuracy", own), own)
         self.assertEqual(own.get_xscale(), "log")
@@ -69,12 +75,20 @@ class Objects(PackageCase):
         with self.assertRaisesRegex(skyline.Error, "no trial has both `size` and `beauty`"):
             self.plain.plot_front(y="beauty", x="size")
 
-    def test_a_run_without_ends_to_measure_from_has_no_volume(self):
-        run = skyline.search({"depth": [1, 2]}, functions.one_number, maximize="score", folder="runs/open", quiet=True,
+    def test_a_run_without_ends_to_measure_from_has_a_volume_between_the_values_seen_which_says_so(self):
+        run = skyline.search({"depth": [1, 3, 2]}, functions.one_number, maximize="score", folder="runs/open", quiet=True,
                              search={"algorithm": "exhaustive"}).wait()
+        ax = run.plot_volume()
+        self.assertEqual((list(ax.get_lines()[0].get_ydata()), ax.get_ylabel()),
+                         ([0, 1, 1], "hypervolume of the search\nbetween the values seen of score"))
+        self.assertEqual(self.plain.plot_volume().get_ylabel(), "hypervolume of the search")
+        front = run.plot_front()
+        self.assertEqual((front.get_xlabel(), len(front.get_lines())), ("trial", 1))
+
+    def test_a_run_of_one_value_has_no_volume(self):
+        run = skyline.search({"depth": [1]}, functions.one_number, maximize="score", folder="runs/one", quiet=True, trials=1).wait()
         with self.assertRaisesRegex(skyline.Error, "has no hypervolume: give its metrics a range"):
             run.plot_volume()
-        self.assertEqual(run.plot_front().get_xlabel(), "trial")
 
     def test_a_model_has_the_accuracy_that_was_measured(self):
         with h5py.File("digits.h5") as file:
@@ -101,7 +115,11 @@ class Objects(PackageCase):
         self.addCleanup(lambda: [path.unlink() for path in pathlib.Path("runs/digits/exports").iterdir()] and os.rmdir("runs/digits/exports"))
         with self.assertRaises(skyline.Error):
             skyline.load_model("runs/digits", 99, program="/nowhere")
-        network = skyline.load_model("runs/digits", number, program="/nowhere")
+        with self.assertRaises(skyline.Error) as refused:
+            skyline.load_model("runs/digits", number, program="/nowhere")
+        self.assertEqual(str(refused.exception), f"program: /nowhere is no program that can be started; without it runs/digits/exports/trial_{number}.py "
+                                                 "would be run, which may do anything: trust_code=True allows it")
+        network = skyline.load_model("runs/digits", number, program="/nowhere", trust_code=True)
         expected = skyline.load_model("runs/digits", number)
         images = torch.zeros(1, 1, 8, 8)
         self.assertTrue(torch.equal(network(images), expected(images)))

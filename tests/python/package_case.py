@@ -12,7 +12,7 @@ import unittest
 PROGRAM, SOURCE = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
 sys.path.insert(0, str(SOURCE / "python"))
 os.environ["SKYLINE"] = str(PROGRAM)
-TIMEOUT_S = 120
+TIMEOUT_S = 600
 
 SPACE = {"lr": [0.1, 0.2, 0.4], "depth": range(1, 5)}
 METRICS = {"score": {"range": [0, 2]}, "size": {"range": [0, 8]}}

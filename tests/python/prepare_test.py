@@ -45,7 +45,7 @@ class Prepared(PackageCase):
         for guess in ("`age`: 1 value missing", "`zip` has 5 different words", "`town` has 3 different words", "50 % of every class"):
             self.assertIn(guess, shown)
         self.assertEqual((file["train/values"].shape, file["class_names"][:].tolist()), ((30, 11, 1, 1), [b"0", b"7"]))
-        _, file = self.prepare(frame[["age", "kind"]].set_axis([2019, "kind"], axis=1), label="kind")
+        _, file = self.prepare(frame[["age", "kind"]].set_axis([2019, "kind, or none"], axis=1), label="kind, or none")
         self.assertEqual(file["train/values"].shape, (48, 2, 1, 1))
         shown, file = self.prepare({"train": frame[:40], "val": frame[40:50], "test": frame[50:]}, label="kind", drop=["zip", "town"])
         self.assertEqual([len(file[f"{part}/values"]) for part in ("train", "validation", "test")], [40, 10, 10])
@@ -79,7 +79,7 @@ class Prepared(PackageCase):
             folder = pathlib.Path("photos") / name
             folder.mkdir(parents=True)
             (folder / "notes.txt").write_text("no image")
-            for number, ending in enumerate(("png", "bmp", "tiff", "gif", "ico")):
+            for number, ending in enumerate(("png", "bmp", "tiff", "gif", "ppm")):
                 PIL.Image.new("RGB", (16, 16), (200, number, 0) if name == "red" else (0, number, 200)).save(folder / f"{number}.{ending}")
         before = sorted(pathlib.Path("photos").rglob("*"))
         _, file = self.prepare("photos", test=0)
@@ -114,20 +114,21 @@ class Prepared(PackageCase):
                 PIL.Image.fromarray(values).save(f"deep/{name}/{number}.tiff")
         _, file = self.prepare("deep", test=0)
         self.assertTrue((file["train/values"][0, 0] == numpy.rint(values / 257)).all())
-        for array, said in ((values.astype("float32"), "is an image of floats"), (values.astype("int32") * 2, "has values from 0 to 126000")):
-            PIL.Image.fromarray(array).save("deep/a/9.tiff")
-            self.assertIn(f"deep/a/9.tiff: {said}", self.refusal("deep"))
+        for dtype in ("float32", "int32"):
+            PIL.Image.fromarray(values.astype(dtype) * 2).save("deep/a/9.tiff")
+            shown, file = self.prepare("deep", test=0)
+            self.assertIn("check: left out: deep/a/9.tiff: values that are no pixels of 8 or 16 bits", shown)
+            self.assertEqual(len(file["train/values"]), 4)
 
     def test_what_cannot_be_prepared_is_refused(self):
         frame = pandas.DataFrame({"a": [1.5, 2.5], "b": ["x", "y"]})
-        self.assertIn("train.csv: --label: no column `c`, known here: a, b", self.refusal(frame, label="c"))
+        self.assertIn("train.frame.npz: --label: no column `c`, known here: a, b", self.refusal(frame, label="c"))
         self.assertNotIn("skyline-prepare", self.refusal(frame, label="c"))
-        priced = frame.set_axis(["a", "price, EUR"], axis=1)
-        self.assertIn("label: expected names without commas, got 'price, EUR'", self.refusal(priced, label="price, EUR"))
+        self.assertIn("label: expected names without commas, got 'a', 'price, EUR'", self.refusal(frame, label=["a", "price, EUR"]))
         self.assertIn("unknown option `--shade`", self.refusal(frame, shade=1))
-        self.assertIn("columns with different names that are no numbers, got 2019, b", self.refusal(frame.set_axis([2019, "b"], axis=1)))
+        self.assertIn("train.frame.npz: two columns are called `b`", self.refusal(frame.set_axis(["b", "b"], axis=1), label="b"))
         self.assertIn("expected the parts train, val and test, got 'trian'", self.refusal({"trian": frame}))
-        self.assertIn("expected a DataFrame, a pair of arrays, a data set of torch or a folder, got int", self.refusal(3))
+        self.assertIn("expected a DataFrame, a pair of arrays, a data set of torch, a folder or a file, got int", self.refusal(3))
         self.assertIn("sample 1 is float64 [2], and the first one float64 [1]", self.refusal([([1.5], 0), ([1.5, 2.5], 1), ([2.5], 0)]))
         pathlib.Path("there.h5").touch()
         with self.assertRaisesRegex(skyline.Error, "there.h5: is there already: give another file, or force=True"):

@@ -1,10 +1,13 @@
 """Searches that Python starts, waits for, stops and resumes."""
 
 import contextlib
+import decimal
+import errno
 import io
 import os
 import signal
 import subprocess
+import sys
 import unittest
 import unittest.mock
 
@@ -12,6 +15,7 @@ from package_case import METRICS, PROGRAM, SETTINGS, SPACE, PackageCase
 
 import functions
 import skyline
+from skyline import _search
 from skyline._files import read_json
 from skyline._progress import Progress
 
@@ -60,6 +64,22 @@ class Search(PackageCase):
             run.resume(run={"seed": 9}, quiet=True)
         self.assertIn("run.seed", str(refused.exception))
 
+    def test_a_function_whose_file_was_edited_is_refused_unless_that_is_said(self):
+        trainer = self.folder / "edited_trainer.py"
+        trainer.write_text("def train(depth, lr):\n    return {'score': lr * depth, 'size': depth}\n")
+        with unittest.mock.patch("sys.path", [str(self.folder), *sys.path]):
+            import edited_trainer
+        given = {"folder": self.name(), **SETTINGS}
+        run = skyline.search(SPACE, edited_trainer.train, trials=3, **given).wait()
+        trainer.write_text(trainer.read_text() + "\n")
+        for again in (lambda **more: skyline.search(SPACE, edited_trainer.train, trials=4, resume=True, **more, **given),
+                      lambda **more: run.resume(trials=5, quiet=True, **more)):
+            with self.assertRaisesRegex(skyline.Error, "`edited_trainer.py` has changed since its trials were trained"):
+                again()
+            again(changed=True).wait()
+            trainer.write_text(trainer.read_text() + "\n")
+        self.assertEqual(self.canonical(run).count(b"changed"), 2)
+
     def test_a_number_will_do_for_one_objective_and_a_text_for_a_time_or_a_size(self):
         run = skyline.search({"depth": [1, 2]}, functions.one_number, maximize="score", folder=self.name(), quiet=True,
                              search={"algorithm": "exhaustive"}, checkpoint={"interval": "0.5 epochs"},
@@ -87,7 +107,7 @@ class Search(PackageCase):
             with self.assertRaises(skyline.Error) as failed:
                 skyline.search(SPACE, functions.always_fails, ranks=ranks, folder=f"{self.name()}.{ranks}", **SETTINGS).wait()
             self.assertEqual(failed.exception.exit_code, 3)
-            self.assertRegex(str(failed.exception), "^there is no front: [^\n]*exit code 1\nthe last trial that failed: exit code 1: OSError: no such luck$")
+            self.assertRegex(str(failed.exception), r"^there is no front: every trial failed, most often as program \((\d+) of \1\): exit code 1: OSError: no such luck$")
 
     def test_values_reach_the_function_as_they_are(self):
         texts = ["plain", "true", "1", "nan", "~", "a: b", "x, y", "#", "-", "'", '"', "{lr}", "$y", "\u00fc\n"]
@@ -100,6 +120,17 @@ class Search(PackageCase):
             folder = f"{self.name()}.{number}"
             run = skyline.search({"lr": [number], "depth": [1]}, functions.product, trials=1, folder=folder, **SETTINGS).wait()
             self.assertEqual((run.rows[0]["lr"], type(run.rows[0]["lr"])), (number, type(number)))
+
+    def test_none_is_a_value_and_whole_epochs_are_whole(self):
+        run = skyline.search({"depth": [None, 5], "word": ["a", None]}, functions.with_none, maximize="score", folder=self.name(), quiet=True,
+                             search={"algorithm": "exhaustive"}, command={"epochs": 3}).wait()
+        self.assertEqual([(row["depth"], row["word"], row["status"]) for row in run.rows],
+                         [(None, "a", "ok"), (None, None, "ok"), (5, "a", "ok"), (5, None, "ok")])
+        self.assertRegex((run.path / "search_state.csv").read_text(), r"\n\w+,\w+,1,,,")
+        self.assertIn("choice: [~, 5]", (run.path / "config.yaml").read_text())
+        known = skyline.search({"depth": [None, 5], "word": ["a", None]}, functions.with_none, maximize="score", folder=f"{self.name()}.known",
+                               quiet=True, trials=1, search={"algorithm": "local_search", "initial": 1, "known": [str(run.path)]}).wait()
+        self.assertEqual(known.rows[0]["depth"], 5)
 
     def test_a_bad_space_is_refused_with_the_line_of_the_program(self):
         for ranks in (1, 2):
@@ -123,7 +154,12 @@ class Search(PackageCase):
                             lambda: search({"lr": [1], "width": [2]}, functions.product, **once)),
                            ("ranks: expected a whole number of at least 1", lambda: search(SPACE, functions.product, ranks=0, **once)),
                            ("command.python: is given twice", lambda: search(SPACE, functions.product, command={"python": "a:b"}, **once)),
-                           ("expected a number, a text", lambda: search({"lr": [object()], "depth": [1]}, functions.product, **once))):
+                           ("space: lr: a value is .* got Decimal", lambda: search({"lr": [decimal.Decimal("0.1")], "depth": [1]}, functions.product, **once)),
+                           (r"space: lr: a value is .* got \(1, 2\): give it a name", lambda: search({"lr": {"choice": [(1, 2)]}}, functions.product, **once)),
+                           ("space: lr: a value is .* got <Signals.SIGINT: 2>", lambda: search({"lr": [signal.SIGINT]}, functions.product, **once)),
+                           (r"command.env.A: expected a number, a text", lambda: search(SPACE, functions.product, command={"env": {"A": object()}}, **once)),
+                           (r"space.parameters.lr.choice\[0\]: expected a number, .* got nan",
+                            lambda: search({"lr": [float("nan")], "depth": [1]}, functions.product, **once))):
             with self.subTest(said), self.assertRaisesRegex(skyline.Error, said):
                 call()
 
@@ -143,6 +179,11 @@ class Search(PackageCase):
         with self.assertRaisesRegex(skyline.Error, "mine.yaml: is no file of skyline.search"):
             skyline.search(SPACE, functions.product, folder="mine", **SETTINGS)
         self.assertEqual((self.folder / "mine.yaml").read_text(), "mine\n")
+        (self.folder / "kept.yaml").write_text(_search._FIRST_LINE)
+        for where, problem in (("os.replace", OSError(errno.ENOSPC, "full")), ("skyline._run.Run._start", KeyboardInterrupt())):
+            with unittest.mock.patch(where, side_effect=problem), self.assertRaises(type(problem)):
+                skyline.search(SPACE, functions.product, folder="kept", **SETTINGS)
+            self.assertEqual([file.read_text() for file in self.folder.glob("*kept*")], [_search._FIRST_LINE])
 
     def test_wait_gives_up_after_its_time_and_the_search_goes_on(self):
         run = skyline.search(SPACE, functions.slow, trials=6, folder=self.name(), **SETTINGS)

@@ -82,13 +82,32 @@ class Trainer(PackageCase):
         self.assertEqual([point[0] for point in points[0]], [1, 2, 3])
 
     def test_what_is_no_finite_number_is_an_exception_where_it_is_reported(self):
-        for value, said in (("float('nan')", "ValueError: score: expected a finite number, got nan"),
-                            ("'much'", "TypeError: score: expected a number, got 'much'")):
-            for call in ("report", "result"):
-                self.assertIn(said, self.by_hand(f"from skyline import trial\ntrial.{call}(score={value})\n", expect=1))
+        for value, said, shown in (("float('nan')", "ValueError: score: expected a finite number, got nan", "nan"),
+                                   ("'much'", "TypeError: score: expected a number, got 'much'", "'much'")):
+            self.assertIn(said, self.by_hand(f"from skyline import trial\ntrial.result(score={value})\n", expect=1))
+            self.assertEqual(self.by_hand(f"from skyline import trial\ntrial.report(score={value})\n"), f"step 1: score={shown}\n")
         self.assertIn("a trial has one result", self.by_hand("from skyline import trial\ntrial.result(a=1)\ntrial.result(a=1)\n", expect=1))
         run = self.search("from skyline import trial\ntrial.result(score=float('inf'), size=1)\n", expect=3)
         self.assertEqual(run.rows[0]["reason"], "exit code 1: ValueError: score: expected a finite number, got inf")
+
+    def test_what_decides_nothing_fails_no_trial(self):
+        run = self.search("import math\nfrom skyline import trial\n"
+                          "trial.report(0.5, score=1)\ntrial.report(-1, score=1)\ntrial.report('x', score=1)\n"
+                          "for epoch in trial.epochs():\n    trial.report(score=math.nan if epoch == 1 else epoch, train_loss=1 / epoch)\n"
+                          "    trial.report(note='warm', huge=10 ** 400, rate=math.inf if epoch == 2 else 0.1)\n"
+                          "trial.report(lasting=1)\ntrial.report(2, lasting=0)\ntrial.report(lasting=2)\n"
+                          "trial.result(score=2, size=1, host='here', spare=math.nan)\n")
+        self.assertEqual([(row["status"], row["score"], row["size"]) for row in run.rows], [("ok", 2.0, 1.0)])
+        [course] = [json.loads(line) for file in (run.path / "courses").iterdir() for line in file.read_text().splitlines()]
+        points = [{"step": step, **{name: value for name, value in zip(course["names"], values) if value is not None and value != "nan"}}
+                  for step, *values in course["points"]]
+        self.assertEqual(points, [{"step": 1, "train_loss": 1, "rate": 0.1}, {"step": 2, "score": 2, "train_loss": 0.5},
+                                  {"step": 3, "score": 3, "train_loss": 1 / 3, "rate": 0.1}, {"step": 4, "lasting": 1}, {"step": 5, "lasting": 2}])
+        log = (run.path / "logs/skyline.log").read_text()
+        for said in ("`step`: expected a whole number from 0, got 0.5", "`score`: expected a finite number, got NaN or an infinite one",
+                     "`note`: expected a number, got the text `'warm'`", "the result has `host`, which is no declared metric (score, size)"):
+            self.assertEqual(log.count(said), 1, log)
+        self.assertEqual(log.count("; it is left out, like others of this kind"), 4, log)
 
     def test_a_trainer_without_its_parameters_says_what_to_add(self):
         self.variables["SKYLINE_REPORT_FD"] = "1"
@@ -114,9 +133,10 @@ class Trainer(PackageCase):
                 "print('facts', [int(trial.resumed), int(trial.parent_folder is None), trial.horizon])\n"
                 "for epoch in trial.epochs(by_hand=3, done=int(state.read_text()) if state.exists() else 0):\n"
                 "    if trial.should_stop():\n        break\n"
-                "    time.sleep(0 if trial.by_hand else 0.3)\n    state.write_text(str(epoch))\n    trial.report(score=epoch)\n"
+                "    while epoch == 3 and not (trial.by_hand or trial.resumed or trial.should_stop()):\n        time.sleep(0.01)\n"
+                "    state.write_text(str(epoch))\n    trial.report(score=epoch)\n"
                 "trial.result(score=int(state.read_text()), size=1)\n")
-        self.assertEqual(self.by_hand(text), "facts [0, 1, 1.0]\nstep 1: score=1\nstep 2: score=2\nstep 3: score=3\nresult: score=3 size=1\n")
+        self.assertEqual(self.by_hand(text), "facts [0, 1, 1]\nstep 1: score=1\nstep 2: score=2\nstep 3: score=3\nresult: score=3 size=1\n")
         parameters = "{lr: {choice: [0.5]}}"
         job = self.search(text, parameters=parameters, more=", epochs: 12", start=True)
         saved = lambda: [file.read_text() for file in self.script.with_suffix("").glob("trials/0/*/epoch")]

@@ -151,5 +151,25 @@ TEST_F(ComparisonTest, TheCurveOfTheVolumeNeverFalls) {
       ElementsAre(0.25, 0.25, DoubleNear(0.3, 1e-12), DoubleNear(0.3, 1e-12), DoubleNear(0.3, 1e-12)));
 }
 
+TEST_F(ComparisonTest, EndsThatAreUnknownAreTheValuesThatWereSeen) {
+  objectives_ = objective::ObjectiveSet::parse(testing::config_from_yaml("[{minimize: time}]"), nullptr,
+                                               {{.name = "time", .better = trial::Better::kLower}}, false);
+  add("random", 1, {0.5, 0.1, 0.3});
+  EXPECT_THAT(compare_runs(runs_).curves, ElementsAre(ElementsAre()));
+  const Comparison comparison = compare_runs(runs_, UnknownEnds::kSeen);
+  EXPECT_THAT(comparison.seen, ElementsAre("time"));
+  EXPECT_THAT(comparison.curves, ElementsAre(ElementsAre(0.0, 1.0, 1.0)));
+  EXPECT_THAT(curves_csv(comparison, UnknownEnds::kSeen),
+              StartsWith("run,group,trial,hypervolume,seen\nruns/0,all runs,1,0,time\n"));
+  EXPECT_TRUE(comparison.quantities.front().name != "hypervolume");
+}
+
+TEST_F(ComparisonTest, AnObjectiveWithOneValueHasNoVolume) {
+  objectives_ = objective::ObjectiveSet::parse(testing::config_from_yaml("[{minimize: time}]"), nullptr,
+                                               {{.name = "time", .better = trial::Better::kLower}}, false);
+  add("random", 1, {0.5, 0.5});
+  EXPECT_THAT(compare_runs(runs_, UnknownEnds::kSeen).curves, ElementsAre(ElementsAre()));
+}
+
 }  // namespace
 }  // namespace skyline::report

@@ -96,6 +96,41 @@ TEST(FrontNotes, SayWhichMembersTheSamplesDoNotTellApart) {
   EXPECT_THAT(alike_to_best(run.inputs()), IsEmpty());
 }
 
+/// Trials 1 and 2 are the final front, by their errors; 1 is better in two of three replicates.
+testing::SampleRun with_replicates(std::vector<double> first, std::vector<double> second) {
+  testing::SampleRun run;
+  run.committed.resize(4);
+  run.committed[2].outcome = trial::Measurements{{0.975, 1, std::nan(""), 42}};
+  for (const std::size_t of : {1UL, 2UL}) {
+    trial::CommittedTrial full = run.committed[of];
+    full.trial.proposal.trains = of;
+    full.trial.proposal.budget = {10};
+    full.outcome = trial::Measurements{{of == 1 ? 0.9 : 0.8, 1, of == 1 ? 0.5 : 0.25, 840}};
+    run.committed.push_back(full);
+  }
+  run.yardsticks = {{.metric = "test_accuracy", .samples = {}, .scored = {}, .constant = 0.1}};
+  run.replicates[1] = {40, {{"test_accuracy", std::move(first)}}};
+  run.replicates[2] = {40, {{"test_accuracy", std::move(second)}}};
+  return run;
+}
+
+TEST(FrontNotes, SayByResamplesWhatTheSamplesDecideOfOtherMetrics) {
+  testing::SampleRun run = with_replicates({0.4, 0.5, 0.6}, {0.2, 0.25, 0.7});
+  EXPECT_THAT(
+      front_notes(run.inputs()),
+      HasSubstr(
+          "\ntest_accuracy of 40 samples: trial 1 has 0.5000, 0.4050 to 0.5950 at 95 %; they do not tell "
+          "it apart from trial 2 (by 0.25).\n"));
+  run = with_replicates({0.4, 0.5, 0.6}, {0.2, 0.25, 0.3});
+  EXPECT_THAT(front_notes(run.inputs()), HasSubstr("trial 1 has 0.5000, 0.4050 to 0.5950 at 95 %.\n"));
+  run.yardsticks[0].constant = 0.45;
+  EXPECT_THAT(
+      front_notes(run.inputs()),
+      HasSubstr(
+          "Warning: trial 1, the best of the front, is no better than a constant answer as far as 40 samples "
+          "can tell: test_accuracy 0.5000 beside 0.4500.\n"));
+}
+
 TEST(FrontNotes, CompareWithAConstantAnswerAndNameAWinnerThatIsNoBetter) {
   testing::SampleRun run = with_three_members(0.975, 0.6);
   run.yardsticks = {{.metric = "validation_accuracy", .samples = {}, .scored = {}, .constant = 0.4359}};

@@ -2,6 +2,7 @@
 
 #include "report/sample_run.hpp"
 #include "support/yaml_config.hpp"
+#include "trial/refit.hpp"
 
 #include <cmath>
 
@@ -54,8 +55,26 @@ TEST(FrontTable, ShowsFurtherMetricsOfTheTestSetWhereThereIsRoom) {
       .name = "test_macro_f1", .when = trial::Metric::When::kFullTraining, .of = trial::Metric::Of::kTest};
   EXPECT_THAT(front_table(run.inputs()),
               ::testing::HasSubstr("  test_accuracy  test_macro_f1  final front\n"));
-  EXPECT_THAT(front_table(run.inputs(), {.columns = 120}),
-              ::testing::Not(::testing::HasSubstr("test_macro_f1")));
+  const std::string narrow = front_table(run.inputs(), {.columns = 128});
+  EXPECT_THAT(narrow, ::testing::AllOf(::testing::HasSubstr("macro_f1"),
+                                       ::testing::Not(::testing::HasSubstr("arch id"))));
+  EXPECT_THAT(front_table(run.inputs(), {.columns = 60}), ::testing::Not(::testing::HasSubstr("macro_f1")));
+}
+
+TEST(FrontTable, ShowsTheTestMetricOfARefitBesideThatOfTheComparison) {
+  testing::SampleRun run;
+  EXPECT_THAT(front_table(run.inputs()), ::testing::Not(::testing::HasSubstr("refit")));
+  trial::CommittedTrial refit = run.committed[4];
+  refit.trial.proposal.final_repeat = trial::kRefit;
+  refit.outcome = trial::Measurements{{std::nan(""), 4.5, 0.9876, 1000}};
+  run.committed.push_back(refit);
+  EXPECT_THAT(front_table(run.inputs()),
+              ::testing::ContainsRegex("test_accuracy  test_accuracy  final front\n.* refit *\n"));
+  EXPECT_THAT(front_table(run.inputs()), ::testing::ContainsRegex("\n +1 .*  0\\.9876  yes\n"));
+  EXPECT_THAT(
+      front_notes(run.inputs()),
+      ::testing::HasSubstr("Refit: all of the final front were trained once more, on training and validation "
+                           "samples; export and predict take these weights"));
 }
 
 TEST(FrontTable, ShowsAMetricOfTheTestSetOnceIfItIsAConstraint) {
@@ -143,6 +162,28 @@ TEST(FrontTable, SaysWhyTheFrontIsEmpty) {
   testing::SampleRun run;
   run.committed.clear();
   EXPECT_EQ(front_table(run.inputs()), "the front is empty: no trial is done\n");
+}
+
+TEST(FrontTable, NamesTheUsualFailureWhereNoTrialHasItsFullBudget) {
+  testing::SampleRun run;
+  for (std::size_t i = 0; i < 3; ++i) run.committed[i].trial.proposal.horizon = {8};
+  EXPECT_EQ(no_front_reason(run.inputs()),
+            "no trial ended well with its full budget; some failed, most often as diverged (1 of 1): the "
+            "loss is NaN "
+            "at step 12");
+}
+
+TEST(FrontTable, CountsTheFailuresThatDifferInNumbersAlone) {
+  testing::SampleRun run;
+  const auto fail = [&](std::size_t trial, trial::FailureKind kind, const std::string& reason) {
+    run.committed[trial].outcome = trial::Failure{kind, reason};
+  };
+  fail(0, trial::FailureKind::kProgram, "exit code 1: KeyError: 'a'");
+  fail(1, trial::FailureKind::kProgram, "exit code 1: ValueError: depth 2 is not for me");
+  fail(2, trial::FailureKind::kProgram, "exit code 1: ValueError: depth 11 is not for me");
+  EXPECT_EQ(
+      no_front_reason(run.inputs()),
+      "every trial failed, most often as program (2 of 4): exit code 1: ValueError: depth 2 is not for me");
 }
 
 TEST(FrontTable, SaysWhyTheFinalFrontIsEmpty) {

@@ -101,7 +101,7 @@ TEST_F(ProgressTest, CutsTheLineToTheTerminal) {
   EXPECT_EQ(writes_[0], "\rsearch 0/10 trials \x1b[K");
 }
 
-TEST_F(ProgressTest, KnowsNoTimeLeftBeforeTheFirstCommitAndCountsDownAfterIt) {
+TEST_F(ProgressTest, KnowsNoTimeLeftBeforeTheFirstCommitAndFollowsThePaceOfTheRunAfterIt) {
   const auto progress = make(true);
   start(*progress, 3);
   now_s_ += 10;
@@ -113,7 +113,24 @@ TEST_F(ProgressTest, KnowsNoTimeLeftBeforeTheFirstCommitAndCountsDownAfterIt) {
   EXPECT_THAT(writes_.back(), HasSubstr("ETA 0:19"));
   now_s_ += 60;
   progress->tick(state_);
-  EXPECT_THAT(writes_.back(), Not(HasSubstr("ETA"))) << "the trial is overdue";
+  EXPECT_THAT(writes_.back(), HasSubstr("1:11 elapsed · ETA 0:35")) << "the trial is overdue";
+  commit(*progress, 1, 1);
+  now_s_ += 60;
+  progress->tick(state_);
+  EXPECT_THAT(writes_.back(), Not(HasSubstr("ETA"))) << "the last trial is overdue";
+}
+
+TEST_F(ProgressTest, SaysThatTheSearchIsChoosingWhereNoTrialIsUnderWay) {
+  const auto progress = make(true);
+  start(*progress, 3);
+  state_.set_choosing(true);
+  now_s_ += 10;
+  progress->tick(state_);
+  EXPECT_THAT(writes_.back(), HasSubstr("search 0/3 trials · choosing the next trial · 0:10 elapsed"));
+  state_.set_in_flight(1);
+  now_s_ += 10;
+  progress->tick(state_);
+  EXPECT_THAT(writes_.back(), HasSubstr("search 0/3 trials · 1 in flight · 0:20 elapsed"));
 }
 
 TEST_F(ProgressTest, KeepsCommitLinesOffTheTerminalAndInTheLogFile) {

@@ -4,6 +4,7 @@
 #include "store/fixtures/scratch_folder.hpp"
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,7 @@ struct SampleRun {
   std::vector<trial::CommittedTrial> committed;
   std::vector<trial::Yardstick> yardsticks;
   std::vector<report::FrontLatency> latencies;
+  std::map<trial::TrialNumber, report::Replicates> replicates;
   std::uint32_t repeats = 1;  // of the search
 
   SampleRun();
@@ -50,7 +52,7 @@ struct SampleRun {
   /// Good until the next call.
   report::ReportInputs inputs() const {
     state_ = state();
-    return {space, metrics, state_, yardsticks, {}, latencies};
+    return {space, metrics, state_, yardsticks, {}, latencies, replicates};
   }
 
  private:

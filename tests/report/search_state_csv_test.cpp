@@ -164,6 +164,11 @@ TEST_F(SearchStateCsv, QuotesCommasQuotesAndLineEndsAndRenamesAParameterThatHasA
   EXPECT_EQ(rows[1].at("seed"), "18446744073709551614");
 }
 
+TEST(CsvLine, KeepsSpreadsheetsFromCalculatingTextAndLeavesNumbers) {
+  EXPECT_EQ(csv_line({"=1+1", "+1+1", "-x", "@SUM(1)", "=a,b"}), "'=1+1,'+1+1,'-x,'@SUM(1),\"'=a,b\"\n");
+  EXPECT_EQ(csv_line({"-1", "-2.5e-07", "+1", "-", "+", "a=b", "", "x-1"}), "-1,-2.5e-07,+1,-,+,a=b,,x-1\n");
+}
+
 TEST(CsvLine, QuotesBlanksAtTheEndsOfAField) {
   EXPECT_EQ(csv_line({" x", "y ", "  ", "", "a b"}), "\" x\",\"y \",\"  \",,a b\n");
 }

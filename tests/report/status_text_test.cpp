@@ -55,7 +55,7 @@ TEST(RunStatus, ReadsBackWhatItWrote) {
   EXPECT_EQ(RunStatus::parse(status.to_json(), "status.json"), status);
 
   status.eta_s.reset();
-  status.ending = JobEnding{"812_3", 2, 76};
+  status.ending = JobEnding{"812_3", 2, 75, true, false};
   EXPECT_EQ(RunStatus::parse(status.to_json(), "status.json"), status);
 }
 
@@ -126,6 +126,8 @@ TEST(StatusText, TellsAboutARunningJob) {
             "  slots     4 in 2 ranks on 1 node\n"
             "  last      trial 35 committed: depth=3\n"
             "            trial 36 committed: depth=4\n");
+  EXPECT_EQ(status_text(folder.paths(), 39), text) << "just wide enough";
+  EXPECT_THAT(status_text(folder.paths(), 38), HasSubstr("\n  last      trial 35 committed: dep...\n"));
 }
 
 TEST(StatusText, SaysWhatTheSearchSaysAboutItself) {

@@ -2,8 +2,10 @@
 
 #include "skyline/core/error.hpp"
 
+#include "run/refits.hpp"
 #include "support/sample_metrics.hpp"
 #include "support/yaml_config.hpp"
+#include "trial/refit.hpp"
 
 #include <cmath>
 
@@ -267,6 +269,27 @@ TEST_F(RunStateTest, TakesNoCommitOutOfItsPlace) {
   commit(accuracy(0.5), 100);
   EXPECT_THROW(state_.add({state_.trials()[0]}), InternalError);
   EXPECT_THROW(state_.search_trial(7), InternalError);
+}
+
+TEST_F(RunStateTest, ComparesNothingWithARefit) {
+  commit(accuracy(0.5), 100);
+  commit(accuracy(0.7), 100, 0);
+  EXPECT_EQ(refit_of(state_, 0), nullptr);
+  trial::CommittedTrial refit = *state_.final_training(0);
+  refit.trial.proposal.final_repeat = trial::kRefit;
+  refit.trial.proposal.budget = {4};
+  refit.trial.proposal.horizon = {10};
+  refit.outcome = accuracy(NAN);
+  refit.position = 2;
+  state_.add({std::make_shared<const trial::CommittedTrial>(refit), false});
+  EXPECT_EQ(state_.final_budget(), trial::Budget{10});
+  EXPECT_EQ(state_.final_repeats(0).size(), 1U);
+  EXPECT_EQ(mean(0), 0.7);
+  EXPECT_TRUE(state_.on_its_front(refit.trial));
+  ASSERT_NE(refit_of(state_, 0), nullptr);
+  EXPECT_EQ(refit_of(state_, 0)->trial.budget(), trial::Budget{4});
+  commit(accuracy(0.6), 100, 0, false, 2);
+  EXPECT_EQ(refit_of(state_, 0), nullptr) << "it belongs to trainings of another length";
 }
 
 }  // namespace

@@ -59,6 +59,16 @@ TEST(Language, RangesHaveStepsCountsAndFractions) {
   EXPECT_THAT(values_of("{range: [2, 4], log: true}"), ElementsAre("2", "3", "4"));
 }
 
+TEST(Language, ARangeOfFractionsHasAsManyValuesAsFourDigitsTellApart) {
+  const std::vector<std::string> thousand = values_of("{range: [0, 0.5]}");
+  ASSERT_EQ(thousand.size(), 1000U);
+  EXPECT_EQ(thousand.front(), "0.0");
+  EXPECT_EQ(thousand[1], "0.0005005");
+  EXPECT_EQ(thousand.back(), "0.5");
+  EXPECT_THAT(values_of("{range: [0.999, 1.002]}"), ElementsAre("0.999", "1.0", "1.001", "1.002"));
+  EXPECT_THAT(values_of("{range: [0.0, 0.0]}"), ElementsAre("0.0"));
+}
+
 TEST(Language, AnItemWithoutItsConditionPassesItsInputOn) {
   const SearchSpace space = space_from_yaml(R"(
 parameters: {kind: {range: [1, 3]}, width: {choice: [4, 8]}}
@@ -291,6 +301,14 @@ TEST(RangesOfParameters, SayWhereAStepMissesTheEnd) {
   EXPECT_EQ(remarks_of("{range: [1, 10, 4]}").size(), 1U);
   EXPECT_TRUE(remarks_of("{range: [16, 96], step: 16}").empty());
   EXPECT_TRUE(remarks_of("{range: [1, 9]}").empty());
+  EXPECT_EQ(
+      remarks_of("{choice: [1, 2.0, true, 2]}"),
+      (std::vector<std::string>{"a.yaml:2:24: space.parameters.w.choice[2]: 1 and true are one number and "
+                                "two values, each of which is tried"}));
+  EXPECT_EQ(remarks_of("{choice: [None, 5]}"),
+            (std::vector<std::string>{"a.yaml:2:16: space.parameters.w.choice[0]: None is a word here: no "
+                                      "value is `null`, and a word stands in quotes"}));
+  EXPECT_TRUE(remarks_of("{choice: ['None', null, 5]}").empty());
 }
 
 TEST(WeightsOfParameters, MayBeAsLargeAsNumbersAre) {

@@ -37,6 +37,11 @@ TEST(SpaceErrors, Parameters) {
   refuses_parameter("{choice: []}", 19, ".choice", "expected a list of values, got an empty list");
   refuses_parameter("{choice: 3}", 19, ".choice", "expected a list of values, got 3");
   refuses_parameter("{choice: [1, 2, 1]}", 26, ".choice[2]", "the value 1 is given twice");
+  const std::string alike = " looks like another value in tables and arguments: give it another text";
+  refuses_parameter("{choice: [1, \"1\"]}", 23, ".choice[1]", "\"1\"" + alike);
+  refuses_parameter("{choice: [null, \"\"]}", 26, ".choice[1]", "\"\"" + alike);
+  refuses_parameter("{choice: [null, \"null\"]}", 26, ".choice[1]", "\"null\"" + alike);
+  refuses_parameter("{choice: [null, ~]}", 26, ".choice[1]", "the value null is given twice");
   refuses_parameter("{choice: [1, [2]]}", 23, ".choice[1]", "expected a single value, got a list of 1");
   refuses_parameter("{choise: [1]}", 11, "", "unknown key `choise`, did you mean `choice`?");
   refuses_parameter("{choice: [1], range: [1, 2]}", 10, "", "expected either `choice` or `range`");
@@ -51,7 +56,6 @@ TEST(SpaceErrors, Ranges) {
   refuses_parameter("{range: [1]}", 18, ".range",
                     "expected [first, last] or [first, last, step], got a list of 1");
   refuses_parameter("{range: [5, 1]}", 18, ".range", "the range is empty: 5 is larger than 1");
-  refuses_parameter("{range: [1, 2.5]}", 18, ".range", "a range of fractions needs a `step` or a `count`");
   refuses_parameter("{range: [1, l6]}", 22, ".range[1]", "expected a number, got l6");
   refuses_parameter("{range: [1, .inf]}", 18, ".range",
                     "expected numbers between -2^53 and 2^53, got a list of 2");

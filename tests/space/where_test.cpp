@@ -183,6 +183,23 @@ TEST(Where, DrawsManyParametersThatHangTogetherByABoundedSearch) {
   EXPECT_GT(drawn.size(), 90U);
 }
 
+TEST(Where, DrawsPlainComparisonsOfAllPairsByABoundedSearch) {
+  std::vector<std::string> names;
+  std::string where;
+  for (std::size_t i = 0; i < 24; ++i) {
+    names.push_back("p" + std::to_string(i));
+    for (std::size_t j = 0; j < i; ++j)
+      where += (where.empty() ? "$" : ", $") + names[j] + " != $" + names[i];
+  }
+  const SearchSpace space = space_from_yaml(chain_text(names, "{range: [1, 28]}", "[" + where + "]"));
+  EXPECT_FALSE(space.count_kept());
+  RandomStream random(1);
+  for (int i = 0; i < 3; ++i) {
+    const std::vector<std::uint32_t> choices = space.sample(random).choices;
+    EXPECT_EQ(std::set(choices.begin(), choices.end()).size(), names.size());
+  }
+}
+
 TEST(Where, HoldsForMutantsAndCrossovers) {
   const SearchSpace space = space_from_yaml(chain_text(kSix, "{range: [1, 6]}", kMayNotShrink));
   RandomStream random(5);

@@ -98,10 +98,10 @@ class Formats(unittest.TestCase):
     def test_run_file_holds_the_account_of_the_slots(self):
         slots = table(self.folder / "run.h5", "slots")
         self.assertEqual(slots.to_dict("records"),
-                         [{"job": 1, "rank": 0, "slot": 0, "host": "node1", "trials": 12, "setup_s": 0, "train_s": 1.5,
-                           "validate_s": 0, "latency_s": 0, "wait_work_s": 0.5, "wait_device_s": 0, "wait_files_s": 0, "wait_ranks_s": 0},
-                          {"job": 1, "rank": 2, "slot": 1, "host": "node17", "trials": 0, "setup_s": 0, "train_s": 0,
-                           "validate_s": 0, "latency_s": 0, "wait_work_s": 2, "wait_device_s": 0, "wait_files_s": 0, "wait_ranks_s": 0}])
+                         [{"job": 1, "rank": 0, "slot": 0, "host": "node1", "processor": "", "program": "", "trials": 12, "setup_s": 0,
+                           "train_s": 1.5, "validate_s": 0, "latency_s": 0, "wait_work_s": 0.5, "wait_device_s": 0, "wait_files_s": 0, "wait_ranks_s": 0},
+                          {"job": 1, "rank": 2, "slot": 1, "host": "node17", "processor": "", "program": "", "trials": 0, "setup_s": 0,
+                           "train_s": 0, "validate_s": 0, "latency_s": 0, "wait_work_s": 2, "wait_device_s": 0, "wait_files_s": 0, "wait_ranks_s": 0}])
 
     def test_run_file_says_what_it_is(self):
         attributes = h5py.File(self.folder / "run.h5").attrs

@@ -116,6 +116,20 @@ class CheckLayers(unittest.TestCase):
         result = check_planted("scripts/check_layers.py", '"comm": ["", "mpi"]', '"comm": ["", "smoke", "mpi"]')
         self.assertEqual(result.stdout, "comm: nothing uses the room smoke that the tables list\n")
 
+    def test_finds_files_of_a_run_that_are_not_opened_by_store(self):
+        for line, call in (("std::ofstream file(path);", "ofstream"), ("fs::remove_all(folder, failure);", "remove_all"),
+                           ("for (const auto& entry : std::filesystem::directory_iterator(folder)) {", "directory_iterator"),
+                           ("const int file = ::open(path.c_str(), O_RDONLY);", "open"), ("mkdir(folder.c_str(), S_IRWXU);", "mkdir"),
+                           ("FileDescriptor file = open_own_file(path, O_RDWR, 0600);", "open_own_file")):
+            result = check({"src/evaluate/command/a.cpp": f"// ::open(a)\n{line}\n", "src/app/a.cpp": f"{line}\n"})
+            self.assertEqual(result.stdout, f"src/evaluate/command/a.cpp:2: evaluate must not call {call} itself: files of a run are "
+                                            "opened by store, patiently\n")
+        self.assertEqual(check({"src/engine/slots/a.cpp": "run::OpenedRun::open(x); store::exists(x); struct stat s;"}).returncode, 0)
+
+    def test_finds_a_call_on_files_that_is_not_there(self):
+        result = check_planted("scripts/check_layers.py", '"run": [],\n    "evaluate"', '"run": [("account", "mkdir")],\n    "evaluate"')
+        self.assertEqual(result.stdout, "run: nothing uses the call ('account', 'mkdir') that the tables list\n")
+
     def test_finds_a_third_party_header(self):
         result = check({"src/search/a.cpp": "\n#include <mpi.h>\n"})
         self.assertIn("src/search/a.cpp:2: search must not include <mpi.h>", result.stdout)

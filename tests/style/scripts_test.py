@@ -14,7 +14,7 @@ import unittest
 SOURCE = pathlib.Path(sys.argv[1]).resolve()
 SHELLCHECK, PYFLAKES, HADOLINT = sys.argv[2:5]
 del sys.argv[1:5]
-TIMEOUT_S = 60
+TIMEOUT_S = 600
 
 FOLDERS = ("scripts", "slurm", "aml")
 # Passes every word on to the program of its bundle, --help too.

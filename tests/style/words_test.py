@@ -8,13 +8,13 @@ import unittest
 SOURCE = pathlib.Path(sys.argv[1]).resolve()
 del sys.argv[1:2]
 PAGES = sorted([*SOURCE.glob("*.md"), *(SOURCE / "docs").rglob("*.md"), *(SOURCE / "data").glob("*.md")])
-SOURCES = sorted(file for folder in ("include", "src", "tests") for file in (SOURCE / folder).rglob("*")
-                 if file.suffix in {".hpp", ".cpp", ".cu", ".js"})
+SOURCES = sorted([*(SOURCE / "python").rglob("*.py"), *(file for folder in ("include", "src", "tests")
+                  for file in (SOURCE / folder).rglob("*") if file.suffix in {".hpp", ".cpp", ".cu", ".js"})])
 MOST_WORDS = 40
 # A comment that begins so continues the name below it, and says nothing by itself.
 STUMPS = re.compile(r"(Of|That|Those|By|To|As|Such|Likewise|Who|Whose|Whom)\b")
-COMMENT = re.compile(r"\s*//[/!]?<? ?(.*)")
-TRAILING = re.compile(r"[^\s/].*?\s//[/!]?<? ?(.*)")
+COMMENT = re.compile(r"\s*(?://[/!]?<?|#) ?(.*)")
+TRAILING = re.compile(r"[^\s/].*?\s(?://[/!]?<?|#) ?(.*)")
 FENCE = re.compile(r"^\s*```.*?^\s*```$", re.MULTILINE | re.DOTALL)
 
 
@@ -47,7 +47,7 @@ class Words(unittest.TestCase):
 
     def test_finds_a_comment_that_continues_the_name_below_it(self):
         for line in ("// Of all tensors.", "  /// To be called once.", "int a;  // Those of the front.",
-                     "///< Whose turn it is."):
+                     "///< Whose turn it is.", "a = 1  # Such as rows."):
             self.assertEqual(len(list(stumps("int b;\n" + line))), 1, line)
 
     def test_accepts_a_comment_that_is_a_sentence(self):

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 
-TIMEOUT_S = 120
+TIMEOUT_S = 600
 # WebGL by software: the machine may have no GPU.
 FLAGS = ["--headless=new", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
          "--disable-extensions", "--disable-background-networking", "--disable-component-update", "--no-first-run",

@@ -38,6 +38,8 @@ def result_of(parameters, seed, epochs):
 
 def main():
     metrics = train(sys.argv[1], **dict(word.split("=", 1) for word in sys.argv[2:]))
+    if metrics is None:
+        return
     os.write(int(os.environ["SKYLINE_REPORT_FD"]), json.dumps({"result": metrics}).encode() + b"\n")
 
 
@@ -46,6 +48,8 @@ def saves(**_):
 
 
 def train(trials_file, **options):
+    if os.environ.get("RANK", "0") != "0":
+        return None  # one of several processes of the trial trains
     trial = json.loads(pathlib.Path(trials_file).read_text())
     folder, file = pathlib.Path(trial["folder"]), pathlib.Path(trial["folder"]) / "state.json"
     stops = []
@@ -69,6 +73,8 @@ def train(trials_file, **options):
         (folder / "out").symlink_to(options["link"])
     while state["epoch"] < round(trial["epochs"]) and not stops:
         time.sleep(float(options.get("seconds", 0)))
+        while state["epoch"] == 3 and not stops and "gate" in options and not pathlib.Path(options["gate"]).exists():
+            time.sleep(0.01)  # it is found in the middle, whoever looks and when
         state["epoch"] += 1
         state["link"] = trained(state["link"], state["epoch"])
         # In place, where nobody can see it half: a copy that shared the file with its original would change that, too.

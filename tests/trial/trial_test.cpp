@@ -1,6 +1,7 @@
 #include "skyline/trial/trial.hpp"
 
 #include "support/user_error_of.hpp"
+#include "trial/refit.hpp"
 #include "trial/trial_fields.hpp"
 
 #include <algorithm>
@@ -127,6 +128,7 @@ TEST(TrialTexts, NameATrialAndItsFullTrainingsApart) {
   EXPECT_EQ(to_text(TrialName{17}), "17");
   EXPECT_EQ(to_text(TrialName{17, true}), "17.final");
   EXPECT_EQ(to_text(TrialName{17, true, 2}), "17.final.2");
+  EXPECT_EQ(to_text(TrialName{17, true, kRefit}), "17.refit");
   const std::hash<TrialName> hash;
   EXPECT_NE(hash({17, true}), hash({17, true, 2}));
   EXPECT_LT((TrialName{17, true}), (TrialName{17, true, 2}));
@@ -151,7 +153,7 @@ TEST(TrialTexts, OfOtherWordsAreRefusedWithASuggestion) {
   EXPECT_EQ(user_error_of([] { parse_phase("serach"); }), "unknown phase `serach`, did you mean `search`?");
   EXPECT_EQ(
       user_error_of([] { parse_failure_kind("xyz"); }),
-      "unknown kind of failure `xyz`, known here: diverged, out_of_memory, exception, stopped, program");
+      "unknown kind of failure `xyz`, known here: diverged, out_of_memory, exception, stopped, program, storage, filled_storage");
 }
 
 TEST(Origin, IsAnyShortWordOfSmallLettersAndFigures) {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -155,6 +156,9 @@ struct EvaluatorKind {
   /// configuration is read; not when a run is. It may be left out. @param written  the section as the user
   /// wrote it. @throws UserError
   std::function<void(const ConfigNode& written, const SectionPlace& place)> check_place = {};
+  /// Returns the checksums of the files of the user's programs that evaluate, by name. A run that is resumed
+  /// with others is refused. It may be left out.
+  std::function<std::map<std::string, std::string>(const ConfigNode& section)> programs = {};
   /// Describes the device on which this machine would evaluate, in lines; starts nothing. It may be left out.
   std::function<std::vector<std::string>(const ConfigNode& section)> describe_device = {};
   /// Describes the source of its results, in lines for `skyline validate`. It may be left out.

@@ -2,6 +2,7 @@
 
 #include "skyline/core/config_node.hpp"
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <variant>
@@ -22,16 +23,21 @@ enum class ArchId : std::uint64_t {};
 /// Returns the id as 16 hex digits.
 std::string to_text(ArchId id);
 
+/// No value, which a parameter may have, too: null in YAML and JSON, None in Python, an empty cell in CSV.
+struct Null {
+  auto operator<=>(const Null&) const = default;
+};
 /// A value of a parameter or of a layer's attribute.
-using Value = std::variant<std::int64_t, double, std::string, bool>;
+using Value = std::variant<std::int64_t, double, std::string, bool, Null>;
 
 /// Returns the shortest text that reads back to the same value; integers have no point.
 std::string to_text(const Value& value);
 
 /// Reads a scalar as an integer, else a number, else a flag (true/false), else text. Quoted scalars are text.
+/// @throws UserError for a whole number that has more than 64 bits
 Value read_value(const ConfigNode& scalar);
 
-/// Returns the value as a number. @throws UserError for a text
+/// Returns the value as a number. @throws UserError for a text and for null
 double as_number(const Value& value);
 
 }  // namespace skyline::space

@@ -18,9 +18,15 @@ namespace skyline::space {
 /// A named parameter of the space. Random sampling uses the weights; mutation does not.
 struct Parameter {
   std::string name;
-  std::vector<Value> values;    // at least one, all different
+  std::vector<Value> values;    // at least one, all with different texts
   std::vector<double> weights;  // positive, one per value
 };
+/// Returns the place among the values that a table or a command line means, or nullopt if it means none: the
+/// value with this text; else the first that is equal to the number, or to a flag or null in another
+/// spelling; else the only fraction that is the number in float32.
+/// @param number  the text as a number, if it is one
+std::optional<std::uint32_t> choice_of(const Parameter& parameter, const std::string& text,
+                                       std::optional<double> number);
 
 /// A value of the evaluator's section that a genotype gives to its trial.
 struct TrainingValue {
@@ -29,6 +35,14 @@ struct TrainingValue {
 };
 /// Returns the scalar or the section that such a value stands for. Errors about it name `position`.
 ConfigNode node_of(const Value& value, const SourcePosition& position);
+
+/// The rules by which the conditions of `where` are read.
+enum class ConditionRules {
+  /// The rules of versions before: 64 bits, `/` must be exact, what cannot be calculated does not hold.
+  kBinary,
+  /// Decimals are as they are written, and `/` is a division.
+  kExact
+};
 
 struct ParsedSpace;
 struct BuildAttempt;
@@ -105,10 +119,12 @@ class SearchSpace {
   static SearchSpace parse(const ConfigNode& section, const DataShape& data,
                            const std::vector<ConfigNode>& training = {});
   /// Reads the section of a run that is only read, not continued. Layers of kinds that this program does not
-  /// have are kept as they are written; a space with such layers builds no network. @throws UserError like
-  /// parse
+  /// have are kept as they are written; a space with such layers builds no network.
+  /// @param rules  those by which the run began
+  /// @throws UserError like parse
   static SearchSpace read(const ConfigNode& section, const DataShape& data,
-                          const std::vector<ConfigNode>& training = {});
+                          const std::vector<ConfigNode>& training = {},
+                          ConditionRules rules = ConditionRules::kExact);
 
   /// Returns whether its genotypes build networks; otherwise the space has parameters alone.
   bool has_network() const;
@@ -130,6 +146,14 @@ class SearchSpace {
   /// Returns the number of genotypes that keep `where`, all of them without it. It is exact up to 2^53.
   /// Returns nullopt if the conditions are too entangled to be counted; docs/spaces.md says when.
   std::optional<long double> count_kept() const;
+  /// Returns whether there is a `where`.
+  bool has_conditions() const;
+  /// Returns one line, with its place, for each condition that cannot be calculated for some genotypes, with
+  /// their number and an example.
+  std::vector<std::string> failing_conditions() const;
+  /// Returns an example of what only one of the rules keeps, or an empty text if there is none. In a space
+  /// whose genotypes cannot be counted it is looked for among random ones.
+  std::string difference_of_rules() const;
 
   /// Draws a genotype by the weights of the values, among those that keep `where`. If these cannot be counted
   /// and are rare, they come from a bounded search, which is not uniform and may find none. The network may
@@ -165,7 +189,8 @@ class SearchSpace {
 
  private:
   static SearchSpace parse(const ConfigNode& section, const DataShape& data,
-                           const std::vector<ConfigNode>& training, bool admits_missing_kinds);
+                           const std::vector<ConfigNode>& training, bool admits_missing_kinds,
+                           ConditionRules rules);
   void check_some_network_builds() const;
   std::shared_ptr<const ParsedSpace> state_;
 };

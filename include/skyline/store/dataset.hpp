@@ -2,6 +2,7 @@
 
 #include "skyline/space/search_space.hpp"
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -26,6 +27,12 @@ std::string_view to_text(TargetKind kind);
 /// "10 classes", "1 number"
 std::string to_text(TargetKind kind, std::size_t outputs);
 
+/// The parts of a data set, in the order in which they are stored.
+enum class Part : std::uint8_t { kTrain, kValidation, kTest };
+/// "train", "validation", "test"
+const char* to_text(Part part);
+inline constexpr std::array kAllParts{Part::kTrain, Part::kValidation, Part::kTest};
+
 /// A view of samples that somebody else owns.
 struct SampleView {
   std::variant<std::span<const std::uint8_t>, std::span<const float>> values;  // [count, channels, ...]
@@ -41,8 +48,7 @@ struct SampleView {
   std::span<const std::int32_t> classes() const { return std::get<0>(targets); }
 };
 
-/// The samples of one part of a data set, before they are written to a file. All parts of a set have values
-/// and targets of the same types; an empty part may have any.
+/// Samples in memory.
 struct Samples {
   /// [count, channels, height, width]: pixels, or numbers that are finite. A sequence has height 1, a vector
   /// of features is all channels.
@@ -64,22 +70,6 @@ struct Samples {
   /// @param outputs  number of outputs of the data set, above 0
   SampleView view(std::size_t outputs) const;
 };
-
-struct DatasetContents {
-  space::Shape shape;
-  std::vector<std::string> class_names;  // names of the outputs: of classes, labels or numbers
-  Samples train;
-  Samples validation;  // if empty, a share of `train` is held out
-  Samples test;
-  std::string source;        // origin and terms of use, for people
-  double value_scale = 255;  // largest pixel value: 255, or 16 for the UCI digits; 1 where values are floats
-};
-
-/// Writes the HDF5 layout of docs/internals/files.md: contiguous values and targets of each part, class
-/// names, per-channel mean and deviation of train after division by value_scale, source, SHA-256 of each
-/// array. The file appears whole or not at all.
-/// @throws UserError, FaultError with the file and the reason
-void write_dataset(const std::filesystem::path& path, const DatasetContents& contents);
 
 /// A data set file, open and mapped read-only, so that the ranks of a node share one copy in memory.
 /// Immutable; any thread may use it. If the file was truncated meanwhile, reading its values ends the process

@@ -47,6 +47,9 @@ struct MetricKind {
   /// Whether the value is the share of the samples that are right, so that their number tells how exact it
   /// is.
   bool is_share_of_samples = false;
+  /// Whether it takes numbers in the unit of their source instead of the scale in which networks learn them:
+  /// outputs and targets less one constant per output, because float32 could not tell large ones apart.
+  bool is_in_unit = false;
 };
 
 /// Describes a metric that is constructed from its options and the number of outputs.
@@ -67,6 +70,7 @@ MetricKind make_metric(const std::string& name, const std::string& meaning,
           [keys](const ConfigNode& section, std::size_t outputs) {
             return std::make_unique<AnyMetric>(keys->parse(section), outputs);
           },
+          false,
           false};
 }
 

@@ -176,14 +176,27 @@ struct Trial {
   const Inherit* inherits() const { return inherit_of(proposal.start); }
 };
 
-/// kProgram: a user's own program failed by itself, as it would at each try.
-enum class FailureKind : std::uint8_t { kDiverged, kOutOfMemory, kException, kStopped, kProgram };
+/// kProgram: a user's own program failed by itself, as it would at each try. The last two are no results,
+/// like kStopped, and in no journal: the trial is tried again. kStorage: the storage of a host failed it.
+/// kFilledStorage: it met a full disk of which it had most for itself; it is tried again while no other trial
+/// trains, and if it is so once more, that is a kProgram.
+enum class FailureKind : std::uint8_t {
+  kDiverged,
+  kOutOfMemory,
+  kException,
+  kStopped,
+  kProgram,
+  kStorage,
+  kFilledStorage
+};
 std::string_view to_text(FailureKind kind);
 FailureKind parse_failure_kind(std::string_view text);
 
 struct Failure {
   FailureKind kind = FailureKind::kException;
   std::string reason;  // one line of text
+
+  bool is_of_storage() const { return kind == FailureKind::kStorage || kind == FailureKind::kFilledStorage; }
 };
 
 /// Measured values, in the order of EvaluatorKind::metrics; NaN if a metric was not measured.

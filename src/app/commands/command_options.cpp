@@ -4,6 +4,9 @@
 #include "core/system/process.hpp"
 #include "core/text/wording.hpp"
 
+#include <algorithm>
+#include <string_view>
+
 namespace skyline::app {
 namespace {
 
@@ -90,6 +93,8 @@ void add_job(CLI::App& command, SearchArguments& arguments) {
                 "resume the run in the folder, if there is one (=must: it has to be there); without a "
                 "configuration by the run's own")
       ->transform(one_of(resumes));
+  command.add_flag("--changed", arguments.changed,
+                   "train on although files of the trainer have changed since; the journal says where");
   command.add_option_function<std::string>(
       "--wait", [&arguments](const std::string& text) { arguments.wait_s = read_wait(text); },
       "wait for so long, e.g. 3m, for a job that has the run folder, or a lost one's claim on it");
@@ -102,6 +107,21 @@ void add_job(CLI::App& command, SearchArguments& arguments) {
   command.add_flag("--quiet", arguments.quiet, "warnings and the result alone on the terminal");
 }
 
+ConfigNode words_of(const CLI::App& command) {
+  constexpr std::array<std::string_view, 4> kLeftOut{"--slots", "--quiet", "--start-timeout", "--set"};
+  ConfigNode words;
+  const auto add = [&](const std::string& name, const std::string& value) {
+    words.set(name, ConfigNode::make_scalar(value, {}, true));
+  };
+  add("command", command.get_name());
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() == 0 || std::ranges::find(kLeftOut, name) != kLeftOut.end()) continue;
+    add(name, name == "config" ? "a file" : joined(option->results(), " "));
+  }
+  return words;
+}
+
 std::array<CLI::Option*, 2> add_trials(CLI::App& command, ModelChoice& choice) {
   return {command.add_option("--trial", choice.trials, "numbers of trials, e.g. 17 or 17,23")
               ->delimiter(',')
@@ -110,13 +130,13 @@ std::array<CLI::Option*, 2> add_trials(CLI::App& command, ModelChoice& choice) {
 }
 
 void add_models(CLI::App& command, ModelChoice& choice) {
-  static const std::map<std::string, WeightsOf> weights{{"search", WeightsOf::kSearch},
-                                                        {"final", WeightsOf::kFinal}};
+  static const std::map<std::string, WeightsOf> weights{
+      {"search", WeightsOf::kSearch}, {"final", WeightsOf::kFinal}, {"refit", WeightsOf::kRefit}};
   add_path(command, "run", choice.run, "run folder, which is only read")->required();
   add_trials(command, choice);
   command
       .add_option("--weights", choice.weights,
-                  "search or final: of which training (default: final if there was one)")
+                  "search, final or refit: of which training (default: the last of them that there was)")
       ->transform(one_of(weights));
 }
 

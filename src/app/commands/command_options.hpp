@@ -61,6 +61,10 @@ void add_config(CLI::App& command, std::filesystem::path& config, std::vector<st
 void add_start_timeout(CLI::App& command, std::optional<double>& timeout_s);
 /// Adds the options that say how a run uses its ranks.
 void add_job(CLI::App& command, SearchArguments& arguments);
+/// Returns the command and its options by name, as they were given, without those that each rank may have of
+/// its own. Of a configuration it says that there is one: the content counts, with its settings
+/// (asked_of_rank).
+ConfigNode words_of(const CLI::App& command);
 /// Adds --with KEY=VALUE, for options of `skyline prep`.
 void add_prep_options(CLI::App& command, std::vector<std::pair<std::string, std::string>>& options);
 /// Adds the options that choose trials of a run, and returns them.

@@ -15,6 +15,7 @@
 #include "core/backoff.hpp"
 #include "core/log.hpp"
 #include "core/system/process.hpp"
+#include "core/system/temporary_root.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "machine/node.hpp"
@@ -60,10 +61,11 @@ std::optional<RunConfig> read_config(const DoctorArguments& arguments, bool veri
 }
 
 std::optional<Finding> check_temporary_folder() {
-  const std::filesystem::path folder = process_variable("TMPDIR").value_or("/tmp");
+  const std::filesystem::path folder = temporary_root();
   std::error_code failure;
   const std::filesystem::space_info space = std::filesystem::space(folder, failure);
-  return judge_temporary_folder(folder, failure ? std::nullopt : std::optional(space.available));
+  return judge_temporary_folder(folder, failure ? std::nullopt : std::optional(space.available),
+                                why_not_writable(folder));
 }
 
 /// Checks what the node offers its ranks. The first rank of a node calls this.
@@ -74,6 +76,7 @@ void check_node(comm::Environment& environment, const machine::NodeLimits& limit
   findings.insert(findings.end(), cores.begin(), cores.end());
   findings.push_back(judge_memory(place.local_size, limits));
   for (auto& finding : {judge_shared_memory(place.local_size, limits), check_temporary_folder(),
+                        judge_processes(place.local_size, process_limit_of_groups("/")),
                         judge_open_files(environment.world().size(), limits)}) {
     if (finding) findings.push_back(*finding);
   }

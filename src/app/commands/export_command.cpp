@@ -32,6 +32,7 @@ struct ExportArguments {
   std::filesystem::path out;    // folder; empty for that of the run
   bool force = false;           // overwrite files of another folder
   std::size_t calibration = 0;  // most samples of calibration.npz; 0 for no such file
+  std::filesystem::path data;   // data set of the run; empty for where it was
 };
 
 constexpr const char* kCalibrationFile = "calibration.npz";
@@ -79,7 +80,7 @@ int run_export(const ExportArguments& arguments) {
   std::optional<Calibration> calibration;  // refused before any model is written
   if (arguments.calibration > 0) {
     check_output(folder / kCalibrationFile, overwrites);
-    calibration = draw_calibration(source, arguments.calibration);
+    calibration = draw_calibration(source, arguments.calibration, arguments.data);
   }
   const auto missing = take_models(source, arguments.choice, [&](const TakenModel& model) {
     for (const auto& path : export_model(source, model, arguments.format, folder, overwrites)) {
@@ -119,10 +120,14 @@ RunCommand export_command(CLI::App& command) {
   command.add_option("--format", arguments->format, "onnx (default), pytorch or safetensors")
       ->transform(one_of(formats));
   add_path(command, "-o,--out", arguments->out, "folder to write to (default: RUN/exports)");
-  command
-      .add_option("--calibration", arguments->calibration,
-                  "write so many training samples to calibration.npz, for int8 (docs/models.md)")
-      ->check(whole_number(1, kMostCalibration));
+  CLI::Option* const calibration =
+      command
+          .add_option("--calibration", arguments->calibration,
+                      "write so many training samples to calibration.npz, for int8 (docs/models.md)")
+          ->check(whole_number(1, kMostCalibration));
+  add_path(command, "--data", arguments->data,
+           "data set of the run, for --calibration, where it is elsewhere than when the run began")
+      ->needs(calibration);
   command.add_flag("--force", arguments->force, "overwrite files in another folder than RUN/exports");
   return [arguments] { return run_export(*arguments); };
 }

@@ -11,14 +11,14 @@
 #include "app/config/evaluator_section.hpp"
 #include "app/config/presets.hpp"
 #include "app/config/run_config.hpp"
-#include "app/models/model_data.hpp"
+#include "core/config/byte_size.hpp"
 #include "core/config/config_text.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "report/text/text_table.hpp"
+#include "run/yardsticks.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iostream>
 #include <memory>
@@ -32,14 +32,16 @@ namespace fs = std::filesystem;
 
 // A trial makes some steps more than the fewest that tell networks apart.
 constexpr double kUsualSteps = 600;
-constexpr double kMostEpochs = 30;      // of a trial, where the time would allow more
-constexpr double kLonger = 4;           // and at most so many times the usual number
-constexpr double kFinalEpochs = 3;      // of the full training, for one of a trial
-constexpr double kShareOfSearch = 0.7;  // of the time; the rest is for full trainings
+constexpr double kMostEpochs = 30;       // upper bound for a trial, where the time would allow more
+constexpr double kLonger = 4;            // and at most so many times the usual number
+constexpr double kFinalEpochs = 3;       // epochs of the full training, for one of a trial
+constexpr double kShareOfSearch = 0.7;   // share of the time; the rest is for full trainings
+constexpr double kShareWithRefit = 0.5;  // where the full trainings are made twice, on more samples then
 constexpr double kMostTrials = 500;
 constexpr double kWantedTrials = 200;  // trials become longer only beyond these
 constexpr double kEnoughTrials = 60;   // trials become shorter only below these
 constexpr double kFewestTrials = 20;
+constexpr double kMostWaited = 0.99;  // share; more cannot be told apart
 
 struct InitArguments {
   fs::path source;
@@ -64,17 +66,13 @@ fs::path prepared(const InitArguments& arguments) {
       throw UserError("--with: " + arguments.source.string() + " is a prepared data set");
     return arguments.source;
   }
-  Preparation preparation;
-  preparation.kind = kind_of_source(arguments.source);
-  preparation.sources = {arguments.source};
-  preparation.out = data_file(arguments);
-  preparation.force = arguments.force;
-  preparation.options = arguments.options;
-  preparation.by_with = true;
-  const auto is_size = [](const auto& option) { return option.first == "size"; };
-  if (preparation.kind == "images" && std::ranges::none_of(preparation.options, is_size)) {
-    preparation.options.emplace_back("size", "auto");
-  }
+  Preparation preparation{.source = {.title = "preparing " + arguments.source.string(),
+                                     .kind = "auto",
+                                     .words = {},
+                                     .by_with = true},
+                          .out = data_file(arguments),
+                          .force = arguments.force};
+  preparation.source.add(arguments.options, {arguments.source});
   prepare(preparation);
   return preparation.out;
 }
@@ -84,6 +82,11 @@ double readable(double epochs) {
   if (epochs >= 1) return std::floor(epochs);
   const double parts = std::pow(10, -std::floor(std::log10(epochs)));  // of an epoch
   return std::floor(epochs * parts) / parts;
+}
+
+/// Returns the part of the time that the trials of the search take.
+double share_of_search(const FirstSearch& search) {
+  return search.refit ? kShareWithRefit : kShareOfSearch;
 }
 
 /// Chooses the length of trials and their number for the time that there is. Returns the expected time of
@@ -104,7 +107,40 @@ double plan(FirstSearch& search, const TrialTime& time, double usual_epochs, dou
   search.final_epochs = std::round(kFinalEpochs * search.epochs * kDigits) / kDigits;
   const double trials = std::clamp(trials_of(search.epochs), kFewestTrials, kMostTrials);
   search.trials = static_cast<std::size_t>(trials) / 10 * 10;
-  return static_cast<double>(search.trials) * trial_s(search.epochs) / kShareOfSearch;
+  return static_cast<double>(search.trials) * trial_s(search.epochs) / share_of_search(search);
+}
+
+/// Returns the validation error of a model that always says the same, in three digits; nullopt if it is not
+/// known.
+std::optional<double> constant_error(const RunConfig& config) {
+  const auto yardsticks = run::yardsticks_of(config.resolved);
+  const trial::Yardstick* const found = trial::find_yardstick(yardsticks, "validation_mse");
+  if (found == nullptr || !found->constant || *found->constant <= 0) return std::nullopt;
+  return number_in(report::significant_text(*found->constant, 3));
+}
+
+/// Returns a time that people write, at least as long: in tens of seconds from
+/// ten on, and in minutes from two on.
+std::string readable_time(double seconds) {
+  constexpr double kMinute = 60;
+  if (seconds < 10) return std::to_string(std::lround(std::ceil(seconds))) + "s";
+  if (seconds < 2 * kMinute) return std::to_string(10 * std::lround(std::ceil(seconds / 10))) + "s";
+  return std::to_string(std::lround(std::ceil(seconds / kMinute))) + "m";
+}
+
+/// Says what is to be known about a plan: that it takes longer than was asked for, and what it would take
+/// where the processors stay as busy as they were.
+void print_doubts(const InitArguments& arguments, double search_s, double waited_share) {
+  constexpr double kSpare = 1.1;  // another measurement is not the same
+  if (search_s > kSpare * arguments.time_s) {
+    std::cout << "check: --time " << readable_time(arguments.time_s) << " is too short for the "
+              << kFewestTrials << " trials that a search needs: --time " << readable_time(kSpare * search_s)
+              << " would do, or smaller networks (--flops, --parameters), or more --slots\n";
+  }
+  const std::string busy = busy_text(waited_share);
+  if (busy.empty()) return;
+  std::cout << "check: " << busy << ": where it stays as busy, the search takes about "
+            << report::duration_text(search_s / (1 - std::min(waited_share, kMostWaited))) << "\n";
 }
 
 int print_presets() {
@@ -146,7 +182,8 @@ void write_configuration(const InitArguments& arguments, const fs::path& file) {
                       : is_table             ? "parameters"
                                              : "flops"};
   const auto samples = static_cast<double>(dataset->train().count);
-  search.batch = samples < 20'000 ? 32 : 128;
+  search.refit = dataset->train().count < kFewSamples;
+  search.batch = search.refit ? 32 : 128;
   const double usual_epochs =
       readable(std::min(kMostEpochs, kUsualSteps * static_cast<double>(search.batch) / samples));
   search.epochs = usual_epochs;
@@ -156,11 +193,14 @@ void write_configuration(const InitArguments& arguments, const fs::path& file) {
     return RunConfig::parse(
         load_yaml_text(configuration_text(preset, *dataset, search), arguments.out.string()), false);
   };
+  const RunConfig first = read();
+  search.constant_error = constant_error(first);
   std::cout << "preset " << preset.name << ": " << preset.meaning << "\nmeasuring how long trials take ...\n"
             << std::flush;
   const double slots = static_cast<double>(arguments.slots);
-  const TrialTime time = mean_trial_time(read());
-  const double search_s = plan(search, time, usual_epochs, kShareOfSearch * arguments.time_s * slots) / slots;
+  const TrialTime time = mean_trial_time(first);
+  const double available_s = share_of_search(search) * arguments.time_s * slots;
+  const double search_s = plan(search, time, usual_epochs, available_s) / slots;
   read();
   write_output(arguments.out, configuration_text(preset, *dataset, search), arguments.force,
                {arguments.source});
@@ -168,15 +208,10 @@ void write_configuration(const InitArguments& arguments, const fs::path& file) {
             << objective::number_text(search.epochs) << (search.epochs == 1 ? " epoch" : " epochs")
             << ", about " << report::duration_text(search_s) << " on " << counted(arguments.slots, "slot")
             << " with the full training of the front\n";
-  if (search_s > 1.5 * arguments.time_s) {
-    std::cout << "check: that is more than --time " << report::duration_text(arguments.time_s)
-              << ": a search needs some " << kFewestTrials
-              << " trials; smaller networks (--flops, --parameters) take less\n";
-  }
-  if (const std::string busy = busy_text(time.waited_share); !busy.empty())
-    std::cout << "check: " << busy << "\n";
-  std::cout << "next: mpirun -np " << arguments.slots << " skyline search " << arguments.out.string()
-            << " --run runs/" << arguments.out.stem().string() << "\n";
+  print_doubts(arguments, search_s, time.waited_share);
+  std::cout << "next: mpirun -np " << arguments.slots << " skyline search "
+            << in_shell(arguments.out.string()) << " --run "
+            << in_shell("runs/" + arguments.out.stem().string()) << "\n";
 }
 
 int run_init(const InitArguments& arguments) {
@@ -202,20 +237,9 @@ int run_init(const InitArguments& arguments) {
   return kExitDone;
 }
 
-/// Reads "300k", "1.5M", "2G" or a plain number.
-double read_count(const std::string& option, const std::string& text) {
-  constexpr std::array kPrefixes{std::pair('k', 1e3), std::pair('K', 1e3), std::pair('M', 1e6),
-                                 std::pair('G', 1e9)};
-  std::string number = text;
-  double factor = 1;
-  for (const auto& [letter, value] : kPrefixes) {
-    if (text.empty() || text.back() != letter) continue;
-    factor = value;
-    number.pop_back();
-    break;
-  }
-  const auto count = number_in(number);
-  if (count && std::isfinite(*count) && *count > 0) return *count * factor;
+double read_amount(const std::string& option, const std::string& text, bool of_bytes) {
+  const auto amount = amount_in(text, of_bytes);
+  if (amount && std::isfinite(*amount) && *amount > 0) return *amount;
   throw CLI::ValidationError("--" + option + ": expected a number above 0, e.g. 300k or 1.5M, got " + text);
 }
 
@@ -234,7 +258,7 @@ RunCommand init_command(CLI::App& command) {
     command.add_option_function<std::string>(
         "--" + option,
         [arguments, option, cost](const std::string& text) {
-          arguments->bounds.emplace_back(cost, read_count(option, text));
+          arguments->bounds.emplace_back(cost, read_amount(option, text, cost.ends_with("bytes")));
         },
         meaning);
   };

@@ -14,12 +14,15 @@
 #include "core/log.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
+#include "report/files/csv.hpp"
 #include "report/text/text_table.hpp"
 #include "store/publish/publish.hpp"
 #include "train/evaluator/inference.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
 #include <cstdio>
 #include <functional>
 #include <iostream>
@@ -28,6 +31,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace skyline::app {
@@ -45,15 +49,14 @@ struct PredictArguments {
 /// The data on which models of a run are used.
 struct UsedData {
   ModelSource source;
-  store::SourceRows rows;
+  SourceRows rows;
   std::shared_ptr<const store::Dataset> samples;
 };
 
 /// Brings outputs to the units of the targets.
 void unscale(std::vector<float>& outputs, const std::vector<store::TargetColumn>& targets) {
   for (std::size_t i = 0; !targets.empty() && i < outputs.size(); ++i) {
-    const store::TargetColumn& target = targets[i % targets.size()];
-    outputs[i] = static_cast<float>(static_cast<double>(outputs[i]) * target.deviation + target.mean);
+    outputs[i] = static_cast<float>(targets[i % targets.size()].number(static_cast<double>(outputs[i])));
   }
 }
 
@@ -90,14 +93,6 @@ bool names_models(const ModelChoice& choice) {
   return choice.front || choice.trials.size() != 1;
 }
 
-/// Quotes a field if RFC 4180 requires it.
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-  std::string field = "\"";
-  for (const char letter : text) field += letter == '"' ? "\"\"" : std::string(1, letter);
-  return field + "\"";
-}
-
 std::string short_number(double value) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.6g", value);
@@ -130,7 +125,7 @@ class PredictionTable {
   }
 
   void add(trial::TrialNumber trial, std::span<const float> outputs) {
-    for (const store::SourceRows::Row& row : rows_.rows) {
+    for (const SourceRows::Row& row : rows_.rows) {
       std::vector<std::string> fields{row.name};
       if (names_trials_) fields.push_back(std::to_string(trial));
       if (row.problem.empty()) {
@@ -154,12 +149,11 @@ class PredictionTable {
     for (const double answer : answers) fields.push_back(short_number(answer));
   }
   void add_line(const std::vector<std::string>& fields) {
-    for (std::size_t i = 0; i < fields.size(); ++i) csv_ += (i > 0 ? "," : "") + csv_field(fields[i]);
-    csv_ += "\n";
+    csv_ += report::csv_line(fields);
     ++lines_;
   }
 
-  const store::SourceRows& rows_;
+  const SourceRows& rows_;
   std::size_t outputs_;  // of a sample
   const std::vector<std::string>& names_;
   TargetKind targets_;
@@ -241,14 +235,36 @@ void print_classes(const store::Dataset& dataset, std::span<const float> outputs
   std::cout << table.text();
 }
 
+/// Returns why samples define no metric, or an output is no number.
+std::string reason_of_undefined(const store::Dataset& dataset, std::span<const float> outputs) {
+  if (std::ranges::any_of(outputs, [](float output) { return !std::isfinite(output); }))
+    return "an output of the network is not a finite number";
+  const store::SampleView& samples = dataset.test();
+  const std::size_t each = samples.target_kind() == TargetKind::kClasses ? 1 : dataset.class_names().size();
+  const bool differ = std::visit(
+      [&](const auto& targets) {
+        return !std::equal(targets.begin() + std::ptrdiff_t(each), targets.end(), targets.begin());
+      },
+      samples.targets);
+  if (differ) return "these samples do not define it";
+  if (samples.target_kind() != TargetKind::kClasses) return "all samples have the same targets";
+  return "all samples are of class " +
+         in_quotes(dataset.class_names()[static_cast<std::size_t>(samples.classes()[0])]);
+}
+
 /// Prints the metrics of a model, and returns them with its origin.
 ConfigNode evaluation(const PredictArguments& arguments, const UsedData& data, const TakenModel& model,
                       const train::InferenceResult& result) {
   std::vector<ConfigNode::Entry> metrics;
+  std::vector<ConfigNode::Entry> reasons;
   if (names_models(arguments.choice)) std::cout << "trial " << model.trained->trial.number << "\n";
   for (const auto& [name, value] : result.metrics) {
-    std::cout << name << " " << objective::number_text(value) << "\n";
-    metrics.push_back({name, ConfigNode::make_number(value), {}});
+    const bool is_defined = std::isfinite(value);
+    const std::string reason = is_defined ? "" : reason_of_undefined(*data.samples, result.outputs);
+    std::cout << name << " "
+              << (is_defined ? objective::number_text(value) : "undefined: " + printable(reason)) << "\n";
+    metrics.push_back({name, is_defined ? ConfigNode::make_number(value) : ConfigNode(), {}});
+    if (!is_defined) reasons.push_back({name, ConfigNode::make_scalar(reason, {}, true), {}});
   }
   print_classes(*data.samples, result.outputs);
   std::vector<ConfigNode::Entry> entries;
@@ -260,6 +276,7 @@ ConfigNode evaluation(const PredictArguments& arguments, const UsedData& data, c
   const auto samples = static_cast<std::int64_t>(data.samples->test().count);
   entries.push_back({"samples", ConfigNode::make_integer(samples), {}});
   entries.push_back({"metrics", ConfigNode::make_map(std::move(metrics), {}), {}});
+  if (!reasons.empty()) entries.push_back({"undefined", ConfigNode::make_map(std::move(reasons), {}), {}});
   return ConfigNode::make_map(std::move(entries), {});
 }
 

@@ -1,45 +1,78 @@
-#include "skyline/store/importer.hpp"
+#include "skyline/core/error.hpp"
 
-#include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "app/commands/preparation.hpp"
+#include "core/system/process.hpp"
 
-#include <memory>
+#include <cstddef>
+#include <iostream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace skyline::app {
 namespace {
 
-/// Adds the subcommand of `prep` for a kind of source, with the options of its importer.
-void add_importer(CLI::App& prep, const std::string& kind, Preparation& arguments) {
-  const auto importer = store::find_importer(kind);
-  CLI::App& command = *prep.add_subcommand(kind, importer->meaning());
-  command.callback([&arguments, kind] { arguments.kind = kind; });
-  add_path(command, "source", arguments.sources, importer->sources());
-  add_path(command, "-o,--out", arguments.out, "data set file to write, e.g. data/mine.h5")->required();
-  command.add_flag("--force", arguments.force, "overwrite the file if it is there");
-  command.add_option("--threads", arguments.threads, "threads that read (default: one per core)")
-      ->check(whole_number(1, kMostThreads));
-  const auto keys = importer->keys();
-  if (keys == nullptr) return;
-  for (const OptionKey& key : keys->keys()) {
-    const auto add = [&options = arguments.options, name = key.name](const std::string& text) {
-      options.emplace_back(name, text);
-    };
-    command.add_option_function<std::string>("--" + key.name, add, key.meaning);
+/// The words of `skyline prep`, of which a kind's own process reads most.
+class PrepWords {
+ public:
+  explicit PrepWords(const std::vector<std::string>& words) {
+    for (std::size_t i = 0; i < words.size(); ++i) i += take(words, i);
   }
-}
+
+  int run() {
+    const std::string& kind = preparation_.source.kind;
+    preparation_.source.title = kind.empty() ? "prep" : "prep " + kind;
+    if (help_ || kind.empty()) {
+      for (const std::string& line : prep_help(kind, help_)) std::cout << line << '\n';
+    } else if (preparation_.out.empty()) {
+      fail("--out is required");
+    } else {
+      prepare(preparation_);
+    }
+    return kExitDone;
+  }
+
+ private:
+  /// Returns how many words behind this one belong to it.
+  std::size_t take(const std::vector<std::string>& words, std::size_t i) {
+    const std::string& word = words[i];
+    PrepSource& source = preparation_.source;
+    const bool is_option = word.starts_with("-") && word != "-" && !behind_;
+    if (!is_option && source.kind.empty()) {
+      source.kind = word;
+    } else if (is_option && (word == "-h" || word == "--help")) {
+      help_ = true;
+    } else if (is_option && word == "--force") {
+      preparation_.force = true;
+    } else if (is_option && word.starts_with("--out=")) {
+      preparation_.out = expand_home(word.substr(std::string_view("--out=").size()));
+    } else if (is_option && (word == "-o" || word == "--out")) {
+      if (i + 1 == words.size()) fail("--out: expected a file");
+      preparation_.out = expand_home(words[i + 1]);
+      return 1;
+    } else {
+      behind_ = behind_ || word == "--";
+      source.words.push_back(word);
+    }
+    return 0;
+  }
+  [[noreturn]] void fail(const std::string& message) const {
+    const std::string& kind = preparation_.source.kind;
+    throw UserError("prep " + kind + ": " + message + " (see skyline prep " + kind + " --help)");
+  }
+
+  Preparation preparation_;
+  bool help_ = false;
+  bool behind_ = false;  // whether `--` came
+};
 
 }  // namespace
 
 RunCommand prep_command(CLI::App& command) {
-  const auto arguments = std::make_shared<Preparation>();
-  command.require_subcommand(1);
-  for (const std::string& kind : store::importer_names()) add_importer(command, kind, *arguments);
-  return [arguments] {
-    prepare(*arguments);
-    return kExitDone;
-  };
+  command.set_help_flag();
+  command.prefix_command();
+  return [&command] { return PrepWords(command.remaining()).run(); };
 }
 
 }  // namespace skyline::app

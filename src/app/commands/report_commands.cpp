@@ -5,9 +5,9 @@
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "app/commands/output_file.hpp"
-#include "app/commands/temporary_folder.hpp"
 #include "app/config/config_file.hpp"
 #include "app/job/job_stop.hpp"
+#include "core/system/temporary_folder.hpp"
 #include "core/text/wording.hpp"
 #include "report/compare/comparison.hpp"
 #include "report/files/trace_json.hpp"
@@ -111,6 +111,7 @@ struct CompareArguments {
   std::vector<fs::path> runs;
   bool csv = false;     // print statistics as CSV
   bool curves = false;  // print hypervolumes by trial as CSV
+  bool seen = false;    // take values of the runs for the ends that objectives lack
 };
 
 int run_compare(const CompareArguments& arguments) {
@@ -120,9 +121,10 @@ int run_compare(const CompareArguments& arguments) {
     opened.push_back(run::OpenedRun::open(folder));
     runs.push_back({&opened.back(), identity_of(opened.back().config), folder.string()});
   }
-  const report::Comparison comparison = report::compare_runs(std::move(runs));
+  const auto unknown = arguments.seen ? report::UnknownEnds::kSeen : report::UnknownEnds::kNothing;
+  const report::Comparison comparison = report::compare_runs(std::move(runs), unknown);
   if (arguments.curves) {
-    std::cout << report::curves_csv(comparison);
+    std::cout << report::curves_csv(comparison, unknown);
   } else {
     std::cout << (arguments.csv ? report::comparison_csv(comparison) : report::comparison_text(comparison));
   }
@@ -186,11 +188,15 @@ RunCommand compare_command(CLI::App& command) {
   const auto arguments = std::make_shared<CompareArguments>();
   add_path(command, "runs", arguments->runs, "run folders")->required();
   CLI::Option* csv = command.add_flag("--csv", arguments->csv, "as CSV");
+  CLI::Option* curves = command.add_flag(
+      "--curves", arguments->curves,
+      "the hypervolume by trial of each run, as CSV (of 3 and more objectives: measured some 300 times)");
+  curves->excludes(csv);
   command
       .add_flag(
-          "--curves", arguments->curves,
-          "the hypervolume by trial of each run, as CSV (of 3 and more objectives: measured some 300 times)")
-      ->excludes(csv);
+          "--seen", arguments->seen,
+          "where an objective has no reference or no ideal, measure to the worst or best value of these runs")
+      ->needs(curves);
   return [arguments] { return run_compare(*arguments); };
 }
 

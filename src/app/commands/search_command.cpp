@@ -5,24 +5,32 @@
 #include "app/commands/commands.hpp"
 #include "app/config/run_config.hpp"
 #include "app/config/run_traps.hpp"
+#include "app/job/asked.hpp"
 #include "app/job/data_stage.hpp"
 #include "app/job/host_difference.hpp"
 #include "app/job/job_guard.hpp"
 #include "app/job/job_stop.hpp"
+#include "app/job/program_build.hpp"
 #include "app/job/search_job.hpp"
 #include "comm/agreement.hpp"
 #include "comm/environment.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
+#include "core/text/wording.hpp"
 #include "engine/engine_job.hpp"
 #include "engine/loop/front_training.hpp"
 #include "evaluate/job_ranks.hpp"
 #include "machine/node.hpp"
+#include "report/text/front_table.hpp"
+#include "report/text/status_file.hpp"
 #include "store/journal/journal.hpp"
 #include "store/publish/patience.hpp"
 #include "store/run_folder/run_folder.hpp"
+#include "train/evaluator/training_evaluator.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -60,7 +68,7 @@ engine::EngineOptions engine_options(const SearchArguments& arguments, const Run
   return options;
 }
 
-/// Warns about settings that leave slots idle. Rank 0 calls it.
+/// Warns about settings that leave slots idle, and says what a volume lacks. Rank 0 calls it.
 /// @param slots  number of the job's slots
 void warn_of_traps(const RunConfig& config, const search::Searcher& searcher,
                    const trial::Evaluator& evaluator, const std::vector<run::SlotAccount>& slots) {
@@ -68,6 +76,8 @@ void warn_of_traps(const RunConfig& config, const search::Searcher& searcher,
   for (const run::SlotAccount& slot : slots) ranks.insert(slot.rank);
   const JobSize size{slots.size(), ranks.size()};
   for (const std::string& trap : run_traps(config, searcher, &evaluator, size)) log::warning(trap);
+  if (!config.objectives.has_volume())
+    log::info("objectives: " + report::volume_text(run::RunState(config.objectives)));
 }
 
 /// The message of rank 0 to all ranks when it has prepared the run.
@@ -90,6 +100,7 @@ JobStart prepare(comm::Environment& environment, const SearchArguments& argument
     prepared = prepare_run(arguments, signature, stop, environment.launch());
     if (!prepared) return {.exit_code = kExitStopped};
     log::info(environment.describe());
+    log::info("program: " + joined(program_parts()));
     stop.announce();
     return {kExitDone, to_yaml(prepared->config), stop.seconds_left()};
   } catch (const UserError& error) {
@@ -156,6 +167,13 @@ std::vector<trial::TrialNumber> numbers_of(const run::RunState& state) {
   return numbers;
 }
 
+/// Returns the place of the metric that says after how many epochs a training kept its weights.
+std::optional<std::size_t> kept_epochs_of(const std::vector<trial::Metric>& metrics) {
+  const auto found = std::ranges::find(metrics, train::kKeptEpochs, &trial::Metric::name);
+  if (found == metrics.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - metrics.begin());
+}
+
 /// Gives every rank the same configuration and the same data. A problem has been printed. Collective.
 SharedRun share_run(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop,
                     std::optional<PreparedRun>& prepared) {
@@ -190,14 +208,22 @@ SharedRun share_run(comm::Environment& environment, const SearchArguments& argum
   return shared;
 }
 
+/// Returns how the ranks differ in what they run or in what they were asked for, or an empty text.
+/// Collective.
+std::string difference_of_ranks(comm::Environment& environment, const SearchArguments& arguments) {
+  if (const auto difference = version_difference(environment))
+    return "the hosts run different versions: " + *difference + "; install one on all of them";
+  const std::filesystem::path config =
+      arguments.config.empty() ? store::RunPaths{arguments.run}.config() : arguments.config;
+  return asked_difference(environment, arguments.words, config, arguments.overrides).value_or("");
+}
+
 /// Runs the search. Returns rank 0's exit code, since rank 0 knows whether a stop came too late. Collective.
 /// @param prepared  on rank 0: keeps the claim on the folder
 int search_on_ranks(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop,
                     JobGuard& guard, std::optional<PreparedRun>& prepared) {
-  if (const auto difference = version_difference(environment)) {
-    if (environment.world().rank() == comm::kCoordinator) {
-      print_error("the hosts run different versions: " + *difference + "; install one on all of them");
-    }
+  if (const std::string problem = difference_of_ranks(environment, arguments); !problem.empty()) {
+    if (environment.world().rank() == comm::kCoordinator) print_error(problem);
     return kExitUserError;
   }
   const SharedRun shared = share_run(environment, arguments, stop, prepared);
@@ -216,6 +242,8 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
                                         goes_on ? prepared->replay->header.device : "");
   if (evaluator == nullptr) return kExitUserError;
   if (comm::any(environment.world(), shared.stop_requested())) return stopped();
+  auto processors = comm::gather(environment.world(), machine::processor_model("/"));
+  if (prepared) prepared->processors = std::move(processors);
   store::StorageThread storage;
   engine::SearchTask task{.space = config.space,
                           .objectives = config.objectives,
@@ -240,14 +268,22 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
           all ? numbers_of(state) : search::keys_with_few_ties(state.front(), final.most_tied);
       return engine::front_training(state, numbers, *budget, final.repeats);
     };
+    if (config.sections.final_training->refit) {
+      task.refit = [kept_epochs = kept_epochs_of(config.metrics)](const run::RunState& state) {
+        return engine::front_refit(state, kept_epochs);
+      };
+    }
   }
-  const engine::RunFiles files{store::RunPaths{arguments.run}, config.journal_header(*evaluator), storage};
+  engine::RunFiles files{store::RunPaths{arguments.run}, config.journal_header(*evaluator), storage};
+  if (prepared) files.header.programs = prepared->programs;
   const engine::JobEnd end{.stop_requested = [&stop] { return stop.requested(); },
                            .failed =
                                [&](const std::exception& error) {
+                                 const std::optional<engine::Hang> hang = guard.hang();
                                  const int code = guard.exit_code(error);
-                                 tell_end(environment, files.paths,
-                                          prepared ? prepared->claim.get() : nullptr, code);
+                                 if (!hang || !hang->of_this_rank)
+                                   tell_end(environment, files.paths,
+                                            prepared ? prepared->claim.get() : nullptr, {.exit_code = code});
                                  guard.hold();
                                  end_all_ranks(environment, error, code, files.paths.log(), true);
                                },
@@ -265,14 +301,16 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
 int run_job(const std::unique_ptr<comm::Environment> environment, const comm::StartOptions& start,
             const SearchArguments& arguments) {
   JobStop stop;  // made after MPI, which may install its own handlers
-  JobGuard guard(*environment, start, stop);
   const store::RunPaths paths{arguments.run};
+  JobGuard guard(*environment, start, stop, paths);
   std::optional<PreparedRun> prepared;  // keeps the folder
   const auto claim = [&] { return prepared ? prepared->claim.get() : nullptr; };
   try {
     const int code = search_on_ranks(*environment, arguments, stop, guard, prepared);
     guard.end_job(code);
-    tell_end(*environment, paths, claim(), code);
+    const bool progress = code != kExitStopped || (prepared && prepared->progress);
+    tell_end(*environment, paths, claim(),
+             {.exit_code = code, .out_of_time = stop.out_of_time(), .progress = progress});
     note_exit_code(code);
     log::stop();
     prepared.reset();
@@ -284,7 +322,7 @@ int run_job(const std::unique_ptr<comm::Environment> environment, const comm::St
     comm::wait(*environment->world().barrier());  // what comes after it has no names for ranks that hang
     return guard.exit_code();
   } catch (const std::exception& error) {
-    tell_end(*environment, paths, claim(), exit_code_of(error));
+    tell_end(*environment, paths, claim(), {.exit_code = exit_code_of(error)});
     prepared.reset();  // returns the folder
     return end_all_ranks(*environment, error, exit_code_of(error), paths.log());
   }
@@ -310,7 +348,10 @@ RunCommand search_command(CLI::App& command) {
   add_config(command, arguments->config, arguments->overrides);
   command.get_option("config")->required(false);
   add_job(command, *arguments);
-  return [arguments] { return run_search(*arguments); };
+  return [arguments, &command] {
+    arguments->words = words_of(command);
+    return run_search(*arguments);
+  };
 }
 
 }  // namespace skyline::app

@@ -248,7 +248,8 @@ std::string to_text(const SpaceSurvey& survey) {
   for (const auto& [place, reason] : tally.unbuildable) reasons.push_back(reason);
   std::ranges::sort(reasons, std::greater(), &GenotypeTally::Unbuildable::count);
   for (std::size_t i = 0; i < std::min(reasons.size(), kMostReasons); ++i) {
-    const bool is_excluded = reasons[i].example.find(" does not hold") != std::string::npos;
+    const bool is_excluded = reasons[i].example.find("` does not hold") != std::string::npos ||
+                             reasons[i].example.find("` cannot be calculated") != std::string::npos;
     text += front + share_text(reasons[i].count, tally.seen) +
             (is_excluded ? " do not keep `where`, e.g. " : " cannot be built, e.g. ") + reasons[i].example +
             "\n";

@@ -1,11 +1,15 @@
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "app/job/run_results.hpp"
+#include "core/system/standard_output.hpp"
+#include "core/text/foreign_text.hpp"
+#include "report/files/answers.hpp"
 #include "report/files/latency_json.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/files/trials_json.hpp"
 #include "report/report.hpp"
 #include "report/text/front_table.hpp"
+#include "report/text/run_origin.hpp"
 #include "report/text/status_text.hpp"
 #include "run/opened_run.hpp"
 #include "run/yardsticks.hpp"
@@ -107,8 +111,14 @@ class StatusScreen {
   std::string next_text() {
     if (!store::exists(paths_.journal())) return report::status_text(paths_);  // the text reports it
     if (json_) return report::status_json(paths_, front_.text());
-    if (in_place_) return cut_to_rows(report::status_text(paths_) + "\n" + front_.text());
-    return shown_.empty() ? report::status_text(paths_) : report::status_line(paths_);
+    if (in_place_) return cut_to_rows(whole() + "\n" + front_.text());
+    return shown_.empty() ? whole() : report::status_line(paths_);
+  }
+
+  /// Lines that are cut would hide what a pipe or a file is searched for.
+  std::string whole() const {
+    return ::isatty(STDOUT_FILENO) == 1 ? report::status_text(paths_, output_columns())
+                                        : report::status_text(paths_);
   }
 
   const store::RunPaths paths_;
@@ -146,13 +156,20 @@ int run_status(const StatusArguments& arguments) {
                                     opened.state,
                                     run::yardsticks_of(opened.config),
                                     report::taken_trials(opened.config),
-                                    report::read_latencies(paths)};
+                                    report::read_latencies(paths),
+                                    report::replicates_in(report::read_answers(paths, opened.state))};
   report::TableBounds bounds = output_bounds(paths);
   if (!arguments.all) {
     bounds.rows = kMostRows;
     bounds.rows_with = "--all shows them";
   }
-  std::cout << "\n" << results_text(inputs, opened.account, bounds);
+  const std::string processors = report::processors_text(opened.account);
+  std::cout << "\n"
+            << results_text(inputs, opened.account, bounds)
+            << printable("\nSkyline " + report::programs_text(opened) +
+                             (processors.empty() ? "" : "; " + processors) +
+                             "\nrepeated by: " + report::repeat_line(opened) + "\n",
+                         "\n");
   return exit_code;
 }
 

@@ -22,58 +22,15 @@
 namespace skyline::app {
 namespace {
 
-constexpr double kTrained_s = 1;           // least time of training for an architecture
+constexpr double kTrained_s = 1;           // least time of training for an architecture, without waits
+constexpr double kWatched_s = 4;           // longest time of training, waits included
+constexpr double kBetweenLooks_s = 0.01;   // a look at the waits takes as long as a short step
 constexpr std::size_t kFewestSteps = 3;    // the trial may have fewer
 constexpr std::size_t kSampled = 101;      // number of architectures
 constexpr double kLongestSampling_s = 5;   // limit for spaces in which few architectures meet the constraints
 constexpr std::size_t kMostScored = 2000;  // number of samples
 
 using Instant = std::chrono::steady_clock::time_point;
-
-/// Lets a trial begin, and notes when it has finished which part of its epochs.
-class WatchedTrial final : public trial::EvaluationContext,
-                           public trial::TrialControl,
-                           public trial::TrialState,
-                           public trial::TrialWeights {
- public:
-  /// @param wanted_s  training time after which the trial is stopped
-  explicit WatchedTrial(double wanted_s) : wanted_s_(wanted_s) {}
-
-  trial::TrialControl& control() override { return *this; }
-  trial::TrialState& state() override { return *this; }
-  trial::TrialWeights& weights() override { return *this; }
-  trial::TrialGroup* group() override { return nullptr; }
-  trial::TrialTiming& timing() override { return timing_; }
-  bool stop_requested() const override {
-    return steps_ > kFewestSteps && seconds_since(first_step_) > wanted_s_;
-  }
-  /// Notes after each step how far the training is and how long it took since the first step. Returns false,
-  /// because nothing is saved.
-  bool due(double epochs_done) override {
-    if (steps_++ == 0) {
-      first_step_ = std::chrono::steady_clock::now();
-      first_epochs_ = epochs_done;
-    }
-    epochs_ = epochs_done - first_epochs_;
-    seconds_ = seconds_since(first_step_);
-    return false;
-  }
-
-  /// Returns the time of an epoch without the first step, which also prepares the others; nullopt if there
-  /// was no other step.
-  std::optional<double> epoch_s() const {
-    return epochs_ > 0 ? std::optional(seconds_ / epochs_) : std::nullopt;
-  }
-
- private:
-  double wanted_s_;
-  trial::TrialTiming timing_;
-  std::size_t steps_ = 0;
-  Instant first_step_;
-  double first_epochs_ = 0;
-  double epochs_ = 0;
-  double seconds_ = 0;
-};
 
 /// For how long this thread has run, and has waited for a processor.
 struct ProcessorTime {
@@ -86,6 +43,61 @@ struct ProcessorTime {
     std::ifstream("/proc/thread-self/schedstat") >> time.ran_s >> time.waited_s;
     return {1e-9 * time.ran_s, 1e-9 * time.waited_s};
   }
+  /// Returns the share of the time since `begun` for which this thread waited.
+  double waited_share(const ProcessorTime& begun) const {
+    const double waited = waited_s - begun.waited_s;
+    return waited > 0 ? waited / (waited + ran_s - begun.ran_s) : 0;
+  }
+};
+
+/// Lets a trial begin, and notes when it has finished which part of its epochs.
+class WatchedTrial final : public trial::EvaluationContext,
+                           public trial::TrialControl,
+                           public trial::TrialState,
+                           public trial::TrialWeights {
+ public:
+  trial::TrialControl& control() override { return *this; }
+  trial::TrialState& state() override { return *this; }
+  trial::TrialWeights& weights() override { return *this; }
+  trial::TrialGroup* group() override { return nullptr; }
+  trial::TrialTiming& timing() override { return timing_; }
+  bool stop_requested() const override {
+    return steps_ > kFewestSteps && (seconds_ > kTrained_s || seconds_since(first_step_) > kWatched_s);
+  }
+  /// Notes after each step how far the training is and how long it took since the first step, without waits
+  /// for a processor. Returns false, because nothing is saved.
+  bool due(double epochs_done) override {
+    if (steps_++ == 0) {
+      first_step_ = std::chrono::steady_clock::now();
+      first_waited_s_ = ProcessorTime::now().waited_s;
+      first_epochs_ = epochs_done;
+    }
+    const double wall_s = seconds_since(first_step_);
+    if (wall_s >= next_look_s_) {
+      waited_s_ = ProcessorTime::now().waited_s - first_waited_s_;
+      next_look_s_ = wall_s + kBetweenLooks_s;
+    }
+    epochs_ = epochs_done - first_epochs_;
+    seconds_ = wall_s - waited_s_;
+    return false;
+  }
+
+  /// Returns the time of an epoch without the first step, which also prepares the others; nullopt if there
+  /// was no other step.
+  std::optional<double> epoch_s() const {
+    return epochs_ > 0 ? std::optional(seconds_ / epochs_) : std::nullopt;
+  }
+
+ private:
+  trial::TrialTiming timing_;
+  std::size_t steps_ = 0;
+  Instant first_step_;
+  double first_waited_s_ = 0;
+  double waited_s_ = 0;  // since the first step
+  double next_look_s_ = 0;
+  double first_epochs_ = 0;
+  double epochs_ = 0;
+  double seconds_ = 0;
 };
 
 class TimeEstimate {
@@ -112,7 +124,7 @@ class TimeEstimate {
   double mean_s(const std::vector<std::pair<double, double>>& points) const;
   std::array<std::pair<const char*, std::size_t>, 3> measured() const;
   std::size_t slots_here() const;
-  double waited_share() const;
+  double waited_share() const { return ProcessorTime::now().waited_share(begun_); }
 
   const RunConfig& config_;
   std::unique_ptr<comm::Environment> job_;
@@ -147,7 +159,8 @@ double TimeEstimate::thin_out(std::vector<std::int64_t>& indices) {
   return static_cast<double>(kMostScored) / static_cast<double>(all);
 }
 
-/// Measures two trials: one of a single step, which ends with its measurements, and one of a second.
+/// Measures two trials: one of a single step, which ends with its measurements, and one of a second. Waits
+/// for a processor do not count.
 TrialTime TimeEstimate::measure(trial::Trial trial) {
   const double epochs = trial.budget().epochs;
   const auto run = [&](WatchedTrial& watch, double budget) {
@@ -159,13 +172,18 @@ TrialTime TimeEstimate::measure(trial::Trial trial) {
     throw UserError("--time: " + config_.space.describe(trial.architecture().genotype) + ": " +
                     failure->reason);
   };
-  WatchedTrial first(kTrained_s);
-  run(first, std::min(epochs, 1e-9));
-  WatchedTrial second(kTrained_s);
-  run(second, epochs);
+  const auto run_share = [&](WatchedTrial& watch, double budget) {
+    const ProcessorTime begun = ProcessorTime::now();
+    run(watch, budget);
+    return 1 - ProcessorTime::now().waited_share(begun);
+  };
+  WatchedTrial first;
+  const double ran_first = run_share(first, std::min(epochs, 1e-9));
+  WatchedTrial second;
+  const double ran_second = run_share(second, epochs);
   const trial::TrialTiming& timing = first.timing();
-  return {second.epoch_s().value_or(second.timing().train_s / epochs),
-          timing.setup_s + timing.validate_s / scored_share_ + timing.latency_s};
+  return {second.epoch_s().value_or(ran_second * second.timing().train_s / epochs),
+          ran_first * (timing.setup_s + timing.validate_s / scored_share_ + timing.latency_s)};
 }
 
 /// Returns the mean time of the sampled trials, interpolated by predicted cost between the measured ones.
@@ -188,13 +206,6 @@ std::size_t TimeEstimate::slots_here() const {
   if (evaluator_->slots() > 0) return 1;  // there is a GPU
   const auto threads = static_cast<std::size_t>(config_.evaluator.needs.threads);
   return std::max<std::size_t>(1, job_->place().processors.size() / threads);
-}
-
-/// Returns the share of its time for which this thread waited for a processor.
-double TimeEstimate::waited_share() const {
-  const ProcessorTime now = ProcessorTime::now();
-  const double waited_s = now.waited_s - begun_.waited_s;
-  return waited_s > 0 ? waited_s / (waited_s + now.ran_s - begun_.ran_s) : 0;
 }
 
 std::string seconds_or_longer(double seconds) {
@@ -252,7 +263,9 @@ std::string TimeEstimate::text(std::optional<std::size_t> slots) {
   if (const auto full = config_.final_budget()) {
     text += front + "a full training of the median: " + seconds_or_longer(full->epochs * median_epoch_s);
     const std::uint32_t repeats = config_.sections.final_training->repeats;
-    text += (repeats > 1 ? ", and each member of the front has " + std::to_string(repeats) : "") + "\n";
+    text += (repeats > 1 ? ", and each member of the front has " + std::to_string(repeats) : "");
+    text += config_.sections.final_training->refit ? "; those of the final front are then trained once more\n"
+                                                   : "\n";
   }
   if (const std::string busy = busy_text(waited_share()); !busy.empty()) text += front + busy + "\n";
   return text;
@@ -264,7 +277,7 @@ std::string busy_text(double waited_share) {
   constexpr double kBusy = 0.25;
   if (waited_share < kBusy) return {};
   return "measured on a busy machine: it waited for a processor for " +
-         std::to_string(std::lround(100 * waited_share)) + " % of the time";
+         std::to_string(std::lround(100 * waited_share)) + " % of the time, which does not count here";
 }
 
 TrialTime mean_trial_time(const RunConfig& config) {

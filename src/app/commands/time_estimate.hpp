@@ -8,14 +8,14 @@
 
 namespace skyline::app {
 
-/// The time of a trial: of an epoch, and of everything beside its epochs.
+/// The time of a trial without waits for a processor: of an epoch, and of everything beside its epochs.
 struct TrialTime {
   double epoch_s = 0;
   double rest_s = 0;
   double waited_share = 0;  // of the time of the measurement, for a processor
 };
 
-/// Says that this share makes times too long. Empty if it is small.
+/// Says that this share was waited for. Empty if it is small.
 std::string busy_text(double waited_share);
 
 /// Trains a few architectures of the space for a second each. Returns the mean time of its trials.

@@ -68,6 +68,8 @@ class TakenTrials final : public RunBeginning {
     return root;
   }
 
+  store::Checksums programs() const override { return source_.header.programs; }
+
   void write_journal(const store::RunPaths& paths, const RunConfig& config) override {
     const engine::EngineOptions options = config.engine_options();
     const auto evaluator = config.make_evaluator(config.services());
@@ -128,7 +130,10 @@ RunCommand train_command(CLI::App& command) {
                   "train each so often, with other seeds; means and deviations are told (default: 1)")
       ->check(whole_number(1, search::ListedOptions::kMostSeeds));
   add_job(command, arguments->job);
-  return [arguments] { return run_train(*arguments); };
+  return [arguments, &command] {
+    arguments->job.words = words_of(command);
+    return run_train(*arguments);
+  };
 }
 
 }  // namespace skyline::app

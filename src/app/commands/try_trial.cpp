@@ -3,12 +3,12 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/exit_code.hpp"
 
-#include "app/commands/temporary_folder.hpp"
 #include "app/job/job_stop.hpp"
 #include "app/models/named_architecture.hpp"
 #include "comm/environment.hpp"
 #include "core/backoff.hpp"
 #include "core/log.hpp"
+#include "core/system/temporary_folder.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "engine/engine_job.hpp"

@@ -7,7 +7,9 @@
 #include "app/config/config_sections.hpp"
 #include "app/config/evaluator_section.hpp"
 #include "core/config/config_text.hpp"
+#include "store/publish/block_reader.hpp"
 #include "store/publish/publish.hpp"
+#include "store/run_folder/run_folder.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -19,7 +21,7 @@ namespace skyline::app {
 namespace {
 
 /// Loads a file that a person wrote. While it is read, YAML takes some hundred times its size in memory.
-ConfigNode load_written_file(const std::filesystem::path& path) {
+ConfigNode load_written_file(const std::filesystem::path& path, bool of_run = false) {
   constexpr std::uintmax_t kMostBytes = 4U << 20U;
   std::error_code failure;  // reported when the file is read
   const std::uintmax_t bytes = std::filesystem::file_size(path, failure);
@@ -27,15 +29,22 @@ ConfigNode load_written_file(const std::filesystem::path& path) {
     throw UserError(path.string() + ": expected a configuration of at most " + std::to_string(kMostBytes) +
                     " bytes, got " + std::to_string(bytes));
   }
-  return store::load_yaml_file(path);
+  return of_run ? store::load_run_yaml(path) : store::load_yaml_file(path);
+}
+
+bool is_beside_journal(const std::filesystem::path& config) {
+  const store::RunPaths run{config.parent_path()};
+  return config == run.config() && store::exists(run.journal());
 }
 
 /// Replaces the section `space` by the file that it names, if it names one.
-/// @param path  the configuration, whose folder is searched
-void load_space(ConfigNode& root, const std::filesystem::path& path) {
+/// @param path    the configuration, whose folder is searched
+/// @param of_run  whether no job can have written the name of a file
+void load_space(ConfigNode& root, const std::filesystem::path& path, bool of_run) {
   const ConfigNode* space = root.is_map() ? root.find("space") : nullptr;
   const ConfigNode* file = space != nullptr && space->is_map() ? space->find("file") : nullptr;
   if (file == nullptr) return;
+  if (of_run) file->fail("cannot be in the configuration of a run, which has its space itself");
   if (space->entries().size() > 1) file->fail("cannot have keys beside it: the file holds the whole section");
   ConfigNode section;
   try {
@@ -115,15 +124,17 @@ std::string first_other_order(const ConfigNode& left, const ConfigNode& right) {
 
 }  // namespace
 
-ConfigNode load_config(const std::filesystem::path& path, const std::vector<std::string>& overrides) {
-  ConfigNode root = load_written_file(path);
+ConfigNode load_config(const std::filesystem::path& path, const std::vector<std::string>& overrides,
+                       bool of_run) {
+  of_run = of_run || is_beside_journal(path);
+  ConfigNode root = load_written_file(path, of_run);
   const auto is_within_space = [](const std::string& assignment) {
     return assignment.starts_with("space.") && !assignment.starts_with("space.file=");
   };
   for (const std::string& assignment : overrides) {
     if (!is_within_space(assignment)) apply_override(root, assignment);
   }
-  load_space(root, path);
+  load_space(root, path, of_run);
   for (const std::string& assignment : overrides) {
     if (is_within_space(assignment)) apply_override(root, assignment);
   }

@@ -10,7 +10,10 @@ namespace skyline::app {
 
 /// Reads a configuration with the settings of the command line (key=value). If its `space` is a file, that is
 /// looked for beside the configuration and read. @throws UserError
-ConfigNode load_config(const std::filesystem::path& path, const std::vector<std::string>& overrides);
+/// @param of_run  whether it is config.yaml of a run, which is no link and has its space itself; the file is
+///                taken for that, too, if it lies beside a journal
+ConfigNode load_config(const std::filesystem::path& path, const std::vector<std::string>& overrides,
+                       bool of_run = false);
 
 /// Returns the part of a resolved configuration that makes its run, without keys that may change. Equal runs
 /// have equal trees. All keys of an algorithm or evaluator that this program lacks are included.

@@ -42,6 +42,7 @@ struct DataOptions {
 struct FinalOptions {
   double epochs = 0;
   std::uint32_t repeats = 1;  // number of trainings of each network
+  bool refit = false;         // train the members of the final front on the validation samples, too
   std::size_t most_tied = 10;
   std::vector<model_export::Format> exports;  // formats in which the front is exported at the end
   static const OptionTable<FinalOptions>& table();

@@ -172,6 +172,12 @@ const OptionTable<FinalOptions>& FinalOptions::table() {
       {"repeats", &FinalOptions::repeats, whole<std::uint32_t>(at_least(1).at_most(kMostRepeats)),
        "Trainings of each network, which differ in their seed: the final front compares their means. The "
        "weights of the first one are kept."},
+      {"refit", &FinalOptions::refit, flag(),
+       "Whether the members of the final front are trained once more, on training and validation samples, "
+       "for the "
+       "epochs after which their full training kept its weights; these weights are then the model. Only for "
+       "networks "
+       "that `training` trains."},
       {"most", &FinalOptions::most_tied, whole<std::size_t>(at_least(1)),
        "Maximum number of networks with the same values of all objectives that are trained; the first ones "
        "of the search."},

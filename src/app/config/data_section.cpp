@@ -2,10 +2,11 @@
 
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
-#include "skyline/store/importer.hpp"
 
 #include "core/system/process.hpp"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <system_error>
 
@@ -43,10 +44,11 @@ void describe_data(const ConfigNode& section, const store::Dataset& dataset, Dat
 
 /// Returns the command that makes a data set file, as far as its name shows it.
 std::string prep_line(const std::filesystem::path& file) {
+  constexpr std::array kPublished{"mnist", "fashion_mnist", "cifar10", "cifar100"};
   const std::string stem = file.stem().string();
-  const std::string kind = store::find_importer(stem) == nullptr ? "images" : stem;
-  const std::string sources = store::find_importer(kind)->sources();
-  return "skyline prep " + kind + (sources.starts_with('[') ? "" : " " + sources) + " -o " + file.string();
+  const bool is_published = std::ranges::find(kPublished, stem) != kPublished.end();
+  const std::string source = stem == "digits" ? "digits" : (is_published ? stem : "images") + " FOLDER";
+  return "skyline prep " + source + " -o " + file.string();
 }
 
 }  // namespace

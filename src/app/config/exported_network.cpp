@@ -69,6 +69,7 @@ model_export::ExportedModel exported_network(const space::Network& network, cons
   for (const store::TargetColumn& target : scaled_targets(data)) {
     model.output_factor.push_back(static_cast<float>(target.deviation));
     model.output_offset.push_back(static_cast<float>(target.mean));
+    model.output_transform = target.transform;
   }
   return model;
 }

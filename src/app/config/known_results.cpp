@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/system/process.hpp"
+#include "core/text/foreign_text.hpp"
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
 #include "evaluate/benchmark_table.hpp"
@@ -29,7 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kEpochs = "epochs";
-constexpr const char* kStatus = "status";
+constexpr std::array kStatus{"status", "state", "trial_status", "job_status"};  // columns, in small letters
 
 /// Returns the copy of a source in a run's folder.
 fs::path copy_in(const fs::path& run, const std::string& checksum) {
@@ -74,6 +75,17 @@ struct UsedColumns {
   evaluate::RowRules rules;
 };
 
+/// Returns the column that says how a trial ended, or an empty text.
+/// @param others  the columns of parameters and metrics
+std::string status_in(const std::vector<std::string>& header, const std::vector<std::string>& others) {
+  for (const char* const word : kStatus) {
+    const auto found = std::ranges::find(header, word, lower_case);
+    const bool is_free = found != header.end() && std::ranges::count(others, *found) == 0;
+    if (is_free && std::ranges::count(header, *found) == 1) return *found;
+  }
+  return "";
+}
+
 /// Finds the columns. One that belongs to a parameter says neither how many epochs rows were trained for nor
 /// which of them failed. @throws UserError for one that is missing
 UsedColumns columns_of(const fs::path& file, const objective::ObjectiveSet& objectives,
@@ -92,13 +104,13 @@ UsedColumns columns_of(const fs::path& file, const objective::ObjectiveSet& obje
                       evaluate::no_column(file.string(), name, header));
     }
   }
-  const auto has = [&](const char* name) {
-    return std::ranges::count(header, name) == 1 && std::ranges::count(parameters, name) == 0;
-  };
+  std::vector<std::string> others = parameters;
+  std::ranges::copy(names, std::back_inserter(others));
   UsedColumns used;
   used.table.file = file.string();
-  used.rules = {.status = has(kStatus) ? kStatus : "", .large_is_no_value = true};
-  if (has(kEpochs)) names.emplace_back(kEpochs);
+  used.rules = {.status = status_in(header, others), .large_is_no_value = true};
+  if (std::ranges::count(header, kEpochs) == 1 && std::ranges::count(parameters, kEpochs) == 0)
+    names.emplace_back(kEpochs);
   for (const std::string& name : names) {
     evaluate::TableMetric metric;
     metric.name = name;
@@ -237,7 +249,10 @@ KnownResults read_known(const ConfigNode& written, const space::SearchSpace& spa
       const UsedColumns used = columns_of(known.files.back(), objectives, space);
       rows = evaluate::read_rows(used.table, space, used.rules);
       if (rows.size() == 0 && rows.failed > 0)
-        throw UserError(known.files.back().string() + ": no row has the status `ok`");
+        throw UserError(known.files.back().string() + ": by the column " + in_quotes(used.rules.status) +
+                        " no row ended well: expected " +
+                        joined({evaluate::kEndedWell.begin(), evaluate::kEndedWell.end()}, " or ") +
+                        " (rename the column if it says something else)");
     } catch (const UserError& error) {
       node.fail(error.what());
     }

@@ -15,7 +15,6 @@
 namespace skyline::app {
 namespace {
 
-constexpr std::size_t kFewSamples = 20'000;
 constexpr std::size_t kValidationLimit = 2000;
 constexpr std::int64_t kCropped = 16;  // pixels of a side for one of the crop
 
@@ -29,15 +28,29 @@ std::int64_t side(const space::Shape& sample) {
   return std::min(sample.height, sample.width);
 }
 
+/// Returns how many times as many samples the largest class has as the smallest; 1 where a class has none,
+/// and without classes.
+std::size_t unevenness(const store::Dataset& dataset) {
+  const store::SampleView& train = dataset.train();
+  if (train.target_kind() != store::TargetKind::kClasses) return 1;
+  std::vector<std::size_t> counts(dataset.class_names().size());
+  for (const std::int32_t index : train.classes()) ++counts[static_cast<std::size_t>(index)];
+  const auto [least, most] = std::ranges::minmax(counts);
+  return least == 0 ? 1 : most / least;
+}
+
 /// Returns what a search for these targets improves.
-std::string quality(store::TargetKind kind) {
-  switch (kind) {
+std::string quality(const store::Dataset& dataset, const FirstSearch& search) {
+  switch (dataset.train().target_kind()) {
     case store::TargetKind::kClasses:
-      return "maximize: validation_accuracy";
+      return unevenness(dataset) < kMuchLarger ? "maximize: validation_accuracy"
+                                               : "maximize: validation_macro_f1";
     case store::TargetKind::kLabels:
       return "maximize: validation_auc";
     case store::TargetKind::kNumbers:
-      return "minimize: validation_mse";
+      if (!search.constant_error) return "minimize: validation_mse";
+      return "{minimize: validation_mse, reference: " + objective::number_text(*search.constant_error) +
+             "}   # of a constant answer: worse ones count for no hypervolume";
   }
   throw InternalError("unknown kind of targets");
 }
@@ -67,18 +80,17 @@ std::string augmentation(const store::Dataset& dataset) {
          (flip ? "   # flip: false where left and right differ, as in writing" : "") + "\n";
 }
 
-/// Has small classes shown, too, where some are much larger than others.
-std::string metrics_of_uneven(const store::Dataset& dataset) {
-  constexpr std::size_t kUneven = 2;
-  const store::SampleView& train = dataset.train();
-  if (train.target_kind() != store::TargetKind::kClasses) return "";
-  std::vector<std::size_t> counts(dataset.class_names().size());
-  for (const std::int32_t index : train.classes()) ++counts[static_cast<std::size_t>(index)];
-  const auto [least, most] = std::ranges::minmax(counts);
-  if (least == 0 || most < kUneven * least) return "";
-  return "  metrics: [accuracy, macro_f1]   # classes are uneven: macro_f1 counts all alike; to search by "
-         "it, "
-         "`maximize: validation_macro_f1`\n";
+/// Has small classes shown, too, where some are larger than others, and trained alike where they are much
+/// larger.
+std::string training_of_uneven(const store::Dataset& dataset) {
+  constexpr std::size_t kLarger = 2;
+  const std::size_t times = unevenness(dataset);
+  if (times < kLarger) return "";
+  const std::string metrics =
+      "  metrics: [accuracy, macro_f1]   # classes are uneven: macro_f1 counts all alike; ";
+  if (times < kMuchLarger) return metrics + "to search by it, `maximize: validation_macro_f1`\n";
+  return metrics + "to search by the accuracy, `maximize: validation_accuracy`, without `loss`\n" +
+         "  loss: {cross_entropy: {class_weights: balanced}}\n";
 }
 
 }  // namespace
@@ -129,8 +141,8 @@ std::string configuration_text(const Preset& preset, const store::Dataset& datas
                      store::read_file(shipped_file("configs/presets/" + file)) +
                      "  epochs: " + objective::number_text(search.epochs) +
                      "   # of a trial of the search\n" + "  batch: " + std::to_string(search.batch) + "\n" +
-                     augmentation(dataset) + metrics_of_uneven(dataset) + "objectives:\n  - " +
-                     quality(dataset.train().target_kind()) + "\n";
+                     augmentation(dataset) + training_of_uneven(dataset) + "objectives:\n  - " +
+                     quality(dataset, search) + "\n";
   for (const std::string& cost : search.minimized) text += "  - minimize: " + cost + "\n";
   if (!search.bounds.empty()) text += "constraints:\n";
   for (const auto& [cost, most] : search.bounds) {
@@ -138,7 +150,9 @@ std::string configuration_text(const Preset& preset, const store::Dataset& datas
   }
   text += "search: {trials: " + std::to_string(search.trials) + "}\n" +
           "final: {epochs: " + objective::number_text(search.final_epochs) +
-          "}   # full training of the front, then the metrics on the test set\n";
+          (search.refit ? ", refit: true}   # full training of the front, then the metrics on the test set, "
+                          "then the refit on all samples but those\n"
+                        : "}   # full training of the front, then the metrics on the test set\n");
   text += "run: {seed: 1";
   if (search.window) text += ", window: " + std::to_string(*search.window);
   return text + "}\n";

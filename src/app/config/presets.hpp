@@ -11,6 +11,9 @@
 
 namespace skyline::app {
 
+/// Training samples below which a first search holds a larger share out, and trains on it in the end.
+constexpr std::size_t kFewSamples = 20'000;
+
 /// A space with its training, in a file of `configs/presets`.
 struct Preset {
   std::string_view name;
@@ -25,6 +28,9 @@ const std::vector<Preset>& presets();
 /// @throws UserError for an unknown name, and if the preset does not fit
 const Preset& find_preset(const std::string& name, const space::Shape& sample);
 
+/// A class that has so many times as many samples as another one hides it in the accuracy.
+constexpr std::size_t kMuchLarger = 4;
+
 /// What the configuration of a first search is made of, beside its data and its preset.
 struct FirstSearch {
   std::string data;                                    // the data set file, as the configuration names it
@@ -34,7 +40,9 @@ struct FirstSearch {
   double epochs = 1;  // of a trial
   std::size_t trials = 20;
   double final_epochs = 3;
-  std::optional<std::size_t> window;  // if not given, that of the algorithm
+  bool refit = false;                    // whether the final front is trained on the validation samples, too
+  std::optional<double> constant_error;  // error of a constant answer; only where targets are numbers
+  std::optional<std::size_t> window;     // if not given, that of the algorithm
 };
 
 /// Returns the share of the training samples that the configuration of a first search holds out, or nullopt

@@ -62,6 +62,14 @@ void check_repeats(const ConfigNode& root, const RunConfig& config) {
       "`search.seeds` repeats the trainings of listed architectures: expected 1");
 }
 
+/// Refuses a refit of what Skyline does not train.
+void check_refit(const ConfigNode& root, const RunConfig& config) {
+  if (!config.sections.final_training || !config.sections.final_training->refit) return;
+  if (config.evaluator.kind->name == "training") return;
+  root.at("final").at("refit").fail("needs the evaluator `training`, got `" + config.evaluator.kind->name +
+                                    "`");
+}
+
 /// Sets `run.window` where it is not stated and the algorithm has one of its own.
 void set_window_of_algorithm(ConfigNode& root) {
   const ConfigNode* search = section_in(root, "search");
@@ -177,6 +185,7 @@ void ConfigParser::read_sections() {
   check_leaves_weights(root_, config_);
   check_search(root_, config_);
   check_repeats(root_, config_);
+  check_refit(root_, config_);
   check_network();
   if (config_.evaluator.needs.data && config_.sections.data.file.empty()) {
     root_.at("data").fail("missing key `file`");
@@ -385,12 +394,18 @@ std::unique_ptr<trial::Evaluator> RunConfig::make_evaluator(
 }
 
 store::JournalHeader RunConfig::journal_header(const trial::Evaluator& made) const {
-  return {.skyline_version = program_version(),
-          .config_hash = identity_hash(),
-          .seed = sections.run.seed,
-          .metrics = metrics,
-          .device = made.device(),
-          .deterministic = evaluator.needs.deterministic};
+  return {
+      .skyline_version = program_version(),
+      .config_hash = identity_hash(),
+      .seed = sections.run.seed,
+      .metrics = metrics,
+      .device = made.device(),
+      .deterministic = evaluator.needs.deterministic,
+      .conditions = space.has_conditions() ? space::ConditionRules::kExact : space::ConditionRules::kBinary};
+}
+
+store::Checksums RunConfig::programs() const {
+  return evaluator.kind->programs ? evaluator.kind->programs(evaluator.section) : store::Checksums();
 }
 
 std::string RunConfig::identity_hash() const {

@@ -56,7 +56,9 @@ struct RunConfig {
   /// change. Those keys only bound the run, so that a finished one can be extended, or say what is kept and
   /// where.
   std::string identity_hash() const;
-  /// Returns the header of a new journal. @param made  the run's evaluator
+  /// Returns the checksums of the user's programs as they are now.
+  store::Checksums programs() const;
+  /// Returns the header of a new journal, without the user's programs. @param made  the run's evaluator
   store::JournalHeader journal_header(const trial::Evaluator& made) const;
   engine::EngineOptions engine_options() const;
   const search::Algorithm& algorithm() const { return search::algorithm_of(sections.search); }

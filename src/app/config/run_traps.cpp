@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <utility>
 
 namespace skyline::app {
 namespace {
@@ -31,6 +32,27 @@ std::optional<std::string> missing_window(const RunConfig& config, const search:
   return "run.window: without one, " + config.algorithm().name +
          " waits until all trials in flight are committed; set it to 2 to 2.5 times the slots by virtual "
          "time, 4 to 5 times by number";
+}
+
+/// Names a window or a batch that holds all trials, unless those are all there are, or few.
+std::optional<std::string> random_search(const RunConfig& config, const search::Searcher& searcher,
+                                         std::size_t slots) {
+  const std::size_t trials = searcher.expected_trials();
+  const std::size_t few = config.algorithm().window.value_or(1);
+  if (!searcher.needs_results() || searcher.generation() || trials <= few) return std::nullopt;
+  if (static_cast<std::size_t>(config.space.genotype_count()) <= trials) return std::nullopt;
+  const ConfigNode* const batch = config.sections.search.find("batch");
+  for (const auto& [key, size] :
+       {std::pair{"run.window", config.sections.run.window_trials().value_or(0)},
+        std::pair{"search.batch", batch == nullptr ? 0 : static_cast<std::size_t>(batch->as_integer())}}) {
+    if (size < trials) continue;
+    const std::size_t wanted = std::max<std::size_t>(1, trials / 4);
+    return key + (": holds all " + counted(trials, "trial")) + ", so " + config.algorithm().name +
+           " knows no result when it chooses the last one, which is a random search: " +
+           (wanted < slots ? "give it four times as many trials as there are slots, or fewer slots"
+                           : "set it to " + std::to_string(wanted) + " or less");
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> idle_slots(const RunConfig& config, const search::Searcher& searcher,
@@ -83,6 +105,7 @@ std::vector<std::string> run_traps(const RunConfig& config, const search::Search
   const auto add = [&](std::optional<std::string> trap) {
     if (trap) traps.push_back(*std::move(trap));
   };
+  std::ranges::copy(config.space.failing_conditions(), std::back_inserter(traps));
   std::ranges::copy(config.known.remarks, std::back_inserter(traps));
   if (!config.known.remarks.empty() && !config.algorithm().uses_known) {
     traps.push_back("search.known: " + config.algorithm().name + " does not use known results");
@@ -91,6 +114,7 @@ std::vector<std::string> run_traps(const RunConfig& config, const search::Search
   add(useless_window(config, searcher));
   add(missing_window(config, searcher));
   const std::optional<std::size_t> slots = size.slots ? size.slots : config.sections.run.virtual_slots;
+  add(random_search(config, searcher, slots.value_or(1)));
   if (slots) add(idle_slots(config, searcher, *slots));
   if (size.ranks && evaluator != nullptr) add(large_groups(config, *evaluator, *size.ranks));
   return traps;

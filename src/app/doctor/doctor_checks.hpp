@@ -2,6 +2,7 @@
 
 #include "app/doctor/doctor_findings.hpp"
 #include "comm/environment.hpp"
+#include "core/system/control_groups.hpp"
 #include "machine/device_binding.hpp"
 #include "machine/node.hpp"
 #include "store/publish/folder_check.hpp"
@@ -40,11 +41,17 @@ std::optional<Finding> judge_data_size(const std::string& file, std::uint64_t by
 /// Judges /dev/shm, through which ranks of a node exchange messages; nullopt if it is large enough.
 std::optional<Finding> judge_shared_memory(int ranks_of_node, const machine::NodeLimits& limits);
 
-/// Judges the room in the folder for temporary files, in which the launcher and MPI keep theirs; nullopt if
-/// it is enough.
-/// @param free_bytes  nullopt if it is not known, for example because there is no such folder
+/// Judges the folder for temporary files, in which the launcher and MPI keep theirs: whether a file can be
+/// written there, and the room. Returns nullopt if there is nothing to say.
+/// @param free_bytes  nullopt if it is not known
+/// @param problem     why no file can be written there; may be empty
 std::optional<Finding> judge_temporary_folder(const std::filesystem::path& folder,
-                                              std::optional<std::uint64_t> free_bytes);
+                                              std::optional<std::uint64_t> free_bytes,
+                                              const std::string& problem = {});
+
+/// Judges the limit of processes and threads of the control group, e.g. of a container; nullopt if there is
+/// none, or enough are left.
+std::optional<Finding> judge_processes(int ranks_of_node, const std::optional<ProcessLimit>& limit);
 
 /// Judges the limit of open files, which connections to all other ranks need; nullopt if it is high enough.
 std::optional<Finding> judge_open_files(int ranks, const machine::NodeLimits& limits);

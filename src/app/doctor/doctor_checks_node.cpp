@@ -87,6 +87,8 @@ constexpr double kLeastMemoryOfRank = 1.0e9;  // LibTorch alone takes some 300 M
 constexpr double kLeastShared = 256e6;
 constexpr double kSharedOfRank = 16e6;
 constexpr double kLeastTemporary = 64e6;
+constexpr std::uint64_t kThreadsOfRank = 64;  // beside those that doctor has, with a trainer's
+constexpr std::uint64_t kLeastThreadsOfRank = 12;
 constexpr std::uint64_t kFilesOfRank = 2;   // TCP connections from and to another rank
 constexpr std::uint64_t kOtherFiles = 200;  // libraries, the run folder, storage
 
@@ -192,15 +194,36 @@ std::optional<Finding> judge_shared_memory(int ranks_of_node, const machine::Nod
 }
 
 std::optional<Finding> judge_temporary_folder(const std::filesystem::path& folder,
-                                              std::optional<std::uint64_t> free_bytes) {
+                                              std::optional<std::uint64_t> free_bytes,
+                                              const std::string& problem) {
+  constexpr const char* kSubject = "temporary files";
+  const std::string advice = "free some space, or set TMPDIR to another folder of the node";
+  if (!problem.empty()) {
+    return Finding{Verdict::kProblem, kSubject,
+                   folder.string() + ": no file can be written there: " + problem,
+                   "mpirun, MPI and trainers keep files there, and cannot start: " + advice};
+  }
   if (free_bytes && static_cast<double>(*free_bytes) >= kLeastTemporary) return std::nullopt;
   return Finding{
-      Verdict::kWarning, "temporary files",
+      Verdict::kWarning, kSubject,
       folder.string() +
           (free_bytes ? ": " + with_unit(static_cast<double>(*free_bytes) / kMegabyte, "MB") + " are free"
                       : ": no folder that can be used"),
-      "MPI keeps files there, and mpirun may hang without room: free some space, or set TMPDIR to "
-      "another folder of the node"};
+      "MPI keeps files there, and mpirun may hang without room: " + advice};
+}
+
+std::optional<Finding> judge_processes(int ranks_of_node, const std::optional<ProcessLimit>& limit) {
+  if (!limit) return std::nullopt;
+  const auto ranks = static_cast<std::uint64_t>(ranks_of_node);
+  const std::uint64_t left = limit->left();
+  if (left >= ranks * kThreadsOfRank) return std::nullopt;
+  const bool cannot_start = left < ranks * kLeastThreadsOfRank;
+  return Finding{cannot_start ? Verdict::kProblem : Verdict::kWarning, "processes",
+                 "the control group grants " + std::to_string(limit->most) +
+                     " processes and threads (pids.max), and " + std::to_string(limit->used) + " are in use",
+                 std::string(cannot_start ? "a search cannot start: " : "") +
+                     "a rank has some 12 threads, a trainer its own: podman --pids-limit, docker "
+                     "--pids-limit, podPidsLimit of Kubernetes, TasksMax of systemd"};
 }
 
 std::optional<Finding> judge_open_files(int ranks, const machine::NodeLimits& limits) {

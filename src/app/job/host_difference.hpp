@@ -30,8 +30,4 @@ std::optional<std::string> version_difference(comm::Environment& environment);
 /// @param hosts     host of each rank
 std::string program_difference(std::span<const std::string> programs, std::span<const std::string> hosts);
 
-/// Returns the linker's id of this program's build, 16 hex digits, which differs for other sources, compilers
-/// or options. Returns "unknown" if there is none.
-std::string build_id();
-
 }  // namespace skyline::app

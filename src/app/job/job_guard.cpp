@@ -24,8 +24,9 @@ namespace skyline::app {
 namespace {
 
 constexpr std::chrono::milliseconds kLook(250);
-constexpr double kGrace_s = 10;       // the main thread ends the job in a better way, if it can
-constexpr double kMostSaving_s = 25;  // of all ranks; a little more than the engine takes
+constexpr double kOldLook_s = 1;  // the thread that looks has not come to it, or the process was suspended
+constexpr double kGrace_s = 10;   // the main thread ends the job in a better way, if it can
+constexpr double kMostSaving_s = 25;                  // a little more than the engine takes for all ranks
 constexpr std::chrono::seconds kLauncherPatience(4);  // less than that of Environment::abort
 constexpr std::chrono::seconds kEndPatience(30);
 
@@ -55,16 +56,21 @@ void say(const std::string& text) {
 
 }  // namespace
 
-JobGuard::JobGuard(comm::Environment& environment, const comm::StartOptions& options, const JobStop& stop)
-    : JobGuard(environment, stop, comm::StartWatch(options, environment.launch(), own_host(environment))) {}
+JobGuard::JobGuard(comm::Environment& environment, const comm::StartOptions& options, const JobStop& stop,
+                   store::RunPaths paths)
+    : JobGuard(environment, stop, std::move(paths),
+               comm::StartWatch(options, environment.launch(), own_host(environment))) {}
 
-JobGuard::JobGuard(comm::Environment& environment, const JobStop& stop, comm::StartWatch&& start)
+JobGuard::JobGuard(comm::Environment& environment, const JobStop& stop, store::RunPaths paths,
+                   comm::StartWatch&& start)
     : environment_(environment),
       stop_(stop),
+      paths_(std::move(paths)),
       processes_(share_processes(environment, start)),
       ended_(survivors_live() ? processes_ : std::vector<engine::RankProcess>(), engine::steady_now_s(),
              [](std::size_t) { return false; }),
       signs_(make_signs(environment)),
+      looked_s_(engine::steady_now_s()),
       thread_([this](const std::stop_token& end) { watch(end); }) {}
 
 JobGuard::~JobGuard() {
@@ -97,6 +103,7 @@ void JobGuard::watch(const std::stop_token& stop) {
     } catch (const FaultError& error) {
       say(rank_name(environment_) + " " + error.what());
       const int code = exit_code_now(kExitFault);
+      tell_end_of_hang();
       kill_hung_rank();
       environment_.abort(part_ == Part::kStart ? code : exit_code_of_rank(environment_, code));
     }
@@ -107,12 +114,17 @@ void JobGuard::look() {
   store::check_silence(store::silence_s() + kGrace_s);
   if (part_ == Part::kStart) look_for_dead_ranks();
   if (signs_ == nullptr) return;
+  look_for_signs();
+  if (signs_->hung()) look_for_hung_rank();
+}
+
+void JobGuard::look_for_signs() {
   if (stop_.requested()) signs_->stop();
   const bool coordinates = environment_.world().rank() == comm::kCoordinator;
   const bool listens =
       !coordinates || (part_ != Part::kResults && (part_ == Part::kStart || !survivors_live()));
-  signs_->look(engine::steady_now_s(), lost_after_s_, listens);
-  if (signs_->hung()) look_for_hung_rank();
+  looked_s_ = engine::steady_now_s();
+  signs_->look(looked_s_, lost_after_s_, listens);
 }
 
 void JobGuard::look_for_dead_ranks() {
@@ -145,6 +157,7 @@ void JobGuard::look_for_hung_rank() {
 std::optional<engine::Hang> JobGuard::hang_now() const {
   if (signs_ == nullptr || !signs_->hung()) return std::nullopt;
   const engine::HungRank& hung = *signs_->hung();
+  const bool own = hung.rank == environment_.world().rank();
   const std::string who = "rank " + std::to_string(hung.rank) + " on " +
                           environment_.hosts()[static_cast<std::size_t>(hung.rank)] + " hangs (silent for " +
                           std::to_string(std::lround(hung.silent_s)) + " s)";
@@ -152,16 +165,17 @@ std::optional<engine::Hang> JobGuard::hang_now() const {
     return engine::Hang{who +
                             ": the job stops without it, and what it trained after its last checkpoint is " +
                             "done again: run again with --resume",
-                        true};
+                        true, own};
   }
   return engine::Hang{who +
                           ", longer than run.lost_after: the job ends, and what it trained after its last " +
                           "checkpoint is done again: run again with --resume",
-                      false};
+                      false, own};
 }
 
 std::optional<engine::Hang> JobGuard::hang() {
   const std::lock_guard lock(mutex_);
+  if (signs_ != nullptr && engine::steady_now_s() - looked_s_ > kOldLook_s) look_for_signs();
   return hang_now();
 }
 
@@ -175,6 +189,16 @@ int JobGuard::exit_code_now(int otherwise) const {
 int JobGuard::exit_code(const std::exception& error) {
   const std::lock_guard lock(mutex_);
   return exit_code_now(exit_code_of(error));
+}
+
+/// Writes the exit code of a job that a hang ends, if this is rank 0, or does so in its place.
+void JobGuard::tell_end_of_hang() const {
+  if (signs_ == nullptr || !signs_->hung()) return;
+  const bool coordinates = environment_.world().rank() == comm::kCoordinator;
+  const bool is_told = part_ == Part::kEnd;  // rank 0 may have done it
+  if (coordinates ? is_told : signs_->hung()->rank != comm::kCoordinator) return;
+  tell_end_for_coordinator(environment_, paths_, processes_.front().number, is_told,
+                           exit_code_now(kExitFault));
 }
 
 /// Ends the process of the rank that hangs, if it is on this node. The launcher does that too, and says how
@@ -200,6 +224,7 @@ void JobGuard::hold() {
   changed_.wait(lock, [&] { return may_end_; });
   if (!survivors_live() && signs_->unsaved() > 0)
     log::warning(counted(static_cast<std::size_t>(signs_->unsaved()), "rank") + " did not save in time");
+  if (environment_.world().rank() != comm::kCoordinator) tell_end_of_hang();
   kill_hung_rank();
 }
 

@@ -33,7 +33,9 @@ class JobGuard {
  public:
   /// Makes the guard; ends this process, too, if that takes too long. Collective.
   /// @param environment, stop  must outlive the object
-  JobGuard(comm::Environment& environment, const comm::StartOptions& options, const JobStop& stop);
+  /// @param paths  the run's, where the exit code is written
+  JobGuard(comm::Environment& environment, const comm::StartOptions& options, const JobStop& stop,
+           store::RunPaths paths);
   /// Leaves a thread that ends this process if MPI does not end.
   ~JobGuard();
   JobGuard(const JobGuard&) = delete;
@@ -51,29 +53,34 @@ class JobGuard {
   /// Returns the exit code of end_job().
   int exit_code() const { return exit_code_; }
 
-  /// Returns the hang that ends the job, if there is one.
+  /// Returns the hang that ends the job, if there is one. A rank that was suspended knows of it at once.
   std::optional<engine::Hang> hang();
   /// Returns the exit code of a job that ends with this error.
   int exit_code(const std::exception& error);
   /// Waits until all other ranks have saved, or should have; where survivors live, for nobody. Returns on the
-  /// rank that must end the job now, or if no rank hangs; otherwise the process ends meanwhile.
+  /// rank that must end the job now, or if no rank hangs; otherwise the process ends meanwhile. If rank 0
+  /// hangs, the exit code has been written in its place.
   void hold();
 
  private:
   enum class Part { kStart, kSearch, kResults, kEnd };
-  JobGuard(comm::Environment& environment, const JobStop& stop, comm::StartWatch&& start);
+  JobGuard(comm::Environment& environment, const JobStop& stop, store::RunPaths paths,
+           comm::StartWatch&& start);
   void watch(const std::stop_token& stop);
   /// Looks once. @throws FaultError
   void look();
+  void look_for_signs();
   void look_for_dead_ranks();
   void look_for_hung_rank();
   std::optional<engine::Hang> hang_now() const;
   int exit_code_now(int otherwise) const;
+  void tell_end_of_hang() const;
   void kill_hung_rank() const;
   bool survivors_live() const { return environment_.launch().survivors_live; }
 
   comm::Environment& environment_;
   const JobStop& stop_;
+  const store::RunPaths paths_;
   std::vector<engine::RankProcess> processes_;  // [ranks]
   engine::RankWatch ended_;                     // watches no ranks if the launcher ends them all
   std::atomic<double> lost_after_s_ = engine::EngineOptions{}.lost_after_s;
@@ -82,6 +89,7 @@ class JobGuard {
   std::mutex mutex_;                // guards the members below
   std::condition_variable_any changed_;
   std::unique_ptr<engine::LifeSigns> signs_;  // nullptr for a single rank, or if threads may not communicate
+  double looked_s_ = 0;                       // when it last looked at them
   std::optional<double> hung_since_s_;
   bool holds_ = false;    // the main thread is in hold()
   bool tells_ = false;    // this rank has told that it has saved

@@ -13,6 +13,12 @@
 #include <string>
 #include <string_view>
 
+#include <sys/types.h>
+
+namespace skyline::report {
+struct JobEnding;
+}
+
 namespace skyline::app {
 
 /// The time at which a job begins to stop early.
@@ -73,6 +79,8 @@ class JobStop {
   bool requested() const;
   /// Returns "on SIGUSR1", "at run.time_limit", or "on a signal to another rank".
   std::string cause() const;
+  /// Returns whether the time is up, and no signal came. Any thread may call it.
+  bool out_of_time() const { return !signals_.stop_requested() && time_is_up(); }
 
  private:
   bool time_is_up() const;
@@ -108,10 +116,17 @@ void note_exit_code(int exit_code);
 /// Writes into the run's status.json how this job ended, as rank 0's last act; does nothing on other ranks.
 /// The scripts of batch systems use that, because a launcher may return something else, or outlive the ranks.
 /// Nothing is written into a folder that another job has, or that is not a run's.
-/// @param claim  this job's claim on the folder; nullptr if it did not get so far, in which case only batch
-///               scripts need the end
+/// @param claim   this job's claim on the folder; nullptr if it did not get so far, in which case only batch
+///                scripts need the end
+/// @param ending  without job and restart
 void tell_end(comm::Environment& environment, const store::RunPaths& paths, const store::RunClaim* claim,
-              int exit_code);
+              report::JobEnding ending);
+/// Tells the end from another rank or thread, if a rank hangs. Nothing is written if rank 0 has not got the
+/// folder.
+/// @param process        of rank 0
+/// @param may_have_told  whether rank 0 may have written the end, which then stays
+void tell_end_for_coordinator(comm::Environment& environment, const store::RunPaths& paths, pid_t process,
+                              bool may_have_told, int exit_code);
 
 /// Ends the whole job: a single rank that unwinds into MPI_Finalize would hang while others wait for it.
 /// Prints the error, signed if there are several ranks. Returns the exit code for a job without MPI.

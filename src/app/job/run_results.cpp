@@ -6,10 +6,12 @@
 #include "core/log.hpp"
 #include "core/system/standard_output.hpp"
 #include "core/text/wording.hpp"
+#include "report/files/trial_results.hpp"
 #include "report/results/result_files.hpp"
 #include "report/text/account_table.hpp"
 #include "store/publish/publish.hpp"
 #include "store/weights/weights.hpp"
+#include "trial/refit.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -47,9 +49,21 @@ std::string results_text(const report::ReportInputs& inputs, const run::RunAccou
   return text + "\nAccount of time:\n" + report::account_table(account, bounds.columns);
 }
 
+std::string failures_text(const run::RunState& state) {
+  const std::string failure = report::usual_failure({state.trials().begin(), state.trials().end()});
+  return failure.empty() ? "" : "; trials failed " + failure;
+}
+
 report::TableBounds output_bounds(const store::RunPaths& paths) {
   return {.columns = output_columns(),
           .columns_with = "skyline show " + paths.root.string() + " --trial NUMBER"};
+}
+
+std::string retired_text(const engine::RunResult& result) {
+  std::string text;
+  for (const auto& [host, deed] : result.retired)
+    text += "; no more trials went to " + host + ", which " + deed;
+  return text;
 }
 
 void print_results(const store::RunPaths& paths, const report::ReportInputs& inputs,
@@ -59,7 +73,7 @@ void print_results(const store::RunPaths& paths, const report::ReportInputs& inp
   const std::string run = paths.root.string();
   print_end("done: " + counted(inputs.state.trials().size(), "trial") + " (" +
             std::to_string(inputs.state.failed()) + " failed), results in " + run + ": " + run +
-            "/report.html shows them in a browser");
+            "/report.html shows them in a browser" + retired_text(result) + failures_text(inputs.state));
 }
 
 void warn_of_lost_weights(const store::RunPaths& paths, const RunConfig& config, const run::RunState& state) {
@@ -69,7 +83,7 @@ void warn_of_lost_weights(const store::RunPaths& paths, const RunConfig& config,
   for (const run::SharedTrial& member : state.trials()) {
     const trial::TrialNumber number = member->trial.number;
     const bool kept = state.on_front(number) || (member->trial.is_final() && state.on_final_front(number));
-    if (!kept || member->trial.proposal.final_repeat > 0) continue;
+    if (!kept || !trial::leaves_model(member->trial)) continue;
     if (!member->trial.is_final() && is_from_elsewhere) continue;
     if (std::holds_alternative<trial::Failure>(member->outcome)) continue;  // the full training failed
     const auto file = paths.weights(member->trial.name());

@@ -27,8 +27,14 @@ bool write_results(run::OpenedRun opened, const std::string& state, const std::f
 /// Returns the fronts with their volumes, and the account of time if there is one.
 std::string results_text(const report::ReportInputs& inputs, const run::RunAccount& account,
                          const report::TableBounds& bounds);
+/// Returns "; trials failed most often as ..." with the usual reason, for the last line of a search; empty if
+/// none has failed.
+std::string failures_text(const run::RunState& state);
 /// Returns the bounds of tables on standard output about the run of a folder.
 report::TableBounds output_bounds(const store::RunPaths& paths);
+
+/// Returns what the last line says of hosts that got no more trials: empty, or a clause.
+std::string retired_text(const engine::RunResult& result);
 
 /// Prints the results and a last line about the run to standard output.
 void print_results(const store::RunPaths& paths, const report::ReportInputs& inputs,

@@ -2,6 +2,7 @@
 
 #include "skyline/core/config_node.hpp"
 
+#include "store/journal/journal.hpp"
 #include "store/run_folder/run_folder.hpp"
 
 #include <cstddef>
@@ -30,15 +31,19 @@ class RunBeginning {
  public:
   virtual ~RunBeginning() = default;
   virtual ConfigNode config() = 0;
+  /// Returns the checksums of the user's programs that its first trials were trained with, as in a journal.
+  virtual store::Checksums programs() const = 0;
   /// Writes the journal of a run that has none.
   /// @param config  the result of config(), checked
   virtual void write_journal(const store::RunPaths& paths, const RunConfig& config) = 0;
 };
 
 struct SearchArguments {
+  ConfigNode words;              // the command and its options by name, which all ranks must share
   std::filesystem::path config;  // empty for the run's own
   std::filesystem::path run;
   Resume resume = Resume::kNo;
+  bool changed = false;  // whether files of the user's programs may be others than when the run began
   bool coordinator_only = false;
   bool quiet = false;
   double wait_s = 0;                                        // longest wait for a job that has the run folder

@@ -5,12 +5,14 @@
 
 #include "app/job/front_latency.hpp"
 #include "app/job/job_stop.hpp"
+#include "app/job/program_build.hpp"
 #include "app/job/run_results.hpp"
 #include "app/models/taken_model.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
 #include "core/system/process.hpp"
 #include "core/text/wording.hpp"
+#include "report/files/answers.hpp"
 #include "report/files/latency_json.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/report.hpp"
@@ -90,8 +92,8 @@ void print_stop(const engine::RunResult& result, const std::string& cause, bool 
             (one ? " that was running begins again" : " that were running begin again");
   }
   print_end("stopped " + cause + " after " + std::to_string(result.state.trials().size()) + " of about " +
-            counted(result.state.expected(trial::Phase::kSearch), "trial") + saved +
-            ": run again with --resume");
+            counted(result.state.expected(trial::Phase::kSearch), "trial") + saved + retired_text(result) +
+            ": run again with --resume" + failures_text(result.state));
 }
 
 /// Returns why a run ends without a front, or without a final one; empty if it has both.
@@ -144,8 +146,13 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
   ClaimCheck claim(*prepared.claim, *tracking);
   ConfigChange change(files, config.resolved, replayed);
   const auto opened = [&](const run::RunState& state, const run::RunAccount& account) {
+    std::vector<run::SlotAccount> slots = account.slots;
+    for (run::SlotAccount& slot : slots) {
+      slot.processor = prepared.processors.at(static_cast<std::size_t>(slot.rank));
+      slot.program = joined(program_parts());
+    }
     return run::OpenedRun{files.paths,  config.resolved, config.space,
-                          files.header, state,           run::with_job(prepared.earlier, account.slots)};
+                          files.header, state,           run::with_job(prepared.earlier, std::move(slots))};
   };
   ResultsWriter writer(
       [&](const run::RunState& state, const run::RunAccount& account, const std::stop_token& ends) {
@@ -156,12 +163,15 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
   end.failed = [&, failed = end.failed](const std::exception& error) {
     const std::optional<engine::Hang> hang = end.hang();
     const auto how = hang && hang->stops ? report::RunEnd::kStopped : report::RunEnd::kFailed;
-    progress.ended(how);
-    tracking->ended(how);
+    if (!hang || !hang->of_this_rank) {  // else another rank tells how the job ends
+      progress.ended(how);
+      tracking->ended(how);
+    }
     failed(error);
   };
   const engine::RunResult result = engine::run_job(environment, task, files, end, std::move(prepared.replay),
                                                    {&progress, tracking.get(), &claim, &change, &writer});
+  prepared.progress = result.progress;
   writer.finish();
   if (!result.stopped && !task.options.coordinator_only) {  // else this rank's machine may be another one
     measure_front(task.evaluator, result.state, files.paths, [&] { return stop.requested(); });
@@ -172,7 +182,8 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
                                      result.state,
                                      run::yardsticks_of(config.resolved),
                                      report::taken_trials(config.resolved),
-                                     report::read_latencies(files.paths)};
+                                     report::read_latencies(files.paths),
+                                     report::replicates_in(report::read_answers(files.paths, result.state))};
   if (result.stopped) {
     progress.ended(report::RunEnd::kStopped);
     if (result.state.replayed() == replayed) try_to_write_results(opened(result.state, result.account));
@@ -194,7 +205,8 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
   tracking->ended(report::RunEnd::kFinished);
   const std::string missing = missing_front(outputs);
   if (missing.empty() && !result.gave_up) return kExitDone;
-  print_error(missing.empty() ? "the search gave up: " + result.finish_reason : missing);
+  print_error(missing.empty() ? "the search gave up: " + result.finish_reason + failures_text(result.state)
+                              : missing);
   return kExitNoFront;
 }
 

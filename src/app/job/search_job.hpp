@@ -21,7 +21,10 @@ struct PreparedRun {
   std::unique_ptr<store::RunClaim> claim;
   std::optional<store::JournalContents> replay;
   std::vector<store::SlotAccount> earlier = {};     // account of the run's earlier jobs
+  std::vector<std::string> processors = {};         // model of each rank's processors
   std::unique_ptr<search::Searcher> searcher = {};  // of a new run; nullptr if it is yet to be made
+  bool progress = false;                            // RunResult::progress, once the search has ended
+  store::Checksums programs = {};  // the user's programs now, as far as the run has recorded them
 };
 
 /// Reads the configuration, claims the run folder, and checks what an earlier job left in it. Rank 0 calls

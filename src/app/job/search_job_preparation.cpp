@@ -11,6 +11,7 @@
 #include "report/results/result_files.hpp"
 #include "store/journal/journal.hpp"
 #include "store/journal/journal_end.hpp"
+#include "store/publish/block_reader.hpp"
 #include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/fresh_folder.hpp"
@@ -117,11 +118,21 @@ std::string source_of(const SearchArguments& arguments, const std::string& key) 
 }
 
 void check_same_run(const store::RunPaths& paths, const RunConfig& config, const SearchArguments& arguments) {
-  const std::string key = first_identity_difference(store::load_yaml_file(paths.config()), config.resolved);
+  const std::string key = first_identity_difference(store::load_run_yaml(paths.config()), config.resolved);
   if (key.empty()) return;
   throw UserError("--resume " + paths.root.string() + ": `" + key + "` differs between " +
                   paths.config().string() + " and " + source_of(arguments, key) +
                   "; resume with the configuration that the run was started with");
+}
+
+/// Refuses to resume a run whose conditions were read by other rules, if these keep other genotypes.
+void check_same_conditions(const store::RunPaths& paths, const space::SearchSpace& space) {
+  if (store::read_journal_header(paths.journal()).conditions == space::ConditionRules::kExact) return;
+  const std::string difference = space.difference_of_rules();
+  if (difference.empty()) return;
+  throw UserError(paths.root.string() +
+                  ": was begun by a version that calculated conditions otherwise, and " + difference +
+                  "; start a run in another folder");
 }
 
 /// @param end  was made before
@@ -158,6 +169,44 @@ void check_not_shortened(const store::RunPaths& paths, const RunConfig& config,
   throw UserError("--resume " + paths.root.string() + ": the journal holds " + counted(searched, "trial") +
                   " of the search, this configuration asks for at most " + std::to_string(expected) +
                   "; a run can be extended, not shortened: see `search` in " + paths.config().string());
+}
+
+/// Returns the user's programs now, as far as a run has recorded them.
+/// @param run  whose trials they trained, for messages
+/// @throws UserError if they are others than those of its trials, unless the command allows that
+store::Checksums check_programs(const std::string& run, const store::Checksums& recorded,
+                                const RunConfig& config, const SearchArguments& arguments) {
+  const store::Checksums found = config.programs();
+  store::Checksums now;
+  std::vector<std::string> changed;
+  for (const auto& [name, sum] : recorded) {
+    const auto file = found.find(name);
+    now[name] = file != found.end() ? file->second : "";
+    if (now[name] != sum) changed.push_back('`' + name + (now[name].empty() ? "` (not there)" : "`"));
+  }
+  if (changed.empty() || arguments.changed) return now;
+  throw UserError(run + ": " + joined(changed) + (changed.size() > 1 ? " have" : " has") +
+                  " changed since its trials were trained, and its results would be of two programs: restore "
+                  "what was there, begin a run in another folder, or add --changed");
+}
+
+/// Notes the user's programs of a run that begins, or checks those of one that is resumed.
+void take_programs(const store::RunPaths& paths, const RunConfig& config, const SearchArguments& arguments,
+                   PreparedRun& prepared) {
+  if (!prepared.replay) {
+    prepared.programs = config.programs();
+    return;
+  }
+  const store::Checksums& recorded = prepared.replay->header.programs;
+  prepared.programs = check_programs("--resume " + paths.root.string(), recorded, config, arguments);
+  if (recorded.empty() && !config.programs().empty()) {
+    log::info(paths.journal().string() +
+              ": has no checksums of the trainer's files: whether they have changed is not checked");
+  }
+  if (prepared.programs == recorded) return;
+  log::warning("files of the trainer have changed: the journal says so after its first " +
+               counted(prepared.replay->entries.size(), "trial"));
+  store::remove_waiting_results(paths);  // they are of the earlier files
 }
 
 /// Gives the objectives the ends of a run, unless others are asked for.
@@ -204,10 +253,11 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
                                        JobStop& stop, const comm::Launch& launch) {
   const store::RunPaths paths{arguments.run};
   const std::filesystem::path file = config_file(paths, arguments);
-  const ConfigNode root =
-      arguments.beginning != nullptr ? arguments.beginning->config() : load_config(file, arguments.overrides);
+  const ConfigNode root = arguments.beginning != nullptr
+                              ? arguments.beginning->config()
+                              : load_config(file, arguments.overrides, arguments.config.empty());
   const bool resumes = arguments.resume != Resume::kNo && store::exists(paths.journal());
-  const ConfigNode of_run = resumes ? store::load_yaml_file(paths.config()) : ConfigNode();
+  const ConfigNode of_run = resumes ? store::load_run_yaml(paths.config()) : ConfigNode();
   const std::size_t slots = arguments.slots.value_or(1);
   const RunConfig config = resumes ? parse_resumed(with_sources_of(root, of_run), of_run, slots)
                                    : RunConfig::parse(root, false, slots);
@@ -217,8 +267,14 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
   stop.limit(config.sections.run.time_limit_s, launch);
   check_may_begin(paths, arguments);
   check_journal_of_train(paths, arguments, config);
-  // A space without a valid architecture is refused here, before anything is written.
-  if (!store::exists(paths.journal())) prepared.searcher = config.make_searcher();
+  // A space without a valid architecture is refused here, before anything is written, as are other programs.
+  if (!store::exists(paths.journal())) {
+    prepared.searcher = config.make_searcher();
+    if (arguments.beginning != nullptr) {
+      check_programs(config.algorithm().source_run(config.sections.search), arguments.beginning->programs(),
+                     config, arguments);
+    }
+  }
   prepared.claim = claim_folder(paths, arguments.wait_s, stop);
   if (prepared.claim == nullptr) return std::nullopt;
   check_may_begin(paths, arguments);  // another job may have come and gone meanwhile
@@ -229,6 +285,7 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
   }
   if (store::exists(paths.journal())) {
     check_same_run(paths, config, arguments);
+    check_same_conditions(paths, config.space);
     const store::JournalEnd end(paths);
     prepared.replay = read_own_journal(paths, config, end);
     check_not_shortened(paths, config, prepared.replay->entries);
@@ -243,6 +300,7 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
     // Nothing was trained, so a new journal states the present version and device.
     prepared.replay.reset();
   }
+  take_programs(paths, config, arguments, prepared);
   // The trials in the journal must be reproduced before the run may change.
   if (!prepared.replay || prepared.replay->entries.empty()) publish_configuration(paths, config);
   return prepared;

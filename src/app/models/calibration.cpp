@@ -5,6 +5,7 @@
 #include "app/config/data_section.hpp"
 #include "app/config/exported_network.hpp"
 #include "store/arrays/npz_writer.hpp"
+#include "store/publish/publish.hpp"
 
 #include <cstdint>
 #include <string>
@@ -54,19 +55,22 @@ store::NpzArray labels_of(const SampleView& samples, const DataOptions& data,
   const std::vector<store::TargetColumn> columns = scaled_targets(data);
   auto* const numbers = std::get_if<std::vector<float>>(&array.values);
   for (std::size_t i = 0; numbers != nullptr && !columns.empty() && i < numbers->size(); ++i) {
-    const store::TargetColumn& column = columns[i % columns.size()];
     const double value = static_cast<double>((*numbers)[i]);
-    (*numbers)[i] = static_cast<float>(value * column.deviation + column.mean);
+    (*numbers)[i] = static_cast<float>(columns[i % columns.size()].number(value));
   }
   return array;
 }
 
 }  // namespace
 
-Calibration draw_calibration(const ModelSource& source, std::size_t count) {
+Calibration draw_calibration(const ModelSource& source, std::size_t count,
+                             const std::filesystem::path& file) {
   const ConfigNode& section = source.run.config.at("data");
   const std::uint64_t seed = source.run.header.seed;
   DataOptions data = source.data;
+  if (!file.empty()) data.file = file.string();
+  if (!store::exists(data.file))
+    throw UserError("--calibration: there is no " + data.file + ": name the data set of the run by --data");
   const auto dataset = open_data_set(section, data, false);
   const SampleView& train = dataset->train();
   std::vector<std::int32_t> classes(train.count);

@@ -3,6 +3,7 @@
 #include "app/models/taken_model.hpp"
 
 #include <cstddef>
+#include <filesystem>
 #include <string>
 
 namespace skyline::app {
@@ -17,7 +18,8 @@ struct Calibration {
 /// the same run. Targets are classes [N], or labels or numbers [N, outputs], numbers in the units of their
 /// table.
 /// @param count  most samples
+/// @param file  the run's data set; if empty, where it was when the run began
 /// @throws UserError if the data set is not there or another one, or so many samples take 4 GB
-Calibration draw_calibration(const ModelSource& source, std::size_t count);
+Calibration draw_calibration(const ModelSource& source, std::size_t count, const std::filesystem::path& file);
 
 }  // namespace skyline::app

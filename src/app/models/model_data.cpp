@@ -3,15 +3,13 @@
 #include "skyline/core/config_node.hpp"
 #include "skyline/core/error.hpp"
 
-#include "core/text/hash.hpp"
+#include "app/prep/made_dataset.hpp"
+#include "core/config/config_text.hpp"
 #include "core/text/wording.hpp"
 #include "store/arrays/preparation.hpp"
-#include "store/images/image.hpp"
 
 #include <algorithm>
-#include <fstream>
-#include <system_error>
-#include <thread>
+#include <cmath>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -35,6 +33,7 @@ class LikeTheRuns final : public store::Dataset {
         mean_(run.mean),
         deviation_(run.deviation),
         value_scale_(run.value_scale.value()),
+        preparation_(run.preparation),
         view_(samples) {}
 
   void set_targets(store::Samples targets) {
@@ -55,6 +54,7 @@ class LikeTheRuns final : public store::Dataset {
   const SampleView& validation() const override { return view_; }
   const SampleView& test() const override { return view_; }
   const std::string& content_hash() const override { return file_->content_hash(); }
+  std::string preparation() const override { return preparation_; }
 
  private:
   std::shared_ptr<const store::Dataset> file_;
@@ -63,77 +63,43 @@ class LikeTheRuns final : public store::Dataset {
   std::vector<double> mean_;
   std::vector<double> deviation_;
   double value_scale_;
+  std::string preparation_;
   store::Samples own_;  // what is not as in the file
   SampleView view_;
 };
-
-/// Returns the first bytes of a file.
-std::string start_of(const fs::path& path) {
-  std::string start(16, '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.read(start.data(), std::ssize(start));
-  start.resize(static_cast<std::size_t>(std::max<std::streamsize>(file.gcount(), 0)));
-  return start;
-}
 
 bool is_dataset(const std::vector<fs::path>& sources) {
   return sources.size() == 1 && fs::is_regular_file(sources.front()) &&
          store::Dataset::recognizes(sources.front());
 }
 
-/// Returns the importer's options; those that follow from the run are added unless they are given.
-ConfigNode prep_options(const store::Importer& importer, const DataChoice& choice, const DataOptions& run) {
-  std::vector<ConfigNode::Entry> entries;
-  const auto add = [&](const std::string& key, const std::string& text) {
-    ConfigNode value = ConfigNode::make_scalar(text, {});
-    value.assign_paths("--with " + key);
-    entries.push_back({key, std::move(value), {}});
-  };
-  for (const auto& [key, text] : choice.options) add(key, text);
-  const auto keys = importer.keys();
-  const auto preset = [&](const std::string& key, const std::string& text) {
-    const bool known = keys != nullptr && std::ranges::any_of(keys->keys(), [&](const OptionKey& each) {
-                         return each.name == key;
-                       });
-    const auto given = [&](const auto& option) { return option.first == key; };
-    if (known && std::ranges::none_of(choice.options, given)) add(key, text);
-  };
-  preset("size", std::to_string(run.shape->height) + "x" + std::to_string(run.shape->width));
-  preset("value-scale", objective::number_text(*run.value_scale));
-  preset("test", "0");
-  if (run.targets) preset("targets", std::string(to_text(*run.targets)));
-  return ConfigNode::make_map(std::move(entries), {});
+/// Returns what new samples shall be like, as JSON (RunData in python/skyline/prep/kinds.py).
+std::string run_json(const DataOptions& run) {
+  std::vector<ConfigNode> names;
+  for (const std::string& name : run.class_names) names.push_back(ConfigNode::make_scalar(name, {}, true));
+  const space::Shape& shape = run.shape.value();
+  std::vector<ConfigNode> sizes;
+  for (const std::int64_t size : {shape.channels, shape.height, shape.width}) {
+    sizes.push_back(ConfigNode::make_integer(size));
+  }
+  const std::string targets(to_text(run.targets.value_or(TargetKind::kClasses)));
+  return to_json(
+      ConfigNode::make_map({{"shape", ConfigNode::make_list(std::move(sizes), {}), {}},
+                            {"class_names", ConfigNode::make_list(std::move(names), {}), {}},
+                            {"targets", ConfigNode::make_scalar(targets, {}, true), {}},
+                            {"value_scale", ConfigNode::make_number(run.value_scale.value()), {}},
+                            {"preparation", ConfigNode::make_scalar(run.preparation, {}, true), {}}},
+                           {}));
 }
 
-/// Prepares sources in a temporary file, which is opened and then removed.
 std::shared_ptr<const store::Dataset> prepare(const ModelSource& source, const DataChoice& choice,
-                                              bool has_targets, store::SourceRows* rows) {
-  const std::string kind = choice.kind.empty() ? kind_of_source(choice.sources.front()) : choice.kind;
-  const auto importer = store::find_importer(kind);
-  if (importer == nullptr) {
-    throw UserError("--kind: unknown kind of data `" + kind + "`, " +
-                    suggestion(kind, store::importer_names()));
-  }
-  const bool reads_targets = has_targets || !importer->reads_samples_alone();
-  if (reads_targets && choice.sources.size() > 1 && !importer->sources().ends_with("..."))
-    throw UserError("--data: expected one " + importer->sources() + ", got " +
-                    std::to_string(choice.sources.size()));
-  const fs::path file = fs::temp_directory_path() / ("skyline-" + to_hex(random_token()) + ".h5");
-  store::DatasetWriter writer(file);
-  import_by_with(*importer,
-                 {.paths = choice.sources,
-                  .options = prep_options(*importer, choice, source.data),
-                  .threads = std::max(std::thread::hardware_concurrency(), 1U),
-                  .has_targets = reads_targets,
-                  .shape = source.data.shape,
-                  .rows = rows,
-                  .preparation = source.data.preparation},
-                 writer);
-  writer.finish();
-  auto dataset = store::Dataset::open(file, false);
-  std::error_code ignored;  // the file is temporary
-  fs::remove(file, ignored);
-  return dataset;
+                                              bool has_targets, SourceRows* rows) {
+  PrepSource samples{.title = "preparing " + choice.sources.front().string(),
+                     .kind = choice.kind.empty() ? "auto" : choice.kind,
+                     .words = {},
+                     .by_with = true};
+  samples.add(choice.options, choice.sources);
+  return make_samples(samples, run_json(source.data), has_targets, rows);
 }
 
 store::Part chosen_part(const store::Dataset& dataset, const DataChoice& choice) {
@@ -150,12 +116,13 @@ const SampleView& samples_of(const store::Dataset& dataset, store::Part part) {
 }
 
 /// Leaves the rows of one part. Samples of a source without rows are known by their numbers.
-void choose_rows(store::SourceRows& rows, store::Part part, std::size_t samples) {
-  std::erase_if(rows.rows, [part](const store::SourceRows::Row& row) { return row.part != part; });
+void choose_rows(SourceRows& rows, store::Part part, std::size_t samples) {
+  std::erase_if(rows.rows, [part](const SourceRows::Row& row) { return row.part != part; });
   for (std::size_t i = rows.rows.size(); i < samples; ++i) rows.rows.push_back({part, std::to_string(i), {}});
   const auto with_sample =
       std::ranges::count_if(rows.rows, [](const auto& row) { return row.problem.empty(); });
-  require(static_cast<std::size_t>(with_sample) == samples, "the importer names a row for each sample");
+  require(static_cast<std::size_t>(with_sample) == samples,
+          "python/skyline/prep names a row for each sample");
 }
 
 void check_samples(const std::string& label, const store::Dataset& dataset, const DataOptions& run) {
@@ -250,58 +217,32 @@ std::vector<Value> in_order(std::span<const Value> values, const std::vector<std
 }
 
 /// Brings numbers of a prepared table to the scale of the run's targets.
-std::vector<float> rescaled(std::span<const float> numbers, const std::vector<store::TargetColumn>& file,
+/// @throws UserError for a number without a logarithm, where the run has learned logarithms
+std::vector<float> rescaled(const std::string& label, std::span<const float> numbers,
+                            const std::vector<store::TargetColumn>& file,
                             const std::vector<store::TargetColumn>& run) {
   std::vector<float> scaled(numbers.begin(), numbers.end());
   const store::TargetColumn unscaled;
   for (std::size_t i = 0; i < scaled.size(); ++i) {
     const store::TargetColumn& from = file.empty() ? unscaled : file[i % file.size()];
     const store::TargetColumn& to = run.empty() ? unscaled : run[i % run.size()];
-    if (from.mean == to.mean && from.deviation == to.deviation) continue;
-    const double value = static_cast<double>(scaled[i]) * from.deviation + from.mean;
-    scaled[i] = static_cast<float>((value - to.mean) / to.deviation);
+    if (from.scales_like(to)) continue;
+    const double number = from.number(static_cast<double>(scaled[i]));
+    scaled[i] = static_cast<float>(to.stored(number));
+    if (std::isfinite(scaled[i]) || !std::isfinite(number)) continue;
+    throw UserError(label + ": the target of sample " +
+                    std::to_string(i / std::max<std::size_t>(run.size(), 1)) + " is " +
+                    objective::number_text(number) +
+                    ", which has no logarithm, and the run has learned those of its targets (" +
+                    std::string(to_text(to.transform)) + ")");
   }
   return scaled;
 }
 
 }  // namespace
 
-std::string kind_of_source(const fs::path& source) {
-  if (fs::is_directory(source)) return "images";
-  if (!fs::is_regular_file(source)) return "arrays";  // refused there; a read would wait for a pipe's writer
-  const std::string start = start_of(source);
-  return store::is_image(start) || !store::foreign_image_kind(start).empty() ? "images" : "arrays";
-}
-
-std::string spelled_by_with(std::string_view message, const store::Importer& importer) {
-  const auto keys = importer.keys();
-  std::string text;
-  while (!message.empty()) {
-    const bool begins =
-        message.starts_with("--") && (text.empty() || text.ends_with(' ') || text.ends_with('('));
-    const std::size_t end =
-        std::min(message.find_first_not_of("abcdefghijklmnopqrstuvwxyz-"), message.size());
-    const std::string word(message.substr(begins ? 2 : 0, begins ? end - 2 : 0));
-    const auto is_word = [&word](const OptionKey& key) { return key.name == word; };
-    const bool is_option = begins && keys != nullptr && std::ranges::any_of(keys->keys(), is_word);
-    text += is_option ? "--with " + word + "=" : std::string(message.substr(0, 1));
-    message.remove_prefix(is_option ? end : 1);
-    if (is_option && message.starts_with('=')) message.remove_prefix(1);
-  }
-  return text;
-}
-
-void import_by_with(const store::Importer& importer, const store::ImportSource& source,
-                    store::DatasetWriter& writer) {
-  try {
-    importer.import(source, writer);
-  } catch (const UserError& error) {
-    throw UserError(spelled_by_with(error.what(), importer));
-  }
-}
-
 std::shared_ptr<const store::Dataset> open_model_data(const ModelSource& source, const DataChoice& choice,
-                                                      bool has_targets, store::SourceRows* rows) {
+                                                      bool has_targets, SourceRows* rows) {
   const DataOptions& run = source.data;
   const std::string label = choice.sources.front().string();
   auto file = is_dataset(choice.sources) ? store::Dataset::open(choice.sources.front(), true)
@@ -342,7 +283,7 @@ std::shared_ptr<const store::Dataset> open_model_data(const ModelSource& source,
       throw UserError(label + ": its targets are not those of the run: give the table itself by --data");
     if (samples.target_kind() == TargetKind::kNumbers) {
       dataset->set_targets(
-          {.targets = rescaled(std::get<2>(samples.targets), of_file.targets, of_run.targets)});
+          {.targets = rescaled(label, std::get<2>(samples.targets), of_file.targets, of_run.targets)});
     }
   }
   return dataset;

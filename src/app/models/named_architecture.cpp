@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 
-#include "core/text/wording.hpp"
+#include "core/config/config_text.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -11,20 +11,57 @@
 #include <numeric>
 #include <optional>
 #include <span>
-#include <sstream>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 namespace skyline::app {
 namespace {
 
-std::uint32_t choice_of(const space::Parameter& parameter, const std::string& text) {
-  std::vector<std::string> known;
-  for (std::size_t i = 0; i < parameter.values.size(); ++i) {
-    known.push_back(space::to_text(parameter.values[i]));
-    if (known.back() == text) return static_cast<std::uint32_t>(i);
+/// Returns a value as --genotype has it: in quotes where it would end early without them.
+std::string spelling(const space::Value& value) {
+  const std::string text = space::to_text(value);
+  const bool is_plain =
+      text.find(',') == std::string::npos && !text.starts_with('"') && !text.starts_with('\'');
+  if (is_plain) return text;
+  const char quote = text.find('"') == std::string::npos ? '"' : '\'';
+  return quote + text + quote;
+}
+
+/// A value as it is given, also as a number if it is one without quotes.
+struct GivenValue {
+  std::string text;
+  std::optional<double> number = std::nullopt;
+};
+
+/// Cuts off the value with which a text begins: up to a comma, or in quotes, where a quote that is written
+/// twice is one of the value.
+GivenValue take_value(std::string_view& rest) {
+  GivenValue value;
+  const bool is_quoted = rest.starts_with('"') || rest.starts_with('\'');
+  std::size_t end = is_quoted ? 0 : std::min(rest.find(','), rest.size());
+  if (!is_quoted) value = {std::string(rest.substr(0, end)), number_in(rest.substr(0, end))};
+  for (bool is_open = is_quoted; is_open;) {
+    const std::size_t begin = end + 1;
+    end = rest.find(rest.front(), begin);
+    if (end == std::string_view::npos) throw UserError("--genotype: a quote is not closed");
+    is_open = rest.substr(++end).starts_with(rest.front());
+    value.text += rest.substr(begin, end - begin - (is_open ? 0 : 1));
   }
-  throw UserError("--genotype: " + parameter.name + " is never " + text + ", " + suggestion(text, known));
+  rest.remove_prefix(end);
+  if (!rest.empty() && rest.front() != ',') {
+    throw UserError("--genotype: expected a comma behind a value in quotes, got " + std::string(rest));
+  }
+  rest.remove_prefix(rest.empty() ? 0 : 1);
+  return value;
+}
+
+std::uint32_t choice_in(const space::Parameter& parameter, const GivenValue& value) {
+  if (const auto choice = space::choice_of(parameter, value.text, value.number)) return *choice;
+  std::vector<std::string> known;
+  for (const space::Value& one : parameter.values) known.push_back(spelling(one));
+  throw UserError("--genotype: " + parameter.name + " is never " + value.text + ", " +
+                  suggestion(value.text, known));
 }
 
 /// The values that --genotype gives, by parameter.
@@ -32,8 +69,8 @@ using GivenChoices = std::vector<std::optional<std::uint32_t>>;
 
 GivenChoices read_genotype(const std::vector<space::Parameter>& parameters, const std::string& genotype) {
   GivenChoices given(parameters.size());
-  std::istringstream stream(genotype);
-  for (std::string assignment; std::getline(stream, assignment, ',');) {
+  for (std::string_view rest = genotype; !rest.empty();) {
+    const std::string assignment(rest.substr(0, rest.find(',')));
     const std::size_t equals = assignment.find('=');
     if (equals == std::string::npos) {
       throw UserError("--genotype: expected name=value, e.g. depth=3,kernel=5, got " + assignment);
@@ -45,8 +82,8 @@ GivenChoices read_genotype(const std::vector<space::Parameter>& parameters, cons
       for (const space::Parameter& one : parameters) known.push_back(one.name);
       throw UserError("--genotype: the space has no parameter `" + name + "`, " + suggestion(name, known));
     }
-    given[static_cast<std::size_t>(parameter - parameters.begin())] =
-        choice_of(*parameter, assignment.substr(equals + 1));
+    rest.remove_prefix(equals + 1);
+    given[static_cast<std::size_t>(parameter - parameters.begin())] = choice_in(*parameter, take_value(rest));
   }
   return given;
 }

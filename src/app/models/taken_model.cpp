@@ -9,8 +9,10 @@
 #include "core/text/wording.hpp"
 #include "core/version.hpp"
 #include "report/files/trial_results.hpp"
+#include "run/refits.hpp"
 #include "store/journal/provenance.hpp"
 #include "store/publish/publish.hpp"
+#include "trial/refit.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -35,7 +37,8 @@ std::string kept_text(const store::RunPaths& paths) {
     const std::string name = entry.path().filename().string();
     const std::string number = name.substr(0, name.find('.'));
     if (const auto trial = integer_in(number);
-        trial && *trial >= 0 && (name == number + ".h5" || name == number + ".final.h5"))
+        trial && *trial >= 0 &&
+        (name == number + ".h5" || name == number + ".final.h5" || name == number + ".refit.h5"))
       kept.insert(static_cast<std::uint64_t>(*trial));
   }
   if (kept.empty()) return "no trial has any";
@@ -56,6 +59,32 @@ trial::SharedTrial full_training(const ModelSource& source, trial::TrialNumber n
     if (!is_repeat && std::holds_alternative<trial::Measurements>((*each)->outcome)) return *each;
   }
   return nullptr;
+}
+
+/// Returns the training whose weights are taken: nullptr if there was none. Without a choice it is the refit,
+/// else the full training, if its weights are or should be there.
+trial::SharedTrial chosen_training(const ModelSource& source, trial::TrialNumber number,
+                                   const ModelChoice& choice) {
+  const run::RunState& state = source.run.state;
+  const trial::SharedTrial refit = run::refit_of(state, number);
+  const trial::SharedTrial full = full_training(source, number);
+  if (choice.weights == WeightsOf::kSearch) return state.search_trial(number);
+  if (choice.weights == WeightsOf::kFinal) return full;
+  if (choice.weights == WeightsOf::kRefit) return refit;
+  const bool keeps_all = source.run.config.at("run").at("keep_weights").as_text() == "all";
+  const auto is_taken = [&](const trial::SharedTrial& training) {
+    return training != nullptr && std::holds_alternative<trial::Measurements>(training->outcome) &&
+           (keeps_all || state.on_final_front(number) ||
+            store::exists(source.run.paths.weights(training->trial.name())));
+  };
+  if (is_taken(refit)) return refit;
+  return is_taken(full) ? full : state.search_trial(number);
+}
+
+/// Returns how a training is called by `--weights`.
+std::string weights_word(const trial::Trial& trial) {
+  if (trial::is_refit(trial)) return "refit";
+  return trial.is_final() ? "final" : "search";
 }
 
 /// Returns a measured or computed value as text; empty if it was not measured.
@@ -125,31 +154,33 @@ std::vector<trial::TrialNumber> chosen_trials(const run::OpenedRun& run, const M
 TakenModel take_model(const ModelSource& source, trial::TrialNumber number, const ModelChoice& choice) {
   const store::RunPaths& paths = source.run.paths;
   TakenModel model;
-  const trial::SharedTrial full = full_training(source, number);
-  if (!choice.weights && full == nullptr && source.run.state.on_final_front(number)) {
+  if (!choice.weights && full_training(source, number) == nullptr &&
+      source.run.state.on_final_front(number)) {
     throw UserError(trial_text(number) +
                     ": the first of its full trainings failed and left no weights; `--weights search` takes "
                     "those of the search");
   }
-  const auto is_kept = [&](bool is_final) { return store::exists(paths.weights({number, is_final})); };
-  const std::string keeps = source.run.config.at("run").at("keep_weights").as_text();
-  const bool is_full_kept = source.run.state.on_final_front(number) || keeps == "all" || is_kept(true);
-  const bool take_full =
-      choice.weights ? *choice.weights == WeightsOf::kFinal : full != nullptr && is_full_kept;
-  model.trained = take_full ? full : source.run.state.search_trial(number);
-  model.file = paths.weights({number, take_full});
-  if (model.trained == nullptr) throw UserError(trial_text(number) + " was not trained in full");
+  model.trained = chosen_training(source, number, choice);
+  if (model.trained == nullptr) {
+    throw UserError(trial_text(number) + (choice.weights == WeightsOf::kRefit
+                                              ? " has no refit (`final.refit`)"
+                                              : " was not trained in full"));
+  }
+  model.file = paths.weights(model.trained->trial.name());
   if (const auto* failure = std::get_if<trial::Failure>(&model.trained->outcome)) {
     throw UserError(trial_text(number) + " failed: " + failure->reason);
   }
-  if (!is_kept(take_full)) {
-    if (is_kept(!take_full)) {
+  if (!store::exists(model.file)) {
+    const bool takes_search = !model.trained->trial.is_final();
+    const trial::TrialName other{number, takes_search};
+    if (store::exists(paths.weights(other))) {
       throw UserError(model.file.string() + ": is not there; `--weights " +
-                      (take_full ? "search` takes those of the trial's search"
-                                 : "final` takes those of the trial's full training"));
+                      (takes_search ? "final` takes those of the trial's full training"
+                                    : "search` takes those of the trial's search"));
     }
     throw UserError(trial_text(number) + " has no weights in " + paths.weights_folder().string() +
-                    ": run.keep_weights was " + keeps + ", " + kept_text(paths));
+                    ": run.keep_weights was " + source.run.config.at("run").at("keep_weights").as_text() +
+                    ", " + kept_text(paths));
   }
   model.weights = store::read_weights(model.file);
   check_training(source, model);
@@ -178,11 +209,13 @@ model_export::Metadata metadata_of(const ModelSource& source, const TakenModel& 
   metadata.emplace_back("run",
                         printable(report::run_name({std::filesystem::absolute(source.run.paths.root)})));
   metadata.emplace_back("trial", std::to_string(trial.number));
-  metadata.emplace_back("weights", trial.is_final() ? "final" : "search");
+  metadata.emplace_back("weights", weights_word(trial));
   metadata.emplace_back("epochs", objective::number_text(trial.budget().epochs));
+  // A refit has no validation values; those of the comparison stay.
+  const trial::SharedTrial compared =
+      trial::is_refit(trial) ? source.run.state.final_training(trial.number) : model.trained;
   for (const objective::Objective& objective : source.run.state.objectives_of(trial).objectives()) {
-    metadata.emplace_back("objective." + objective.metric,
-                          value_text(source, *model.trained, objective.metric));
+    metadata.emplace_back("objective." + objective.metric, value_text(source, *compared, objective.metric));
   }
   for (const trial::Metric& metric : source.run.header.metrics) {
     if (metric.of != trial::Metric::Of::kTest) continue;

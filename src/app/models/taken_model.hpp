@@ -16,14 +16,14 @@
 
 namespace skyline::app {
 
-enum class WeightsOf { kSearch, kFinal };
+enum class WeightsOf { kSearch, kFinal, kRefit };
 
 /// The models of a run that the command line chooses.
 struct ModelChoice {
   std::filesystem::path run;
   std::vector<std::uint64_t> trials;
   bool front = false;                // chosen instead of trials
-  std::optional<WeightsOf> weights;  // if not given: the full training's if there was one, else the search's
+  std::optional<WeightsOf> weights;  // if not given: the refit's, else the full training's, else the search's
 };
 
 /// A run from which models are taken. Its folder is only read.
@@ -51,8 +51,8 @@ struct TakenModel {
   const space::Architecture& architecture() const { return trained->trial.architecture(); }
 };
 
-/// Reads the weights of a search trial: those of its full training if they exist, unless `choice` says
-/// otherwise. @throws UserError if they are missing or damaged
+/// Reads the weights of a search trial: those of its refit, else of its full training if they exist, unless
+/// `choice` says otherwise. @throws UserError if they are missing or damaged
 TakenModel take_model(const ModelSource& source, trial::TrialNumber number, const ModelChoice& choice);
 
 /// Takes the models of all chosen trials, one at a time. Returns a line for each that cannot be taken.

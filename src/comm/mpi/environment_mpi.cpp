@@ -10,6 +10,7 @@
 #include "core/backoff.hpp"
 #include "core/log.hpp"
 #include "core/system/process.hpp"
+#include "core/system/temporary_root.hpp"
 #include "machine/node.hpp"
 
 #include <chrono>
@@ -66,6 +67,15 @@ NodePlace find_place(MPI_Comm world) {
   place.node_allowed = machine::all_processors(masks);
   place.sharing_ranks = machine::count_sharing_ranks(shares);
   return place;
+}
+
+/// MPI_Init may end the process if it can keep no files, with many lines that do not name the variable.
+void warn_of_temporary_folder(StartWatch& watch) {
+  const std::filesystem::path folder = temporary_root();
+  const std::string problem = why_not_writable(folder);
+  if (problem.empty()) return;
+  watch.warn("no file can be written in " + folder.string() + ", where MPI and trainers keep theirs: " +
+             problem + " (free some space, or set TMPDIR to another folder of the node)");
 }
 
 /// Names the processes that MPI_Init waits for.
@@ -163,6 +173,7 @@ class MpiEnvironment final : public Environment {
     StartWatch watch(options, launch, host_name());
     int threads = MPI_THREAD_SINGLE;
     watch.waits_for(describe_init(launch));
+    warn_of_temporary_folder(watch);
     check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &threads), "MPI_Init_thread");
     // The error handler is set before the first duplicate, which inherits it. Without it MPI itself would end
     // the program, and checks would do nothing.

@@ -13,8 +13,6 @@
 #include <cstddef>
 #include <cstring>
 #include <iostream>
-#include <iterator>
-#include <set>
 #include <utility>
 
 #include <sys/socket.h>
@@ -67,11 +65,6 @@ std::string ranges_text(const std::vector<std::size_t>& ranks) {
   return text;
 }
 
-/// Returns the name without its domain, because not all sources give it.
-std::string short_name(const std::string& host) {
-  return host.substr(0, host.find('.'));
-}
-
 }  // namespace
 
 StartWatch::StartWatch(const StartOptions& options, const Launch& launch, std::string host)
@@ -85,6 +78,11 @@ StartWatch::StartWatch(const StartOptions& options, const Launch& launch, std::s
 StartWatch::~StartWatch() {
   thread_.request_stop();
   thread_.join();
+}
+
+void StartWatch::warn(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (may_speak()) say(text);
 }
 
 void StartWatch::waits_for(std::string what) {
@@ -199,18 +197,14 @@ std::string describe_missing(const std::vector<std::string>& hosts,
                              const std::vector<std::string>& job_hosts) {
   std::vector<std::size_t> missing;
   std::vector<std::string> heard;
-  std::set<std::string> known;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
     if (hosts[rank].empty()) {
       missing.push_back(rank);
     } else {
       heard.push_back(hosts[rank]);
-      known.insert(short_name(hosts[rank]));
     }
   }
-  std::vector<std::string> silent;
-  std::ranges::copy_if(job_hosts, std::back_inserter(silent),
-                       [&](const std::string& host) { return !known.contains(short_name(host)); });
+  const std::vector<std::string> silent = hosts_without(job_hosts, heard);
   std::string about_silent;
   if (!silent.empty() && silent.size() <= missing.size()) {
     about_silent = " (none at all from " + machine::host_list(silent) + ")";

@@ -31,6 +31,8 @@ class StartWatch {
 
   /// Sets what the main thread waits for now: the text after "after 60 s: ".
   void waits_for(std::string what);
+  /// Prints a line, once a node.
+  void warn(const std::string& text);
   /// Like waits_for, for a rank that knows who is missing. Such a rank always prints, and first.
   void knows(std::string what);
 

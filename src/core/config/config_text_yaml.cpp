@@ -162,7 +162,7 @@ void emit(YAML::Emitter& out, const ConfigNode& node) {
       return;
     case ConfigNode::Kind::kList: {
       bool plain = true;
-      for (const ConfigNode& item : node.items()) plain = plain && item.is_scalar();
+      for (const ConfigNode& item : node.items()) plain = plain && (item.is_scalar() || item.is_null());
       out << (plain ? YAML::Flow : YAML::Block) << YAML::BeginSeq;
       for (const ConfigNode& item : node.items()) emit(out, item);
       out << YAML::EndSeq;

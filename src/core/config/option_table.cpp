@@ -26,11 +26,29 @@ ConfigNode object_schema(ConfigNode properties, std::vector<ConfigNode> required
 
 /// Refuses a key that the table does not have.
 /// @param beside  the tag of the section's variant, if it has one
+/// @param way_out  ends the message
 [[noreturn]] void refuse(const ConfigNode& section, const ConfigNode::Entry& entry,
-                         const std::vector<std::string>& known, const std::string& beside = "") {
+                         const std::vector<std::string>& known, const std::string& beside = "",
+                         const std::string& way_out = "") {
   key_node(section, entry)
       .fail("unknown key " + in_quotes(entry.key) + (beside.empty() ? "" : " beside " + beside) + ", " +
-            suggestion(entry.key, known));
+            suggestion(entry.key, known) + way_out);
+}
+
+/// Returns how `--set` replaces a section; an empty text unless it chose only the section's variant, beside
+/// which the keys of another one remain.
+/// @param known  names of the variant's keys, that of its tag first
+std::string way_out(const ConfigNode& section, const std::vector<std::string>& known) {
+  constexpr std::string_view kSet = "--set ";
+  const ConfigNode* const tag = section.find(known.front());
+  if (tag == nullptr || tag->position().file != std::string(kSet) + tag->path()) return {};
+  std::string kept = known.front() + ": " + tag->as_text();
+  for (const ConfigNode::Entry& entry : section.entries()) {
+    const bool is_known = std::ranges::find(known, entry.key) != known.end();
+    if (is_known && &entry.value != tag && entry.value.is_scalar())
+      kept += ", " + entry.key + ": " + entry.value.as_text();
+  }
+  return "; to replace the whole section: " + std::string(kSet) + "\"" + section.path() + "={" + kept + "}\"";
 }
 
 }  // namespace
@@ -52,9 +70,11 @@ void KeyTable::read(const ConfigNode& section, void* options) const {
   const std::vector<ConfigNode::Entry> none;
   for (const ConfigNode::Entry& entry : section.is_null() ? none : section.entries()) {
     const OptionKey* key = find(entry.key);
+    const bool is_first = key == nullptr && !misspelt;
+    const std::string end = is_first && !variant_.empty() ? way_out(section, names()) : "";
     misspelt = misspelt || key == nullptr;
     mistakes.attempt([&] {
-      if (key == nullptr) refuse(section, entry, names(), variant_);
+      if (key == nullptr) refuse(section, entry, names(), variant_, end);
       if (section.find(entry.key) != &entry.value) {
         key_node(section, entry).fail("key " + in_quotes(entry.key) + " is given twice");
       }

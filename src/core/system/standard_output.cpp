@@ -111,9 +111,9 @@ StandardOutput::~StandardOutput() {
   std::cout.flush();
 }
 
-void StandardOutput::finish() {
+bool StandardOutput::finish() {
   std::cout.flush();
-  if (buffer_->error() == 0) return;
+  if (buffer_->error() == 0 || buffer_->error() == EPIPE) return buffer_->error() == 0;
   throw FaultError("cannot write to standard output: " + system_error_text(buffer_->error()));
 }
 

@@ -32,8 +32,9 @@ class StandardOutput {
   StandardOutput(const StandardOutput&) = delete;
   StandardOutput& operator=(const StandardOutput&) = delete;
 
-  /// Writes the rest. @throws FaultError if some of all that was written has not gone out
-  void finish();
+  /// Writes the rest. Returns false if the reader has gone before it had all. @throws FaultError if some has
+  /// not gone out for another reason
+  bool finish();
 
  private:
   class Buffer;

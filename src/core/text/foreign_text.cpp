@@ -1,6 +1,7 @@
 #include "core/text/foreign_text.hpp"
 
 #include <algorithm>
+#include <cctype>
 
 namespace skyline {
 namespace {
@@ -17,11 +18,13 @@ std::size_t character_bytes(std::string_view text) {
   return text.size() >= bytes && std::ranges::all_of(rest, continues_character) ? bytes : 0;
 }
 
-/// Control characters are U+0000 to U+001F and U+007F to U+009F; terminals obey the latter, too.
+/// Control characters are U+0000 to U+001F and U+007F to U+009F; terminals obey the latter, too. So are the
+/// marks that turn the direction of what follows, U+202A to U+202E and U+2066 to U+2069.
 bool is_control(std::string_view character) {
   const auto first = static_cast<unsigned char>(character[0]);
   if (character.size() == 1) return first < 0x20 || first == 0x7f;
-  return first == 0xc2 && static_cast<unsigned char>(character[1]) < 0xa0;
+  if (first == 0xc2) return static_cast<unsigned char>(character[1]) < 0xa0;
+  return ("\u202a" <= character && character <= "\u202e") || ("\u2066" <= character && character <= "\u2069");
 }
 
 void add_escaped(std::string_view bytes, std::string& shown) {
@@ -74,6 +77,17 @@ std::string shortened(std::string_view text, std::size_t most) {
 
 std::string in_quotes(std::string_view word) {
   return '`' + shortened(word) + '`';
+}
+
+std::string in_shell(std::string_view word) {
+  constexpr std::string_view kPlain = "_./=,:@%+-";
+  const auto is_plain = [&](unsigned char letter) {
+    return std::isalnum(letter) != 0 || kPlain.find(static_cast<char>(letter)) != std::string_view::npos;
+  };
+  if (!word.empty() && std::ranges::all_of(word, is_plain)) return std::string(word);
+  std::string quoted = "'";
+  for (const char letter : word) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
+  return quoted + "'";
 }
 
 std::string_view shallow_json(std::string_view text) {

@@ -8,8 +8,9 @@ namespace skyline {
 
 // Functions that make text of others harmless and short before it is shown or parsed.
 
-/// Returns text that a terminal can show safely: control characters, and bytes that are not UTF-8, become
-/// \xNN. Otherwise text of a file, a server or a command line could move the cursor or change other lines.
+/// Returns text that a terminal can show safely: control characters, marks of direction, and bytes that are
+/// not UTF-8, become \xNN. Otherwise text of a file, a server or a command line could move the cursor or
+/// change other lines.
 /// @param kept  control characters that are left, e.g. "\n" in a text of several lines
 std::string printable(std::string_view text, std::string_view kept = {});
 
@@ -23,6 +24,10 @@ std::size_t characters_in(std::string_view text);
 std::string shortened(std::string_view text, std::size_t most = 60);
 /// Returns a shortened word in the quotes that messages use: `word`.
 std::string in_quotes(std::string_view word);
+
+/// Returns a word as a shell reads it: as it is, or in quotes if it has other characters than those of plain
+/// names and paths.
+std::string in_shell(std::string_view word);
 
 /// Protects the JSON parser from deep nesting. Every JSON text that others may have written must pass through
 /// here: the library calls itself for each level, and 3 MB of `[` overflow the stack.

@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <variant>
 
 namespace skyline::engine {
 namespace {
@@ -44,9 +45,9 @@ void FleetDispatcher::submit(std::span<const AskedTrial> trials) {
 }
 
 void FleetDispatcher::submit(trial::TrialName name, const Submitted& submitted) {
-  const bool alone = options_.alone.contains(name) || submitted.losses >= kAloneAfter;
+  const bool alone = options_.alone.contains(name) || submitted.losses >= kAloneAfter || submitted.alone;
   const trial::Trial& trial = *submitted.trial;
-  scheduler_.submit(name, {static_cast<double>(trial.cost), trial.members, alone, submitted.avoids});
+  scheduler_.submit(name, {static_cast<double>(trial.cost), trial.members, alone, submitted.tried_on});
 }
 
 /// Submits the trial again; the previous attempt is abandoned.
@@ -102,35 +103,22 @@ void FleetDispatcher::take_letters() {
 
 void FleetDispatcher::arrived(Arrival arrival) {
   const trial::TrialTiming& timing = arrival.timing;
+  // A failure, which may come at once, does not say how long trials take.
+  const bool has_result = std::holds_alternative<trial::Measurements>(arrival.outcome);
   scheduler_.ended(arrival.trial, static_cast<std::size_t>(timing.rank),
-                   static_cast<std::size_t>(timing.slot), arrival.stopped() ? 0 : timing.total_s());
+                   static_cast<std::size_t>(timing.slot), has_result ? timing.total_s() : 0);
   const auto found = trials_.find(arrival.trial);
   const bool is_late = found == trials_.end() || found->second.attempt != arrival.attempt;
   require(!is_late || arrival.follower || lost_ranks_, "a result of a trial that is not under way");
+  if (!is_late && !arrival.follower) judge(arrival, found->second);
+  if (arrival.again && !is_late && found->second.alone) fail_if_filled(arrival, found->second);
   if (arrival.again && !is_late) try_again(arrival);
   if (is_late || arrival.again) arrival.follower = true;  // only its time counts
   if (!arrival.follower) {
     trials_.erase(found);
-    if (timing.rank != 0 && !arrival.stopped()) holders_[arrival.trial] = timing.rank;
+    if (timing.rank != 0 && !arrival.stopped() && !arrival.in_doubt) holders_[arrival.trial] = timing.rank;
   }
   arrivals_.push_back(std::move(arrival));
-}
-
-/// After an attempt without a result, another rank makes the next one, if there is another; a group's goes to
-/// any block.
-void FleetDispatcher::try_again(const Arrival& arrival) {
-  const auto found = trials_.find(arrival.trial);
-  if (stopping_) {
-    trials_.erase(found);
-    return;
-  }
-  Submitted& submitted = found->second;
-  ++submitted.tried;
-  submitted.last_failure = std::get<trial::Failure>(arrival.outcome).reason;
-  submitted.avoids = static_cast<std::size_t>(arrival.timing.rank);
-  log::info("trial " + to_text(arrival.trial) + " on rank " + std::to_string(arrival.timing.rank) + ": " +
-            submitted.last_failure + "; it is tried once more");
-  submit_again(arrival.trial, submitted);
 }
 
 /// Tells ranks which results are in the journal; they keep the others.
@@ -149,8 +137,14 @@ void FleetDispatcher::start(const Scheduler::Start& start) {
   Submitted& submitted = trials_.at(start.trial);
   submitted.place = start.place;
   warn_of_time(submitted, start.place.ranks.size());
-  Assignment assignment{submitted.trial, std::nullopt,     submitted.attempt,
-                        submitted.tried, submitted.losses, submitted.last_failure};
+  const bool has_failed = !submitted.failed_tries.empty();
+  Assignment assignment{.trial = submitted.trial,
+                        .group = {},
+                        .attempt = submitted.attempt,
+                        .tried = submitted.tried,
+                        .losses = submitted.losses,
+                        .last_failure = has_failed ? submitted.failed_tries.back().reason : "",
+                        .in_doubt = may_fail_by_its_host(submitted)};
   if (const std::uint32_t members = submitted.trial->members; members > 1) {
     submitted.sequence = ++groups_;
     assignment.group = {groups_, members, {start.place.ranks.begin(), start.place.ranks.end()}};

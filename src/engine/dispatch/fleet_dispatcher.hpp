@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engine/dispatch/fleet_mail.hpp"
+#include "engine/dispatch/host_records.hpp"
 #include "engine/dispatch/rank_watch.hpp"
 #include "engine/dispatch/scheduler.hpp"
 #include "engine/slots/result_keeper.hpp"
@@ -24,7 +25,8 @@ namespace skyline::engine {
 
 /// What rank 0 knows about the fleet: the slots of all ranks.
 struct FleetOptions {
-  const EngineOptions& engine;  // outlives the fleet
+  const EngineOptions& engine;  // outlives the fleet, like the next one
+  const RunFiles& files;
   RankTable ranks;
   std::set<trial::TrialName> alone = {};                      // trials that train only when no other does
   const std::vector<run::RunListener*>* listeners = nullptr;  // notified about losses and new attempts
@@ -48,6 +50,8 @@ class FleetDispatcher final : public Dispatcher {
   /// Returns whether another rank wants the run to stop.
   bool stop_wanted() const { return stop_wanted_; }
   bool lost_ranks() const { return lost_ranks_; }
+  /// Returns the hosts that get no more trials, each with the reason: "has lost 3 ranks".
+  const std::map<std::string, std::string>& retired() const { return retired_; }
   /// Ends the other ranks and waits until they have written all their files, calling `check` between polls.
   /// @pre idle()
   void finish(const std::function<void()>& check);
@@ -56,13 +60,15 @@ class FleetDispatcher final : public Dispatcher {
   struct Submitted {
     AskedTrial trial;
     std::uint32_t attempt = 0;
-    std::uint32_t losses = 0;                // number of ranks that had it and were lost
-    std::uint32_t tried = 0;                 // see Assignment
-    std::string last_failure = {};           // the same
-    bool stuck = false;                      // its second try, or a later one, does not end
-    std::optional<std::size_t> avoids = {};  // see TrialWork
-    std::optional<Placement> place = {};     // no value while it waits
-    std::uint64_t sequence = 0;              // sequence number of its group
+    std::uint32_t losses = 0;             // number of ranks that had it and were lost
+    std::uint32_t tried = 0;              // see Assignment
+    bool alone = false;                   // it has filled a disk, and trains when no other trial does
+    bool stuck = false;                   // its second try, or a later one, does not end
+    std::optional<Placement> place = {};  // no value while it waits
+    std::uint64_t sequence = 0;           // sequence number of its group
+    std::vector<store::FailedTry> failed_tries = {};
+    std::set<std::string> failing_hosts = {};  // hosts on which its program has failed
+    std::vector<std::size_t> tried_on = {};    // see TrialWork
   };
 
   int ranks() const { return static_cast<int>(options_.ranks.slots.size()); }
@@ -76,12 +82,18 @@ class FleetDispatcher final : public Dispatcher {
   void tell_all(MailKind kind);
   void submit(trial::TrialName name, const Submitted& submitted);
   void submit_again(trial::TrialName name, Submitted& submitted);
+  void fail_if_filled(Arrival& arrival, const Submitted& submitted);
+  std::set<std::string> hosts_of(const Placement& place) const;
+  bool may_fail_by_its_host(const Submitted& submitted) const;
+  void judge(Arrival& arrival, const Submitted& submitted);
+  void keep(const Arrival& arrival, const Submitted& submitted);
+  void judge_host(const std::string& host);
   void try_again(const Arrival& arrival);
   void mark_stuck(trial::TrialName name);
   void look_after_ranks();
   void lose(const RankWatch::Loss& loss);
   void end_process(int rank);
-  void retire_if_bad(const std::string& host);
+  void retire(const std::string& host, const std::string& deed);
   void give_up_group(const Submitted& submitted);
   void send_again(trial::TrialName name);
 
@@ -102,6 +114,8 @@ class FleetDispatcher final : public Dispatcher {
   bool lost_ranks_ = false;
   std::set<int> gone_;  // ranks that have closed, or are lost
   std::map<std::string, int> losses_of_host_;
+  HostRecords records_;
+  std::map<std::string, std::string> retired_;
   std::optional<RankWatch> watch_;
 };
 

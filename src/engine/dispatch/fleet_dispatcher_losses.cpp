@@ -51,13 +51,10 @@ void FleetDispatcher::lose(const RankWatch::Loss& loss) {
   if (ending_) return;
   std::erase_if(holders_, [&](const auto& entry) { return entry.second == rank; });
   scheduler_.lose(loss.rank);
-  retire_if_bad(told.host);
+  if (++losses_of_host_[told.host] == kMostOfAHost) {
+    retire(told.host, "has lost " + counted(kMostOfAHost, "rank"));
+  }
   for (const trial::TrialName name : told.trials) send_again(name);
-}
-
-void FleetDispatcher::retire_if_bad(const std::string& host) {
-  if (++losses_of_host_[host] != kMostOfAHost || !scheduler_.retire(host)) return;
-  log::warning(host + " has lost " + counted(kMostOfAHost, "rank") + ": it gets no more trials");
 }
 
 /// Ends the process of a lost rank. A rank that hangs may wake up one day, and holds its device until then,

@@ -59,7 +59,7 @@ void FleetMail::send_message(int to) {
 
 void FleetMail::send_trial(int to, std::size_t slot, const Assignment& assignment) {
   send(to, MailKind::kTrial, slot, *assignment.trial, assignment.group, assignment.attempt, assignment.tried,
-       assignment.losses, assignment.last_failure);
+       assignment.losses, assignment.last_failure, assignment.in_doubt);
 }
 
 FleetMail::SlotTrial FleetMail::read_trial(const Letter& letter) const {
@@ -67,7 +67,7 @@ FleetMail::SlotTrial FleetMail::read_trial(const Letter& letter) const {
   SlotTrial read{0, {trial, {}}};
   RecordReader reader(letter.content);
   reader(read.slot, *trial, read.assignment.group, read.assignment.attempt, read.assignment.tried,
-         read.assignment.losses, read.assignment.last_failure);
+         read.assignment.losses, read.assignment.last_failure, read.assignment.in_doubt);
   require(reader.at_end(), "the record of a trial has bytes after its end");
   trial::replace_architectures(
       *trial, [&](const space::Architecture& sent) { return build(space_, sent, trial->number); });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
 
 namespace skyline::engine {
@@ -12,11 +13,15 @@ namespace {
 
 constexpr std::size_t kMostOfASlot = 64;  // most trials of a slot at a time
 constexpr double kMemory = 0.95;          // weight of the past when times are learned
+constexpr int kTriedThere = 2;            // reluctance of a host on which the trial has failed
+constexpr int kLastThere = 3;             // reluctance of the host on which it failed last
 
 }  // namespace
 
 Scheduler::Scheduler(RankTable ranks, double prefetch_s) : ranks_(std::move(ranks)), prefetch_s_(prefetch_s) {
+  std::map<std::string, std::size_t> first_ranks;
   for (std::size_t rank = 0; rank < ranks_.slots.size(); ++rank) {
+    host_of_.push_back(first_ranks.try_emplace(ranks_.hosts[rank], rank).first->second);
     first_slot_.push_back(slots_.size());
     for (std::size_t slot = 0; slot < ranks_.slots[rank]; ++slot) {
       slots_.push_back({.rank = rank, .slot = slot, .trials = {}});
@@ -55,10 +60,11 @@ void Scheduler::submit(trial::TrialName trial, const TrialWork& work) {
   if (work.alone) {
     alone_.emplace_back(trial, work);
   } else if (work.members == 1) {
-    singles_.emplace(turn_of(work.cost, trial), Single{work.cost, work.avoids});
-    if (work.avoids) ++avoiding_;
+    singles_.emplace(turn_of(work.cost, trial),
+                     Single{work.cost, work.tried_on, least_reluctance(work.tried_on)});
+    if (!work.tried_on.empty()) ++avoiding_;
   } else {
-    wait({work.cost, trial, work.members});
+    wait({.cost = work.cost, .trial = trial, .members = work.members, .tried_on = work.tried_on});
   }
 }
 
@@ -109,13 +115,18 @@ Scheduler::Start Scheduler::start_group(const Hold& hold) {
 }
 
 /// Makes the first groups each hold the block that is free first, while there are blocks that no group holds.
+/// One that has failed may have to wait for a block of another host, and lets others pass.
 void Scheduler::hold_blocks() {
   if (!std::exchange(may_hold_, false)) return;
-  while (!groups_.empty()) {
-    std::optional<Block> block = best_block(*groups_.begin());
-    if (!block) return;
-    holds_.push_back({*groups_.begin(), *std::move(block)});
-    groups_.erase(groups_.begin());
+  for (auto group = groups_.begin(); group != groups_.end();) {
+    std::optional<Block> block = best_block(*group);
+    if (!block && group->tried_on.empty()) return;
+    if (!block) {
+      ++group;
+      continue;
+    }
+    holds_.push_back({*group, *std::move(block)});
+    group = groups_.erase(group);
     for (const std::size_t rank : holds_.back().ranks) {
       Slot& slot = slot_of(rank, 0);
       change(slot, [&] { slot.held = true; });
@@ -126,14 +137,19 @@ void Scheduler::hold_blocks() {
 std::optional<Block> Scheduler::best_block(const Waiting& group) {
   std::optional<Block> best;
   double least = 0;
+  int least_reluctant = kLastThere;
   for (Block& block : blocks_of(ranks_, group.ranks)) {
     double load = 0;
     bool held = false;
+    int reluctant = 0;
     for (const std::size_t rank : block) {
       held |= slot_of(rank, 0).held;
       load = std::max(load, slot_of(rank, 0).load);
+      reluctant = std::max(reluctant, std::min(kLastThere, reluctance(group.tried_on, rank)));
     }
-    if (held || (best && load >= least)) continue;
+    if (reluctant < least_reluctant) best.reset();  // even if this one is held, the group waits for it
+    least_reluctant = std::min(least_reluctant, reluctant);
+    if (held || reluctant > least_reluctant || (best && load >= least)) continue;
     best = std::move(block);
     least = load;
   }
@@ -156,14 +172,42 @@ std::optional<Scheduler::Start> Scheduler::next_group() {
   return start_group(hold);
 }
 
-bool Scheduler::may_go(const Single& single, std::size_t rank) const {
-  return single.avoids != rank || training_ranks_ == 1;
+/// Returns how little a rank is wanted for a trial.
+int Scheduler::reluctance(const std::vector<std::size_t>& tried_on, std::size_t rank) const {
+  if (tried_on.empty()) return 0;
+  if (tried_on.back() == rank) return kLastThere + 1;
+  const auto is_there = [&](std::size_t tried) { return host_of_[tried] == host_of_[rank]; };
+  if (is_there(tried_on.back())) return kLastThere;
+  if (std::ranges::any_of(tried_on, is_there)) return kTriedThere;
+  return in_doubt_.contains(ranks_.hosts[rank]) ? 1 : 0;
+}
+
+/// Returns how little the rank that trains and is wanted most is wanted for a trial.
+int Scheduler::least_reluctance(const std::vector<std::size_t>& tried_on) const {
+  int least = tried_on.empty() ? 0 : kLastThere + 1;
+  for (std::size_t rank = 0; least > 0 && rank < ranks_.slots.size(); ++rank) {
+    if (ranks_.slots[rank] > 0) least = std::min(least, reluctance(tried_on, rank));
+  }
+  return least;
+}
+
+/// Finds again where trials that have failed may go.
+void Scheduler::look_at_tries() {
+  for (auto& [turn, single] : singles_) single.least = least_reluctance(single.tried_on);
+}
+
+void Scheduler::set_in_doubt(const std::string& host, bool in_doubt) {
+  const bool changed = in_doubt ? in_doubt_.insert(host).second : in_doubt_.erase(host) > 0;
+  if (!changed) return;
+  may_hold_ = true;
+  look_at_tries();
 }
 
 /// Returns the single trial that goes next to a rank, if it costs no more; the end if none does.
 Scheduler::Singles::const_iterator Scheduler::choose_single(double most, std::size_t rank) const {
   auto chosen = singles_.lower_bound(turn_of(most, {}));
-  while (chosen != singles_.end() && !may_go(chosen->second, rank)) ++chosen;
+  const auto avoids = [&](const Single& single) { return reluctance(single.tried_on, rank) > single.least; };
+  while (chosen != singles_.end() && avoids(chosen->second)) ++chosen;
   return chosen != singles_.end() && chosen->second.cost <= most ? chosen : singles_.end();
 }
 
@@ -187,7 +231,7 @@ Scheduler::Start Scheduler::start_single(Singles::const_iterator chosen, const P
   const trial::TrialName trial = chosen->first.second;
   const Single single = chosen->second;
   singles_.erase(chosen);
-  if (single.avoids) --avoiding_;
+  if (!single.tried_on.empty()) --avoiding_;
   put(slot_of(place.ranks.front(), place.slot), trial, single.cost);
   return {trial, place};
 }
@@ -256,6 +300,7 @@ void Scheduler::lose(std::size_t rank) {
   }
   if (under_way_ == 0) runs_alone_ = false;
   if (!nothing_waits() || !alone_.empty()) check_ranks();
+  look_at_tries();
   for (const Waiting& group : std::exchange(groups_, {})) wait(group);
 }
 
@@ -272,6 +317,7 @@ bool Scheduler::retire(const std::string& host) {
   for (std::size_t rank = 0; rank < ranks_.slots.size(); ++rank) {
     if (ranks_.hosts[rank] == host) close(rank);
   }
+  look_at_tries();
   for (const Waiting& group : std::exchange(groups_, {})) wait(group);
   return true;
 }

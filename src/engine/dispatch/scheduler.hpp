@@ -20,8 +20,10 @@ namespace skyline::engine {
 struct TrialWork {
   double cost = 0;  // predicted cost, positive and finite
   std::uint32_t members = 1;
-  bool alone = false;                      // it trains only when no other trial waits or runs
-  std::optional<std::size_t> avoids = {};  // a rank that gets it only if no other trains; not for groups
+  bool alone = false;  // it trains only when no other trial waits or runs
+  /// Ranks on which it has failed, the last one last. It goes to another host if one trains, of these to one
+  /// that is not in doubt, else to one that was not the last, else to another rank than the last.
+  std::vector<std::size_t> tried_on = {};
 };
 
 /// Decides which trial trains next in which slot. Its input are events, its output is "trial k to slot s". It
@@ -62,6 +64,10 @@ class Scheduler {
   /// Gives the ranks of a host no more work; their present work continues. Returns false and changes nothing
   /// if no rank of another host trains.
   bool retire(const std::string& host);
+  /// Says whether failures on a host may be the host's: trials that have failed elsewhere avoid it.
+  void set_in_doubt(const std::string& host, bool in_doubt);
+  /// Returns whether a rank of another host trains.
+  bool trains_beside(const std::string& host) const;
   /// Forgets the trials that have not been sent, and returns them.
   std::vector<trial::TrialName> drop_waiting();
   /// Returns the expected seconds of a trial of one member; nullopt before the first has ended.
@@ -80,7 +86,8 @@ class Scheduler {
   /// A waiting trial of one member.
   struct Single {
     double cost = 0;
-    std::optional<std::size_t> avoids = {};
+    std::vector<std::size_t> tried_on = {};
+    int least = 0;  // least reluctance of a rank that trains
   };
   /// The order of sending: first by a number (the cost, or 0), then by the name.
   using Turn = std::pair<double, trial::TrialName>;
@@ -91,6 +98,7 @@ class Scheduler {
     trial::TrialName trial;
     std::uint32_t members = 1;
     std::size_t ranks = 1;
+    std::vector<std::size_t> tried_on = {};
     /// Returns whether this trial is sent before the other: more ranks first, then the higher cost, then the
     /// smaller name.
     bool operator<(const Waiting& other) const {
@@ -112,14 +120,15 @@ class Scheduler {
   Start start_group(const Hold& hold);
   void wait(const Waiting& waiting);
   void release_holds();
-  bool trains_beside(const std::string& host) const;
   void close(std::size_t rank);
   void look_at_ranks();
+  void look_at_tries();
   void check_ranks() const;
   void hold_blocks();
   std::optional<Block> best_block(const Waiting& group);
   std::optional<Start> next_group();
-  bool may_go(const Single& single, std::size_t rank) const;
+  int reluctance(const std::vector<std::size_t>& tried_on, std::size_t rank) const;
+  int least_reluctance(const std::vector<std::size_t>& tried_on) const;
   Singles::const_iterator choose_single(double most, std::size_t rank) const;
   std::optional<Start> next_single();
   Start start_single(Singles::const_iterator chosen, const Placement& place);
@@ -127,6 +136,7 @@ class Scheduler {
   std::optional<double> seconds_per_cost() const;
 
   RankTable ranks_;
+  std::vector<std::size_t> host_of_;  // [ranks], the first rank of the same host
   std::size_t training_ranks_ = 0;
   std::size_t ranks_for_groups_ = 0;  // number of ranks that may train one trial together
   const double prefetch_s_;
@@ -135,7 +145,8 @@ class Scheduler {
   std::set<OpenSlot> open_;              // slots that may get single trials
   bool more_to_come_ = false;
   Singles singles_;
-  std::size_t avoiding_ = 0;  // number of single trials that avoid a rank
+  std::size_t avoiding_ = 0;        // number of single trials that avoid ranks
+  std::set<std::string> in_doubt_;  // hosts
   std::set<Waiting> groups_;
   std::vector<Hold> holds_;
   std::deque<std::pair<trial::TrialName, TrialWork>> alone_;

@@ -4,8 +4,10 @@
 
 #include "run/run_state.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 namespace skyline::engine {
@@ -19,5 +21,14 @@ namespace skyline::engine {
 std::unique_ptr<search::Searcher> front_training(const run::RunState& state,
                                                  std::span<const trial::TrialNumber> numbers,
                                                  const trial::Budget& budget, std::uint32_t repeats = 1);
+
+/// The refit of the final front (trial::kRefit), through the same loop: a searcher that asks for that of each
+/// member whose first full training succeeded and that has none yet.
+/// @param state  a run whose full trainings are over; used only during this call
+/// @param kept_epochs  place among the metrics of the one that says after how many epochs a full training
+/// kept its
+///                     weights; without it, all of them
+std::unique_ptr<search::Searcher> front_refit(const run::RunState& state,
+                                              const std::optional<std::size_t>& kept_epochs);
 
 }  // namespace skyline::engine

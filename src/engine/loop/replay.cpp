@@ -4,6 +4,7 @@
 
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
+#include "trial/refit.hpp"
 #include "trial/trial_fields.hpp"
 
 #include <algorithm>
@@ -59,7 +60,7 @@ Replay::Replay(trial::CommitLog journal, trial::ResultsByName waiting,
 /// Returns the line of a trial of the same training, or nullptr. Several full trainings with one name may
 /// have different budgets.
 trial::SharedTrial Replay::find(const trial::Trial& asked) const {
-  const auto position = lines_.position_of(asked.name(), asked.budget());
+  const auto position = lines_.position_of(asked.name(), trial::full_budget(asked));
   if (!position || given_out_[*position]) return nullptr;
   trial::SharedTrial line = lines_[*position];
   const trial::Trial& found = line->trial;

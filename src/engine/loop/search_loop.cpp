@@ -117,6 +117,7 @@ bool SearchLoop::ask(search::Searcher& searcher) {
   const std::size_t proposed = proposals.size();
   require(proposed <= room, "the searcher proposed more than it was asked for");
   answer_ = proposed == room ? State::kAnswered : answer.state;
+  state_.set_choosing(answer_ != State::kAnswered);
   const bool in_generations = searcher.needs_results() && !order_.has_window();
   dispatcher_.expect_more(!in_generations && (is_unanswered(searcher) || !searcher.finished()));
   take(std::move(proposals));
@@ -201,6 +202,8 @@ bool SearchLoop::collect() {
     if (arrival.follower) continue;
     if (arrival.unsaved) ++unsaved_;
     if (arrival.begins_again) ++begin_again_;
+    saved_ = saved_ || !arrival.stopped() ||
+             (arrival.timing.train_s > 0 && !arrival.unsaved && !arrival.begins_again);
     require(stopping_ || !arrival.stopped(), "a trial was stopped although nobody had asked for it");
     if (!arrival.stopped()) arrived(std::move(arrival));
   }

@@ -53,6 +53,8 @@ class SearchLoop {
   std::size_t unsaved() const { return unsaved_; }
   /// Returns the number of trials that were stopped and whose evaluator saves no state.
   std::size_t begin_again() const { return begin_again_; }
+  /// Returns whether a result arrived, or a stopped trial whose state was saved.
+  bool saved() const { return saved_; }
 
  private:
   /// @param searcher  the searcher that runs now; nullptr if there is none
@@ -87,6 +89,7 @@ class SearchLoop {
   std::deque<run::SharedTrial> untold_;  // committed trials that the searcher asked for and was not told yet
   std::size_t unsaved_ = 0;
   std::size_t begin_again_ = 0;
+  bool saved_ = false;
   std::size_t unanswered_ = 0;  // trials whose result has not arrived, or is in the journal and not committed
   bool stopping_ = false;
   bool unasked_ = false;  // there was room for more trials after the stop

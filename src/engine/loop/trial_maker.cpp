@@ -4,6 +4,7 @@
 #include "skyline/core/random.hpp"
 
 #include "space/network/network_alignment.hpp"
+#include "trial/refit.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -46,7 +47,7 @@ trial::Trial TrialMaker::make(trial::Proposal proposal) {
   trial::Trial trial{number, std::move(proposal)};
   trial.proposal.horizon = trial.horizon();
   trial.seed = trial_seed(options_.seed, trial.architecture().id, trial.horizon(), trial.proposal.repeat,
-                          trial.proposal.final_repeat);
+                          trial::is_refit(trial) ? 0 : trial.proposal.final_repeat);
   trial.members = evaluator_.members_for(trial);
   require(trial.members > 0, "the evaluator wants a trial to be trained by nobody");
   require(trial.members == 1 || evaluator_.forms_groups(),

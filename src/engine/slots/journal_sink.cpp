@@ -6,6 +6,20 @@
 
 namespace skyline::engine {
 
+namespace {
+
+/// Returns the programs of this job that are others than those of the journal.
+store::Checksums changed_programs(const store::Checksums& recorded, const store::Checksums& now) {
+  store::Checksums changed = now;
+  std::erase_if(changed, [&](const auto& file) {
+    const auto earlier = recorded.find(file.first);
+    return earlier != recorded.end() && earlier->second == file.second;
+  });
+  return changed;
+}
+
+}  // namespace
+
 struct JournalSink::State {
   const space::SearchSpace& space;
   std::shared_ptr<ResultKeeper> results;
@@ -35,6 +49,9 @@ JournalSink::JournalSink(const RunFiles& files, const space::SearchSpace& space,
   storage_.submit([state = state_, &files, replayed] {
     state->writer = replayed != nullptr ? store::JournalWriter::resume(files.paths.journal(), *replayed)
                                         : store::JournalWriter::create(files.paths.journal(), files.header);
+    if (replayed == nullptr) return;
+    const auto changed = changed_programs(replayed->header.programs, files.header.programs);
+    if (!changed.empty()) state->writer->append_change(changed);
   });
   storage_.drain();
 }
@@ -57,6 +74,10 @@ void JournalSink::waits(const trial::CommittedTrial& result) {
 
 void JournalSink::lost(const store::RankLoss& loss) {
   storage_.post([state = state_, loss] { state->writer->append(loss); });
+}
+
+void JournalSink::failed(trial::TrialName trial, const store::FailedTry& failed) {
+  storage_.post([state = state_, trial, failed] { state->writer->note(trial, failed); });
 }
 
 }  // namespace skyline::engine

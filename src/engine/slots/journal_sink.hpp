@@ -20,6 +20,7 @@ class JournalSink final : public run::RunListener {
   void committed(const run::Commit& commit, const run::RunState& state) override;
   void waits(const trial::CommittedTrial& result) override;
   void lost(const store::RankLoss& loss) override;
+  void failed(trial::TrialName trial, const store::FailedTry& failed) override;
 
  private:
   struct State;

@@ -20,15 +20,19 @@
 
 namespace skyline::engine {
 
+/// Adds the values that only an earlier point has.
+inline void add_earlier(trial::CoursePoint& point, trial::CoursePoint earlier) {
+  for (trial::NamedNumber& value : earlier.values) {
+    const bool is_there = std::ranges::count(point.values, value.name, &trial::NamedNumber::name) > 0;
+    if (!is_there) point.values.push_back(std::move(value));
+  }
+}
+
 /// Joins each two points of a curve into one: the later one, with the values that only the earlier one has.
 inline std::vector<trial::CoursePoint> halved(std::vector<trial::CoursePoint> points) {
   std::vector<trial::CoursePoint> half;
   for (std::size_t i = 1; i < points.size(); i += 2) {
-    trial::CoursePoint& both = half.emplace_back(std::move(points[i]));
-    for (trial::NamedNumber& earlier : points[i - 1].values) {
-      const bool is_there = std::ranges::count(both.values, earlier.name, &trial::NamedNumber::name) > 0;
-      if (!is_there) both.values.push_back(std::move(earlier));
-    }
+    add_earlier(half.emplace_back(std::move(points[i])), std::move(points[i - 1]));
   }
   return half;
 }
@@ -77,10 +81,15 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
   std::string take_answers() { return std::move(answers_); }
   /// Has each point shown to people, too. @param show  called by report(), not more than once a second
   void show_points(std::function<void(const trial::CoursePoint&)> show) { show_ = std::move(show); }
+  /// A point of the last one's step adds to that one: a program may report its metrics one by one.
   void report(trial::CoursePoint point) override {
     if (show_ && (!shown_at_ || seconds_since(*shown_at_) >= 1)) {
       show_(point);
       shown_at_ = std::chrono::steady_clock::now();
+    }
+    if (!course_.empty() && course_.back().step == point.step) {
+      add_earlier(point, std::move(course_.back()));
+      course_.pop_back();
     }
     course_.push_back(std::move(point));
     if (course_.size() == kMostPoints) course_ = halved(std::move(course_));

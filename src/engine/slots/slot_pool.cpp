@@ -10,6 +10,7 @@
 #include "engine/slots/evaluation.hpp"
 #include "engine/slots/noted_trial.hpp"
 #include "engine/slots/slot_context.hpp"
+#include "trial/refit.hpp"
 #include "trial/scope_timer.hpp"
 
 #include <algorithm>
@@ -42,6 +43,11 @@ auto keeping_error(std::exception_ptr& error, Read read) {
       throw;
     }
   };
+}
+
+bool failed_by_program(const trial::Outcome& outcome) {
+  const auto* failed = std::get_if<trial::Failure>(&outcome);
+  return failed != nullptr && failed->kind == trial::FailureKind::kProgram;
 }
 
 }  // namespace
@@ -160,8 +166,7 @@ void SlotPool::State::train(std::size_t slot, const Assignment& assignment, Slot
   const Clock::time_point started = Clock::now();
   deadlines.begin(slot, trial.name(), options.engine.trial_timeout_s, false);
   SlotContext context(place_of_thread(options.place, options.binds, slot), stop, checkpoints,
-                      files.weights && trial.proposal.final_repeat == 0, deadlines[slot],
-                      assignment.last_failure);
+                      files.weights && trial::leaves_model(trial), deadlines[slot], assignment.last_failure);
   context.show_points([&noted](const trial::CoursePoint& point) { noted.reports(point); });
   trial::TrialTiming& timing = context.timing();
   if (checkpoints != nullptr) {
@@ -188,8 +193,11 @@ void SlotPool::State::train(std::size_t slot, const Assignment& assignment, Slot
     return finished(std::move(arrival));
   }
   arrival.again = is_tried_again(assignment, overran, arrival.outcome);
-  check_outcome(arrival.outcome, options.metrics, options.needed);
-  const bool has_ended = !arrival.again && !arrival.stopped();
+  arrival.in_doubt = assignment.in_doubt && !arrival.again && failed_by_program(arrival.outcome);
+  // A refit is compared with nothing.
+  check_outcome(arrival.outcome, options.metrics,
+                trial::is_refit(trial) ? std::vector<std::string>() : options.needed);
+  const bool has_ended = !arrival.again && !arrival.in_doubt && !arrival.stopped();
   if (has_ended && context.made_folder()) {
     files.folders->end(trial, *context.made_folder(), arrival.outcome);
   }
@@ -249,6 +257,10 @@ bool SlotPool::State::is_tried_again(const Assignment& assignment, bool overran,
     require(overran, "the evaluator stopped a trial that nobody had asked to stop");
     *failed = took_too_long();
   }
+  if (failed->is_of_storage()) {
+    if (stop) *failed = {trial::FailureKind::kStopped, "stopped on request"};
+    return !stop;
+  }
   return evaluator.tries_again(*failed, assignment.tried);
 }
 
@@ -276,7 +288,8 @@ void SlotPool::State::account(trial::TrialTiming& timing, std::size_t slot, Cloc
 }
 
 /// Hands the result in after the trial's files are written: its journal line must find the weights and the
-/// kept state, and rank 0 may then remove its checkpoints.
+/// kept state, and rank 0 may then remove its checkpoints. A failure in doubt may be no result, so it is not
+/// kept here.
 void SlotPool::State::hand_in(const trial::Trial& trial, Arrival arrival, SlotContext& context,
                               const SlotCheckpoints* checkpoints) {
   if (arrival.stopped() || arrival.again) {
@@ -291,6 +304,10 @@ void SlotPool::State::hand_in(const trial::Trial& trial, Arrival arrival, SlotCo
   std::vector<trial::CoursePoint> course = context.take_course();
   const bool has_course = files.courses && !course.empty();
   const store::TrainingKey training{trial.name(), arrival.timing.started_s};
+  if (arrival.in_doubt) {
+    if (has_course) files.courses(training, std::move(course), nullptr);
+    return finished(std::move(arrival));
+  }
   const bool at_once = checkpoints != nullptr && checkpoints->result_worth_keeping();
   const bool has_files = checkpoints != nullptr && checkpoints->has_files();
   const bool stored = at_once || (checkpoints != nullptr && checkpoints->keeps_last());

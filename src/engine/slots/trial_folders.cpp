@@ -9,6 +9,7 @@
 #include "store/journal/provenance.hpp"
 #include "store/publish/folder_tree.hpp"
 #include "store/publish/patience.hpp"
+#include "trial/refit.hpp"
 
 #include <string>
 #include <utility>
@@ -99,7 +100,7 @@ void TrialFolders::end(const trial::Trial& trial, const Begun& begun, trial::Out
 }
 
 void TrialFolders::publish_or_remove(const trial::Trial& trial, const Begun& begun, bool succeeded) const {
-  const bool is_kept = options_.keep_weights != KeepWeights::kNone && trial.proposal.final_repeat == 0;
+  const bool is_kept = options_.keep_weights != KeepWeights::kNone && trial::leaves_model(trial);
   const bool is_read = trial.may_be_continued() || (options_.inherit && !trial.is_final());
   if (succeeded && (is_read || (is_kept && begun.holds_files()))) {
     store::publish_folder(paths_, trial.name(), begun.folder);

@@ -9,6 +9,7 @@
 #include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
 #include "store/weights/weights.hpp"
+#include "trial/refit.hpp"
 #include "trial/scope_timer.hpp"
 
 #include <algorithm>
@@ -106,11 +107,16 @@ void WeightsRemoval::committed(const run::Commit& commit, const run::RunState& s
   }
   if (keep_ == KeepWeights::kFront) {
     const bool failed = std::holds_alternative<trial::Failure>(commit.trial->outcome);
-    const bool has_no_weights = failed && !resume_ && !folders_;
+    const bool has_no_weights = failed && (folders_ ? !commit.replayed : !resume_);
     for (const trial::TrialNumber number : state.left_behind()) {
       if (number != trial.number || !has_no_weights) drop(number);
     }
-    for (const trial::TrialNumber number : state.left_final_front()) remove({number, true});
+    for (const trial::TrialNumber number : state.left_final_front()) {
+      remove({number, true});
+      if (std::ranges::any_of(state.full_trainings(number), trial::is_refit,
+                              [](const auto& training) -> const trial::Trial& { return training->trial; }))
+        remove({number, true, trial::kRefit});
+    }
   }
   if (!trial.may_be_continued()) release_parent(trial);
   if (commit.trial->position + 1 == replayed_) end_replay();

@@ -21,6 +21,7 @@ struct Arrival {
   bool follower = false;      // from a rank that did not lead the trial's group: has its time, but no outcome
   std::uint32_t attempt = 0;  // attempt of its Assignment
   bool again = false;         // no result: the trial must be tried once more, on another rank
+  bool in_doubt = false;      // a failure that may be the host's: rank 0 decides whether it is a result
 
   /// Returns whether there is no result, because the run was asked to stop before.
   bool stopped() const {
@@ -33,7 +34,7 @@ struct Arrival {
 template <typename Visitor>
 void for_each_field(Arrival& arrival, Visitor& visit) {
   visit(arrival.trial, arrival.outcome, arrival.timing, arrival.unsaved, arrival.begins_again,
-        arrival.follower, arrival.attempt, arrival.again);
+        arrival.follower, arrival.attempt, arrival.again, arrival.in_doubt);
 }
 
 /// Returns the failure of a trial that took too long.

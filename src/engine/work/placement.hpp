@@ -50,9 +50,10 @@ struct Assignment {
   std::shared_ptr<const trial::Trial> trial;
   std::optional<GroupPlace> group;  // set for a trial with several members, which needs more than the slot
   std::uint32_t attempt = 0;        // greater than 0 if other slots had it before
-  std::uint32_t tried = 0;          // number of its tries that have failed
+  std::uint32_t tried = 0;          // number of its tries that have failed, and not in doubt
   std::uint32_t losses = 0;         // number of its tries whose rank was lost
   std::string last_failure = {};    // reason of the last of those that failed
+  bool in_doubt = false;            // whether a failure of its program may be the host's (Arrival)
 };
 
 }  // namespace skyline::engine

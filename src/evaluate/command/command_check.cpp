@@ -156,6 +156,16 @@ std::vector<std::string> names_of(const std::vector<space::Parameter>& parameter
   return names;
 }
 
+std::vector<std::string> nullable_of(const std::vector<space::Parameter>& parameters) {
+  std::vector<std::string> names;
+  for (const space::Parameter& parameter : parameters) {
+    const bool may_be_null =
+        std::ranges::find(parameter.values, space::Value(space::Null{})) != parameter.values.end();
+    if (may_be_null) names.push_back(parameter.name);
+  }
+  return names;
+}
+
 /// Returns the place of a parameter of the space, or the space.
 const ConfigNode& place_of_parameter(const ConfigNode& space, const std::string& name) {
   const ConfigNode* const parameters = space.is_map() ? space.find("parameters") : nullptr;
@@ -232,6 +242,7 @@ void check_command_section(const ConfigNode& written, const SectionPlace& place)
   const CommandOptions options = CommandOptions::table().parse(written);
   const std::string path = path_of_trainer(options);
   PlaceholderNames of_run = placeholder_names(options, names_of(place.space.parameters()));
+  of_run.nullable = nullable_of(place.space.parameters());
   PlaceholderNames of_prepare{.of_trial = {"data", "cache"}};
   if (!place.has_data_file) {
     std::erase(of_run.of_trial, "data");
@@ -259,7 +270,8 @@ void check_measured_section(const ConfigNode& written, const SectionPlace& place
   check_metrics(metrics,
                 {.of_trial = {"parameters", "epochs", "horizon", "seed", "trial", "folder", "data", "onnx",
                               "pytorch", "weights"},
-                 .parameters = names_of(place.space.parameters())},
+                 .parameters = names_of(place.space.parameters()),
+                 .nullable = nullable_of(place.space.parameters())},
                 process_variable("PATH").value_or(""));
 }
 

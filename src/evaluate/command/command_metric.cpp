@@ -13,7 +13,8 @@ namespace skyline::evaluate {
 namespace {
 
 constexpr double kMostAtOnce = 1'000'000;
-constexpr std::array<std::string_view, 3> kOfMeasurements{"timeout", "at_once", "limits"};
+constexpr double kMostMeasurements = 1000;
+constexpr std::array<std::string_view, 4> kOfMeasurements{"timeout", "at_once", "limits", "repeats"};
 
 /// Refuses keys of measurements for a metric that the trainer reports.
 void check_metric(const CommandMetric& metric, const ConfigNode& section) {
@@ -25,11 +26,12 @@ void check_metric(const CommandMetric& metric, const ConfigNode& section) {
   }
 }
 
-/// Writes a metric, without keys that it cannot have.
+/// Writes a metric, without keys that it cannot have, and as before there were `repeats` where it has none.
 ConfigNode complete_section(const CommandMetric& metric) {
   const ConfigNode complete = CommandMetric::table().to_config(metric);
   std::vector<ConfigNode::Entry> entries = complete.entries();
   std::erase_if(entries, [&](const ConfigNode::Entry& entry) {
+    if (entry.key == "repeats" && metric.measurements == 1) return true;
     return !metric.is_measured() && std::ranges::find(kOfMeasurements, entry.key) != kOfMeasurements.end();
   });
   return ConfigNode::make_map(std::move(entries), {});
@@ -67,6 +69,9 @@ const OptionTable<CommandMetric>& CommandMetric::table() {
        {"at_once", &CommandMetric::at_once, if_given(whole<std::uint32_t>(at_least(1).at_most(kMostAtOnce))),
         "How many measurements of it may run at a time, over all ranks and hosts; any number unless given.",
         KeyRule::kMayChange},
+       {"repeats", &CommandMetric::measurements, whole<std::uint32_t>(at_least(1).at_most(kMostMeasurements)),
+        "How often it is measured in a trial. The median counts; the least and the largest value are in the "
+        "learning curve."},
        {"limits", &CommandMetric::limits, "What a measurement may use; no limit unless given.",
         KeyRule::kMayChange}},
       check_metric};

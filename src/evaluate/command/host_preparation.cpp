@@ -8,9 +8,10 @@
 #include "core/text/wording.hpp"
 #include "evaluate/command/command_check.hpp"
 #include "evaluate/command/placeholders.hpp"
-#include "evaluate/process/log_tail.hpp"
+#include "evaluate/process/error_words.hpp"
 #include "evaluate/process/trainer_process.hpp"
 #include "evaluate/process/trainer_variables.hpp"
+#include "store/publish/folder_tree.hpp"
 #include "store/publish/patience.hpp"
 #include "store/publish/pinned_folders.hpp"
 #include "store/publish/publish.hpp"
@@ -46,12 +47,12 @@ void keep_start_folder(const fs::path& run) {
                   printable(here) + "; or remove " + file.string());
 }
 
-ProcessPlan plan_of(const TrainerHost& host, const AttemptFolder& folder,
+ProcessPlan plan_of(const TrainerHost& host, const store::AttemptFolder& folder,
                     const std::vector<std::string>& devices) {
   const CommandOptions& options = host.options;
   const std::string& name = host.services.place.host;
   const Variables values{{"data", host.services.data_file.string()},
-                         {"cache", cache_folder(host.services.folder, name).string()}};
+                         {"cache", store::cache_folder(host.services.folder, name).string()}};
   ProcessPlan plan{
       .environment = environment_of(trainer_variables(host, folder.temporary(), devices)),
       .folder = fs::current_path(),
@@ -100,8 +101,8 @@ ProcessPlan server_plan(const TrainerHost& host, const std::vector<std::string>&
 void prepare_program_folders(const fs::path& run) {
   store::remove_temporaries(store::RunPaths{run}.trainer());
   keep_start_folder(run);
-  remove_attempts(run);
-  TrialLogs::prune(run, kMostLogs);
+  store::remove_attempts(run);
+  store::TrialLogs::prune(run, kMostLogs);
 }
 
 void check_program_folders(const fs::path& run, const fs::path& log) {
@@ -116,25 +117,24 @@ std::size_t most_logs(int ranks) {
 void prepare_host(const TrainerHost& host, const std::vector<std::string>& devices) {
   if (host.options.prepare.empty()) return;
   const std::string& name = host.services.place.host;
-  AttemptFolder folder(host.services.folder, {});
+  store::AttemptFolder folder(host.services.folder, {});
   const ProcessPlan plan = plan_of(host, folder, devices);
   log::info("preparing " + name + ": " + printable(plan.arguments.front()) + ", log in " + plan.log.string());
   const std::string problem = problem_of(host, plan);
   if (problem.empty()) return;
   std::string kept;
-  if (std::error_code failure; !fs::is_empty(folder.temporary(), failure)) {
+  if (!store::is_empty_folder(folder.temporary())) {
     folder.keep_temporary();
     kept = ", its TMPDIR stays in " + folder.temporary().string() + " until the next job";
   }
-  const std::vector<std::string> lines = log_tail(plan.log, 1);
   throw UserError("command.prepare: " + problem + " on " + name + ", see " + plan.log.string() + kept +
-                  (lines.empty() ? "" : ": " + lines.back()));
+                  said_in(plan.log, {}));
 }
 
 void start_server(TrainerHost& host, const std::vector<std::string>& devices, int rank) {
   const CommandOptions& options = host.options;
   if (!options.forks()) return;
-  host.server_folder = std::make_unique<AttemptFolder>(host.services.folder, trial::TrialName{});
+  host.server_folder = std::make_unique<store::AttemptFolder>(host.services.folder, trial::TrialName{});
   ProcessPlan plan = server_plan(host, devices, rank);
   const std::string place = options.python->substr(0, options.python->rfind(':'));
   if (rank == 0) log::info("each rank imports " + printable(place) + ", log in " + plan.log.string());

@@ -4,6 +4,7 @@
 
 #include "core/system/process.hpp"
 #include "core/text/hash.hpp"
+#include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/run_folder.hpp"
 
@@ -26,8 +27,8 @@ fs::path folder_of_turns(const fs::path& run) {
 /// Locks a file, and makes it if need be. Returns null if somebody else has the lock.
 FileDescriptor try_lock(const fs::path& path) {
   store::make_own_folder(path.parent_path());
-  FileDescriptor file = open_own_file(path, O_RDWR | O_CREAT, 0600);
-  if (!file) throw FaultError("cannot open " + path.string() + ": " + system_error_text(errno));
+  FileDescriptor file = store::open_own(path, O_RDWR | O_CREAT, 0600);
+  const store::Attempt attempt("lock", path);
   int failed = 0;
   while ((failed = ::flock(file.get(), LOCK_EX | LOCK_NB)) != 0 && errno == EINTR) continue;
   if (failed == 0) return file;

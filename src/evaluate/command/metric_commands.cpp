@@ -3,10 +3,12 @@
 #include "skyline/core/error.hpp"
 
 #include "core/backoff.hpp"
+#include "core/log.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "evaluate/command/command_check.hpp"
 #include "evaluate/command/placeholders.hpp"
+#include "evaluate/command/trial_inputs.hpp"
 #include "evaluate/process/log_tail.hpp"
 #include "evaluate/process/report_reader.hpp"
 #include "evaluate/process/trainer_process.hpp"
@@ -16,6 +18,7 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -31,6 +34,7 @@ constexpr milliseconds kPollMeasurement(20);
 constexpr milliseconds kFirstLookForTurn(20);
 constexpr milliseconds kLooksForTurn(250);
 constexpr double kMeasuringGrace_s = 5;
+constexpr double kNoisy = 0.5;  // distance of the ends that is warned of, as a share of the median
 constexpr double kNotMeasured = std::numeric_limits<double>::quiet_NaN();
 
 bool has_metric(const trial::Trial& trial, const CommandMetric& metric) {
@@ -141,9 +145,10 @@ MetricCommands::Measured MetricCommands::measure(const Program& program, const t
   if (program.turns && !(turn = take_turn(*program.turns, context))) return stopped_for_all(context);
   fs::path log = place.logs.path(trial.name(), 0, 1);
   log.replace_extension(file_name_of(name) + ".log");
-  Measured measured = run(program, log, turn.get(), context, place);
+  Measured measured = repeated(program, trial, log, turn.get(), context, place);
   auto* const failure = std::get_if<Failure>(&measured);
-  const bool failed = failure != nullptr && failure->kind != FailureKind::kStopped;
+  const bool failed =
+      failure != nullptr && failure->kind != FailureKind::kStopped && !failure->is_of_storage();
   log = place.logs.keep(log, failed);
   if (failed) {
     failure->reason = in_quotes(name) + ": " + failure->reason;
@@ -152,9 +157,42 @@ MetricCommands::Measured MetricCommands::measure(const Program& program, const t
   return measured;
 }
 
+/// Measures as often as the metric asks for, and reports how far the values are apart. Returns their median.
 /// @param turn  descriptor that must stay open as long as something of the program runs, or -1
-MetricCommands::Measured MetricCommands::run(const Program& program, const fs::path& log, int turn,
-                                             trial::EvaluationContext& context,
+MetricCommands::Measured MetricCommands::repeated(const Program& program, const trial::Trial& trial,
+                                                  const fs::path& log, int turn,
+                                                  trial::EvaluationContext& context,
+                                                  const MeasuringPlace& place) const {
+  const CommandMetric& metric = program.metric;
+  std::vector<double> values;
+  for (std::uint32_t number = 0; number < metric.measurements; ++number) {
+    const Measured measured = run(program, number, log, turn, context, place);
+    if (std::holds_alternative<Failure>(measured)) return measured;
+    values.push_back(std::get<double>(measured));
+  }
+  if (values.size() == 1) return values.front();
+  std::ranges::sort(values);
+  const std::size_t half = values.size() / 2;
+  const double median = values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+  context.report(
+      {place.step, {{metric.name + "_min", values.front()}, {metric.name + "_max", values.back()}}});
+  const auto text = [](double value) { return ConfigNode::make_number(value).as_text(); };
+  const std::string found = counted(values.size(), "measurement") + " from " + text(values.front()) + " to " +
+                            text(values.back()) + ", median " + text(median);
+  show("measured: " + metric.name + ": " + found);
+  const bool is_noisy = values.back() - values.front() > kNoisy * std::abs(median);
+  if (is_noisy && place.logs.should_tell("noisy." + file_name_of(metric.name))) {
+    log::warning("trial " + to_text(trial.name()) + ": " + in_quotes(metric.name) + ": " + found +
+                 ": differences between trials may be noise; the learning curve of each trial has the ends, "
+                 "further ones are not told");
+  }
+  return median;
+}
+
+/// @param number  counts the measurements of this metric in the trial, from 0
+/// @param turn    as in repeated()
+MetricCommands::Measured MetricCommands::run(const Program& program, std::uint32_t number,
+                                             const fs::path& log, int turn, trial::EvaluationContext& context,
                                              const MeasuringPlace& place) const {
   const CommandMetric& metric = program.metric;
   ProcessPlan plan{.environment = environment_of(place.variables),
@@ -167,7 +205,7 @@ MetricCommands::Measured MetricCommands::run(const Program& program, const fs::p
                    .processes = metric.limits.processes,
                    .open_files = metric.limits.open_files,
                    .grace_s = kMeasuringGrace_s};
-  plan.report_file += "." + std::to_string(&program - programs_.data());
+  plan.report_file += "." + std::to_string(&program - programs_.data()) + "." + std::to_string(number);
   for (const std::string& argument : metric.run) {
     plan.arguments.push_back(filled(argument, place.placeholders));
   }
@@ -196,8 +234,20 @@ MetricCommands::Measured MetricCommands::run(const Program& program, const fs::p
   }
   process.collect(reader);
   if (ended_by) return *ended_by;
-  if (end->kind != ProcessEnd::Kind::kExited || end->value != 0) return failure_of(*end);
+  const bool succeeded = end->kind == ProcessEnd::Kind::kExited && end->value == 0;
   std::variant<trial::Measurements, std::string> result = reader.finish();
+  if (!succeeded || std::holds_alternative<std::string>(result)) {
+    if (const auto fault = find_storage_fault(place.written, log_tail(log), end->log_error)) {
+      return Failure{FailureKind::kStorage, in_quotes(metric.name) + ": " + fault->to_text()};
+    }
+  }
+  if (!succeeded) {
+    Failure failure = failure_of(*end);
+    const OwnNames names = own_names(run_folder_, place.placeholders, place.folder, end->process);
+    if (end->is_own()) failure.reason += said_in(log, names);
+    return failure;
+  }
+  left_out_->warn(in_quotes(metric.name), reader.take_notes(), place.logs);
   if (auto* mistake = std::get_if<std::string>(&result)) {
     return Failure{FailureKind::kProgram, std::move(*mistake)};
   }

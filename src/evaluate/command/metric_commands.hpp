@@ -5,12 +5,17 @@
 
 #include "evaluate/command/command_metric.hpp"
 #include "evaluate/command/measuring_turns.hpp"
+#include "evaluate/command/storage_fault.hpp"
+#include "evaluate/process/report_reader.hpp"
 #include "evaluate/process/trainer_variables.hpp"
-#include "evaluate/process/trial_folders.hpp"
+#include "store/run_folder/attempt_folder.hpp"
+#include "store/run_folder/trial_logs.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -23,8 +28,10 @@ struct MeasuringPlace {
   Variables placeholders;
   Variables variables;
   std::vector<int> processors;  // empty: those of the thread that starts them
-  const AttemptFolder& folder;
-  TrialLogs& logs;
+  const store::AttemptFolder& folder;
+  WrittenPlaces written;
+  store::TrialLogs& logs;
+  std::int64_t step = 0;  // last one of the trial's learning curve
 };
 
 /// The programs of the user that measure metrics of trials after the training. Slot threads share it.
@@ -63,7 +70,9 @@ class MetricCommands {
 
   Measured measure(const Program& program, const trial::Trial& trial, trial::EvaluationContext& context,
                    const MeasuringPlace& place) const;
-  Measured run(const Program& program, const std::filesystem::path& log, int turn,
+  Measured repeated(const Program& program, const trial::Trial& trial, const std::filesystem::path& log,
+                    int turn, trial::EvaluationContext& context, const MeasuringPlace& place) const;
+  Measured run(const Program& program, std::uint32_t number, const std::filesystem::path& log, int turn,
                trial::EvaluationContext& context, const MeasuringPlace& place) const;
   void show(const std::string& line) const;
 
@@ -72,6 +81,7 @@ class MetricCommands {
   std::string host_;
   std::string section_;
   std::function<void(const std::string& line)> watch_;
+  std::shared_ptr<LeftOut> left_out_ = std::make_shared<LeftOut>();
 };
 
 }  // namespace skyline::evaluate

@@ -114,6 +114,11 @@ void check_placeholders(const ConfigNode& arguments, const PlaceholderNames& nam
         argument.fail(in_quotes("{" + name + "}") + " may be two things: rename the parameter " +
                       in_quotes(name) + " of the space");
       }
+      if (is_parameter && holds(names.nullable, name)) {
+        argument.fail(in_quotes("{" + name + "}") +
+                      " may be null, which an argument cannot say: give the file {parameters}, or a text "
+                      "such as none in place of null");
+      }
       if (!is_own && !is_parameter)
         argument.fail(in_quotes("{" + name + "}") + " " + reason_against(name, names));
     }

@@ -28,6 +28,7 @@ struct PlaceholderNames {
   std::vector<std::string> of_trial = {};    // those that every section has
   std::vector<std::string> of_group = {};    // those of a section whose trials have several processes
   std::vector<std::string> parameters = {};  // those of the space
+  std::vector<std::string> nullable = {};    // they may be null, which no argument says
 };
 
 /// Returns the names for a section.

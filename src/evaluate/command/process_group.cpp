@@ -1,11 +1,24 @@
 #include "evaluate/command/process_group.hpp"
 
+#include "trial/scope_timer.hpp"
+
 #include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+#include <thread>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
 namespace skyline::evaluate {
 namespace {
+
+using trial::Failure;
+using trial::FailureKind;
+
+constexpr std::chrono::milliseconds kPollOfGroup(20);
 
 std::string text_of(const Meeting::End& end) {
   const bool is_ipv6 = end.address.find(':') != std::string::npos;
@@ -45,6 +58,17 @@ Variables azure_variables(const ProcessPlace& place, const Meeting::End& first) 
           {"AZ_BATCH_MASTER_NODE", text_of(first)},
           {"AZ_BATCHAI_MPI_MASTER_NODE", first.address}};
 }
+
+/// The number that one process of all sums up: none of them has failed.
+class AllEnded {
+ public:
+  explicit AllEnded(trial::TrialGroup& group) : operation_(group.all_reduce(std::span(&nothing_, 1))) {}
+  bool test() { return operation_->test(); }
+
+ private:
+  float nothing_ = 0;
+  std::unique_ptr<trial::TrialGroup::Operation> operation_;
+};
 
 }  // namespace
 
@@ -112,6 +136,24 @@ bool is_set_for_trainer(const CommandOptions& options, const std::string& name) 
   CommandOptions full = options;
   full.launch = CommandLaunch::kProcess;  // with `launch: node` some of its variables must not exist
   return group_variables(full, {}, {}).contains(name);
+}
+
+trial::Outcome settle(trial::EvaluationContext& context, trial::Outcome outcome) {
+  trial::TrialGroup* const group = context.group();
+  if (group == nullptr || std::holds_alternative<Failure>(outcome)) return outcome;
+  // Member 0 may be measuring, or wait for its turn: the time of the others does not count meanwhile.
+  std::optional<trial::TrialWait> wait;
+  if (group->member() != 0) wait.emplace(context, &trial::TrialTiming::wait_ranks_s);
+  AllEnded all(*group);
+  while (!all.test()) {
+    if (group->member() == 0 && context.control().stop_requested()) {
+      const Failure stopped{FailureKind::kStopped, "stopped on request"};
+      group->abort(stopped);
+      return stopped;
+    }
+    std::this_thread::sleep_for(kPollOfGroup);
+  }
+  return outcome;
 }
 
 }  // namespace skyline::evaluate

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "skyline/trial/evaluator.hpp"
+
 #include "evaluate/command/command_options.hpp"
 #include "evaluate/process/trainer_variables.hpp"
 
@@ -43,5 +45,10 @@ Variables group_placeholders(CommandLaunch launch, const ProcessPlace& place, co
 
 /// Returns whether Skyline alone decides about a variable: its value, or that there is none.
 bool is_set_for_trainer(const CommandOptions& options, const std::string& name);
+
+/// Waits until all members of a trial have come this far, unless this one has failed: then the others hear of
+/// it from the engine. Returns the outcome, or the stop that was asked for meanwhile.
+/// @throws GroupAborted if another member has failed
+trial::Outcome settle(trial::EvaluationContext& context, trial::Outcome outcome);
 
 }  // namespace skyline::evaluate

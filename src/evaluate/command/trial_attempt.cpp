@@ -20,7 +20,6 @@
 #include <chrono>
 #include <set>
 #include <span>
-#include <thread>
 #include <utility>
 
 #include <unistd.h>
@@ -63,23 +62,12 @@ std::string quoted(const std::vector<std::string>& arguments) {
   return text;
 }
 
-/// The number that one process of all sums up: none of them has failed.
-class AllEnded {
- public:
-  explicit AllEnded(trial::TrialGroup& group) : operation_(group.all_reduce(std::span(&nothing_, 1))) {}
-  bool test() { return operation_->test(); }
-
- private:
-  float nothing_ = 0;
-  std::unique_ptr<trial::TrialGroup::Operation> operation_;
-};
-
 }  // namespace
 
 Variables trainer_variables(const TrainerHost& host, const fs::path& temporary,
                             const std::vector<std::string>& devices) {
   Variables variables = program_variables(host.variables, temporary, host.options.threads, devices);
-  const fs::path cache = cache_folder(host.services.folder, host.services.place.host);
+  const fs::path cache = store::cache_folder(host.services.folder, host.services.place.host);
   variables["TORCH_EXTENSIONS_DIR"] = (cache / "torch_extensions").string();
   variables["TRITON_CACHE_DIR"] = (cache / "triton").string();
   variables["TORCHINDUCTOR_CACHE_DIR"] = (cache / "inductor").string();
@@ -254,6 +242,11 @@ LauncherStart TrialAttempt::launcher_start() {
   };
 }
 
+WrittenPlaces TrialAttempt::written_places() const {
+  return {files_.path.parent_path(), folder_.temporary().parent_path(),
+          store::cache_folder(host_.services.folder, host_.services.place.host)};
+}
+
 /// Shows a person who watches the trial what starts.
 void TrialAttempt::show(const ProcessPlan& plan) const {
   if (!host_.services.watch) return;
@@ -292,7 +285,7 @@ trial::Outcome TrialAttempt::run() {
   if (host_.options.launch == CommandLaunch::kNode && !std::ranges::all_of(places_, is_like_first)) {
     throw FaultError("launch: node needs the same number of processes on each host of a trial");
   }
-  write_parameters(host_.services, trial_, folder_, files_);
+  write_parameters(host_.services, trial_, folder_, files_, trial::names_of(host_.metrics));
   const bool uses_network =
       uses_placeholder(host_.options.trainer(), "network") || host_.measuring.uses_placeholder("network");
   if (host_.services.write_network && uses_network) {
@@ -315,13 +308,16 @@ trial::Outcome TrialAttempt::run() {
     end = watch(process);
   }
   const bool ended_itself = !ended_by_ && end->kind == ProcessEnd::Kind::kExited;
-  if (!ended_itself) remove_left_locks(cache_folder(host_.services.folder, host_.services.place.host));
+  if (!ended_itself) {
+    store::remove_left_locks(store::cache_folder(host_.services.folder, host_.services.place.host));
+  }
   trial::Outcome outcome = judge(*end);
   keep_log(outcome);
   if (leads()) {
-    outcome = host_.measuring.measured(
-        std::move(outcome), trial_, context_,
-        {placeholders(), variables(context_.place().devices), planned.processors, folder_, host_.logs});
+    outcome =
+        host_.measuring.measured(std::move(outcome), trial_, context_,
+                                 {placeholders(), variables(context_.place().devices), planned.processors,
+                                  folder_, written_places(), host_.logs, last_step_of_curve_});
     if (std::holds_alternative<trial::Measurements>(outcome)) {
       if (auto excess = excess_of_folder()) outcome = *std::move(excess);
     }
@@ -356,14 +352,16 @@ bool TrialAttempt::must_end() {
 void TrialAttempt::take_points(TrainerProcess& process) {
   process.collect(reports_);
   if (!leads()) {
-    if (reports_.lines() > 0 && !host_.told_of_others.exchange(true)) {
+    if (reports_.lines() > 0 && !host_.told_of_others.exchange(true) && host_.logs.should_tell("processes")) {
       log::warning("trial " + to_text(trial_.name()) + ": process " + std::to_string(place_.rank) +
                    " reports too; only what process 0 of a trial reports counts");
     }
     return;
   }
+  host_.left_out.warn("trial " + to_text(trial_.name()), reports_.take_notes(), host_.logs);
   for (trial::CoursePoint& point : reports_.take_points()) {
     if (host_.services.watch) host_.services.watch("reported: " + trial::to_text(point));
+    last_step_of_curve_ = point.step;
     context_.report(std::move(point));
   }
 }
@@ -378,12 +376,25 @@ ProcessEnd TrialAttempt::watch(TrainerProcess& process) {
   }
 }
 
+/// Returns the failure of a process that has no result because of this host's storage.
+std::optional<Failure> TrialAttempt::failure_by_storage(const ProcessEnd& end) const {
+  const std::optional<StorageFault> fault =
+      find_storage_fault(written_places(), log_tail(log_), end.log_error);
+  if (!fault) return std::nullopt;
+  return Failure{FailureKind::kStorage, fault->to_text()};
+}
+
 Failure TrialAttempt::failure_of(const ProcessEnd& end) const {
   Failure failure = evaluate::failure_of(end);
-  if (end.kind != ProcessEnd::Kind::kExited) return failure;
+  using Kind = ProcessEnd::Kind;
+  if (end.kind == Kind::kExited || end.kind == Kind::kSignaled || end.kind == Kind::kNotStarted) {
+    if (std::optional<Failure> by_storage = failure_by_storage(end)) return *std::move(by_storage);
+  }
+  if (!end.is_own()) return failure;
   if (names_a_port_in_use(log_tail(log_))) {
     return {FailureKind::kException, end.reason + std::string(kPortInUse)};
   }
+  failure.reason += said_in(log_, own_names(host_.services.folder, placeholders(), folder_, end.process));
   // One of several processes may have ended because a rank is lost, which nobody knows yet: it is tried once
   // more.
   if (place_.processes > 1) failure.kind = FailureKind::kException;
@@ -403,39 +414,25 @@ trial::Outcome TrialAttempt::judge(const ProcessEnd& end) {
   if (!leads()) return trial::Measurements{};
   if (auto excess = excess_of_folder()) return *std::move(excess);
   std::variant<trial::Measurements, std::string> result = reports_.finish();
-  if (auto* mistake = std::get_if<std::string>(&result))
+  host_.left_out.warn("trial " + to_text(trial_.name()), reports_.take_notes(), host_.logs);
+  if (auto* mistake = std::get_if<std::string>(&result)) {
+    if (auto by_storage = failure_by_storage(end)) return *std::move(by_storage);
     return Failure{FailureKind::kProgram, std::move(*mistake)};
+  }
   return std::get<trial::Measurements>(std::move(result));
 }
 
 /// Keeps the log, and says why the attempt has failed.
 void TrialAttempt::keep_log(const trial::Outcome& outcome) {
   const auto* failure = std::get_if<Failure>(&outcome);
-  const bool failed = failure != nullptr && failure->kind != FailureKind::kStopped;
+  const bool failed =
+      failure != nullptr && failure->kind != FailureKind::kStopped && !failure->is_of_storage();
   log_ = host_.logs.keep(log_, failed);
   if (host_.services.watch && failure == nullptr) {
     for (const std::string& line : log_tail(log_)) host_.services.watch("printed: " + line);
   }
   if (!failed || others_failed_) return;
   warn_with_tail("trial " + to_text(trial_.name()) + ": " + failure->reason, log_);
-}
-
-trial::Outcome settle(trial::EvaluationContext& context, trial::Outcome outcome) {
-  trial::TrialGroup* const group = context.group();
-  if (group == nullptr || std::holds_alternative<Failure>(outcome)) return outcome;
-  // Member 0 may be measuring, or wait for its turn: the time of the others does not count meanwhile.
-  std::optional<trial::TrialWait> wait;
-  if (group->member() != 0) wait.emplace(context, &trial::TrialTiming::wait_ranks_s);
-  AllEnded all(*group);
-  while (!all.test()) {
-    if (group->member() == 0 && context.control().stop_requested()) {
-      const Failure stopped{FailureKind::kStopped, "stopped on request"};
-      group->abort(stopped);
-      return stopped;
-    }
-    std::this_thread::sleep_for(kPoll);
-  }
-  return outcome;
 }
 
 }  // namespace skyline::evaluate

@@ -5,12 +5,14 @@
 #include "evaluate/command/command_options.hpp"
 #include "evaluate/command/metric_commands.hpp"
 #include "evaluate/command/process_group.hpp"
+#include "evaluate/command/storage_fault.hpp"
 #include "evaluate/process/fork_server.hpp"
 #include "evaluate/process/port_block.hpp"
 #include "evaluate/process/processor_shares.hpp"
 #include "evaluate/process/report_reader.hpp"
 #include "evaluate/process/trainer_process.hpp"
-#include "evaluate/process/trial_folders.hpp"
+#include "store/run_folder/attempt_folder.hpp"
+#include "store/run_folder/trial_logs.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -36,21 +38,18 @@ struct TrainerHost {
   std::filesystem::path program;  // of `run`; empty if parameters choose it
   ProcessorShares processors;
   PortBlock ports;
-  TrialLogs logs;
-  std::unique_ptr<AttemptFolder> server_folder = {};  // whose TMPDIR the server has
-  std::unique_ptr<ForkServer> server = {};            // which forks trials; nullptr if each is started
+  store::TrialLogs logs;
+  std::unique_ptr<store::AttemptFolder> server_folder = {};  // whose TMPDIR the server has
+  std::unique_ptr<ForkServer> server = {};                   // which forks trials; nullptr if each is started
+  StoragePatience storage = {};
   std::atomic<bool> told_of_others = false;  // whether the log says that lines of other processes are dropped
+  LeftOut left_out = {};                     // names that reports had in vain
 };
 
 /// Returns the variables of a trainer without those of a group.
 /// @param devices  GPUs of the trial; empty if it has none
 Variables trainer_variables(const TrainerHost& host, const std::filesystem::path& temporary,
                             const std::vector<std::string>& devices);
-
-/// Waits until all members of a trial have come this far, unless this one has failed: then the others hear of
-/// it from the engine. Returns the outcome, or the stop that was asked for meanwhile.
-/// @throws GroupAborted if another member has failed
-trial::Outcome settle(trial::EvaluationContext& context, trial::Outcome outcome);
 
 /// One attempt at a trial by one member: its process, from the start to the end. Used by one thread.
 class TrialAttempt {
@@ -59,7 +58,10 @@ class TrialAttempt {
   TrialAttempt(TrainerHost& host, const trial::Trial& trial, trial::EvaluationContext& context);
   /// Runs the attempt to its end. All that it has started is then gone.
   /// @throws GroupAborted if another member has failed; Problem if the process could not be started
+  /// A failure by the host's storage is a kStorage.
   trial::Outcome run();
+  /// Call it after run().
+  WrittenPlaces written_places() const;
 
  private:
   bool leads() const { return place_.rank == 0; }
@@ -78,6 +80,7 @@ class TrialAttempt {
   void take_points(TrainerProcess& process);
   ProcessEnd watch(TrainerProcess& process);
   trial::Outcome judge(const ProcessEnd& end);
+  std::optional<trial::Failure> failure_by_storage(const ProcessEnd& end) const;
   trial::Failure failure_of(const ProcessEnd& end) const;
   void keep_log(const trial::Outcome& outcome);
 
@@ -87,11 +90,12 @@ class TrialAttempt {
   trial::TrialGroup* const group_;    // nullptr if the trial has one member
   std::vector<ProcessPlace> places_;  // of all members
   ProcessPlace place_;                // of this one
-  AttemptFolder folder_;
+  store::AttemptFolder folder_;
   trial::TrialFolder files_;                              // of all attempts; the same for all members
   std::chrono::steady_clock::time_point next_look_ = {};  // at the size of these files
   std::optional<TakenPort> port_;
   Meeting meeting_;
+  std::int64_t last_step_of_curve_ = 0;
   ReportReader reports_;
   std::filesystem::path log_;
   std::optional<trial::Failure> ended_by_;  // why this member has ended its process itself

@@ -1,13 +1,14 @@
 #include "evaluate/command/trial_inputs.hpp"
 
 #include "skyline/core/config_node.hpp"
-#include "skyline/core/error.hpp"
 
+#include "core/system/process.hpp"
 #include "core/text/wording.hpp"
+#include "store/journal/trial_json.hpp"
+#include "store/publish/publish.hpp"
 
+#include <cmath>
 #include <cstdint>
-#include <fstream>
-#include <variant>
 
 #include <nlohmann/json.hpp>
 
@@ -25,14 +26,17 @@ std::string epochs_text(double epochs) {
   return ConfigNode::make_number(epochs).as_text();
 }
 
-OrderedJson json_of(const space::Value& value) {
-  return std::visit([](const auto& content) { return OrderedJson(content); }, value);
+/// Returns whole epochs as a whole number, which Python can count to.
+OrderedJson epochs_json(double epochs) {
+  constexpr double kMostWhole = 0x1p53;
+  if (std::trunc(epochs) == epochs && epochs < kMostWhole) return static_cast<std::int64_t>(epochs);
+  return epochs;
 }
 
 }  // namespace
 
 Variables trial_placeholders(const EvaluatorServices& services, const trial::Trial& trial,
-                             const AttemptFolder& folder, const trial::TrialFolder& files) {
+                             const store::AttemptFolder& folder, const trial::TrialFolder& files) {
   Variables values{{"parameters", folder.parameters().string()},
                    {"epochs", epochs_text(trial.budget().epochs)},
                    {"horizon", epochs_text(trial.horizon().epochs)},
@@ -43,38 +47,58 @@ Variables trial_placeholders(const EvaluatorServices& services, const trial::Tri
                    {"parent_folder", files.parent.string()},
                    {"data", services.data_file.string()},
                    {"network", folder.network().string()},
-                   {"cache", cache_folder(services.folder, services.place.host).string()}};
+                   {"cache", store::cache_folder(services.folder, services.place.host).string()}};
   const std::vector<space::Parameter>& parameters = services.space.parameters();
   for (std::size_t p = 0; p < parameters.size(); ++p) {
-    values[parameters[p].name] =
-        space::to_text(parameters[p].values[trial.architecture().genotype.choices[p]]);
+    // One that has the name of another value is in the file alone; arguments that mean it are refused.
+    values.emplace(parameters[p].name,
+                   space::to_text(parameters[p].values[trial.architecture().genotype.choices[p]]));
   }
   return values;
 }
 
 void write_parameters(const EvaluatorServices& services, const trial::Trial& trial,
-                      const AttemptFolder& folder, const trial::TrialFolder& files) {
+                      const store::AttemptFolder& folder, const trial::TrialFolder& files,
+                      const std::vector<std::string>& metrics) {
   const Variables values = trial_placeholders(services, trial, folder, files);
   OrderedJson parameters = OrderedJson::object();
   const std::vector<space::Parameter>& declared = services.space.parameters();
   for (std::size_t p = 0; p < declared.size(); ++p) {
-    parameters[declared[p].name] = json_of(declared[p].values[trial.architecture().genotype.choices[p]]);
+    parameters[declared[p].name] =
+        store::encode_value(declared[p].values[trial.architecture().genotype.choices[p]]);
   }
   OrderedJson text{{"parameters", parameters},
                    {"trial", to_text(trial.name())},
                    {"arch_id", space::to_text(trial.architecture().id)},
-                   {"epochs", trial.budget().epochs},
-                   {"horizon", trial.horizon().epochs},
+                   {"epochs", epochs_json(trial.budget().epochs)},
+                   {"horizon", epochs_json(trial.horizon().epochs)},
                    {"seed", seed_of(trial)},
                    {"final", trial.is_final()},
+                   {"metrics", metrics},
                    {"folder", values.at("folder")},
                    {"resumed", files.resumed},
                    {"cache", values.at("cache")}};
   if (!files.parent.empty()) text["parent_folder"] = values.at("parent_folder");
   if (!services.data_file.empty()) text["data"] = values.at("data");
-  std::ofstream file(folder.parameters());
-  file << text.dump(2, ' ', false, OrderedJson::error_handler_t::replace) << "\n";
-  if (!file.flush()) throw FaultError("cannot write " + folder.parameters().string());
+  store::write_scratch_file(folder.parameters(),
+                            text.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n");
+}
+
+OwnNames own_names(const std::filesystem::path& run, const Variables& placeholders,
+                   const store::AttemptFolder& folder, pid_t process) {
+  OwnNames names{{folder.temporary().string(), "TMPDIR"}};
+  for (const char* const name :
+       {"parameters", "network", "onnx", "pytorch", "weights", "folder", "parent_folder", "cache", "data"}) {
+    const auto value = placeholders.find(name);
+    if (value != placeholders.end()) names.emplace_back(value->second, "{" + std::string(name) + "}");
+  }
+  names.emplace_back(folder.parameters().parent_path().string(), "{attempt}");
+  names.emplace_back(run.string(), "RUN");
+  const std::string host = host_name();
+  // Some hosts have a word of the language as their name, e.g. `worker`.
+  if (host.find_first_of("0123456789-.") != std::string::npos) names.emplace_back(host, "HOST");
+  if (process > 0) names.emplace_back(std::to_string(process), "PID");
+  return names;
 }
 
 Variables program_variables(Variables variables, const std::filesystem::path& temporary, int threads,

@@ -7,6 +7,7 @@
 #include "core/system/process.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
+#include "evaluate/process/error_words.hpp"
 #include "evaluate/process/log_tail.hpp"
 
 #include <algorithm>
@@ -157,9 +158,8 @@ void ForkServer::import(const Stop& stop_requested) {
 }
 
 std::string ForkServer::import_problem() const {
-  const std::vector<std::string> lines = log_tail(plan_.log, 1);
   return "importing " + name_ + " failed on " + host_name() + ", see " + plan_.log.string() +
-         (lines.empty() ? "" : ": " + lines.back());
+         said_in(plan_.log, {});
 }
 
 StartedLauncher ForkServer::fork(const ProcessPlan& plan, const std::string& mark,

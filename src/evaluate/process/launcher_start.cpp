@@ -6,6 +6,7 @@
 #include "core/system/program_files.hpp"
 #include "core/text/wording.hpp"
 #include "launcher/launch_protocol.hpp"
+#include "store/publish/publish.hpp"
 
 #include <algorithm>
 #include <array>
@@ -61,12 +62,6 @@ BothEnds make_report_pipe() {
   FileDescriptor ours(both[0]);
   ::fcntl(ours.get(), F_SETFL, O_NONBLOCK);  // the other end has a file description of its own, and blocks
   return {std::move(ours), above_those_of_launcher(both[1], kTask)};
-}
-
-FileDescriptor open_new_file(const std::filesystem::path& path, int flags) {
-  FileDescriptor file = open_own_file(path, flags | O_CREAT, 0600);
-  if (!file) fail_start("write " + path.string(), errno);
-  return file;
 }
 
 class FileActions {
@@ -163,13 +158,13 @@ LauncherPlan plan_launcher(const ProcessPlan& plan, const std::string& mark) {
   require(!plan.arguments.empty() && plan.arguments.front().find('/') != std::string::npos,
           "a program without a path");
   LauncherPlan planned;
-  planned.log = above_those_of_launcher(open_new_file(plan.log, O_RDWR | O_TRUNC).release(),
+  planned.log = above_those_of_launcher(store::open_own(plan.log, O_RDWR | O_CREAT | O_TRUNC, 0666).release(),
                                         "open the log of a trainer");
   BothEnds control = make_control();
   planned.ours.control = std::move(control.ours);
   planned.control = std::move(control.launchers);
   if (!plan.report_file.empty()) {
-    planned.ours.report_file = open_new_file(plan.report_file, O_RDONLY | O_EXCL);
+    planned.ours.report_file = store::open_own(plan.report_file, O_RDONLY | O_CREAT | O_EXCL, 0666);
     BothEnds report = make_report_pipe();
     planned.ours.report = std::move(report.ours);
     planned.report = std::move(report.launchers);

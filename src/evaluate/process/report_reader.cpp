@@ -1,11 +1,13 @@
 #include "evaluate/process/report_reader.hpp"
 
+#include "core/log.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 
 #include <algorithm>
-#include <array>
+#include <cctype>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <utility>
 
@@ -18,8 +20,7 @@ using Json = nlohmann::json;
 
 constexpr const char* kResultKey = "result";
 constexpr const char* kStepKey = "step";
-/// The parser stops within words that JSON does not have and many programs write: nan, NaN, inf, -Infinity.
-constexpr std::array<std::string_view, 5> kBegunNotFinite{"n", "na", "-n", "i", "-i"};
+constexpr const char* kNotFinite = "NaN or an infinite one";
 
 std::string quoted_number(double value) {
   return Json(value).dump();
@@ -31,166 +32,174 @@ std::string range_text(const trial::MetricRange& range) {
   return "from " + quoted_number(range.low) + " to " + quoted_number(range.high);
 }
 
+/// Returns whether a word is a number that a double cannot hold, or NaN or an infinite one, which JSON does
+/// not have and many programs write.
+bool is_not_finite(const std::string& word) {
+  char* end = nullptr;
+  const double number = std::strtod(word.c_str(), &end);
+  return !word.empty() && end == word.c_str() + word.size() && !std::isfinite(number);
+}
+
+/// Returns the line with such words in quotes, so that the parser takes them.
+std::string with_quoted_words(std::string_view line) {
+  std::string text;
+  while (!line.empty()) {
+    std::size_t size = 1;
+    if (line.front() == '"') {
+      while (size < line.size() && line[size] != '"') size += line[size] == '\\' ? 2U : 1U;
+      text += line.substr(0, size + 1);
+      line.remove_prefix(std::min(size + 1, line.size()));
+      continue;
+    }
+    const auto is_of_word = [](unsigned char letter) {
+      return std::isalnum(letter) != 0 || letter == '.' || letter == '-' || letter == '+';
+    };
+    size = static_cast<std::size_t>(std::ranges::find_if_not(line, is_of_word) - line.begin());
+    const std::string word(line.substr(0, size));
+    text += is_not_finite(word) ? '"' + word + '"' : word.empty() ? line.substr(0, 1) : word;
+    line.remove_prefix(std::max<std::size_t>(size, 1));
+  }
+  return text;
+}
+
+/// Returns what stands at a name, or nullptr.
+const auto* found_at(const auto& all, std::string_view name) {
+  const auto place = std::ranges::find_if(all, [&](const auto& each) { return each.name == name; });
+  return place == all.end() ? nullptr : &*place;
+}
+
+std::string named(const std::string& name) {
+  return in_quotes(printable(name)) + ": ";
+}
+
 }  // namespace
 
-/// What a line has said so far.
-struct ReportReader::Line {
-  bool is_result = false;
-  std::optional<std::int64_t> step = {};
-  std::vector<std::optional<double>> values;  // in the order of the metrics
+/// What stands at a name.
+struct ReportReader::Found {
+  std::string name;
+  std::optional<double> number = {};
+  std::string other = {};  // the text in place of a finite number, for messages
+
+  /// Returns why it is no value of the metric, if it isn't.
+  std::optional<std::string> mistake_for(const trial::MetricRange& range) const {
+    if (!number) {
+      return std::string(other == kNotFinite ? "expected a finite number" : "expected a number") + ", got " +
+             other;
+    }
+    if (range.holds(*number)) return std::nullopt;
+    return "expected a number " + range_text(range) + ", got " + quoted_number(*number);
+  }
 };
 
-/// Takes the events of the JSON parser, which, unlike a tree of values, show repeated names and need no
-/// memory.
+/// Takes the events of the JSON parser, which, unlike a tree of values, show repeated names. It keeps the
+/// names of a line and those of its result.
 class ReportReader::LineReader final : public nlohmann::json_sax<Json> {
  public:
-  LineReader(const std::vector<trial::Metric>& metrics, Line& line) : metrics_(metrics), line_(line) {}
-  const std::string& mistake() const { return mistake_; }
+  std::vector<Found> line;
+  std::optional<std::vector<Found>> result;
+  std::string mistake;
 
   bool key(std::string& name) override {
-    key_ = name;
-    metric_ = metrics_.size();
-    if (depth_ == 1 && (name == kResultKey || name == kStepKey)) return take_special(name);
-    if (depth_ == 1 && line_.is_result) return fail("expected nothing beside the result");
-    const auto metric = std::ranges::find(metrics_, name, &trial::Metric::name);
-    if (metric == metrics_.end()) {
-      return fail("it is no declared metric (" + joined(trial::names_of(metrics_)) +
-                  "): leave it out, or add it to `metrics`");
+    if (depth_ == 1) {
+      if (name == kResultKey && result) return fail("`result`: it is there twice");
+      line.push_back({name});
+    } else if (in_result_ && depth_ == 2) {
+      result->push_back({name});
     }
-    metric_ = static_cast<std::size_t>(metric - metrics_.begin());
-    return !line_.values[metric_] || fail("it is there twice");
+    return true;
   }
-
   bool start_object(std::size_t /*members*/) override {
-    if (depth_ == 0 || (depth_ == 1 && key_ == kResultKey)) {
-      ++depth_;
-      return true;
-    }
-    return fail_type("an object");
+    const bool is_result = depth_ == 1 && line.back().name == kResultKey;
+    if (is_result) result.emplace();
+    if (depth_ > 0 && !is_result) take("an object");
+    in_result_ = in_result_ || is_result;
+    ++depth_;
+    return true;
   }
   bool end_object() override {
     --depth_;
+    in_result_ = in_result_ && depth_ > 1;
     return true;
   }
-  bool start_array(std::size_t /*items*/) override { return fail_type("a list"); }
-  bool end_array() override { return true; }
-
-  bool number_integer(number_integer_t value) override { return take(value, static_cast<double>(value)); }
-  bool number_unsigned(number_unsigned_t value) override {
-    const bool fits = value <= static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max());
-    return take(fits ? std::optional(static_cast<std::int64_t>(value)) : std::nullopt,
-                static_cast<double>(value));
+  bool start_array(std::size_t /*items*/) override {
+    if (!take("a list")) return false;
+    ++depth_;
+    return true;
   }
-  bool number_float(number_float_t value, const std::string& /*text*/) override {
-    return take(std::nullopt, value);
+  bool end_array() override {
+    --depth_;
+    return true;
   }
-  bool null() override { return fail_type("null"); }
-  bool boolean(bool value) override { return fail_type(value ? "true" : "false"); }
-  bool string(std::string& text) override { return fail_type("the text " + in_quotes(printable(text))); }
-  bool binary(binary_t& /*bytes*/) override { return fail_type("bytes"); }
-
-  bool parse_error(std::size_t position, const std::string& last_token,
-                   const Json::exception& error) override {
-    constexpr int kOverflow = 406;  // of the library: a number beyond those of a double
-    // The parser gives what it has read since the last string.
-    const std::string begun = lower_case(last_token.substr(last_token.find_last_of("\": \t") + 1));
-    const bool is_not_finite =
-        error.id == kOverflow || std::ranges::find(kBegunNotFinite, begun) != kBegunNotFinite.end();
-    if (is_not_finite && !key_.empty()) return fail("expected a finite number, got NaN or an infinite one");
-    key_.clear();
+  bool number_integer(number_integer_t value) override { return take_number(static_cast<double>(value)); }
+  bool number_unsigned(number_unsigned_t value) override { return take_number(static_cast<double>(value)); }
+  bool number_float(number_float_t value, const std::string& /*text*/) override { return take_number(value); }
+  bool null() override { return take("null"); }
+  bool boolean(bool value) override { return take(value ? "true" : "false"); }
+  bool string(std::string& text) override {
+    return take(is_not_finite(text) ? kNotFinite : "the text " + in_quotes(printable(text)));
+  }
+  bool binary(binary_t& /*bytes*/) override { return take("bytes"); }
+  bool parse_error(std::size_t position, const std::string& /*token*/,
+                   const Json::exception& /*error*/) override {
     return fail("it is not JSON at character " + std::to_string(position));
   }
 
  private:
-  bool take_special(const std::string& name) {
-    if (line_.is_result || (name == kStepKey && line_.step)) {
-      return fail(key_ == kStepKey && !line_.step ? "a result has no step" : "it is there twice");
-    }
-    if (name == kStepKey) return true;
-    if (line_.step ||
-        std::ranges::any_of(line_.values, [](const auto& value) { return value.has_value(); })) {
-      return fail("expected nothing beside the result");
-    }
-    line_.is_result = true;
+  Found* place() {
+    if (depth_ == 1 && !line.empty()) return &line.back();
+    return in_result_ && depth_ == 2 ? &result->back() : nullptr;  // deeper values are left out
+  }
+  bool take_number(double value) {
+    if (depth_ == 0) return fail("expected an object, got " + quoted_number(value));
+    if (Found* const found = place()) found->number = value;
     return true;
   }
-
-  /// @param whole  the value as a whole number, if it is one
-  bool take(std::optional<std::int64_t> whole, double value) {
-    if (depth_ == 1 && key_ == kStepKey) {
-      if (!whole || *whole < 0) return fail("expected a whole number from 0, got " + quoted_number(value));
-      line_.step = whole;
-      return true;
-    }
-    if (depth_ == 0 || metric_ == metrics_.size()) return fail_type(quoted_number(value));
-    if (!std::isfinite(value)) return fail("expected a finite number, got an infinite one");
-    const trial::MetricRange& range = metrics_[metric_].range;
-    if (!range.holds(value)) {
-      return fail("expected a number " + range_text(range) + ", got " + quoted_number(value));
-    }
-    line_.values[metric_] = value;
+  bool take(const std::string& other) {
+    if (depth_ == 0) return fail("expected an object, got " + other);
+    if (Found* const found = place()) found->other = other;
     return true;
   }
-
-  bool fail_type(const std::string& found) {
-    if (depth_ == 0) return fail("expected an object, got " + found);
-    return fail("expected " + std::string(key_ == kResultKey ? "an object" : "a number") + ", got " + found);
-  }
-  bool fail(const std::string& mistake) {
-    mistake_ = (key_.empty() ? "" : in_quotes(printable(key_)) + ": ") + mistake;
+  bool fail(const std::string& text) {
+    mistake = text;
     return false;
   }
 
-  const std::vector<trial::Metric>& metrics_;
-  Line& line_;
   int depth_ = 0;
-  std::string key_;         // last name
-  std::size_t metric_ = 0;  // place of that name
-  std::string mistake_;
+  bool in_result_ = false;
 };
 
-ReportReader::ReportReader(std::vector<trial::Metric> metrics, bool is_final)
-    : metrics_(std::move(metrics)), is_final_(is_final) {}
-
-void ReportReader::feed(std::string_view bytes, ReportChannel channel) {
-  std::string& pending = pending_[static_cast<std::size_t>(channel)];
-  while (!bytes.empty() && !mistake_) {
-    const std::size_t end = bytes.find('\n');
-    const std::string_view part = bytes.substr(0, end);
-    if (pending.size() + part.size() > kLongestLine) {
-      ++lines_;
-      fail("it is longer than " + std::to_string(kLongestLine) + " bytes");
-      break;
-    }
-    pending += part;
-    if (end == std::string_view::npos) return;
-    read_line(pending);
-    pending.clear();
-    bytes.remove_prefix(end + 1);
+void LeftOut::warn(const std::string& whose, const std::vector<Note>& notes, const store::TrialLogs& logs) {
+  for (const Note& note : notes) {
+    const auto kind = static_cast<unsigned>(note.kind);
+    const unsigned bit = 1U << kind;
+    if ((told_.fetch_or(bit) & bit) != 0 || !logs.should_tell("left_out." + std::to_string(kind))) continue;
+    log::warning(whose + ": " + note.text + "; it is left out, like others of this kind, which are not told");
   }
 }
 
-void ReportReader::refuse(std::string mistake) {
-  if (!mistake_) mistake_ = std::move(mistake);
-}
-
-void ReportReader::fail(const std::string& mistake) {
-  refuse("line " + std::to_string(lines_) + " of its report: " + mistake);
-}
+ReportReader::ReportReader(std::vector<trial::Metric> metrics, bool is_final)
+    : ReportedLines(kLongestLine), metrics_(std::move(metrics)), is_final_(is_final) {}
 
 void ReportReader::read_line(std::string_view text) {
-  ++lines_;
-  if (lines_ > kMostPoints + 1) return fail("there are more than " + std::to_string(kMostPoints) + " points");
-  if (text.find_first_not_of(" \t\r") == std::string_view::npos) return;
-  Line line;
-  line.values.resize(metrics_.size());
-  LineReader reader(metrics_, line);
-  if (!Json::sax_parse(shallow_json(text), &reader)) return fail(reader.mistake());
-  if (line.is_result) {
-    set_result(line);
-  } else {
-    add_point(line);
+  LineReader reader;
+  if (!Json::sax_parse(shallow_json(with_quoted_words(text)), &reader)) return fail(reader.mistake);
+  if (const Found* const found = found_at(reader.line, kResultKey); found != nullptr && !reader.result) {
+    const std::string got = found->number ? quoted_number(*found->number) : found->other;
+    return fail("`result`: expected an object, got " + got);
   }
+  if (!reader.result) return add_point(reader.line);
+  if (reader.line.size() > 1) {
+    const auto beside =
+        std::ranges::find_if(reader.line, [](const Found& f) { return f.name != kResultKey; });
+    leave_out(LeftOut::Kind::kName, named(beside->name) + "it stands beside the result");
+  }
+  set_result(*reader.result);
+}
+
+/// Notes what is left out, of each kind the first.
+void ReportReader::leave_out(LeftOut::Kind kind, const std::string& what) {
+  const bool is_new = !std::exchange(left_out_.at(static_cast<std::size_t>(kind)), true);
+  if (is_new) notes_.push_back({kind, place() + what});
 }
 
 /// Returns whether a metric counts in this trial: those of full trainings are none of a search trial.
@@ -198,32 +207,96 @@ bool ReportReader::counts(const trial::Metric& metric) const {
   return is_final_ || metric.when != trial::Metric::When::kFullTraining;
 }
 
-void ReportReader::add_point(const Line& line) {
-  if (!line.step) return fail("expected `step` or `result`, got neither");
-  if (last_step_ && *line.step <= *last_step_) {
-    return fail("`step`: expected a number above " + std::to_string(*last_step_) + ", got " +
-                std::to_string(*line.step));
+/// Adds a point of the learning curve. It decides nothing, so what it cannot have is left out.
+void ReportReader::add_point(const std::vector<Found>& line) {
+  const Found* const step = found_at(line, kStepKey);
+  if (step == nullptr) {
+    const std::string what = "expected `step` or `result`, got neither";
+    if (without_step_.empty()) without_step_ = place() + what;
+    return leave_out(LeftOut::Kind::kStep, what);
   }
-  last_step_ = line.step;
-  trial::CoursePoint point{.step = *line.step};
-  bool has_values = false;
-  for (std::size_t i = 0; i < metrics_.size(); ++i) {
-    has_values = has_values || line.values[i];
-    if (line.values[i] && counts(metrics_[i])) point.values.push_back({metrics_[i].name, *line.values[i]});
+  constexpr double kMostSteps = 1e15;
+  const bool is_step = step->number && *step->number >= 0 && *step->number <= kMostSteps &&
+                       std::trunc(*step->number) == *step->number;
+  if (!is_step) {
+    const std::string got = step->number ? quoted_number(*step->number) : step->other;
+    return leave_out(LeftOut::Kind::kStep, "`step`: expected a whole number from 0, got " + got);
   }
-  if (!has_values) return fail("expected a metric beside the step");
-  if (!point.values.empty()) new_points_.push_back(std::move(point));
+  trial::CoursePoint point{.step = static_cast<std::int64_t>(*step->number)};
+  if (last_step_ && point.step < *last_step_) {
+    return leave_out(LeftOut::Kind::kStep, "`step`: expected a number from " + std::to_string(*last_step_) +
+                                               ", got " + std::to_string(point.step));
+  }
+  for (const Found& found : line) {
+    if (&found == step || !is_of_curve(found)) continue;
+    const auto earlier = std::ranges::find(point.values, found.name, &trial::NamedNumber::name);
+    if (earlier == point.values.end()) point.values.push_back({found.name, *found.number});
+  }
+  if (point.values.empty()) return;
+  std::ranges::stable_sort(point.values, {}, [this](const trial::NamedNumber& value) {  // metrics are first
+    return std::ranges::find(metrics_, value.name, &trial::Metric::name);
+  });
+  last_step_ = point.step;
+  if (++points_ > kMostPoints) {
+    return leave_out(LeftOut::Kind::kMany, "there are more than " + std::to_string(kMostPoints) + " points");
+  }
+  new_points_.push_back(std::move(point));
 }
 
-void ReportReader::set_result(const Line& line) {
-  if (result_) return fail("it is a second result");
-  trial::Measurements result;
-  for (std::size_t i = 0; i < metrics_.size(); ++i) {
-    const bool is_wanted = counts(metrics_[i]);
-    if (!line.values[i] && is_wanted) return fail("the result has no " + in_quotes(metrics_[i].name));
-    result.values.push_back(is_wanted ? *line.values[i] : std::numeric_limits<double>::quiet_NaN());
+/// Returns whether a curve may have the value. A curve may have any names, but not any number of them.
+bool ReportReader::is_of_curve(const Found& found) {
+  const auto metric = std::ranges::find(metrics_, found.name, &trial::Metric::name);
+  if (metric != metrics_.end() && !counts(*metric)) return false;
+  if (const auto mistake =
+          found.mistake_for(metric == metrics_.end() ? trial::MetricRange() : metric->range)) {
+    const bool is_gap = found.other == kNotFinite || found.other == "null";
+    leave_out(is_gap ? LeftOut::Kind::kNotFinite : LeftOut::Kind::kValue, named(found.name) + *mistake);
+    return false;
   }
+  if (names_.contains(found.name)) return true;
+  const bool is_name =
+      !found.name.empty() && found.name.size() <= kLongestName && printable(found.name) == found.name;
+  if (!is_name) {
+    leave_out(LeftOut::Kind::kName, named(found.name) + "expected a name of 1 to " +
+                                        std::to_string(kLongestName) + " bytes without control characters");
+  } else if (names_.size() == kMostNames) {
+    leave_out(LeftOut::Kind::kMany,
+              named(found.name) + "a learning curve has at most " + std::to_string(kMostNames) + " names");
+  } else {
+    names_.insert(found.name);
+  }
+  return names_.contains(found.name);
+}
+
+void ReportReader::set_result(const std::vector<Found>& values) {
+  if (result_) return fail("it is a second result");
+  trial::Measurements result{std::vector<double>(metrics_.size(), std::nan(""))};
+  std::string unknown;  // the first name that is none of a metric
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto metric = std::ranges::find(metrics_, values[i].name, &trial::Metric::name);
+    if (metric == metrics_.end()) {
+      if (unknown.empty()) unknown = in_quotes(printable(values[i].name));
+    } else if (counts(*metric)) {
+      const bool is_again = found_at(values, metric->name) != &values[i];
+      if (is_again) return fail(named(metric->name) + "it is there twice");
+      if (const auto mistake = values[i].mistake_for(metric->range))
+        return fail(named(metric->name) + *mistake);
+      result.values[static_cast<std::size_t>(metric - metrics_.begin())] = *values[i].number;
+    }
+  }
+  const std::string undeclared =
+      unknown + ", which is no declared metric (" + joined(trial::names_of(metrics_)) + ")";
+  for (const trial::Metric& metric : metrics_) {
+    if (!counts(metric) || found_at(values, metric.name) != nullptr) continue;
+    return fail("the result has no " + in_quotes(metric.name) +
+                (unknown.empty() ? "" : ", but " + undeclared));
+  }
+  if (!unknown.empty()) leave_out(LeftOut::Kind::kName, "the result has " + undeclared);
   result_ = std::move(result);
+}
+
+std::vector<LeftOut::Note> ReportReader::take_notes() {
+  return std::exchange(notes_, {});
 }
 
 std::vector<trial::CoursePoint> ReportReader::take_points() {
@@ -231,12 +304,9 @@ std::vector<trial::CoursePoint> ReportReader::take_points() {
 }
 
 std::variant<trial::Measurements, std::string> ReportReader::finish() {
-  for (std::string& pending : pending_) {
-    if (!mistake_ && !pending.empty()) read_line(pending);
-    pending.clear();
-  }
-  if (!mistake_ && !result_) refuse("it reported no result");
-  if (mistake_) return *mistake_;
+  read_rest();
+  if (!result_) refuse("it reported no result" + (without_step_.empty() ? "" : ", but " + without_step_));
+  if (mistake()) return *mistake();
   return *result_;
 }
 

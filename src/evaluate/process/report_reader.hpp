@@ -3,10 +3,15 @@
 #include "skyline/trial/evaluator.hpp"
 #include "skyline/trial/metric.hpp"
 
+#include "evaluate/process/reported_lines.hpp"
+#include "store/run_folder/trial_logs.hpp"
+
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -14,58 +19,69 @@
 
 namespace skyline::evaluate {
 
-/// The two ways on which a program may report.
-enum class ReportChannel : std::uint8_t { kDescriptor, kFile };
+/// Warns of what reports had and decides nothing, so that it was left out. Any thread may use it.
+class LeftOut {
+ public:
+  enum class Kind : std::uint8_t { kNotFinite, kValue, kStep, kName, kMany };
+  struct Note {
+    Kind kind;
+    std::string text;
+  };
+  /// Logs the notes of kinds of which nobody in the run has told. @param whose  e.g. "trial 3"
+  void warn(const std::string& whose, const std::vector<Note>& notes, const store::TrialLogs& logs);
+
+ private:
+  std::atomic<unsigned> told_ = 0;  // a bit for each kind that needs no look at the run's folder any more
+};
 
 /// Reads the reports of a program, one JSON object a line:
-///   {"step": 3, "accuracy": 71.0}                    any number of points; steps ascend
+///   {"step": 3, "accuracy": 71.0, "loss": 0.4}       any number of points, with any names; steps ascend
 ///   {"result": {"accuracy": 93.1, "size_mb": 4.2}}   one result
-/// The first mistake is kept, and all that follows is ignored. Memory is bounded: a line by 64 KiB, the
-/// points by 10,000. One thread.
-class ReportReader {
+/// The first mistake is kept, and all that follows is ignored. Points decide nothing: what a curve cannot
+/// have is left out, with a note, as are names of a result that are no metrics. Memory is bounded: a line by
+/// 64 KiB, the points by 10,000, their names by 64. One thread.
+class ReportReader final : public ReportedLines {
  public:
   static constexpr std::size_t kLongestLine = std::size_t{1} << 16;
   static constexpr std::size_t kMostPoints = 10'000;
+  static constexpr std::size_t kMostNames = 64;
+  static constexpr std::size_t kLongestName = 100;
 
   /// @param metrics   declared metrics; the reader keeps a copy. `step` and `result` are no names for them.
   /// @param is_final  whether metrics of full trainings must be there; in a search trial they may be missing,
   ///                  and are dropped
   ReportReader(std::vector<trial::Metric> metrics, bool is_final);
 
-  /// Reads bytes of a channel, which may end within a line.
-  void feed(std::string_view bytes, ReportChannel channel);
-  /// Notes a mistake that the caller has found, unless there is one already.
-  void refuse(std::string mistake);
-
-  /// Returns the first mistake in one line: `line 3 of its report: accuracy: expected a number from 0 to 100,
-  /// got 130`. That of a missing result comes only from finish().
-  const std::optional<std::string>& mistake() const { return mistake_; }
-  /// Returns the number of lines so far.
-  std::size_t lines() const { return lines_; }
-  /// Returns the points since the last call.
+  /// Returns the points since the last call. Several may have the same step.
   std::vector<trial::CoursePoint> take_points();
-  /// Returns the values in the order of the metrics, or the mistake. Those of full trainings are NaN in a
-  /// search trial. Call it at the end: a last line without a line feed is read now.
+  /// Returns what was left out since the last call, of each kind the first.
+  std::vector<LeftOut::Note> take_notes();
+  /// Returns the values in the order of the metrics, or the mistake, also that of a missing result. Those of
+  /// full trainings are NaN in a search trial. Call it at the end: a last line without a line feed is read
+  /// now.
   std::variant<trial::Measurements, std::string> finish();
 
  private:
-  struct Line;
+  struct Found;
   class LineReader;
 
-  void read_line(std::string_view line);
+  void read_line(std::string_view line) override;
   bool counts(const trial::Metric& metric) const;
-  void add_point(const Line& line);
-  void set_result(const Line& line);
-  void fail(const std::string& mistake);
+  void add_point(const std::vector<Found>& line);
+  bool is_of_curve(const Found& found);
+  void set_result(const std::vector<Found>& values);
+  void leave_out(LeftOut::Kind kind, const std::string& what);
 
   std::vector<trial::Metric> metrics_;
   bool is_final_;
-  std::array<std::string, 2> pending_;  // begun line of each channel
-  std::size_t lines_ = 0;
+  std::size_t points_ = 0;
   std::optional<std::int64_t> last_step_;
+  std::set<std::string> names_;     // in the curve
+  std::string without_step_;        // the first line that is neither a point nor a result
+  std::array<bool, 5> left_out_{};  // by kind
+  std::vector<LeftOut::Note> notes_;
   std::vector<trial::CoursePoint> new_points_;
   std::optional<trial::Measurements> result_;
-  std::optional<std::string> mistake_;
 };
 
 }  // namespace skyline::evaluate

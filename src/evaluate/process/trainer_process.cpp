@@ -7,7 +7,8 @@
 #include "core/system/process_tree.hpp"
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
-#include "evaluate/process/report_reader.hpp"
+#include "evaluate/process/reported_lines.hpp"
+#include "store/publish/patience.hpp"
 
 #include <algorithm>
 #include <array>
@@ -74,8 +75,10 @@ ProcessEnd end_of(const Notice& notice, const ProcessPlan& plan) {
       return {Kind::kExited, notice.value, "exit code " + std::to_string(notice.value)};
     case News::kSignaled: {
       const char* const name = ::sigabbrev_np(notice.value);
-      return {Kind::kSignaled, notice.value,
-              "signal " + (name == nullptr ? std::to_string(notice.value) : "SIG" + std::string(name))};
+      const std::string code = notice.amount > 0 ? " (exit code " + std::to_string(notice.amount) + ")" : "";
+      return {
+          Kind::kSignaled, notice.value,
+          "signal " + (name == nullptr ? std::to_string(notice.value) : "SIG" + std::string(name)) + code};
     }
     case News::kOutOfMemory: {
       if (notice.amount == 0) return {Kind::kOutOfMemory, 0, "the system ended it for lack of memory"};
@@ -103,6 +106,10 @@ ProcessEnd end_of(const Notice& notice, const ProcessPlan& plan) {
 }
 
 }  // namespace
+
+bool ProcessEnd::is_own() const {
+  return kind == Kind::kExited || (kind == Kind::kSignaled && value == SIGABRT);
+}
 
 trial::Failure failure_of(const ProcessEnd& end) {
   using Kind = ProcessEnd::Kind;
@@ -164,6 +171,8 @@ void TrainerProcess::read_launcher() {
       trainer_ = notice.value;
     } else {
       end_ = end_of(notice, plan_);
+      end_->log_error = static_cast<int>(notice.log_error);
+      end_->process = trainer_;
       if (plan_.server_socket >= 0) (void)end_orphans();  // its launcher adopts nothing
     }
   }
@@ -245,7 +254,7 @@ std::vector<ListedProcess> TrainerProcess::orphans() const {
   return found;
 }
 
-void TrainerProcess::collect(ReportReader& reader) {
+void TrainerProcess::collect(ReportedLines& reader) {
   std::string piece(kPieceBytes, '\0');
   for (int i = 0; report_ && (i < kPiecesAtOnce || end_); ++i) {
     const ssize_t read = ::read(report_.get(), piece.data(), piece.size());
@@ -258,6 +267,7 @@ void TrainerProcess::collect(ReportReader& reader) {
     }
   }
   if (!report_file_) return;
+  const store::Attempt attempt("read", plan_.report_file);
   if (end_) reopen_report(reader);
   for (int i = 0; !reader.mistake() && (i < kPiecesAtOnce || end_); ++i) {
     const ssize_t read =
@@ -270,7 +280,7 @@ void TrainerProcess::collect(ReportReader& reader) {
 }
 
 /// Takes the file that has the name now, if the program has written another one and renamed it.
-void TrainerProcess::reopen_report(ReportReader& reader) {
+void TrainerProcess::reopen_report(ReportedLines& reader) {
   const auto refuse = [&](const std::string& found) {
     reader.refuse("its report file " + plan_.report_file.string() + " was replaced by " + found);
   };

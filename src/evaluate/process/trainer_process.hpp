@@ -19,13 +19,17 @@
 
 namespace skyline::evaluate {
 
-class ReportReader;
+class ReportedLines;
+
+/// The descriptor on which a program reports, if its plan has a report file.
+constexpr int kReportDescriptor = launcher::kProgramReportDescriptor;
 
 /// How a process ended.
 struct ProcessEnd {
   enum class Kind : std::uint8_t {
     kExited,         // `value` is the exit code
-    kSignaled,       // `value` is the signal, whoever sent it: kill(), another process, the kernel
+    kSignaled,       // `value` is the signal, whoever sent it: kill(), another process, the kernel; also if a
+                     // shell or a wrapper says by its exit code that its program ended so
     kOutOfMemory,    // the kernel ended it for lack of memory, or it had more than `memory_bytes`
     kManyProcesses,  // it had more than `processes`
     kNotStarted,     // `value` is the system's error number
@@ -34,7 +38,12 @@ struct ProcessEnd {
   Kind kind = Kind::kLost;
   int value = 0;
   std::string reason =
-      {};  // one line for a person: "exit code 3", "signal SIGKILL", "more than 4 GiB of memory"
+      {};             // one line for a person: "exit code 3", "signal SIGKILL", "more than 4 GiB of memory"
+  int log_error = 0;  // the system's error number of a log that lacks text since a write failed
+  pid_t process = 0;  // its number; 0 if it was never started
+
+  /// Returns whether the program has ended itself, so that its log may say why.
+  bool is_own() const;
 };
 
 /// Returns the failure of a trial whose program ended like this.
@@ -70,7 +79,7 @@ class TrainerProcess {
   /// poll() has returned an end, one call gives all the rest. A report file that was replaced by something
   /// else becomes the reader's mistake. Never waits for the program, which in turn waits while nobody
   /// collects.
-  void collect(ReportReader& reader);
+  void collect(ReportedLines& reader);
   /// Waits until poll() or collect() may have something new, at most this long. What is not collected ends
   /// the wait at once, the end of the pipe with it.
   void wait(std::chrono::milliseconds most) const;
@@ -88,7 +97,7 @@ class TrainerProcess {
   void lose(const std::string& reason);
   std::vector<ListedProcess> end_orphans();
   std::vector<ListedProcess> orphans() const;
-  void reopen_report(ReportReader& reader);
+  void reopen_report(ReportedLines& reader);
 
   const ProcessPlan plan_;
   const std::string mark_;  // variable of the program, by which its orphans are found

@@ -3,6 +3,7 @@
 #include "skyline/model_export/layer_export.hpp"
 #include "skyline/space/network.hpp"
 
+#include "store/arrays/preparation.hpp"
 #include "store/weights/weights.hpp"
 
 #include <filesystem>
@@ -29,6 +30,8 @@ struct ExportedModel {
   /// unchanged.
   std::vector<float> output_factor = {};
   std::vector<float> output_offset = {};
+  /// The transform of the targets, which the model undoes after that.
+  store::TargetColumn::Transform output_transform = store::TargetColumn::Transform::kNone;
 };
 
 enum class Format { kOnnx, kPytorch, kSafetensors };

@@ -54,7 +54,10 @@ ExportedValue prelu(OnnxLayer& layer) {
 void add_activation_nodes(OnnxFunctions& functions) {
   functions["elu"] = node_with("Elu", "alpha", "alpha");
   functions["gelu"] = gelu;
-  functions["hard_sigmoid"] = node_of("HardSigmoid", {{"alpha", 1.0F / 6.0F}, {"beta", 0.5F}});
+  functions["hard_sigmoid"] = [](OnnxLayer& layer) {
+    const ExportedValue input = layer.value();
+    return ExportedValue{hard_sigmoid(layer, input.name), input.form};
+  };
   functions["hard_swish"] = node_of("HardSwish");
   functions["leaky_relu"] = node_with("LeakyRelu", "alpha", "slope");
   functions["prelu"] = prelu;

@@ -64,10 +64,8 @@ ExportedValue squeeze_excitation(OnnxLayer& layer) {
   const std::string expanded = layer.node(
       "Conv",
       {reduced, layer.tensor("expand_weight", {channels, squeezed, 1, 1}), layer.tensor("expand_bias")});
-  const std::string gates =
-      space::attribute_flag(layer.layer(), "hard")
-          ? layer.node("HardSigmoid", {expanded}, {{"alpha", 1.0F / 6.0F}, {"beta", 0.5F}})
-          : layer.node("Sigmoid", {expanded});
+  const std::string gates = space::attribute_flag(layer.layer(), "hard") ? hard_sigmoid(layer, expanded)
+                                                                         : layer.node("Sigmoid", {expanded});
   return {layer.node("Mul", {layer.image(), gates})};
 }
 

@@ -91,6 +91,9 @@ class ModelBuilder final : public OnnxLayer {
       result = node("Mul", {result, floats(model_.output_factor, dims)}, {});
       result = node("Add", {result, floats(model_.output_offset, dims)}, {});
     }
+    using Transform = store::TargetColumn::Transform;
+    if (model_.output_transform != Transform::kNone) result = node("Exp", {result}, {});
+    if (model_.output_transform == Transform::kLog1p) result = node("Sub", {result, floats({1}, {1})}, {});
     if (names_.contains(result)) {
       graph_.rename(result, kOutputName);
     } else {

@@ -192,7 +192,15 @@ class SourceBuilder final : public PytorchLayer {
            "        x = " +
            (scales_input ? "(values - self.offset) * self.factor" : "values") + "\n" + forward_ +
            "        return " +
-           (scales_output ? result + " * self.output_factor + self.output_offset" : result) + "\n";
+           undone(scales_output ? result + " * self.output_factor + self.output_offset" : result) + "\n";
+  }
+
+  /// Returns an expression of the numbers, from one of their transforms.
+  std::string undone(const std::string& transformed) const {
+    using Transform = store::TargetColumn::Transform;
+    if (model_.output_transform == Transform::kNone) return transformed;
+    const bool is_log = model_.output_transform == Transform::kLog;
+    return std::string(is_log ? "torch.exp(" : "torch.expm1(") + transformed + ")";
   }
 
   const ExportedModel& model_;

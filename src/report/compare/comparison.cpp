@@ -48,6 +48,43 @@ void check_objectives(const ComparedRun& first, const ComparedRun& other) {
   }
 }
 
+/// Returns the least and the greatest value of an objective among the search trials that meet the
+/// constraints, or nullopt if there is none.
+std::optional<std::pair<double, double>> values_seen(const std::vector<ComparedRun>& runs,
+                                                     std::size_t objective) {
+  std::optional<std::pair<double, double>> seen;
+  for (const ComparedRun& run : runs) {
+    for (const run::SharedTrial& committed : state_of(run).trials()) {
+      const auto values = state_of(run).objectives().values(*committed);
+      if (committed->trial.is_final() || !values) continue;
+      const double value = (*values)[objective];
+      seen = {std::min(value, seen ? seen->first : value), std::max(value, seen ? seen->second : value)};
+    }
+  }
+  return seen;
+}
+
+/// Returns the objectives with values that were seen for the ends that they lack.
+/// @param names  gets the metrics of those that were completed
+/// @return  empty if no box comes of it: one of them has a single value, or none that its scale can have
+std::vector<Objective> completed_by_values(const std::vector<ComparedRun>& runs,
+                                           std::vector<std::string>& names) {
+  std::vector<Objective> objectives = state_of(runs.front()).objectives().objectives();
+  for (std::size_t i = 0; i < objectives.size(); ++i) {
+    Objective& objective = objectives[i];
+    const auto seen = values_seen(runs, i);
+    if (!seen) return {};
+    const bool minimized = objective.sense == objective::Sense::kMinimize;
+    if (!objective.reference || !objective.ideal) names.push_back(objective.metric);
+    if (!objective.reference) objective.reference = minimized ? seen->second : seen->first;
+    if (!objective.ideal) objective.ideal = minimized ? seen->first : seen->second;
+    const auto [low, high] = minimized ? std::pair(*objective.ideal, *objective.reference)
+                                       : std::pair(*objective.reference, *objective.ideal);
+    if (low >= high || (objective.scale == objective::Scale::kLog && low <= 0)) return {};
+  }
+  return objectives;
+}
+
 /// Returns the best value of an objective among the first search trials, or nullopt if none of them has one.
 std::optional<double> best_of(const run::RunState& state, std::size_t objective, std::size_t trials) {
   search::RepeatedFront front(state.objectives().objectives().size(), state.repeats());
@@ -197,7 +234,7 @@ std::vector<RunGroup> group_runs(const std::vector<ComparedRun>& runs) {
 
 }  // namespace
 
-Comparison compare_runs(std::vector<ComparedRun> runs) {
+Comparison compare_runs(std::vector<ComparedRun> runs, UnknownEnds unknown) {
   Comparison comparison;
   comparison.runs = std::move(runs);
   const ComparedRun& first = comparison.runs.front();
@@ -208,11 +245,16 @@ Comparison compare_runs(std::vector<ComparedRun> runs) {
     if (trials == 0) throw UserError(run.name + " has no trial yet");
     comparison.trials = std::min(comparison.trials, trials);
   }
+  const objective::ObjectiveSet& objectives = state_of(first).objectives();
+  std::vector<Objective> completed;
+  if (unknown == UnknownEnds::kSeen && !objectives.has_volume())
+    completed = completed_by_values(comparison.runs, comparison.seen);
   for (const ComparedRun& run : comparison.runs) {
-    comparison.curves.push_back(volume_curve(state_of(run), comparison.trials));
+    comparison.curves.push_back(completed.empty()
+                                    ? volume_curve(state_of(run), comparison.trials)
+                                    : volume_curve_between(state_of(run), completed, comparison.trials));
   }
   comparison.groups = group_runs(comparison.runs);
-  const objective::ObjectiveSet& objectives = state_of(first).objectives();
   if (objectives.has_volume()) {
     const trial::Metric volume{.name = "hypervolume", .range = {0, 1}};
     add_quantity(comparison, volume.name, volume, [&](std::size_t run) {

@@ -41,22 +41,29 @@ struct Quantity {
 struct Comparison {
   std::vector<ComparedRun> runs;
   std::vector<std::vector<double>> curves;  // volume_curve() of each run; empty without a volume
+  std::vector<std::string> seen;            // objectives whose ends are values that these runs have seen
   std::vector<RunGroup> groups;             // ordered by their first runs
   std::size_t trials = 0;  // number of search trials that all runs have, and that are compared
   std::vector<Quantity> quantities;
 };
 
+/// What stands for an end that an objective lacks.
+enum class UnknownEnds { kNothing, kSeen };
+
 /// Groups the runs and compares the fronts of their searches after the number of trials that all have; also
 /// final fronts, if all runs have one with the same budget.
+/// @param unknown  kSeen: the worst or the best value of these runs, for their curves alone, since further
+///                 runs would move it
 /// @throws UserError if a run has no trial, if runs have other objectives or reference points, or if two have
 ///         the same configuration and seed
-Comparison compare_runs(std::vector<ComparedRun> runs);
+Comparison compare_runs(std::vector<ComparedRun> runs, UnknownEnds unknown = UnknownEnds::kNothing);
 
 /// Returns means with intervals and tests, as tables for people.
 std::string comparison_text(const Comparison& comparison);
 /// Returns the same as CSV: one line per quantity and group, and per quantity and pair of groups.
 std::string comparison_csv(const Comparison& comparison);
 /// Returns the hypervolume of each run after each of its trials, as CSV.
-std::string curves_csv(const Comparison& comparison);
+/// @param unknown  kSeen: a further column names the objectives whose ends were seen
+std::string curves_csv(const Comparison& comparison, UnknownEnds unknown = UnknownEnds::kNothing);
 
 }  // namespace skyline::report

@@ -87,14 +87,19 @@ std::string comparison_csv(const Comparison& comparison) {
   return text;
 }
 
-std::string curves_csv(const Comparison& comparison) {
-  std::string text = csv_line({"run", "group", "trial", "hypervolume"});
+std::string curves_csv(const Comparison& comparison, UnknownEnds unknown) {
+  const bool names_seen = unknown == UnknownEnds::kSeen;
+  std::vector<std::string> columns{"run", "group", "trial", "hypervolume"};
+  if (names_seen) columns.emplace_back("seen");
+  std::string text = csv_line(columns);
   for (const RunGroup& group : comparison.groups) {
     for (const std::size_t run : group.runs) {
       const std::vector<double>& curve = comparison.curves[run];
       for (std::size_t trial = 0; trial < curve.size(); ++trial) {
-        text += csv_line({comparison.runs[run].name, group.name, std::to_string(trial + 1),
-                          fmt::format("{}", curve[trial])});
+        std::vector<std::string> fields{comparison.runs[run].name, group.name, std::to_string(trial + 1),
+                                        fmt::format("{}", curve[trial])};
+        if (names_seen) fields.push_back(joined(comparison.seen));
+        text += csv_line(fields);
       }
     }
   }

@@ -13,9 +13,14 @@ constexpr std::size_t kMostMeasured =
 }  // namespace
 
 std::vector<double> volume_curve(const run::RunState& state, std::size_t also) {
-  const objective::ObjectiveSet& objectives = state.objectives();
-  if (!objectives.has_volume()) return {};
-  const std::size_t columns = objectives.objectives().size();
+  if (!state.objectives().has_volume()) return {};
+  return volume_curve_between(state, state.objectives().objectives(), also);
+}
+
+std::vector<double> volume_curve_between(const run::RunState& state,
+                                         const std::vector<objective::Objective>& objectives,
+                                         std::size_t also) {
+  const std::size_t columns = objectives.size();
   const std::size_t trials = state.committed(trial::Phase::kSearch);
   const std::size_t every = columns <= 2 ? 1 : std::max<std::size_t>(1, trials / kMostMeasured);
   search::RepeatedFront front(columns, state.repeats());
@@ -23,12 +28,12 @@ std::vector<double> volume_curve(const run::RunState& state, std::size_t also) {
   std::vector<double> curve;
   for (const run::SharedTrial& committed : state.trials()) {
     if (committed->trial.is_final()) continue;
-    if (front.tell(objectives, committed).front_changed) grew = true;
+    if (front.tell(state.objectives(), committed).front_changed) grew = true;
     double volume = curve.empty() ? 0 : curve.back();
     const std::size_t done = curve.size() + 1;
     if (grew && (done % every == 0 || done == trials || done == also)) {
       grew = false;
-      const double now = run::volume_of(objectives, run::points_of(front.front())).value();
+      const double now = run::volume_between(objectives, run::points_of(front.front()));
       volume = state.repeats() > 1 ? now : std::max(volume, now);  // a mean may be worse than a lucky value
     }
     curve.push_back(volume);

@@ -4,6 +4,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/config/config_text.hpp"
+#include "store/publish/block_reader.hpp"
 #include "store/publish/publish.hpp"
 
 #include <utility>
@@ -28,7 +29,7 @@ std::vector<FrontLatency> read_latencies(const store::RunPaths& paths) {
   std::vector<FrontLatency> latencies;
   if (!store::exists(paths.latency_json())) return latencies;
   try {
-    const ConfigNode list = store::load_yaml_file(paths.latency_json());
+    const ConfigNode list = store::load_run_yaml(paths.latency_json());
     for (const ConfigNode& each : list.items()) {
       FrontLatency latency{static_cast<trial::TrialNumber>(each.at("trial").as_integer()), {}};
       for (const ConfigNode& round : each.at("rounds_ms").items()) {

@@ -191,7 +191,9 @@ std::vector<std::string> trial_fields(const ReportInputs& inputs, const std::vec
   std::vector<std::string> fields{inputs.space.archai_id(architecture), space::to_text(architecture.id),
                                   std::to_string(trial.number)};
   for (std::size_t p = 0; p < inputs.space.parameters().size(); ++p) {
-    fields.push_back(parameter_text(inputs.space, architecture, p, ""));
+    const space::Value& value = inputs.space.parameters()[p].values[architecture.genotype.choices[p]];
+    const bool is_null = std::holds_alternative<space::Null>(value);
+    fields.push_back(is_null ? "" : parameter_text(inputs.space, architecture, p, ""));
   }
   for (const std::string& metric : metrics) fields.push_back(metric_field(inputs, committed, metric));
   for (const trial::NamedValue& field : trial::field_values(trial)) {

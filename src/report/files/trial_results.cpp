@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <functional>
 #include <map>
 #include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
 
 namespace skyline::report {
 namespace {
@@ -11,6 +16,17 @@ namespace {
 template <typename Range>
 bool uses_metric(const Range& range, std::string_view metric) {
   return std::any_of(range.begin(), range.end(), [&](const auto& entry) { return entry.metric == metric; });
+}
+
+/// Removes numbers, since reasons that differ only in them ("at step 12") are counted together.
+std::string without_numbers(const std::string& reason) {
+  std::string text;
+  for (const char letter : reason) {
+    const bool digit = letter >= '0' && letter <= '9';
+    if (!digit) text += letter;
+    if (digit && (text.empty() || text.back() != '#')) text += '#';
+  }
+  return text;
 }
 
 }  // namespace
@@ -105,6 +121,32 @@ const trial::Failure* failure_of(const trial::CommittedTrial& committed) {
 std::string status_of(const trial::CommittedTrial& committed) {
   const trial::Failure* failure = failure_of(committed);
   return failure == nullptr ? "ok" : std::string(trial::to_text(failure->kind));
+}
+
+std::vector<FailureGroup> failure_groups(const std::vector<run::SharedTrial>& trials) {
+  std::map<std::pair<trial::FailureKind, std::string>, FailureGroup> groups;
+  for (const run::SharedTrial& trial : trials) {
+    const trial::Failure* failure = failure_of(*trial);
+    if (failure == nullptr) continue;
+    FailureGroup& group = groups[{failure->kind, without_numbers(failure->reason)}];
+    if (group.trials.empty()) group.failure = *failure;
+    group.trials.push_back(trial->trial.name());
+  }
+  std::vector<FailureGroup> list;
+  for (auto& [key, group] : groups) list.push_back(std::move(group));
+  std::ranges::stable_sort(list, std::greater(),
+                           [](const FailureGroup& group) { return group.trials.size(); });
+  return list;
+}
+
+std::string usual_failure(const std::vector<run::SharedTrial>& trials) {
+  const std::vector<FailureGroup> groups = failure_groups(trials);
+  if (groups.empty()) return {};
+  std::size_t failed = 0;
+  for (const FailureGroup& group : groups) failed += group.trials.size();
+  const auto& [failure, usual] = groups.front();
+  return fmt::format("most often as {} ({} of {}): {}", trial::to_text(failure.kind), usual.size(), failed,
+                     failure.reason);
 }
 
 std::vector<trial::TrialNumber> front_order(const search::ParetoArchive& front) {

@@ -56,6 +56,16 @@ std::string status_of(const trial::CommittedTrial& committed);
 /// Returns nullptr if the trial did not fail.
 const trial::Failure* failure_of(const trial::CommittedTrial& committed);
 
+/// Trials that failed in the same way, numbers in the reason aside ("at step 12").
+struct FailureGroup {
+  trial::Failure failure;  // of the first one
+  std::vector<trial::TrialName> trials;
+};
+/// Groups those of the trials that failed, the most frequent failure first.
+std::vector<FailureGroup> failure_groups(const std::vector<run::SharedTrial>& trials);
+/// Returns e.g. "most often as diverged (18 of 20): the loss is NaN at step 12"; empty if none failed.
+std::string usual_failure(const std::vector<run::SharedTrial>& trials);
+
 /// Returns the members of a front, ordered by the objectives, best first, then by insertion.
 std::vector<trial::TrialNumber> front_order(const search::ParetoArchive& front);
 

@@ -1,8 +1,9 @@
 #include "report/files/trials_json.hpp"
 
+#include "report/files/answers.hpp"
 #include "report/files/seed_groups.hpp"
-#include "report/files/shares.hpp"
 #include "report/files/trial_results.hpp"
+#include "run/refits.hpp"
 #include "store/journal/trial_json.hpp"
 #include "store/publish/publish.hpp"
 
@@ -90,8 +91,7 @@ Json parameters_json(const space::SearchSpace& space, const space::Architecture&
       values[parameter.name] = nullptr;
       continue;
     }
-    std::visit([&](const auto& value) { values[parameter.name] = value; },
-               parameter.values[architecture.genotype.choices[p]]);
+    values[parameter.name] = store::encode_value(parameter.values[architecture.genotype.choices[p]]);
   }
   return values;
 }
@@ -131,7 +131,8 @@ bool is_outdated(const run::RunState& state, const trial::CommittedTrial& commit
   if (!committed.trial.is_final()) return false;
   const auto trainings = state.full_trainings(committed.trial.number);
   return std::any_of(trainings.begin(), trainings.end(), [&](const run::SharedTrial& other) {
-    return other->position > committed.position && other->trial.proposal.final_repeat == 0 &&
+    return other->position > committed.position &&
+           other->trial.proposal.final_repeat == committed.trial.proposal.final_repeat &&
            failure_of(*other) == nullptr;
   });
 }
@@ -160,7 +161,7 @@ Json spreads_json(const SeedGroup& trainings, const std::vector<trial::Metric>& 
 /// Adds the repeats of a training to the first of them.
 void add_repeats(Json& json, const ReportInputs& inputs, const trial::Trial& trial) {
   const std::uint32_t repeat = trial.proposal.final_repeat;
-  if (repeat > 0) json["final_repeat"] = repeat;
+  store::add_final_repeat(json, repeat);
   if (repeat > 0 || (trial.is_final() && trial.budget() != inputs.state.final_budget())) return;
   if (!trial.is_final() && (inputs.state.repeats() == 1 || trial.proposal.repeat > 0)) return;
   const SeedGroup repeats =
@@ -172,21 +173,19 @@ void add_repeats(Json& json, const ReportInputs& inputs, const trial::Trial& tri
       {"count", repeats.size()}, {"failed", failed}, {"metrics", spreads_json(repeats, inputs.metrics)}};
 }
 
-/// Returns the 95 % intervals of the shares that a training, or the mean of its repeats, has.
+/// Returns the 95 % intervals of what a training, or the mean of its repeats, has, where samples bound it.
 Json intervals_json(const ReportInputs& inputs, const trial::CommittedTrial& committed) {
   Json json = Json::object();
-  for (const trial::Yardstick& yardstick : inputs.yardsticks) {
-    const auto samples = samples_of(yardstick, committed.trial.is_final());
-    const auto value = metric_value(committed, yardstick.metric, inputs.metrics);
-    if (!samples || !value) continue;
-    const Interval interval = wilson_interval(*value, *samples);
-    json[yardstick.metric] = {interval.low, interval.high};
+  for (const trial::Metric& metric : inputs.metrics) {
+    if (const auto bound = sample_bound(inputs, committed, metric.name))
+      json[metric.name] = {number_json(bound->interval.low), number_json(bound->interval.high)};
   }
   return json;
 }
 
-Json final_json(const store::RunPaths& paths, const ReportInputs& inputs,
-                const trial::CommittedTrial& committed) {
+/// Returns what a further training of a search trial measured.
+Json training_json(const store::RunPaths& paths, const ReportInputs& inputs,
+                   const trial::CommittedTrial& committed) {
   Json json;
   store::add_fields(json, committed.trial);
   add_status(json, committed);
@@ -202,9 +201,7 @@ Json layers_json(const space::Network& network) {
   Json layers = Json::array();
   for (const space::Layer& layer : network.layers) {
     Json attributes = Json::object();
-    for (const auto& [name, value] : layer.attributes) {
-      std::visit([&json = attributes[name]](const auto& typed) { json = typed; }, value);
-    }
+    for (const auto& [name, value] : layer.attributes) attributes[name] = store::encode_value(value);
     Json reads = Json::array();
     for (const std::size_t input : layer.inputs) reads.push_back(network.layers[input].name);
     layers.push_back({{"name", layer.name},
@@ -244,8 +241,14 @@ Json trial_json(const store::RunPaths& paths, const ReportInputs& inputs,
   add_repeats(json, inputs, trial);
   const run::SharedTrial full_training = final_of(inputs.state, trial.number);
   if (!trial.is_final() && full_training != nullptr)
-    json["final"] = final_json(paths, inputs, *full_training);
-  const bool kept = json.contains("weights") || (json.contains("final") && json["final"].contains("weights"));
+    json["final"] = training_json(paths, inputs, *full_training);
+  const bool is_compared = trial.proposal.final_repeat == 0;
+  if (const run::SharedTrial refit = is_compared ? run::refit_of(inputs.state, trial.number) : nullptr)
+    json["refit"] = training_json(paths, inputs, *refit);
+  const auto has_weights = [&](const char* training) {
+    return json.contains(training) && json[training].contains("weights");
+  };
+  const bool kept = json.contains("weights") || has_weights("final") || has_weights("refit");
   if (kept && architecture.has_network() && !inputs.space.missing_kind())
     json["layers"] = layers_json(architecture.network());
   return json;
@@ -264,7 +267,7 @@ Json shortened(Json json) {
   if (json["horizon"] == json["epochs"]) json.erase("horizon");
   if (json["members"] == 1) json.erase("members");
   erase_nulls(json);
-  for (const char* name : {"parameters", "metrics", "final"}) {
+  for (const char* name : {"parameters", "metrics", "final", "refit"}) {
     if (const auto part = json.find(name); part != json.end()) erase_nulls(*part);
   }
   return json;

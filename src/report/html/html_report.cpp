@@ -1,10 +1,12 @@
 #include "report/html/html_report.hpp"
 
 #include "core/text/hash.hpp"
+#include "report/files/answers.hpp"
 #include "report/files/latency_json.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/html/run_json.hpp"
 #include "report/text/status_file.hpp"
+#include "store/publish/block_reader.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
@@ -76,7 +78,7 @@ bool is_warning(std::string_view line) {
 void read_warnings(ReportedRun& run) {
   const auto path = run.opened.paths.log();
   if (!store::exists(path)) return;
-  std::istringstream log(store::read_file(path));
+  std::istringstream log(store::read_run_file(path));
   for (std::string line; std::getline(log, line);) {
     if (is_warning(line)) run.warnings.push_back(line);
   }
@@ -124,23 +126,6 @@ Json comparison_json(const ReportOptions& options) {
       {"trials", comparison.trials}, {"groups", std::move(groups)}, {"quantities", std::move(quantities)}};
 }
 
-constexpr std::size_t kMostAnswers = 60;              // trainings, best first
-constexpr std::uintmax_t kMostAnswerBytes = 1 << 20;  // ours have some thousand
-
-/// Reads the answers that are there; a run that goes on may remove some at the same time.
-void read_answers(ReportedRun& run) {
-  const run::RunState& state = run.opened.state;
-  for (const trial::TrialNumber number : front_order(state.final_front())) {
-    if (run.answers.size() == kMostAnswers) return;
-    const auto path = run.opened.paths.answers({number, true});
-    std::error_code failure;
-    const std::uintmax_t bytes = std::filesystem::file_size(path, failure);
-    std::string text;
-    if (failure || bytes > kMostAnswerBytes || store::read_once(path, text)) continue;
-    run.answers[number] = std::move(text);
-  }
-}
-
 }  // namespace
 
 std::string base64_of_hex(std::string_view hex) {
@@ -178,8 +163,8 @@ ReportedRun reported_run(run::OpenedRun opened, const std::string& state) {
   ReportedRun run{.name = run_name(opened.paths), .state = state, .opened = std::move(opened)};
   const store::RunPaths& paths = run.opened.paths;
   run.courses = store::read_courses(paths, run.opened.header.metrics);
-  run.config = store::read_file(paths.config());
-  read_answers(run);
+  run.config = store::read_run_file(paths.config());
+  run.answers = read_answers(paths, run.opened.state);
   run.latencies = read_latencies(paths);
   read_warnings(run);
   return run;

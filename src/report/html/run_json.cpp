@@ -1,12 +1,16 @@
 #include "report/html/run_json.hpp"
 
+#include "report/files/answers.hpp"
 #include "report/files/seed_groups.hpp"
-#include "report/files/shares.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/report.hpp"
 #include "report/text/front_table.hpp"
+#include "report/text/run_origin.hpp"
+#include "run/refits.hpp"
 #include "run/yardsticks.hpp"
+#include "store/journal/trial_json.hpp"
 #include "store/publish/publish.hpp"
+#include "trial/refit.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -78,7 +82,8 @@ Json parameters_of(const space::SearchSpace& space, std::vector<Json> choices) {
     const space::Parameter& parameter = space.parameters()[p];
     Json values = Json::array();
     for (const space::Value& value : parameter.values) {
-      std::visit([&](const auto& plain) { values.push_back(plain); }, value);
+      const bool is_null = std::holds_alternative<space::Null>(value);  // the page takes null for "not used"
+      values.push_back(is_null ? Json(space::to_text(value)) : store::encode_value(value));
     }
     list.push_back(
         {{"name", parameter.name}, {"values", std::move(values)}, {"choices", std::move(choices[p])}});
@@ -105,8 +110,9 @@ Json trial_columns(const run::OpenedRun& run) {
     const trial::Trial& trial = each->trial;
     const space::Architecture& architecture = trial.architecture();
     json["number"].push_back(trial.number);
-    // The repeats of a full training have 2, 3, ...; the first one shows their means.
-    json["final"].push_back(trial.is_final() ? 1 + trial.proposal.final_repeat : 0);
+    // The repeats of a full training have 2, 3, ...; the first one shows their means. A refit has -1.
+    const std::int64_t repeat = trial::is_refit(trial) ? -2 : std::int64_t{trial.proposal.final_repeat};
+    json["final"].push_back(trial.is_final() ? 1 + repeat : 0);
     const bool shows_mean =
         trial.is_final() && trial.proposal.final_repeat == 0 && trial.budget() == run.state.final_budget();
     const bool shows_search_mean = !trial.is_final() && run.state.repeats() > 1 && trial.proposal.repeat == 0;
@@ -144,45 +150,20 @@ Json trial_columns(const run::OpenedRun& run) {
   return json;
 }
 
-/// Removes numbers, since reasons that differ only in them ("at step 12") are counted together.
-std::string without_numbers(const std::string& reason) {
-  std::string text;
-  for (const char letter : reason) {
-    const bool digit = letter >= '0' && letter <= '9';
-    if (!digit) text += letter;
-    if (digit && (text.empty() || text.back() != '#')) text += '#';
-  }
-  return text;
-}
-
 /// Counts failed trials by kind and reason, the most frequent first.
 Json failures_of(const run::RunState& state) {
-  struct Group {
-    std::string reason;  // reason of the first such trial
-    std::vector<std::string> trials;
-  };
-  std::map<std::pair<std::string, std::string>, Group> groups;
-  for (const run::SharedTrial& trial : state.trials()) {
-    const trial::Failure* failure = failure_of(*trial);
-    if (failure == nullptr) continue;
-    Group& group = groups[{status_of(*trial), without_numbers(failure->reason)}];
-    if (group.trials.empty()) group.reason = failure->reason;
-    group.trials.push_back(trial::to_text(trial->trial.name()));
-  }
   constexpr std::size_t kMostNamed = 20;
-  std::vector<Json> list;
-  for (const auto& [key, group] : groups) {
-    std::vector<std::string> named(
-        group.trials.begin(),
-        group.trials.begin() + static_cast<std::ptrdiff_t>(std::min(group.trials.size(), kMostNamed)));
-    list.push_back({{"kind", key.first},
-                    {"reason", group.reason},
+  Json list = Json::array();
+  for (const FailureGroup& group : failure_groups({state.trials().begin(), state.trials().end()})) {
+    Json named = Json::array();
+    for (const trial::TrialName name : group.trials) {
+      if (named.size() < kMostNamed) named.push_back(trial::to_text(name));
+    }
+    list.push_back({{"kind", trial::to_text(group.failure.kind)},
+                    {"reason", group.failure.reason},
                     {"count", group.trials.size()},
                     {"trials", std::move(named)}});
   }
-  std::ranges::stable_sort(list, [](const Json& left, const Json& right) {
-    return left["count"].get<std::size_t>() > right["count"].get<std::size_t>();
-  });
   return list;
 }
 
@@ -233,6 +214,21 @@ Json repeats_json(const run::OpenedRun& run, const RepeatsOf& repeats_of) {
   return json;
 }
 
+/// Returns what refits measured, by their trial.
+Json refits_json(const run::OpenedRun& run) {
+  Json json = Json::object();
+  for (const trial::TrialNumber number : members_of(run.state)) {
+    const run::SharedTrial refit = run::refit_of(run.state, number);
+    if (refit == nullptr || failure_of(*refit) != nullptr) continue;
+    Json& values = json[std::to_string(number)] = Json::object();
+    for (const trial::Metric& metric : run.header.metrics) {
+      if (const auto value = metric_value(*refit, metric.name, run.header.metrics))
+        values[metric.name] = short_number(value);
+    }
+  }
+  return json;
+}
+
 Json final_repeats_json(const run::OpenedRun& run) {
   return repeats_json(run, [&](trial::TrialNumber number) { return run.state.final_repeats(number); });
 }
@@ -243,8 +239,8 @@ Json search_repeats_json(const run::OpenedRun& run) {
 }
 
 /// Returns by which metric the result of each trial of both fronts is judged: on the test set if that was
-/// measured, else the first objective. If it is a share of samples, also how many they are, and its interval
-/// at 95 %.
+/// measured, else the first objective. If the samples bound it, also how many they are, and its interval at
+/// 95 %.
 Json judged_of(const ReportInputs& inputs) {
   const run::RunState& state = inputs.state;
   const trial::Metric* test = test_metric(state.objectives(), inputs.metrics);
@@ -255,13 +251,11 @@ Json judged_of(const ReportInputs& inputs) {
     const bool is_tested = test != nullptr && metric_value(*result, test->name, inputs.metrics);
     const std::string metric = is_tested ? test->name : state.objectives().objectives().front().metric;
     Json& judged = json[std::to_string(number)] = {{"metric", metric}};
-    const trial::Yardstick* yardstick = trial::find_yardstick(inputs.yardsticks, metric);
-    const auto samples =
-        yardstick != nullptr ? samples_of(*yardstick, result->trial.is_final()) : std::nullopt;
-    const auto share = metric_value(*result, metric, inputs.metrics);
-    if (!samples || !share) continue;
-    const Interval interval = wilson_interval(*share, *samples);
-    judged.update({{"samples", *samples}, {"low", interval.low}, {"high", interval.high}});
+    const auto bound = sample_bound(inputs, *result, metric);
+    if (!bound) continue;
+    judged.update({{"samples", bound->samples},
+                   {"low", short_number(bound->interval.low)},
+                   {"high", short_number(bound->interval.high)}});
   }
   return json;
 }
@@ -300,6 +294,7 @@ Json slots_of(const run::RunAccount& account) {
         json[name] = value;
       }
     });
+    for (const char* const same_for_all : {"processor", "program"}) json.erase(same_for_all);
   }
   return list;
 }
@@ -339,9 +334,9 @@ Json run_json(const ReportedRun& run) {
   const std::optional<trial::Budget>& final_budget = opened.state.final_budget();
   const TakenTrials taken = taken_trials(opened.config);
   const trial::Metric* test = test_metric(opened.state.objectives(), opened.header.metrics);
-  const ReportInputs inputs{opened.space, opened.header.metrics,
-                            opened.state, run::yardsticks_of(opened.config),
-                            {},           run.latencies};
+  const ReportInputs inputs{
+      opened.space,  opened.header.metrics,     opened.state, run::yardsticks_of(opened.config), {},
+      run.latencies, replicates_in(run.answers)};
   return {{"name", run.name},
           {"path", opened.paths.root.string()},
           {"state", run.state},
@@ -356,6 +351,7 @@ Json run_json(const ReportedRun& run) {
           {"final_front", front_order(opened.state.final_front())},
           {"final_epochs", final_budget ? short_number(final_budget->epochs) : Json(nullptr)},
           {"repeats", final_repeats_json(opened)},
+          {"refits", refits_json(opened)},
           {"search_repeats", search_repeats_json(opened)},
           {"yardsticks", yardsticks_of(inputs.yardsticks)},
           {"notes", front_notes(inputs)},
@@ -377,12 +373,14 @@ Json run_json(const ReportedRun& run) {
           {"slots", slots_of(opened.account)},
           {"config", run.config},
           {"versions",
-           {{"Skyline", opened.header.skyline_version},
+           {{"Skyline", programs_text(opened)},
+            {"processors", processors_text(opened.account)},
             {"configuration", opened.header.config_hash},
             {"seed", std::to_string(opened.header.seed)},
             {"device", opened.header.device},
             {"results", opened.header.deterministic ? "" : kNotDeterministic},
             {"search", opened.state.remark()}}},
+          {"repeated_by", repeat_line(opened)},
           {"warnings", run.warnings},
           {"more_warnings", run.more_warnings}};
 }

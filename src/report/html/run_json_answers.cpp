@@ -30,6 +30,7 @@ Json answers_json(const ReportedRun& run) {
       if (answers.at("version") != kVersion) continue;
       for (const char* key : {"names", "samples", "targets"}) (void)answers.at(key);
       if (answers.contains("worst")) change_pictures(answers, run.shows_samples);
+      answers.erase("replicates");
       json[std::to_string(number)] = std::move(answers);
     } catch (const Json::exception&) {
       // The file is damaged, and the page does without it.

@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
+#include "report/files/answers.hpp"
 #include "report/files/search_state_csv.hpp"
 #include "report/files/trials_json.hpp"
 #include "report/report.hpp"
@@ -18,8 +19,13 @@ namespace skyline::report {
 namespace {
 
 ReportInputs inputs_of(const ReportedRun& run) {
-  return {run.opened.space, run.opened.header.metrics, run.opened.state,
-          run::yardsticks_of(run.opened.config)};
+  return {.space = run.opened.space,
+          .metrics = run.opened.header.metrics,
+          .state = run.opened.state,
+          .yardsticks = run::yardsticks_of(run.opened.config),
+          .taken = {},
+          .latencies = {},
+          .replicates = replicates_in(run.answers)};
 }
 
 }  // namespace

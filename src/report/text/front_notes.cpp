@@ -1,9 +1,10 @@
 // The notes below the table of the front.
 #include "core/text/wording.hpp"
-#include "report/files/shares.hpp"
+#include "report/files/answers.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/text/front_table.hpp"
 #include "report/text/text_table.hpp"
+#include "run/refits.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -73,6 +74,21 @@ std::string repeats_note(const run::RunState& state) {
   return found.text("Full trainings");
 }
 
+/// Says whose weights are the model where there are refits.
+std::string refit_note(const run::RunState& state) {
+  std::size_t refits = 0;
+  for (const trial::TrialNumber number : state.final_front().keys()) {
+    const run::SharedTrial refit = run::refit_of(state, number);
+    if (refit != nullptr && failure_of(*refit) == nullptr) ++refits;
+  }
+  if (refits == 0) return {};
+  const std::size_t all = state.final_front().size();
+  return fmt::format(
+      "Refit: {} of the final front {} trained once more, on training and validation samples; "
+      "export and predict take these weights, and nothing is chosen by them.\n",
+      refits == all ? "all" : fmt::format("{} of {}", refits, all), refits == 1 && all > 1 ? "was" : "were");
+}
+
 /// Returns the judged metrics that have a yardstick: the objectives first.
 std::vector<const trial::Yardstick*> yardsticks_shown(const ReportInputs& inputs) {
   std::vector<const trial::Yardstick*> shown;
@@ -83,16 +99,19 @@ std::vector<const trial::Yardstick*> yardsticks_shown(const ReportInputs& inputs
 }
 
 struct MemberValue {
-  trial::TrialNumber number = 0;
+  run::SharedTrial result;  // what the front compares
   double value = 0;
+
+  trial::TrialNumber number() const { return result->trial.number; }
 };
 
 /// Returns the values of a metric on the front, the best first.
 std::vector<MemberValue> values_on_front(const ReportInputs& inputs, const std::string& metric) {
   std::vector<MemberValue> values;
   for (const trial::TrialNumber number : front_that_counts(inputs.state)) {
-    const auto value = metric_value(*training_that_counts(inputs.state, number), metric, inputs.metrics);
-    if (value) values.push_back({number, *value});
+    run::SharedTrial result = training_that_counts(inputs.state, number);
+    const auto value = metric_value(*result, metric, inputs.metrics);
+    if (value) values.push_back({std::move(result), *value});
   }
   const double sign = described(metric, inputs.metrics).better == trial::Better::kHigher ? -1 : 1;
   std::ranges::stable_sort(values, {}, [sign](const MemberValue& each) { return sign * each.value; });
@@ -100,30 +119,40 @@ std::vector<MemberValue> values_on_front(const ReportInputs& inputs, const std::
 }
 
 /// Returns those of the other members that the samples do not tell apart from the best one.
-std::vector<MemberValue> alike(const std::vector<MemberValue>& values, std::uint64_t samples) {
+/// @pre they bound the values
+std::vector<MemberValue> alike(const ReportInputs& inputs, const std::vector<MemberValue>& values,
+                               const std::string& metric) {
   std::vector<MemberValue> found;
   for (std::size_t i = 1; i < values.size(); ++i) {
-    if (!are_shares_apart(values.front().value, values[i].value, samples)) found.push_back(values[i]);
+    if (!sample_bound(inputs, *values[i].result, metric)) continue;
+    if (!are_apart(inputs, *values.front().result, *values[i].result, metric)) found.push_back(values[i]);
   }
   return found;
 }
 
-/// Says how far the samples decide a share, and which members they do not tell apart from the best.
+/// Says how far the samples decide a metric, and which members they do not tell apart from the best.
 std::string samples_note(const ReportInputs& inputs, const trial::Yardstick& yardstick) {
-  const auto samples = samples_of(yardstick, inputs.state.final_budget().has_value());
   const std::vector<MemberValue> values = values_on_front(inputs, yardstick.metric);
-  if (!samples || values.empty()) return {};
+  if (values.empty()) return {};
   const MemberValue& best = values.front();
-  const Interval interval = wilson_interval(best.value, *samples);
+  const auto bound = sample_bound(inputs, *best.result, yardstick.metric);
+  if (!bound) return {};
+  const bool is_share = yardstick.samples.has_value();
+  const trial::Metric metric = described(yardstick.metric, inputs.metrics);
+  const auto text = [&](double value) {
+    return is_share ? fmt::format("{:.4f}", value) : metric_text(metric, value);
+  };
   std::vector<std::string> others;
-  for (const MemberValue& other : alike(values, *samples)) {
+  for (const MemberValue& other : alike(inputs, values, yardstick.metric)) {
+    const double gap = std::abs(best.value - other.value);
     const std::string difference =
-        fmt::format("{:.3g}", std::abs(best.value - other.value) * static_cast<double>(*samples));
-    others.push_back(
-        fmt::format("{} (by {} sample{})", other.number, difference, difference == "1" ? "" : "s"));
+        fmt::format("{:.3g}", is_share ? gap * static_cast<double>(bound->samples) : gap);
+    const std::string unit = !is_share ? "" : difference == "1" ? " sample" : " samples";
+    others.push_back(fmt::format("{} (by {}{})", other.number(), difference, unit));
   }
-  return fmt::format("{} of {}: trial {} has {:.4f}, {:.4f} to {:.4f} at 95 %{}.\n", yardstick.metric,
-                     counted(*samples, "sample"), best.number, best.value, interval.low, interval.high,
+  return fmt::format("{} of {}: trial {} has {}, {} to {} at 95 %{}.\n", yardstick.metric,
+                     counted(bound->samples, "sample"), best.number(), text(best.value),
+                     text(bound->interval.low), text(bound->interval.high),
                      others.empty() ? "" : "; they do not tell it apart from trial " + first_of(others));
 }
 
@@ -148,14 +177,19 @@ std::string constant_warning(const ReportInputs& inputs) {
   const std::vector<MemberValue> values = values_on_front(inputs, metric.name);
   if (values.empty()) return {};
   const double best = values.front().value;
-  const bool is_better =
-      metric.better == trial::Better::kHigher ? best > *yardstick->constant : best < *yardstick->constant;
-  const auto samples = samples_of(*yardstick, inputs.state.final_budget().has_value());
-  if (is_better && (!samples || wilson_interval(best, *samples).low > *yardstick->constant)) return {};
+  const auto is_better_than_constant = [&](double value) {
+    return metric.better == trial::Better::kHigher ? value > *yardstick->constant
+                                                   : value < *yardstick->constant;
+  };
+  const bool is_better = is_better_than_constant(best);
+  const auto bound = sample_bound(inputs, *values.front().result, metric.name);
+  const bool is_surely_better = !bound || (is_better_than_constant(bound->interval.low) &&
+                                           is_better_than_constant(bound->interval.high));
+  if (is_better && is_surely_better) return {};
   return fmt::format(
       "Warning: trial {}, the best of the front, is no better than a constant answer{}: {} {} beside {}.\n",
-      values.front().number,
-      is_better ? fmt::format(" as far as {} can tell", counted(*samples, "sample")) : "", metric.name,
+      values.front().number(),
+      is_better ? fmt::format(" as far as {} can tell", counted(bound->samples, "sample")) : "", metric.name,
       metric_text(metric, best), metric_text(metric, *yardstick->constant));
 }
 
@@ -205,20 +239,18 @@ std::string latency_note(const std::vector<FrontLatency>& latencies) {
 
 std::vector<trial::TrialNumber> alike_to_best(const ReportInputs& inputs) {
   const std::string& metric = inputs.state.final_objectives().objectives().front().metric;
-  const trial::Yardstick* yardstick = trial::find_yardstick(inputs.yardsticks, metric);
-  const auto samples =
-      yardstick != nullptr ? samples_of(*yardstick, inputs.state.final_budget().has_value()) : std::nullopt;
+  const std::vector<MemberValue> values = values_on_front(inputs, metric);
   std::vector<trial::TrialNumber> numbers;
-  if (!samples) return numbers;
-  for (const MemberValue& member : alike(values_on_front(inputs, metric), *samples))
-    numbers.push_back(member.number);
+  if (values.empty() || !sample_bound(inputs, *values.front().result, metric)) return numbers;
+  for (const MemberValue& member : alike(inputs, values, metric)) numbers.push_back(member.number());
   return numbers;
 }
 
 std::string front_notes(const ReportInputs& inputs) {
   if (front_members(inputs.state).empty()) return {};
   const bool is_train = !inputs.taken.run.empty();  // `skyline train` has --seeds in place of repeats
-  std::string notes = search_repeats_note(inputs.state) + (is_train ? "" : repeats_note(inputs.state));
+  std::string notes = search_repeats_note(inputs.state) + (is_train ? "" : repeats_note(inputs.state)) +
+                      refit_note(inputs.state);
   for (const trial::Yardstick* yardstick : yardsticks_shown(inputs))
     notes += samples_note(inputs, *yardstick);
   return notes + latency_note(inputs.latencies) + constant_note(inputs) + networks_note(inputs);

@@ -6,6 +6,7 @@
 #include "report/files/seed_groups.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/text/text_table.hpp"
+#include "run/refits.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -26,6 +27,7 @@ std::string epochs_text(const trial::Budget& budget) {
 struct Row {
   run::SharedTrial searched;
   run::SharedTrial trained;
+  run::SharedTrial refit;  // or nullptr
   std::vector<run::SharedTrial> repeats;
   std::vector<run::SharedTrial> search_repeats;
 };
@@ -38,10 +40,10 @@ struct FrontColumn {
   int rank = 0;  // see TextTable::add_column()
 };
 
-constexpr int kRankOfDifference = 1;  // of a parameter with several values
-constexpr int kRankOfId = 2;
-constexpr int kRankOfConstant = 3;  // of a parameter with one value
-constexpr int kRankOfFurther = 3;   // of a metric that nothing is judged by
+constexpr int kRankOfFurther = 1;     // of a metric that nothing is judged by
+constexpr int kRankOfDifference = 2;  // of a parameter with several values
+constexpr int kRankOfId = 3;
+constexpr int kRankOfConstant = 4;  // of a parameter with one value
 
 /// Returns the value of a training, or `-` if it has none.
 std::string value_cell(const ReportInputs& inputs, const run::SharedTrial& training,
@@ -110,6 +112,11 @@ class FrontTable {
     if (final_note_.empty()) return;
     const trial::Metric* test = test_metric(state().objectives(), inputs.metrics);
     if (test != nullptr && !has(test->name)) add_final(test->name);
+    const bool has_refits = std::ranges::any_of(rows_, [](const Row& row) { return row.refit != nullptr; });
+    if (test != nullptr && has_refits) {
+      add(test->name, "refit",
+          [this, metric = test->name](const Row& row) { return value_cell(inputs_, row.refit, metric); });
+    }
     for (const trial::Metric& metric : inputs.metrics) {
       if (metric.of != trial::Metric::Of::kTest || has(metric.name)) continue;
       add_final(metric.name);
@@ -202,8 +209,8 @@ std::string front_table(const ReportInputs& inputs, const TableBounds& bounds) {
   const run::RunState& state = inputs.state;
   std::vector<Row> rows;
   const auto add = [&](trial::TrialNumber number) {
-    rows.push_back({state.search_mean(number), state.final_mean(number), state.final_repeats(number),
-                    state.search_repeats(number)});
+    rows.push_back({state.search_mean(number), state.final_mean(number), run::refit_of(state, number),
+                    state.final_repeats(number), state.search_repeats(number)});
   };
   for (const trial::TrialNumber number : front_order(state.final_front())) add(number);
   const std::size_t final_members = rows.size();

@@ -5,7 +5,6 @@
 #include "report/text/text_table.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include <fmt/format.h>
 
@@ -31,18 +30,6 @@ bool has_objectives(const ReportInputs& inputs, const trial::CommittedTrial& com
                              [&](const objective::Objective& one) {
                                return metric_value(committed, one.metric, inputs.metrics).has_value();
                              });
-}
-
-/// Returns e.g. "most often as diverged (18 of 20): the loss is NaN at step 12". @pre all failed
-std::string usual_failure(const Trials& trials) {
-  std::map<trial::FailureKind, std::size_t> counts;
-  for (const auto& committed : trials) ++counts[failure_of(*committed)->kind];
-  const auto usual =
-      std::ranges::max_element(counts, {}, [](const auto& entry) { return entry.second; })->first;
-  const auto example =
-      std::ranges::find_if(trials, [&](const auto& each) { return failure_of(*each)->kind == usual; });
-  return fmt::format("most often as {} ({} of {}): {}", trial::to_text(usual), counts[usual], trials.size(),
-                     failure_of(**example)->reason);
 }
 
 /// Returns what a front compares in place of a trial.
@@ -87,7 +74,9 @@ std::string reason_of(const ReportInputs& inputs, const Trials& trials, std::str
     const auto meets_constraints = [&](const auto& each) {
       return inputs.state.objectives_of(each->trial).values(*each).has_value();
     };
-    const std::string reason = fmt::format("no {} ended well with its full budget", noun);
+    const std::string failure = usual_failure(trials);
+    const std::string reason = fmt::format("no {} ended well with its full budget{}", noun,
+                                           failure.empty() ? "" : "; some failed, " + failure);
     if (std::ranges::any_of(trials, meets_constraints)) return reason;
     return reason + "; none with a smaller one meets the constraints, so none went on" +
            constraint_values(inputs, trials);

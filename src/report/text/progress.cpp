@@ -21,7 +21,9 @@ namespace {
 constexpr double kDrawEvery_s = 0.1;
 constexpr double kLogEvery_s = 30;
 constexpr double kStatusEvery_s = 2;
-constexpr std::chrono::seconds kLastStatus{2};  // bounds the wait for a dead disk after a failure
+// These bound the wait for a dead disk.
+constexpr std::chrono::seconds kLastStatus{10};
+constexpr std::chrono::seconds kStatusOfFailure{2};
 constexpr std::size_t kRecentCommits = 5;
 constexpr std::size_t kUsualColumns = 80;
 constexpr std::string_view kEraseToEnd = "\x1b[K";
@@ -51,11 +53,12 @@ Progress::~Progress() {
   if (under_way_) end_with("failed");
 }
 
+/// Waits until the status is written, because the job's exit code is written after it into the same file.
 void Progress::ended(RunEnd end) {
   if (end != RunEnd::kFailed) {
-    end_with(end == RunEnd::kStopped ? "stopped" : "finished");
+    end_with(end == RunEnd::kStopped ? "stopped" : "finished").wait_for(kLastStatus);
   } else if (under_way_) {
-    end_with("failed").wait_for(kLastStatus);
+    end_with("failed").wait_for(kStatusOfFailure);
   }
 }
 
@@ -117,6 +120,7 @@ void Progress::take(const run::RunState& state) {
   status_.committed = state.trials().size();
   status_.in_flight = state.in_flight();
   status_.waiting = state.waiting();
+  status_.choosing = state.waits_for_choice();
   status_.failed = state.failed();
   status_.front = state.front().size();
   status_.replayed = state.replayed();
@@ -173,11 +177,13 @@ void Progress::update_times() {
   status_.eta_s.reset();
   const bool going_on = status_.state == "running";
   if (!going_on || done_here_ == 0 || status_.done > status_.expected) return;
-  // The pace is that of the last commit, so that the time left runs down between commits.
-  const double pace_s = (last_commit_s_ - phase_start_s_) / static_cast<double>(done_here_);
-  const double left_s =
-      pace_s * static_cast<double>(status_.expected - status_.done) - (now - last_commit_s_);
-  if (left_s >= 1) status_.eta_s = left_s;  // a trial that is overdue has no known end
+  // The pace is that of the last commit, so that the time left runs down between commits. Where the next one
+  // is overdue, the pace is as if it came now.
+  double pace_s = (last_commit_s_ - phase_start_s_) / static_cast<double>(done_here_);
+  double waited_s = now - last_commit_s_;
+  if (waited_s > pace_s) waited_s = pace_s = (now - phase_start_s_) / static_cast<double>(done_here_ + 1);
+  const double left_s = pace_s * static_cast<double>(status_.expected - status_.done) - waited_s;
+  if (left_s >= 1) status_.eta_s = left_s;  // the last trial has no known end once it is overdue
 }
 
 void Progress::tick(const run::RunState& state) {

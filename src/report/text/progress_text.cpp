@@ -2,6 +2,7 @@
 #include "report/files/trial_results.hpp"
 #include "report/text/progress.hpp"
 #include "report/text/text_table.hpp"
+#include "trial/refit.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -113,7 +114,7 @@ std::string progress_line(const RunStatus& status, const std::vector<trial::Metr
   std::string line = fmt::format("{} {}/{} trials", status.phase, status.done, status.expected);
   const auto add = [&](const std::string& part) { line.append(kSeparator).append(part); };
   if (status.state == "stopping") add("stopping: saving running trials");
-  if (status.in_flight > 0) add(status.in_flight_text());
+  if (const std::string under_way = status.in_flight_text(); !under_way.empty()) add(under_way);
   if (status.failed > 0) add(fmt::format("{} failed", status.failed));
   if (status.front > 0) add(fmt::format("front {}", status.front));
   if (!status.best.empty()) {
@@ -143,9 +144,10 @@ std::string commit_line(const trial::CommittedTrial& committed, const run::RunSt
                                         host.empty() ? "" : " " + host, timing.slot, timing.total_s());
   const trial::Failure* const failure = failure_of(committed);
   const std::uint32_t repeat = trial.proposal.final_repeat;
-  const std::string kind = repeat > 0         ? fmt::format("repeat {} of final trial", repeat)
-                           : trial.is_final() ? "final trial"
-                                              : "trial";
+  const std::string kind = trial::is_refit(trial) ? "refit of trial"
+                           : repeat > 0           ? fmt::format("repeat {} of final trial", repeat)
+                           : trial.is_final()     ? "final trial"
+                                                  : "trial";
   const std::string name = fmt::format("{} {}{} {}: ", kind, trial.number, origin_text(trial, state),
                                        failure != nullptr ? "failed" : "committed");
   std::string result = failure != nullptr

@@ -32,13 +32,14 @@ std::size_t count_of(const Json& json) {
 std::optional<JobEnding> ending_of(const Json& status) {
   if (status.at("exit_code").is_null()) return std::nullopt;
   const auto number = [&](const char* key) { return static_cast<int>(amount_of(status.at(key))); };
-  return JobEnding{status.at("job"), number("restart"), number("exit_code")};
+  return JobEnding{status.at("job"), number("restart"), number("exit_code"),
+                   status.value("out_of_time", false), status.value("progress", true)};
 }
 
 }  // namespace
 
 std::string RunStatus::in_flight_text() const {
-  if (in_flight == 0) return {};
+  if (in_flight == 0) return choosing ? "choosing the next trial" : "";
   return std::to_string(in_flight) + " in flight" +
          (waiting > 0 ? ", " + std::to_string(waiting) + " of them done" : "");
 }
@@ -55,13 +56,16 @@ std::string RunStatus::to_json() const {
             {"slots", slots},          {"ranks", ranks},
             {"nodes", nodes},          {"elapsed_s", elapsed_s},
             {"updated", updated},      {"eta_s", eta_s ? Json(*eta_s) : Json(nullptr)},
-            {"recent", recent},        {"remark", remark},
-            {"exit_code", nullptr},    {"job", nullptr},
-            {"restart", nullptr}};
+            {"choosing", choosing},    {"recent", recent},
+            {"remark", remark},        {"exit_code", nullptr},
+            {"job", nullptr},          {"restart", nullptr},
+            {"out_of_time", nullptr},  {"progress", nullptr}};
   if (ending) {
     json["exit_code"] = ending->exit_code;
     json["job"] = ending->job;
     json["restart"] = ending->restart;
+    json["out_of_time"] = ending->out_of_time;
+    json["progress"] = ending->progress;
   }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -78,6 +82,7 @@ RunStatus RunStatus::parse(const std::string& text, const std::string& file) {
     status.committed = count_of(json.at("committed"));
     status.in_flight = count_of(json.at("in_flight"));
     if (json.contains("waiting")) status.waiting = count_of(json["waiting"]);  // not in earlier versions
+    status.choosing = json.value("choosing", false);                           // not in earlier versions
     status.failed = count_of(json.at("failed"));
     status.front = count_of(json.at("front"));
     for (const auto& [metric, value] : json.at("best").items()) {

@@ -19,6 +19,8 @@ struct JobEnding {
   std::string job = {};  // number in the batch system, "812", or "812_3" in an array; empty if there is none
   int restart = 0;       // number of that job's restarts
   int exit_code = 0;
+  bool out_of_time = false;  // it stopped early because its time was up, not on a signal
+  bool progress = true;      // false if it stopped before it had committed a trial or saved anything of one
   bool operator==(const JobEnding&) const = default;
 };
 
@@ -31,6 +33,7 @@ struct RunStatus {
   std::size_t committed = 0;  // trials of all phases
   std::size_t in_flight = 0;
   std::size_t waiting = 0;  // trials in flight that have a result, which waits for those before it
+  bool choosing = false;    // no trial is under way: the search is thinking about the next one
   std::size_t failed = 0;   // trials of all phases that failed
   std::size_t front = 0;
   std::vector<BestValue> best;  // best value per objective, in order; in the final phase a test value first
@@ -45,7 +48,7 @@ struct RunStatus {
   std::vector<std::string> recent;  // the last commits, oldest first
   std::string remark;               // what the search last said about itself; may be empty
 
-  /// Returns e.g. "42 in flight, 5 of them done"; an empty text without any.
+  /// Returns e.g. "42 in flight, 5 of them done", or "choosing the next trial"; an empty text without any.
   std::string in_flight_text() const;
   std::string to_json() const;
   /// Parses status.json. @throws UserError with `file` if the text is not a status

@@ -5,6 +5,7 @@
 
 #include "core/backoff.hpp"
 #include "core/log.hpp"
+#include "store/publish/block_reader.hpp"
 #include "store/publish/publish.hpp"
 
 #include <memory>
@@ -37,7 +38,7 @@ void write_end(const store::RunPaths& paths, const JobEnding& ending) {
 std::optional<RunStatus> read_status(const store::RunPaths& paths) {
   try {
     if (!store::exists(paths.status_json())) return std::nullopt;
-    return RunStatus::parse(store::read_file(paths.status_json()), paths.status_json().string());
+    return RunStatus::parse(store::read_run_file(paths.status_json()), paths.status_json().string());
   } catch (const UserError& problem) {
     log::warning(fmt::format("{}; it is left out", problem.what()));
     return std::nullopt;
@@ -70,8 +71,11 @@ std::future<void> StatusFile::publish(const RunStatus& status) {
 }
 
 /// A thread that hangs on a dead disk is abandoned.
-void publish_end(const store::RunPaths& paths, const JobEnding& ending, std::chrono::milliseconds patience) {
-  std::packaged_task<void()> write([paths, ending] { write_end(paths, ending); });
+void publish_end(const store::RunPaths& paths, const JobEnding& ending, std::chrono::milliseconds patience,
+                 std::function<bool()> may_write) {
+  std::packaged_task<void()> write([paths, ending, may_write = std::move(may_write)] {
+    if (!may_write || may_write()) write_end(paths, ending);
+  });
   std::future<void> written = write.get_future();
   std::thread(std::move(write)).detach();
   std::string problem = "the file system does not answer";

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <future>
 #include <optional>
 
@@ -34,7 +35,9 @@ class StatusFile {
 
 /// Writes into status.json how a job ended, for scripts: the last act of a job that has the run folder. It
 /// waits for a silent file system no longer than `patience`; a failure is logged as a warning.
+/// @param may_write  asked before, on the thread that writes; empty for yes
 void publish_end(const store::RunPaths& paths, const JobEnding& ending,
-                 std::chrono::milliseconds patience = std::chrono::seconds(10));
+                 std::chrono::milliseconds patience = std::chrono::seconds(10),
+                 std::function<bool()> may_write = {});
 
 }  // namespace skyline::report

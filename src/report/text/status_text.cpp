@@ -22,7 +22,8 @@
 namespace skyline::report {
 namespace {
 
-constexpr std::size_t kMostShown = 8;  // slots that are listed
+constexpr std::size_t kMostShown = 8;    // slots that are listed
+constexpr std::size_t kBeforeText = 12;  // columns of the name of a row
 
 bool is_active(const std::optional<store::RunOwner>& owner) {
   return owner && owner->active;
@@ -47,9 +48,17 @@ std::string row(const std::string& name, const std::string& text) {
   return fmt::format("  {:<10}{}\n", name, printable(text));
 }
 
+/// Returns a line that has room beside the name of a row.
+std::string fitted(const std::string& line, std::size_t columns) {
+  constexpr std::size_t kLeast = 20;
+  const std::size_t most = std::max(columns, kBeforeText + kLeast) - kBeforeText;
+  return characters_in(line) <= most ? line : cut_to_columns(line, most - 3) + "...";
+}
+
 std::string trials_text(const RunStatus& status, std::size_t in_journal, bool active) {
   std::string text = fmt::format("{}: {} of at most {}", status.phase, status.done, status.expected);
-  if (active && status.in_flight > 0) text += " · " + status.in_flight_text();
+  if (const std::string under_way = status.in_flight_text(); active && !under_way.empty())
+    text += " · " + under_way;
   if (status.failed > 0) text += fmt::format(" · {} failed", status.failed);
   text += fmt::format(" · {} in the journal", in_journal);
   if (status.replayed > 0) text += fmt::format(" ({} of earlier jobs)", status.replayed);
@@ -108,7 +117,7 @@ std::string time_text(const RunStatus& status, bool active) {
 }
 
 std::string details(const store::RunPaths& paths, const RunStatus& status, std::size_t in_journal,
-                    bool active) {
+                    bool active, std::size_t columns) {
   std::string text = row("trials", trials_text(status, in_journal, active));
   text += row("front", counted(status.front, "trial"));
   if (!status.best.empty()) {
@@ -119,7 +128,7 @@ std::string details(const store::RunPaths& paths, const RunStatus& status, std::
   text += row("slots", fmt::format("{} in {} on {}", status.slots, counted(status.ranks, "rank"),
                                    counted(status.nodes, "node")));
   for (const std::string& line : status.recent)
-    text += row(&line == &status.recent.front() ? "last" : "", line);
+    text += row(&line == &status.recent.front() ? "last" : "", fitted(printable(line), columns));
   return text;
 }
 
@@ -173,7 +182,7 @@ std::optional<int> last_exit_code(const store::RunPaths& paths) {
   return status->ending->exit_code;
 }
 
-std::string status_text(const store::RunPaths& paths) {
+std::string status_text(const store::RunPaths& paths, std::size_t columns) {
   check_run_folder(paths);
   const std::optional<store::RunOwner> owner = store::read_owner(paths);
   const std::optional<RunStatus> status = read_status(paths);
@@ -185,7 +194,7 @@ std::string status_text(const store::RunPaths& paths) {
     return text +
            row("trials", fmt::format("{} in the journal, of {} committed", in_journal, status->committed));
   }
-  return text + details(paths, *status, in_journal, is_active(owner)) +
+  return text + details(paths, *status, in_journal, is_active(owner), columns) +
          (is_active(owner) ? training_text(paths) : "");
 }
 

@@ -1,6 +1,7 @@
 #include "report/tracking/run_metrics.hpp"
 
 #include "report/files/trial_results.hpp"
+#include "trial/refit.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -66,7 +67,9 @@ store::MetricRecord RunMetrics::record(const TrackedTrial& tracked) {
 
 Values RunMetrics::own_values(const trial::CommittedTrial& committed) const {
   Values values;
-  const std::string group = committed.trial.is_final() ? "final/" : "trial/";
+  const std::string group = trial::is_refit(committed.trial) ? "refit/"
+                            : committed.trial.is_final()     ? "final/"
+                                                             : "trial/";
   for (const std::string& metric : shown_) {
     if (failure_of(committed) != nullptr) break;
     if (const auto value = metric_value(committed, metric, metrics_)) add(values, group + metric, *value);

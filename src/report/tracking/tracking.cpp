@@ -1,90 +1,153 @@
 #include "report/tracking/tracking.hpp"
 
+#include "skyline/core/error.hpp"
 #include "skyline/core/exit_code.hpp"
 
+#include "core/background_queue.hpp"
 #include "core/backoff.hpp"
 #include "core/log.hpp"
-#include "report/tracking/metric_thread.hpp"
+#include "core/text/wording.hpp"
+#include "report/tracking/run_metrics.hpp"
+#include "store/events/event_file.hpp"
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
-#include <filesystem>
+#include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 namespace skyline::report {
 namespace {
 
+constexpr std::size_t kMostWaiting = 100'000;  // trials of this job
+constexpr std::size_t kMostInOneWrite = 1'000;
+
 std::chrono::seconds bound_of(RunEnd end) {
   constexpr std::array<int, 3> kSeconds{10, 3, 2};  // for finished, stopped, failed
   return std::chrono::seconds(kSeconds.at(static_cast<std::size_t>(end)));
 }
 
-/// Runs a task on storage. Its errors become SinkAway, because storage may work later.
-template <typename Task>
-auto with_retry(const Task& task) {
-  try {
-    return task();
-  } catch (const Problem& problem) {
-    throw SinkAway(problem.what());
-  }
-}
-
 /// Writes metrics as TensorBoard's event files. Each job writes its own, which begins with the first trial
-/// that those of earlier jobs lack: a killed job has not written its last seconds.
-class EventSink final : public MetricSink {
+/// that those of earlier jobs lack: a killed job has not written its last seconds. One thread calls expect()
+/// and close(), another one take() and write().
+class EventWriter {
  public:
-  /// @param replayed  number of trials of earlier jobs
-  EventSink(const std::filesystem::path& folder, double begun_s, std::uint64_t replayed)
-      : file_(folder, begun_s), replayed_(replayed) {}
+  EventWriter(const TrackingInputs& inputs, double begun_s)
+      : file_(inputs.paths.events(), begun_s),
+        metrics_(inputs.objectives, inputs.metrics),
+        replayed_(inputs.replayed) {}
 
-  std::string name() const override { return "event file " + file_.path().string(); }
-  std::uint64_t connect() override {
-    return with_retry(
-        [&] { return std::min(replayed_, store::first_step_without_event(file_.path().parent_path())); });
+  std::string name() const { return "event file " + file_.path().string(); }
+  /// Counts a trial that will be taken, or will not.
+  void expect(bool comes = true) { unwritten_ += comes ? 1 : -1; }
+  /// Takes the next trial, and writes it unless others follow at once.
+  void take(const TrackedTrial& trial) {
+    if (closed_) return;
+    trials_.push_back(trial);
+    ++taken_;
+    if (std::cmp_equal(unwritten_.load(), taken_) || trials_.size() >= kMostInOneWrite) write();
   }
-  void add(std::span<const store::MetricRecord> records) override {
-    with_retry([&] { file_.add(records); });
-  }
+  /// Writes what was taken. What a fault keeps from the file is written with a later trial.
+  void write();
+  /// Writes nothing more.
+  void close() { closed_ = true; }
+  /// Returns the number of expected trials that are not in the file.
+  std::int64_t unwritten() const { return unwritten_; }
 
  private:
   store::EventFile file_;
-  std::uint64_t replayed_;
+  RunMetrics metrics_;
+  std::uint64_t replayed_;                     // number of trials of earlier jobs
+  std::optional<std::uint64_t> first_wanted_;  // step; unset before the first write
+  std::vector<TrackedTrial> trials_;
+  std::vector<store::MetricRecord> records_;  // trials that have left trials_, and are not in the file
+  std::size_t taken_ = 0;                     // trials of both
+  bool fails_ = false;
+  std::atomic<bool> closed_ = false;
+  std::atomic<std::int64_t> unwritten_ = 0;
 };
+
+void EventWriter::write() {
+  if (closed_) return;
+  try {
+    if (!first_wanted_)
+      first_wanted_ = std::min(replayed_, store::first_step_without_event(file_.path().parent_path()));
+    for (const TrackedTrial& trial : trials_) {
+      if (trial.trial->position >= *first_wanted_) records_.push_back(metrics_.record(trial));
+    }
+    trials_.clear();
+    if (!records_.empty()) file_.add(records_);
+  } catch (const std::exception& problem) {
+    if (!std::exchange(fails_, true))
+      log::warning(
+          fmt::format("{}; the run goes on, this is tried again with the next trial", error_text(problem)));
+    return;
+  }
+  records_.clear();
+  unwritten_ -= static_cast<std::int64_t>(std::exchange(taken_, 0));
+  if (std::exchange(fails_, false)) log::info(name() + ": works again");
+}
 
 class Tracking final : public RunTracking {
  public:
   explicit Tracking(const TrackingInputs& inputs) : begun_s_(unix_now_s()) {
+    if (!inputs.events) return;
     try {
-      if (inputs.events) {
-        thread_ = std::make_unique<MetricThread>(
-            std::make_unique<EventSink>(inputs.paths.events(), begun_s_, inputs.replayed),
-            RunMetrics(inputs.objectives, inputs.metrics));
-      }
+      writer_ = std::make_shared<EventWriter>(inputs, begun_s_);
+      queue_ = std::make_unique<BackgroundQueue>(kMostWaiting);
     } catch (const std::exception& problem) {  // e.g. no thread can be started: the run goes on
       log::warning(fmt::format("{}; the run goes on without event files", error_text(problem)));
     }
   }
+  ~Tracking() override { ended(RunEnd::kFailed); }
+  Tracking(const Tracking&) = delete;
+  Tracking& operator=(const Tracking&) = delete;
 
-  void committed(const run::Commit& commit, const run::RunState& state) override {
-    if (thread_) thread_->add({commit, state, commit.replayed ? begun_s_ : unix_now_s()});
-  }
-  void ended(RunEnd end) override {
-    if (!thread_) return;
-    thread_->begin_end(bound_of(end));
-    thread_->wait_for_end();
-  }
+  void committed(const run::Commit& commit, const run::RunState& state) override;
+  void ended(RunEnd end) override;
   void abandon() override {
-    if (thread_) thread_->abandon();
+    if (!queue_) return;
+    writer_->close();
+    queue_.reset();
   }
 
  private:
   double begun_s_;
-  std::unique_ptr<MetricThread> thread_;
+  std::shared_ptr<EventWriter> writer_;     // shared with the jobs: a write that hangs outlives this
+  std::unique_ptr<BackgroundQueue> queue_;  // nullptr without event files, and after the end
+  bool full_ = false;  // further trials are left out, so that the taken ones have no gaps
 };
+
+void Tracking::committed(const run::Commit& commit, const run::RunState& state) {
+  if (!queue_ || full_) return;
+  const TrackedTrial trial(commit, state, commit.replayed ? begun_s_ : unix_now_s());
+  const auto take = [writer = writer_, trial] { writer->take(trial); };
+  writer_->expect();
+  if (commit.replayed) return queue_->post(take);  // only trials of this job are limited
+  full_ = !queue_->try_add(take);
+  if (!full_) return;
+  writer_->expect(false);
+  log::warning(writer_->name() + ": too many trials wait, later ones are left to a job with --resume");
+}
+
+void Tracking::ended(RunEnd end) {
+  if (!queue_) return;
+  queue_->post([writer = writer_] { writer->write(); });
+  const bool in_time = queue_->finish(bound_of(end));
+  writer_->close();
+  queue_.reset();
+  if (writer_->unwritten() == 0) return;
+  log::warning(fmt::format("{}: {}; {} were not written, a job with --resume adds them", writer_->name(),
+                           in_time ? "cannot be written" : "no time is left",
+                           counted(writer_->unwritten(), "trial")));
+}
 
 }  // namespace
 

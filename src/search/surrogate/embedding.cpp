@@ -94,10 +94,12 @@ bool is_number(const space::Value& value) {
 /// Returns the place of each value in the order of the numbers, from 0 to 1; empty unless all are numbers.
 std::vector<double> places_of(const std::vector<space::Value>& values) {
   if (!std::ranges::all_of(values, is_number)) return {};
+  std::vector<double> sorted;
+  for (const space::Value& value : values) sorted.push_back(space::as_number(value));
+  std::ranges::sort(sorted);
   std::vector<double> places;
   for (const space::Value& value : values) {
-    const auto smaller = std::ranges::count_if(
-        values, [&](const space::Value& other) { return space::as_number(other) < space::as_number(value); });
+    const auto smaller = std::ranges::lower_bound(sorted, space::as_number(value)) - sorted.begin();
     places.push_back(static_cast<double>(smaller) /
                      static_cast<double>(std::max<std::size_t>(values.size() - 1, 1)));
   }

@@ -44,6 +44,17 @@ Value value_of(const ExpressionNode& node, const Bindings& bindings, const Confi
     case Operation::kNegate:
       return calculate(std::int64_t{0}, value_of(*node.operands[0], bindings, source), Operation::kSubtract,
                        source);
+    case Operation::kAbs: {
+      const Value value = value_of(*node.operands[0], bindings, source);
+      return calculate(value, calculate(std::int64_t{0}, value, Operation::kSubtract, source),
+                       Operation::kMax, source);
+    }
+    case Operation::kIn: {
+      const Value value = value_of(*node.operands[0], bindings, source);
+      return std::any_of(node.operands.begin() + 1, node.operands.end(), [&](const ExpressionPart& item) {
+        return equal_values(value, value_of(*item, bindings, source));
+      });
+    }
     case Operation::kAnd:
     case Operation::kOr:
     case Operation::kNot:

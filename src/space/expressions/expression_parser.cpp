@@ -1,37 +1,45 @@
 #include "core/config/config_text.hpp"
 #include "core/text/foreign_text.hpp"
 #include "space/expressions/expression.hpp"
+#include "space/expressions/expression_text.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <set>
 #include <utility>
 
 namespace skyline::space {
 namespace {
 
-bool starts_number(char letter) {
-  return (letter >= '0' && letter <= '9') || letter == '.';
+/// Returns a value as an expression has it: a word in quotes where it could not be read without them.
+std::string spelling(const Value& value) {
+  const std::string text = to_text(value);
+  const bool is_plain = !std::holds_alternative<std::string>(value) ||
+                        (is_parameter_name(text) && !flag_in(text) && text != "null" && text != "and" &&
+                         text != "or" && text != "not" && text != "in");
+  if (is_plain) return text;
+  const char quote = text.find('\'') == std::string::npos ? '\'' : '"';
+  return quote + text + quote;
 }
 
 /// Recursive descent over one scalar.
 ///   either  := both ('or' both)*
 ///   both    := negated ('and' negated)*
-///   negated := 'not' negated | sum (('==' | '!=' | '<' | '<=' | '>' | '>=') sum)?
+///   negated := 'not' negated | sum (('==' | '!=' | '<' | '<=' | '>' | '>=') sum)* ('not'? 'in' list)?
+///   list    := '[' sum (',' sum)* ']'
 ///   sum     := product (('+' | '-') product)*
 ///   product := factor (('*' | '/' | '//' | '%') factor)*
 ///   factor  := '-' factor | operand ('**' factor)?
-///   operand := '(' either ')' | number | '$' name | word | ('min' | 'max' | 'if') '(' either (',' either)*
-///   ')'
+///   operand := '(' either ')' | number | '$' name | word | quoted
+///            | ('min' | 'max' | 'abs' | 'if') '(' either (',' either)* ')'
+/// `a < b < c` is `a < b and b < c`.
 class ExpressionParser {
  public:
-  ExpressionParser(const ConfigNode& scalar, Names& names)
-      : scalar_(scalar), names_(names), text_(scalar.as_text()) {}
+  ExpressionParser(const ConfigNode& scalar, Names& names) : text_(scalar), names_(names) {}
 
   ExpressionPart parse() {
     ExpressionPart root = either();
-    if (!at_end()) fail("expected an operator, got " + rest());
+    if (!text_.at_end()) fail("expected an operator, got " + text_.rest());
     return root;
   }
 
@@ -40,19 +48,19 @@ class ExpressionParser {
 
   ExpressionPart either() {
     ExpressionPart left = both();
-    while (take_name("or")) left = make(Operation::kOr, {left, both()});
+    while (text_.take_name("or")) left = make(Operation::kOr, {left, both()});
     return left;
   }
 
   ExpressionPart both() {
     ExpressionPart left = negated();
-    while (take_name("and")) left = make(Operation::kAnd, {left, negated()});
+    while (text_.take_name("and")) left = make(Operation::kAnd, {left, negated()});
     return left;
   }
 
   ExpressionPart negated() {
     const Depth depth(*this);
-    if (take_name("not")) return make(Operation::kNot, {negated()});
+    if (text_.take_name("not")) return make(Operation::kNot, {negated()});
     return comparison();
   }
 
@@ -62,28 +70,56 @@ class ExpressionParser {
         std::pair{"<=", Operation::kAtMost}, std::pair{">=", Operation::kAtLeast},
         std::pair{"<", Operation::kLess},    std::pair{">", Operation::kGreater}};
     ExpressionPart left = sum();
-    for (const auto& [sign, operation] : kSigns) {
-      if (!take(sign)) continue;
+    ExpressionPart chain;
+    const auto add = [&](const ExpressionPart& link) {
+      chain = chain == nullptr ? link : make(Operation::kAnd, {chain, link});
+    };
+    const auto take_sign = [&] {
+      return std::ranges::find_if(kSigns, [&](auto& sign) { return text_.take(sign.first); });
+    };
+    for (auto sign = take_sign(); sign != kSigns.end(); sign = take_sign()) {
       const ExpressionPart right = sum();
-      check_reads_a_name(*left, *right);
-      if (operation == Operation::kEqual || operation == Operation::kUnequal) {
-        check_can_be(*left, *right);
-        check_can_be(*right, *left);
-      } else {
-        check_numbers({left, right});
-      }
-      return make(operation, {left, right});
+      add(compared(sign->second, left, right));
+      left = right;
     }
-    if (take("=")) fail("expected `==`, got `=`");
-    return left;
+    if (text_.take("=")) fail("expected `==`, got `=`");
+    if (text_.take_name("in")) {
+      add(in_list(left));
+    } else if (text_.take_not_in()) {
+      add(make(Operation::kNot, {in_list(left)}));
+    }
+    return chain == nullptr ? left : chain;
+  }
+
+  ExpressionPart compared(Operation operation, const ExpressionPart& left, const ExpressionPart& right) {
+    check_reads_a_name(*left, *right);
+    if (operation == Operation::kEqual || operation == Operation::kUnequal) {
+      check_can_be(*left, *right);
+      check_can_be(*right, *left);
+    } else {
+      check_numbers({left, right});
+    }
+    return make(operation, {left, right});
+  }
+
+  ExpressionPart in_list(const ExpressionPart& value) {
+    Parts operands{value};
+    text_.expect("[");
+    do {
+      operands.push_back(sum());
+      check_reads_a_name(*value, *operands.back());
+      check_can_be(*value, *operands.back());
+    } while (text_.take(","));
+    text_.expect("]");
+    return make(Operation::kIn, std::move(operands));
   }
 
   ExpressionPart sum() {
     ExpressionPart left = product();
     for (;;) {
-      if (take("+")) {
+      if (text_.take("+")) {
         left = numeric(Operation::kAdd, left, product());
-      } else if (take("-")) {
+      } else if (text_.take("-")) {
         left = numeric(Operation::kSubtract, left, product());
       } else {
         return left;
@@ -94,13 +130,13 @@ class ExpressionParser {
   ExpressionPart product() {
     ExpressionPart left = factor();
     for (;;) {
-      if (take("*")) {
+      if (text_.take("*")) {
         left = numeric(Operation::kMultiply, left, factor());
-      } else if (take("//")) {
+      } else if (text_.take("//")) {
         left = numeric(Operation::kDivideWhole, left, factor());
-      } else if (take("/")) {
+      } else if (text_.take("/")) {
         left = numeric(Operation::kDivide, left, factor());
-      } else if (take("%")) {
+      } else if (text_.take("%")) {
         left = numeric(Operation::kRemainder, left, factor());
       } else {
         return left;
@@ -110,29 +146,32 @@ class ExpressionParser {
 
   ExpressionPart factor() {
     const Depth depth(*this);
-    if (take("-")) {
+    if (text_.take("-")) {
       const ExpressionPart negative = factor();
       check_numbers({negative});
       return make(Operation::kNegate, {negative});
     }
     const ExpressionPart base = operand();
-    return take("**") ? numeric(Operation::kPower, base, factor()) : base;
+    return text_.take("**") ? numeric(Operation::kPower, base, factor()) : base;
   }
 
   ExpressionPart operand() {
-    if (take("(")) {
+    if (text_.take("(")) {
       ExpressionPart inner = either();
-      expect(")");
+      text_.expect(")");
       return inner;
     }
-    if (take("$")) return name();
-    if (!at_end() && starts_number(text_[at_])) return number();
+    if (text_.take("$")) return name();
+    if (text_.at_number()) return number();
+    for (const std::string_view quote : {"'", "\""}) {
+      if (text_.take(quote)) return constant_part(text_.take_quoted(quote.front()));
+    }
     return word();
   }
 
   ExpressionPart name() {
-    std::string word = take_word();
-    if (names_.have_places()) word += take_place();
+    std::string word = text_.take_word();
+    if (names_.have_places()) word += text_.take_place();
     if (word == "classes") return make(Operation::kClasses, {});
     const auto meaning = names_.find(word);
     if (!meaning) fail_unknown(word);
@@ -148,42 +187,39 @@ class ExpressionParser {
   }
 
   ExpressionPart number() {
-    const std::size_t start = at_;
-    while (at_ < text_.size() && is_number_part(start)) ++at_;
-    const std::string digits = text_.substr(start, at_ - start);
+    const std::string digits = text_.take_number();
     if (const auto integer = integer_in(digits)) return constant_part(*integer);
     const auto fraction = number_in(digits);
-    if (!fraction) fail(in_quotes(digits) + " is not a number");
+    if (!fraction) fail(in_quotes(digits) + " is not a number" + word_that_begins(digits));
     return constant_part(*fraction);
   }
 
-  // Returns whether the character belongs to the number. A sign does only after the e of its exponent.
-  bool is_number_part(std::size_t start) const {
-    const char letter = text_[at_];
-    if (std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '.' || letter == '_') return true;
-    const bool after_exponent = at_ > start && (text_[at_ - 1] == 'e' || text_[at_ - 1] == 'E');
-    return (letter == '+' || letter == '-') && after_exponent;
-  }
-
-  /// Reads a function, true, false, or a word to compare with.
+  /// Reads a function, true, false, null, or a word to compare with.
   ExpressionPart word() {
-    const std::string word = take_word();
-    if (word.empty()) fail("expected a number, a `$name` or `(`, got " + rest());
-    if (take("(")) return function(word);
+    const std::string word = text_.take_word();
+    if (word.empty()) fail("expected a number, a `$name` or `(`, got " + text_.rest());
+    if (text_.take("(")) return function(word);
     if (const auto flag = flag_in(word)) return constant_part(*flag);
+    if (word == "null") return constant_part(Null{});
     return constant_part(word);
   }
 
   ExpressionPart function(const std::string& word) {
-    if (word != "min" && word != "max" && word != "if") {
-      fail("unknown function " + in_quotes(word) + ", " + suggestion(word, {"min", "max", "if"}));
+    const std::vector<std::string> known{"min", "max", "abs", "if"};
+    if (std::ranges::find(known, word) == known.end()) {
+      fail("unknown function " + in_quotes(word) + ", " + suggestion(word, known));
     }
     Parts arguments{either()};
-    while (take(",")) arguments.push_back(either());
-    expect(")");
+    while (text_.take(",")) arguments.push_back(either());
+    text_.expect(")");
     if (word == "if") {
       if (arguments.size() != 3) fail("expected if(condition, value, other value)");
       return make(Operation::kIf, std::move(arguments));
+    }
+    if (word == "abs") {
+      if (arguments.size() != 1) fail("abs takes one value");
+      check_numbers(arguments);
+      return make(Operation::kAbs, std::move(arguments));
     }
     if (arguments.size() < 2) fail(word + " takes two values or more");
     ExpressionPart result = arguments.front();
@@ -191,6 +227,19 @@ class ExpressionParser {
       result = numeric(word == "min" ? Operation::kMin : Operation::kMax, result, arguments[i]);
     }
     return result;
+  }
+
+  /// Returns the end of an error: a value of a parameter that begins so, and stands in quotes in expressions.
+  std::string word_that_begins(const std::string& start) {
+    for (const Parameter& parameter : names_.parameters()) {
+      names_.count_steps(parameter.values.size());
+      for (const Value& value : parameter.values) {
+        const auto* word = std::get_if<std::string>(&value);
+        const bool is_meant = word != nullptr && word->starts_with(start) && spelling(value) != *word;
+        if (is_meant) return ", did you mean " + in_quotes(spelling(value)) + "?";
+      }
+    }
+    return "";
   }
 
   ExpressionPart numeric(Operation operation, const ExpressionPart& left, const ExpressionPart& right) {
@@ -201,13 +250,14 @@ class ExpressionParser {
   void check_numbers(const Parts& operands) {
     for (const ExpressionPart& operand : operands) {
       if (operand->operation == Operation::kConstant && !is_number(operand->constant)) {
-        fail("cannot calculate with " + shortened(to_text(operand->constant)));
+        const std::string text = to_text(operand->constant);
+        fail("cannot calculate with " + shortened(text) + word_that_begins(text));
       }
       if (operand->operation != Operation::kParameter) continue;
       const Parameter& parameter = names_.parameters()[operand->parameter];
       names_.count_steps(parameter.values.size());
       for (const Value& value : parameter.values) {
-        if (is_number(value)) continue;
+        if (is_number(value) || std::holds_alternative<Null>(value)) continue;
         fail("cannot calculate with " + in_quotes('$' + parameter.name) + ", which may be " +
              shortened(to_text(value)));
       }
@@ -247,10 +297,17 @@ class ExpressionParser {
     if (std::ranges::any_of(parameter.values, is_meant)) return;
     names_.count_steps(kStepsOfASuggestion * parameter.values.size());
     std::vector<std::string> words;
-    for (const Value& value : parameter.values) words.push_back(to_text(value));
-    const std::string word = to_text(right.constant);
-    fail(in_quotes('$' + parameter.name) + " is never " + shortened(word) + ", " + suggestion(word, words));
+    for (const Value& value : parameter.values) words.push_back(spelling(value));
+    const auto same = std::ranges::find(parameter.values, to_text(right.constant),
+                                        [](const Value& value) { return to_text(value); });
+    const std::string word = spelling(right.constant);
+    const std::string meant = same == parameter.values.end()
+                                  ? suggestion(word, words)
+                                  : "did you mean " + in_quotes(spelling(*same)) + "?";
+    fail(in_quotes('$' + parameter.name) + " is never " + shortened(word) + ", " + meant);
   }
+
+  [[noreturn]] void fail(const std::string& problem) const { text_.fail(problem); }
 
   ExpressionPart make(Operation operation, Parts operands) {
     auto node = std::make_shared<ExpressionNode>();
@@ -259,50 +316,6 @@ class ExpressionParser {
     if (node->size > kLargest) fail("the expression is too long");
     node->operands = std::move(operands);
     return node;
-  }
-
-  bool at_end() {
-    while (at_ < text_.size() && text_[at_] == ' ') ++at_;
-    return at_ == text_.size();
-  }
-  bool take(std::string_view sign) {
-    if (at_end() || text_.compare(at_, sign.size(), sign) != 0) return false;
-    // Here `**` follows, which is not a product.
-    if (sign == "*" && text_.compare(at_, 2, "**") == 0) return false;
-    at_ += sign.size();
-    return true;
-  }
-  bool take_name(std::string_view name) {
-    if (at_end()) return false;
-    const std::size_t start = at_;
-    if (take_word() == name) return true;
-    at_ = start;
-    return false;
-  }
-  void expect(std::string_view sign) {
-    if (!take(sign)) fail("expected `" + std::string(sign) + "`, got " + rest());
-  }
-  std::string take_word() {
-    const std::size_t length = parameter_name_length(std::string_view(text_).substr(at_));
-    at_ += length;
-    return text_.substr(at_ - length, length);
-  }
-  /// Takes the place in the name of a parameter, e.g. ".stage_0.2".
-  std::string take_place() {
-    const std::size_t start = at_;
-    const auto is_letter = [&](std::size_t at) {
-      return at < text_.size() &&
-             (std::isalnum(static_cast<unsigned char>(text_[at])) != 0 || text_[at] == '_');
-    };
-    while (at_ < text_.size() && text_[at_] == '.' && is_letter(at_ + 1)) {
-      ++at_;
-      while (is_letter(at_)) ++at_;
-    }
-    return text_.substr(start, at_ - start);
-  }
-  std::string rest() { return at_end() ? "the end" : in_quotes(std::string_view(text_).substr(at_)); }
-  [[noreturn]] void fail(const std::string& problem) const {
-    scalar_.fail("in " + in_quotes(text_) + ": " + problem);
   }
 
   /// Bounds the recursion for any input.
@@ -319,13 +332,22 @@ class ExpressionParser {
   static constexpr int kDeepest = 200;
   static constexpr std::size_t kLargest = 1000;
   static constexpr std::size_t kStepsOfASuggestion = 100;  // steps for each candidate
-  const ConfigNode& scalar_;
+  ExpressionText text_;
   Names& names_;
-  const std::string text_;
-  std::size_t at_ = 0;
   int depth_ = 0;
   std::set<const ExpressionNode*> given_;
 };
+
+/// Returns a scalar as it would be written in one line, for messages of one line.
+ConfigNode on_one_line(const ConfigNode& scalar) {
+  std::string text = scalar.as_text();
+  while (!text.empty() && is_blank(text.back())) text.pop_back();
+  std::ranges::replace_if(text, is_blank, ' ');
+  if (text == scalar.as_text()) return scalar;
+  ConfigNode line = ConfigNode::make_scalar(std::move(text), scalar.position(), scalar.quoted());
+  line.assign_paths(scalar.path());
+  return line;
+}
 
 bool is_arithmetic(const ConfigNode& scalar) {
   const std::string& text = scalar.as_text();
@@ -347,7 +369,8 @@ Expression Expression::parse(const ConfigNode& scalar, Names& names) {
     if (scalar.as_text().size() > kLongest) {
       scalar.fail("the expression has more than " + std::to_string(kLongest) + " characters");
     }
-    return {ExpressionParser(scalar, names).parse(), scalar};
+    const ConfigNode line = on_one_line(scalar);
+    return {ExpressionParser(line, names).parse(), line};
   }
   return {constant_part(std::move(value)), scalar};
 }

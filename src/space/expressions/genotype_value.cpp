@@ -1,11 +1,16 @@
 #include "skyline/core/error.hpp"
-#include "skyline/space/genotype.hpp"
+#include "skyline/space/search_space.hpp"
 
 #include "core/config/config_text.hpp"
+#include "core/text/foreign_text.hpp"
 #include "core/text/hash.hpp"
+#include "core/text/wording.hpp"
+#include "space/expressions/expression.hpp"
 
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <vector>
 
 namespace skyline::space {
 namespace {
@@ -19,13 +24,33 @@ std::string number_text(double number) {
   return text;
 }
 
+bool is_whole(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+/// Returns whether a number is a fraction that went through 32 bits.
+bool is_near(const Value& value, double number) {
+  constexpr double kFloatRounding = 0x1p-24;
+  const auto* fraction = std::get_if<double>(&value);
+  return fraction != nullptr && std::isfinite(*fraction) &&
+         std::abs(number - *fraction) <= kFloatRounding * std::abs(*fraction);
+}
+
+/// Returns whether a text in small letters means a value that is no number.
+bool means(const Value& value, const std::string& word) {
+  if (std::holds_alternative<Null>(value))
+    return word.empty() || word == "nan" || word == "none" || word == "null";
+  return std::holds_alternative<bool>(value) && word == to_text(value);
+}
+
 }  // namespace
 
 std::string to_text(const Value& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
   if (const auto* number = std::get_if<double>(&value)) return number_text(*number);
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
-  return std::get<std::string>(value);
+  return std::holds_alternative<Null>(value) ? "null" : std::get<std::string>(value);
 }
 
 Value read_value(const ConfigNode& scalar) {
@@ -33,6 +58,10 @@ Value read_value(const ConfigNode& scalar) {
   const std::string& text = scalar.as_text();
   if (scalar.quoted()) return text;
   if (const auto integer = integer_in(text)) return *integer;
+  if (is_whole(text)) {
+    scalar.fail(shortened(text) +
+                " has more than 64 bits: write a fraction, as in 1.0e+19, or a text in quotes");
+  }
   if (const auto number = number_in(text)) return *number;
   if (const auto flag = flag_in(text)) return *flag;
   return text;
@@ -42,7 +71,29 @@ double as_number(const Value& value) {
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return static_cast<double>(*integer);
   if (const auto* number = std::get_if<double>(&value)) return *number;
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? 1.0 : 0.0;
-  throw UserError("expected a number, got " + std::get<std::string>(value));
+  throw UserError("expected a number, got " + to_text(value));
+}
+
+std::optional<std::uint32_t> choice_of(const Parameter& parameter, const std::string& text,
+                                       std::optional<double> number) {
+  constexpr double kExact = 0x1p53;  // larger whole numbers may be equal as doubles
+  const std::size_t first = std::min(text.find_first_not_of(" \t"), text.size());
+  const std::string word = lower_case(text.substr(first, text.find_last_not_of(" \t") + 1 - first));
+  std::optional<std::uint32_t> meant;
+  std::vector<std::uint32_t> near;
+  for (std::uint32_t i = 0; i < parameter.values.size(); ++i) {
+    const Value& value = parameter.values[i];
+    const bool are_numbers = number && (is_number(value) || std::holds_alternative<bool>(value));
+    if (are_numbers && as_number(value) != *number) {
+      if (is_near(value, *number)) near.push_back(i);
+      continue;
+    }
+    if (text == to_text(value)) return i;
+    const bool is_equal = are_numbers ? std::abs(*number) < kExact || std::holds_alternative<double>(value)
+                                      : means(value, word);
+    if (is_equal && !meant) meant = i;
+  }
+  return meant || near.size() != 1 ? meant : near.front();
 }
 
 std::string to_text(ArchId id) {

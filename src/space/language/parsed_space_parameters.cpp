@@ -12,8 +12,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <numeric>
-#include <set>
 #include <string>
 
 namespace skyline::space {
@@ -23,20 +23,57 @@ constexpr std::int64_t kMostValues = 100'000;
 constexpr std::int64_t kLogValues = 100;  // of a log range without a number of values
 constexpr double kLargest = 0x1p53;       // whole numbers are exact up to here
 
-std::vector<Value> read_choice(const ConfigNode& list) {
+/// Returns a message about a place of the configuration, as errors have it.
+std::string remark_at(const ConfigNode& node, const std::string& message) {
+  try {
+    node.fail(message);
+  } catch (const UserError& placed) {
+    return placed.what();
+  }
+}
+
+/// Refuses a value that tables and arguments cannot tell from an earlier one.
+/// @param types  type of the earlier values, by their texts
+void add_text(const Value& value, const ConfigNode& item, std::map<std::string, std::size_t>& types) {
+  const bool is_zero = value == Value(0.0);  // -0.0 counts as 0
+  std::vector<std::string> texts{is_zero ? "0.0" : to_text(value)};
+  if (std::holds_alternative<Null>(value)) texts.emplace_back();  // in CSV
+  for (const std::string& text : texts) {
+    const auto [known, is_new] = types.emplace(text, value.index());
+    if (is_new) continue;
+    if (known->second == value.index())
+      item.fail("the value " + shortened(to_text(value)) + " is given twice");
+    item.fail((item.is_null() ? "null" : item.describe()) +
+              " looks like another value in tables and arguments: give it another text");
+  }
+}
+
+/// Notes a value that is equal to an earlier one as a number, and of another type.
+/// @param numbers  texts of the earlier ones
+void add_number(const Value& value, const ConfigNode& item, std::map<double, std::string>& numbers,
+                std::string& remark) {
+  if (!is_number(value) && !std::holds_alternative<bool>(value)) return;
+  const double number = as_number(value);
+  const auto [known, is_new] = numbers.emplace(number, to_text(value));
+  if (is_new || !remark.empty() || std::abs(number) >= kLargest) return;
+  remark = remark_at(item, known->second + " and " + to_text(value) +
+                               " are one number and two values, each of which is tried");
+}
+
+std::vector<Value> read_choice(const ConfigNode& list, std::string& remark) {
   if (!list.is_list() || list.items().empty()) list.fail_expected("a list of values");
   if (std::ssize(list.items()) > kMostValues) {
     list.fail("the choice has more than " + std::to_string(kMostValues) + " values");
   }
   std::vector<Value> values;
-  std::set<std::string> texts;
+  std::map<std::string, std::size_t> types;
+  std::map<double, std::string> numbers;
   for (const ConfigNode& item : list.items()) {
-    Value value = read_value(item);
-    const bool is_zero = value == Value(0.0);  // -0.0 counts as 0
-    if (!texts.insert(is_zero ? "0.0" : to_text(value)).second) {
-      item.fail("the value " + shortened(to_text(value)) + " is given twice");
-    }
-    values.push_back(std::move(value));
+    values.push_back(item.is_null() ? Value(Null{}) : read_value(item));
+    add_text(values.back(), item, types);
+    add_number(values.back(), item, numbers, remark);
+    if (remark.empty() && values.back() == Value("None") && !item.quoted())
+      remark = remark_at(item, "None is a word here: no value is `null`, and a word stands in quotes");
   }
   return values;
 }
@@ -75,15 +112,6 @@ RangeEnds read_ends(const ParameterForm& form) {
   return ends;
 }
 
-/// Returns a message about a place of the configuration, as errors have it.
-std::string remark_at(const ConfigNode& node, const std::string& message) {
-  try {
-    node.fail(message);
-  } catch (const UserError& placed) {
-    return placed.what();
-  }
-}
-
 double to_digits(double value, int digits) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.*g", digits, value);
@@ -103,7 +131,6 @@ Value rounded(double value, const RangeEnds& ends, double distance, int digits) 
 std::vector<Value> stepped(const ConfigNode& list, RangeEnds ends, std::string& remark) {
   const double step = ends.step == nullptr ? 1 : ends.step->as_number();
   if (!(step > 0) || !std::isfinite(step)) ends.step->fail_expected("a step above 0");
-  if (ends.step == nullptr && !ends.whole) list.fail("a range of fractions needs a `step` or a `count`");
   ends.whole = ends.whole && (ends.step == nullptr || is_whole(*ends.step));
   const double steps = std::floor((ends.last - ends.first) / step + 1e-9);
   if (!(steps < kMostValues)) {
@@ -121,8 +148,21 @@ std::vector<Value> stepped(const ConfigNode& list, RangeEnds ends, std::string& 
   return values;
 }
 
+/// Returns how many evenly spaced values of a range differ in their first four digits, at most 1,000.
+std::int64_t told_apart(const RangeEnds& ends) {
+  constexpr int kDigits = 4;
+  constexpr double kMost = 1'000;
+  if (ends.first == ends.last) return 2;  // both ends, which are one value
+  const double largest = std::max(std::abs(ends.first), std::abs(ends.last));
+  const double last_digit = std::pow(10, std::floor(std::log10(largest)) - kDigits + 1);
+  return static_cast<std::int64_t>(
+      std::clamp(std::floor((ends.last - ends.first) / last_digit + 1e-9) + 1, 2.0, kMost));
+}
+
 std::vector<Value> counted(const ConfigNode& list, const ParameterForm& form, const RangeEnds& ends) {
-  const std::int64_t count = form.count.is_null() ? kLogValues : form.count.as_integer();
+  const std::int64_t count = !form.count.is_null() ? form.count.as_integer()
+                             : form.log            ? kLogValues
+                                                   : told_apart(ends);
   if (count < 2 || count > kMostValues) {
     form.count.fail_expected("a whole number from 2 to " + std::to_string(kMostValues));
   }
@@ -148,7 +188,8 @@ std::vector<Value> counted(const ConfigNode& list, const ParameterForm& form, co
 std::vector<Value> read_range(const ParameterForm& form, std::string& remark) {
   const RangeEnds ends = read_ends(form);
   if (form.log && ends.step != nullptr) ends.step->fail("a log range has a `count`, and no step");
-  if (form.log || !form.count.is_null()) return counted(form.range, form, ends);
+  const bool is_fractions = ends.step == nullptr && !ends.whole;
+  if (form.log || !form.count.is_null() || is_fractions) return counted(form.range, form, ends);
   return stepped(form.range, ends, remark);
 }
 
@@ -161,7 +202,8 @@ Parameter read_parameter(const std::string& name, const ConfigNode& node, Declar
   if (chosen && !form.step.is_null()) form.step.fail("a step goes with `range` only");
   if (chosen && !form.count.is_null()) form.count.fail("a count goes with `range` only");
   if (chosen && form.log) node.fail("`log` goes with `range` only");
-  Parameter parameter{name, chosen ? read_choice(form.choice) : read_range(form, declared.remark), {}};
+  Parameter parameter{
+      name, chosen ? read_choice(form.choice, declared.remark) : read_range(form, declared.remark), {}};
   parameter.weights = read_weights(form.weights, parameter.values.size());
   declared.each = form.each;
   return parameter;

@@ -34,24 +34,26 @@ std::string python_text(double number) {
 }
 
 bool all_numeric(const Parameter& parameter) {
-  return std::none_of(parameter.values.begin(), parameter.values.end(),
-                      [](const Value& value) { return std::holds_alternative<std::string>(value); });
+  return std::ranges::none_of(parameter.values, [](const Value& value) {
+    return std::holds_alternative<std::string>(value) || std::holds_alternative<Null>(value);
+  });
 }
 
 }  // namespace
 
 SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data,
                                const std::vector<ConfigNode>& training) {
-  return parse(section, data, training, false);
+  return parse(section, data, training, false, ConditionRules::kExact);
 }
 
 SearchSpace SearchSpace::read(const ConfigNode& section, const DataShape& data,
-                              const std::vector<ConfigNode>& training) {
-  return parse(section, data, training, true);
+                              const std::vector<ConfigNode>& training, ConditionRules rules) {
+  return parse(section, data, training, true, rules);
 }
 
 SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data,
-                               const std::vector<ConfigNode>& training, bool admits_missing_kinds) {
+                               const std::vector<ConfigNode>& training, bool admits_missing_kinds,
+                               ConditionRules rules) {
   const SpaceForm form = space_keys().parse(section);
   if (!form.file.is_null()) form.file.fail("the file of a space cannot name another one");
   const bool has_parameters = !form.parameters.is_null() && !form.parameters.entries().empty();
@@ -69,11 +71,13 @@ SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data,
   const std::vector<Expression> conditions = reader.read_where();
   state->parameters = reader.take_parameters();
   state->remarks = reader.remarks();
-  state->where.emplace(conditions, state->parameters, data.classes);
+  state->where.emplace(conditions, state->parameters, data.classes, rules);
   state->registered_kinds.assign(reader.registered_kinds().begin(), reader.registered_kinds().end());
   SearchSpace space;
   if (state->where->count() == 0) {
-    form.where.fail("no combination of parameters keeps all conditions");
+    const std::vector<std::string> failures = state->where->failures();
+    form.where.fail("no combination of parameters keeps all conditions" +
+                    (failures.empty() ? "" : "; " + failures.front()));
   }
   space.state_ = std::move(state);
   if (!space.missing_kind()) space.check_some_network_builds();
@@ -157,6 +161,18 @@ Genotype SearchSpace::genotype_at(std::int64_t number) const {
 
 std::optional<long double> SearchSpace::count_kept() const {
   return state_->where->count();
+}
+
+bool SearchSpace::has_conditions() const {
+  return !state_->where->empty();
+}
+
+std::vector<std::string> SearchSpace::failing_conditions() const {
+  return state_->where->failures();
+}
+
+std::string SearchSpace::difference_of_rules() const {
+  return state_->where->difference_of_rules();
 }
 
 Genotype SearchSpace::sample_evenly(RandomStream& random) const {

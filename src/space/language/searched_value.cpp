@@ -109,6 +109,7 @@ bool SearchedValue::names_classes() const {
 }
 
 ConfigNode node_of(const Value& value, const SourcePosition& position) {
+  if (std::holds_alternative<Null>(value)) return ConfigNode::make_null(position);
   const std::string text = to_text(value);
   if (!text.starts_with('{')) return ConfigNode::make_scalar(text, position);
   return placed(load_yaml_text(text, "a section"), position);

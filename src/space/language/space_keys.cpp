@@ -211,16 +211,17 @@ OptionKind<ConfigNode> named_blocks() {
 const OptionTable<ParameterForm>& parameter_keys() {
   static const OptionTable<ParameterForm> table{
       {"choice", &ParameterForm::choice, tree("a list of values", schema_of("{type: array, minItems: 1}")),
-       "The values: numbers, words or true/false, each once."},
+       "The values: numbers, words, true/false or null, each once."},
       {"range", &ParameterForm::range,
        tree("[first, last] or [first, last, step]",
             schema_of("{type: array, items: {type: number}, minItems: 2, maxItems: 3}")),
        "Numbers from the first to the last, both included."},
       {"step", &ParameterForm::step, tree("a number above 0", number(above(0)).schema),
-       "Step of the range, 1 unless given; a range of fractions needs it, or `count`."},
+       "Step of the range; 1 unless given, in a range of whole numbers."},
       {"count", &ParameterForm::count,
        tree("a whole number of at least 2", whole<std::int64_t>(at_least(2)).schema),
-       "Number of values, evenly spaced."},
+       "Number of values, evenly spaced. Unless given, a range of fractions has as many as four digits tell "
+       "apart, at most 1,000."},
       {"log", &ParameterForm::log,
        "Whether the values of a range are evenly spaced by their ratios; 100 values without a `count`."},
       {"weights", &ParameterForm::weights, weights(),

@@ -11,10 +11,6 @@ namespace {
 
 constexpr double kCostOfANode = 20;  // evaluating a node takes as long as so many plain comparisons
 
-bool is_comparison(Operation operation) {
-  return operation >= Operation::kEqual && operation <= Operation::kAtLeast;
-}
-
 bool compare(double left, double right, Operation operation) {
   switch (operation) {
     case Operation::kEqual:
@@ -32,83 +28,70 @@ bool compare(double left, double right, Operation operation) {
   }
 }
 
-/// Returns whether every value of the part is true or false.
-bool is_flag(const ExpressionNode& node, const std::vector<Parameter>& parameters) {
-  const auto is_bool = [](const Value& value) { return std::holds_alternative<bool>(value); };
-  switch (node.operation) {
-    case Operation::kConstant:
-      return is_bool(node.constant);
-    case Operation::kParameter:
-      return std::ranges::all_of(parameters[node.parameter].values, is_bool);
-    case Operation::kAnd:
-    case Operation::kOr:
-    case Operation::kNot:
-      return std::ranges::all_of(
-          node.operands, [&](const ExpressionPart& operand) { return is_flag(*operand, parameters); });
-    case Operation::kIf:
-      return is_flag(*node.operands[1], parameters) && is_flag(*node.operands[2], parameters);
-    default:
-      return is_comparison(node.operation);
-  }
-}
-
-double violation_of(const ExpressionPart& part, const ConfigNode& source, const Bindings& bindings) {
-  const auto value = [&](std::size_t operand) {
-    return Expression(part->operands[operand], source).evaluate(bindings);
-  };
-  const auto violation = [&](std::size_t operand) {
-    return violation_of(part->operands[operand], source, bindings);
-  };
-  if (part->operation == Operation::kAnd) return violation(0) + violation(1);
-  if (part->operation == Operation::kOr) return std::min(violation(0), violation(1));
-  if (Expression(part, source).holds(bindings)) return 0;
-  if (!is_comparison(part->operation) || part->operation == Operation::kUnequal) return 1;
-  const Value left = value(0);
-  const Value right = value(1);
-  if (!is_number(left) || !is_number(right)) return 1;
-  return 1 + std::log1p(std::abs(as_number(left) - as_number(right)));
-}
-
 }  // namespace
 
-ParameterNumbers numbers_of(const std::vector<Parameter>& parameters) {
-  constexpr double kExact = 0x1p53;
-  const auto is_exact = [](const Value& value) {
-    return is_number(value) && std::abs(as_number(value)) <= kExact;
-  };
-  ParameterNumbers numbers(parameters.size());
-  for (std::size_t p = 0; p < parameters.size(); ++p) {
-    if (!std::ranges::all_of(parameters[p].values, is_exact)) continue;
-    for (const Value& value : parameters[p].values) numbers[p].push_back(as_number(value));
-  }
-  return numbers;
-}
-
-Condition::Condition(Expression expression, const std::vector<Parameter>& parameters,
-                     const ParameterNumbers& numbers)
-    : expression_(std::move(expression)) {
+Condition::Condition(Expression expression, const ConditionValues& values, std::int64_t classes)
+    : expression_(std::move(expression)), term_(*expression_.root(), values, classes, expression_.source()) {
   const ExpressionNode& root = *expression_.root();
-  if (!is_flag(root, parameters)) {
+  if (term_.kinds() != ConditionValues::kFlag) {
     expression_.source().fail_expected("a condition, for example $w2 >= $w1");
   }
+  const bool is_comparison = root.operation >= Operation::kEqual && root.operation <= Operation::kAtLeast;
   is_direct_ =
-      is_comparison(root.operation) && std::ranges::all_of(root.operands, [&](const ExpressionPart& operand) {
-        return operand->operation == Operation::kParameter && !numbers[operand->parameter].empty();
+      is_comparison && std::ranges::all_of(root.operands, [&](const ExpressionPart& operand) {
+        return operand->operation == Operation::kParameter && !values.numbers(operand->parameter).empty();
       });
+}
+
+Condition Condition::asking(Question question, ConditionRules rules) const {
+  Condition other = *this;
+  other.question_ = question;
+  other.rules_ = rules;
+  return other;
 }
 
 double Condition::cost() const {
   return is_direct_ ? 1 : kCostOfANode * static_cast<double>(expression_.root()->size);
 }
 
-bool Condition::holds(const Bindings& bindings, const ParameterNumbers& numbers) const {
+/// @pre is_direct_
+std::pair<double, double> Condition::sides(const Bindings& bindings, const ConditionValues& values) const {
+  const auto number = [&](const ExpressionPart& operand) {
+    return values.numbers(operand->parameter)[bindings.genotype.choices[operand->parameter]];
+  };
+  const ExpressionNode& root = *expression_.root();
+  return {number(root.operands[0]), number(root.operands[1])};
+}
+
+bool Condition::answer(const Bindings& bindings, const ConditionValues& values) const {
+  bool holds = false;
+  bool fails = false;
   if (is_direct_) {
-    const ExpressionNode& root = *expression_.root();
-    const std::size_t left = root.operands[0]->parameter;
-    const std::size_t right = root.operands[1]->parameter;
-    return compare(numbers[left][bindings.genotype.choices[left]],
-                   numbers[right][bindings.genotype.choices[right]], root.operation);
+    const auto [left, right] = sides(bindings, values);
+    holds = compare(left, right, expression_.root()->operation);
+  } else if (rules_ == ConditionRules::kBinary) {
+    holds = holds_by_old_rules(bindings);
+  } else {
+    const Operand result = term_.calculate(bindings, values);
+    const bool* flag = std::get_if<bool>(&result);
+    holds = flag != nullptr && *flag;
+    fails = flag == nullptr;
   }
+  switch (question_) {
+    case Question::kHolds:
+      return holds;
+    case Question::kDoesNotHold:
+      return !holds;
+    case Question::kCannotBeCalculated:
+      return fails;
+    default:
+      return holds || fails;
+  }
+}
+
+/// Whole numbers had 64 bits, others were doubles, and `/` of whole numbers had to be exact. What could not
+/// be calculated did not hold.
+bool Condition::holds_by_old_rules(const Bindings& bindings) const {
   try {
     return expression_.holds(bindings);
   } catch (const UserError&) {
@@ -116,13 +99,18 @@ bool Condition::holds(const Bindings& bindings, const ParameterNumbers& numbers)
   }
 }
 
-double Condition::violation(const Bindings& bindings) const {
-  constexpr double kCannotBeCalculated = 100;
-  try {
-    return violation_of(expression_.root(), expression_.source(), bindings);
-  } catch (const UserError&) {
-    return kCannotBeCalculated;
-  }
+std::string Condition::failure(const Bindings& bindings, const ConditionValues& values) const {
+  std::string why;
+  if (!is_direct_ && rules_ == ConditionRules::kExact) (void)term_.calculate(bindings, values, &why);
+  return why;
+}
+
+double Condition::violation(const Bindings& bindings, const ConditionValues& values) const {
+  if (!is_direct_) return term_.violation(bindings, values);
+  const auto [left, right] = sides(bindings, values);
+  const Operation operation = expression_.root()->operation;
+  if (compare(left, right, operation)) return 0;
+  return operation == Operation::kUnequal ? 1 : 1 + std::log1p(std::abs(left - right));
 }
 
 std::vector<Expression> split_conditions(const Expression& expression) {

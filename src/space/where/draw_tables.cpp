@@ -142,7 +142,7 @@ double DrawTables::mass(const Step& step, std::size_t place, Scratch& scratch) c
   const Bindings bindings{space_.parameters, scratch.genotype, space_.classes, scratch.used};
   double mass = weights_[step.parameter][place];
   for (const std::size_t condition : step.conditions) {
-    if (!space_.conditions[condition].holds(bindings, space_.numbers)) return 0;
+    if (!space_.conditions[condition].answer(bindings, space_.values)) return 0;
   }
   for (const std::size_t inner : step.inner) {
     mass = times(mass, steps_[inner].table[place_in_table(steps_[inner], scratch)]);

@@ -15,7 +15,7 @@ namespace skyline::space {
 /// What a condition is about, and how it is evaluated.
 struct ConditionedSpace {
   const std::vector<Parameter>& parameters;
-  const ParameterNumbers& numbers;
+  const ConditionValues& values;
   const std::vector<Condition>& conditions;
   std::int64_t classes;
 };

@@ -6,6 +6,7 @@
 #include "core/text/wording.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
@@ -19,19 +20,40 @@ constexpr int kDescents = 3;         // descents from different starts
 constexpr int kStepsOfADescent = 1'000;
 constexpr std::size_t kMostTried = 64;  // values of a parameter that a step of a descent tries
 constexpr double kNoise = 0.1;          // share of steps that take a random value
+constexpr int kMostFailing = 10;        // conditions of which is counted what cannot be calculated
+
+using Question = Condition::Question;
+
+/// Returns a message about a condition, as errors have it. @param message  continues its text
+std::string about(const Condition& condition, const std::string& message) {
+  const ConfigNode& source = condition.expression().source();
+  try {
+    source.fail(in_quotes(source.as_text()) + message);
+  } catch (const UserError& problem) {
+    return problem.what();
+  }
+}
+
+std::string count_text(long double number) {
+  constexpr long double kMostDigits = 1e15L;
+  if (number < kMostDigits) return std::to_string(std::llround(number));
+  return "about 10^" + std::to_string(std::llround(std::log10(number)));
+}
 
 }  // namespace
 
 Where::Where(const std::vector<Expression>& written, const std::vector<Parameter>& parameters,
-             std::int64_t classes)
-    : parameters_(parameters),
-      classes_(classes),
-      numbers_(written.empty() ? ParameterNumbers() : numbers_of(parameters)),
-      named_(parameters.size()) {
+             std::int64_t classes, ConditionRules rules)
+    : parameters_(parameters), classes_(classes), values_(parameters), named_(parameters.size()) {
   for (const Expression& expression : written) {
-    for (Expression& condition : split_conditions(expression)) {
-      conditions_.emplace_back(std::move(condition), parameters_, numbers_);
-      for (const std::size_t p : conditions_.back().parameters()) named_[p] = true;
+    for (const std::size_t p : expression.parameters()) values_.add(p);
+    for (Expression& part : split_conditions(expression)) {
+      const Condition condition(std::move(part), values_, classes);
+      conditions_.push_back(condition.asking(Condition::Question::kHolds, rules));
+      for (const std::size_t p : condition.parameters()) {
+        named_[p] = true;
+        if (condition.needs_operands()) values_.add_operands(p);
+      }
       if (conditions_.size() > kMostConditions) {
         expression.source().fail("the space has more than " + std::to_string(kMostConditions) +
                                  " conditions");
@@ -43,17 +65,89 @@ Where::Where(const std::vector<Expression>& written, const std::vector<Parameter
 std::string Where::problem(const Genotype& genotype, std::vector<bool>& reads) const {
   const Bindings bindings{parameters_, genotype, classes_, reads};
   for (const Condition& condition : conditions_) {
-    const ConfigNode& source = condition.expression().source();
-    try {
-      if (condition.expression().holds(bindings)) continue;
-      std::string values;
-      for (const std::size_t p : condition.parameters()) {
-        values += (values.empty() ? ", for " : " ") + shortened(parameters_[p].name) + '=' +
-                  shortened(to_text(parameters_[p].values[genotype.choices[p]]));
-      }
-      source.fail(in_quotes(source.as_text()) + " does not hold" + values);
-    } catch (const UserError& problem) {
-      return problem.what();
+    if (!condition.needs_operands()) {
+      for (const std::size_t p : condition.parameters()) reads[p] = true;
+    }
+    if (condition.answer(bindings, values_)) continue;
+    const std::string failure = condition.failure(bindings, values_);
+    return about(condition, (failure.empty() ? " does not hold" : " cannot be calculated: " + failure) +
+                                values_in(genotype, condition));
+  }
+  return "";
+}
+
+/// Returns ", for a=3 b=1", or an empty text for a condition without parameters.
+std::string Where::values_in(const Genotype& genotype, const Condition& condition) const {
+  std::string values;
+  for (const std::size_t p : condition.parameters()) {
+    values += (values.empty() ? ", for " : " ") + shortened(parameters_[p].name) + '=' +
+              shortened(to_text(parameters_[p].values[genotype.choices[p]]));
+  }
+  return values;
+}
+
+/// Looks for genotypes to which the answer of each of these conditions is yes.
+std::optional<Where::Found> Where::find(const std::vector<Condition>& conditions) const {
+  const DrawTables tables({parameters_, values_, conditions, classes_}, all_choices(), false);
+  if (!tables.is_possible()) return std::nullopt;
+  Found found{std::nullopt, {std::vector<std::uint32_t>(parameters_.size())}};
+  RandomStream random(0);
+  std::vector<bool> used(parameters_.size());
+  const Bindings bindings{parameters_, found.example, classes_, used};
+  for (int i = 0; i < kMostDraws; ++i) {
+    tables.draw(random, found.example);
+    if (tables.is_complete()) {
+      found.count = tables.weight() * unnamed_count();
+      return found;
+    }
+    const auto is_met = [&](const Condition& condition) { return condition.answer(bindings, values_); };
+    if (std::ranges::all_of(conditions, is_met)) return found;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> Where::failures() const {
+  std::vector<std::string> lines;
+  int looked_at = 0;
+  for (std::size_t i = 0; i < conditions_.size() && looked_at < kMostFailing; ++i) {
+    if (!conditions_[i].may_fail()) continue;
+    ++looked_at;
+    std::vector<Condition> asked;
+    for (std::size_t other = 0; other < conditions_.size(); ++other) {
+      asked.push_back(conditions_[other].asking(
+          other == i ? Question::kCannotBeCalculated : Question::kHoldsOrCannotBeCalculated,
+          ConditionRules::kExact));
+    }
+    const std::optional<Found> found = find(asked);
+    if (!found) continue;
+    std::vector<bool> used(parameters_.size());
+    const std::string failure = asked[i].failure({parameters_, found->example, classes_, used}, values_) +
+                                values_in(found->example, asked[i]);
+    const std::string count = found->count ? count_text(*found->count) : "some";
+    lines.push_back(about(asked[i], " cannot be calculated for " + count + " genotype" +
+                                        (found->count == 1 ? "" : "s") + ", which are left out, e.g. " +
+                                        failure));
+  }
+  return lines;
+}
+
+std::string Where::difference_of_rules() const {
+  const auto asking = [&](Question question, ConditionRules rules) {
+    std::vector<Condition> asked;
+    for (const Condition& condition : conditions_) asked.push_back(condition.asking(question, rules));
+    return asked;
+  };
+  for (std::size_t i = 0; i < conditions_.size(); ++i) {
+    if (conditions_[i].is_plain()) continue;
+    for (const auto& [keeps, breaks] : {std::pair{ConditionRules::kBinary, ConditionRules::kExact},
+                                        std::pair{ConditionRules::kExact, ConditionRules::kBinary}}) {
+      std::vector<Condition> asked = asking(Question::kHolds, keeps);
+      asked.push_back(conditions_[i].asking(Question::kDoesNotHold, breaks));
+      const std::optional<Found> found = find(asked);
+      if (!found) continue;
+      return in_quotes(conditions_[i].expression().source().as_text()) +
+             (keeps == ConditionRules::kBinary ? " held only before" : " holds only now") +
+             values_in(found->example, conditions_[i]);
     }
   }
   return "";
@@ -64,7 +158,7 @@ bool Where::is_kept(const Genotype& genotype, const std::vector<bool>& marked) c
   const Bindings bindings{parameters_, genotype, classes_, used};
   return std::ranges::all_of(conditions_, [&](const Condition& condition) {
     const auto is_marked = [&](std::size_t p) { return marked[p]; };
-    return !std::ranges::all_of(condition.parameters(), is_marked) || condition.holds(bindings, numbers_);
+    return !std::ranges::all_of(condition.parameters(), is_marked) || condition.answer(bindings, values_);
   });
 }
 
@@ -93,7 +187,12 @@ std::optional<long double> Where::count() const {
   const DrawTables& even = tables(false);
   if (!even.is_possible()) return 0;
   if (!even.is_complete()) return std::nullopt;
-  long double count = even.weight();
+  return even.weight() * unnamed_count();
+}
+
+/// Returns the number of combinations of the parameters that no condition names.
+long double Where::unnamed_count() const {
+  long double count = 1;
   for (std::size_t p = 0; p < parameters_.size(); ++p) {
     if (!named_[p]) count *= static_cast<long double>(parameters_[p].values.size());
   }
@@ -148,7 +247,7 @@ double Where::violation_about(std::size_t parameter, const Genotype& genotype) c
   double violation = 0;
   for (const Condition& condition : conditions_) {
     if (std::ranges::binary_search(condition.parameters(), parameter))
-      violation += condition.violation(bindings);
+      violation += condition.violation(bindings, values_);
   }
   return violation;
 }
@@ -161,7 +260,7 @@ void Where::descend(RandomStream& random, Genotype& genotype) const {
     std::vector<const Condition*> broken;
     for (const Condition& condition : conditions_) {
       const bool can_change = !condition.parameters().empty();
-      if (can_change && !condition.holds({parameters_, genotype, classes_, used}, numbers_)) {
+      if (can_change && !condition.answer({parameters_, genotype, classes_, used}, values_)) {
         broken.push_back(&condition);
       }
     }

@@ -22,9 +22,10 @@ namespace skyline::space {
 class Where {
  public:
   /// @param parameters  must outlive this object
-  /// @throws UserError if an expression is not a condition, or if there are more than 1,000
+  /// @throws UserError if an expression is not a condition, can never be calculated, or if there are over
+  /// 1,000
   Where(const std::vector<Expression>& written, const std::vector<Parameter>& parameters,
-        std::int64_t classes);
+        std::int64_t classes, ConditionRules rules);
   Where(const Where&) = delete;
   Where& operator=(const Where&) = delete;
 
@@ -38,6 +39,13 @@ class Where {
   /// Returns whether the genotype keeps the conditions that name marked parameters only.
   /// @param marked  for each parameter: whether it is marked
   bool is_kept(const Genotype& genotype, const std::vector<bool>& marked) const;
+
+  /// Returns one line, with its place, for each condition that cannot be calculated for genotypes which no
+  /// other condition rules out: how many, and an example. At most ten conditions are looked at.
+  std::vector<std::string> failures() const;
+  /// Returns an example of what only one of the two rules keeps, or an empty text if there is none. In a
+  /// space that cannot be counted it is looked for among 1,000 draws for each condition.
+  std::string difference_of_rules() const;
 
   /// Returns the number of genotypes that keep all conditions, or nullopt if they cannot be counted.
   std::optional<long double> count() const;
@@ -58,7 +66,15 @@ class Where {
   std::optional<Genotype> draw_within(const Domains& choices, RandomStream& random) const;
 
  private:
-  ConditionedSpace conditioned() const { return {parameters_, numbers_, conditions_, classes_}; }
+  /// Genotypes that were looked for.
+  struct Found {
+    std::optional<long double> count;  // nullopt if they cannot be counted
+    Genotype example;
+  };
+  ConditionedSpace conditioned() const { return {parameters_, values_, conditions_, classes_}; }
+  std::optional<Found> find(const std::vector<Condition>& conditions) const;
+  std::string values_in(const Genotype& genotype, const Condition& condition) const;
+  long double unnamed_count() const;
   bool holds_all(const Genotype& genotype) const;
   Domains all_choices() const;
   const DrawTables& tables(bool weighted) const;
@@ -68,7 +84,7 @@ class Where {
 
   const std::vector<Parameter>& parameters_;
   const std::int64_t classes_;
-  const ParameterNumbers numbers_;
+  ConditionValues values_;
   std::vector<Condition> conditions_;
   std::vector<bool> named_;  // for each parameter: whether a condition names it
   mutable std::once_flag once_weighted_;

@@ -68,8 +68,7 @@ bool may_be_thousands(std::string_view field) {
   return field.size() - comma == 4 && comma > 0 && field.find_first_of("123456789") < comma;
 }
 
-}  // namespace
-
+/// Returns whether a file begins as UTF-16 does, with a byte-order mark or without one.
 bool is_utf16(std::string_view start) {
   using namespace std::literals;
   if (start.starts_with("\xff\xfe"sv) || start.starts_with("\xfe\xff"sv)) return true;
@@ -80,11 +79,9 @@ bool is_utf16(std::string_view start) {
   return start.size() >= 4;
 }
 
-std::string_view without_outer_blanks(std::string_view field) {
-  const std::size_t first = std::min(field.find_first_not_of(' '), field.size());
-  return field.substr(first, field.find_last_not_of(' ') + 1 - first);
-}
-
+/// Splits a row at a separator, where it is not quoted, and removes blanks around the fields. Blanks in
+/// quotes stay.
+/// @param row  one row, without its line end
 std::vector<std::string> split_csv(std::string_view row, char separator) {
   std::vector<std::string> fields;
   std::string field;
@@ -117,6 +114,13 @@ std::vector<std::string> split_csv(std::string_view row, char separator) {
   }
   if (separator != ' ' || !blank || fields.empty()) end_field();
   return fields;
+}
+
+}  // namespace
+
+std::string_view without_outer_blanks(std::string_view field) {
+  const std::size_t first = std::min(field.find_first_not_of(' '), field.size());
+  return field.substr(first, field.find_last_not_of(' ') + 1 - first);
 }
 
 CsvReader::CsvReader(const std::filesystem::path& path) : path_(path), stream_(path) {
@@ -306,17 +310,6 @@ std::optional<double> CsvReader::number(std::string_view field) const {
   const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
   if (field.empty() || error != std::errc() || end != field.data() + field.size()) return std::nullopt;
   return value;
-}
-
-std::string CsvReader::dialect() const {
-  std::string text;
-  const auto add = [&text](const std::string& fact) { text += (text.empty() ? "" : ", ") + fact; };
-  if (encoding_ != Encoding::kUtf8) add("the text is UTF-16");
-  if (separator_ == ';') add("`;` separates fields");
-  if (separator_ == '|') add("`|` separates fields");
-  if (decimal_comma_) add("numbers have decimal commas");
-  if (trailing_) add("an empty last column is left out");
-  return text;
 }
 
 }  // namespace skyline::store

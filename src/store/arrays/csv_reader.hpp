@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "store/arrays/array_formats.hpp"
+#include "store/arrays/gzip_stream.hpp"
 
 #include <cstddef>
 #include <filesystem>
@@ -13,16 +13,8 @@
 
 namespace skyline::store {
 
-/// Returns whether a file begins as UTF-16 does, with a byte-order mark or without one.
-bool is_utf16(std::string_view start);
-
 /// Returns the text without blanks at its ends.
 std::string_view without_outer_blanks(std::string_view field);
-
-/// Splits a row at a separator, where it is not quoted, and removes blanks around the fields. Blanks in
-/// quotes stay.
-/// @param row  one row, without its line end
-std::vector<std::string> split_csv(std::string_view row, char separator);
 
 /// Reads a table in CSV row by row: commas, semicolons, tabs, vertical bars or blanks between fields; fields
 /// in quotes, which may have separators and line ends in them; LF, CR LF or CR; UTF-8 or UTF-16; a first line
@@ -41,9 +33,6 @@ class CsvReader {
   /// Reads a finite or infinite number, with the file's decimal sign. Blanks around it, which a field in
   /// quotes may have, do not count.
   std::optional<double> number(std::string_view field) const;
-  /// Returns what a person should know about the format: "numbers have decimal commas"; empty for a plain
-  /// one.
-  std::string dialect() const;
   /// Returns e.g. "set.csv:12: ".
   std::string place() const { return path_.string() + ":" + std::to_string(line_) + ": "; }
   std::size_t line() const { return line_; }
@@ -64,7 +53,7 @@ class CsvReader {
   void find_decimals(const std::vector<std::vector<std::string>>& rows);
 
   std::filesystem::path path_;
-  PlainOrGzipStream stream_;
+  GzipStream stream_;
   enum class Encoding { kUnknown, kUtf8, kUtf16Le, kUtf16Be } encoding_ = Encoding::kUnknown;
   std::string undecoded_;  // bytes of UTF-16 that are not yet in text_
   std::string text_;       // text that was not read yet begins at begin_

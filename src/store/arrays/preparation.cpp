@@ -1,11 +1,12 @@
 #include "store/arrays/preparation.hpp"
 
 #include "skyline/core/error.hpp"
-#include "skyline/objective/objective_set.hpp"
 
 #include "core/text/foreign_text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -15,15 +16,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json to_node(const Feature& feature) {
-  Json node{{"column", feature.column}};
-  if (feature.subtract != 0) node["subtract"] = feature.subtract;
-  if (feature.missing) node["missing"] = *feature.missing;
-  if (feature.is_missing) node["is_missing"] = true;
-  if (feature.is) node["is"] = *feature.is;
-  if (!feature.is_not.empty()) node["is_not"] = feature.is_not;
-  return node;
-}
+constexpr std::array<TargetColumn::Transform, 2> kTransforms = {TargetColumn::Transform::kLog,
+                                                                TargetColumn::Transform::kLog1p};
 
 Feature read_feature(const Json& node) {
   Feature feature{.column = node.at("column").get<std::string>(), .subtract = node.value("subtract", 0.0)};
@@ -31,31 +25,49 @@ Feature read_feature(const Json& node) {
   feature.is_missing = node.value("is_missing", false);
   if (node.contains("is")) feature.is = node.at("is").get<std::string>();
   if (node.contains("is_not")) feature.is_not = node.at("is_not").get<std::vector<std::string>>();
+  feature.date = node.value("date", "");
+  feature.order = node.value("order", "");
   return feature;
+}
+
+/// Returns nullopt for a target that no preparation has.
+std::optional<TargetColumn> read_target(const Json& node) {
+  TargetColumn target{.column = node.at("column").get<std::string>(),
+                      .mean = node.value("mean", 0.0),
+                      .deviation = node.value("deviation", 1.0)};
+  if (node.contains("transform")) {
+    const auto word = node.at("transform").get<std::string>();
+    const auto found = std::ranges::find(kTransforms, word, [](auto each) { return to_text(each); });
+    if (found == kTransforms.end()) return std::nullopt;
+    target.transform = *found;
+  }
+  return target.deviation > 0 ? std::optional(target) : std::nullopt;
 }
 
 }  // namespace
 
+std::string_view to_text(TargetColumn::Transform transform) {
+  if (transform == TargetColumn::Transform::kLog) return "log";
+  return transform == TargetColumn::Transform::kLog1p ? "log1p" : "";
+}
+
+double TargetColumn::stored(double number) const {
+  if (transform == Transform::kLog) number = std::log(number);
+  if (transform == Transform::kLog1p) number = std::log1p(number);
+  return (number - mean) / deviation;
+}
+
+double TargetColumn::number(double stored) const {
+  const double value = stored * deviation + mean;
+  if (transform == Transform::kLog) return std::exp(value);
+  return transform == Transform::kLog1p ? std::expm1(value) : value;
+}
+
 std::string Feature::name() const {
   if (is_missing) return column + " is missing";
   if (is) return column + " = " + *is;
+  if (!date.empty()) return column + " (" + date + ")";
   return is_word() ? column + " = other" : column;
-}
-
-std::string to_json(const Preparation& preparation) {
-  Json root{{"has_names", preparation.has_names}};
-  for (const Feature& feature : preparation.features) root["features"].push_back(to_node(feature));
-  for (const TargetColumn& target : preparation.targets) {
-    Json node{{"column", target.column}};
-    if (target.mean != 0 || target.deviation != 1) {
-      node["mean"] = target.mean;
-      node["deviation"] = target.deviation;
-    }
-    root["targets"].push_back(std::move(node));
-  }
-  if (!preparation.left_out.empty()) root["left_out"] = preparation.left_out;
-  if (!preparation.id.empty()) root["id"] = preparation.id;
-  return root.dump();
 }
 
 Preparation read_preparation(const std::string& json) {
@@ -68,53 +80,20 @@ Preparation read_preparation(const std::string& json) {
     preparation.has_names = root.at("has_names").get<bool>();
     for (const Json& node : root.at("features")) preparation.features.push_back(read_feature(node));
     for (const Json& node : root.value("targets", Json::array())) {
-      preparation.targets.push_back(
-          {node.at("column").get<std::string>(), node.value("mean", 0.0), node.value("deviation", 1.0)});
+      const std::optional<TargetColumn> target = read_target(node);
+      if (!target) fail();
+      preparation.targets.push_back(*target);
     }
     preparation.left_out = root.value("left_out", std::vector<std::string>{});
     preparation.id = root.value("id", "");
   } catch (const Json::exception&) {
     fail();
   }
-  const auto has_spread = [](const TargetColumn& target) { return target.deviation > 0; };
-  if (!std::ranges::all_of(preparation.targets, has_spread)) fail();
+  const auto differs = [](const TargetColumn& left, const TargetColumn& right) {
+    return left.transform != right.transform;
+  };
+  if (std::ranges::adjacent_find(preparation.targets, differs) != preparation.targets.end()) fail();
   return preparation;
-}
-
-std::size_t count_different(std::vector<double> values) {
-  std::ranges::sort(values);
-  return static_cast<std::size_t>(std::ranges::unique(values).begin() - values.begin());
-}
-
-std::size_t count_floats(const std::vector<double>& values, double subtract) {
-  std::vector<double> floats;
-  floats.reserve(values.size());
-  for (const double value : values)
-    floats.push_back(static_cast<double>(static_cast<float>(value - subtract)));
-  return count_different(std::move(floats));
-}
-
-double find_centre(const std::vector<double>& values, const std::string& label, const std::string& drop,
-                   std::vector<std::string>& notes) {
-  const auto is_float = [](double value) { return static_cast<double>(static_cast<float>(value)) == value; };
-  if (std::ranges::all_of(values, is_float)) return 0;
-  const std::size_t different = count_different(values);
-  const std::size_t plain = count_floats(values);
-  if (plain == different) return 0;
-  const double offset = values.front();
-  const std::size_t centred = count_floats(values, offset);
-  const std::string facts = "its " + std::to_string(different) + " different values ";
-  if (centred > plain) {
-    notes.push_back(label + ": " + objective::number_text(offset) + " is subtracted: " + facts + "would be " +
-                    std::to_string(plain) + " in float32" +
-                    (centred < different ? ", and are " + std::to_string(centred) : ""));
-    return offset;
-  }
-  if (100 * plain < 99 * different) {
-    notes.push_back("check: " + label + ": " + facts + "are " + std::to_string(plain) +
-                    " in float32 (split it into two columns, or " + drop + ")");
-  }
-  return 0;
 }
 
 }  // namespace skyline::store

@@ -39,12 +39,14 @@ inline hid_t stored_type(float /*of*/) {
 }
 
 /// Checks the classes. @throws UserError with the first unknown class
+/// @param first  number of the first sample in its part
 void check_classes(const SampleView& samples, std::size_t classes, const std::string& part,
-                   const std::filesystem::path& path);
+                   const std::filesystem::path& path, std::size_t first = 0);
 /// Checks every value and target.
+/// @param first  number of the first sample in its part
 /// @throws UserError with the first number that is not finite, the first unknown class, or the first label
 ///         that is neither 0 nor 1
 void check_values(const SampleView& samples, std::size_t outputs, const std::string& part,
-                  const std::filesystem::path& path);
+                  const std::filesystem::path& path, std::size_t first = 0);
 
 }  // namespace skyline::store

@@ -1,21 +1,17 @@
 #include "skyline/core/error.hpp"
-#include "skyline/store/dataset.hpp"
 
 #include "core/log.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
+#include "store/arrays/preparation.hpp"
 #include "store/data/channel_moments.hpp"
 #include "store/data/dataset_layout.hpp"
-#include "store/data/mapped_file.hpp"
-#include "store/data/unsealed_file.hpp"
-#include "store/hdf5/hdf5_reader.hpp"
-#include "store/hdf5/sealed_file.hpp"
+#include "store/data/mapped_dataset.hpp"
 
-#include <array>
+#include <algorithm>
+#include <cmath>
 #include <cstring>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -28,70 +24,6 @@ namespace {
 
 constexpr std::string_view kDatasetKind = "data set (skyline prep makes one)";
 
-class MappedDataset final : public Dataset {
- public:
-  /// Maps the file and checks its seal, if it has one.
-  explicit MappedDataset(const std::filesystem::path& path);
-  /// Says whether checksums can be checked before the HDF5 library sees the file: for Skyline's own files.
-  bool is_sealed() const { return sealed_; }
-  /// Checks all contents. Returns false if it was stopped.
-  bool check_contents(const std::function<bool()>& stop_requested) const {
-    return check_arrays(file_.bytes(), seal_, path_, stop_requested);
-  }
-  void read();
-  void check_all_values() const;
-
-  const space::Shape& shape() const override { return shape_; }
-  const std::vector<std::string>& class_names() const override { return class_names_; }
-  const std::vector<double>& mean() const override { return mean_; }
-  const std::vector<double>& deviation() const override { return deviation_; }
-  double value_scale() const override { return value_scale_; }
-  const SampleView& train() const override { return train_.view; }
-  const SampleView& validation() const override { return validation_.view; }
-  const SampleView& test() const override { return test_.view; }
-  const std::string& content_hash() const override { return content_hash_; }
-  std::string preparation() const override { return preparation_; }
-  bool in_time_order() const override { return in_time_order_; }
-  void check_unchanged() const override;
-
- private:
-  struct Part {
-    SampleView view;
-    std::vector<std::int32_t> classes;  // copied: checked indices must not change
-  };
-  void read_shape(const Hdf5Reader& reader);
-  void read_unsealed(const Hdf5Reader& reader);
-  UnsealedFacts find_facts(const Hdf5Reader& reader) const;
-  void check_channels(const char* name, std::size_t values) const;
-  void map_part(const Hdf5Reader& reader, const std::string& part, Part& mapped);
-  void map_targets(const Hdf5Reader& reader, const std::string& part, Part& mapped);
-  void map_groups(const Hdf5Reader& reader);
-  void read_split(const Hdf5Reader& reader);
-  std::size_t size_of(const std::string& name, std::span<const std::int64_t> dims) const;
-  template <typename T>
-  std::span<const T> map_array(const Hdf5Reader& reader, const std::string& name, hid_t type,
-                               std::size_t size);
-
-  std::filesystem::path path_;
-  MappedFile file_;
-  mutable MappedFile::Version checked_;  // guarded by mutex_
-  bool sealed_;
-  Seal seal_;
-  space::Shape shape_;
-  std::vector<std::string> class_names_;
-  std::vector<double> mean_;
-  std::vector<double> deviation_;
-  double value_scale_ = 0;
-  Part train_;
-  Part validation_;
-  Part test_;
-  std::vector<std::shared_ptr<const void>> copies_;  // copies of arrays that are not aligned in the file
-  std::string content_hash_;
-  std::string preparation_;
-  bool in_time_order_ = false;
-  mutable std::mutex mutex_;
-};
-
 /// Returns whether an HDF5 file of another program says that it is a data set.
 bool says_dataset(const Hdf5Reader& reader) {
   try {
@@ -101,6 +33,8 @@ bool says_dataset(const Hdf5Reader& reader) {
   }
 }
 
+}  // namespace
+
 MappedDataset::MappedDataset(const std::filesystem::path& path)
     : path_(path),
       file_(path),
@@ -108,8 +42,36 @@ MappedDataset::MappedDataset(const std::filesystem::path& path)
       sealed_(!is_plain_hdf5(file_.bytes())),
       seal_(sealed_ ? check_seal(file_.bytes(), kDatasetFormat, kDatasetKind, path) : Seal{}) {}
 
+MappedDataset::MappedDataset(const std::filesystem::path& path, bool sealed)
+    : path_(path), file_(path), checked_(file_.version()), sealed_(sealed) {}
+
+MappedDataset MappedDataset::before_seal(const std::filesystem::path& path) {
+  const MappedFile file(path);
+  const std::size_t behind = std::min(file.bytes().size(), kSealBytes);
+  const bool is_empty =
+      std::ranges::all_of(file.bytes().first(behind), [](std::byte byte) { return byte == std::byte{0}; });
+  if (!is_empty || !is_plain_hdf5(file.bytes().subspan(behind))) {
+    fail_on_file(path, "expected HDF5 behind " + std::to_string(kSealBytes) + " empty bytes for the seal");
+  }
+  return {path, false};
+}
+
 void MappedDataset::read() {
   const Hdf5Reader reader(path_, file_.descriptor());
+  read_layout(reader);
+  if (!sealed_) return read_unsealed();
+  mean_ = reader.numbers("mean");
+  deviation_ = reader.numbers("deviation");
+  check_channels("mean", mean_.size());
+  check_channels("deviation", deviation_.size());
+  content_hash_ = store::content_hash(file_.bytes(), seal_);
+}
+
+void MappedDataset::read_layout() {
+  read_layout(Hdf5Reader(path_, file_.descriptor()));
+}
+
+void MappedDataset::read_layout(const Hdf5Reader& reader) {
   if (!sealed_ && !says_dataset(reader)) {
     fail_on_file(
         path_, "this HDF5 file was not written by Skyline, expected a Skyline " + std::string(kDatasetKind));
@@ -118,27 +80,44 @@ void MappedDataset::read() {
   read_shape(reader);
   class_names_ = reader.texts("class_names");
   if (class_names_.empty()) fail_on_file(path_, "class_names: expected at least one, got none");
-  value_scale_ = reader.number_attribute<double>("value_scale");
-  if (sealed_ && reader.has("preparation")) preparation_ = joined(reader.texts("preparation"));
+  read_value_scale(reader);
+  read_preparation(reader);
   read_split(reader);
   map_part(reader, "train", train_);
   map_groups(reader);
   if (sealed_ || reader.has("validation")) map_part(reader, "validation", validation_);
   if (sealed_ || reader.has("test")) map_part(reader, "test", test_);
-  if (!sealed_) return read_unsealed(reader);
-  mean_ = reader.numbers("mean");
-  deviation_ = reader.numbers("deviation");
-  check_channels("mean", mean_.size());
-  check_channels("deviation", deviation_.size());
-  content_hash_ = store::content_hash(file_.bytes(), seal_);
+}
+
+void MappedDataset::read_value_scale(const Hdf5Reader& reader) {
+  value_scale_ = reader.number_attribute<double>("value_scale");
+  if (value_scale_ > 0 && std::isfinite(value_scale_)) return;
+  fail_on_file(path_,
+               "attribute `value_scale`: expected a number above 0, got " + std::to_string(value_scale_));
+}
+
+/// Checks a preparation that others may have written.
+void MappedDataset::read_preparation(const Hdf5Reader& reader) {
+  if (!reader.has("preparation")) return;
+  preparation_ = joined(reader.texts("preparation"));
+  if (sealed_) return;
+  try {
+    const std::size_t features = store::read_preparation(preparation_).features.size();
+    if (features != static_cast<std::size_t>(shape_.elements())) {
+      throw UserError("expected " + std::to_string(shape_.elements()) + " features, got " +
+                      std::to_string(features));
+    }
+  } catch (const UserError& error) {
+    fail_on_file(path_, std::string("preparation: ") + error.what());
+  }
 }
 
 /// Reads every value of a file that was not read before.
-void MappedDataset::read_unsealed(const Hdf5Reader& reader) {
+void MappedDataset::read_unsealed() {
   std::optional<UnsealedFacts> facts = known_facts(path_, checked_);
   if (!facts) {
     check_all_values();
-    facts = find_facts(reader);
+    facts = find_facts();
     keep_facts(path_, checked_, *facts);
   }
   seal_ = std::move(facts->seal);
@@ -151,25 +130,13 @@ void MappedDataset::read_unsealed(const Hdf5Reader& reader) {
   content_hash_ = sha256_hex(content);
 }
 
-UnsealedFacts MappedDataset::find_facts(const Hdf5Reader& reader) const {
-  std::vector<Seal::Array> arrays;
-  const auto add = [&](const std::string& name, auto values) {
-    if (values.empty()) return;
-    using Value = typename decltype(values)::value_type;
-    arrays.push_back({name, reader.array_offset(name, stored_type(Value{})), values.size_bytes(), {}});
-  };
-  const std::array<std::pair<const char*, const Part*>, 3> parts{
-      {{"train", &train_}, {"validation", &validation_}, {"test", &test_}}};
-  for (const auto& [part, mapped] : parts) {
-    std::visit([&, name = std::string(part) + "/values"](auto values) { add(name, values); },
-               mapped->view.values);
-    std::visit([&, name = std::string(part) + "/targets"](auto values) { add(name, values); },
-               mapped->view.targets);
-  }
+UnsealedFacts MappedDataset::find_facts() const {
+  std::vector<Seal::Array> large = arrays_;
+  std::erase_if(large, [](const Seal::Array& array) { return array.name == kGroupsName; });
   ChannelMoments moments(static_cast<std::size_t>(shape_.channels),
                          static_cast<std::size_t>(shape_.height * shape_.width), value_scale_);
   std::visit([&moments](auto values) { moments.add(values); }, train_.view.values);
-  return {describe_file({file_.bytes()}, kDatasetFormat, std::move(arrays)), moments.mean(),
+  return {describe_file({file_.bytes()}, kDatasetFormat, std::move(large)), moments.mean(),
           moments.deviation()};
 }
 
@@ -296,6 +263,7 @@ std::span<const T> MappedDataset::map_array(const Hdf5Reader& reader, const std:
   if (offset > bytes.size() || size > (bytes.size() - offset) / sizeof(T)) {
     fail_on_file(path_, name + ": not where the file says that it is");
   }
+  arrays_.push_back({name, offset, size * sizeof(T), {}});
   if (offset % alignof(T) != 0) {  // another program may not have aligned it
     log::warning(path_.string() + ": " + name +
                  ": its bytes lie at an odd place, so this process keeps a copy (" +
@@ -307,8 +275,6 @@ std::span<const T> MappedDataset::map_array(const Hdf5Reader& reader, const std:
   }
   return {reinterpret_cast<const T*>(bytes.data() + offset), size};
 }
-
-}  // namespace
 
 bool Dataset::recognizes(const std::filesystem::path& path) {
   const MappedFile file(path);

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "skyline/core/random.hpp"
-#include "skyline/store/importer.hpp"
+#include "skyline/store/dataset.hpp"
 
 #include <cstddef>
 #include <cstdint>

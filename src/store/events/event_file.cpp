@@ -117,8 +117,8 @@ std::optional<std::uint64_t> step_of_values(std::string_view event) {
 /// Returns a message of struct.proto.
 ProtobufWriter value_message(const space::Value& value) {
   ProtobufWriter message;
-  if (const auto* text = std::get_if<std::string>(&value)) {
-    message.add_text(kStringValue, *text);
+  if (std::holds_alternative<std::string>(value) || std::holds_alternative<space::Null>(value)) {
+    message.add_text(kStringValue, space::to_text(value));
   } else if (const auto* flag = std::get_if<bool>(&value)) {
     message.add_integer(kBoolValue, *flag ? 1 : 0);
   } else {

@@ -34,6 +34,25 @@ Hdf5Type make_text_type(std::size_t length, const std::filesystem::path& path) {
   return type;
 }
 
+void add_hdf5_attribute(const Hdf5File& file, const std::string& name, const char* key, std::string_view text,
+                        const std::filesystem::path& path) {
+  const Hdf5Type type(check_hdf5(H5Tcopy(H5T_C_S1), "write", path));
+  check_hdf5(H5Tset_size(type.get(), H5T_VARIABLE), "write", path);
+  check_hdf5(H5Tset_cset(type.get(), H5T_CSET_UTF8), "write", path);
+  const std::string terminated(text);
+  const char* pointer = terminated.c_str();
+  add_hdf5_attribute(file, name, key, type.get(), &pointer, path);
+}
+
+void add_hdf5_attribute(const Hdf5File& file, const std::string& name, const char* key, hid_t type,
+                        const void* value, const std::filesystem::path& path) {
+  const Hdf5Space space(check_hdf5(H5Screate(H5S_SCALAR), "write", path));
+  const Hdf5Attribute attribute(check_hdf5(H5Acreate_by_name(file.get(), name.c_str(), key, type, space.get(),
+                                                             H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                                           "write", path));
+  check_hdf5(H5Awrite(attribute.get(), type, value), "write", path);
+}
+
 /// The library's output, which is kept when it closes the file.
 struct Hdf5Image::Memory {
   std::byte* data = nullptr;
@@ -129,22 +148,6 @@ void Hdf5Image::write_texts(const std::string& name, const std::vector<std::stri
   const Hdf5Type type = make_text_type(longest, path_);
   const hsize_t dims[] = {texts.size()};
   write_array(name, type.get(), dims, std::move(block));
-}
-
-void Hdf5Image::write_attribute(const std::string& name, const char* key, std::string_view text) {
-  const Hdf5Type type(check(H5Tcopy(H5T_C_S1)));
-  check(H5Tset_size(type.get(), H5T_VARIABLE));
-  check(H5Tset_cset(type.get(), H5T_CSET_UTF8));
-  const std::string terminated(text);
-  const char* pointer = terminated.c_str();
-  write_attribute(name, key, type.get(), &pointer);
-}
-
-void Hdf5Image::write_attribute(const std::string& name, const char* key, hid_t type, const void* value) {
-  const Hdf5Space space(check(H5Screate(H5S_SCALAR)));
-  const Hdf5Attribute attribute(check(H5Acreate_by_name(file_.get(), name.c_str(), key, type, space.get(),
-                                                        H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT)));
-  check(H5Awrite(attribute.get(), type, value));
 }
 
 std::uint64_t Hdf5Image::array_offset(const std::string& name) const {

@@ -16,6 +16,12 @@
 
 namespace skyline::store {
 
+/// Adds an attribute to an object of a file that is open for writing: UTF-8 text, or one value of a type.
+void add_hdf5_attribute(const Hdf5File& file, const std::string& name, const char* key, std::string_view text,
+                        const std::filesystem::path& path);
+void add_hdf5_attribute(const Hdf5File& file, const std::string& name, const char* key, hid_t type,
+                        const void* value, const std::filesystem::path& path);
+
 /// Builds an HDF5 file in memory, so that it appears in the file system only when it is whole. The same calls
 /// give the same bytes, because no times are recorded. Only the structure is built here: the bytes of large
 /// arrays stay with the caller.
@@ -45,11 +51,13 @@ class Hdf5Image {
   std::size_t place_array(const std::string& name, hid_t type, std::span<const hsize_t> dims);
   void write_texts(const std::string& name, const std::vector<std::string>& texts);
   /// Writes attributes of the object `name` ("/" is the root).
-  void write_attribute(const std::string& name, const char* key, std::string_view text);
+  void write_attribute(const std::string& name, const char* key, std::string_view text) {
+    add_hdf5_attribute(file_, name, key, text, path_);
+  }
   template <typename Number>
   requires std::is_arithmetic_v<Number>
   void write_attribute(const std::string& name, const char* key, Number value) {
-    write_attribute(name, key, native_type<Number>(), &value);
+    add_hdf5_attribute(file_, name, key, native_type<Number>(), &value, path_);
   }
   /// Returns the position of the array's bytes in the file, from the start of the user block.
   std::uint64_t array_offset(const std::string& name) const;
@@ -70,7 +78,6 @@ class Hdf5Image {
   T check(T result) const {
     return check_hdf5(result, "write", path_);
   }
-  void write_attribute(const std::string& name, const char* key, hid_t type, const void* value);
   FilePieces collect_pieces(std::uint64_t file_bytes);
 
   std::filesystem::path path_;

@@ -3,7 +3,6 @@
 #include "skyline/core/error.hpp"
 
 #include "store/hdf5/hdf5_image.hpp"
-#include "store/hdf5/stored_array.hpp"
 
 #include <algorithm>
 
@@ -25,44 +24,24 @@ Hdf5Type text_in_memory(const Hdf5Type& stored, const std::filesystem::path& pat
   return type;
 }
 
+bool is_text_type(const Hdf5Type& stored) {
+  return H5Tget_class(stored.get()) == H5T_STRING;
+}
+
 std::string without_zeros(std::string_view padded) {
   return std::string(padded.substr(0, padded.find('\0')));
 }
 
 }  // namespace
 
-bool is_text_type(const Hdf5Type& stored) {
-  return H5Tget_class(stored.get()) == H5T_STRING;
-}
-
-std::vector<std::string> read_hdf5_texts(const Hdf5Dataset& array, std::size_t count,
-                                         const std::filesystem::path& path) {
-  const auto check = [&path](auto result) { return check_hdf5(result, "read", path); };
-  const Hdf5Type stored(check(H5Dget_type(array.get())));
-  std::vector<std::string> texts(count);
-  if (count == 0) return texts;
-  if (check(H5Tis_variable_str(stored.get())) > 0) {
-    texts = read_variable_texts(array, path);
-    if (texts.size() != count) throw UserError("expected one text per row");
-    return texts;
-  }
-  const Hdf5Type type = text_in_memory(stored, path);
-  StoredArray(array, path).check_rows(0, count);
-  const std::size_t length = H5Tget_size(type.get());
-  std::string block(length * count, '\0');
-  check(H5Dread(array.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, block.data()));
-  for (std::size_t i = 0; i < count; ++i)
-    texts[i] = without_zeros(std::string_view(block).substr(i * length, length));
-  return texts;
-}
-
-Hdf5File open_hdf5_file(const std::filesystem::path& path) {
+Hdf5File open_hdf5_file(const std::filesystem::path& path, unsigned access) {
+  const char* const task = access == H5F_ACC_RDONLY ? "read" : "write";
   silence_hdf5();
-  const Hdf5PropertyList access(check_hdf5(H5Pcreate(H5P_FILE_ACCESS), "read", path));
+  const Hdf5PropertyList options(check_hdf5(H5Pcreate(H5P_FILE_ACCESS), task, path));
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 11, 0))
-  check_hdf5(H5Pset_file_locking(access.get(), false, true), "read", path);
+  check_hdf5(H5Pset_file_locking(options.get(), false, true), task, path);
 #endif
-  return Hdf5File(check_hdf5(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), "read", path));
+  return Hdf5File(check_hdf5(H5Fopen(path.c_str(), access, options.get()), task, path));
 }
 
 Hdf5Reader::Hdf5Reader(const std::filesystem::path& path, int descriptor)
@@ -184,18 +163,32 @@ std::vector<float> Hdf5Reader::floats(const std::string& name) const {
 
 std::vector<std::string> Hdf5Reader::texts(const std::string& name) const {
   const Hdf5Dataset array = open_array(name);
-  if (!is_text_type(Hdf5Type(check(H5Dget_type(array.get()))))) fail("array `" + name + "`: expected texts");
-  try {
-    return read_hdf5_texts(array, element_count(array, name), path_);
-  } catch (const UserError& error) {
-    fail("array `" + name + "`: " + error.what());
+  const Hdf5Type stored(check(H5Dget_type(array.get())));
+  if (!is_text_type(stored)) fail("array `" + name + "`: expected texts");
+  const Hdf5Type type = text_in_memory(stored, path_);
+  if (check(H5Tis_variable_str(type.get())) == 0) {
+    return read_texts(name, type.get(), H5Tget_size(type.get()));
   }
+  std::vector<char*> read(element_count(array, name));
+  std::vector<std::string> texts;
+  if (read.empty()) return texts;
+  check(H5Dread(array.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, read.data()));
+  for (char* const text : read) {
+    texts.emplace_back(text == nullptr ? "" : text);
+    H5free_memory(text);
+  }
+  return texts;
 }
 
 Hdf5Type Hdf5Reader::column_type(const std::string& table, const std::string& column) const {
   const Hdf5Type row(check(H5Dget_type(open_array(table).get())));
   const int index = check(H5Tget_member_index(row.get(), column.c_str()));
   return Hdf5Type(check(H5Tget_member_type(row.get(), static_cast<unsigned>(index))));
+}
+
+bool Hdf5Reader::has_column(const std::string& table, const std::string& column) const {
+  const Hdf5Type row(check(H5Dget_type(open_array(table).get())));
+  return H5Tget_member_index(row.get(), column.c_str()) >= 0;
 }
 
 /// Returns the type of a row with only this column; the library converts any table that has it.

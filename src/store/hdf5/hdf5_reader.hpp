@@ -11,15 +11,9 @@
 
 namespace skyline::store {
 
-/// Opens a file read-only and without file locks, which some file systems do not have. @throws UserError
-Hdf5File open_hdf5_file(const std::filesystem::path& path);
-
-/// Returns whether a type is text, of fixed or variable length.
-bool is_text_type(const Hdf5Type& stored);
-/// Reads all texts of an array, of fixed or variable length, in ASCII or UTF-8. @pre is_text_type
-/// @throws UserError, without the file's name
-std::vector<std::string> read_hdf5_texts(const Hdf5Dataset& array, std::size_t count,
-                                         const std::filesystem::path& path);
+/// Opens a file without file locks, which some file systems do not have. @throws UserError
+/// @param access  H5F_ACC_RDONLY or H5F_ACC_RDWR
+Hdf5File open_hdf5_file(const std::filesystem::path& path, unsigned access = H5F_ACC_RDONLY);
 
 /// Reads from an HDF5 file. Every error names the path. @throws UserError
 class Hdf5Reader {
@@ -54,6 +48,7 @@ class Hdf5Reader {
   std::vector<double> numbers(const std::string& name) const;
   std::vector<float> floats(const std::string& name) const;
   std::vector<std::string> texts(const std::string& name) const;
+  bool has_column(const std::string& table, const std::string& column) const;
   /// Reads a column of a table (Table::write). @throws UserError if there is none of this name
   std::vector<double> numbers(const std::string& table, const std::string& column) const;
   std::vector<std::string> texts(const std::string& table, const std::string& column) const;

@@ -22,6 +22,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::size_t kMostOtherNames = 64;  // bounds the columns where each trial has names of its own
+
 /// Returns the names of all values, in the order of their first use.
 std::vector<std::string> names_of(const std::vector<trial::CoursePoint>& course) {
   std::vector<std::string> names;
@@ -38,7 +40,7 @@ std::string course_line(const TrainingKey& training, const std::vector<trial::Co
   Json line;
   line["k"] = training.trial.number;
   line["final"] = training.trial.is_final;
-  if (training.trial.repeat > 0) line["final_repeat"] = training.trial.repeat;
+  add_final_repeat(line, training.trial.repeat);
   line["started_s"] = encode_number(training.started_s);
   line["names"] = names;
   Json& points = line["points"] = Json::array();
@@ -69,11 +71,8 @@ void read_line(std::string_view text, const std::vector<std::string>& older_name
   const auto line = parse_line(text);
   if (!line) return;
   const auto number = decode_integer<trial::TrialNumber>(member(*line, "k"), "k");
-  const auto repeat = line->find("final_repeat");
-  const TrainingKey training{
-      {number, member(*line, "final") == true,
-       repeat == line->end() ? 0 : decode_integer<std::uint32_t>(*repeat, "final_repeat")},
-      decode_number(member(*line, "started_s"), "started_s")};
+  const TrainingKey training{{number, member(*line, "final") == true, read_final_repeat(*line)},
+                             decode_number(member(*line, "started_s"), "started_s")};
   Course course;
   if (!line->contains("names")) course.names = older_names;
   for (const Json& name : line->value("names", Json::array())) {
@@ -99,7 +98,11 @@ std::vector<std::string> course_names(const std::vector<trial::Metric>& metrics,
     if (taken.insert(name).second) names.push_back(name);
   };
   std::ranges::for_each(trial::course_metrics(metrics), add);
-  for (const auto& [training, course] : courses) std::ranges::for_each(course.names, add);
+  const std::size_t most = names.size() + kMostOtherNames;
+  const auto add_other = [&](const std::string& name) {
+    if (names.size() < most) add(name);
+  };
+  for (const auto& [training, course] : courses) std::ranges::for_each(course.names, add_other);
   return names;
 }
 

@@ -38,8 +38,8 @@ using Courses = std::map<TrainingKey, Course>;
 void append_course(const RunPaths& paths, int rank, const TrainingKey& training,
                    const std::vector<trial::CoursePoint>& course);
 
-/// Returns the names in a run's courses: first those that a training reports, whether it did or not, then all
-/// others. Names of columns that tables have anyway are left out.
+/// Returns the names in a run's courses: first those that a training reports, whether it did or not, then the
+/// first 64 others. Names of columns that tables have anyway are left out.
 std::vector<std::string> course_names(const std::vector<trial::Metric>& metrics, const Courses& courses = {});
 
 /// Reads the learning curves that all ranks of all jobs have appended. An incomplete or damaged line is left

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,6 +18,9 @@
 #include <vector>
 
 namespace skyline::store {
+
+/// Checksums of files by name.
+using Checksums = std::map<std::string, std::string>;
 
 /// The first line of a journal, which describes the run by named facts. A later feature adds a fact here. Its
 /// default is the value that runs without the fact have.
@@ -27,6 +31,11 @@ struct JournalHeader {
   std::vector<trial::Metric> metrics;  // metrics of Measurements::values
   std::string device = {};    // kind of device of its trials: cpu, gpu; empty if none, or not recorded
   bool deterministic = true;  // whether equal trials have equal results, so that equal runs do
+  // The rules by which conditions of the space are read: the old ones, if this is missing.
+  space::ConditionRules conditions = space::ConditionRules::kBinary;
+  // Files of the user's programs: those of the first trials, or, from read_journal(), of the last ones. Empty
+  // if there are none, or not recorded; an empty checksum: the file was no longer there.
+  Checksums programs = {};
   // Whether the journal is of version 8, which has only names of metrics; `metrics` is guessed from them.
   bool has_names_only = false;
   bool operator==(const JournalHeader&) const = default;
@@ -44,6 +53,14 @@ struct RankLoss {
   std::string host;
   std::string cause;
   std::vector<trial::TrialName> trials;  // trials that it had and that others train now
+};
+
+/// A try of a trial that failed and did not count, because another one followed. The trial's line names it in
+/// `where`, for readers.
+struct FailedTry {
+  int rank = 0;        // rank of member 0
+  std::string host;    // host of this rank
+  std::string reason;  // one line of text
 };
 
 struct JournalContents {
@@ -64,7 +81,7 @@ JournalContents read_journal(const std::filesystem::path& path, const space::Sea
 JournalHeader read_journal_header(const std::filesystem::path& path);
 
 /// Counts the trials in a journal that may be written meanwhile: its complete lines without the header and
-/// lines about lost ranks. Nothing is checked. @throws UserError if it cannot be read
+/// lines about lost ranks and changed programs. Nothing is checked. @throws UserError if it cannot be read
 std::size_t count_trials(const std::filesystem::path& path);
 
 /// Publishes the valid part of a journal as a new file of the same name. Then everything that was read is
@@ -105,6 +122,10 @@ class JournalWriter {
   /// full, another job has taken the run over)
   virtual void append(std::span<const trial::SharedTrial> committed, const space::SearchSpace& space) = 0;
   virtual void append(const RankLoss& loss) = 0;
+  /// Notes a failed try for the line of the trial, which is to be appended.
+  virtual void note(trial::TrialName trial, const FailedTry& failed) = 0;
+  /// Says that other programs train from now on. The canonical journal has this line, too.
+  virtual void append_change(const Checksums& programs) = 0;
 };
 
 /// Publishes checkpoints/results.<rank>.jsonl: results of this rank that wait for their commit, as lines of

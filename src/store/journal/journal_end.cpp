@@ -5,6 +5,7 @@
 #include "core/log.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
+#include "store/publish/block_reader.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ StoredTables read_tables(const std::filesystem::path& path) {
 
 JournalEnd::JournalEnd(const RunPaths& paths) : paths_(paths) {
   try {
-    if (store::exists(paths.status_json())) committed_ = committed_at_end(read_file(paths.status_json()));
+    if (store::exists(paths.status_json())) committed_ = committed_at_end(read_run_file(paths.status_json()));
   } catch (const UserError&) {  // the file cannot be read; commands that show the status say so
   }
   if (store::exists(paths.tables())) {

@@ -36,6 +36,8 @@ void for_each_fact(Visitor&& visit, Headers&... headers) {
   visit("metrics", Need::kMust, headers.metrics...);
   visit("device", Need::kMay, headers.device...);
   visit("deterministic", Need::kMay, headers.deterministic...);
+  visit("conditions", Need::kMay, headers.conditions...);
+  visit("programs", Need::kMay, headers.programs...);
 }
 
 /// Lists the members in the description of a metric, here and nowhere else. Calls `visit(name, members...)`
@@ -54,6 +56,9 @@ void for_each_member(Visitor&& visit, Metrics&... metrics) {
   visit("repeats", metrics.repeats...);
 }
 
+constexpr std::array<std::string_view, 2> words(space::ConditionRules /*type*/) {
+  return {"binary", "exact"};
+}
 constexpr std::array<std::string_view, 2> words(trial::Better /*type*/) {
   return {"higher", "lower"};
 }
@@ -175,6 +180,10 @@ void decode(const Json& line, const char* name, std::vector<Metric>& metrics) {
   if (!list.is_array()) fail_expected(name, "a list", list);
   for (const Json& json : list) metrics.push_back(decode_metric(json));
   trial::check_metrics(metrics);
+}
+
+void decode(const Json& line, const char* name, Checksums& checksums) {
+  read_checksums(line, name, checksums);
 }
 
 }  // namespace

@@ -29,11 +29,6 @@ trial::Expected decode_expected(const Json& expected) {
   return {number(0), number(1), number(2)};
 }
 
-Json encode_value(const space::Value& value) {
-  if (const auto* number = std::get_if<double>(&value)) return encode_number(*number);
-  return std::visit([](const auto& content) { return Json(content); }, value);
-}
-
 bool is_encoded(const space::Value& value, const Json& found) {
   if (const auto* number = std::get_if<std::int64_t>(&value))
     return found.is_number_integer() && found == *number;
@@ -111,10 +106,15 @@ std::string result_line(const trial::CommittedTrial& committed, const std::vecto
 }
 
 std::string entry_line(const trial::CommittedTrial& committed, const std::vector<trial::Metric>& metrics,
-                       const space::SearchSpace& space) {
+                       const space::SearchSpace& space, const std::vector<FailedTry>& failed_tries) {
   Json line = make_object(kMostMembers);
   line["position"] = committed.position;
-  return seal_line(encode(committed, metrics, space, std::move(line)));
+  line = encode(committed, metrics, space, std::move(line));
+  for (const FailedTry& failed : failed_tries) {
+    const Json shown{{"rank", failed.rank}, {"host", failed.host}, {"reason", failed.reason}};
+    line["where"]["failed_tries"].push_back(shown);
+  }
+  return seal_line(line);
 }
 
 std::string asked_line(const trial::Trial& trial, const space::SearchSpace& space) {
@@ -132,6 +132,20 @@ std::string loss_line(const RankLoss& loss) {
 
 bool is_loss(const Json& line) {
   return line.contains("lost");
+}
+
+std::string change_line(const Checksums& programs) {
+  return seal_line({{kChanged, programs}});
+}
+
+bool is_change(const Json& line) {
+  return line.contains(kChanged);
+}
+
+void read_checksums(const Json& line, const char* name, Checksums& checksums) {
+  const Json& files = member(line, name);
+  if (!files.is_object()) fail_expected(name, "checksums by file", files);
+  for (const auto& file : files.items()) checksums[file.key()] = decode_text(files, file.key().c_str());
 }
 
 std::optional<Json> parse_line(std::string_view line) {
@@ -238,8 +252,7 @@ trial::Trial EntryDecoder::decode_asked(const Json& line,
   trial.number = decode_integer<std::uint64_t>(member(line, "k"), "k");
   if (trial::parse_phase(decode_text(line, "phase")) == trial::Phase::kFinal) {
     trial.proposal.trains = trial.number;
-    if (const auto repeat = line.find("final_repeat"); repeat != line.end())
-      trial.proposal.final_repeat = decode_integer<std::uint32_t>(*repeat, "final_repeat");
+    trial.proposal.final_repeat = read_final_repeat(line);
   }
   trial.proposal.architecture = std::move(architecture);
   if (trial.number > earlier_.size() + trial::CommitLog::kFarthestAhead) {

@@ -21,7 +21,7 @@ namespace skyline::store {
 std::string seal_line(const nlohmann::ordered_json& line);
 /// Returns a line of the journal, with the position of the trial's commit.
 std::string entry_line(const trial::CommittedTrial& committed, const std::vector<trial::Metric>& metrics,
-                       const space::SearchSpace& space);
+                       const space::SearchSpace& space, const std::vector<FailedTry>& failed_tries = {});
 /// The member of a line that says what the searcher expected of the trial, for readers: [low, value, high].
 /// Like `where`, it is no part of the canonical journal.
 inline constexpr const char* kExpected = "expected";
@@ -37,6 +37,14 @@ std::string asked_line(const trial::Trial& trial, const space::SearchSpace& spac
 /// Return a line about a lost rank, and whether a line is one.
 std::string loss_line(const RankLoss& loss);
 bool is_loss(const nlohmann::ordered_json& line);
+
+/// Return a line about changed programs, and whether a line is one.
+std::string change_line(const Checksums& programs);
+bool is_change(const nlohmann::ordered_json& line);
+/// The member of a line about changed programs that has their checksums.
+inline constexpr const char* kChanged = "changed";
+/// Adds the checksums of a member, or puts them in place of earlier ones. @throws UserError
+void read_checksums(const nlohmann::ordered_json& line, const char* name, Checksums& checksums);
 
 /// Checks the sum of a line (without its newline) and reads it. Returns nullopt if the sum does not match.
 /// @throws UserError if the sum matches but the text is not a JSON object

@@ -125,13 +125,18 @@ struct TrialLine {
 };
 
 /// Reads the next lines with trials; none at the end.
-std::vector<TrialLine> read_lines(LineReader& reader) {
+/// @param programs  follows lines about changed programs
+std::vector<TrialLine> read_lines(LineReader& reader, Checksums& programs) {
   constexpr std::size_t kMost = 4096;  // some 30 MB
   std::vector<TrialLine> lines;
   while (lines.size() < kMost) {
     std::optional<Json> line = reader.next();
     if (!line) break;
-    if (!is_loss(*line)) lines.push_back({*std::move(line), reader.number(), nullptr, nullptr});
+    if (is_change(*line)) {
+      at_line(reader.path(), reader.number(), [&] { read_checksums(*line, kChanged, programs); });
+    } else if (!is_loss(*line)) {
+      lines.push_back({*std::move(line), reader.number(), nullptr, nullptr});
+    }
   }
   return lines;
 }
@@ -166,7 +171,8 @@ JournalContents read_journal(const std::filesystem::path& path, const space::Sea
   JournalContents contents;
   contents.header = read_header(lines);
   const EntryDecoder decoder(space, contents.header.metrics, contents.entries);
-  for (std::vector<TrialLine> some = read_lines(lines); !some.empty(); some = read_lines(lines)) {
+  const auto read_more = [&] { return read_lines(lines, contents.header.programs); };
+  for (std::vector<TrialLine> some = read_more(); !some.empty(); some = read_more()) {
     build_architectures(some, decoder);
     for (const TrialLine& line : some) {
       at_line(path, line.number, [&] {
@@ -192,7 +198,7 @@ JournalHeader read_journal_header(const std::filesystem::path& path) {
 }
 
 std::size_t count_trials(const std::filesystem::path& path) {
-  const std::string text = read_file(path);
+  const std::string text = read_run_file(path);
   std::size_t trials = 0;
   std::size_t begin = 0;
   for (std::size_t end = 0; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1) {
@@ -216,6 +222,7 @@ JournalText check_journal(const std::filesystem::path& path) {
   while (std::optional<Json> line = lines.next()) {
     if (is_loss(*line)) continue;
     at_line(path, lines.number(), [&] {
+      if (is_change(*line)) return;
       check_position(*line, text.started_s.size());
       text.started_s.push_back(decode_timing(member(*line, "where")).started_s);
     });

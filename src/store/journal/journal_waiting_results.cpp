@@ -76,6 +76,9 @@ class LinesReader {
     if (found.device.empty() || header_.device.empty()) found.device = header_.device;
     if (same_metrics(found, header_.metrics)) found.metrics = header_.metrics;
     found.has_names_only = header_.has_names_only;
+    // A run is resumed by these rules only if those of before keep the same genotypes.
+    found.conditions = header_.conditions;
+    found.programs = header_.programs;  // only rank 0 knows them
     if (found != header_) {
       throw UserError("results of another run (other settings or another version of Skyline)");
     }

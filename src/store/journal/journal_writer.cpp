@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -68,10 +69,17 @@ class OffsetWriter final : public JournalWriter {
 
   void append(std::span<const trial::SharedTrial> committed, const space::SearchSpace& space) override {
     std::string lines;
-    for (const trial::SharedTrial& entry : committed) lines += entry_line(*entry, metrics_, space);
+    for (const trial::SharedTrial& entry : committed) {
+      const auto noted = failed_tries_.extract(entry->trial.name());
+      lines += entry_line(*entry, metrics_, space, noted ? noted.mapped() : std::vector<FailedTry>());
+    }
     append(lines);
   }
   void append(const RankLoss& loss) override { append(loss_line(loss)); }
+  void note(trial::TrialName trial, const FailedTry& failed) override {
+    failed_tries_[trial].push_back(failed);
+  }
+  void append_change(const Checksums& programs) override { append(change_line(programs)); }
 
  private:
   void append(const std::string& lines) {
@@ -125,6 +133,7 @@ class OffsetWriter final : public JournalWriter {
   std::uint64_t length_;   // length of the part that is known to be good
   std::uint64_t reached_;  // end of everything that this job has written, or tried to write
   std::vector<trial::Metric> metrics_;
+  std::map<trial::TrialName, std::vector<FailedTry>> failed_tries_;  // of trials that have no line yet
 };
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "store/hdf5/sealed_file.hpp"
 #include "store/hdf5/table.hpp"
 #include "store/publish/publish.hpp"
+#include "trial/refit.hpp"
 #include "trial/trial_fields.hpp"
 
 #include <algorithm>
@@ -27,17 +28,19 @@ using trial::CommittedTrial;
 constexpr std::string_view kTablesFormat = "skyline-run";
 constexpr std::int64_t kTablesVersion = 8;
 
-/// The type of a parameter's column is the common type of its values: numbers give double, anything else
-/// text.
+/// The type of a parameter's column is the common type of its values: numbers give double, also beside null,
+/// which is NaN; anything else gives text, in which null is empty.
 enum class ColumnType { kFlag, kInteger, kNumber, kText };
 
 ColumnType type_of(const space::Parameter& parameter) {
   const auto all = [&](auto holds) { return std::ranges::all_of(parameter.values, holds); };
   const auto is_integer = [](const space::Value& v) { return std::holds_alternative<std::int64_t>(v); };
+  const auto is_null = [](const space::Value& v) { return std::holds_alternative<space::Null>(v); };
   if (all([](const space::Value& v) { return std::holds_alternative<bool>(v); })) return ColumnType::kFlag;
   if (all(is_integer)) return ColumnType::kInteger;
-  const bool numbers =
-      all([&](const space::Value& v) { return is_integer(v) || std::holds_alternative<double>(v); });
+  const bool numbers = !all(is_null) && all([&](const space::Value& v) {
+    return is_integer(v) || is_null(v) || std::holds_alternative<double>(v);
+  });
   return numbers ? ColumnType::kNumber : ColumnType::kText;
 }
 
@@ -57,8 +60,15 @@ void add_parameter(Table& rows, const OwnColumns::Parameter& column, std::uint32
   const space::Value& value = column.values.values.at(choice);
   if (column.type == ColumnType::kFlag) return rows(column.name, std::get<bool>(value));
   if (column.type == ColumnType::kInteger) return rows(column.name, std::get<std::int64_t>(value));
-  if (column.type == ColumnType::kNumber) return rows(column.name, space::as_number(value));
-  rows(column.name, space::to_text(value));
+  const bool is_null = std::holds_alternative<space::Null>(value);
+  if (column.type == ColumnType::kNumber)
+    return rows(column.name, is_null ? std::nan("") : space::as_number(value));
+  rows(column.name, is_null ? std::string() : space::to_text(value));
+}
+
+/// Returns the number of a repeat; -1 of a refit.
+std::int64_t repeat_cell(const trial::Trial& trial) {
+  return trial::is_refit(trial) ? -1 : std::int64_t{trial.proposal.final_repeat};
 }
 
 void add_row(Table& rows, const CommittedTrial& entry, bool on_front, const OwnColumns& own) {
@@ -67,7 +77,7 @@ void add_row(Table& rows, const CommittedTrial& entry, bool on_front, const OwnC
   rows("number", static_cast<std::int64_t>(entry.trial.number));
   rows("position", static_cast<std::int64_t>(entry.position));
   rows("phase", std::string(to_text(entry.trial.phase())));
-  rows("final_repeat", std::int64_t{entry.trial.proposal.final_repeat});
+  rows("final_repeat", repeat_cell(entry.trial));
   rows("arch_id", space::to_text(architecture.id));
   for (std::size_t i = 0; i < own.parameters.size(); ++i) {
     add_parameter(rows, own.parameters[i], architecture.genotype.choices.at(i));
@@ -138,7 +148,7 @@ void add_point(Table& rows, const CommittedTrial& entry, const Course& course, s
   rows("number", static_cast<std::int64_t>(entry.trial.number));
   rows("position", static_cast<std::int64_t>(entry.position));
   rows("phase", std::string(to_text(entry.trial.phase())));
-  rows("final_repeat", std::int64_t{entry.trial.proposal.final_repeat});
+  rows("final_repeat", repeat_cell(entry.trial));
   rows("step", course.steps[point]);
   for (const std::string& column : columns) rows(column, course.value(point, column));
   rows.end_row();
@@ -204,7 +214,13 @@ StoredTables read_run_tables(const std::filesystem::path& path) {
   check_seal(bytes, kTablesFormat, "run.h5", path);
   const Hdf5Reader reader(bytes.subspan(kSealBytes), path);
   reader.check_version("tables of a run", kTablesVersion);
-  const std::vector<std::string> hosts = reader.texts("slots", "host");
+  const std::size_t rows = reader.texts("slots", "host").size();
+  std::map<std::string, std::vector<std::string>> texts;
+  const auto text = [&](const char* name, std::size_t row) {
+    std::vector<std::string>& column = texts[name];
+    if (column.empty() && reader.has_column("slots", name)) column = reader.texts("slots", name);
+    return column.empty() ? std::string() : column[row];
+  };
   std::map<std::string, std::vector<double>> columns;
   const auto number = [&](const char* name, std::size_t row) {
     std::vector<double>& column = columns[name];
@@ -213,11 +229,11 @@ StoredTables read_run_tables(const std::filesystem::path& path) {
     throw UserError(path.string() + ": slots: " + name + ": expected at least 0 and at most " +
                     std::to_string(kMost));
   };
-  std::vector<SlotAccount> slots(hosts.size());
+  std::vector<SlotAccount> slots(rows);
   for (std::size_t row = 0; row < slots.size(); ++row) {
     for_each_cell(slots[row], [&]<typename T>(const char* name, T& value) {
       if constexpr (std::is_same_v<T, std::string>) {
-        value = hosts[row];
+        value = text(name, row);
       } else {
         value = static_cast<T>(number(name, row));
       }

@@ -20,6 +20,10 @@ struct SlotAccount {
   int rank = 0;
   int slot = 0;
   std::string host = {};
+  // Model of the host's processors, and version, commit, libraries and compiler of the program. Earlier
+  // versions have recorded neither.
+  std::string processor = {};
+  std::string program = {};
   std::size_t trials = 0;
   double setup_s = 0;
   double train_s = 0;
@@ -42,6 +46,8 @@ void for_each_cell(Slot& slot, Visitor&& visit) {
   visit("rank", slot.rank);
   visit("slot", slot.slot);
   visit("host", slot.host);
+  visit("processor", slot.processor);
+  visit("program", slot.program);
   visit("trials", slot.trials);
   visit("setup_s", slot.setup_s);
   visit("train_s", slot.train_s);

@@ -1,5 +1,6 @@
 #include "store/journal/trial_json.hpp"
 
+#include "trial/refit.hpp"
 #include "trial/trial_fields.hpp"
 
 #include <charconv>
@@ -106,6 +107,14 @@ Json encode_number(double value) {
   return value > 0 ? "inf" : "-inf";
 }
 
+Json encode_value(const space::Value& value) {
+  if (const auto* number = std::get_if<double>(&value)) return encode_number(*number);
+  if (std::holds_alternative<space::Null>(value)) return nullptr;
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  if (const auto* flag = std::get_if<bool>(&value)) return *flag;
+  return std::get<std::int64_t>(value);
+}
+
 double decode_number(const Json& value, const char* name) {
   if (value.is_number()) return value.get<double>();
   if (value == "nan") return std::numeric_limits<double>::quiet_NaN();
@@ -140,10 +149,27 @@ void fail_expected(const char* name, const char* expected, const Json& found) {
   throw UserError(std::string(name) + ": expected " + expected + ", got " + found.dump());
 }
 
+void add_final_repeat(Json& object, std::uint32_t repeat) {
+  if (repeat == trial::kRefit) {
+    object["refit"] = true;
+  } else if (repeat > 0) {
+    object["final_repeat"] = repeat;
+  }
+}
+
+std::uint32_t read_final_repeat(const Json& object) {
+  if (const auto refit = object.find("refit"); refit != object.end()) {
+    if (*refit != true) fail_expected("refit", "true, or none", *refit);
+    return trial::kRefit;
+  }
+  const auto repeat = object.find("final_repeat");
+  return repeat == object.end() ? 0 : decode_integer<std::uint32_t>(*repeat, "final_repeat");
+}
+
 void add_name(Json& object, const trial::Trial& trial) {
   object["k"] = trial.number;
   object["phase"] = trial::to_text(trial.phase());
-  if (trial.proposal.final_repeat > 0) object["final_repeat"] = trial.proposal.final_repeat;
+  add_final_repeat(object, trial.proposal.final_repeat);
   object["arch"] = space::to_text(trial.architecture().id);
 }
 

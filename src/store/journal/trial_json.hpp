@@ -18,6 +18,8 @@ namespace skyline::store {
 nlohmann::ordered_json make_object(std::size_t members);
 /// Returns a number as the journal writes it: JSON has no infinities and no NaN, so those are texts.
 nlohmann::ordered_json encode_number(double value);
+/// Returns the value of a parameter or of a layer's attribute.
+nlohmann::ordered_json encode_value(const space::Value& value);
 /// These functions read values of a line. All throw UserError, which names the member, if it is missing or of
 /// another type.
 /// @param name  name of the value, for messages; name of the member if an object is given
@@ -35,6 +37,12 @@ Integer decode_integer(const nlohmann::ordered_json& value, const char* name) {
   if (!fits) fail_expected(name, "a whole number", value);
   return static_cast<Integer>(value.get<std::uint64_t>());
 }
+
+/// Adds which of a trial's full trainings it is: `refit`, or the number of a repeat; the first one adds
+/// nothing.
+void add_final_repeat(nlohmann::ordered_json& object, std::uint32_t repeat);
+/// Reads Proposal::final_repeat. @throws UserError
+std::uint32_t read_final_repeat(const nlohmann::ordered_json& object);
 
 /// Adds a trial's number, phase, number of the repeat of a full training (unless 0) and architecture to an
 /// object.

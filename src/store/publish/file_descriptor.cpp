@@ -106,14 +106,16 @@ void fail_system(std::string_view task, const std::filesystem::path& path, std::
 
 std::vector<std::filesystem::path> list_folder(const std::filesystem::path& folder) {
   may_block("wait for a file");
-  const Attempt attempt(kListTask, folder);
   std::vector<std::filesystem::path> paths;
-  std::error_code error;
-  std::filesystem::directory_iterator entry(folder, error);
-  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    paths.push_back(entry->path());
-  }
-  if (error) fail_system(kListTask, folder, "", error.value());
+  patiently(kListTask, folder, [&]() -> Fault {
+    paths.clear();
+    std::error_code error;
+    std::filesystem::directory_iterator entry(folder, error);
+    for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+      paths.push_back(entry->path());
+    }
+    return {"", error.value()};
+  });
   return paths;
 }
 

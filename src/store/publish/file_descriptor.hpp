@@ -36,7 +36,7 @@ int sync_folder(const std::filesystem::path& folder);
 [[noreturn]] void fail_system(std::string_view task, const std::filesystem::path& path, std::string_view call,
                               int error_number);
 
-/// Lists the entries of a folder, in no order. @throws UserError
+/// Lists the entries of a folder, in no order, patiently. @throws UserError, FaultError
 std::vector<std::filesystem::path> list_folder(const std::filesystem::path& folder);
 
 /// The bytes of a future file, in order, in pieces that may be anywhere in memory.

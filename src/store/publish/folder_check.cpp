@@ -9,6 +9,7 @@
 #include "store/publish/temporary_file.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <sstream>
@@ -50,6 +51,11 @@ std::string unescaped(const std::string& text) {
 bool is_below(const std::filesystem::path& path, const std::filesystem::path& mount) {
   const auto [end, rest] = std::mismatch(mount.begin(), mount.end(), path.begin(), path.end());
   return end == mount.end() || (std::next(end) == mount.end() && end->empty());
+}
+
+/// Returns the blocks that this user may fill: some file systems keep a part for root.
+fsblkcnt_t free_blocks(const struct statvfs& space) {
+  return ::geteuid() == 0 ? space.f_bfree : space.f_bavail;
 }
 
 /// Tries system calls without retries, because the check should show what a run would wait for.
@@ -153,10 +159,7 @@ FolderCheck try_folder(const std::filesystem::path& folder) {
     return check;
   }
   check.kind = file_system_of(absolute, read_file("/proc/self/mountinfo"));
-  struct statvfs space {};
-  if (::statvfs(folder.c_str(), &space) == 0) {
-    check.free_bytes = std::uint64_t{space.f_bavail} * space.f_frsize;
-  }
+  check.free_bytes = room_in(folder).free_bytes;
   Trial trial(folder);
   try {
     trial.publish_small_files(check);
@@ -167,6 +170,35 @@ FolderCheck try_folder(const std::filesystem::path& folder) {
     check.refused.push_back({"open", error.what()});
   }
   return check;
+}
+
+FolderRoom room_in(const std::filesystem::path& folder) {
+  const Attempt attempt("look for room in", folder);
+  struct statvfs space {};
+  if (::statvfs(folder.c_str(), &space) != 0) return {};
+  return {std::uint64_t{free_blocks(space)} * space.f_frsize, std::uint64_t{space.f_blocks} * space.f_frsize,
+          space.f_favail, space.f_files};
+}
+
+Fault find_storage_fault(const std::filesystem::path& folder) {
+  const Attempt attempt("look for room in", folder);
+  constexpr std::array kOfPaths{ENOENT, ENOTDIR, EACCES, EPERM, ELOOP, ENAMETOOLONG};
+  const auto fault_of = [&](std::string_view call, int error) -> Fault {
+    return std::ranges::find(kOfPaths, error) == kOfPaths.end() ? Fault{call, error} : Fault{};
+  };
+  struct statvfs space {};
+  if (::statvfs(folder.c_str(), &space) != 0) return fault_of("statvfs", errno);
+  const bool is_full = space.f_blocks > 0 && free_blocks(space) == 0;  // some file systems count nothing
+  const bool has_no_files = space.f_files > 0 && space.f_favail == 0;
+  if (is_full || has_no_files) return {"statvfs", ENOSPC};
+  try {
+    TemporaryFile file(folder / ".skyline-look");
+    const std::vector<std::byte> bytes(kSmallBytes, std::byte{7});
+    const Fault fault = file.make({bytes});
+    return fault_of(fault.call, fault.error);
+  } catch (const UserError&) {  // the folder is gone
+    return {};
+  }
 }
 
 std::string file_system_of(const std::filesystem::path& absolute, std::string_view mounts) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "store/publish/patience.hpp"
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -30,6 +32,21 @@ struct FolderCheck {
 /// Publishes files as a run does, some small and a large one, and removes them. The folder must exist. Stops
 /// at the first refused call; the result contains it.
 FolderCheck try_folder(const std::filesystem::path& folder);
+
+/// The room of a folder's file system, for this user.
+struct FolderRoom {
+  std::uint64_t free_bytes = 0;
+  std::uint64_t total_bytes = 0;
+  std::uint64_t free_files = 0;  // both are 0 where files are not counted
+  std::uint64_t total_files = 0;
+};
+/// Returns the room in a folder; zeros if it is unknown. One attempt.
+FolderRoom room_in(const std::filesystem::path& folder);
+
+/// Looks whether a small file can be written in a folder now: whether its file system has room, and by such a
+/// file, which tells quotas and broken storage. One attempt. Returns no fault for a folder that is missing or
+/// closed to this user: that is not the storage's doing.
+Fault find_storage_fault(const std::filesystem::path& folder);
 
 /// Returns the type of the file system of a path, from the text of /proc/self/mountinfo, or an empty text.
 std::string file_system_of(const std::filesystem::path& absolute, std::string_view mounts);

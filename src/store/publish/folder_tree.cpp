@@ -2,6 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/log.hpp"
 #include "core/system/may_block.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/patience.hpp"
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <limits>
 #include <memory>
 #include <string>
@@ -20,6 +22,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 namespace skyline::store {
@@ -140,11 +143,43 @@ bool visit_tree(const TreeTask& task, const FileDescriptor& folder, const VisitE
   return true;
 }
 
-void sync_descriptor(const FileDescriptor& file) {
-  const int error = sync_file(file);
-  if (error != 0 && error != EINVAL && error != ENOTSUP) fail("fsync", error);
-  Attempt::advance();
+/// Returns whether syncfs returns the errors of earlier writes, as Linux does since 5.8.
+bool syncfs_tells_faults() {
+  struct utsname system {};
+  int major = 0;
+  int minor = 0;
+  ::uname(&system);
+  return std::sscanf(system.release, "%d.%d", &major, &minor) == 2 &&
+         std::pair(major, minor) >= std::pair(5, 8);
 }
+
+/// Makes the files and folders of a tree durable: one by one, or all at once if there are many.
+class TreeSync {
+ public:
+  explicit TreeSync(const fs::path& tree) : tree_(tree) {}
+  void add(const FileDescriptor& file) {
+    if (++count_ <= most_) check_sync("fsync", sync_file(file));
+  }
+  /// @param top  the tree's own folder, after everything in it
+  void end(const FileDescriptor& top) {
+    add(top);
+    if (count_ <= most_) return;
+    log::info(tree_.string() + ": " + std::to_string(count_) + " files are made durable at once");
+    check_sync("syncfs", ::syncfs(top.get()) == 0 ? 0 : errno);
+  }
+
+ private:
+  static constexpr std::size_t kMostSyncs = 300;
+
+  static void check_sync(std::string_view call, int error) {
+    if (error != 0 && error != EINVAL && error != ENOTSUP) fail(call, error);
+    Attempt::advance();
+  }
+
+  const fs::path& tree_;
+  const std::size_t most_ = syncfs_tells_faults() ? kMostSyncs : kNoLimit;
+  std::size_t count_ = 0;
+};
 
 FileDescriptor open_file_at(const FileDescriptor& folder, const std::string& name, int flags) {
   FileDescriptor file(
@@ -170,9 +205,9 @@ ssize_t copy_piece(const FileDescriptor& from, const FileDescriptor& to, std::si
 }
 
 bool copy_file(const FileDescriptor& from_folder, const FileDescriptor& to_folder, const TreeEntry& entry,
-               const std::function<bool()>& stop) {
+               TreeSync& sync, const std::function<bool()>& stop) {
   const FileDescriptor from = open_file_at(from_folder, entry.name, O_RDONLY);
-  const FileDescriptor to = open_file_at(to_folder, entry.name, O_WRONLY | O_CREAT | O_EXCL);
+  FileDescriptor to = open_file_at(to_folder, entry.name, O_WRONLY | O_CREAT | O_EXCL);
   const auto size = static_cast<std::size_t>(entry.status.st_size);
   bool is_shared = true;  // whether the file system makes the copy; one that cannot says so at once
   for (std::size_t left = size; left > 0;) {
@@ -193,7 +228,8 @@ bool copy_file(const FileDescriptor& from_folder, const FileDescriptor& to_folde
   const std::array<timespec, 2> times{entry.status.st_atim, entry.status.st_mtim};
   check(::fchmod(to.get(), entry.status.st_mode & kPermissions) == 0, "fchmod");
   check(::futimens(to.get(), times.data()) == 0, "futimens");
-  sync_descriptor(to);
+  sync.add(to);
+  if (const int error = close_file(std::move(to)); error != 0) fail("close", error);
   return true;
 }
 
@@ -205,22 +241,22 @@ void copy_link(const FileDescriptor& from, const FileDescriptor& to, const std::
   check(::symlinkat(target.c_str(), to.get(), name.c_str()) == 0, "symlinkat");
 }
 
-bool copy_entries(const FileDescriptor& from, const FileDescriptor& to, const std::function<bool()>& stop,
-                  int depth = 0) {
+bool copy_entries(const FileDescriptor& from, const FileDescriptor& to, TreeSync& sync,
+                  const std::function<bool()>& stop, int depth = 0) {
   require(depth < kMostLevels, "a folder is copied that is too deep");  // tree_bytes has refused it
   const dev_t device = status_of(from).st_dev;
   for (const TreeEntry& entry : tree_entries(from)) {
     if (stop()) return false;
-    if (entry.is_file() && !copy_file(from, to, entry, stop)) return false;
+    if (entry.is_file() && !copy_file(from, to, entry, sync, stop)) return false;
     if (S_ISLNK(entry.status.st_mode)) copy_link(from, to, entry.name);
     if (!entry.is_folder() || entry.status.st_dev != device) continue;
     check(::mkdirat(to.get(), entry.name.c_str(), S_IRWXU) == 0, "mkdirat");
     const FileDescriptor from_below = open_folder_at(from.get(), entry.name);
     const FileDescriptor to_below = open_folder_at(to.get(), entry.name);
     check(from_below && to_below, "openat");
-    if (!copy_entries(from_below, to_below, stop, depth + 1)) return false;
+    if (!copy_entries(from_below, to_below, sync, stop, depth + 1)) return false;
+    sync.add(to_below);
   }
-  sync_descriptor(to);
   return true;
 }
 
@@ -299,16 +335,17 @@ bool is_empty_folder(const fs::path& folder) {
 void sync_tree(const fs::path& folder) {
   const TreeTask task{"write", folder};
   patiently_do(task, [&] {
+    TreeSync sync(folder);
     const FileDescriptor top = open_top(folder);
-    visit_tree(task, top, [](const FileDescriptor& above, const TreeEntry& entry) {
-      if (entry.is_file()) sync_descriptor(open_file_at(above, entry.name, O_RDONLY));
+    visit_tree(task, top, [&](const FileDescriptor& above, const TreeEntry& entry) {
+      if (entry.is_file()) sync.add(open_file_at(above, entry.name, O_RDONLY));
       if (entry.is_folder()) {
         const FileDescriptor below = open_folder_at(above.get(), entry.name);
-        if (below) sync_descriptor(below);
+        if (below) sync.add(below);
       }
       return true;
     });
-    sync_descriptor(top);
+    sync.end(top);
     return true;
   });
 }
@@ -320,8 +357,17 @@ bool copy_tree(const fs::path& from, const fs::path& to, const std::function<boo
     if (is_begun) (void)remove_some({"remove", to}, kNoLimit);
     check(::mkdir(to.c_str(), S_IRWXU) == 0, "mkdir");
     is_begun = true;
-    return copy_entries(source, open_top(to), stop);
+    TreeSync sync(to);
+    const FileDescriptor target = open_top(to);
+    if (!copy_entries(source, target, sync, stop)) return false;
+    sync.end(target);
+    return true;
   });
+}
+
+void remove_tree(const fs::path& folder) {
+  const TreeTask task{"remove", folder};
+  patiently_do(task, [&] { return remove_some(task, kNoLimit); });
 }
 
 bool remove_tree(const fs::path& folder, std::size_t most) {

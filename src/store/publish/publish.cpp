@@ -7,10 +7,13 @@
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/pinned_folders.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <ctime>
 #include <system_error>
+#include <utility>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +21,7 @@ namespace skyline::store {
 namespace {
 
 constexpr std::string_view kPublishTask = "write";
+constexpr std::string_view kMakeTask = "make the folder";
 
 constexpr std::size_t kTextBytes = std::size_t{1} << 20U;  // bytes of a text that are written at once
 
@@ -30,6 +34,16 @@ bool is_abandoned(const std::filesystem::path& path) {
   if (name.host == host_name()) return !process_exists(name.process);
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && std::time(nullptr) - status.st_mtime > kForeignAge_s;
+}
+
+/// Writes patiently. @throws FaultError
+template <typename Try>
+void write_for_program(const std::filesystem::path& path, Try attempt) {
+  try {
+    patiently(kPublishTask, path, attempt);
+  } catch (const UserError& mistake) {
+    throw FaultError(mistake.what());
+  }
 }
 
 }  // namespace
@@ -90,22 +104,52 @@ bool publish_new_file(const std::filesystem::path& path, std::string_view text) 
 }
 
 void make_own_folder(const std::filesystem::path& folder) {
-  constexpr std::string_view kTask = "make the folder";
-  const Attempt attempt(kTask, folder);
-  std::error_code error;
-  if (std::filesystem::symlink_status(folder, error).type() == std::filesystem::file_type::symlink) {
-    throw UserError(folder.string() +
-                    ": expected a folder, found a symbolic link (files would be written and removed where it "
-                    "leads: put a folder in its place)");
-  }
-  std::filesystem::create_directories(folder, error);
-  if (error) fail_system(kTask, folder, "", error.value());
+  patiently(kMakeTask, folder, [&]() -> Fault {
+    std::error_code error;
+    if (std::filesystem::symlink_status(folder, error).type() == std::filesystem::file_type::symlink) {
+      throw UserError(folder.string() +
+                      ": expected a folder, found a symbolic link (files would be written and removed where "
+                      "it leads: put a folder in its place)");
+    }
+    std::filesystem::create_directories(folder, error);
+    return {"", error.value()};
+  });
+}
+
+void make_closed_folder(const std::filesystem::path& folder) {
+  patiently(kMakeTask, folder, [&]() -> Fault {
+    return {"mkdir", ::mkdir(folder.c_str(), S_IRWXU) == 0 || errno == EEXIST ? 0 : errno};
+  });
 }
 
 void remove_file(const std::filesystem::path& path) {
   PinnedFolders::check(path);
   patiently("remove", path, [&]() -> Fault {
     return {"unlink", ::unlink(path.c_str()) == 0 || errno == ENOENT ? 0 : errno};
+  });
+}
+
+void rename_entry(const std::filesystem::path& from, const std::filesystem::path& to) {
+  patiently("rename", from, [&]() -> Fault {
+    return {"rename", ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno};
+  });
+}
+
+FileDescriptor open_own(const std::filesystem::path& path, int flags, unsigned mode) {
+  FileDescriptor file;
+  write_for_program(path, [&]() -> Fault {
+    file = open_own_file(path, flags, mode);
+    return {"open", file ? 0 : errno};
+  });
+  return file;
+}
+
+void write_scratch_file(const std::filesystem::path& path, std::string_view text) {
+  write_for_program(path, [&]() -> Fault {
+    FileDescriptor file = open_own_file(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    if (!file) return {"open", errno};
+    if (const int error = write_at(file, std::as_bytes(std::span(text)), 0)) return {"write", error};
+    return {"close", close_file(std::move(file))};
   });
 }
 
@@ -125,16 +169,20 @@ void remove_temporaries_of(const std::filesystem::path& file) {
   const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
   const std::string beginning = file.filename().string() + ".tmp." + host_name() + ".";
   for (const std::filesystem::path& path : list_folder(folder)) {
-    if (path.filename().string().starts_with(beginning) && is_abandoned(path)) ::unlink(path.c_str());
+    std::error_code ignored;  // what stays does no harm
+    if (path.filename().string().starts_with(beginning) && is_abandoned(path)) {
+      std::filesystem::remove_all(path, ignored);
+    }
   }
 }
 
 bool exists(const std::filesystem::path& path) {
-  constexpr std::string_view kTask = "look at";
-  const Attempt attempt(kTask, path);
-  std::error_code failure;
-  const bool there = std::filesystem::exists(path, failure);
-  if (failure) fail_system(kTask, path, "", failure.value());
+  bool there = false;
+  patiently("look at", path, [&]() -> Fault {
+    std::error_code failure;
+    there = std::filesystem::exists(path, failure);
+    return {"", failure.value()};
+  });
   return there;
 }
 
@@ -159,6 +207,18 @@ Fault read_once(const std::filesystem::path& path, std::string& text) {
 std::string read_file(const std::filesystem::path& path) {
   std::string text;
   patiently("read", path, [&] { return read_once(path, text); });
+  return text;
+}
+
+std::string read_end(const std::filesystem::path& path, std::size_t most) {
+  const Attempt attempt("read", path);
+  const FileDescriptor file = open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  struct stat status {};
+  if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  const auto size = static_cast<std::size_t>(status.st_size);
+  std::string text(std::min(size, most), '\0');
+  const ssize_t read = ::pread(file.get(), text.data(), text.size(), static_cast<off_t>(size - text.size()));
+  text.resize(read > 0 ? static_cast<std::size_t>(read) : 0);
   return text;
 }
 

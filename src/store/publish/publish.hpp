@@ -36,13 +36,30 @@ bool publish_new_file(const std::filesystem::path& path, std::string_view text);
 ///         there
 void make_own_folder(const std::filesystem::path& folder);
 
+/// Makes a folder that only its owner may enter, unless something has its name already. @throws as
+/// publish_file
+void make_closed_folder(const std::filesystem::path& folder);
+
 /// Removes a file; does nothing if there is none of that name. @throws as publish_file
 void remove_file(const std::filesystem::path& path);
+
+/// Gives a file or folder another name. @throws as publish_file
+void rename_entry(const std::filesystem::path& from, const std::filesystem::path& to);
+
+// Files of programs that a running job starts. They throw a FaultError even where only a person can mend it:
+// that is never the mistake of a program or a trial.
+
+/// Opens a file as open_own_file, patiently; never null. @throws FaultError
+FileDescriptor open_own(const std::filesystem::path& path, int flags, unsigned mode);
+
+/// Writes a file that only a program of now reads. It is neither durable nor whole meanwhile, which takes no
+/// time. @throws FaultError
+void write_scratch_file(const std::filesystem::path& path, std::string_view text);
 
 /// Removes temporaries that a killed run left in `folder` (not below it): those of processes of this host
 /// that have ended, and those of other hosts that are older than 60 s. Returns their number.
 std::size_t remove_temporaries(const std::filesystem::path& folder);
-/// Removes temporaries of one file that processes of this host left.
+/// Removes temporary files and folders of one file that processes of this host left.
 void remove_temporaries_of(const std::filesystem::path& file);
 
 /// Returns whether something has that name. @throws as publish_file if it is unknown (no permission, ...)
@@ -50,6 +67,10 @@ bool exists(const std::filesystem::path& path);
 
 /// Reads a whole file. @throws as publish_file ("cannot read ...: No such file or directory")
 std::string read_file(const std::filesystem::path& path);
+
+/// Returns the last bytes of a regular file, at most `most`; "" if they cannot be read at once. For messages,
+/// which do not depend on them.
+std::string read_end(const std::filesystem::path& path, std::size_t most);
 
 /// Reads a YAML file. @throws UserError with file and line if it is missing or not YAML
 ConfigNode load_yaml_file(const std::filesystem::path& path);

@@ -132,6 +132,15 @@ Fault TemporaryFile::become_target() {
   return {"fsync of the folder", sync_folder(target_.parent_path())};
 }
 
+std::filesystem::path make_temporary_folder(const std::filesystem::path& target) {
+  std::filesystem::path path;
+  do {
+    path = temporary_path(target);
+    if (::mkdir(path.c_str(), 0700) == 0) return path;
+  } while (errno == EEXIST);
+  fail_system("write", target, "", errno);
+}
+
 bool parse_temporary_name(const std::string& name, TemporaryName& parsed) {
   std::string_view rest = name;
   std::uint64_t counter = 0;

@@ -54,6 +54,10 @@ class TemporaryFile {
   struct stat status_ {};
 };
 
+/// Makes a folder that only this user can read, with a temporary name beside the target, and returns its
+/// path. Whoever makes it removes it. @throws UserError, FaultError
+std::filesystem::path make_temporary_folder(const std::filesystem::path& target);
+
 /// Parts of a temporary's name.
 struct TemporaryName {
   std::string host;

@@ -4,10 +4,12 @@
 #include "core/text/foreign_text.hpp"
 #include "core/text/hash.hpp"
 #include "store/publish/file_descriptor.hpp"
+#include "store/run_folder/run_folder.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <system_error>
 
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
@@ -27,10 +29,18 @@ ClaimRecord parse_record(std::string_view text) {
     record.place = json.at("place").get<std::string>();
     record.process = json.at("pid").get<pid_t>();
     record.started_ticks = json.at("started_ticks").get<std::uint64_t>();
+    record.folder = json.value("folder", "");
+    record.inode = json.value("inode", std::uint64_t{0});
   } catch (const nlohmann::ordered_json::exception&) {
     return {};
   }
   return record;
+}
+
+/// Returns 0 if it is unknown.
+std::uint64_t inode_of(const std::filesystem::path& folder) {
+  struct stat status {};
+  return ::stat(folder.c_str(), &status) == 0 ? status.st_ino : 0;
 }
 
 }  // namespace
@@ -54,8 +64,11 @@ bool ClaimRecord::has_old_heartbeat(const timespec& now) const {
   return age_s(now) > kStaleAge_s;
 }
 
-ClaimRecord make_claim_record() {
+ClaimRecord make_claim_record(const std::filesystem::path& folder) {
   ClaimRecord record;
+  std::error_code unknown;  // such a claim is taken for one of the folder where it is found
+  record.folder = std::filesystem::canonical(folder, unknown).string();
+  record.inode = inode_of(folder);
   record.token = to_hex(random_token());
   record.host = host_name();
   record.place = process_place();
@@ -71,7 +84,10 @@ std::string to_json(const ClaimRecord& record) {
   json["started_ticks"] = record.started_ticks;
   json["place"] = record.place;
   json["token"] = record.token;
-  return json.dump(2) + "\n";
+  json["folder"] = record.folder;
+  json["inode"] = record.inode;
+  constexpr auto kOtherBytes = nlohmann::ordered_json::error_handler_t::replace;
+  return json.dump(2, ' ', false, kOtherBytes) + "\n";
 }
 
 Fault look_for_claim(const std::filesystem::path& path, std::optional<ClaimRecord>& found) {
@@ -92,6 +108,16 @@ std::optional<ClaimRecord> read_claim_record(const std::filesystem::path& path) 
   std::optional<ClaimRecord> found;
   patiently("read", path, [&] { return look_for_claim(path, found); });
   return found;
+}
+
+std::optional<ClaimRecord> find_original_claim(const ClaimRecord& record,
+                                               const std::filesystem::path& folder) {
+  if (record.inode == 0 || record.process == 0) return std::nullopt;
+  const Attempt attempt("look at", record.folder);
+  if (inode_of(folder) == record.inode || inode_of(record.folder) != record.inode) return std::nullopt;
+  std::optional<ClaimRecord> there = read_claim_record(RunPaths{record.folder}.owner());
+  if (there && there->token != record.token) there.reset();
+  return there;
 }
 
 }  // namespace skyline::store

@@ -19,6 +19,8 @@ struct ClaimRecord {
   std::string place;  // process_place()
   pid_t process = 0;
   std::uint64_t started_ticks = 0;
+  std::string folder;       // absolute path of the run folder on that host
+  std::uint64_t inode = 0;  // inode number of the run folder, the same on all hosts; 0: unknown
   timespec heartbeat{};
 
   /// Returns whether the job of the claim is gone. @param now  time of the same clock as `heartbeat`
@@ -28,12 +30,17 @@ struct ClaimRecord {
   double age_s(const timespec& now) const;
 };
 
-/// The record of this process.
-ClaimRecord make_claim_record();
+/// The record of this process. @param folder  the run folder
+ClaimRecord make_claim_record(const std::filesystem::path& folder);
 std::string to_json(const ClaimRecord& record);
 /// Looks for a claim: no record if the file does not exist, a record without a process if it is damaged.
 Fault look_for_claim(const std::filesystem::path& path, std::optional<ClaimRecord>& found);
 /// Reads a claim. @throws UserError if it cannot be read
 std::optional<ClaimRecord> read_claim_record(const std::filesystem::path& path);
+/// Returns the claim in the folder in which the process of a record works, if that folder can be seen from
+/// here, and `folder`, where the record was found, has another inode number. The record then belongs to a
+/// copy, unless both folders are one that is mounted in two ways. @throws UserError if it cannot be read
+std::optional<ClaimRecord> find_original_claim(const ClaimRecord& record,
+                                               const std::filesystem::path& folder);
 
 }  // namespace skyline::store

@@ -3,11 +3,13 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
+#include "core/system/process.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
 #include "store/publish/temporary_file.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
@@ -46,6 +48,22 @@ std::string describe(const ClaimRecord& record, const timespec& now) {
   const std::string age = "heartbeat " + std::to_string(std::lround(record.age_s(now))) + " s ago";
   if (record.process == 0) return "an unknown process (its owner.json is damaged), " + age;
   return "process " + std::to_string(record.process) + " on host " + record.host + ", " + age;
+}
+
+/// Returns whether the folder is a copy of the one in which the live process of a claim works: what this
+/// process has written here is not seen there. One folder that is mounted in two ways would show it.
+/// @pre this process has a temporary file in the folder
+bool is_copy(const RunPaths& paths, const ClaimRecord& owner) {
+  if (!find_original_claim(owner, paths.root)) return false;
+  bool has_own = false;  // else nothing is known
+  for (const std::filesystem::path& file : list_folder(paths.root)) {
+    TemporaryName name;
+    const bool is_own = parse_temporary_name(file.filename().string(), name) && name.process == ::getpid() &&
+                        name.host == host_name();
+    if (is_own && store::exists(std::filesystem::path(owner.folder) / file.filename())) return false;
+    has_own = has_own || is_own;
+  }
+  return has_own;
 }
 
 [[noreturn]] void fail_in_use(const RunPaths& paths, const ClaimRecord& owner, const timespec& now) {
@@ -122,7 +140,7 @@ std::unique_ptr<FileClaim> take_file_claim(const RunPaths& paths, double interva
   if (!store::exists(paths.root)) make_own_folder(paths.root);  // the user may have chosen a link
   for (const std::filesystem::path& folder : paths.folders()) make_own_folder(folder);
   warn_of_owners(paths);
-  ClaimRecord record = make_claim_record();
+  ClaimRecord record = make_claim_record(paths.root);
   const std::string text = to_json(record);
   for (int i = 0; i < kTries; ++i) {
     const Attempt attempt(kClaimTask, paths.owner());
@@ -140,14 +158,18 @@ std::unique_ptr<FileClaim> take_file_claim(const RunPaths& paths, double interva
     const timespec now = record.heartbeat;
     const std::optional<ClaimRecord> owner = read_claim_record(paths.owner());
     if (!owner) continue;  // the other job has just ended
-    if (!owner->is_stale(now)) fail_in_use(paths, *owner, now);
+    const bool gone = owner->is_stale(now);
+    if (!gone && !is_copy(paths, *owner)) fail_in_use(paths, *owner, now);
     const Fault replaced = file->replace_target();
     if (!file->has_become_target()) fail_system(kClaimTask, paths.owner(), replaced.call, replaced.error);
     // Another job may have found the same stale claim; the last one that wrote owns the folder.
     std::this_thread::sleep_for(kSettle);
     const std::optional<ClaimRecord> settled = read_claim_record(paths.owner());
     if (!settled || settled->token != record.token) continue;
-    log::warning(paths.root.string() + ": taken over from " + describe(*owner, now) + ", which is gone");
+    log::warning(paths.root.string() + (gone
+                                            ? ": taken over from " + describe(*owner, now) + ", which is gone"
+                                            : ": a copy of " + owner->folder + ", where process " +
+                                                  std::to_string(owner->process) + " works"));
     return std::make_unique<FileClaim>(paths, record, interval_s);
   }
   throw UserError(paths.root.string() +

@@ -71,7 +71,12 @@ std::optional<RunOwner> read_owner(const RunPaths& paths) {
   if (!record) return std::nullopt;
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
-  return RunOwner{record->host, record->process, record->age_s(now), !record->is_stale(now)};
+  bool active = !record->is_stale(now);
+  if (active) {  // a copy has an older heartbeat; one folder that is mounted in two ways has one
+    const std::optional<ClaimRecord> original = find_original_claim(*record, paths.root);
+    active = !original || original->age_s(now) >= record->age_s(now);
+  }
+  return RunOwner{record->host, record->process, record->age_s(now), active};
 }
 
 std::unique_ptr<RunClaim> RunClaim::take(const RunPaths& paths) {

@@ -2,6 +2,7 @@
 
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/publish.hpp"
+#include "trial/refit.hpp"
 
 #include <charconv>
 #include <sstream>
@@ -47,8 +48,11 @@ std::optional<trial::TrialName> parse_trial_name(std::string_view text) {
   const auto [rest, error] = std::from_chars(text.data(), end, name.number);
   if (error != std::errc()) return std::nullopt;
   constexpr std::string_view kFinal = ".final";
-  name.is_final = std::string_view(rest, end).starts_with(kFinal);
-  if (name.is_final && end - rest > std::ssize(kFinal) + 1)
+  const std::string_view kind(rest, end);
+  const bool is_refit = kind == ".refit";
+  name.is_final = is_refit || kind.starts_with(kFinal);
+  if (is_refit) name.repeat = trial::kRefit;
+  if (!is_refit && name.is_final && end - rest > std::ssize(kFinal) + 1)
     std::from_chars(rest + kFinal.size() + 1, end, name.repeat);
   if (to_text(name) != text) return std::nullopt;
   return name;

@@ -10,7 +10,6 @@
 #include "store/run_folder/suspects.hpp"
 
 #include <cerrno>
-#include <limits>
 #include <string_view>
 
 #include <fcntl.h>
@@ -28,29 +27,18 @@ constexpr std::string_view kSetAside =
 constexpr std::string_view kUnfinished = ".new";  // the end of the name of a folder that is being copied
 constexpr std::uint32_t kMostLosses = 4;          // a trial that was lost so often has failed
 constexpr std::size_t kPortion = 1000;            // names that are removed at once
-constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
 
 fs::path folder_of(const RunPaths& paths, trial::TrialName trial) {
   return paths.trials() / to_text(trial);
 }
 
-void make_own(const fs::path& folder) {
-  patiently("make", folder, [&]() -> Fault {
-    const bool is_there = ::mkdir(folder.c_str(), S_IRWXU) == 0 || errno == EEXIST;
-    return {"mkdir", is_there ? 0 : errno};
-  });
-}
-
 FileDescriptor hold(const fs::path& folder) {
-  FileDescriptor held = open_file(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW);
-  if (!held) fail_system("open", folder, "open", errno);
-  return held;
-}
-
-void rename_folder(const fs::path& from, const fs::path& to) {
-  patiently("rename", from, [&]() -> Fault {
-    return {"rename", ::rename(from.c_str(), to.c_str()) == 0 ? 0 : errno};
+  FileDescriptor held;
+  patiently("open", folder, [&]() -> Fault {
+    held = open_file(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW);
+    return {"open", held ? 0 : errno};
   });
+  return held;
 }
 
 /// Renames the folders of attempts before they are emptied: a removal that is killed leaves none with a part
@@ -59,7 +47,7 @@ void set_aside(const fs::path& all) {
   for (const fs::path& entry : list_folder(all)) {
     const std::string name = entry.filename().string();
     const bool is_attempt = name.find_first_not_of("0123456789abcdef.") == std::string::npos;
-    if (is_attempt) rename_folder(entry, all / (std::string(kSetAside) + name));
+    if (is_attempt) rename_entry(entry, all / (std::string(kSetAside) + name));
   }
 }
 
@@ -71,7 +59,7 @@ std::optional<BegunFolder> begin_folder(const RunPaths& paths, trial::TrialName 
   constexpr std::size_t kDigits = 8;
   const fs::path all = folder_of(paths, trial);
   PinnedFolders::check(all);
-  make_own(all);
+  make_closed_folder(all);
   (void)hold(all);  // refuses a link
   const std::string name = to_hex(stable_hash64(provenance)).substr(0, kDigits);
   const auto path_after = [&](std::uint32_t lost) {
@@ -84,19 +72,20 @@ std::optional<BegunFolder> begin_folder(const RunPaths& paths, trial::TrialName 
   }
   remove_file(all / kMarker);
   for (const fs::path& entry : list_folder(all)) {
-    if (entry != left) (void)remove_tree(entry, kAll);
+    if (entry != left) remove_tree(entry);
   }
-  if (left.empty() && source.empty()) make_own(own);
+  if (left.empty() && source.empty()) make_closed_folder(own);
   if (left.empty() && !source.empty()) {
     const fs::path unfinished = own.string() + std::string(kUnfinished);
     if (!copy_tree(source, unfinished, stop)) return std::nullopt;
-    rename_folder(unfinished, own);
+    rename_entry(unfinished, own);
   }
-  if (!left.empty() && left != own) rename_folder(left, own);
+  if (!left.empty() && left != own) rename_entry(left, own);
   return BegunFolder{own, hold(own)};
 }
 
 bool is_in_place(const BegunFolder& folder) {
+  const Attempt attempt("look at", folder.path);
   struct stat begun {};
   struct stat now {};
   return ::fstat(folder.held.get(), &begun) == 0 && ::lstat(folder.path.c_str(), &now) == 0 &&
@@ -115,6 +104,7 @@ void publish_folder(const RunPaths& paths, trial::TrialName trial, const BegunFo
 
 FolderFinding find_published_folder(const RunPaths& paths, trial::TrialName trial) {
   const fs::path marker = folder_of(paths, trial) / kMarker;
+  const Attempt attempt("read", marker);
   std::string name;
   if (const Fault fault = read_once(marker, name)) {
     const bool is_missing = fault.error == ENOENT;  // a name of the shared folder may not show yet
@@ -132,6 +122,7 @@ FolderFinding find_published_folder(const RunPaths& paths, trial::TrialName tria
 
 bool remove_folders(const RunPaths& paths, trial::TrialName trial) {
   const fs::path all = folder_of(paths, trial);
+  const Attempt attempt("remove", all);
   PinnedFolders::check(all);
   if (open_file(all, O_PATH | O_DIRECTORY | O_NOFOLLOW)) {
     remove_file(all / kMarker);

@@ -2,6 +2,7 @@
 
 #include "evaluate/job_ranks.hpp"
 #include "train/batches/device_context.hpp"
+#include "train/batches/joined_dataset.hpp"
 #include "train/device/host_accelerator.hpp"
 #include "train/loading/device_choice.hpp"
 #include "train/loading/load_accelerator.hpp"
@@ -9,12 +10,27 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <numeric>
 #include <utility>
 
 #include <ATen/Parallel.h>
 
 namespace skyline::train {
+namespace {
+
+/// Makes the context of a device, or of the CPU if it has no accelerator.
+std::shared_ptr<DeviceContext> context_for(const DeviceUse& device,
+                                           const std::shared_ptr<const store::Dataset>& dataset,
+                                           const ValueScaling& scaling, Precision precision) {
+  const DeviceUse host{make_host_accelerator(Kernels::kOwn)};
+  auto context =
+      std::make_shared<DeviceContext>(device.accelerator != nullptr ? device : host, dataset, scaling);
+  context->set_precision(precision);
+  return context;
+}
+
+}  // namespace
 
 std::int64_t steps_per_epoch(std::size_t samples, std::int64_t batch) {
   return (static_cast<std::int64_t>(samples) + batch - 1) / batch;
@@ -33,14 +49,27 @@ TrainingSetup setup_for(const DeviceUse& device, const TrainingOptions& options,
                       .split = std::move(split),
                       .scaling = ValueScaling(*dataset, normalization),
                       .test_indices = std::vector<std::int64_t>(dataset->test().count),
+                      .columns = number_columns(*dataset),
                       .device = device,
                       .on_device = nullptr};
   std::iota(setup.test_indices.begin(), setup.test_indices.end(), 0);
-  const DeviceUse host{make_host_accelerator(Kernels::kOwn)};
-  setup.on_device =
-      std::make_shared<DeviceContext>(device.accelerator != nullptr ? device : host, dataset, setup.scaling);
-  setup.on_device->set_precision(options.precision);
+  setup.on_device = context_for(device, dataset, setup.scaling, options.precision);
   return setup;
+}
+
+TrainingSetup setup_of_refit(const TrainingSetup& setup) {
+  TrainingSetup refit = setup;
+  refit.split = {};
+  if (!setup.split.stored) {
+    std::ranges::merge(setup.split.train, setup.split.validation, std::back_inserter(refit.split.train));
+  } else {
+    refit.dataset = std::make_shared<JoinedDataset>(setup.dataset, setup.split.train);
+    refit.split.train.resize(refit.dataset->train().count);
+    std::iota(refit.split.train.begin(), refit.split.train.end(), 0);
+    refit.on_device = context_for(setup.device, refit.dataset, setup.scaling, setup.options.precision);
+  }
+  refit.options = fit_to_data(refit.options, *refit.dataset, refit.split);
+  return refit;
 }
 
 TrainingSetup make_setup(comm::Environment& job, TrainingOptions options,

@@ -27,7 +27,8 @@ struct TrainingSetup {
   store::SplitIndices split;
   ValueScaling scaling;
   bool measure_latency = false;
-  std::vector<std::int64_t> test_indices;  // all samples of the test set
+  std::vector<std::int64_t> test_indices;    // all samples of the test set
+  std::vector<store::TargetColumn> columns;  // number_columns() of the data set
   DeviceUse device;
   std::shared_ptr<DeviceContext> on_device;  // the device, or the CPU
 };
@@ -36,6 +37,10 @@ struct TrainingSetup {
 TrainingSetup setup_for(const DeviceUse& device, const TrainingOptions& options,
                         const std::shared_ptr<const store::Dataset>& dataset, store::SplitIndices split,
                         Normalization normalization);
+
+/// Returns the setup of a refit, which trains on the validation samples, too, and has none to score. A stored
+/// validation set is copied beside the training set.
+TrainingSetup setup_of_refit(const TrainingSetup& setup);
 
 /// Makes the setup of a process that is not part of a job, on the device that the options ask for. tf32,
 /// which needs a GPU, becomes fp32 on the CPU. @throws UserError if the device is missing

@@ -66,6 +66,7 @@ trial::Outcome TrialRun::run() {
   for (const double value : {validation.loss, train_loss, latency_ms}) values.push_back(value);
   for (const double value : values_of(test)) values.push_back(value);
   values.push_back(static_cast<double>(steps_done_));
+  if (setup_.options.full.judges_epochs()) values.push_back(kept_epochs());
   return trial::Measurements{std::move(values)};
 }
 

@@ -11,6 +11,7 @@
 #include "train/parameters/optimizer.hpp"
 #include "train/scoring/answers.hpp"
 #include "train/sharing/admission_gate.hpp"
+#include "trial/refit.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -40,12 +41,15 @@ class TrialRun {
   void train_step(std::size_t first, std::size_t count);
   void take_losses();
   void diverge(std::int64_t step, const std::string& reason);
-  bool judges_epochs() const { return trial_.is_final() && setup_.options.full.judges_epochs(); }
+  bool judges_epochs() const {
+    return trial_.is_final() && !trial::is_refit(trial_) && setup_.options.full.judges_epochs();
+  }
   bool keeps_best() const {
-    return trial_.is_final() && setup_.options.full.keep == FinalTrainingOptions::Keep::kBest;
+    return judges_epochs() && setup_.options.full.keep == FinalTrainingOptions::Keep::kBest;
   }
   bool epoch_waits_for_judgement() const;
   bool has_trained() const;
+  double kept_epochs() const;
   void judge_epoch();
   Score score_validation();
   bool may_recalibrate(std::int64_t batch);

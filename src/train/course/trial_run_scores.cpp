@@ -10,6 +10,8 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -33,6 +35,17 @@ void TrialRun::judge_epoch() {
     if (best && keeps_best()) learner_->keep_best();
   }
   learner_->swap_average();
+}
+
+/// Returns after how many epochs the kept weights were those of the training; NaN if no epoch was judged.
+/// Each epoch is judged once; the last one may be a part.
+double TrialRun::kept_epochs() const {
+  if (!judges_epochs()) return std::numeric_limits<double>::quiet_NaN();
+  if (!keeps_best()) return epochs_done();
+  const std::int64_t judged = (choice_.judged_step() + steps_per_epoch_ - 1) / steps_per_epoch_;
+  const std::int64_t best = judged - choice_.epochs_waited();
+  return static_cast<double>(std::min(best * steps_per_epoch_, choice_.judged_step())) /
+         static_cast<double>(steps_per_epoch_);
 }
 
 /// Scores the weights that will be tested and kept, and keeps them in place from now on.
@@ -64,8 +77,10 @@ bool TrialRun::may_recalibrate(std::int64_t batch) {
 }
 
 Score TrialRun::score_test() {
-  if (!context_.weights().wanted()) return score(SampleSet::kTest, setup_.test_indices);
-  Answers answers(*setup_.dataset, setup_.dataset->test());
+  // The report shows what was compared.
+  if (!context_.weights().wanted() || trial::is_refit(trial_))
+    return score(SampleSet::kTest, setup_.test_indices);
+  Answers answers(*setup_.dataset, setup_.dataset->test(), setup_.options.metrics);
   const Score score = this->score(SampleSet::kTest, setup_.test_indices, &answers);
   if (!failure_) context_.weights().keep_answers(answers.json());
   return score;
@@ -82,7 +97,7 @@ Score TrialRun::score(SampleSet set, std::span<const std::int64_t> indices, Answ
   const std::size_t most_at_once = group_ == nullptr ? 1 : members * kBatchesBetweenAgreements;
   const std::size_t outputs = setup_.options.problem.outputs;
   const std::size_t numbers = 1 + batch * outputs;  // per batch: its loss, and the outputs of its samples
-  Scorer scorer(setup_.options.metrics, part_of(*setup_.dataset, set), outputs);
+  Scorer scorer(setup_.options.metrics, part_of(*setup_.dataset, set), outputs, setup_.columns);
   const auto take = [&](std::span<const std::int64_t> samples, double loss_sum, std::span<const float> said) {
     scorer.add(samples, loss_sum, said);
     if (answers != nullptr) answers->add(samples, said);

@@ -31,7 +31,7 @@ InferenceResult infer(comm::Environment& job, const InferenceTask& task) {
   Learner learner(setup, trial);
   learner.import_tensors(task.tensors);
   const std::size_t outputs = setup.options.problem.outputs;
-  Scorer scorer(setup.options.metrics, task.dataset->test(), outputs);
+  Scorer scorer(setup.options.metrics, task.dataset->test(), outputs, setup.columns);
   InferenceResult result;
   const std::span<const std::int64_t> indices(setup.test_indices);
   for (std::size_t first = 0; first < indices.size(); first += learner.evaluation_batch()) {

@@ -12,6 +12,7 @@
 #include "train/options/training_check.hpp"
 #include "train/sharing/admitted_training.hpp"
 #include "train/sharing/host_memory.hpp"
+#include "trial/refit.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -75,7 +76,7 @@ class TrainingEvaluator final : public trial::Evaluator {
     const space::Network& network = trial.architecture().network();
     const TrainingOptions options = forecast_options_of(trial);
     const auto steps_of = [&](double epochs) {
-      return steps_for(epochs, setup_.split.train.size(), options.batch);
+      return steps_for(epochs, samples_to_train(trial), options.batch);
     };
     const trial::Continue* earlier = trial.continues();
     const std::int64_t steps =
@@ -186,21 +187,32 @@ class TrainingEvaluator final : public trial::Evaluator {
       options = options_of(trial);
     } catch (const UserError&) {
     }
-    options.batch = std::min(options.batch, static_cast<std::int64_t>(setup_.split.train.size()));
+    options.batch = std::min(options.batch, static_cast<std::int64_t>(samples_to_train(trial)));
     return options;
+  }
+
+  std::size_t samples_to_train(const trial::Trial& trial) const {
+    return setup_.split.train.size() + (trial::is_refit(trial) ? setup_.split.validation.size() : 0);
+  }
+
+  /// Returns the setup of a trial; the first refit makes that of refits.
+  const TrainingSetup& setup_for_trial(const trial::Trial& trial) {
+    if (!trial::is_refit(trial)) return setup_;
+    std::call_once(refit_once_, [this] { refit_setup_ = setup_of_refit(setup_); });
+    return *refit_setup_;
   }
 
   /// Returns the samples of forward passes outside of steps, including those of recalibration.
   double samples_scored(const trial::Trial& trial, const TrainingOptions& options, std::int64_t steps) const {
-    const std::size_t trained = setup_.split.train.size();
-    const bool judged = trial.is_final() && options.full.judges_epochs();
+    const std::size_t trained = samples_to_train(trial);
+    const bool judged = trial.is_final() && !trial::is_refit(trial) && options.full.judges_epochs();
     const std::int64_t epoch = steps_per_epoch(trained, options.batch);
     const auto scorings = static_cast<double>(judged ? (steps + epoch - 1) / epoch : 1);
     const auto recalibrated = static_cast<double>(
         std::min(options.recalibrate * options.batch, static_cast<std::int64_t>(trained)));
     const auto tested = static_cast<double>(trial.is_final() ? setup_.test_indices.size() : 0);
-    return scorings * (static_cast<double>(validation_of(setup_.split, trial).size()) + recalibrated) +
-           tested;
+    const std::size_t validated = trial::is_refit(trial) ? 0 : validation_of(setup_.split, trial).size();
+    return scorings * (static_cast<double>(validated) + recalibrated) + tested;
   }
 
   std::optional<std::string> device_fault() const {
@@ -248,8 +260,10 @@ class TrainingEvaluator final : public trial::Evaluator {
     std::unique_ptr<TrialRun> run;     // other members of a group use its memory until they know of an error
     try {
       set_threads(setup_.options.threads);
-      if (!trial.architecture().training().empty()) own.emplace(setup_).options = options_of(trial);
-      run = std::make_unique<TrialRun>(own ? *own : setup_, trial, context, permit);
+      const TrainingSetup& setup = setup_for_trial(trial);
+      if (const auto& values = trial.architecture().training(); !values.empty())
+        own.emplace(setup).options = with_values(setup.options, values);
+      run = std::make_unique<TrialRun>(own ? *own : setup, trial, context, permit);
       Outcome outcome = run->run();
       course = run->course();
       return outcome;
@@ -293,6 +307,8 @@ class TrainingEvaluator final : public trial::Evaluator {
 
   TrainingSetup setup_;
   std::shared_ptr<const HostMemory> memory_;  // for trials on processors; nullptr if none are held back
+  std::once_flag refit_once_;
+  std::optional<TrainingSetup> refit_setup_;
   std::once_flag gate_once_;
   std::unique_ptr<AdmissionGate> gate_;  // for trials that share a device; nullptr on the CPU
 };

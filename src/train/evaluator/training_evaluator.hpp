@@ -8,6 +8,7 @@
 #include "train/options/training_options.hpp"
 
 #include <memory>
+#include <string_view>
 
 namespace skyline::train {
 
@@ -23,6 +24,10 @@ std::unique_ptr<trial::Evaluator> make_training_evaluator(const TrainingOptions&
                                                           store::SplitIndices split, bool measure_latency,
                                                           DeviceUse device = {},
                                                           std::shared_ptr<const HostMemory> memory = nullptr);
+
+/// The metric that says after how many epochs a full training kept its weights. Only trainings whose epochs
+/// are judged have it; others keep the last one's.
+inline constexpr std::string_view kKeptEpochs = "kept_epochs";
 
 /// Returns the kind `training`, which chooses the device of each rank.
 evaluate::EvaluatorKind training_kind();

@@ -2,6 +2,7 @@
 
 #include "core/log.hpp"
 #include "evaluate/command/command_check.hpp"
+#include "evaluate/command/program_checksums.hpp"
 #include "evaluate/measured_evaluator.hpp"
 #include "train/evaluator/training_evaluator.hpp"
 #include "train/loading/device_choice.hpp"
@@ -82,8 +83,9 @@ std::unique_ptr<trial::Evaluator> make(TrainingOptions options, const evaluate::
 }
 
 /// Returns the metrics of a training: its metrics on the validation set, losses, the latency, its metrics on
-/// the test set, and its steps. A user's own loss may be negative.
-std::vector<trial::Metric> measured_with(const std::vector<std::string>& names) {
+/// the test set, its steps, and where its epochs are judged after how many it kept its weights. A user's own
+/// loss may be negative.
+std::vector<trial::Metric> measured_with(const std::vector<std::string>& names, bool judges_epochs) {
   using Metric = trial::Metric;
   using trial::Better;
   std::vector<Metric> searched;
@@ -107,6 +109,12 @@ std::vector<trial::Metric> measured_with(const std::vector<std::string>& names) 
   searched.push_back({.name = "latency_ms", .better = Better::kLower, .range = {.low = 0}, .unit = "ms"});
   searched.insert(searched.end(), tested.begin(), tested.end());
   searched.push_back({.name = "steps", .better = Better::kLower, .range = {.low = 0}});
+  if (judges_epochs) {
+    searched.push_back({.name = std::string(kKeptEpochs),
+                        .better = Better::kLower,
+                        .range = {.low = 0},
+                        .when = Metric::When::kFullTraining});
+  }
   return searched;
 }
 
@@ -119,11 +127,11 @@ evaluate::EvaluatorKind training_kind() {
       .meaning = "How networks are trained and measured.",
       .metrics =
           [read](const ConfigNode& section, store::TargetKind targets) {
-            if (section.is_null()) return measured_with(metric_names());
+            if (section.is_null()) return measured_with(metric_names(), false);
             const TrainingOptions options = with_defaults(read(section), targets);
             std::vector<std::string> names;
             for (const Choice& metric : options.metrics) names.push_back(metric.name);
-            std::vector<trial::Metric> all = measured_with(names);
+            std::vector<trial::Metric> all = measured_with(names, options.full.judges_epochs());
             const std::vector<trial::Metric> own = evaluate::descriptions_of(options.measured, true);
             all.insert(all.end(), own.begin(), own.end());
             return all;
@@ -148,6 +156,8 @@ evaluate::EvaluatorKind training_kind() {
             return yardsticks_of(read(section), dataset, split);
           },
       .check_place = evaluate::check_measured_section,
+      .programs =
+          [read](const ConfigNode& section) { return evaluate::program_checksums(read(section).measured); },
       .describe_device =
           [read](const ConfigNode& section) {
             return describe_device(wish_of(read(section)), load_accelerator);

@@ -38,7 +38,8 @@ Answer object_to_metric(const Choice& metric, const store::Dataset& dataset,
   const store::SampleView& samples = split.stored ? dataset.validation() : dataset.train();
   const auto& indices = split.scored.empty() ? split.validation : split.scored;
   if (indices.empty()) return std::nullopt;
-  Scorer scorer(std::span(&metric, 1), samples, outputs);
+  const std::vector<store::TargetColumn> columns = number_columns(dataset);
+  Scorer scorer(std::span(&metric, 1), samples, outputs, columns);
   scorer.add(indices, 0, std::vector<float>(indices.size() * outputs));
   if (std::isfinite(scorer.score().metrics.front())) return std::nullopt;
   return Objection{"metrics", "the validation set has no samples that `" + metric.name + "` is defined for"};
@@ -125,7 +126,10 @@ std::optional<Objection> find_objection(const TrainingOptions& given, const stor
   const store::TargetKind targets = dataset.train().target_kind();
   const TrainingOptions options = with_defaults(given, targets);
   if (const auto answer = object_to_targets("loss", *find_loss(options.loss->name), targets)) return answer;
-  if (const auto answer = object_to_metrics(options, dataset, split)) return answer;
+  if (auto answer = object_to_metrics(options, dataset, split)) {
+    if (given.metrics.empty()) answer->reason += ", which is measured unless `training.metrics` names others";
+    return answer;
+  }
   if (const auto answer = object_to_augment(options.augment, dataset)) return answer;
   if (const auto answer = object_to_sizes(options.augment, dataset.shape())) return answer;
   if (options.full.judges_epochs() && split.validation.empty()) {

@@ -328,7 +328,8 @@ const OptionTable<TrainingOptions>& TrainingOptions::table() {
         "numbers."},
        {"metrics", metrics_of_training(),
         "What is measured on held-out samples, as validation_NAME and test_NAME, by default accuracy for "
-        "classes, auc for labels, mse for numbers; and what programs measure with the trained network, "
+        "classes, auc for labels, mse, r2 and rmse for numbers; and what programs measure with the trained "
+        "network, "
         "{NAME: {run: [PROGRAM, ...], better: lower}}."},
        {"recalibrate", &Options::recalibrate, at_least(0).at_most(kMostCounted),
         "Batches with which the statistics of batch norm are measured again before a trial is scored; 0 is "
@@ -374,7 +375,9 @@ TrainingOptions with_values(const TrainingOptions& options, const std::vector<sp
 TrainingOptions with_defaults(TrainingOptions options, store::TargetKind targets) {
   const auto chosen = [](const auto& kind) { return Choice{kind->name, kind->keys->complete(ConfigNode())}; };
   if (!options.loss) options.loss = chosen(find_loss(default_loss(targets)));
-  if (options.metrics.empty()) options.metrics = {chosen(find_metric(default_metric(targets)))};
+  if (!options.metrics.empty()) return options;
+  for (const std::string& name : default_metrics(targets))
+    options.metrics.push_back(chosen(find_metric(name)));
   return options;
 }
 

@@ -47,12 +47,13 @@ std::vector<float> constant_outputs(const store::SampleView& samples, std::span<
 }
 
 std::vector<double> scores_of(const TrainingOptions& options, const store::SampleView& samples,
-                              std::span<const std::int64_t> indices, std::span<const float> constant) {
+                              std::span<const std::int64_t> indices, std::span<const float> constant,
+                              std::span<const store::TargetColumn> columns) {
   constexpr std::size_t kAtOnce = 1024;  // samples
   std::vector<float> outputs;
   for (std::size_t i = 0; i < std::min(kAtOnce, indices.size()); ++i)
     outputs.insert(outputs.end(), constant.begin(), constant.end());
-  Scorer scorer(options.metrics, samples, constant.size());
+  Scorer scorer(options.metrics, samples, constant.size(), columns);
   for (std::size_t begin = 0; begin < indices.size(); begin += kAtOnce) {
     const std::size_t count = std::min(kAtOnce, indices.size() - begin);
     scorer.add(indices.subspan(begin, count), 0, std::span(outputs).first(count * constant.size()));
@@ -67,6 +68,7 @@ std::vector<trial::Yardstick> yardsticks_of(const TrainingOptions& given, const 
   const TrainingOptions options = with_defaults(given, dataset.train().target_kind());
   const std::vector<float> constant =
       constant_outputs(dataset.train(), split.train, dataset.class_names().size());
+  const std::vector<store::TargetColumn> columns = number_columns(dataset);
   std::vector<std::int64_t> tested(dataset.test().count);
   std::iota(tested.begin(), tested.end(), 0);
   std::vector<trial::Yardstick> yardsticks;
@@ -77,7 +79,7 @@ std::vector<trial::Yardstick> yardsticks_of(const TrainingOptions& given, const 
   const auto add = [&](const std::string& part, const store::SampleView& samples,
                        const std::vector<std::int64_t>& indices, std::size_t scored) {
     if (indices.empty()) return;
-    const std::vector<double> values = scores_of(options, samples, indices, constant);
+    const std::vector<double> values = scores_of(options, samples, indices, constant, columns);
     for (std::size_t i = 0; i < values.size(); ++i) {
       const MetricKind& kind = *find_metric(options.metrics[i].name);
       trial::Yardstick& yardstick = yardsticks.emplace_back(trial::Yardstick{part + kind.name, {}, {}, {}});

@@ -2,23 +2,26 @@
 
 #include "core/config/config_text.hpp"
 #include "store/arrays/preparation.hpp"
-#include "store/images/image.hpp"
+#include "train/scoring/replicates.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace skyline::train {
 namespace {
 
 using store::TargetKind;
 
-constexpr std::size_t kMostNamed = 1000;   // classes or labels
-constexpr std::size_t kMostPairs = 1000;   // of classes that are taken for each other
-constexpr std::size_t kMostWorst = 6;      // samples
-constexpr std::size_t kMostPoints = 1500;  // pairs of numbers
-constexpr std::size_t kMostOutputs = 6;    // whose numbers are shown
-constexpr std::size_t kMostSide = 40;      // pixels of a picture
+constexpr std::size_t kMostNamed = 1000;       // classes or labels
+constexpr std::size_t kMostPairs = 1000;       // of classes that are taken for each other
+constexpr std::size_t kMostWorst = 6;          // samples
+constexpr std::size_t kMostPoints = 1500;      // pairs of numbers
+constexpr std::size_t kMostOutputs = 6;        // whose numbers are shown
+constexpr std::size_t kMostSide = 40;          // pixels of a picture
+constexpr std::size_t kMostKept = 10'000'000;  // numbers that are kept to be resampled
 
 ConfigNode integer(std::size_t value) {
   return ConfigNode::make_integer(static_cast<std::int64_t>(value));
@@ -51,25 +54,52 @@ bool are_pictures(const store::Dataset& dataset, const store::SampleView& sample
          (shape.channels == 1 || shape.channels == 3);
 }
 
+/// A picture with 8 bits per value.
+struct Picture {
+  std::size_t channels = 0;
+  std::size_t height = 0;
+  std::size_t width = 0;
+  std::vector<std::uint8_t> pixels = {};  // [height, width, channels]
+};
+
+/// Returns a picture of fewer pixels, each the mean of those that it stands for.
+Picture reduced(const Picture& picture, std::size_t height, std::size_t width) {
+  Picture small{picture.channels, height, width};
+  for (std::size_t y = 0; y < height; ++y) {
+    const std::size_t top = y * picture.height / height;
+    const std::size_t bottom = std::max(top + 1, (y + 1) * picture.height / height);
+    for (std::size_t x = 0; x < width * picture.channels; ++x) {
+      const std::size_t column = x / picture.channels;
+      const std::size_t left = column * picture.width / width;
+      const std::size_t right = std::max(left + 1, (column + 1) * picture.width / width);
+      std::size_t sum = 0;
+      for (std::size_t row = top; row < bottom; ++row) {
+        for (std::size_t place = left; place < right; ++place) {
+          sum += picture.pixels[(row * picture.width + place) * picture.channels + x % picture.channels];
+        }
+      }
+      small.pixels.push_back(static_cast<std::uint8_t>(sum / ((bottom - top) * (right - left))));
+    }
+  }
+  return small;
+}
+
 /// Returns a sample as a small picture.
-store::Image picture_of(const store::Dataset& dataset, const store::SampleView& samples,
-                        std::int64_t sample) {
+Picture picture_of(const store::Dataset& dataset, const store::SampleView& samples, std::int64_t sample) {
   const space::Shape& shape = dataset.shape();
-  store::Image image{.channels = static_cast<std::size_t>(shape.channels),
-                     .height = static_cast<std::size_t>(shape.height),
-                     .width = static_cast<std::size_t>(shape.width),
-                     .pixels = {}};
-  const std::size_t places = image.height * image.width;
-  const auto planes = samples.pixels().subspan(static_cast<std::size_t>(sample) * image.channels * places,
-                                               image.channels * places);
+  Picture picture{static_cast<std::size_t>(shape.channels), static_cast<std::size_t>(shape.height),
+                  static_cast<std::size_t>(shape.width)};
+  const std::size_t places = picture.height * picture.width;
+  const auto planes = samples.pixels().subspan(static_cast<std::size_t>(sample) * picture.channels * places,
+                                               picture.channels * places);
   for (std::size_t i = 0; i < planes.size(); ++i) {
-    const double value = planes[i % image.channels * places + i / image.channels];
-    image.pixels.push_back(
+    const double value = planes[i % picture.channels * places + i / picture.channels];
+    picture.pixels.push_back(
         static_cast<std::uint8_t>(std::min(255.0, std::round(value / dataset.value_scale() * 255))));
   }
-  const std::size_t longest = std::max(image.height, image.width);
-  if (longest <= kMostSide) return image;
-  return resized(image, side_of(image.height, longest), side_of(image.width, longest), store::Fit::kResize);
+  const std::size_t longest = std::max(picture.height, picture.width);
+  if (longest <= kMostSide) return picture;
+  return reduced(picture, side_of(picture.height, longest), side_of(picture.width, longest));
 }
 
 std::string hex_of(const std::vector<std::uint8_t>& bytes) {
@@ -84,9 +114,13 @@ std::string hex_of(const std::vector<std::uint8_t>& bytes) {
 
 }  // namespace
 
-Answers::Answers(const store::Dataset& dataset, const store::SampleView& samples)
-    : dataset_(dataset), samples_(samples), outputs_(dataset.class_names().size()) {
+Answers::Answers(const store::Dataset& dataset, const store::SampleView& samples,
+                 std::span<const Choice> metrics)
+    : dataset_(dataset), samples_(samples), outputs_(dataset.class_names().size()), metrics_(metrics) {
   if (samples.target_kind() == TargetKind::kLabels) labels_.resize(outputs_);
+  const bool resamples = samples.target_kind() == TargetKind::kNumbers && !metrics.empty() &&
+                         samples.count <= kMostResampled && samples.count * outputs_ <= kMostKept;
+  if (resamples) numbers_.resize(samples.count * outputs_);
 }
 
 void Answers::add(std::span<const std::int64_t> indices, std::span<const float> outputs) {
@@ -135,6 +169,7 @@ void Answers::add_labels(std::int64_t sample, std::span<const float> outputs) {
 /// Keeps samples at equal distances, so that there are at most kMostPoints numbers.
 void Answers::add_numbers(std::int64_t sample, std::span<const float> outputs) {
   const auto index = static_cast<std::size_t>(sample);
+  if (!numbers_.empty()) std::ranges::copy(outputs, numbers_.begin() + std::ssize(outputs) * sample);
   const std::size_t shown = shown_numbers();
   const std::size_t stride = (samples_.count * shown + kMostPoints - 1) / kMostPoints;
   if (index % stride != 0) return;
@@ -165,6 +200,7 @@ std::string Answers::json() const {
       break;
     case TargetKind::kNumbers:
       put_points(entries);
+      if (!numbers_.empty()) put_replicates(entries);
       break;
   }
   return to_json(ConfigNode::make_map(std::move(entries), {}));
@@ -200,7 +236,7 @@ ConfigNode Answers::doubt_node(const Doubt& doubt) const {
                 {"answer", ConfigNode::make_integer(doubt.answer), {}},
                 {"probability", ConfigNode::make_number(doubt.probability), {}}};
   if (are_pictures(dataset_, samples_)) {
-    const store::Image picture = picture_of(dataset_, samples_, doubt.sample);
+    const Picture picture = picture_of(dataset_, samples_, doubt.sample);
     facts.push_back({"height", integer(picture.height), {}});
     facts.push_back({"width", integer(picture.width), {}});
     facts.push_back({"pixels", text(hex_of(picture.pixels)), {}});
@@ -209,19 +245,29 @@ ConfigNode Answers::doubt_node(const Doubt& doubt) const {
 }
 
 void Answers::put_points(Entries& entries) const {
-  std::vector<store::TargetColumn> scales(outputs_);
-  if (!dataset_.preparation().empty()) scales = store::read_preparation(dataset_.preparation()).targets;
+  std::vector<store::TargetColumn> scales = number_columns(dataset_);
+  scales.resize(outputs_);
   std::vector<ConfigNode> points;
   for (std::size_t i = 0; i < points_.size(); ++i) {
     const std::size_t output = i % shown_numbers();
     const store::TargetColumn& scale = scales[output];
-    const auto number = [&scale](double value) {
-      return ConfigNode::make_number(value * scale.deviation + scale.mean);
-    };
+    const auto number = [&scale](double value) { return ConfigNode::make_number(scale.number(value)); };
     points.push_back(
         ConfigNode::make_list({integer(output), number(points_[i].first), number(points_[i].second)}, {}));
   }
   entries.push_back({"points", ConfigNode::make_list(std::move(points), {}), {}});
+}
+
+void Answers::put_replicates(Entries& entries) const {
+  const std::vector<store::TargetColumn> columns = number_columns(dataset_);
+  const auto replicates = replicates_of(metrics_, samples_, numbers_, columns);
+  Entries of_metrics;
+  const auto is_finite = [](double value) { return std::isfinite(value); };
+  for (std::size_t i = 0; i < metrics_.size(); ++i) {
+    if (!std::ranges::all_of(replicates[i], is_finite)) continue;  // some resamples do not define it
+    of_metrics.push_back({"test_" + metrics_[i].name, list_of(replicates[i], &ConfigNode::make_number), {}});
+  }
+  entries.push_back({"replicates", ConfigNode::make_map(std::move(of_metrics), {}), {}});
 }
 
 }  // namespace skyline::train

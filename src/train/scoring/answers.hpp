@@ -3,6 +3,8 @@
 #include "skyline/core/config_node.hpp"
 #include "skyline/store/dataset.hpp"
 
+#include "train/scoring/metrics.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -19,7 +21,9 @@ namespace skyline::train {
 class Answers {
  public:
   /// @param samples  a set of `dataset`; both must outlive the object
-  Answers(const store::Dataset& dataset, const store::SampleView& samples);
+  /// @param metrics  those of numbers, whose values on resamples are kept; must outlive the object
+  Answers(const store::Dataset& dataset, const store::SampleView& samples,
+          std::span<const Choice> metrics = {});
   /// Adds a batch.
   /// @param indices  indices in the set of the batch's samples
   /// @param outputs  [samples of the batch, outputs]
@@ -52,6 +56,7 @@ class Answers {
   void put_classes(Entries& entries) const;
   ConfigNode doubt_node(const Doubt& doubt) const;
   void put_points(Entries& entries) const;
+  void put_replicates(Entries& entries) const;
 
   const store::Dataset& dataset_;
   const store::SampleView& samples_;
@@ -60,6 +65,8 @@ class Answers {
   std::vector<Doubt> worst_;                                // the least probable first
   std::vector<LabelCounts> labels_;
   std::vector<std::pair<float, float>> points_;  // true number and answer, [some samples, shown outputs]
+  std::span<const Choice> metrics_;
+  std::vector<float> numbers_;  // [samples, outputs] answers; empty where nothing is resampled
 };
 
 }  // namespace skyline::train

@@ -4,6 +4,10 @@
 
 #include "core/registry.hpp"
 
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
 namespace skyline::train {
 namespace {
 
@@ -16,6 +20,19 @@ Metrics& metrics_known() {
     }
   });
   return registry;
+}
+
+/// Brings the values of a sample to the unit of their source, less what stands for 0. A large output may have
+/// no finite exponential, which must not hide what the other samples have.
+void convert(std::span<const store::TargetColumn> columns, std::span<const float> values,
+             std::vector<float>& converted) {
+  constexpr double kLargest = std::numeric_limits<float>::max();
+  converted.clear();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const double number = columns[i].number(static_cast<double>(values[i])) - columns[i].number(0);
+    converted.push_back(
+        static_cast<float>(std::isnan(number) ? number : std::clamp(number, -kLargest, kLargest)));
+  }
 }
 
 }  // namespace
@@ -32,22 +49,34 @@ const MetricKind* find_metric(std::string_view name) {
   return metrics_known().find(name);
 }
 
-std::string_view default_metric(store::TargetKind targets) {
+std::vector<std::string> default_metrics(store::TargetKind targets) {
   switch (targets) {
     case store::TargetKind::kClasses:
-      return "accuracy";
+      return {"accuracy"};
     case store::TargetKind::kLabels:
-      return "auc";
+      return {"auc"};
     case store::TargetKind::kNumbers:
-      return "mse";
+      return {"mse", "r2", "rmse"};
   }
   throw InternalError("unknown targets");
 }
 
-Scorer::Scorer(std::span<const Choice> metrics, const store::SampleView& samples, std::size_t outputs)
-    : samples_(samples), outputs_(outputs), labels_(outputs) {
+std::vector<store::TargetColumn> number_columns(const store::Dataset& dataset) {
+  const bool are_numbers = dataset.train().target_kind() == store::TargetKind::kNumbers;
+  if (!are_numbers || dataset.preparation().empty()) return {};
+  std::vector<store::TargetColumn> columns = store::read_preparation(dataset.preparation()).targets;
+  const std::size_t outputs = dataset.class_names().size();
+  if (columns.empty() || columns.size() == outputs) return columns;
+  throw UserError("the data set's preparation: expected " + std::to_string(outputs) + " targets, got " +
+                  std::to_string(columns.size()));
+}
+
+Scorer::Scorer(std::span<const Choice> metrics, const store::SampleView& samples, std::size_t outputs,
+               std::span<const store::TargetColumn> columns)
+    : samples_(samples), outputs_(outputs), columns_(columns), labels_(outputs) {
   for (const Choice& metric : metrics) {
-    metrics_.push_back(find_metric(metric.name)->make(metric.section, outputs));
+    const MetricKind& kind = *find_metric(metric.name);
+    metrics_.push_back({kind.make(metric.section, outputs), kind.is_in_unit && !columns.empty()});
   }
 }
 
@@ -73,13 +102,25 @@ void Scorer::add(std::span<const std::int64_t> indices, double loss_sum, std::sp
   count_ += indices.size();
   for (std::size_t i = 0; i < indices.size(); ++i) {
     const Target target = target_of(indices[i]);
-    for (const auto& metric : metrics_) metric->add(outputs.subspan(i * outputs_, outputs_), target);
+    const std::span<const float> said = outputs.subspan(i * outputs_, outputs_);
+    bool is_converted = false;
+    for (const Used& used : metrics_) {
+      if (!used.is_in_unit) {
+        used.metric->add(said, target);
+        continue;
+      }
+      if (!std::exchange(is_converted, true)) {
+        convert(columns_, said, unit_outputs_);
+        convert(columns_, target.values, unit_targets_);
+      }
+      used.metric->add(unit_outputs_, {.values = unit_targets_});
+    }
   }
 }
 
 Score Scorer::score() const {
   Score score{.loss = loss_sum_ / static_cast<double>(count_)};
-  for (const auto& metric : metrics_) score.metrics.push_back(metric->value());
+  for (const Used& used : metrics_) score.metrics.push_back(used.metric->value());
   return score;
 }
 

@@ -4,6 +4,8 @@
 #include "skyline/store/dataset.hpp"
 #include "skyline/train/metric.hpp"
 
+#include "store/arrays/preparation.hpp"
+
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -22,8 +24,11 @@ struct Choice {
 
 /// Returns the metric of this name, or nullptr.
 const MetricKind* find_metric(std::string_view name);
-/// Returns the metric of a configuration that names none.
-std::string_view default_metric(store::TargetKind targets);
+/// Returns the metrics of a configuration that names none.
+std::vector<std::string> default_metrics(store::TargetKind targets);
+/// Returns how the numbers of a data set are stored, one per output; empty for other targets and for numbers
+/// that are stored as they are.
+std::vector<store::TargetColumn> number_columns(const store::Dataset& dataset);
 
 /// The score of held-out samples. NaN means not measured.
 struct Score {
@@ -35,7 +40,9 @@ struct Score {
 class Scorer {
  public:
   /// @param samples  samples of the set; like `metrics` it must outlive the scorer
-  Scorer(std::span<const Choice> metrics, const store::SampleView& samples, std::size_t outputs);
+  /// @param columns  number_columns() of the data set, which must outlive the scorer
+  Scorer(std::span<const Choice> metrics, const store::SampleView& samples, std::size_t outputs,
+         std::span<const store::TargetColumn> columns = {});
   /// @param indices   indices in the set of the batch's samples
   /// @param loss_sum  sum over the batch
   /// @param outputs   [samples of the batch, outputs]
@@ -45,10 +52,18 @@ class Scorer {
  private:
   Target target_of(std::int64_t index);
 
+  struct Used {
+    std::unique_ptr<Metric> metric;
+    bool is_in_unit = false;
+  };
+
   const store::SampleView& samples_;
   std::size_t outputs_;
-  std::vector<std::unique_ptr<Metric>> metrics_;
-  std::vector<float> labels_;  // targets of a sample
+  std::span<const store::TargetColumn> columns_;
+  std::vector<Used> metrics_;
+  std::vector<float> labels_;        // targets of a sample
+  std::vector<float> unit_outputs_;  // outputs and targets of a sample in the unit of their source
+  std::vector<float> unit_targets_;
   double loss_sum_ = 0;
   std::size_t count_ = 0;
 };

@@ -156,18 +156,25 @@ class R2 final : public Metric {
 }  // namespace
 
 std::vector<MetricKind> metrics_of_values() {
+  const auto in_unit = [](MetricKind kind) {
+    kind.is_in_unit = true;
+    return kind;
+  };
   return {make_metric<Auc>("auc", "Mean over classes or labels of the area under the ROC curve.",
                            {TargetKind::kClasses, TargetKind::kLabels}, Better::kHigher, {0, 1}),
-          make_metric<MeanError<Error::kSquared>>("mse", "Mean squared error.", {TargetKind::kNumbers},
-                                                  Better::kLower, {.low = 0}),
-          make_metric<MeanError<Error::kAbsolute>>("mae", "Mean absolute error.", {TargetKind::kNumbers},
-                                                   Better::kLower, {.low = 0}),
-          make_metric<MeanError<Error::kRootOfSquared>>("rmse", "Root of the mean squared error.",
-                                                        {TargetKind::kNumbers}, Better::kLower, {.low = 0}),
-          make_metric<R2>("r2",
-                          "Mean over the numbers of the share of their variance that is explained; below 0 "
-                          "where their mean would be better.",
-                          {TargetKind::kNumbers}, Better::kHigher, {.high = 1})};
+          make_metric<MeanError<Error::kSquared>>("mse", "Mean squared error, in the scale of training.",
+                                                  {TargetKind::kNumbers}, Better::kLower, {.low = 0}),
+          in_unit(make_metric<MeanError<Error::kAbsolute>>(
+              "mae", "Mean absolute error, in the unit of the numbers.", {TargetKind::kNumbers},
+              Better::kLower, {.low = 0})),
+          in_unit(make_metric<MeanError<Error::kRootOfSquared>>(
+              "rmse", "Root of the mean squared error, in the unit of the numbers.", {TargetKind::kNumbers},
+              Better::kLower, {.low = 0})),
+          in_unit(make_metric<R2>(
+              "r2",
+              "Mean over the numbers of the share of their variance that is explained; below 0 "
+              "where their mean would be better.",
+              {TargetKind::kNumbers}, Better::kHigher, {.high = 1}))};
 }
 
 }  // namespace skyline::train

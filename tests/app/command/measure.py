@@ -23,6 +23,11 @@ if does == "alone":  # fails if another one measures
     os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
     time.sleep(0.2)
     lock.unlink()
+elif does == "vary":  # the first value is the least, the second the largest
+    count = len(list(folder.glob(f"start.{width}.*")))
+    (folder / f"start.{width}.{count}").touch()
+    report(json.dumps({"result": {metric: int(width) * (1, 100, 10)[count]}}))
+    sys.exit()
 elif does == "exit":
     sys.exit("the board is on fire")
 elif does == "signal":
@@ -34,7 +39,7 @@ elif does == "wait":  # the first one waits for its end
     if len(list(folder.glob("start.*"))) < 2:
         time.sleep(600)
 elif does == "slow":
-    time.sleep(3)
+    time.sleep(14)
 elif does == "nan":
     report(json.dumps({"result": {metric: float("nan")}}))
 elif does == "outside":

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 
 
@@ -41,6 +42,11 @@ def main():
     if does == "exit":
         print("\x1b[31mlast words\x1b[0m")
         sys.exit(3)
+    elif does == "raise":
+        print(f"failed after {time.monotonic()} s", flush=True)
+        raise OSError(f"no data in {trial['folder']}/a, {tempfile.mkdtemp()}/b at {hex(id(trial))}, {socket.gethostname()}, pid {os.getpid()}")
+    elif does == "wrapped":
+        sys.exit(128 + signal.SIGKILL)
     elif does == "signal":
         os.kill(os.getpid(), signal.SIGSEGV)
     elif does == "nothing":

@@ -318,7 +318,7 @@ TEST(Scheduler, SendsATrialThatAvoidsARankToAnotherAndLetsOthersPass) {
     submit_all(scheduler, {{1}, {1}});
     EXPECT_THAT(started(scheduler), ElementsAre(0, 1));
     scheduler.ended({0}, 0, 0, 1);
-    scheduler.submit({0}, {.cost = 1, .avoids = 0});
+    scheduler.submit({0}, {.cost = 1, .tried_on = {0}});
     EXPECT_THAT(started(scheduler), IsEmpty());
     scheduler.submit({2}, {.cost = 0.5});
     EXPECT_EQ(scheduler.next().value().place, (Placement{{0}, 0})) << "trial 2";
@@ -329,9 +329,77 @@ TEST(Scheduler, SendsATrialThatAvoidsARankToAnotherAndLetsOthersPass) {
 
 TEST(Scheduler, SendsATrialWhereItWasIfNoOtherRankTrains) {
   Scheduler scheduler(ranks_with({1, 1}), 0);
-  scheduler.submit({0}, {.cost = 1, .avoids = 0});
+  scheduler.submit({0}, {.cost = 1, .tried_on = {0}});
   scheduler.lose(1);
   EXPECT_THAT(started(scheduler), ElementsAre(0));
+}
+
+/// Ranks of these hosts with one slot each.
+RankTable ranks_on(const std::vector<std::string>& hosts) {
+  RankTable table = ranks_with(std::vector<std::size_t>(hosts.size(), 1));
+  table.hosts = hosts;
+  return table;
+}
+
+/// Returns the ranks to which trials that are tried again go one after the other, while nothing ends.
+std::vector<std::size_t> ranks_of_tries(Scheduler& scheduler, const std::vector<std::size_t>& tried_on,
+                                        std::size_t count) {
+  std::vector<std::size_t> ranks;
+  for (std::size_t i = 0; i < count; ++i) scheduler.submit({i}, {.cost = 1, .tried_on = tried_on});
+  while (const auto start = scheduler.next()) ranks.push_back(start->place.ranks.front());
+  return ranks;
+}
+
+TEST(Scheduler, SendsATrialThatHasFailedToAnotherHost) {
+  Scheduler scheduler(ranks_on({"a", "a", "b"}), 0);
+  EXPECT_THAT(ranks_of_tries(scheduler, {0}, 3), ElementsAre(2));
+  scheduler.lose(2);
+  EXPECT_THAT(started(scheduler), ElementsAre(1)) << "to another rank, as no other host trains";
+}
+
+TEST(Scheduler, SendsATrialThatHasFailedToAHostThatIsNotInDoubt) {
+  Scheduler scheduler(ranks_on({"a", "b", "c"}), 0);
+  scheduler.set_in_doubt("b", true);
+  EXPECT_THAT(ranks_of_tries(scheduler, {0}, 2), ElementsAre(2));
+  scheduler.set_in_doubt("b", false);
+  EXPECT_THAT(started(scheduler), ElementsAre(1));
+  scheduler.submit({7}, {1});
+  EXPECT_THAT(started(scheduler), ElementsAre(7)) << "a fresh one goes anywhere";
+}
+
+TEST(Scheduler, SendsATrialThatHasFailedToAHostInDoubtIfThereIsNoOther) {
+  Scheduler scheduler(ranks_on({"a", "b"}), 0);
+  scheduler.set_in_doubt("b", true);
+  EXPECT_THAT(ranks_of_tries(scheduler, {0}, 1), ElementsAre(1));
+}
+
+TEST(Scheduler, SendsATrialThatHasFailedOnAllHostsToOneThatWasNotTheLast) {
+  Scheduler scheduler(ranks_on({"a", "b", "b"}), 0);
+  EXPECT_THAT(ranks_of_tries(scheduler, {0, 1}, 2), ElementsAre(0));
+  scheduler.lose(0);
+  EXPECT_THAT(started(scheduler), ElementsAre(1)) << "on rank 2";
+  Scheduler groups(ranks_on({"a", "a", "b", "b"}), 0);
+  groups.submit({0}, {.cost = 1, .members = 2, .tried_on = {2, 3, 0, 1}});
+  EXPECT_EQ(groups.next().value().place, (Placement{{2, 3}, 0}));
+}
+
+TEST(Scheduler, SendsAGroupThatHasFailedToAnotherHostAndLetsOthersPass) {
+  Scheduler scheduler(ranks_on({"a", "a", "b", "b"}), 0);
+  scheduler.submit({0}, {.cost = 9, .members = 2});
+  scheduler.submit({1}, {.cost = 8, .members = 2});
+  EXPECT_THAT(started(scheduler), ElementsAre(0, 1));
+  for (const std::size_t rank : {0U, 1U}) scheduler.ended({0}, rank, 0, 0);
+  scheduler.submit({0}, {.cost = 9, .members = 2, .tried_on = {0, 1}});
+  scheduler.submit({2}, {.cost = 1, .members = 2});
+  EXPECT_THAT(started(scheduler), ElementsAre(2)) << "on a";
+  for (const std::size_t rank : {2U, 3U}) scheduler.ended({1}, rank, 0, 0);
+  EXPECT_EQ(scheduler.next().value().place, (Placement{{2, 3}, 0})) << "trial 0";
+  for (const std::size_t rank : {2U, 3U}) scheduler.ended({0}, rank, 0, 0);
+  scheduler.retire("b");
+  scheduler.submit({0}, {.cost = 9, .members = 2, .tried_on = {0, 1}});
+  EXPECT_THAT(started(scheduler), IsEmpty());
+  for (const std::size_t rank : {0U, 1U}) scheduler.ended({2}, rank, 0, 0);
+  EXPECT_THAT(started(scheduler), ElementsAre(0)) << "no other host trains";
 }
 
 /// Slots that there are, and first ones of each rank for groups.

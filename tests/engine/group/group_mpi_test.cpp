@@ -115,14 +115,14 @@ TEST_F(GroupMpiTest, TellsEveryMemberWhereAllMembersRun) {
 }
 
 TEST_F(GroupMpiTest, WaitsForASlowMemberAsLongAsItsRankShowsLife) {
-  constexpr std::chrono::milliseconds kSilence{500};
+  constexpr std::chrono::milliseconds kSilence{2000};
   GroupHub hub(testing::environment().make_mailbox(), std::vector<trial::Place>(3), false, kSilence);
   auto views = hub.join({1, static_cast<std::size_t>(size()), testing::first_ranks(size())});
   std::atomic<bool> done{false};
   std::thread member([&] {
     std::array<double, 1> value{1};
     views.front()->sum(value);
-    if (rank() == size() - 1) std::this_thread::sleep_for(3 * kSilence);
+    if (rank() == size() - 1) std::this_thread::sleep_for(kSilence + std::chrono::milliseconds(500));
     views.front()->sum(value);
     EXPECT_EQ(value[0], size() * size());
     views.clear();

@@ -2,6 +2,7 @@
 
 #include "support/sample_metrics.hpp"
 #include "support/yaml_config.hpp"
+#include "trial/refit.hpp"
 
 #include <string>
 #include <utility>
@@ -66,6 +67,26 @@ TEST_F(FrontTrainingTest, RepeatsTheMembersOfTheFinalFrontThatALongerSearchTookF
   EXPECT_THAT(asked(2), ElementsAre("1.final", "1.final.1", "0.final.1"));
   commit(1, 0.97, 0, 20);
   EXPECT_THAT(asked(2), ElementsAre("1.final", "1.final.1")) << "the final front has another budget";
+}
+
+TEST_F(FrontTrainingTest, RefitsTheFinalFrontForTheEpochsThatWereKept) {
+  commit(0, 0.9);
+  commit(1, 0.9);
+  commit(0, 0.95, 0);
+  commit(1, 0.9, 0);
+  const auto asked_refits = [&](const std::optional<std::size_t>& kept) {
+    return front_refit(state_, kept)->ask(100).proposals;
+  };
+  const auto all = asked_refits({});
+  ASSERT_EQ(all.size(), 1U) << "the other one is not on the final front";
+  EXPECT_EQ((trial::TrialName{*all[0].trains, true, all[0].final_repeat}),
+            (trial::TrialName{0, true, trial::kRefit}));
+  EXPECT_EQ(all[0].budget, trial::Budget{10});
+  const auto kept = asked_refits(0);
+  EXPECT_EQ(kept.at(0).budget, trial::Budget{0.95}) << "as the metric of that place says";
+  EXPECT_EQ(kept.at(0).horizon, trial::Budget{10});
+  commit(0, 0, trial::kRefit);
+  EXPECT_TRUE(asked_refits({}).empty());
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ TEST_P(StopTest, EndsInTheMiddleWhicheverRanksAskForItAndGoesOnWithoutRepeatingA
       EXPECT_LE(first.result.committed.size(), 8U);
       EXPECT_EQ(first.observer.stops, 1);
       EXPECT_EQ(first.result.unsaved, 0U);
+      EXPECT_TRUE(first.result.progress);
       EXPECT_EQ(canonical(name), expected.substr(0, canonical(name).size()));
     }
     spec.options.slots = 1;
@@ -125,6 +126,19 @@ TEST_P(StopTest, DoesNothingWhenItComesBeforeTheFirstTrial) {
   EXPECT_TRUE(first.completed.empty());
   if (rank() == 0) {
     EXPECT_TRUE(first.result.stopped);
+    EXPECT_FALSE(first.result.progress);
+  }
+}
+
+TEST_P(StopTest, KnowsWhetherAnythingWasSavedWhereNothingIsCommitted) {
+  for (const bool saves : {true, false}) {
+    RunSpec spec = evolution_spec();
+    if (!saves) spec.options.checkpoints.reset();
+    const RigRun first =
+        stopped_run(saves ? "something" : "nothing", spec, {0}, [](const Trial& t) { return t.number == 0; });
+    if (rank() != 0) continue;
+    EXPECT_THAT(first.result.committed, IsEmpty());
+    EXPECT_EQ(first.result.progress, saves);
   }
 }
 

@@ -228,7 +228,7 @@ TEST(SlotPoolGroup, FindsARankStuckWhoseMemberDoesNotLeadAndNeverOneThatGoesOnSl
   const auto script = [&](const trial::Trial& trial, trial::EvaluationContext& context) {
     const bool follows = context.group()->member() == 1;
     for (int step = 0; follows && step < 10; ++step) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      std::this_thread::sleep_for(std::chrono::milliseconds(300));
       context.group()->check();
       sum_over(context, 1);
     }
@@ -247,7 +247,7 @@ TEST(SlotPoolGroup, FindsARankStuckWhoseMemberDoesNotLeadAndNeverOneThatGoesOnSl
     SlotPoolOptions options = pool_of(1, engine);
     options.rank = rank;
     options.groups = hubs.back().get();
-    options.stuck_after_s = 0.4;
+    options.stuck_after_s = 2;  // of ten steps that take three; a step may have to wait for its core
     pools.push_back(std::make_unique<SlotPool>(options, evaluator, SlotFiles{}));
     for (trial::TrialNumber number = 0; number < 2; ++number) {
       pools.back()->submit(0, {trial_of(number, 2), GroupPlace{number + 1, 2, {0, 1}}});

@@ -5,6 +5,7 @@
 #include "core/system/process.hpp"
 #include "engine/fixtures/engine_rig.hpp"
 #include "engine/fixtures/scripted_evaluator.hpp"
+#include "trial/course_text.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -153,6 +154,34 @@ TEST(SlotPool, AsksForAnotherTryAfterAFaultThatMayPassAndKeepsNoResultOfIt) {
   EXPECT_THAT(again, ElementsAre(true, false, true, false, false, false, false, false));
 }
 
+TEST(SlotPool, AsksForAnotherTryAsOftenAsTheStorageOfAHostFailsATrial) {
+  ScriptedEvaluator evaluator([](const trial::Trial& t, trial::EvaluationContext&) -> trial::Outcome {
+    return Failure{t.number == 0 ? FailureKind::kStorage : FailureKind::kFilledStorage, "no space"};
+  });
+  SlotPool pool(pool_of(1), evaluator, {});
+  for (trial::TrialNumber number = 0; number < 2; ++number) {
+    for (std::uint32_t attempt = 0; attempt < 3; ++attempt)
+      pool.submit(0, {trial_of(number), {}, attempt, attempt});
+  }
+  for (const Arrival& arrival : collect(pool, 6)) EXPECT_TRUE(arrival.again && !arrival.stopped());
+}
+
+TEST(SlotPool, LeavesItToRankZeroWhetherAFailureInDoubtCounts) {
+  ScriptedEvaluator evaluator([](const trial::Trial& t, trial::EvaluationContext&) -> trial::Outcome {
+    if (t.number == 0) return Failure{FailureKind::kProgram, "exit code 1"};
+    if (t.number == 1) throw FaultError("cannot read the data");
+    if (t.number == 2) return Failure{FailureKind::kDiverged, "the loss is NaN"};
+    return trial::Measurements{{1}};
+  });
+  SlotPool pool(pool_of(1), evaluator, {});
+  for (trial::TrialNumber number = 0; number < 4; ++number) {
+    pool.submit(0, {.trial = trial_of(number), .group = {}, .in_doubt = true});
+  }
+  std::vector<bool> in_doubt;
+  for (const Arrival& arrival : collect(pool, 4)) in_doubt.push_back(arrival.in_doubt);
+  EXPECT_THAT(in_doubt, ElementsAre(true, false, false, false));
+}
+
 TEST(SlotPool, TellsATrialWhereItsSlotRunsAndHowLongItMayTake) {
   const std::vector<int> allowed = allowed_processors();
   ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
@@ -215,6 +244,7 @@ TEST(SlotPool, KeepsSomeHundredPointsOfACourseAndAllThatWasMeasured) {
 
 TEST(SlotPool, HandsATrialInWhenItsCourseIsInItsFile) {
   ScriptedEvaluator evaluator([](const trial::Trial&, trial::EvaluationContext& context) {
+    context.report({7, {{"train_loss", 0.75}, {"accuracy", 3}}});
     context.report({7, {{"train_loss", 0.5}}});
     return trial::Measurements{{0}};
   });
@@ -225,7 +255,9 @@ TEST(SlotPool, HandsATrialInWhenItsCourseIsInItsFile) {
                       const std::function<void()>& written) {
     EXPECT_EQ(training.trial, trial::TrialName{3});
     started_s = training.started_s;
+    EXPECT_EQ(course.size(), 1U) << "points of one step are joined";
     EXPECT_EQ(course.at(0).step, 7);
+    EXPECT_EQ(trial::to_text(course.at(0)), "step 7: train_loss=0.5 accuracy=3");
     is_written = true;
     written();
   };

@@ -189,12 +189,16 @@ TEST_F(FoldersOfTrials, CountAsAWholeWhenAParentIsChosen) {
 
 class FolderRemoval : public FoldersOfTrials {
  protected:
-  /// A commit of a trial that is not on the front.
-  void commit(WeightsRemoval& removal, const trial::Trial& trial) {
-    const run::Commit commit{std::make_shared<const trial::CommittedTrial>(
-        trial::CommittedTrial{trial, trial::Failure{}, {}, state_.trials().size()})};
+  run::Commit add(const trial::Trial& trial, trial::Outcome outcome) {
+    run::Commit commit{std::make_shared<const trial::CommittedTrial>(
+        trial::CommittedTrial{trial, std::move(outcome), {}, state_.trials().size()})};
     state_.add(commit);
-    removal.committed(commit, state_);
+    return commit;
+  }
+  /// A commit of a trial that is not on the front, since a better one comes first.
+  void commit(WeightsRemoval& removal, const trial::Trial& trial) {
+    if (state_.trials().empty()) add(FolderRemoval::trial(100), trial::Measurements{{1, 0, 0}});
+    removal.committed(add(trial, trial::Measurements{{0.5, 0, 0}}), state_);
   }
   trial::Trial rung(trial::TrialNumber number) {
     trial::Trial made = trial(number);
@@ -218,6 +222,16 @@ TEST_F(FolderRemoval, WaitsUntilNobodyMayContinueTheTrial) {
   }
 }
 
+TEST_F(FolderRemoval, LooksForNoFolderOfATrialThatFailed) {
+  for (const KeepWeights keep : {KeepWeights::kFront, KeepWeights::kAll, KeepWeights::kNone}) {
+    state_ = run::RunState(test_objectives());
+    WeightsRemoval removal(files_, keep, 0, true, true);
+    const fs::path folder = leave(folders_, trial(0));
+    removal.committed(add(trial(0), trial::Failure{}), state_);
+    EXPECT_TRUE(is_there(folder)) << "who decides that it has failed removes it";
+  }
+}
+
 TEST_F(FolderRemoval, WaitsForChildrenAndHappensAtOnceWithoutAny) {
   WeightsRemoval removal(files_, KeepWeights::kFront, 0, false, true);
   const fs::path parent = leave(folders_, trial(0));
@@ -232,7 +246,7 @@ TEST_F(FolderRemoval, WaitsForChildrenAndHappensAtOnceWithoutAny) {
 }
 
 TEST_F(FolderRemoval, InAReplayWaitsForItsEnd) {
-  WeightsRemoval removal(files_, KeepWeights::kFront, 2, true, true);
+  WeightsRemoval removal(files_, KeepWeights::kFront, 3, true, true);
   const fs::path folder = leave(folders_, trial(0));
   commit(removal, trial(0));
   EXPECT_TRUE(is_there(folder));

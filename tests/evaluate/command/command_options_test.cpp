@@ -79,7 +79,8 @@ TEST(CommandOptions, DescribeTheMetricsInTheirOrder) {
 
 TEST(CommandOptions, PutMetricsWithProgramsOfTheirOwnBehindThoseOfTheTrainer) {
   const CommandOptions options = read(
-      "run: [t], metrics: {phone: {run: [m, 1], better: lower, timeout: 3 s, at_once: 1}, a: {better: "
+      "run: [t], metrics: {phone: {run: [m, 1], better: lower, timeout: 3 s, at_once: 1, repeats: 5}, a: "
+      "{better: "
       "lower}}");
   EXPECT_THAT(trial::names_of(metrics_of(options)), ElementsAre("a", "phone"));
   EXPECT_THAT(trial::names_of(descriptions_of(options.metrics, false)), ElementsAre("a"));
@@ -87,11 +88,14 @@ TEST(CommandOptions, PutMetricsWithProgramsOfTheirOwnBehindThoseOfTheTrainer) {
   EXPECT_THAT(options.metrics[0].run, ElementsAre("m", "1"));
   EXPECT_EQ(options.metrics[0].timeout_s, 3);
   EXPECT_EQ(options.metrics[0].at_once, 1U);
+  EXPECT_EQ(options.metrics[0].measurements, 5U);
 }
 
 TEST(CommandOptions, RefuseMeasurementsThatCannotBe) {
   EXPECT_THAT(refusal("run: [t], metrics: {a: {better: lower, at_once: 1}}"),
               HasSubstr("command.metrics.a.at_once: needs `run`, the program that measures the metric"));
+  EXPECT_THAT(refusal("run: [t], metrics: {a: {better: lower, repeats: 5}}"),
+              HasSubstr("command.metrics.a.repeats: needs `run`, the program that measures the metric"));
   EXPECT_THAT(refusal("run: [t], metrics: {a: {better: lower, run: [m]}}"),
               HasSubstr("command.metrics: expected a metric that the trainer reports, which has no `run`"));
   EXPECT_THAT(refusal("run: [t], metrics: {b: {better: lower}, a: {better: lower, run: [m], at_once: 0}}"),

@@ -58,6 +58,18 @@ TEST(Placeholders, AreRefusedWithTheirPlaceIfNobodyKnowsThem) {
               ThrowsMessage<UserError>("a.yaml:1:14: run[1]: `{epoch}` is unknown, did you mean `epochs`?"));
 }
 
+TEST(Placeholders, AreRefusedForAParameterThatMayBeNull) {
+  ConfigNode root = load_yaml_text("run: [train, \"{depth}\"]", "a.yaml");
+  root.assign_paths();
+  PlaceholderNames names = placeholder_names({}, {"depth", "lr"});
+  EXPECT_NO_THROW(check_placeholders(root.at("run"), names));
+  names.nullable = {"depth"};
+  EXPECT_THAT([&] { check_placeholders(root.at("run"), names); },
+              ThrowsMessage<UserError>(
+                  "a.yaml:1:14: run[1]: `{depth}` may be null, which an argument cannot say: give "
+                  "the file {parameters}, or a text such as none in place of null"));
+}
+
 TEST(Placeholders, NameTheFolderOfAParentIfChildrenInherit) {
   EXPECT_THAT([] { check("{parent_folder}"); },
               ThrowsMessage<UserError>(HasSubstr("it needs `inherit: true`")));

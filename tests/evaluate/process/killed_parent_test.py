@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Kills the parent of trainers at random moments; nothing of them is left.
+"""Kills the parent of trainers at random moments; nothing of them is left, even where their launchers were suspended.
 
 usage: killed_parent_test.py DRIVER LAUNCHER [MOMENTS [SEED]]
 
@@ -30,7 +30,14 @@ def holders_of(token):
     return found
 
 
-def seconds_until_gone(driver, launcher, moment_s, wait_for_ready):
+def suspend_children(parent):
+    children = subprocess.run(["pgrep", "-P", str(parent)], capture_output=True, text=True).stdout.split()
+    for child in children:
+        os.kill(int(child), signal.SIGSTOP)
+    return children
+
+
+def seconds_until_gone(driver, launcher, moment_s, wait_for_ready, suspends):
     token = f"TRAINER_TOKEN={os.getpid()}-{random.random()}"
     with tempfile.TemporaryDirectory() as folder:
         parent = subprocess.Popen([driver, folder, token], env={"SKYLINE_TRAINER_LAUNCHER": launcher})
@@ -39,6 +46,8 @@ def seconds_until_gone(driver, launcher, moment_s, wait_for_ready):
                 time.sleep(0.01)
             assert holders_of(token.encode()), "no trainer runs"
         time.sleep(moment_s)
+        if suspends:
+            assert suspend_children(parent.pid), "no launcher runs"
         parent.send_signal(signal.SIGKILL)
         parent.wait()
         killed = time.monotonic()
@@ -55,7 +64,7 @@ def main():
     driver, launcher, *rest = sys.argv[1:]
     moments = int(rest[0]) if rest else 8
     random.seed(int(rest[1]) if len(rest) > 1 else None)
-    times = sorted(seconds_until_gone(driver, launcher, random.uniform(0, 0.15), number % 4 == 0)
+    times = sorted(seconds_until_gone(driver, launcher, random.uniform(0, 0.15), number % 4 == 0, number % 8 == 0)
                    for number in range(moments))
     print(f"{moments} of {moments}: nothing is left, after {times[len(times) // 2]:.3f} s (median), at most {times[-1]:.3f} s")
 

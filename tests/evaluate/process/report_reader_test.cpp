@@ -1,5 +1,8 @@
 #include "evaluate/process/report_reader.hpp"
 
+#include "trial/course_text.hpp"
+
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -115,7 +118,7 @@ TEST(ReportReaderTest, WhatASearchTrialReportsOfAMetricOfFullTrainingsIsDropped)
 }
 
 TEST(ReportReaderTest, OnlyTheFirstMistakeCounts) {
-  ReportReader reader = reader_of("{}\n[]\n" + std::string(kResult));
+  ReportReader reader = reader_of("[]\n3\n" + std::string(kResult));
   EXPECT_THAT(*reader.mistake(), HasSubstr("line 1 "));
   reader.refuse("another");
   EXPECT_THAT(std::get<std::string>(reader.finish()), HasSubstr("line 1 "));
@@ -134,30 +137,21 @@ TEST(ReportReaderTest, AMistakeIsOneClearLine) {
       {"{\"result\": {\"accuracy\": 1, \"accuracy\": 2, \"size_mb\": 1}}\n",
        "line 1 of its report: `accuracy`: it is there twice"},
       {"{\"result\": {}, \"result\": {}}\n", "line 1 of its report: `result`: it is there twice"},
-      {"{\"step\": 1, \"step\": 2}\n", "line 1 of its report: `step`: it is there twice"},
-      {"{\"result\": {\"acuracy\": 1}}\n",
-       "line 1 of its report: `acuracy`: it is no declared metric (accuracy, size_mb): leave it out, or add "
-       "it to `metrics`"},
-      {"{\"step\": 1, \"loss\": 1}\n",
-       "line 1 of its report: `loss`: it is no declared metric (accuracy, size_mb): leave it out, or add "
-       "it to `metrics`"},
+      {"{\"result\": {\"acuracy\": 1, \"size_mb\": 1}}\n",
+       "line 1 of its report: the result has no `accuracy`, but `acuracy`, which is no declared metric "
+       "(accuracy, "
+       "size_mb)"},
       {"{\"result\": {\"accuracy\": 1}}\n", "line 1 of its report: the result has no `size_mb`"},
       {"{\"result\": {\"accuracy\": NaN, \"size_mb\": 1}}\n",
        "line 1 of its report: `accuracy`: expected a finite number, got NaN or an infinite one"},
       {"{\"result\": {\"accuracy\": nan}}\n",
        "line 1 of its report: `accuracy`: expected a finite number, got NaN or an infinite one"},
-      {"{\"step\": 1, \"size_mb\": Infinity}\n",
-       "line 1 of its report: `size_mb`: expected a finite number, got NaN or an infinite one"},
-      {"{\"step\": 1, \"size_mb\": -Infinity}\n",
-       "line 1 of its report: `size_mb`: expected a finite number, got NaN or an infinite one"},
-      {"{\"step\": 1, \"size_mb\": inf}\n",
-       "line 1 of its report: `size_mb`: expected a finite number, got NaN or an infinite one"},
-      {"{\"step\": 1, \"size_mb\": 1e999}\n",
-       "line 1 of its report: `size_mb`: expected a finite number, got NaN or an infinite one"},
-      {"{\"step\": 1, \"size_mb\": " + digits + "}\n",
-       "line 1 of its report: `size_mb`: expected a finite number, got NaN or an infinite one"},
-      {"{\"step\": 1, \"accuracy\": 130}\n",
-       "line 1 of its report: `accuracy`: expected a number from 0.0 to 100.0, got 130.0"},
+      {"{\"result\": {\"accuracy\": \"-inf\"}}\n",
+       "line 1 of its report: `accuracy`: expected a finite number, got NaN or an infinite one"},
+      {"{\"result\": {\"accuracy\": 1e999}}\n",
+       "line 1 of its report: `accuracy`: expected a finite number, got NaN or an infinite one"},
+      {"{\"result\": {\"accuracy\": " + digits + "}}\n",
+       "line 1 of its report: `accuracy`: expected a finite number, got NaN or an infinite one"},
       {"{\"result\": {\"accuracy\": 1, \"size_mb\": -0.5}}\n",
        "line 1 of its report: `size_mb`: expected a number at least 0.0, got -0.5"},
       {"{\"result\": {\"accuracy\": \"93\"}}\n",
@@ -171,28 +165,13 @@ TEST(ReportReaderTest, AMistakeIsOneClearLine) {
       {"{\"result\": {\"accuracy\": {\"accuracy\": 1}}}\n",
        "line 1 of its report: `accuracy`: expected a number, got an object"},
       {"{\"result\": 3}\n", "line 1 of its report: `result`: expected an object, got 3.0"},
-      {"{\"result\": {\"accuracy\": 1, \"size_mb\": 1}, \"accuracy\": 1}\n",
-       "line 1 of its report: `accuracy`: expected nothing beside the result"},
-      {"{\"accuracy\": 1, \"result\": {}}\n",
-       "line 1 of its report: `result`: expected nothing beside the result"},
-      {"{\"result\": {}, \"step\": 1}\n", "line 1 of its report: `step`: a result has no step"},
+      {"{\"accuracy\": 1, \"result\": {}}\n", "line 1 of its report: the result has no `accuracy`"},
       {"[1]\n", "line 1 of its report: expected an object, got a list"},
       {"3\n", "line 1 of its report: expected an object, got 3.0"},
-      {"{}\n", "line 1 of its report: expected `step` or `result`, got neither"},
-      {"{\"accuracy\": 3}\n", "line 1 of its report: expected `step` or `result`, got neither"},
-      {"{\"step\": 1}\n", "line 1 of its report: expected a metric beside the step"},
-      {"{\"step\": 1.5, \"accuracy\": 1}\n",
-       "line 1 of its report: `step`: expected a whole number from 0, got 1.5"},
-      {"{\"step\": -1, \"accuracy\": 1}\n",
-       "line 1 of its report: `step`: expected a whole number from 0, got -1.0"},
-      {"{\"step\": 18446744073709551615, \"accuracy\": 1}\n",
-       "line 1 of its report: `step`: expected a whole number from 0, got 1.8446744073709552e+19"},
-      {"{\"step\": 2, \"accuracy\": 1}\n{\"step\": 2, \"accuracy\": 1}\n",
-       "line 2 of its report: `step`: expected a number above 2, got 2"},
+      {"{}\n", "it reported no result, but line 1 of its report: expected `step` or `result`, got neither"},
+      {"{\"step\": 1, \"accuracy\": 1}\n{\"accuracy\": 3}\n{\"size_mb\": 3}\n",
+       "it reported no result, but line 2 of its report: expected `step` or `result`, got neither"},
       {"{\"step\": 1, \"a\033[2J\": 1}\n", "line 1 of its report: it is not JSON at character 15"},
-      {"{\"step\": 1, \"a\\u001b\": 1}\n",
-       "line 1 of its report: `a\\x1b`: it is no declared metric (accuracy, size_mb): leave it out, or add "
-       "it to `metrics`"},
       {std::string(100'000, '['), "line 1 of its report: it is longer than 65536 bytes"},
       {std::string(60'000, '['), "line 1 of its report: it is not JSON at character 1"},
   };
@@ -206,15 +185,91 @@ TEST(ReportReaderTest, ALineMayHave64KiBAndNoMore) {
   EXPECT_EQ(mistake_of(longest + " \n"), "line 1 of its report: it is longer than 65536 bytes");
 }
 
-TEST(ReportReaderTest, TenThousandPointsAreTheMost) {
+/// Returns the points of a report and what was left out, as text.
+std::pair<std::string, std::vector<std::string>> curve_of(const std::string& text) {
+  ReportReader reader = reader_of(text + std::string(kResult));
+  std::string points;
+  for (const trial::CoursePoint& point : reader.take_points()) points += to_text(point) + "; ";
+  std::vector<std::string> notes;
+  for (const LeftOut::Note& note : reader.take_notes()) notes.push_back(note.text);
+  EXPECT_TRUE(std::holds_alternative<Measurements>(reader.finish())) << text;
+  return {points, notes};
+}
+
+TEST(ReportReaderTest, APointMayHaveAnyNamesAndGaps) {
+  EXPECT_EQ(curve_of("{\"step\": 1, \"accuracy\": 5, \"train loss\": 0.5}\n").first,
+            "step 1: accuracy=5 train loss=0.5; ");
+  const std::vector<std::string> gaps{"NaN",
+                                      "nan",
+                                      "Infinity",
+                                      "-Infinity",
+                                      "inf",
+                                      "1e999",
+                                      "-" + std::string(400, '9'),
+                                      "\"NaN\"",
+                                      "null",
+                                      "130",
+                                      "\"text\"",
+                                      "true",
+                                      "[1, {\"step\": 9}]",
+                                      "{\"accuracy\": 1}"};
+  for (const std::string& gap : gaps) {
+    const auto [points, notes] = curve_of("{\"step\": 1, \"accuracy\": " + gap + ", \"loss\": 2}\n");
+    EXPECT_EQ(points, "step 1: loss=2; ") << gap;
+    ASSERT_EQ(notes.size(), 1U) << gap;
+    EXPECT_THAT(notes.front(), HasSubstr("line 1 of its report: `accuracy`: expected a")) << gap;
+  }
+  EXPECT_EQ(curve_of("{\"step\": 1, \"accuracy\": NaN}\n{\"step\": 2}\n").first, "");
+}
+
+TEST(ReportReaderTest, AStepThatACurveCannotHaveIsLeftOutAndEqualOnesAreNot) {
+  for (const char* step : {"0.5", "-1", "NaN", "1e30", "\"x\"", "18446744073709551615", "2"}) {
+    const auto [points, notes] = curve_of("{\"step\": 3.0, \"a\": 1}\n{\"step\": " + std::string(step) +
+                                          ", \"a\": 2}\n{\"step\": 3, \"b\": 2}\n");
+    EXPECT_EQ(points, "step 3: a=1; step 3: b=2; ") << step;
+    ASSERT_EQ(notes.size(), 1U) << step;
+    EXPECT_THAT(notes.front(), HasSubstr("line 2 of its report: `step`: expected a ")) << step;
+  }
+}
+
+TEST(ReportReaderTest, ACurveHas64NamesAndNoneThatTablesCannotHave) {
+  std::string line = "{\"step\": 1";
+  for (int i = 0; i < 70; ++i) line += ", \"n" + std::to_string(i) + "\": 1";
+  const auto [points, notes] =
+      curve_of(line + ", \"a\\u0000\": 1, \"\": 1, \"" + std::string(101, 'x') + "\": 1}\n");
+  EXPECT_EQ(std::ranges::count(points, '='), 64);
+  EXPECT_THAT(notes,
+              ElementsAre("line 1 of its report: `n64`: a learning curve has at most 64 names",
+                          "line 1 of its report: `a\\x00`: expected a name of 1 to 100 bytes without control "
+                          "characters"));
+}
+
+TEST(ReportReaderTest, NamesOfAResultThatAreNoMetricsAreLeftOut) {
+  for (const std::string text :
+       {"{\"result\": {\"accuracy\": 1, \"size_mb\": 2, \"host\": \"a\", \"x\": [1]}}\n",
+        "{\"host\": 3, \"result\": {\"accuracy\": 1, \"size_mb\": 2}, \"step\": 1}\n"}) {
+    EXPECT_THAT(result_of(text), ElementsAre(1, 2));
+    ReportReader reader = reader_of(text);
+    const auto notes = reader.take_notes();
+    ASSERT_EQ(notes.size(), 1U);
+    EXPECT_THAT(notes.front().text, HasSubstr("`host`"));
+  }
+}
+
+TEST(ReportReaderTest, WhatASearchTrialReportsOfAMetricOfFullTrainingsMayBeAnything) {
+  ReportReader reader({{.name = "a"}, {.name = "b", .when = Metric::When::kFullTraining}}, false);
+  reader.feed("{\"result\": {\"a\": 1, \"b\": NaN}}\n", ReportChannel::kDescriptor);
+  EXPECT_TRUE(std::holds_alternative<Measurements>(reader.finish()));
+}
+
+TEST(ReportReaderTest, PointsAfterTenThousandAreLeftOut) {
   std::string text;
-  for (int step = 0; step < 10'000; ++step)
+  for (int step = 0; step < 10'002; ++step)
     text += "{\"step\": " + std::to_string(step) + ", \"accuracy\": 1}\n";
-  EXPECT_THAT(result_of(text + std::string(kResult)), ElementsAre(93.1, 4.2));
-  EXPECT_EQ(mistake_of(text + "{\"step\": 10000, \"accuracy\": 1}\n" + std::string(kResult)),
-            "line 10002 of its report: there are more than 10000 points");
-  EXPECT_EQ(mistake_of(std::string(20'000, '\n')),
-            "line 10002 of its report: there are more than 10000 points");
+  ReportReader reader = reader_of(text + std::string(20'000, '\n') + std::string(kResult));
+  EXPECT_EQ(reader.take_points().size(), 10'000U);
+  EXPECT_EQ(reader.take_notes().front().text, "line 10001 of its report: there are more than 10000 points");
+  EXPECT_TRUE(std::holds_alternative<Measurements>(reader.finish()));
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,6 +48,27 @@ TEST_F(TrainerProcessTest, ASignalIsNamed) {
   EXPECT_EQ(end.kind, Kind::kSignaled);
   EXPECT_EQ(end.value, SIGSEGV);
   EXPECT_EQ(end.reason, "signal SIGSEGV");
+}
+
+TEST_F(TrainerProcessTest, TheExitCodeWithWhichAWrapperTellsOfASignalIsThatSignal) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"sh -c 'kill -KILL $$'; exit $?", "signal SIGKILL (exit code 137)"},
+      {"sh -c 'kill -SEGV $$'; exit $?", "signal SIGSEGV (exit code 139)"},
+      {"exit 143", "signal SIGTERM (exit code 143)"},
+      {"exit 247", "signal SIGKILL (exit code 247)"},
+      {"exit 250", "signal SIGABRT (exit code 250)"},
+  };
+  auto end_of_next = [this, next = 0](const char* script) mutable {
+    return run(plan(script, std::to_string(next++)));  // each has a report file of its own
+  };
+  for (const auto& [script, reason] : cases) {
+    const ProcessEnd end = end_of_next(script);
+    EXPECT_EQ(end.kind, Kind::kSignaled);
+    EXPECT_EQ(end.reason, reason);
+    EXPECT_EQ(failure_of(end).kind, trial::FailureKind::kException);
+  }
+  for (const char* script : {"exit 128", "exit 145", "exit 254", "exit 255", "exit 200"})
+    EXPECT_EQ(end_of_next(script).kind, Kind::kExited) << script;
 }
 
 TEST_F(TrainerProcessTest, AProgramThatIsNotThereIsNotStarted) {
@@ -215,6 +237,13 @@ TEST_F(TrainerProcessTest, AnOldLogIsEmptied) {
   EXPECT_EQ(text_of("a.log"), "new\n");
 }
 
+TEST_F(TrainerProcessTest, ItsLogHasThePermissionsThatTheUmaskLeaves) {
+  const mode_t before = ::umask(027);
+  run("echo hello");
+  ::umask(before);
+  EXPECT_EQ(std::filesystem::status(folder() / "a.log").permissions(), std::filesystem::perms(0640));
+}
+
 TEST_F(TrainerProcessTest, ALogThatIsALinkIsRefused) {
   std::filesystem::create_symlink(folder() / "elsewhere", folder() / "a.log");
   EXPECT_THAT(user_error_of([&] { TrainerProcess process(plan("exit 0")); }),
@@ -309,20 +338,21 @@ TEST_F(TrainerProcessTest, AReportFileThatBecameALinkIsRefused) {
 }
 
 TEST_F(TrainerProcessTest, AFloodOfReportsIsAMistakeAndStaysSmall) {
-  TrainerProcess process(plan("yes '{\"step\": 1}' >&3"));
+  TrainerProcess process(plan("yes '{\"result\": 1}' >&3"));
   while (!reader_.mistake()) {
-    process.poll();
+    const auto end = process.poll();
     process.collect(reader_);
+    ASSERT_TRUE(!end || reader_.mistake()) << end->reason;
     process.wait(std::chrono::milliseconds(50));
   }
   process.kill();
   EXPECT_EQ(end_of(process).reason, "signal SIGKILL");
-  EXPECT_EQ(mistake(), "line 1 of its report: expected a metric beside the step");
+  EXPECT_EQ(mistake(), "line 1 of its report: `result`: expected an object, got 1.0");
 }
 
 TEST_F(TrainerProcessTest, ReportsThatNobodyCollectsStopNoEnd) {
   TrainerProcess process(plan("head -c 1000000 /dev/zero >&3"));
-  while (!process.has_started()) process.poll();
+  while (!process.has_started()) ASSERT_FALSE(process.poll());
   process.kill();
   while (!process.poll()) process.wait(std::chrono::milliseconds(1));
   process.collect(reader_);

@@ -2,6 +2,10 @@
 
 #include "skyline/core/random.hpp"
 
+#include "support/yaml_config.hpp"
+
+#include <cstdint>
+#include <ctime>
 #include <string>
 #include <vector>
 
@@ -62,6 +66,22 @@ TEST(FeatureColumns, WeighAFactThatManyCountsStateAsOneThatASingleCountStates) {
   for (int i = 10; i < 20; ++i) far.push_back({"repeated " + std::to_string(i), 1e6, true});
   const Eigen::VectorXd values = columns.values(far);
   EXPECT_NEAR(values.tail(10).squaredNorm() / (values[0] * values[0]), 1, 0.1);
+}
+
+TEST(Embedding, FindsThePlacesOfManyNumbersInTheirOrderAtOnce) {
+  const auto space = space::SearchSpace::parse(
+      testing::config_from_yaml("parameters: {few: {choice: [8, 2, 4]}, many: {range: [0, 99999]}}", "s.yaml",
+                                "space"),
+      {});
+  const std::clock_t before = std::clock();
+  const Embedding embedding(space, {});
+  EXPECT_LT(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC, 3);
+  const auto place = [&](std::uint32_t few, std::uint32_t many) {
+    return embedding.point(*space.try_build({{few, many}}).architecture, {}).parameters;
+  };
+  EXPECT_EQ(place(0, 0), (Eigen::Vector2d(1, 0)));
+  EXPECT_EQ(place(1, 99'999), (Eigen::Vector2d(0, 1)));
+  EXPECT_EQ(place(2, 50'000), (Eigen::Vector2d(0.5, 50'000 / 99'999.0)));
 }
 
 }  // namespace

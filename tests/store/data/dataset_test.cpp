@@ -1,7 +1,5 @@
 #include "skyline/store/dataset.hpp"
 
-#include "skyline/store/importer.hpp"
-
 #include "store/fixtures/sample_dataset.hpp"
 #include "store/fixtures/scratch_folder.hpp"
 #include "store/hdf5/hdf5_image.hpp"
@@ -24,6 +22,7 @@
 namespace skyline::store {
 namespace {
 
+using skyline::testing::DatasetContents;
 using skyline::testing::overwrite;
 using skyline::testing::same_dataset;
 using skyline::testing::sample_contents;
@@ -36,9 +35,6 @@ class DatasetFile : public ::testing::Test {
   void write(const DatasetContents& contents) { write_dataset(path, contents); }
   std::string open_error(bool verify = true) const {
     return user_error_of([&] { Dataset::open(path, verify); });
-  }
-  std::string write_error(const DatasetContents& contents) const {
-    return user_error_of([&] { write_dataset(path, contents); });
   }
 
   /// A file with a right seal, as anybody can make one, of images of 2 channels.
@@ -130,40 +126,6 @@ TEST_F(DatasetFile, HasMomentsOfNumbersThatDoNotSufferFromALargeOffset) {
   EXPECT_NEAR(dataset->deviation()[0], 4 * std::sqrt((400 - 1) / 12.0), 1e-9);
   EXPECT_EQ(dataset->mean()[1], static_cast<double>(0.1F));
   EXPECT_EQ(dataset->deviation()[1], 1);
-}
-
-TEST_F(DatasetFile, RefusesMoreChannelsThanItCanKeepMomentsOf) {
-  DatasetWriter writer(path);
-  EXPECT_EQ(user_error_of([&] {
-              writer.describe({{1 << 21, 1, 1}, {"a", "b"}, "made for a test", 1});
-            }),
-            path.string() + ": expected samples of at most 1048576 channels or features, got 2097152");
-}
-
-TEST_F(DatasetFile, RefusesValuesAndTargetsThatAreNotWhatTheyShouldBe) {
-  const auto error_with = [&](TargetKind kind, auto change) {
-    DatasetContents contents = sample_table(kind);
-    change(contents);
-    return write_error(contents);
-  };
-  const float nan = std::nanf("");
-  EXPECT_EQ(error_with(TargetKind::kNumbers,
-                       [&](DatasetContents& set) { std::get<1>(set.validation.values)[5] = nan; }),
-            path.string() + ": validation value number 5: expected a finite number, got nan");
-  EXPECT_EQ(error_with(TargetKind::kNumbers,
-                       [&](DatasetContents& set) { std::get<2>(set.train.targets)[2] = INFINITY; }),
-            path.string() + ": train target number 2: expected a finite number, got inf");
-  EXPECT_EQ(
-      error_with(TargetKind::kLabels, [](DatasetContents& set) { std::get<1>(set.train.targets)[8] = 2; }),
-      path.string() + ": train target number 8: expected 0 or 1, got 2");
-  EXPECT_EQ(error_with(TargetKind::kLabels,
-                       [](DatasetContents& set) { std::get<1>(set.train.targets).pop_back(); }),
-            path.string() + ": train targets: expected a multiple of 3, one for each output, got 59");
-  EXPECT_EQ(error_with(TargetKind::kLabels,
-                       [](DatasetContents& set) { set.validation.targets.emplace<2>(9, 1.0F); }),
-            path.string() + ": validation: values or targets of another type than those of train");
-  EXPECT_EQ(error_with(TargetKind::kClasses, [](DatasetContents& set) { set.class_names.resize(1); }),
-            path.string() + ": class_names: expected at least 2, got 1");
 }
 
 /// Another program may write a right seal around wrong values.
@@ -346,20 +308,6 @@ TEST_F(DatasetFile, IsDamagedInItsStructure) {
   bytes[bytes.find("bytes ") + 6] ^= 1;
   overwrite(path, bytes);
   EXPECT_EQ(open_error(false), path.string() + ": damaged: the seal at its start does not match");
-}
-
-TEST_F(DatasetFile, RefusesContentsThatDoNotFit) {
-  DatasetContents contents = sample_contents();
-  contents.train.classes()[7] = 3;
-  EXPECT_EQ(write_error(contents), path.string() + ": train class number 7: expected 0 to 2, got 3");
-  contents = sample_contents();
-  contents.test.pixels().pop_back();
-  EXPECT_EQ(write_error(contents),
-            path.string() + ": test values: expected 360 for 12 samples of shape 2x3x5, got 359");
-  contents = sample_contents();
-  contents.train = {};
-  EXPECT_EQ(write_error(contents), path.string() + ": the training set is empty");
-  EXPECT_FALSE(std::filesystem::exists(path));
 }
 
 TEST_F(DatasetFile, RefusesMomentsThatAreNotOneForEachChannel) {

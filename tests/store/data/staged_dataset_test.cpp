@@ -25,6 +25,7 @@ namespace skyline::store {
 namespace {
 
 namespace fs = std::filesystem;
+using skyline::testing::DatasetContents;
 using skyline::testing::overwrite;
 using skyline::testing::same_dataset;
 using skyline::testing::sample_contents;

@@ -15,6 +15,7 @@
 namespace skyline::store {
 namespace {
 
+using skyline::testing::DatasetContents;
 using skyline::testing::user_error_of;
 
 std::vector<std::int32_t> random_labels(std::size_t count, std::uint64_t seed) {

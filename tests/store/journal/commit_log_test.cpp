@@ -4,6 +4,7 @@
 
 #include "store/fixtures/sample_run.hpp"
 #include "support/commit_log_of.hpp"
+#include "trial/refit.hpp"
 
 #include <vector>
 
@@ -56,6 +57,19 @@ TEST_F(CommitLogTest, FindsSearchTrialsByNumberAndFullTrainingsByTheirBudget) {
   EXPECT_TRUE(log.contains({3}, {0.5}));
   EXPECT_EQ(log.architecture_of(4)->id, trials[5].trial.architecture().id);
   EXPECT_EQ(log.architecture_of(kTrials), nullptr);
+}
+
+TEST_F(CommitLogTest, FindsARefitByTheBudgetOfTheTrainingsToWhichItBelongs) {
+  trial::CommittedTrial refit = trials[4];
+  refit.trial.proposal.final_repeat = trial::kRefit;
+  refit.trial.proposal.budget = {27};
+  refit.trial.proposal.horizon = {40};
+  log.add(refit);
+  EXPECT_EQ(log.position_of({3, true, trial::kRefit}, {40}), kTrials);
+  EXPECT_FALSE(log.contains({3, true, trial::kRefit}, {27}));
+  refit.trial.proposal.horizon = {80};
+  log.add(refit);
+  EXPECT_EQ(log.position_of({3, true, trial::kRefit}, {80}), kTrials + 1);
 }
 
 TEST_F(CommitLogTest, RefusesATrialThatItHasAndANumberThatIsFarAhead) {

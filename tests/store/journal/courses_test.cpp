@@ -76,6 +76,15 @@ TEST_F(CoursesTest, HaveTheNamesOfTrainingsFirstAndThenAllOthers) {
                                       "reward"}));
 }
 
+TEST_F(CoursesTest, Have64OtherNamesInTablesAtMost) {
+  for (trial::TrialNumber trial = 0; trial < 70; ++trial) {
+    append_course(paths, 0, {{trial}, 1.5}, {{1, {{"n" + std::to_string(trial), 1}}}});
+  }
+  const std::vector<std::string> names = course_names(metrics, read_courses(paths, metrics));
+  EXPECT_EQ(names.size(), 4U + 64U);
+  EXPECT_EQ(names.back(), "n63");
+}
+
 TEST_F(CoursesTest, OfEarlierVersionsHaveTheirValuesInTheOrderOfTheRunsMetrics) {
   append_course(paths, 0, {{3}, 1.5}, course);
   const auto file = paths.courses() / "0.jsonl";

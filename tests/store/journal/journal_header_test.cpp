@@ -63,6 +63,20 @@ TEST_F(AJournalHeader, LeavesOutWhatIsAsByDefault) {
   EXPECT_EQ(json["metrics"][0].dump(), R"({"name":"plain","better":"higher"})");
   EXPECT_EQ(json["metrics"][2].dump(), R"({"name":"rate","better":"higher","low":0.0,"of":"train"})");
   EXPECT_FALSE(json.contains("device"));
+  EXPECT_FALSE(json.contains("programs"));
+}
+
+TEST_F(AJournalHeader, SaysByWhichRulesConditionsAreRead) {
+  JournalHeader header = sample_header();
+  write_header(header);
+  EXPECT_FALSE(json_of(1).contains("conditions"));
+  std::filesystem::remove(path);
+  header.conditions = space::ConditionRules::kExact;
+  write_header(header);
+  EXPECT_EQ(json_of(1)["conditions"], "exact");
+  EXPECT_EQ(read(), header);
+  EXPECT_EQ(error_with([](auto& json) { json["conditions"] = "fuzzy"; }),
+            at_line(1, "conditions: expected one of binary, exact, got \"fuzzy\""));
 }
 
 TEST_F(AJournalHeader, RefusesAFactThatItDoesNotKnowByItsName) {
@@ -85,6 +99,8 @@ TEST_F(AJournalHeader, RefusesAFactThatIsMissingOrWrong) {
             at_line(1, "low: expected a number, got \"x\""));
   EXPECT_EQ(error_with([](auto& json) { json["metrics"][1]["course"] = 1; }),
             at_line(1, "course: expected true or false, got 1"));
+  EXPECT_EQ(error_with([](auto& json) { json["programs"] = "train.py"; }),
+            at_line(1, "programs: expected checksums by file, got \"train.py\""));
 }
 
 TEST_F(AJournalHeader, RefusesMetricsThatCannotBe) {

@@ -97,6 +97,41 @@ TEST_F(Journal, TellsOfLostRanksInLinesThatAreNoPartOfItsCanonicalText) {
   EXPECT_EQ(note["trials"].dump(), R"(["2","1.final"])");
 }
 
+TEST_F(Journal, NamesTriesThatFailedInTheLineOfTheirTrialAndNotInItsCanonicalText) {
+  const std::vector<CommittedTrial> trials = sample_trials(space, 2);
+  write(trials);
+  const std::string canonical = canonical_journal(path);
+  std::filesystem::remove(path);
+  const auto writer = JournalWriter::create(path, sample_header());
+  writer->note(trials[1].trial.name(), {.rank = 3, .host = "node07", .reason = "exit code 1"});
+  writer->append(testing::shared(trials), space);
+  EXPECT_EQ(canonical_journal(path), canonical);
+  EXPECT_EQ(read_journal(path, space).entries.size(), 2U);
+  EXPECT_FALSE(json_of(2)["where"].contains("failed_tries"));
+  EXPECT_EQ(json_of(3)["where"]["failed_tries"].dump(),
+            R"([{"rank":3,"host":"node07","reason":"exit code 1"}])");
+}
+
+TEST_F(Journal, TellsOfChangedProgramsInALineThatItsCanonicalTextHasToo) {
+  const std::vector<CommittedTrial> trials = sample_trials(space, 4);
+  JournalHeader header = sample_header();
+  header.programs = {{"measure.sh", "11"}, {"train.py", "22"}};
+  const auto writer = JournalWriter::create(path, header);
+  EXPECT_EQ(json_of(1)["programs"].dump(), R"({"measure.sh":"11","train.py":"22"})");
+  writer->append(testing::shared({trials.begin(), trials.begin() + 2}), space);
+  EXPECT_EQ(read_journal(path, space).header, header);
+  writer->append_change({{"train.py", "33"}});
+  writer->append(testing::shared({trials.begin() + 2, trials.end()}), space);
+  EXPECT_THAT(canonical_journal(path), HasSubstr("\n{\"changed\":{\"train.py\":\"33\"}}\n{\"position\":2,"));
+  const JournalContents contents = read_journal(path, space);
+  EXPECT_EQ(contents.entries.size(), 4U);
+  EXPECT_EQ(count_trials(path), 4U);
+  EXPECT_EQ(contents.header.programs, (Checksums{{"measure.sh", "11"}, {"train.py", "33"}}));
+  EXPECT_EQ(read_journal_header(path), header) << "the line alone";
+  replace_line(4, R"({"changed":["train.py"]})");
+  EXPECT_EQ(read_error(), at_line(4, R"(changed: expected checksums by file, got ["train.py"])"));
+}
+
 TEST_F(Journal, CanonicalTextShowsAnotherResult) {
   std::vector<CommittedTrial> trials = sample_trials(space, 3);
   write(trials);

@@ -7,9 +7,11 @@
 #include "store/hdf5/hdf5_image.hpp"
 #include "store/hdf5/hdf5_reader.hpp"
 #include "store/hdf5/sealed_file.hpp"
+#include "store/hdf5/table.hpp"
 #include "store/publish/publish.hpp"
 #include "support/commit_log_of.hpp"
 #include "support/user_error_of.hpp"
+#include "support/yaml_config.hpp"
 
 #include <gmock/gmock.h>
 
@@ -65,6 +67,8 @@ TEST_F(RunTables, GiveTheAccountOfAllJobsBack) {
       {.job = 1, .rank = 2, .slot = 3, .host = "n1", .trials = 4, .setup_s = 0.5},
       {.job = 2,
        .host = "node22",
+       .processor = "AMD EPYC 7763",
+       .program = "0.1.0, commit 96ab6c3b0c1d",
        .train_s = 1,
        .validate_s = 2,
        .latency_s = 3,
@@ -77,6 +81,26 @@ TEST_F(RunTables, GiveTheAccountOfAllJobsBack) {
   EXPECT_THAT(read_run_tables(path).started_s, ElementsAre(sample_log(space, 1)[0]->timing.started_s));
   write_run_tables(path, {}, {}, metrics, space, "", {});
   EXPECT_TRUE(read_run_tables(path).slots.empty());
+}
+
+TEST_F(RunTables, OfEarlierVersionsNameNoProgramsAndProcessors) {
+  Hdf5Image image(path, {.user_block = kSealBytes});
+  image.write_attribute("/", "version", std::int64_t{8});
+  const SlotAccount slot{.rank = 1, .host = "n1", .trials = 4};
+  const Table::Rows rows = [&](Table& table) {
+    for_each_cell(slot, [&](const std::string& name, const auto& value) {
+      if (name != "processor" && name != "program") table(name, value);
+    });
+    table.end_row();
+  };
+  Table::write(image, "slots", rows, rows);
+  const Table::Rows trials = [](Table& table) {
+    table("started_s", 0.5);
+    table.end_row();
+  };
+  Table::write(image, "trials", trials, trials);
+  publish_sealed(image, "skyline-run");
+  EXPECT_THAT(read_run_tables(path).slots, ElementsAre(slot));
 }
 
 TEST_F(RunTables, HaveTheCoursesOfCommittedTrials) {
@@ -104,6 +128,25 @@ TEST_F(RunTables, HaveTheCoursesOfCommittedTrials) {
   EXPECT_EQ(reader.numbers("course", "step"), (std::vector<double>{10, 20, 40}));
   EXPECT_EQ(reader.numbers("course", "train_loss"), (std::vector<double>{0.5, 0.25, 0.125}));
   EXPECT_THAT(reader.numbers("course", "reward"), ElementsAre(7, 8, IsNan()));
+}
+
+TEST_F(RunTables, HaveNanOrAnEmptyTextForNull) {
+  const space::SearchSpace nullable = space::SearchSpace::parse(
+      skyline::testing::config_from_yaml(
+          "parameters: {depth: {choice: [null, 5]}, word: {choice: [null, a]}}", "a.yaml", "space"),
+      {});
+  std::vector<trial::CommittedTrial> trials(2);
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    trials[i].position = trials[i].trial.number = i;
+    trials[i].trial.proposal.architecture =
+        std::make_shared<const space::Architecture>(nullable.build(space::Genotype{{i, i}}));
+    trials[i].outcome = trial::Failure{};
+  }
+  write_run_tables(path, skyline::testing::commit_log_of(trials), {false, false}, metrics, nullable, "", {});
+  const std::string file = read_file(path);
+  const Hdf5Reader reader(std::as_bytes(std::span(file)).subspan(kSealBytes), path);
+  EXPECT_THAT(reader.numbers("trials", "depth"), ElementsAre(IsNan(), 5));
+  EXPECT_THAT(reader.texts("trials", "word"), ElementsAre("", "a"));
 }
 
 TEST_F(RunTables, OfAnotherVersionAreRefused) {

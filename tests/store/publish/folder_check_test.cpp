@@ -1,7 +1,10 @@
 #include "store/publish/folder_check.hpp"
 
+#include "store/fixtures/faulty_calls.hpp"
 #include "store/fixtures/file_size_limit.hpp"
 #include "store/fixtures/scratch_folder.hpp"
+
+#include <cerrno>
 
 #include <gtest/gtest.h>
 
@@ -31,6 +34,31 @@ TEST(FolderCheck, NamesTheCallThatIsRefused) {
             "File too large (limits of this process: 1048576 bytes of a file, ulimit -f)");
   EXPECT_GT(check.publish_s, 0);
   EXPECT_EQ(folder.num_entries(), 0U);
+}
+
+TEST(StorageFault, IsFoundByASmallFileThatLeavesNothing) {
+  const testing::ScratchFolder folder;
+  EXPECT_EQ(find_storage_fault(folder.path()).error, 0);
+  for (const int error : {ENOSPC, EDQUOT, EIO, ESTALE}) {
+    const testing::FaultyCall faulty("fsync", error, 1);
+    EXPECT_EQ(find_storage_fault(folder.path()).error, error);
+  }
+  EXPECT_EQ(folder.num_entries(), 0U);
+}
+
+TEST(StorageFault, IsNoneOfAFolderThatIsMissingOrClosed) {
+  const testing::ScratchFolder folder;
+  EXPECT_EQ(find_storage_fault(folder / "nowhere").error, 0);
+  const testing::FaultyCall faulty("pwrite", EACCES, 1);
+  EXPECT_EQ(find_storage_fault(folder.path()).error, 0);
+}
+
+TEST(FolderRoom, IsKnownOfAFolderAndNotOfNone) {
+  const testing::ScratchFolder folder;
+  const FolderRoom room = room_in(folder.path());
+  EXPECT_GT(room.free_bytes, 0U);
+  EXPECT_GE(room.total_bytes, room.free_bytes);
+  EXPECT_EQ(room_in(folder / "nowhere").total_bytes, 0U);
 }
 
 TEST(FolderCheck, TellsTheFileSystemByTheDeepestMount) {

@@ -2,9 +2,11 @@
 
 #include "skyline/core/error.hpp"
 
+#include "store/fixtures/faulty_calls.hpp"
 #include "store/fixtures/scratch_folder.hpp"
 
 #include <array>
+#include <cerrno>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -19,6 +21,7 @@ namespace skyline::store {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::FaultyCall;
 using ::testing::HasSubstr;
 using testing::ScratchFolder;
 using ::testing::ThrowsMessage;
@@ -143,6 +146,38 @@ TEST_F(FolderTree, IsNotCopiedToTheEndIfSomebodyWantsToStop) {
   int asked = 0;
   EXPECT_FALSE(copy_tree(tree_, scratch_ / "copy", [&] { return ++asked > 3; }));
   EXPECT_THROW(copy_tree(tree_, scratch_ / "copy", never), UserError) << "what it made stays";
+}
+
+TEST_F(FolderTree, WithManyFilesIsMadeDurableAtOnceWithALine) {
+  for (int i = 0; i < 400; ++i) write(tree_ / "many" / std::to_string(i), "x");
+  const auto log_of = [](const auto& action) {
+    ::testing::internal::CaptureStderr();
+    action();
+    return ::testing::internal::GetCapturedStderr();
+  };
+  {
+    const FaultyCall counted("fsync", EIO, 0);
+    EXPECT_THAT(log_of([&] { sync_tree(tree_); }),
+                HasSubstr(tree_.string() + ": 406 files are made durable at once\n"));
+    EXPECT_EQ(counted.calls(), 300);
+  }
+  {
+    const FaultyCall faulty("syncfs", EIO, 1);
+    EXPECT_THAT(log_of([&] { copy_tree(tree_, scratch_ / "copy", never); }),
+                HasSubstr("cannot copy " + tree_.string() + " now: syncfs: Input/output error"));
+    EXPECT_EQ(faulty.calls(), 2) << "it began anew";
+    EXPECT_EQ(text_of(scratch_ / "copy/many/399"), "x");
+  }
+  const FaultyCall counted("syncfs", EIO, 0);
+  EXPECT_EQ(log_of([&] { sync_tree(tree_ / "a"); }), "");
+  EXPECT_EQ(counted.calls(), 0);
+}
+
+TEST_F(FolderTree, IsRemovedPatientlyAsAWhole) {
+  const FaultyCall faulty("unlinkat", EIO, 2);
+  remove_tree(tree_);
+  EXPECT_FALSE(fs::exists(tree_));
+  EXPECT_GT(faulty.calls(), 2);
 }
 
 TEST_F(FolderTree, IsCopiedFromAFileSystemToAnother) {

@@ -15,10 +15,12 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <thread>
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 
 namespace skyline::store {
@@ -42,6 +44,30 @@ std::string log_of(Action action) {
   ::testing::internal::CaptureStderr();
   action();
   return ::testing::internal::GetCapturedStderr();
+}
+
+TEST(StorageFaults, ThatPassCostFilesOfProgramsNothingButTime) {
+  const ScratchFolder folder;
+  const auto rides_out = [](const char* call, const auto& action) {
+    const FaultyCall faulty(call, EDQUOT, 2);
+    EXPECT_THAT(log_of(action), HasSubstr("Disk quota exceeded; trying again for 60 s")) << call;
+    EXPECT_EQ(faulty.calls(), 3) << call;
+  };
+  rides_out("mkdir", [&] { make_closed_folder(folder / "closed"); });
+  rides_out("mkdir", [&] { make_own_folder(folder / "own"); });
+  rides_out("pwrite", [&] { write_scratch_file(folder / "a", "text"); });
+  rides_out("rename", [&] { rename_entry(folder / "a", folder / "b"); });
+  EXPECT_EQ(read_end(folder / "b", 3), "ext");
+  EXPECT_EQ(read_end(folder / "nothing", 3), "");
+}
+
+TEST(StorageFaults, OfFilesOfProgramsAreNeverTheMistakeOfATrial) {
+  const ScratchFolder folder;
+  std::filesystem::create_symlink(folder / "elsewhere", folder / "link");
+  EXPECT_THAT(fault_error_of([&] { open_own(folder / "link", O_WRONLY | O_CREAT, 0600); }),
+              HasSubstr("expected a file with this name alone, found a symbolic link"));
+  EXPECT_THAT(fault_error_of([&] { write_scratch_file(folder / "nowhere/a", "x"); }),
+              HasSubstr("nowhere/a: open: No such file or directory"));
 }
 
 TEST(StorageFaults, ThatPassCostAPublicationNothingButTimeAndAreTold) {

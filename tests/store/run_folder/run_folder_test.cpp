@@ -1,5 +1,6 @@
 #include "store/run_folder/run_folder.hpp"
 
+#include "core/system/process.hpp"
 #include "store/fixtures/child_process.hpp"
 #include "store/fixtures/scratch_folder.hpp"
 #include "store/journal/courses.hpp"
@@ -142,15 +143,17 @@ TEST_F(Claim, ThatIsUnreadableLivesByItsHeartbeat) {
 
 TEST_F(Claim, OfSeveralProcessesOneTakesAStaleFolderOver) {
   leave_claim_of_a_dead_process();
+  const ScratchFolder lost;  // a file of each that was refused: the owner lives until then
   std::vector<pid_t> children(6);
   for (pid_t& child : children) {
     child = start_child([&] {
       std::string error = user_error_of([&] {
         keep_for_ever(RunClaim::take(paths));
-        ::usleep(700'000);
+        for (int look = 0; look < 60'000 && lost.num_entries() + 1 < children.size(); ++look) ::usleep(1000);
       });
       if (error.find("in use by") != std::string::npos ||
           error.find("taking this folder") != std::string::npos) {
+        overwrite(lost / std::to_string(::getpid()), "");
         ::_exit(7);
       }
     });
@@ -320,6 +323,90 @@ TEST_F(Claim, OfALiveProcessThatProcHidesIsRespected) {
     ::_exit(found == expected ? 0 : 1);
   });
   EXPECT_EQ(WEXITSTATUS(wait_for_child(child)), 0);
+}
+
+TEST_F(Claim, OnACopyOfALiveRunsFolderIsTakenAtOnce) {
+  const auto claim = take_file_claim(paths, 0);
+  const RunPaths copy{folder / "runs/copy"};
+  std::filesystem::copy(paths.root, copy.root, std::filesystem::copy_options::recursive);
+  ::testing::internal::CaptureStderr();
+  const auto of_copy = take_file_claim(copy, 0);
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              HasSubstr(copy.root.string() + ": a copy of " + paths.root.string() + ", where process " +
+                        std::to_string(::getpid()) + " works"));
+  claim->renew();
+  of_copy->renew();
+}
+
+TEST_F(Claim, OnACopyOfARunOfAnotherHostIsTakenAtOnceWhereTheOriginalIsSeen) {
+  const auto claim = take_file_claim(paths, 0);
+  edit([](auto& json) { json["place"] = "another host"; });
+  const RunPaths copy{folder / "runs/copy"};
+  std::filesystem::copy(paths.root, copy.root, std::filesystem::copy_options::recursive);
+  EXPECT_THAT(take_error(), HasSubstr("is in use by process "));
+  const auto of_copy = take_file_claim(copy, 0);
+  of_copy->renew();
+}
+
+TEST_F(Claim, OfALiveRunThatWasMovedIsRespected) {
+  const auto claim = take_file_claim(paths, 0);
+  const std::filesystem::path moved = folder / "runs/moved";
+  std::filesystem::rename(paths.root, moved);
+  paths.root = moved;
+  EXPECT_THAT(take_error(), HasSubstr("is in use by process "));
+  EXPECT_TRUE(read_owner(paths)->active);
+}
+
+TEST_F(Claim, OfALiveRunWhoseFolderIsGoneIsRespectedInACopy) {
+  const auto claim = take_file_claim(paths, 0);
+  const std::filesystem::path root = paths.root;
+  paths.root = folder / "runs/copy";
+  std::filesystem::copy(root, paths.root, std::filesystem::copy_options::recursive);
+  std::filesystem::remove_all(root);
+  EXPECT_THAT(take_error(), HasSubstr("is in use by process "));
+}
+
+/// Some file systems in user space show the same files under other inode numbers. Here the files that a claim
+/// looks for are made in both folders.
+TEST_F(Claim, OfALiveRunIsRespectedWhereItsFolderIsMountedInAnotherWay) {
+  const auto claim = take_file_claim(paths, 0);
+  const std::filesystem::path root = paths.root;
+  paths.root = folder / "mounted";
+  std::filesystem::copy(root, paths.root, std::filesystem::copy_options::recursive);
+  std::filesystem::remove(paths.owner());
+  std::filesystem::create_hard_link(root / "owner.json", paths.owner());
+  EXPECT_TRUE(read_owner(paths)->active);
+  for (int i = 0; i < 10'000; ++i) {  // one of these names is that of the next temporary file
+    std::filesystem::create_hard_link(
+        root / "owner.json", root / ("owner.json.tmp." + host_name() + "." + std::to_string(::getpid()) +
+                                     "." + std::to_string(i)));
+  }
+  EXPECT_THAT(take_error(), HasSubstr("is in use by process "));
+}
+
+TEST_F(Claim, OfAnOlderProgramIsRespectedInACopy) {
+  const auto claim = take_file_claim(paths, 0);
+  edit([](auto& json) {
+    json.erase("inode");
+    json.erase("folder");
+  });
+  const std::filesystem::path root = paths.root;
+  paths.root = folder / "runs/copy";
+  std::filesystem::copy(root, paths.root, std::filesystem::copy_options::recursive);
+  EXPECT_THAT(take_error(), HasSubstr("is in use by process "));
+}
+
+TEST_F(Claim, OfACopyIsShownAsGoneOnceTheOriginalHasHadAHeartbeat) {
+  const auto claim = take_file_claim(paths, 0);
+  const RunPaths copy{folder / "runs/copy"};
+  std::filesystem::copy(paths.root, copy.root, std::filesystem::copy_options::recursive);
+  age(30);
+  EXPECT_TRUE(read_owner(copy)->active);
+  claim->renew();
+  EXPECT_TRUE(read_owner(paths)->active);
+  const timespec before[2] = {{::time(nullptr) - 5, 0}, {::time(nullptr) - 5, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, copy.owner().c_str(), before, 0), 0);
+  EXPECT_FALSE(read_owner(copy)->active);
 }
 
 TEST_F(Claim, IsShownToThoseWhoOnlyLook) {

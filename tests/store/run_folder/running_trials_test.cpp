@@ -6,6 +6,7 @@
 #include "store/publish/publish.hpp"
 #include "store/run_folder/suspects.hpp"
 #include "support/user_error_of.hpp"
+#include "trial/refit.hpp"
 
 #include <csignal>
 #include <filesystem>
@@ -256,8 +257,10 @@ TEST(TrialNames, AreReadBackFromTheirTexts) {
   EXPECT_EQ(parse_trial_name("17"), trial::TrialName{17});
   EXPECT_EQ(parse_trial_name("17.final"), (trial::TrialName{17, true}));
   EXPECT_EQ(parse_trial_name("17.final.2"), (trial::TrialName{17, true, 2}));
-  for (const char* text : {"", "x", "17.", "17.2", "17.finals", "17.final.", "17.final.0", "17.final.02",
-                           "17.final2", "017", "-1", "18446744073709551616"}) {
+  EXPECT_EQ(parse_trial_name("17.refit"), (trial::TrialName{17, true, trial::kRefit}));
+  for (const char* text :
+       {"", "x", "17.", "17.2", "17.finals", "17.final.", "17.final.0", "17.final.02", "17.final2",
+        "17.refit.1", "17.refits", "17.final.4294967295", "017", "-1", "18446744073709551616"}) {
     EXPECT_EQ(parse_trial_name(text), std::nullopt) << text;
   }
 }

@@ -1,6 +1,7 @@
 // Networks of one layer train to the optimum that is known in closed form, on data of every kind.
 
 #include "store/fixtures/scratch_folder.hpp"
+#include "store/fixtures/written_dataset.hpp"
 #include "support/yaml_config.hpp"
 #include "train/device/host_accelerator.hpp"
 #include "train/fixtures/train_fixtures.hpp"
@@ -89,7 +90,7 @@ class KnownOptimum : public ::testing::TestWithParam<Kernels> {
 
   void train(const space::Network& network, TrainingOptions options, double epochs) {
     const testing::ScratchFolder folder;
-    store::write_dataset(folder / "set.h5", contents);
+    skyline::testing::write_dataset(folder / "set.h5", contents);
     std::shared_ptr<const store::Dataset> data = store::Dataset::open(folder / "set.h5", true);
     const store::SplitIndices split = store::split_dataset(*data, std::nullopt, std::nullopt, 1);
     options.batch = kTrained;
@@ -122,7 +123,7 @@ class KnownOptimum : public ::testing::TestWithParam<Kernels> {
   }
 
   RandomStream random{8};
-  store::DatasetContents contents;
+  skyline::testing::DatasetContents contents;
   Fitted fitted;
 };
 
@@ -180,6 +181,7 @@ TEST_P(KnownOptimum, OfTheAbsoluteErrorOfAConstantIsTheMedian) {
   draw_targets<float>(1, [&](double /*value*/) { return static_cast<float>(std::exp(normal())); });
   TrainingOptions options;
   options.loss = Choice{"mae", ConfigNode::make_map({}, {})};
+  options.metrics = {{"mse", ConfigNode::make_map({}, {})}};
   options.optimizer.learning_rate = 0.02;
   options.schedule.decay = ScheduleOptions::Decay::kLinear;
   train(test::NetworkBuilder(contents.shape).linear(1).build(), options, 600);

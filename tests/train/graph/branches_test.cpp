@@ -5,7 +5,6 @@
 #include "skyline/space/search_space.hpp"
 #include "skyline/store/dataset.hpp"
 
-#include "store/import/known_sets.hpp"
 #include "support/map_reader.hpp"
 #include "support/yaml_config.hpp"
 #include "train/fixtures/operation_count.hpp"
@@ -141,8 +140,8 @@ TEST(Branches, OfFiveHundredRandomNetworksAgreeWithAutogradAndCostWhatIsComputed
 
 /// Accuracy on the digits' test set after some epochs.
 double digits_accuracy(const Network& network, int epochs) {
-  const auto digits = store::import_digits(std::string(SKYLINE_SOURCE_DIR) + "/data/digits.csv.gz");
-  const auto images_of = [](const store::Samples& set, std::size_t first, std::size_t count) {
+  const auto digits = store::Dataset::open(std::string(SKYLINE_SOURCE_DIR) + "/data/digits.h5", false);
+  const auto images_of = [](const store::SampleView& set, std::size_t first, std::size_t count) {
     constexpr std::size_t kMixes = 677;  // has no factor in common with the number of images
     Samples samples;
     samples.images = at::empty({static_cast<std::int64_t>(count), 1, 8, 8},
@@ -160,14 +159,14 @@ double digits_accuracy(const Network& network, int epochs) {
   OptimizerOptions adam;
   adam.learning_rate = 3e-3;
   const auto step = test::make_step(network, adam, 3);
-  const std::size_t count = digits.train.classes().size();
+  const std::size_t count = digits->train().classes().size();
   for (int epoch = 0; epoch < epochs; ++epoch) {
     for (std::size_t first = 0; first + 32 <= count; first += 32) {
-      const Samples batch = images_of(digits.train, first, 32);
+      const Samples batch = images_of(digits->train(), first, 32);
       step->step(batch.images, batch.labels);
     }
   }
-  const Samples unseen = images_of(digits.test, 0, digits.test.classes().size());
+  const Samples unseen = images_of(digits->test(), 0, digits->test().classes().size());
   const at::Tensor best = step->infer(unseen.images).argmax(1);
   std::size_t correct = 0;
   for (std::size_t i = 0; i < unseen.labels.size(); ++i) {

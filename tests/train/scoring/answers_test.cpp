@@ -3,7 +3,6 @@
 #include "skyline/core/config_node.hpp"
 
 #include "core/config/config_text.hpp"
-#include "store/arrays/preparation.hpp"
 
 #include <numeric>
 
@@ -121,16 +120,38 @@ TEST(Answers, HaveNumbersBesideTheTrueOnesInTheUnitsOfTheTable) {
   samples.values = std::vector<float>{0, 0};
   samples.targets = std::vector<float>{1, 2, -1, 4};
   TestSet data({1, 1, 1}, {"price", "age"}, std::move(samples));
-  data.prepared = to_json(
-      store::Preparation{.features = {{.column = "rooms"}},
-                         .targets = {{.column = "price", .mean = 100, .deviation = 10}, {.column = "age"}},
-                         .left_out = {},
-                         .id = ""});
+  data.prepared = R"({"has_names":true,"features":[{"column":"rooms"}],)"
+                  R"("targets":[{"column":"price","mean":100,"deviation":10},{"column":"age"}]})";
   const ConfigNode found = answers_to(data, {0, 2, 1, 5});
   std::vector<std::vector<double>> points;
   for (const ConfigNode& point : found.at("points").items()) points.push_back(numbers(point));
   EXPECT_THAT(points, ElementsAre(ElementsAre(0, 110, 100), ElementsAre(1, 2, 2), ElementsAre(0, 90, 110),
                                   ElementsAre(1, 4, 5)));
+}
+
+TEST(Answers, HaveTheErrorsOnResamplesThatAreTheSameForEveryNetwork) {
+  store::Samples samples;
+  samples.values = std::vector<float>(50);
+  std::vector<float> targets(50);
+  std::iota(targets.begin(), targets.end(), 0.0F);
+  samples.targets = targets;
+  const TestSet data({1, 1, 1}, {"price"}, std::move(samples));
+  const Choice mse{"mse", find_metric("mse")->keys->complete(ConfigNode())};
+  const auto replicates = [&](const std::vector<float>& outputs) {
+    Answers answers(data, data.test(), std::span(&mse, 1));
+    for (std::int64_t i = 0; i < 50; ++i)
+      answers.add(std::span(&i, 1), std::span(outputs).subspan(static_cast<std::size_t>(i), 1));
+    const ConfigNode found = load_yaml_text(answers.json(), "answers.json");
+    return numbers(found.at("replicates").at("test_mse"));
+  };
+  const std::vector<double> constant = replicates(std::vector<float>(50, 24.5F));
+  ASSERT_EQ(constant.size(), 1000U);
+  const double mean = std::accumulate(constant.begin(), constant.end(), 0.0) / 1000;
+  EXPECT_NEAR(mean, (50 * 50 - 1) / 12.0, 3) << "the variance of 0 to 49";
+  for (float& target : targets) target += 2;
+  std::vector<float> nearly = targets;
+  EXPECT_THAT(replicates(nearly), ::testing::Each(4)) << "every sample has this error";
+  EXPECT_EQ(replicates(std::vector<float>(50, 24.5F)), constant) << "the same samples again";
 }
 
 TEST(Answers, AreFewForManySamples) {

@@ -48,6 +48,43 @@ store::Samples numbers(std::vector<float> given) {
   return samples;
 }
 
+TEST(Metrics, OfNumbersWithAUnitAreInItAndTheSquaredErrorIsInTheScaleOfTraining) {
+  using store::TargetColumn;
+  const std::vector<TargetColumn> columns{
+      {.column = "price", .mean = 2, .deviation = 0.5, .transform = TargetColumn::Transform::kLog}};
+  const std::vector<double> truth{3, 9, 20};
+  const std::vector<double> answers{4, 8, 30};
+  store::Samples samples = numbers({});
+  std::vector<float> said;
+  for (std::size_t i = 0; i < truth.size(); ++i) {
+    std::get<2>(samples.targets).push_back(static_cast<float>(columns[0].stored(truth[i])));
+    said.push_back(static_cast<float>(columns[0].stored(answers[i])));
+  }
+  const store::SampleView view = samples.view(1);
+  std::vector<Choice> metrics;
+  for (const std::string& name : default_metrics(TargetKind::kNumbers)) metrics.push_back({name, {}});
+  for (Choice& metric : metrics) metric.section = find_metric(metric.name)->keys->complete(ConfigNode());
+  Scorer scorer(metrics, view, 1, columns);
+  scorer.add(std::vector<std::int64_t>{0, 1, 2}, 0, said);
+  const std::vector<double> values = scorer.score().metrics;
+  double squares = 0;
+  for (std::size_t i = 0; i < 3; ++i) squares += std::pow(std::log(answers[i] / truth[i]) / 0.5, 2);
+  EXPECT_NEAR(values[0], squares / 3, 1e-6) << "mse";
+  EXPECT_NEAR(values[1], 1 - (1 + 1 + 100) / (3 * (490 / 3.0 - std::pow(32 / 3.0, 2))), 1e-5) << "r2";
+  EXPECT_NEAR(values[2], std::sqrt(102 / 3.0), 1e-4) << "rmse";
+}
+
+TEST(Metrics, OfOneOutputBeyondAllNumbersStayFinite) {
+  using store::TargetColumn;
+  const std::vector<TargetColumn> columns{{.column = "price", .transform = TargetColumn::Transform::kLog}};
+  const store::Samples samples = numbers({0, 1});
+  const store::SampleView view = samples.view(1);
+  const Choice rmse{"rmse", find_metric("rmse")->keys->complete(ConfigNode())};
+  Scorer scorer(std::span(&rmse, 1), view, 1, columns);
+  scorer.add(std::vector<std::int64_t>{0, 1}, 0, std::vector<float>{0, 4000});
+  EXPECT_TRUE(std::isfinite(scorer.score().metrics[0]));
+}
+
 TEST(Metrics, CountTheFirstOfEqualOutputsAsTheAnswer) {
   const std::vector<float> said = {1, 1, 0, 0, 1, 1, 0, 0, 0};
   EXPECT_NEAR(value_of("accuracy", classes({0, 2, 0}), 3, said), 2 / 3.0, 1e-15);

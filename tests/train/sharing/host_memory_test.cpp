@@ -61,8 +61,9 @@ TEST_F(HostMemoryTest, FailsATrialThatCanNeverFitBeforeItsFirstStep) {
                 " parameters and a batch of 64, a trial may take 64 MiB");
 }
 
-/// The most trials at once when four slots have one each.
-int most_at_once(const HostMemory& memory, const trial::Trial& trial, const TrainingOptions& options) {
+/// The most trials at once when four slots have one each, which wait until so many have met.
+int most_at_once(const HostMemory& memory, const trial::Trial& trial, const TrainingOptions& options,
+                 int expected) {
   std::atomic<int> now = 0;
   std::atomic<int> most = 0;
   std::vector<std::thread> slots;
@@ -72,7 +73,10 @@ int most_at_once(const HostMemory& memory, const trial::Trial& trial, const Trai
       memory.train(trial, options, context, [&] {
         const int others = now++;
         most = std::max(most.load(), others + 1);
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        for (int look = 0; look < 3000 && most < expected; ++look) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));  // one too many would come
         --now;
         return Outcome(Measurements{});
       });
@@ -83,10 +87,10 @@ int most_at_once(const HostMemory& memory, const trial::Trial& trial, const Trai
 }
 
 TEST_F(HostMemoryTest, LetsAsManyTrialsTrainAsFit) {
-  EXPECT_EQ(most_at_once(memory(4 * needed, 4 * needed, 4), trial, options), 4);
-  EXPECT_EQ(most_at_once(memory(2 * needed, 2 * needed, 4), trial, options), 2);
-  EXPECT_EQ(most_at_once(memory(needed, needed, 4), trial, options), 1);
-  EXPECT_EQ(most_at_once(memory(needed, 0, 4), trial, options), 1);  // alone, where the rest is in use
+  EXPECT_EQ(most_at_once(memory(4 * needed, 4 * needed, 4), trial, options, 4), 4);
+  EXPECT_EQ(most_at_once(memory(2 * needed, 2 * needed, 4), trial, options, 2), 2);
+  EXPECT_EQ(most_at_once(memory(needed, needed, 4), trial, options, 1), 1);
+  EXPECT_EQ(most_at_once(memory(needed, 0, 4), trial, options, 1), 1);  // alone, where the rest is in use
 }
 
 TEST_F(HostMemoryTest, LetsAWaitingTrialStop) {

@@ -129,7 +129,7 @@ TEST_F(SharedDevice, MeasuresLatencyWhenNoOtherTrialUsesIt) {
   });
   for (int before = -1; !ended && (before < 1 || measured.polls > before);) {
     before = measured.polls;
-    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // it trains, then waits
+    std::this_thread::sleep_for(std::chrono::seconds(1));  // it trains, then waits
   }
   EXPECT_FALSE(ended);
   held.hold = false;

@@ -75,9 +75,11 @@ class Run {
     const deviation = this.deviation(metric, row);
     return amount(metric, this.value(metric, row)) + (deviation === null ? "" : " ± " + amount(metric, deviation));
   }
-  nameOf(row) { return "trial " + this.number(row) + (this.taken ? " (" + this.taken.numbers[this.number(row)] + " of " + this.taken.run + ")" : "") + (this.trials.final[row] ? " (full training)" : ""); }
+  nameOf(row) { return "trial " + this.number(row) + (this.taken ? " (" + this.taken.numbers[this.number(row)] + " of " + this.taken.run + ")" : "") + (this.trials.final[row] < 0 ? " (refit)" : this.trials.final[row] ? " (full training)" : ""); }
+  /// Returns what the refit of a trial measured if its weights are the model that is exported, else undefined.
+  refitOf(number) { return this.weights[number + ".refit"] === undefined ? undefined : this.refits[number]; }
   /// Returns whether the network of the result that is shown for a trial was kept, so that it can be exported.
-  isKept(number) { return this.weights[number + (this.trials.final[this.resultOf(this.rowOf.get(number))] ? ".final" : "")] !== undefined; }
+  isKept(number) { return this.refitOf(number) !== undefined || this.weights[number + (this.trials.final[this.resultOf(this.rowOf.get(number))] ? ".final" : "")] !== undefined; }
   exportLine(number) { return "skyline export " + quoted(this.path) + " --trial " + number + " --format onnx"; }
 }
 

@@ -54,6 +54,7 @@ function showPanels() {
   const earlier = shown.more_warnings > 0 ? counted(shown.more_warnings, "earlier line") + " left out\n" : "";
   byId("warnings").textContent = shown.warnings.length ? earlier + shown.warnings.join("\n") : "None.";
   byId("config").textContent = shown.config;
+  byId("repeat").textContent = shown.repeated_by;
 }
 
 SECTIONS.push({ show: showHead }, { start: startPanels, show: showPanels });

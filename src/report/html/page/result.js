@@ -1,5 +1,7 @@
 // The result in words: what was sought and found, and the networks that most people choose from.
 
+const MOST_UNFOUND = 3;  // classes that a card names
+
 /// Returns e.g. "at most 100 k".
 function boundText(metric, { low, high }) {
   const text = (bound) => amount(metric, bound).replace(/(\.\d*?)0+(?= |$)/, "$1").replace(/\.(?= |$)/, "");
@@ -8,9 +10,15 @@ function boundText(metric, { low, high }) {
   return least && most ? least + " to " + most : most ? "at most " + most : "at least " + least;
 }
 
-/// Returns e.g. "the highest validation accuracy and the lowest FLOPs, with parameters at most 100 k".
+/// Returns e.g. "highest validation accuracy", "fewest parameters".
+function superlative({ metric, maximize }) {
+  const [most, least] = described(metric).cost ? ["most ", "fewest "] : ["highest ", "lowest "];
+  return (maximize ? most : least) + label(metric);
+}
+
+/// Returns e.g. "the highest validation accuracy and the fewest FLOPs, with parameters at most 100 k".
 function soughtText(run) {
-  const ends = run.objectives.map(({ metric, maximize }) => (maximize ? "the highest " : "the lowest ") + label(metric));
+  const ends = run.objectives.map((objective) => "the " + superlative(objective));
   const bounds = run.constraints.map((constraint) => label(constraint.metric) + " " + boundText(constraint.metric, constraint));
   return listed(ends) + (bounds.length ? ", with " + listed(bounds) : "");
 }
@@ -46,7 +54,6 @@ function picksOf(run) {
     const difference = valueOf({ metric }, row) - valueOf({ metric }, kept);
     return (maximize ? difference > 0 : difference < 0) ? row : kept;
   });
-  const superlative = ({ metric, maximize }) => (maximize ? "highest " : "lowest ") + label(metric);
   const top = best(rows, first);
   const found = [[top, "Best", superlative(first)]];
   if (second) {
@@ -72,15 +79,34 @@ function capital(text) { return text[0].toUpperCase() + text.slice(1); }
 /// Returns the metric by which a network of a front is judged: on the test set if that was measured, else the first objective.
 function judgedBy(run, row) { return run.judged[run.number(row)].metric; }
 
+/// Returns the first objective, by which the search chose a network that is judged by another metric; null if there is none.
+function chosenBy(run, row) {
+  const [{ metric }] = run.objectives;
+  return metric !== judgedBy(run, row) && run.value(metric, run.resultOf(row)) !== null ? metric : null;
+}
+
+/// Returns e.g. "Classes never found in the test set: fraud (13 samples)." about what a network never answers where it is right.
+function unfoundText(run, row) {
+  const answers = run.answers[run.number(row)];
+  const counts = answers?.targets === "classes" ? answers.names.map((_, i) => [answers.all[i], answers.right[i]])
+    : answers?.targets === "labels" ? answers.labels.map(([, right, both]) => [right, both]) : [];
+  const unfound = counts.flatMap(([all, found], i) => (all > 0 && found === 0 ? [answers.names[i] + " (" + counted(all, "sample") + ")"] : []));
+  const rest = unfound.splice(MOST_UNFOUND);
+  return unfound.length === 0 ? "" : capital(answers.targets) + " never found in the test set: " + listed(rest.length ? [...unfound, rest.length + " more"] : unfound) + ".";
+}
+
 /// Returns the lines of a pick: its objectives, size and latency, as far as they are known.
 function pickPairs(run, row) {
   const trained = run.resultOf(row);
   const tested = run.metrics.filter((metric) => described(metric).test);
   const names = [...tested, ...run.objectives.map(({ metric }) => metric), ...run.constraints.map(({ metric }) => metric), "flops", "parameters", "latency_ms"];
-  const known = [...new Set(names)].filter((metric) => metric !== judgedBy(run, row) && run.value(metric, trained) !== null);
+  const told = [judgedBy(run, row), chosenBy(run, row)];
+  const known = [...new Set(names)].filter((metric) => !told.includes(metric) && run.value(metric, trained) !== null);
   const alone = run.latencies[run.number(row)];
-  const exported = run.isKept(run.number(row)) ? run.repeats[run.number(row)]?.first[judgedBy(run, row)] : undefined;
-  return [...(exported === undefined ? [] : [[label(judgedBy(run, row)) + " of the exported one", amount(judgedBy(run, row), exported)]]), ...known.map((metric) => [label(metric).replace(/ \(.*\)$/, ""), run.textOf(metric, trained)]), ...(alone === undefined ? [] : [["latency when nothing trained", number(alone) + " ms"]])];
+  const refit = run.refitOf(run.number(row));
+  const exported = run.isKept(run.number(row)) ? (refit ?? run.repeats[run.number(row)]?.first)?.[judgedBy(run, row)] : undefined;
+  const which = refit === undefined ? " of the exported one" : " of the exported one, trained on the validation samples, too";
+  return [...(exported === undefined ? [] : [[label(judgedBy(run, row)) + which, amount(judgedBy(run, row), exported)]]), ...known.map((metric) => [label(metric).replace(/ \(.*\)$/, ""), run.textOf(metric, trained)]), ...(alone === undefined ? [] : [["latency when nothing trained", number(alone) + " ms"]])];
 }
 
 /// Returns what the value of a pick and its ± are, if it was trained several times.
@@ -93,7 +119,8 @@ function repeatsText(run, row) {
 /// @param joint  stands between the ends
 function intervalText(run, row, joint = " to ") {
   const { low, high } = run.judged[run.number(row)];
-  return low === undefined ? "" : low.toFixed(4) + joint + high.toFixed(4) + " at 95 %";
+  const text = (end) => (Math.abs(end) <= 1 ? end.toFixed(4) : amount(judgedBy(run, row), end));
+  return low === undefined ? "" : text(low) + joint + text(high) + " at 95 %";
 }
 
 /// Returns the value of a pick in words.
@@ -115,10 +142,13 @@ function exportParts(run, row) {
 
 function pickCard(run, { row, titles, note }) {
   const index = RUNS.indexOf(run);
+  const chosen = chosenBy(run, row), unfound = unfoundText(run, row);
   const pairs = pickPairs(run, row).flatMap(([name, text]) => [make("dt", {}, name), make("dd", {}, text)]);
   return make("article", { class: "pick" },
-    make("h3", { title: note }, titles.join(", ").replace(/, (?=[^,]*$)/, " and "), make("button", { type: "button", class: "link", onclick: () => select(index, run.number(row), true) }, run.nameOf(row))),
+    make("h3", { title: note }, listed(titles.map((title, i) => (i === 0 ? title : title[0].toLowerCase() + title.slice(1)))), make("button", { type: "button", class: "link", onclick: () => select(index, run.number(row), true) }, run.nameOf(row))),
+    ...(chosen === null ? [] : [make("p", { class: "judged" }, make("b", {}, run.textOf(chosen, run.resultOf(row))), " " + label(chosen) + ", by which it was chosen")]),
     make("p", { class: "judged" }, make("b", {}, run.textOf(judgedBy(run, row), run.resultOf(row))), " " + judgedText(run, row)),
+    ...(unfound ? [make("p", { class: "hint missing" }, unfound)] : []),
     make("dl", { class: "pairs" }, ...pairs), make("p", { class: "hint" }, "Chosen for: " + note + "."), ...exportParts(run, row));
 }
 

@@ -171,7 +171,7 @@ function tableRows() {
   if (!column) return kept;
   const value = ([i, row]) => column.value(RUNS[i], row);
   const sign = sorting.down ? -1 : 1;
-  return kept.map((place) => [value(place), place]).sort(([a], [b]) => (a === null) - (b === null) || sign * (a < b ? -1 : a > b ? 1 : 0)).map(([, place]) => place);
+  return kept.map((place) => [value(place), place]).sort(([a], [b]) => (a === null) - (b === null) || sign * ((typeof a === "string") - (typeof b === "string") || (a < b ? -1 : a > b ? 1 : 0))).map(([, place]) => place);
 }
 
 function showTable() {

@@ -1,0 +1,1 @@
+"""Makes data set files of what people bring: `skyline prep` starts this package as a process of its own."""

@@ -1,0 +1,65 @@
+"""`python3 -m skyline.prep prepare KIND SOURCE... --out FILE`, `apply KIND SOURCE... --run FILE` and `kinds`: started by the program."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import sys
+from collections.abc import Sequence
+
+from .errors import PrepError
+from .kinds import source_kind
+from .report import Report
+from .requirements import missing_packages
+
+USER_ERROR = 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    starter = argparse.ArgumentParser(prog="python3 -m skyline.prep", allow_abbrev=False)
+    starter.add_argument("--report-fd", type=int, help="descriptor that gets JSON lines (report.py) in place of stdout and stderr")
+    starter.add_argument("--by-with", action="store_true", help="messages name options as `--with key=value`")
+    starter.add_argument("action", choices=["prepare", "apply", "kinds"])
+    starter.add_argument("kind", nargs="?", default="")
+    starter.add_argument("words", nargs=argparse.REMAINDER)
+    told = starter.parse_args(arguments)
+    report = Report(told.report_fd)
+    try:
+        return _run(told, report)
+    except PrepError as error:
+        report.error(str(error))
+    except MemoryError:
+        report.error(f"prep {told.kind} needs more memory than there is")
+    except OSError as error:
+        report.error(f"{os.fsdecode(error.filename)}: {error.strerror}" if error.filename else str(error))
+    return USER_ERROR
+
+
+def _run(told: argparse.Namespace, report: Report) -> int:
+    kind = told.kind
+    if kind == "auto":
+        kind = source_kind([pathlib.Path(word) for word in told.words[told.words.index("--") + 1:]])
+    missing = missing_packages(kind)
+    if missing:
+        report.missing(missing)
+        return USER_ERROR
+    from .command_line import CommandLine, kind_lines
+
+    try:
+        if told.action == "kinds":
+            lines = kind_lines()
+        else:
+            lines = CommandLine(told, kind, report).run()
+    except ModuleNotFoundError as error:  # of a kind that another package adds
+        report.missing([str(error.name)])
+        return USER_ERROR
+    for line in lines:
+        report.line(line)
+    return 0
+
+
+if __name__ == "__main__":
+    if sys.version_info < (3, 11) and sys.path[0] == os.getcwd():  # later ones leave it out by PYTHONSAFEPATH
+        del sys.path[0]
+    sys.exit(main())

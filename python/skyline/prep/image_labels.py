@@ -1,0 +1,209 @@
+"""Images whose classes are in a table beside them, or in their names."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pathlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from .dataset import TRAIN
+from .errors import PrepError, counted
+from .image_folder import (ClassFolder, ImageFile, ImageFolder, check_class_name, counts_text, files_in, folders_in,
+                           has_class_folders, in_one_form, stated_part)
+from .image_kinds import ending_of, has_ending_of_image
+from .wording import in_quotes, printable, quoted_list
+
+if TYPE_CHECKING:  # reading a table takes pandas, which folders do without
+    from .table_files import Table
+
+_TABLES = [f"{name}{ending}" for name in ("labels", "metadata", "train", "annotations") for ending in (".csv", ".tsv")]
+_NUMBERED = re.compile(r"(.+)\.\d+")  # cat.17
+_BEGINNING = re.compile(r"(.*[^\d._ -])[._ -]*\d+")  # cat-17, cat_17, cat 17
+
+
+@dataclass
+class _Labelled:
+    path: str
+    name: str  # name of its class
+    row: int = 0
+    table: Table | None = None
+
+    @property
+    def location(self) -> str:
+        """The place where the class is said."""
+        return self.table.location(self.row) if self.table else self.path
+
+
+def find_labelled(folder: str, options: argparse.Namespace) -> ImageFolder | None:
+    """Finds images by a table, or by their names, as `--labels` says. Without it, only where there are no folders of classes."""
+    how = options.labels
+    if how == "folders":
+        return None
+    if how and how != "names":
+        return _by_tables(folder, [_named_table(folder, how)], options)
+    if how == "names":
+        return _by_names(folder, _BEGINNING, is_guess=False)
+    if has_class_folders(folder):
+        return None
+    tables = _tables_in(folder)
+    return _by_tables(folder, tables, options) if tables else _by_names(folder, _NUMBERED, is_guess=True)
+
+
+def tell_tables(folder: str, found: ImageFolder) -> None:
+    """Tells of tables that may have the classes beside folders of classes."""
+    found.doubts += [f"{path}: not read, since each class has a folder (--labels={os.path.basename(path)} reads the classes there)"
+                     for path in _tables_in(folder)]
+
+
+def _named_table(folder: str, name: str) -> str:
+    within = os.path.join(folder, name)
+    if not os.path.isfile(within) and not os.path.isfile(name):
+        raise PrepError(f"--labels: expected `folders`, `names` or a table in {folder}, got {in_quotes(printable(name))}")
+    return within if os.path.isfile(within) else name
+
+
+def _tables_in(folder: str) -> list[str]:
+    """Returns the table of a folder, or those of the folders of its parts."""
+    for places in ([folder], [path for path in folders_in(folder) if stated_part(path) is not None]):
+        tables = [next((path for name in _TABLES if os.path.isfile(path := os.path.join(place, name))), "") for place in places]
+        if any(tables):
+            return [path for path in tables if path]
+    return []
+
+
+def _by_tables(folder: str, tables: list[str], options: argparse.Namespace) -> ImageFolder:
+    found = ImageFolder([], origin="classes by a table")
+    labelled: dict[str, _Labelled] = {}
+    for path in tables:
+        for each in _rows_of(path, folder if len(tables) == 1 else os.path.dirname(path), options, found):
+            known = labelled.setdefault(each.path, each)
+            if known.name != each.name:
+                raise PrepError(f"{each.location}: {each.path} has two classes, {in_quotes(known.name)} and {in_quotes(each.name)}: "
+                                "expected one class for each image")
+    _add_all(folder, labelled.values(), found)
+    _tell_rest(folder, {*labelled, *tables}, "a row in " + ", ".join(os.path.basename(path) for path in tables), found)
+    return found
+
+
+def _rows_of(path: str, place: str, options: argparse.Namespace, found: ImageFolder) -> Iterator[_Labelled]:
+    """Yields the images below a place that the rows of a table name."""
+    from .table_files import read_table
+
+    table = read_table(pathlib.Path(path))
+    names = _Names(files_in(place), place)
+    of_files = max(range(len(table.names)), key=lambda column: names.count(table, column))
+    if not names.count(table, of_files):
+        raise PrepError(f"{path}: no column names files below {place}, e.g. {in_quotes(table.words(0).iloc[0])} is none")
+    of_classes = _class_column(table, of_files, options)
+    found.notes += [*table.notes, f"{path}: files by {table.label(of_files)}, classes by {table.label(of_classes)} (--labels, --label)"]
+    without_file, without_class = [], []
+    for row, (name, label) in enumerate(zip(table.words(of_files), table.categories(of_classes))):
+        file = names.find(name)
+        if file is None:
+            without_file.append(name)
+        elif not label:
+            without_class.append(name)
+        else:
+            yield _Labelled(file, in_one_form(label), row, table)
+    for rows, what in ((without_file, "name no file"), (without_class, "have no class")):
+        if rows:
+            found.doubts.append(f"{path}: {len(rows)} of {counted(len(table), 'row')} {what}, e.g. that of {in_quotes(printable(rows[0]))}")
+
+
+class _Names:
+    """Finds files by their paths below a folder, or by their names alone, with or without the ending."""
+
+    def __init__(self, files: Iterable[str], place: str) -> None:
+        self._files: dict[str, list[str]] = {}
+        for path in files:
+            below = in_one_form(os.path.relpath(path, place))
+            name = os.path.basename(below)
+            for form in {below, name, os.path.splitext(name)[0]}:
+                self._files.setdefault(form, []).append(path)
+
+    def find(self, name: str) -> str | None:
+        found = self._all(name)
+        if len(found) > 1:
+            raise PrepError(f"{found[0]} and {found[1]}: {in_quotes(printable(name))} may be either: write paths into the table")
+        return found[0] if found else None
+
+    def count(self, table: Table, column: int) -> int:
+        """Returns how many files the cells of a column name."""
+        return len({found[0] for word in table.words(column) if (found := self._all(word))})
+
+    def _all(self, name: str) -> list[str]:
+        path = os.path.normpath(in_one_form(name).replace("\\", "/")) if name else ""
+        return self._files.get(path) or self._files.get(os.path.basename(path)) or []
+
+
+def _class_column(table: Table, of_files: int, options: argparse.Namespace) -> int:
+    from .table_columns import one_column
+    from .table_dialect import LABEL_NAMES
+
+    chosen = one_column(table, options.label, "label")
+    if chosen is not None:
+        return chosen
+    others = [column for column in range(len(table.names)) if column != of_files]
+    named = [column for column in others if table.names[column].lower() in LABEL_NAMES]
+    if len(others) == 1 or len(named) == 1:
+        return (named or others)[0]
+    raise PrepError(f"{table.names_location()}: which column has the classes? Name it by --label: "
+                    f"{quoted_list([table.names[each] for each in others])}")
+
+
+def _by_names(folder: str, pattern: re.Pattern[str], is_guess: bool) -> ImageFolder | None:
+    """Finds images whose names begin with their class. A guess holds only if all images to train on have such names."""
+    files = [path for path in files_in(folder) if has_ending_of_image(path)]
+    has_train = any(_part_of(folder, path) == TRAIN for path in files)
+    labelled, others = {}, []
+    for path in files:
+        begin = pattern.fullmatch(os.path.splitext(os.path.basename(path))[0])
+        if begin:
+            labelled[path] = _Labelled(path, in_one_form(begin[1]))
+        else:
+            others.append(path)
+    counts = Counter(each.name for each in labelled.values())
+    is_sure = len(counts) >= 2 and min(counts.values()) >= 2 and all(has_train and _part_of(folder, path) != TRAIN for path in others)
+    if is_guess and not is_sure:
+        return None
+    found = ImageFolder([], origin="classes by their names")
+    _add_all(folder, labelled.values(), found)
+    found.doubts.append(f"{folder}: classes by the beginnings of the files' names, e.g. {in_quotes(printable(found.class_names[0]))} "
+                        "(--labels=folders: by folders)")
+    _tell_rest(folder, set(labelled), "a name that begins with a class", found)
+    return found
+
+
+def _add_all(folder: str, labelled: Iterable[_Labelled], found: ImageFolder) -> None:
+    """Adds files by part, class and name. Those in a folder at the top whose name states a part have this part, if one is for training."""
+    images = list(labelled)
+    stated = [_part_of(folder, each.path) for each in images]
+    parts = [part if part is not None and TRAIN in stated else TRAIN for part in stated]
+    names = sorted({each.name for each in images}, key=lambda name: (not name.isdecimal(), int(name) if name.isdecimal() else 0, name))
+    if len(names) < 2:
+        raise PrepError(f"{folder}: expected at least 2 classes, got " + (f"{in_quotes(names[0])} alone" if names else "0"))
+    for each in images:
+        check_class_name(each.name, each.location, "write another")
+    found.class_names = names
+    numbers = {name: number for number, name in enumerate(names)}
+    folders: dict[tuple[int, str], ClassFolder] = {}
+    for part, label, path in sorted((part, numbers[each.name], each.path) for part, each in zip(parts, images)):
+        of_class = folders.setdefault((part, names[label]), ClassFolder(f"{folder}: {in_quotes(names[label])}", part, label))
+        found.files.append(ImageFile(path, part, of_class))
+    found.folders = list(folders.values())
+
+
+def _part_of(folder: str, path: str) -> int | None:
+    top, *below = os.path.relpath(path, folder).split(os.sep)
+    return stated_part(top) if below else None
+
+
+def _tell_rest(folder: str, read: set[str], what: str, found: ImageFolder) -> None:
+    rest = Counter(ending_of(path) for path in files_in(folder) if path not in read)
+    if rest:
+        found.doubts.append(f"{folder}: files without {what} are not read: {counts_text(rest)}")

@@ -1,0 +1,102 @@
+"""The kinds of sources: those of this package, and those that other packages add as entry points `skyline.prep`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.metadata
+import pathlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from .errors import PrepError
+from .report import Report
+
+if TYPE_CHECKING:  # these import NumPy and h5py, which a Python may lack that names kinds alone
+    from .dataset import DatasetWriter, TargetKind
+
+_BUILT_IN = {"images": "images", "arrays": "arrays", "digits": "known_sets", "mnist": "known_sets", "fashion_mnist": "known_sets",
+             "cifar10": "known_sets", "cifar100": "known_sets"}  # modules
+
+
+@dataclass
+class RunData:
+    """What a run's config.yaml says of its data: new samples become like these."""
+
+    shape: tuple[int, int, int]
+    class_names: list[str]
+    targets: TargetKind
+    value_scale: float
+    preparation: str = ""
+
+
+@dataclass
+class Rows:
+    """The rows of a source, by which predictions are joined to it: those without a sample have a problem."""
+
+    title: str = "row"  # meaning of the names: "file", "row", or the title of a column
+    may_fail: bool = False  # whether rows without a sample are left out rather than refused
+    names: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)  # reasons why there is no sample; empty where there is one
+    parts: list[int] = field(default_factory=list)
+
+
+@dataclass
+class Job:
+    """What to read, and where its samples go."""
+
+    sources: list[pathlib.Path]
+    options: argparse.Namespace
+    writer: DatasetWriter
+    report: Report
+    threads: int = 1
+    run: RunData | None = None  # the samples are for the networks of this run
+    has_targets: bool = True  # False: only the samples are wanted, whether there are targets or not
+
+
+class Kind:
+    """A kind of source. Errors and notes name options as `skyline prep` has them, "--size" or "--size=32"."""
+
+    meaning = ""  # one sentence for `skyline prep --help`
+    sources = "FILE..."  # or "FOLDER", or "[FILE]" if none is needed
+    reads_samples_alone = False  # whether it can read samples without targets
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        """Adds its options."""
+
+    def prepare(self, job: Job) -> None:
+        """Describes the data set and appends all its samples to the writer; the caller finishes it. Raises PrepError."""
+        raise NotImplementedError
+
+    def apply(self, job: Job) -> Rows:
+        """Does the same for samples of `job.run`, and returns the source's rows (none: samples are known by their numbers)."""
+        self.prepare(job)
+        return Rows()
+
+
+def kind_names() -> list[str]:
+    return sorted({*_BUILT_IN, *(entry.name for entry in importlib.metadata.entry_points(group="skyline.prep"))})
+
+
+def find_kind(name: str) -> Kind:
+    """Returns a kind; its libraries are imported now. Raises PrepError for an unknown one."""
+    if name in _BUILT_IN:
+        module = importlib.import_module(f".{_BUILT_IN[name]}", __package__)
+        return module.KINDS[name]
+    for entry in importlib.metadata.entry_points(group="skyline.prep"):
+        if entry.name == name:
+            return entry.load()()
+    raise PrepError(f"unknown kind of data `{name}`, expected one of {', '.join(kind_names())}")
+
+
+def source_kind(sources: Sequence[pathlib.Path]) -> str:
+    """Returns the kind of a source that nobody has named: images of a folder or of a file that is one, else arrays."""
+    first = sources[0]
+    if first.is_dir():
+        return "images"
+    if not first.is_file():  # refused there; a read would wait for a pipe's writer
+        return "arrays"
+    from .image_kinds import is_image
+
+    return "images" if is_image(first) else "arrays"

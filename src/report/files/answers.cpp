@@ -1,0 +1,117 @@
+#include "report/files/answers.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "report/files/trial_results.hpp"
+#include "store/publish/block_reader.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace skyline::report {
+namespace {
+
+constexpr std::size_t kMostAnswers = 60;              // trainings
+constexpr std::uintmax_t kMostAnswerBytes = 1 << 20;  // ours have at most a tenth
+constexpr double kTail = 0.025;                       // outside of an interval at each side
+
+/// Returns the replicates of a result, and by how much it differs from the training that they are of: with
+/// repeats it is a mean. Returns nullptr if there are none.
+std::pair<const std::vector<double>*, double> replicates_for(const ReportInputs& inputs,
+                                                             const trial::CommittedTrial& result,
+                                                             const std::string& metric) {
+  const auto member = inputs.replicates.find(result.trial.number);
+  const run::SharedTrial first = inputs.state.final_training(result.trial.number);
+  if (member == inputs.replicates.end() || !result.trial.is_final() || first == nullptr) return {};
+  const auto values = member->second.values.find(metric);
+  const auto mean = metric_value(result, metric, inputs.metrics);
+  const auto own = metric_value(*first, metric, inputs.metrics);
+  if (values == member->second.values.end() || !mean || !own) return {};
+  return {&values->second, *mean - *own};
+}
+
+/// Returns the interval that holds all but the tails of some values.
+Interval interval_of(std::vector<double> values, double shift) {
+  std::ranges::sort(values);
+  const auto at = [&](double share) {
+    const double place = share * static_cast<double>(values.size() - 1);
+    const auto below = static_cast<std::size_t>(place);
+    const std::size_t above = std::min(below + 1, values.size() - 1);
+    return values[below] + (place - std::floor(place)) * (values[above] - values[below]) + shift;
+  };
+  return {at(kTail), at(1 - kTail)};
+}
+
+}  // namespace
+
+std::map<trial::TrialNumber, std::string> read_answers(const store::RunPaths& paths,
+                                                       const run::RunState& state) {
+  std::map<trial::TrialNumber, std::string> answers;
+  for (const trial::TrialNumber number : front_order(state.final_front())) {
+    if (answers.size() == kMostAnswers) break;
+    const auto path = paths.answers({number, true});
+    std::error_code failure;
+    const std::uintmax_t bytes = std::filesystem::file_size(path, failure);
+    if (failure || bytes > kMostAnswerBytes) continue;
+    try {
+      answers[number] = store::read_run_file(path);
+    } catch (const UserError&) {
+      continue;
+    }
+  }
+  return answers;
+}
+
+std::map<trial::TrialNumber, Replicates> replicates_in(
+    const std::map<trial::TrialNumber, std::string>& answers) {
+  using Json = nlohmann::json;
+  std::map<trial::TrialNumber, Replicates> found;
+  for (const auto& [number, text] : answers) {
+    const Json json = Json::parse(text, nullptr, false);
+    if (!json.is_object() || !json.contains("replicates")) continue;
+    try {
+      Replicates replicates{json.at("samples").get<std::uint64_t>(),
+                            json.at("replicates").get<std::map<std::string, std::vector<double>>>()};
+      std::erase_if(replicates.values, [](const auto& metric) { return metric.second.empty(); });
+      found[number] = std::move(replicates);
+    } catch (const Json::exception&) {
+      // The file is damaged, and the results do without it.
+    }
+  }
+  return found;
+}
+
+std::optional<SampleBound> sample_bound(const ReportInputs& inputs, const trial::CommittedTrial& result,
+                                        const std::string& metric) {
+  const auto value = metric_value(result, metric, inputs.metrics);
+  if (!value) return std::nullopt;
+  const trial::Yardstick* yardstick = trial::find_yardstick(inputs.yardsticks, metric);
+  const auto samples = yardstick != nullptr ? samples_of(*yardstick, result.trial.is_final()) : std::nullopt;
+  if (samples) return SampleBound{*samples, wilson_interval(*value, *samples)};
+  const auto [replicates, shift] = replicates_for(inputs, result, metric);
+  if (replicates == nullptr) return std::nullopt;
+  return SampleBound{inputs.replicates.at(result.trial.number).samples, interval_of(*replicates, shift)};
+}
+
+bool are_apart(const ReportInputs& inputs, const trial::CommittedTrial& left,
+               const trial::CommittedTrial& right, const std::string& metric) {
+  const auto [of_left, left_shift] = replicates_for(inputs, left, metric);
+  const auto [of_right, right_shift] = replicates_for(inputs, right, metric);
+  if (of_left == nullptr || of_right == nullptr || of_left->size() != of_right->size()) {
+    const auto value = [&](const auto& of) { return metric_value(of, metric, inputs.metrics).value(); };
+    return are_shares_apart(value(left), value(right), sample_bound(inputs, left, metric).value().samples);
+  }
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < of_left->size(); ++i) differences.push_back((*of_left)[i] - (*of_right)[i]);
+  const Interval interval = interval_of(std::move(differences), left_shift - right_shift);
+  return interval.low > 0 || interval.high < 0;
+}
+
+}  // namespace skyline::report

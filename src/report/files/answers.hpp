@@ -1,0 +1,36 @@
+#pragma once
+
+#include "report/files/shares.hpp"
+#include "report/report.hpp"
+#include "store/run_folder/run_folder.hpp"
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace skyline::report {
+
+/// Reads what the full trainings of the final front answer to the test set, as JSON
+/// (docs/internals/files.md), the best first and at most 60. A run that goes on may remove some at the same
+/// time.
+std::map<trial::TrialNumber, std::string> read_answers(const store::RunPaths& paths,
+                                                       const run::RunState& state);
+/// Returns the replicates in these answers. Text that is no such JSON is left out.
+std::map<trial::TrialNumber, Replicates> replicates_in(
+    const std::map<trial::TrialNumber, std::string>& answers);
+
+/// How far the samples decide a value: their number, and the 95 % interval.
+struct SampleBound {
+  std::uint64_t samples = 0;
+  Interval interval;
+};
+/// Returns how far the samples decide the metric of a training, or of the mean of its repeats: Wilson's
+/// interval of a share, that of the bootstrap where there are replicates; nullopt for what is neither.
+std::optional<SampleBound> sample_bound(const ReportInputs& inputs, const trial::CommittedTrial& result,
+                                        const std::string& metric);
+/// Returns whether the samples tell two results with such a bound apart at 95 %.
+bool are_apart(const ReportInputs& inputs, const trial::CommittedTrial& left,
+               const trial::CommittedTrial& right, const std::string& metric);
+
+}  // namespace skyline::report
