@@ -30,5 +30,7 @@ function(skyline_precompile target kind)
 endfunction()
 
 skyline_add_precompiled(standard ON HEADERS ${skyline_standard_headers})
+skyline_add_precompiled(cold ON HEADERS ${skyline_standard_headers})
+skyline_compile_quickly(skyline_precompiled_cold)
 skyline_add_precompiled(torch ON HEADERS ${skyline_standard_headers} ${skyline_torch_headers}
   LIBRARIES skyline_torch::torch_cpu skyline_torch::c10)

@@ -1,6 +1,10 @@
-# skyline_add_module(NAME EXCEPT ... PUBLIC ... PRIVATE ... PRECOMPILED ...): one static library per module, with house
+# skyline_add_module(NAME COLD EXCEPT ... PUBLIC ... PRIVATE ... PRECOMPILED ...): one static library per module, with house
 # flags and a kind of precompiled headers (default: standard), of all sources below its folder but those named. Libraries
 # of headers alone that no public header shows are given as $<BUILD_INTERFACE:...>: users of the package need none.
+# COLD: nothing in it runs for long, and a release build compiles it quickly, at -O1.
+
+include(CheckPIESupported)
+check_pie_supported(LANGUAGES CXX)
 
 add_library(skyline_flags INTERFACE)
 target_compile_options(skyline_flags INTERFACE
@@ -15,7 +19,13 @@ target_compile_options(skyline_flags INTERFACE
   # Products are rounded before they are added, as on x86-64.
   $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false>
   "$<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${SKYLINE_WERROR}>>:SHELL:--Werror all-warnings>")
-if(SKYLINE_SANITIZE)
+if(NOT SKYLINE_SANITIZE)
+  # What a bug in reading somebody's bytes may do is bounded: checked copies, guarded stacks, tables of functions that
+  # nothing overwrites.
+  target_compile_options(skyline_flags INTERFACE
+    "$<$<AND:$<COMPILE_LANGUAGE:C,CXX>,$<CONFIG:Release>>:-fstack-protector-strong;-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2>")
+  target_link_options(skyline_flags INTERFACE LINKER:-z,relro,-z,now)
+else()
   target_compile_options(skyline_flags INTERFACE -fsanitize=${SKYLINE_SANITIZE} -fno-omit-frame-pointer
     -fno-sanitize-recover=undefined)
   target_link_options(skyline_flags INTERFACE -fsanitize=${SKYLINE_SANITIZE})
@@ -24,8 +34,13 @@ endif()
 # Several sources at once in one compilation: less than half of the time to build all, somewhat more for one of them.
 option(SKYLINE_UNITY "Compile the modules' sources in batches" OFF)
 
+# GCC 14 takes precompiled headers of the same level only.
+function(skyline_compile_quickly target)
+  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+endfunction()
+
 function(skyline_add_module name)
-  cmake_parse_arguments(ARG "" "PRECOMPILED" "EXCEPT;PUBLIC;PRIVATE" ${ARGN})
+  cmake_parse_arguments(ARG "COLD" "PRECOMPILED" "EXCEPT;PUBLIC;PRIVATE" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp *.cu)
   list(REMOVE_ITEM sources ${ARG_EXCEPT})
   add_library(skyline_${name} STATIC ${sources})
@@ -36,7 +51,10 @@ function(skyline_add_module name)
   target_link_libraries(skyline_${name}
     PUBLIC ${ARG_PUBLIC} PRIVATE $<BUILD_INTERFACE:skyline_flags> ${ARG_PRIVATE})
   target_compile_features(skyline_${name} PUBLIC cxx_std_20)
-  if(NOT ARG_PRECOMPILED)
+  if(ARG_COLD)
+    set(ARG_PRECOMPILED cold)
+    skyline_compile_quickly(skyline_${name})
+  elseif(NOT ARG_PRECOMPILED)
     set(ARG_PRECOMPILED standard)
   endif()
   skyline_precompile(skyline_${name} ${ARG_PRECOMPILED})

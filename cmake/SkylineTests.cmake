@@ -20,10 +20,7 @@ skyline_add_precompiled(torch_tests OFF
   LIBRARIES GTest::gmock skyline_torch::torch_cpu skyline_torch::c10)
 
 # Tests run for seconds and are compiled for minutes: half of that goes into optimizing them beyond -O1. What benchmarks
-# measure is in the modules. GCC 14 takes precompiled headers of the same level only.
-function(skyline_compile_quickly target)
-  target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
-endfunction()
+# measure is in the modules.
 skyline_compile_quickly(skyline_precompiled_tests)
 skyline_compile_quickly(skyline_precompiled_torch_tests)
 

@@ -52,7 +52,8 @@ void KeptLog::write_end() {
   text.append(end_.data() + oldest_, end_.size() - oldest_).append(end_.data(), oldest_);
   write_at(text, offset);
   offset += text.size();
-  (void)::ftruncate(descriptor_, static_cast<off_t>(offset));  // an earlier end may have been longer
+  // An earlier end may have been longer: a file that cannot be cut keeps the rest of it.
+  [[maybe_unused]] const int result = ::ftruncate(descriptor_, static_cast<off_t>(offset));
 }
 
 }  // namespace skyline::launcher

@@ -260,19 +260,25 @@ bool copy_entries(const FileDescriptor& from, const FileDescriptor& to, TreeSync
   return true;
 }
 
+/// Lets its owner change a folder, which may be read-only. Where that fails, the next call on the folder
+/// tells why.
+void open_to_owner(const FileDescriptor& parent, const std::string& name) {
+  [[maybe_unused]] const int result = ::fchmodat(parent.get(), name.c_str(), S_IRWXU, AT_SYMLINK_NOFOLLOW);
+}
+
 /// Removes a folder below `top`, or moves what is below that into `top`, at most `most` names. Returns how
 /// many that were.
 std::size_t flatten(const TreeTask& task, const FileDescriptor& top, const TreeEntry& folder, dev_t device,
                     std::size_t most) {
   if (folder.status.st_dev != device) fail_system(task.name, task.folder, folder.name, EXDEV);
-  (void)::fchmodat(top.get(), folder.name.c_str(), S_IRWXU, AT_SYMLINK_NOFOLLOW);  // it may be read-only
+  open_to_owner(top, folder.name);
   const FileDescriptor open = open_folder_at(top.get(), folder.name);
   check(static_cast<bool>(open), "openat");
   const std::vector<TreeEntry> entries = tree_entries(open, most);
   for (const TreeEntry& entry : entries) {
     if (entry.is_folder()) {
       // The name of its parent is written into a folder that moves: a read-only one could not.
-      (void)::fchmodat(open.get(), entry.name.c_str(), S_IRWXU, AT_SYMLINK_NOFOLLOW);
+      open_to_owner(open, entry.name);
       const std::string moved = "removed." + std::to_string(entry.status.st_ino);
       check(::renameat(open.get(), entry.name.c_str(), top.get(), moved.c_str()) == 0, "renameat");
     } else {
