@@ -87,6 +87,7 @@ TEST_F(MailboxTest, LetsTheNodesRanksReadBuffersWhereTheyAre) {
     mailbox_->send(buffer, next);
   }
   EXPECT_GT(mailbox_->unsent_bytes(), 0U);
+  wait(*world().barrier());  // before anybody reads
   std::vector<std::shared_ptr<const Buffer>> buffers;
   Backoff backoff;
   while (buffers.size() < kBuffers) {

@@ -1,5 +1,6 @@
 #include "support/mpi_test.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <iostream>
 #include <memory>
@@ -28,15 +29,19 @@ comm::Environment& environment() {
   return *the_environment;
 }
 
+bool MpiTest::on_all_ranks(bool holds) {
+  comm::Communicator& world = environment().world();
+  const std::uint8_t mine = holds ? 1 : 0;
+  std::vector<std::uint8_t> all(world.rank() == 0 ? static_cast<std::size_t>(world.size()) : 0);
+  comm::wait(*world.gather(std::as_bytes(std::span(&mine, 1)), std::as_writable_bytes(std::span(all)), 0));
+  std::uint8_t everywhere = std::ranges::find(all, 0) == all.end() ? 1 : 0;
+  comm::wait(*world.broadcast(std::as_writable_bytes(std::span(&everywhere, 1)), 0));
+  return everywhere != 0;
+}
+
 void MpiTest::TearDown() {
-  const std::uint8_t failed = HasFailure() ? 1 : 0;
-  std::vector<std::uint8_t> all(rank() == 0 ? static_cast<std::size_t>(size()) : 0);
-  comm::wait(
-      *world().gather(std::as_bytes(std::span(&failed, 1)), std::as_writable_bytes(std::span(all)), 0));
-  std::uint8_t any = 0;
-  for (const std::uint8_t flag : all) any |= flag;
-  comm::wait(*world().broadcast(std::as_writable_bytes(std::span(&any, 1)), 0));
-  if (any != 0 && failed == 0) ADD_FAILURE() << "the test failed on another rank";
+  const bool failed = HasFailure();
+  if (!on_all_ranks(!failed) && !failed) ADD_FAILURE() << "the test failed on another rank";
 }
 
 }  // namespace skyline::testing

@@ -15,6 +15,8 @@ comm::Environment& environment();
 class MpiTest : public ::testing::Test {
  protected:
   void TearDown() override;
+  /// Whether that holds on every rank. Collective.
+  static bool on_all_ranks(bool holds);
   comm::Communicator& world() { return environment().world(); }
   int rank() { return world().rank(); }
   int size() { return world().size(); }

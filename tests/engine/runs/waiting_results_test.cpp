@@ -51,17 +51,19 @@ class WaitingResultsRun : public SharedRunTest {
       std::filesystem::copy_file(source.checkpoints() / name, target.checkpoints() / name);
     }
   }
-  /// The straggler of the run `name` waits for three results in files, and leaves the copy `killed`.
+  /// The straggler of the run `name` waits for three results in files that stay there until it ends, and
+  /// leaves the copy `killed`.
   HookedEvaluator::Hook straggle(const std::string& name, const std::string& killed) {
     return [=, this](const Trial& trial) {
       if (trial.name() != trial::TrialName{kStraggler}) return;
       const auto enough = [&] {
         const trial::ResultsByName results = saved(root() / name);
-        return results.size() >= 3 && std::ranges::none_of(results, [&](const auto& result) {
-                 return has_checkpoint(root() / name, result.first);
-               });
+        const auto stays = [](const auto& result) { return result.first.number > kStraggler; };
+        return std::ranges::count_if(results, stays) >= 3 &&
+               std::ranges::none_of(
+                   results, [&](const auto& result) { return has_checkpoint(root() / name, result.first); });
       };
-      const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
       bool is_enough = enough();  // for a moment: the next result stands beside its checkpoint at first
       for (; !is_enough && std::chrono::steady_clock::now() < limit; is_enough = enough()) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));

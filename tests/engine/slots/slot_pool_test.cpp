@@ -79,7 +79,7 @@ TEST(SlotPool, TrainsOnAllSlotsAtOnce) {
     std::unique_lock lock(mutex);
     ++here;
     both_here.notify_all();
-    const bool met = both_here.wait_for(lock, std::chrono::seconds(10), [&] { return here == 2; });
+    const bool met = both_here.wait_for(lock, std::chrono::minutes(1), [&] { return here == 2; });
     return trial::Measurements{{met ? 1.0 : 0.0}};
   });
   SlotPool pool(pool_of(2), evaluator, {});
