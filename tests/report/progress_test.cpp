@@ -254,7 +254,7 @@ TEST_F(ProgressTest, WritesTheStatusEveryTwoSecondsAndAtAPhaseChange) {
   progress->tick(state_);
   const auto wait_for = [&](const std::string& phase) {
     // Another thread writes; the clock of the test stands still meanwhile.
-    for (int i = 0; i < 10000; ++i) {
+    for (int i = 0; i < 60'000; ++i) {
       progress->tick(state_);
       if (std::filesystem::exists(folder_.paths().status_json()) && status().phase == phase) return true;
       std::this_thread::sleep_for(std::chrono::milliseconds(1));

@@ -50,7 +50,7 @@ TEST_F(MeasuringTurnsTest, LastAsLongAsAnythingOfTheProgramWithoutTheRank) {
   process.kill();
   EXPECT_EQ(end_of(process).kind, ProcessEnd::Kind::kSignaled);
   FileDescriptor next;
-  for (int look = 0; look < 1000 && !(next = turns.try_take()); ++look) {  // the launcher ends now
+  for (int look = 0; look < 12'000 && !(next = turns.try_take()); ++look) {  // the launcher ends now
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   EXPECT_TRUE(next);

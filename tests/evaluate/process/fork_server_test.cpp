@@ -102,9 +102,9 @@ class ForkServerTest : public testing::TrainerFixture {
     EXPECT_TRUE(is_gone(number("server")));
   }
 
-  /// Waits until the process is gone, at most half a minute.
+  /// Waits until the process is gone, at most a minute.
   static bool is_gone(pid_t process) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
     while (process_exists(process) && std::chrono::steady_clock::now() < until) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     }

@@ -200,6 +200,7 @@ TEST_F(TrainerProcessTest, WhatIgnoresSigtermIsEndedAfterTheGraceTime) {
   stubborn.grace_s = 0.2;
   TrainerProcess process(stubborn);
   wait_for("ready");
+  wait_for("child");
   process.stop();
   process.stop();
   EXPECT_EQ(end_of(process).reason, "signal SIGKILL");

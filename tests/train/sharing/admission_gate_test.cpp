@@ -21,7 +21,7 @@ bool never() {
 
 /// Waits for what other threads bring about; fails the test if it does not come.
 void await(const std::function<bool()>& condition) {
-  for (int i = 0; i < 5000 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  for (int i = 0; i < 60'000 && !condition(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   ASSERT_TRUE(condition());
 }
 

@@ -71,9 +71,9 @@ int most_at_once(const HostMemory& memory, const trial::Trial& trial, const Trai
     slots.emplace_back([&] {
       RecordingContext context;
       memory.train(trial, options, context, [&] {
-        const int others = now++;
-        most = std::max(most.load(), others + 1);
-        for (int look = 0; look < 3000 && most < expected; ++look) {
+        const int here = ++now;
+        for (int seen = most; seen < here && !most.compare_exchange_weak(seen, here);) continue;
+        for (int look = 0; look < 6000 && most < expected; ++look) {
           std::this_thread::sleep_for(std::chrono::milliseconds(10));
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(50));  // one too many would come

