@@ -153,11 +153,12 @@ class Folders(RunsCase):
 
     def test_a_parent_whose_folder_is_lost_ends_the_run_with_advice(self):
         search = "{algorithm: evolution_pareto, iterations: 1, initial: 3, mutations_per_parent: 2, crossovers: 0, max_unseen: 6}"
-        config = self.config(search, command=", inherit: true", epochs=1, rest="run: {storage_patience: 0.1 s}\n")
+        config = self.config(search, command=", inherit: true", epochs=1)
         self.skyline("search", config, "--run", "lost")
         for marker in (self.folder / "lost/trials").glob("*/done"):
             marker.unlink()
-        done = self.skyline("search", config, "--run", "lost", "--resume", "--set", "search.iterations=3", expect=76)
+        done = self.skyline("search", config, "--run", "lost", "--resume", "--set", "search.iterations=3", "--set",
+                            "run.storage_patience=0.1 s", expect=76)
         self.assertRegex(done.stderr, r"trial \d+ cannot start from the folder of trial \d+: .*done: there is no such file after .* of waiting "
                                       r"\(bring the file back from a backup and resume with --resume, or start a new run with command.inherit: false\)")
 

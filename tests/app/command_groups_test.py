@@ -125,8 +125,8 @@ class CommandGroups(TrainerCase):
         together = int(os.environ.get("SKYLINE_MEETINGS", "2"))
         count = together * (20 if together > 2 else 4)
         config = self.config(f"{{does: {{choice: [meet]}}, together: {{choice: [{together}]}}, n: {{range: [1, {count}]}}}}",
-                             ", processes: 2, ports: [21000, 21999]", rest=f"run: {{window: {count}}}\n")
-        with Listeners(together, range(21000, 22000)):
+                             ", processes: 2, ports: [22000, 22999]", rest=f"run: {{window: {count}}}\n")
+        with Listeners(together, range(22000, 23000)):
             self.assertEqual(self.start("search", config, "--run", "meet", ranks=2 * together).wait(3600), 0)
         trials = self.trials("meet")
         self.assertEqual([trial["metrics"]["score"] for trial in trials], [trial["parameters"]["n"] % together for trial in trials])

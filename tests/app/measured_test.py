@@ -109,11 +109,17 @@ search: {{algorithm: exhaustive}}
 
     def test_a_failed_measurement_is_a_failed_trial_with_its_reason(self):
         self.does(_2="exit", _3="hang", _4="nan", _5="nothing", _6="outside", _7="other", _8="signal")
-        done = self.skyline("search", self.config(", timeout: 8 s", widths=range(2, 10)), "--run", "failing", ranks=2)
-        found = {width: (trial["status"], trial.get("reason") or "") for width, trial in self.results("failing").items()}
+        for limit_s in (8, 60):  # other measurements than the one that hangs may wait for a core
+            for start in self.starts():
+                start.unlink()
+            run = f"failing{limit_s}"
+            done = self.skyline("search", self.config(f", timeout: {limit_s} s", widths=range(2, 10)), "--run", run, ranks=2)
+            found = {width: (trial["status"], trial.get("reason") or "") for width, trial in self.results(run).items()}
+            if sum("took longer" in reason for _, reason in found.values()) == 1:
+                break
         self.assertEqual(found, {
             2: ("program", "`size_kb`: exit code 1: the board is on fire"),
-            3: ("program", "`size_kb`: took longer than its timeout (8 s)"),
+            3: ("program", f"`size_kb`: took longer than its timeout ({limit_s} s)"),
             4: ("program", "`size_kb`: line 1 of its report: `size_kb`: expected a finite number, got NaN or an infinite one"),
             5: ("program", "`size_kb`: it reported no result"),
             6: ("program", "`size_kb`: line 1 of its report: `size_kb`: expected a number from 0.0 to 1000.0, got -1.0"),
@@ -122,7 +128,7 @@ search: {{algorithm: exhaustive}}
             9: ("ok", "")})
         self.assertIn("| the board is on fire", done.stdout + done.stderr)
         self.assertEqual(len([path for path in self.starts()]), 9)  # a signal may have been somebody else's
-        self.assertTrue((self.folder / "failing/logs/trials/0.size_kb.failed.log").exists())
+        self.assertTrue((self.folder / run / "logs/trials/0.size_kb.failed.log").exists())
 
     def test_a_killed_job_measures_nothing_again_that_is_committed(self):
         self.does(_4="wait")
@@ -143,7 +149,7 @@ search: {{algorithm: exhaustive}}
         self.wait_until(self.starts, "nothing is measured")
         job.send_signal(signal.SIGUSR1)
         self.assertEqual(job.wait(TIMEOUT_S), 75)
-        self.assertEqual(processes_with(self.script.name), [])
+        self.wait_until(lambda: not processes_with(self.script.name), "the measurement outlives its job")
         self.skyline("search", config, "--run", "stopped", "--resume", ranks=2)
         self.assertEqual(set(self.sizes("stopped")), {4, 6})
 
@@ -182,12 +188,16 @@ search: {{algorithm: exhaustive}}
         self.assertEqual([self.sizes("group")[width] for width in (4, 8)], [self.sizes("single")[width] for width in (4, 8)])
 
     def test_the_wait_of_a_group_for_its_turn_is_no_time_of_any_member(self):
-        self.does(_4="slow", _6="slow")
-        config = self.config(", at_once: 1", widths=[4, 6])
-        self.skyline("search", config, "--set", "training.group.members=2", "--set", "run.trial_timeout=25 s", "--slots", "2", "--run", "groups",
-                     ranks=2)
-        self.assertEqual([trial["status"] for trial in self.results("groups").values()], ["ok", "ok"])
-        self.assertNotIn("took longer", (self.folder / "groups/logs/skyline.log").read_text())
+        for times in (1, 5):  # the rest of a trial may wait for a core
+            self.does(_4=f"sleep {14 * times}", _6=f"sleep {14 * times}")
+            run = f"groups{times}"
+            self.skyline("search", self.config(", at_once: 1", widths=[4, 6]), "--set", "training.group.members=2", "--set",
+                         f"run.trial_timeout={25 * times} s", "--slots", "2", "--run", run, ranks=2)
+            log = (self.folder / run / "logs/skyline.log").read_text()
+            if "took longer" not in log:
+                break
+        self.assertEqual([trial["status"] for trial in self.results(run).values()], ["ok", "ok"])
+        self.assertNotIn("took longer", log)
 
     def test_answers_and_latencies_of_the_training_are_kept(self):
         config = self.config(objectives="minimize: latency_ms", rest="final: {epochs: 1}")

@@ -105,7 +105,7 @@ class OpenedRun(RunsCase):
             for slot in told["training"]:
                 self.assertIn((slot["rank"], slot["slot"]), [(0, 0), (0, 1)])
                 self.assertIn("width=", slot["genotype"])
-                self.assertLess(abs(slot["begun"] - time.time()), 100)
+                self.assertLess(abs(slot["begun"] - time.time()), 3600)
             self.assertTrue(told["front_trials"])
             self.assertLessEqual({"trial", "parameters", "objectives"}, set(told["front_trials"][0]))
             shown = re.compile("training +rank 0 slot .*trial +arch id .*trials/min", re.DOTALL)

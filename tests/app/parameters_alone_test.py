@@ -122,7 +122,7 @@ class ParametersAlone(RunsCase):
     def test_validate_and_the_start_of_a_search_tell_what_cannot_be_calculated(self):
         where = "space.where=20 / ($depth - 2) > 0.5"
         line = "space.where: `20 / ($depth - 2) > 0.5` cannot be calculated for 8 genotypes, which are left out, e.g. 20 / 0, for depth=2"
-        text = self.skyline("validate", "rows.yaml", "--set", where).stdout
+        text = self.skyline("validate", "rows.yaml", "--count", "--set", where).stdout
         self.assertIn("# --set space.where: " + line, text)
         self.assertIn("40 genotypes, 24 (60 %) valid", text)
         self.assertIn("16 (40 %) do not keep `where`", text)
@@ -144,7 +144,7 @@ class ParametersAlone(RunsCase):
         self.assertTrue(all(trial["epochs"] == 9 for trial in front))
 
     def test_commands_that_need_no_network_work(self):
-        text = self.skyline("validate", "rows.yaml", "--resolved").stdout
+        text = self.skyline("validate", "rows.yaml", "--count", "--resolved").stdout
         self.assertIn("# space: 40 genotypes, 38 (95 %) valid, 38 different architectures\n", text)
         self.assertNotIn("data:", text)
         (self.folder / "resolved.yaml").write_text(text)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 import unittest
 
-from skyline_runs import RunsCase
+from skyline_runs import TIMEOUT_S, RunsCase
 
 KINDS = '''
 import ctypes, os, pathlib, time
@@ -125,7 +125,7 @@ class PrepProcess(RunsCase):
                 process = int((self.folder / "process").read_text())
                 self.assertEqual(len(list((self.folder / "out").iterdir())), 1)
                 job.send_signal(number)
-                self.assertEqual(job.wait(60), -number)
+                self.assertEqual(job.wait(TIMEOUT_S), -number)
                 self.assertEqual(list((self.folder / "out").iterdir()), [])
                 self.wait_until(lambda: not os.path.exists(f"/proc/{process}"), "its process ends")
                 (self.folder / "process").unlink()
@@ -134,7 +134,7 @@ class PrepProcess(RunsCase):
         job = self.start("prep", "sleeps", "process", "-o", "out/made.h5", environment=self.environment)
         self.wait_until((self.folder / "process").exists, "the kind has begun")
         job.kill()
-        job.wait(60)
+        job.wait(TIMEOUT_S)
         self.assertEqual(len(list((self.folder / "out").iterdir())), 1)
         (self.folder / "process").unlink()
         self.assertEqual(self.refused("refuses", "x.bin"), "skyline: x.bin: looks odd, say --shape=3")

@@ -4,6 +4,7 @@ import math
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -46,8 +47,9 @@ class Stop(RunsCase):
                                 start_new_session=True, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def reach_limit(self, run, limit, *more, ranks=0):
-        """The first job that its limit, `limit(seconds from now)`, stops while it searches: a busy machine needs longer to start."""
-        for seconds in (1, 2, 4, 8, 16, 32):
+        """The first job that its limit, `limit(seconds from now)`, stops while it searches: a busy machine needs longer to start.
+        Limits grow by less than the search takes."""
+        for seconds in range(1, 60, 2):
             words, environment = limit(seconds)
             done = self.skyline("search", *CONFIG, "--run", run, "--resume", *words, *more, ranks=ranks, expect=STOPPED,
                                 environment=environment)
@@ -88,13 +90,25 @@ class Stop(RunsCase):
         self.assertEqual(list((self.folder / run / "checkpoints").iterdir()), [])
 
     def stopped_after(self, trials, run, ranks, sent, target, *more, expect=(STOPPED,)):
-        """The output of a job that was sent a signal once its journal had `trials` trials, and committed nothing before it heard it."""
-        status = self.folder / run / "status.json"
-        with self.held_after(trials, "search", *CONFIG, "--run", run, *more, ranks=ranks, text=True, stdout=subprocess.PIPE,
-                             stderr=subprocess.PIPE) as job:
-            os.kill(job.pid if target is None else rank_process(job, target), sent)
-            self.wait_until(lambda: read_json(status)["state"] == "stopping", "it does not hear the signal")
-        return self.end_of(job, expect)
+        """The output of a job that was sent a signal once its journal had `trials` trials, and committed nothing before it heard it.
+        Tried again where this test had to wait for a core until all trials had ended."""
+        folder = self.folder / run
+        before = folder.with_name(f"{run}.before")
+        if folder.exists():
+            shutil.copytree(folder, before)
+        for _ in range(5):
+            with self.held_after(trials, "search", *CONFIG, "--run", run, *more, ranks=ranks, text=True, stdout=subprocess.PIPE,
+                                 stderr=subprocess.PIPE) as job:
+                os.kill(job.pid if target is None else rank_process(job, target), sent)
+                self.wait_until(lambda: read_json(folder / "status.json")["state"] == "stopping", "it does not hear the signal")
+            out = self.end_of(job, (*expect, 0))
+            if job.returncode in expect and self.begun_trials(run):
+                break
+            shutil.rmtree(folder)
+            if before.exists():
+                shutil.copytree(before, folder)
+        self.assertIn(job.returncode, expect)
+        return out
 
     def stop_and_go_on(self, run, ranks, sent, target, expect=(STOPPED,), then=2):
         out = self.stopped_after(2, run, ranks, sent, target, expect=expect)

@@ -38,7 +38,7 @@ class Table(RunsCase):
 
     def test_the_table_of_mnist_has_every_architecture_that_meets_the_constraints(self):
         config = SOURCE / "configs/mnist_table.yaml"
-        text = self.skyline("validate", config).stdout
+        text = self.skyline("validate", config, "--count").stdout
         self.assertIn("# space: 192 genotypes, 151 (79 %) valid, 151 different architectures\n", text)
         self.assertIn("# table: 151 rows, for 151 architectures\n", text)
         self.skyline("search", config, "--run", "mnist", "--set", "run.events=false")

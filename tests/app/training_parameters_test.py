@@ -101,7 +101,7 @@ class TrainingParameters(RunsCase):
             self.assertEqual(errors.count("\n"), 2 + ("nowhere" not in setting), errors)
 
     def test_validate_and_show_tell_of_them(self):
-        lines = self.skyline("validate", "--resolved", "lr.yaml").stdout
+        lines = self.skyline("validate", "--count", "--resolved", "lr.yaml").stdout
         self.assertIn("# space: 8 genotypes, 8 valid, 8 different architectures\n", lines)
         self.assertIn("learning_rate: $lr * $batch / 16", lines)
         shown = self.skyline("show", "lr.yaml", "--genotype", "width=4,lr=0.01,batch=16").stdout

@@ -205,12 +205,15 @@ class GpuCheck(unittest.TestCase):
 
     def test_an_item_that_hangs_is_ended_with_its_children(self):
         self.program("gpu_slow_test", '#!/bin/bash\nsleep 600 & echo $! > "$(dirname "$0")/pid"; wait\n')
-        result, figures = self.check([{"kind": "test", "name": "slow", "program": "gpu_slow_test"}],
-                                     SKYLINE_GPU_CHECK_BUDGET_S="9")
+        for budget_s in (9, 60):  # others may wait for a core
+            result, figures = self.check([{"kind": "test", "name": "slow", "program": "gpu_slow_test"}],
+                                         SKYLINE_GPU_CHECK_BUDGET_S=str(budget_s))
+            if "took more than" in figures["items"][1]["reason"]:
+                break
         self.assertEqual(result.returncode, 1)
         self.assertIn("took more than", figures["items"][1]["reason"])
         state = pathlib.Path("/proc", (self.bundle / "bin/pid").read_text().strip(), "stat")
-        for _ in range(100):  # a signal takes its time on a busy machine
+        for _ in range(600):  # a signal takes its time on a busy machine
             if self.has_ended(state):
                 break
             time.sleep(0.1)

@@ -21,7 +21,7 @@ STOPPED, NO_FRONT = 75, 3
 TIMEOUT_S = 600
 
 # Fails at once on the hosts of BAD, and by itself where `n` has a factor of FAILS. Elsewhere it ends when five trials of this
-# job have failed on a bad host.
+# job have failed on a bad host, and the file `go` is there.
 TRAINER = """import json, os, pathlib, sys, time
 trial = json.loads(pathlib.Path(sys.argv[1]).read_text())
 host, n = os.uname().nodename, trial["parameters"]["n"]
@@ -31,7 +31,7 @@ if host in os.environ["BAD"].split():
     sys.exit(1)
 if int(os.environ["FAILS"]) and n % int(os.environ["FAILS"]) == 0:
     sys.exit(1)
-while os.environ["BAD"] and len(list(marks.glob(f"{os.environ['BAD'].split()[0]}.*"))) < 5:
+while os.environ["BAD"] and (len(list(marks.glob(f"{os.environ['BAD'].split()[0]}.*"))) < 5 or not (marks.parent / "go").exists()):
     time.sleep(0.01)
 os.write(int(os.environ["SKYLINE_REPORT_FD"]), json.dumps({"result": {"score": n % 17}}).encode() + b"\\n")
 """
@@ -44,6 +44,7 @@ class BadHost(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
         self.marks = self.folder / "marks"
         self.marks.mkdir()
+        (self.folder / "go").touch()
         (self.folder / "trainer.py").write_text(TRAINER)
 
     def config(self, bad="", fails=0, trials=18, command=""):
@@ -103,6 +104,7 @@ class BadHost(unittest.TestCase):
         expected = self.undisturbed()
         config = self.config(bad="h3")
         coordinated = ["--coordinator-only"]
+        (self.folder / "go").unlink()
         job = subprocess.Popen(self.line(config, "resumed", *coordinated, "--set", "run.window=12", ranks=4), cwd=self.folder,
                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         deadline = time.monotonic() + TIMEOUT_S
@@ -111,6 +113,7 @@ class BadHost(unittest.TestCase):
         job.send_signal(signal.SIGUSR1)
         text = job.communicate(timeout=TIMEOUT_S)[0]
         self.assertEqual(job.returncode, STOPPED, text)
+        (self.folder / "go").touch()
         self.search(config, "resumed", *coordinated, "--set", "run.window=12", "--resume", ranks=4)
         self.assertEqual(self.canonical("resumed"), expected)
 

@@ -93,7 +93,7 @@ class Hosts:
         checked("nsenter", f"--net=/run/netns/{self._namespace(host)}", "unshare", "-u", "-m", "bash", "-ec", script,
                 "start", f"h{host}", self.folder, config)
         pid = self.folder / f"sshd{host}.pid"
-        for _ in range(100):
+        for _ in range(2400):
             if pid.exists() and pid.read_text().strip():
                 return
             time.sleep(0.05)

@@ -68,7 +68,7 @@ class SlurmJobs(unittest.TestCase):
 
     def wait_for_trials(self, run, count):
         journal = self.folder / run / "journal.jsonl"
-        self.slurm.wait_until(lambda: journal.exists() and journal.read_bytes().count(b"\n") > count, 60,
+        self.slurm.wait_until(lambda: journal.exists() and journal.read_bytes().count(b"\n") > count, 600,
                               f"{run}: no {count} trials")
 
     def check_done(self, run, job, restarts, limit_s=600):
@@ -119,7 +119,7 @@ class SlurmJobs(unittest.TestCase):
 
     def test_goes_on_without_a_rank_that_is_lost_where_the_launcher_lets_the_others_live(self):
         job = self.submit("lost", 20, variables={"SKYLINE_MPIRUN_OPTIONS": SURVIVAL},
-                          search=["--set", "run.lost_after=5 s"])
+                          search=["--set", "run.lost_after=10 s"])
         self.wait_for_trials("lost", 3)
         self.hosts.kill(3, "skyline")
         self.check_done("lost", job, 0)
@@ -129,11 +129,11 @@ class SlurmJobs(unittest.TestCase):
         for host in (3, 1):  # host 1 has rank 0
             with self.subTest(host=host):
                 run = f"hung-{host}"
-                job = self.submit(run, 20, search=["--set", "run.lost_after=5 s"])
+                job = self.submit(run, 20, search=["--set", "run.lost_after=10 s"])
                 self.wait_for_trials(run, 3)
                 self.hosts.kill(host, "skyline", number=signal.SIGSTOP)
                 self.check_done(run, job, 1)
-                self.assertIn(f"rank {host - 1} on h{host} hangs (silent for 5 s)", self.log(run, job))
+                self.assertIn(f"rank {host - 1} on h{host} hangs (silent for 10 s)", self.log(run, job))
                 # The launcher wakes rank 0 before it ends it: it may save first, and say so.
                 self.assertRegex(self.log(run, job), "(something outside failed|stopped early with everything saved)"
                                                      ": requeued to resume")
@@ -146,7 +146,7 @@ class SlurmJobs(unittest.TestCase):
                 self.wait_for_trials(run, 3)
                 self.hosts.kill(host, "skyline", number=signal.SIGSTOP)
                 self.slurm.run("scancel", "-b", "-s", "USR1", job)
-                self.slurm.wait_until(lambda: self.slurm.field(job, "Restarts") == "1", 60, "it does not stop")
+                self.slurm.wait_until(lambda: self.slurm.field(job, "Restarts") == "1", 600, "it does not stop")
                 self.check_done(run, job, 1)
                 self.assertIn("stopped early with everything saved: requeued to resume", self.log(run, job))
 
@@ -154,9 +154,9 @@ class SlurmJobs(unittest.TestCase):
         job = self.submit("power", 20)
         self.wait_for_trials("power", 3)
         self.slurm.kill_node(3)
-        self.slurm.wait_until(lambda: self.slurm.field(job, "Restarts") != "0", 90, "the job was not requeued")
+        self.slurm.wait_until(lambda: self.slurm.field(job, "Restarts") != "0", 600, "the job was not requeued")
         self.slurm.start_node(3)
-        self.check_done("power", job, 1, 240)
+        self.check_done("power", job, 1)
 
     def devices_of_ranks(self, name, *options, **variables):
         """What each rank says of its CUDA_VISIBLE_DEVICES in a job of two nodes, and what the doctor says of all."""

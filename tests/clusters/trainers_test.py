@@ -136,9 +136,9 @@ class UnderSlurm(Trainers):
             self.slurm.run("scontrol", "requeue", job)
         else:
             self.hosts.kill(2, "skyline")
-        self.slurm.wait_until(lambda: not set(self.ranks()) & ranks, 60, "the ranks are still there")
+        self.slurm.wait_until(lambda: not set(self.ranks()) & ranks, TIMEOUT_S, "the ranks are still there")
         start = time.monotonic()
-        self.slurm.wait_until(lambda: not set(self.trainers()) & trainers, 10, "trainers are still there")
+        self.slurm.wait_until(lambda: not set(self.trainers()) & trainers, TIMEOUT_S, "trainers are still there")
         return time.monotonic() - start
 
     def test_trainers_may_use_mpi_in_jobs_of_srun_and_of_mpirun(self):
@@ -183,7 +183,7 @@ class UnderSlurm(Trainers):
             with self.subTest(moment=moment, what=what, launcher=launcher):
                 run = f"ended{moment}"
                 job = self.submit(config, run, launcher)
-                self.slurm.wait_until(lambda: len(self.trainers()) >= 2, 60, "no trial has begun")
+                self.slurm.wait_until(lambda: len(self.trainers()) >= 2, TIMEOUT_S, "no trial has begun")
                 time.sleep(draws.uniform(0, 2))
                 longest = max(longest, self.end_some(job, what))
                 if what == "cancel":

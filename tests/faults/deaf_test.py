@@ -43,24 +43,17 @@ class Deaf(unittest.TestCase):
         path.write_text(config)
         return ["search", path, "--run", run, "--slots", "8", "--quiet"]
 
-    def wait_for(self, condition, process):
-        deadline = time.monotonic() + TIMEOUT_S
-        while not condition():
-            self.assertIsNone(process.poll())
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.005)
-
-    def check_hears(self, process, run):
+    def check_hears(self, job, run):
         """A job says that it stops."""
         log = self.bench.folder / run / "logs/skyline.log"
-        process.send_signal(signal.SIGUSR1)
-        self.wait_for(lambda: "stopping" in log.read_text(), process)
+        job.process.send_signal(signal.SIGUSR1)
+        job.wait_for(lambda: "stopping" in log.read_text())
 
     def test_a_journal_that_stands_still_keeps_nobody_from_hearing(self):
         held, status = self.bench.folder / "held", self.bench.folder / "stall/status.json"
         job = self.bench.job(*self.arguments("stall"), root="stall", hold=held, match="/journal.jsonl", fault="fsync:hold:6")
-        self.wait_for(lambda: held.exists() and json.loads(status.read_text())["committed"] > 300, job.process)
-        self.check_hears(job.process, "stall")  # while the disk stands still
+        job.wait_for(lambda: held.exists() and json.loads(status.read_text())["committed"] > 300)
+        self.check_hears(job, "stall")  # while the disk stands still
         held.unlink()
         self.assertEqual(job.wait(), STOPPED, job.text())
         lines = self.bench.canonical("stall").count("\n") - 1
@@ -74,16 +67,20 @@ class Deaf(unittest.TestCase):
         self.addCleanup(process.stderr.close)
         self.addCleanup(process.kill)
         journal = self.bench.folder / "pipe/journal.jsonl"
-        self.wait_for(lambda: journal.exists() and journal.read_bytes().count(b"\n") > 2000, process)
+        deadline = time.monotonic() + TIMEOUT_S
+        while not journal.exists() or journal.read_bytes().count(b"\n") <= 2000:
+            self.assertIsNone(process.poll())
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.005)
         process.send_signal(signal.SIGUSR1)
         self.assertEqual(process.wait(timeout=600), STOPPED)
 
     def test_a_space_with_few_candidates_keeps_nobody_from_hearing(self):
         job = self.bench.job(*self.arguments("narrow", CONFIG + NARROW))
         journal = self.bench.folder / "narrow/journal.jsonl"
-        self.wait_for(lambda: journal.exists() and journal.read_bytes().count(b"\n") > 1, job.process)
+        job.wait_for(lambda: journal.exists() and journal.read_bytes().count(b"\n") > 1)
         time.sleep(0.5)
-        self.check_hears(job.process, "narrow")
+        self.check_hears(job, "narrow")
         self.assertEqual(job.wait(), STOPPED, job.text())
 
 

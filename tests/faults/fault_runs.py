@@ -57,6 +57,12 @@ class Job:
             found[int(folder.name)] = rank[0] if rank else None if self.ranks else 0
         return found
 
+    def cpu_s(self, rank):
+        """Seconds of CPU that a rank has used."""
+        [process] = [process for process, its_rank in self.processes().items() if its_rank == rank]
+        times = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
+        return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
+
     def kill(self, victim, number=signal.SIGKILL):
         """A signal to `victim`: a rank's number, "mpirun" or "all". Whoever is gone already stays so."""
         for process, rank in self.processes().items():
@@ -102,7 +108,7 @@ class Job:
         """Exit code of the job's first process."""
         return self.process.wait(timeout=timeout_s)
 
-    def wait_until_all_are_gone(self, timeout_s=60):
+    def wait_until_all_are_gone(self, timeout_s=TIMEOUT_S):
         """Survivors of a killed rank or mpirun end by themselves within moments."""
         self.wait()
         deadline = time.monotonic() + timeout_s
@@ -110,6 +116,16 @@ class Job:
             if time.monotonic() > deadline:
                 raise AssertionError(f"still there after {timeout_s} s: {self.processes()}")
             time.sleep(0.02)
+
+    def wait_for(self, holds):
+        """Until that holds, which the job cannot bring about any more when it has ended."""
+        deadline = time.monotonic() + TIMEOUT_S
+        while not holds():
+            if self.process.poll() is not None and not holds():
+                raise AssertionError(f"it has ended: {self.text()}")
+            if time.monotonic() > deadline:
+                raise AssertionError(self.text())
+            time.sleep(0.01)
 
     def text(self):
         return self.output.read_text(errors="replace")

@@ -2,12 +2,12 @@
 --hang, and jobs whose files are looked at."""
 
 import os
+import pathlib
 import random
 import re
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 from fault_runs import Bench, end_tidily, faults_in, small_search
@@ -16,6 +16,12 @@ from lose_ranks import END_LIMIT_S, LOST_AFTER_S, LoseRanks
 PROGRAM, SOURCE, FAULTS = (sys.argv.pop(1) for _ in range(3))
 SEED = int(os.environ.get("SKYLINE_KILL_SEED", random.SystemRandom().randrange(2**31)))
 LONG_TRIALS = ["training.epochs=100000", "checkpoint.interval=1 h", f"run.lost_after={LOST_AFTER_S} s"]
+
+
+def handles(process, number):
+    """Whether a process has a handler for that signal by now."""
+    caught = re.search(r"SigCgt:\s*(\w+)", pathlib.Path(f"/proc/{process}/status").read_text())[1]
+    return int(caught, 16) >> (number - 1) & 1
 
 
 class Hang(unittest.TestCase):
@@ -31,18 +37,17 @@ class Hang(unittest.TestCase):
         self.addCleanup(bench.remove)
         jobs = []
         for hung, stops in ((0, False), (1, False), (1, True)):
-            jobs.append((bench.job("search", *small_search(bench, SOURCE), "--run", f"{hung}-{stops}", ranks=2), hung, stops))
-            while hung not in jobs[-1][0].processes().values():
-                time.sleep(0.01)
-            jobs[-1][0].kill(hung, signal.SIGSTOP)
-        time.sleep(5)
-        for job, _, stops in jobs:
+            run = f"{hung}-{stops}"
+            jobs.append((bench.job("search", *small_search(bench, SOURCE), "--run", run, ranks=2, root=run, rank=hung, signal=int(signal.SIGSTOP)),
+                         hung, stops))
+        for job, hung, stops in jobs:
             if stops:
+                job.wait_for(lambda: any(handles(process, signal.SIGUSR1) for process, rank in job.processes().items() if rank == 1 - hung))
                 job.kill("mpirun", signal.SIGUSR1)
         for job, hung, stops in jobs:
             with self.subTest(hung=hung, stops=stops):
                 self.assertEqual(job.wait(END_LIMIT_S), 75 if stops else 76, job.text())
-                job.wait_until_all_are_gone(10)
+                job.wait_until_all_are_gone()
                 named = rf"\[rank {1 - hung} \S+\] rank {hung} on \S+ hangs \(suspended for 30 s\) while the job starts"
                 self.assertRegex(job.text(), f"{named}|stopped on a signal, before the job had started" if stops else named)
 
@@ -59,17 +64,15 @@ class Hang(unittest.TestCase):
         calls = bench.folder / "calls"  # of the rank that ends the job
         job = bench.job("search", *small_search(bench, SOURCE), *more, "--run", "run", ranks=2, root="run", rank=1 - hung, log=calls, **faults)
         running = [bench.folder / f"run/checkpoints/running.{rank}" for rank in range(2)]
-        deadline = time.monotonic() + END_LIMIT_S
-        while not all(path.exists() and " running " in path.read_text() for path in running):
-            self.assertLess(time.monotonic(), deadline, job.text())
-            time.sleep(0.05)
+        job.wait_for(lambda: all(path.exists() and " running " in path.read_text() for path in running))
         trial = re.search(r" running (\d+) ", running[1 - hung].read_text())[1]
-        time.sleep(1)
+        before_s = job.cpu_s(1 - hung)
+        job.wait_for(lambda: job.cpu_s(1 - hung) > before_s + 0.3)  # it has trained for some steps
         job.kill(hung, signal.SIGSTOP)
         if number:
             job.kill("mpirun", number)
         self.assertEqual(job.wait(END_LIMIT_S if number else LOST_AFTER_S + END_LIMIT_S), code, job.text())
-        job.wait_until_all_are_gone(10)
+        job.wait_until_all_are_gone()
         self.assertRegex(job.text(), rf"\[rank {1 - hung} \S+\] rank {hung} on \S+ hangs \(silent for \d+ s\)")
         self.assertTrue(list((bench.folder / "run/checkpoints").glob(f"{trial}.*.h5")), job.text())
         told = [(call, path) for call, path in faults_in(calls) if call == "abort" or call == "rename" and path.endswith("/status.json")]

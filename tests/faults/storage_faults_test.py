@@ -50,7 +50,7 @@ class StorageFaults(unittest.TestCase):
 
     def last_words(self, job):
         """The one line that a person gets. Open MPI 5 may pass it on when the job is already gone."""
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + TIMEOUT_S
         while not (lines := self.last_words_of_ranks(job)) and time.monotonic() < deadline:
             time.sleep(0.1)
         self.assertEqual(len(lines), 1, job.text())
@@ -180,7 +180,7 @@ class StorageFaults(unittest.TestCase):
     def test_a_run_folder_that_vanishes_ends_the_run_with_one_line(self):
         held = self.bench.folder / "held"
         job = self.job("vanished", rank=0, hold=held, match="/weights/", fault="rename:hold:2")
-        self.wait_for(held.exists, job)
+        job.wait_for(held.exists)
         os.rename(self.bench.folder / "vanished", self.bench.folder / "elsewhere")
         held.unlink()
         self.end(job, USERS)
@@ -208,7 +208,7 @@ class StorageFaults(unittest.TestCase):
         job = self.bench.job(*self.search, "silent", "--set", "search.iterations=1000", ranks=2, root="silent", rank=0,
                              match="/status.json", fault=f"fsync:stall={10 * TIMEOUT_S}:1:{FOR_EVER}")
         journal = self.bench.folder / "silent/journal.jsonl"
-        self.wait_for(lambda: journal.exists() and journal.read_bytes().count(b"\n") > 1, job)
+        job.wait_for(lambda: journal.exists() and journal.read_bytes().count(b"\n") > 1)
         shutil.copy(journal, f"{journal}.copy")
         os.replace(f"{journal}.copy", journal)  # an error at the next line
         self.end(job, USERS)
@@ -219,18 +219,13 @@ class StorageFaults(unittest.TestCase):
         job = self.bench.job(*self.search, "sigint", "--set", "checkpoint.interval=0.1 epochs", "--set",
                              "checkpoint.overhead=1", root="sigint", log=log, match="/checkpoints/",
                              fault=f"fsync:stall={10 * TIMEOUT_S}:1")
-        self.wait_for(lambda: log.exists() and " fsync " in log.read_text(), job)
+        job.wait_for(lambda: log.exists() and " fsync " in log.read_text())
         job.process.send_signal(signal.SIGINT)
         said = self.bench.folder / "sigint/logs/skyline.log"
-        self.wait_for(lambda: "stopping" in said.read_text(), job)
+        job.wait_for(lambda: "stopping" in said.read_text())
         job.process.send_signal(signal.SIGINT)
         self.end(job, 130)
         self.check_resumed("sigint")
-
-    def wait_for(self, condition, job):
-        while not condition():
-            self.assertIsNone(job.process.poll(), job.text())
-            time.sleep(0.01)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,11 @@ def when_told(depth, lr):
     return product(lr, depth)
 
 
+def told_after_two(depth, lr):
+    """A search that is still there, whoever looks and when, until it is told to go on."""
+    return product(lr, depth) if int(skyline.trial.name) < 2 else when_told(depth, lr)
+
+
 def fails(depth, lr):
     if depth == 2:
         raise ValueError("depth 2 is not for me")

@@ -14,6 +14,9 @@ sys.path.insert(0, str(SOURCE / "python"))
 os.environ["SKYLINE"] = str(PROGRAM)
 TIMEOUT_S = 600
 
+import functions  # noqa: E402
+import skyline  # noqa: E402
+
 SPACE = {"lr": [0.1, 0.2, 0.4], "depth": range(1, 5)}
 METRICS = {"score": {"range": [0, 2]}, "size": {"range": [0, 8]}}
 SETTINGS = {"maximize": "score", "minimize": "size", "metrics": METRICS, "command": {"deterministic": True}, "quiet": True}
@@ -38,6 +41,14 @@ class PackageCase(unittest.TestCase):
         while not holds():
             self.assertLess(time.monotonic(), deadline, what)
             time.sleep(0.05)
+
+    def held_search(self, **more):
+        """A search whose trials but the first two wait until go_on()."""
+        (self.folder / "go").unlink(missing_ok=True)
+        return skyline.search(SPACE, functions.told_after_two, **more, **SETTINGS)
+
+    def go_on(self):
+        (self.folder / "go").touch()
 
     def start_script(self, text, *arguments, name=None, **options):
         """A script in this folder, which finds the package by PYTHONPATH."""

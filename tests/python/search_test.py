@@ -45,12 +45,13 @@ class Search(PackageCase):
     def test_a_stopped_search_is_resumed_to_the_journal_of_one_that_was_not_stopped(self):
         whole = skyline.search(SPACE, functions.product, trials=12, folder=f"{self.name()}.whole", **SETTINGS).wait()
         for ranks, then in ((1, 2), (2, 1)):
-            run = skyline.search(SPACE, functions.slow, trials=12, ranks=ranks, folder=f"{self.name()}.{ranks}", **SETTINGS)
+            run = self.held_search(trials=12, ranks=ranks, folder=f"{self.name()}.{ranks}")
             self.wait_until(lambda: len(run.rows) > 1, "no trial ended")
             self.assertTrue(run.running)
             run.stop()
             self.assertEqual((run.running, run.status["state"], run.status["exit_code"]), (False, "stopped", 75))
             self.assertLess(len(run.rows), 12)
+            self.go_on()
             run.resume(ranks=then, quiet=True).wait()
             self.assertEqual(run.status["state"], "finished")
             self.assertEqual([(row["trial"], row["arch_id"], row["score"]) for row in run.rows],
@@ -164,9 +165,9 @@ class Search(PackageCase):
                 call()
 
     def test_a_search_that_goes_on_is_followed_and_not_resumed(self):
-        run = skyline.search(SPACE, functions.slow, trials=12, folder=self.name(), **SETTINGS)
+        run = self.held_search(trials=12, folder=self.name())
         with self.assertRaisesRegex(skyline.Error, rf"is in use by process .*; skyline.open_run\('{self.name()}'\).wait\(\) follows it"):
-            skyline.search(SPACE, functions.slow, trials=12, folder=self.name(), resume=True, **SETTINGS)
+            skyline.search(SPACE, functions.told_after_two, trials=12, folder=self.name(), resume=True, **SETTINGS)
         run.stop()
 
     def test_neither_a_run_nor_a_file_of_the_user_is_overwritten(self):
@@ -186,9 +187,10 @@ class Search(PackageCase):
             self.assertEqual([file.read_text() for file in self.folder.glob("*kept*")], [_search._FIRST_LINE])
 
     def test_wait_gives_up_after_its_time_and_the_search_goes_on(self):
-        run = skyline.search(SPACE, functions.slow, trials=6, folder=self.name(), **SETTINGS)
+        run = self.held_search(trials=6, folder=self.name())
         with self.assertRaises(TimeoutError):
             run.wait(timeout=0.1)
+        self.go_on()
         self.assertEqual(len(run.wait().rows), 6)
 
     def test_a_process_of_an_mpi_job_starts_searches_of_their_own(self):
@@ -206,7 +208,7 @@ class Search(PackageCase):
 
 class Killed(PackageCase):
     def test_a_job_that_was_killed_is_told_of_and_its_run_is_read_and_resumed(self):
-        run = skyline.search(SPACE, functions.slow, trials=8, folder=self.name(), **SETTINGS)
+        run = self.held_search(trials=8, folder=self.name())
         self.wait_until(lambda: len(run.rows) > 1, "no trial ended")
         os.kill(run._job._process.pid, signal.SIGKILL)
         with self.assertRaises(skyline.Error) as killed:
@@ -220,6 +222,7 @@ class Killed(PackageCase):
         self.assertTrue(other.front_rows)
         with unittest.mock.patch.object(other, "_program", "/nowhere"):  # on a machine without Skyline
             self.assertEqual(other.front_rows, [])
+        self.go_on()
         self.assertEqual(len(other.resume(quiet=True).wait().rows), 8)
 
 

@@ -38,8 +38,8 @@ elif does == "hang":
 elif does == "wait":  # the first one waits for its end
     if len(list(folder.glob("start.*"))) < 2:
         time.sleep(600)
-elif does == "slow":
-    time.sleep(14)
+elif does.startswith("sleep "):
+    time.sleep(float(does.split()[1]))
 elif does == "nan":
     report(json.dumps({"result": {metric: float("nan")}}))
 elif does == "outside":

@@ -105,11 +105,7 @@ class StandInCase(unittest.TestCase):
         time.sleep(1)
 
     def wait_for(self, path, is_there, job):
-        deadline = time.monotonic() + LIMIT_S
-        while not path.exists() or not is_there(path.read_text()):
-            self.assertLess(time.monotonic(), deadline, job.text())
-            self.assertIsNone(job.process.poll(), job.text())
-            time.sleep(0.02)
+        job.wait_for(lambda: path.exists() and is_there(path.read_text()))
 
 
 def main():
