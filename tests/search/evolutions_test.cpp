@@ -6,7 +6,7 @@
 #include <array>
 #include <set>
 #include <string>
-#include <thread>
+#include <utility>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,10 +22,12 @@ using ::testing::ElementsAre;
 using testing::Evaluate;
 using testing::failing_for_a_third;
 using testing::ids_of;
+using testing::kToTheEnd;
 using testing::objective_set;
 using testing::Pace;
 using testing::run_search;
 using testing::uneven_space;
+using testing::WindowedRun;
 using trial::CommittedTrial;
 using trial::Origin;
 
@@ -38,27 +40,10 @@ std::unique_ptr<Searcher> evolution_of(const std::string& section, std::uint64_t
                        objectives, seed);
 }
 
-/// Asks for one proposal, or all that there is room for, and tells one result at a time.
-std::vector<CommittedTrial> run_windowed(Searcher& searcher, std::size_t window, bool one_by_one,
-                                         const Evaluate& evaluate = closed_formula) {
-  std::vector<CommittedTrial> committed;
-  std::size_t told = 0;
-  do {
-    while (committed.size() < told + window) {
-      const std::size_t room = told + window - committed.size();
-      const Answer answer = searcher.ask(one_by_one ? 1 : room);
-      if (answer.state == Answer::State::kBusy) std::this_thread::yield();
-      for (const trial::Proposal& proposal : answer.proposals) {
-        CommittedTrial& trial = committed.emplace_back();
-        trial.trial.number = committed.size() - 1;
-        trial.trial.proposal = proposal;
-        trial.outcome = evaluate(trial.trial);
-      }
-      if (answer.proposals.empty() && answer.state == Answer::State::kAnswered) break;
-    }
-    if (told < committed.size()) searcher.tell(committed[told++]);
-  } while (told < committed.size() || !searcher.finished());
-  return committed;
+std::vector<CommittedTrial> run_windowed(std::unique_ptr<Searcher> searcher, std::size_t window,
+                                         const Evaluate& evaluate = closed_formula,
+                                         std::size_t most_asked = kToTheEnd) {
+  return WindowedRun(std::move(searcher), window, evaluate, most_asked).run();
 }
 
 std::size_t changes_between(const CommittedTrial& child, const CommittedTrial& parent) {
@@ -84,11 +69,11 @@ TEST(Evolutions, ProposeNothingTwiceAndNothingInfeasibleAndNoChildrenOfFailures)
   const objective::ObjectiveSet objectives = archai_objectives();
   for (const std::string name : kEvolutions) {
     for (std::uint64_t seed = 0; seed < 3; ++seed) {
-      const auto searcher = evolution_of(name + ", trials: 40", seed);
-      EXPECT_EQ(searcher->expected_trials(), 40U);
-      const auto committed = run_windowed(*searcher, 8, false, failing_for_a_third);
+      WindowedRun run(evolution_of(name + ", trials: 40", seed), 8, failing_for_a_third);
+      EXPECT_EQ(run.searcher().expected_trials(), 40U);
+      const auto& committed = run.run();
       EXPECT_EQ(committed.size(), 40U) << name;
-      EXPECT_EQ(searcher->finish_reason(), "40 trials done");
+      EXPECT_EQ(run.searcher().finish_reason(), "40 trials done");
       std::set<space::ArchId> seen;
       for (const CommittedTrial& trial : committed) {
         EXPECT_TRUE(seen.insert(trial.trial.architecture().id).second) << name;
@@ -106,10 +91,9 @@ TEST(Evolutions, ProposeTheSameForTheSameResultsHoweverTheyAreAsked) {
   for (const std::string name : kEvolutions) {
     const std::string section = name + ", trials: 30";
     for (const std::size_t window : {1U, 8U}) {
-      const auto first = ids_of(run_windowed(*evolution_of(section), window, false, failing_for_a_third));
-      EXPECT_EQ(first, ids_of(run_windowed(*evolution_of(section), window, true, failing_for_a_third)))
-          << name;
-      EXPECT_NE(first, ids_of(run_windowed(*evolution_of(section, 2), window, true, failing_for_a_third)))
+      const auto first = ids_of(run_windowed(evolution_of(section), window, failing_for_a_third));
+      EXPECT_EQ(first, ids_of(run_windowed(evolution_of(section), window, failing_for_a_third, 1))) << name;
+      EXPECT_NE(first, ids_of(run_windowed(evolution_of(section, 2), window, failing_for_a_third, 1)))
           << name;
     }
   }
@@ -118,12 +102,12 @@ TEST(Evolutions, ProposeTheSameForTheSameResultsHoweverTheyAreAsked) {
 TEST(Evolutions, EndWithASmallSpace) {
   for (const std::string name : kEvolutions) {
     for (const std::size_t window : {1U, 3U}) {
-      const auto searcher =
-          evolution_of(name, 1, objective_set("[{maximize: accuracy}, {minimize: flops}]"), uneven_space());
-      EXPECT_EQ(run_windowed(*searcher, window, false).size(), 5U) << name;
-      EXPECT_EQ(searcher->finish_reason(), "all 5 valid architectures were evaluated");
-      EXPECT_FALSE(searcher->gave_up());
-      EXPECT_EQ(searcher->expected_trials(), 5U);
+      const auto objectives = objective_set("[{maximize: accuracy}, {minimize: flops}]");
+      WindowedRun run(evolution_of(name, 1, objectives, uneven_space()), window);
+      EXPECT_EQ(run.run().size(), 5U) << name;
+      EXPECT_EQ(run.searcher().finish_reason(), "all 5 valid architectures were evaluated");
+      EXPECT_FALSE(run.searcher().gave_up());
+      EXPECT_EQ(run.searcher().expected_trials(), 5U);
     }
   }
 }
@@ -134,7 +118,7 @@ TEST(Evolutions, GoOnWhereAllFirstTrialsFail) {
     return trial::Failure{trial::FailureKind::kDiverged, "planted"};
   };
   for (const std::string name : kEvolutions) {
-    const auto committed = run_windowed(*evolution_of(name + ", trials: 50"), 4, false, evaluate);
+    const auto committed = run_windowed(evolution_of(name + ", trials: 50"), 4, evaluate);
     EXPECT_EQ(committed.size(), 50U) << name;
     EXPECT_FALSE(committed.back().trial.proposal.parents.empty()) << name;
   }
@@ -154,7 +138,7 @@ TEST(RegularizedEvolution, TakesParentsFromTheFrontOfTheNewestResults) {
 }
 
 TEST(RegularizedEvolution, TakesAnyParentWhereTheSampleIsOne) {
-  const auto committed = run_windowed(*evolution_of("regularized_evolution, sample: 1"), 1, false);
+  const auto committed = run_windowed(evolution_of("regularized_evolution, sample: 1"), 1);
   std::size_t beaten = 0;
   for (const CommittedTrial& child : committed) {
     const auto& parents = child.trial.proposal.parents;
@@ -164,7 +148,7 @@ TEST(RegularizedEvolution, TakesAnyParentWhereTheSampleIsOne) {
 }
 
 TEST(LocalSearch, TriesTheNeighboursOfTheFrontAndOfEachAboutAsMany) {
-  const auto committed = run_windowed(*evolution_of("local_search"), 1, false);
+  const auto committed = run_windowed(evolution_of("local_search"), 1);
   for (const CommittedTrial& child : committed) {
     const std::size_t number = child.trial.number;
     EXPECT_EQ(child.trial.proposal.parents.empty(), number < 10);
@@ -183,8 +167,8 @@ TEST(LocalSearch, BeginsAnewInALocalOptimum) {
     return trial::Measurements{{kKernels.at(choices[1]) - 0.01 * choices[0] - 0.001 * choices[2], 1}};
   };
   const auto objectives = objective_set("[{maximize: accuracy}]");
-  const auto searcher = evolution_of("local_search, initial: 1, trials: 192", 1, objectives);
-  const auto committed = run_windowed(*searcher, 1, false, evaluate);
+  const auto committed =
+      run_windowed(evolution_of("local_search, initial: 1, trials: 192", 1, objectives), 1, evaluate);
   EXPECT_EQ(committed.size(), 192U);
   const std::uint32_t last = committed.back().trial.proposal.iteration;
   EXPECT_GE(last, 1U);
@@ -199,7 +183,7 @@ TEST(LocalSearch, BeginsAnewInALocalOptimum) {
 
 TEST(Nsga2, BreedsTheBestOfAllResults) {
   const objective::ObjectiveSet objectives = archai_objectives();
-  const auto committed = run_windowed(*evolution_of("nsga2, population: 10, trials: 50"), 1, false);
+  const auto committed = run_windowed(evolution_of("nsga2, population: 10, trials: 50"), 1);
   std::size_t crossovers = 0;
   for (const CommittedTrial& child : committed) {
     const auto& proposal = child.trial.proposal;
@@ -220,12 +204,11 @@ TEST(Nsga2, BreedsTheBestOfAllResults) {
 }
 
 TEST(MoBananas, ChoosesMutantsByAModelAfterItsFirstTrials) {
-  const auto committed =
-      run_windowed(*evolution_of("mo_bananas, trials: 60, initial: 12, batch: 4"), 1, false);
+  const auto committed = run_windowed(evolution_of("mo_bananas, trials: 60, initial: 12, batch: 4"), 1);
   for (const CommittedTrial& trial : committed) {
     EXPECT_EQ(trial.trial.proposal.origin, trial.trial.number < 12 ? Origin::kInitial : Origin("model"));
   }
-  const auto random = run_windowed(*evolution_of("random, trials: 60"), 1, false);
+  const auto random = run_windowed(evolution_of("random, trials: 60"), 1);
   const auto volume = [](const std::vector<CommittedTrial>& trials) {
     std::vector<double> points;
     for (const CommittedTrial& trial : trials) {
@@ -239,7 +222,7 @@ TEST(MoBananas, ChoosesMutantsByAModelAfterItsFirstTrials) {
 
 TEST(MoBananas, GoesOnFromAnyRecordedTrial) {
   const std::string section = "mo_bananas, trials: 40, batch: 6";
-  const auto whole = run_windowed(*evolution_of(section), 4, false, failing_for_a_third);
+  const auto whole = run_windowed(evolution_of(section), 4, failing_for_a_third);
   for (const std::size_t recorded : {5U, 13U, 24U}) {
     const auto searcher = evolution_of(section);
     for (std::size_t told = 0, asked = 0; asked < recorded; ++asked) {
@@ -258,7 +241,7 @@ TEST(MoBananas, GoesOnFromAnyRecordedTrial) {
 
 TEST(Nsga2, HasMutantsAloneWithoutCrossovers) {
   const auto committed =
-      run_windowed(*evolution_of("nsga2, crossover_probability: 0, mutation_probability: 1.0e-9"), 1, false);
+      run_windowed(evolution_of("nsga2, crossover_probability: 0, mutation_probability: 1.0e-9"), 1);
   for (std::size_t i = 20; i < 100; ++i) {
     const auto& proposal = committed[i].trial.proposal;
     EXPECT_EQ(proposal.origin, Origin::kMutation);

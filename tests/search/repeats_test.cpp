@@ -8,7 +8,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -24,8 +23,10 @@ using testing::config_from_yaml;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::kToTheEnd;
 using testing::objective_set;
 using testing::user_error_of;
+using testing::WindowedRun;
 using trial::CommittedTrial;
 using trial::SharedTrial;
 using trial::TrialNumber;
@@ -64,34 +65,7 @@ std::unique_ptr<Searcher> searcher_of(const std::string& name, const std::string
   return make_searcher(section, archai_space(), archai_objectives(), 1);
 }
 
-/// Runs a search with a window of four trials: one result is told, and one more trial is asked for.
-/// @param recorded  trials that the search must accept
-std::vector<CommittedTrial> in_a_window(Searcher& searcher, const testing::Evaluate& evaluate,
-                                        const std::vector<CommittedTrial>& recorded = {}) {
-  std::vector<CommittedTrial> committed;
-  std::size_t told = 0;
-  while (true) {
-    const std::size_t room = 4 - (committed.size() - told);
-    Answer answer;
-    if (committed.size() < recorded.size() && room > 0) {
-      answer.proposals.push_back(recorded[committed.size()].trial.proposal);
-      if (!searcher.accept(answer.proposals.back())) return committed;
-      answer.state = Answer::State::kMore;
-    } else if (room > 0) {
-      answer = searcher.ask(room);
-    }
-    for (trial::Proposal& proposal : answer.proposals) {
-      trial::Trial trial;
-      trial.number = committed.size();
-      trial.proposal = std::move(proposal);
-      committed.push_back({trial, evaluate(trial), {}, trial.number});
-    }
-    if (answer.state == Answer::State::kBusy) std::this_thread::yield();
-    if (answer.state != Answer::State::kAnswered) continue;
-    if (told == committed.size()) return committed;
-    searcher.tell(committed[told++]);
-  }
-}
+constexpr std::size_t kWindow = 4;
 
 /// The trials of each architecture, in the order of the first ones.
 std::vector<std::vector<SharedTrial>> by_architecture(const std::vector<CommittedTrial>& committed) {
@@ -125,9 +99,9 @@ std::set<TrialNumber> front_of_means(const std::vector<std::vector<SharedTrial>>
 TEST(Repeats, GiveEveryCandidateForTheFrontAllItsTrainingsAndComparesMeans) {
   for (const auto& [name, section] : kSections) {
     SCOPED_TRACE(name);
-    const auto searcher = searcher_of(name, "repeats: 3");
-    const std::vector<CommittedTrial> committed = in_a_window(*searcher, noisy);
-    EXPECT_LE(committed.size(), searcher->expected_trials());
+    WindowedRun run(searcher_of(name, "repeats: 3"), kWindow, noisy);
+    const std::vector<CommittedTrial>& committed = run.run();
+    EXPECT_LE(committed.size(), run.searcher().expected_trials());
     if (name != "evolution_pareto") {
       EXPECT_EQ(committed.size(), name == "skyline" || name == "mo_bananas" ? 40U : 60U);
     }
@@ -153,8 +127,8 @@ TEST(Repeats, GiveEveryCandidateForTheFrontAllItsTrainingsAndComparesMeans) {
 }
 
 TEST(Repeats, ThatFailAreNotTriedAgainAndAreInNoMean) {
-  const auto searcher = searcher_of("nsga2", "repeats: 3");
-  const auto groups = by_architecture(in_a_window(*searcher, failing_repeats));
+  WindowedRun run(searcher_of("nsga2", "repeats: 3"), kWindow, failing_repeats);
+  const auto groups = by_architecture(run.run());
   std::size_t failed = 0;
   for (const auto& group : groups) {
     EXPECT_LE(group.size(), 3U);
@@ -172,20 +146,23 @@ TEST(Repeats, ThatFailAreNotTriedAgainAndAreInNoMean) {
 
 TEST(Repeats, AreTakenFromAnEarlierJobWithoutThinking) {
   for (const std::string name : {"skyline", "mo_bananas"}) {
-    const std::vector<CommittedTrial> committed = in_a_window(*searcher_of(name, "repeats: 3"), noisy);
-    const auto replayed = searcher_of(name, "repeats: 3");
-    EXPECT_EQ(in_a_window(*replayed, noisy, committed).size(), committed.size()) << name;
-    EXPECT_TRUE(replayed->finished());
+    WindowedRun run(searcher_of(name, "repeats: 3"), kWindow, noisy);
+    const std::vector<CommittedTrial>& committed = run.run();
+    WindowedRun replayed(searcher_of(name, "repeats: 3"), kWindow, noisy);
+    EXPECT_EQ(replayed.run(kToTheEnd, committed).size(), committed.size()) << name;
+    EXPECT_EQ(replayed.accepted(), committed.size()) << name;
+    EXPECT_TRUE(replayed.searcher().finished());
   }
 }
 
 TEST(Repeats, OfALongerSearchBeginWithThoseOfTheShorterOne) {
   for (const std::string name : {"nsga2", "skyline"}) {
-    const auto shorter = in_a_window(*searcher_of(name, "repeats: 3"), noisy);
+    const auto shorter = WindowedRun(searcher_of(name, "repeats: 3"), kWindow, noisy).run();
     const ConfigNode section = config_from_yaml(
         "algorithm: " + name + "\n" + (name == "nsga2" ? "population: 8\n" : "") + "trials: 64\nrepeats: 3",
         "run.yaml", "search");
-    const auto longer = in_a_window(*make_searcher(section, archai_space(), archai_objectives(), 1), noisy);
+    const auto longer =
+        WindowedRun(make_searcher(section, archai_space(), archai_objectives(), 1), kWindow, noisy).run();
     ASSERT_LT(shorter.size(), longer.size());
     for (std::size_t i = 0; i < shorter.size(); ++i) {
       EXPECT_EQ(shorter[i].trial.architecture().id, longer[i].trial.architecture().id);

@@ -125,16 +125,22 @@ inline std::vector<trial::CommittedTrial> run_search(search::Searcher& searcher,
   return committed;
 }
 
+constexpr std::size_t kToTheEnd = 1'000'000;  // number of trials
+
 /// A search with a window, as the engine goes about it: one ask after each result.
 class WindowedRun {
  public:
+  /// @param most_asked  proposals that are asked for at once, at most
   WindowedRun(std::unique_ptr<search::Searcher> searcher, std::size_t window,
-              Evaluate evaluate = closed_formula)
-      : searcher_(std::move(searcher)), window_(window), evaluate_(std::move(evaluate)) {}
+              Evaluate evaluate = closed_formula, std::size_t most_asked = kToTheEnd)
+      : searcher_(std::move(searcher)),
+        window_(window),
+        evaluate_(std::move(evaluate)),
+        most_asked_(most_asked) {}
 
   /// Continues until there are so many trials, or to the end.
   /// @param recorded  trials that the searcher is to accept as far as there are some
-  const std::vector<trial::CommittedTrial>& run(std::size_t trials,
+  const std::vector<trial::CommittedTrial>& run(std::size_t trials = kToTheEnd,
                                                 const std::vector<trial::CommittedTrial>& recorded = {}) {
     ask(recorded);
     while (told_ < committed_.size() && told_ < trials) {
@@ -144,6 +150,7 @@ class WindowedRun {
     return committed_;
   }
   std::size_t thoughts() const { return thoughts_; }
+  std::size_t accepted() const { return accepted_; }
   const search::Searcher& searcher() const { return *searcher_; }
 
  private:
@@ -152,11 +159,16 @@ class WindowedRun {
       if (committed_.size() < recorded.size() &&
           searcher_->accept(recorded[committed_.size()].trial.proposal)) {
         add(recorded[committed_.size()].trial.proposal);
+        ++accepted_;
         continue;
       }
-      const search::Answer answer = searcher_->ask(told_ + window_ - committed_.size());
+      const std::size_t room = told_ + window_ - committed_.size();
+      const search::Answer answer = searcher_->ask(std::min(room, most_asked_));
       for (const trial::Proposal& proposal : answer.proposals) add(proposal);
-      if (answer.state == search::Answer::State::kAnswered) break;
+      if (answer.state == search::Answer::State::kAnswered) {
+        if (answer.proposals.size() < most_asked_) break;
+        continue;
+      }
       ++thoughts_;
       std::this_thread::yield();
     }
@@ -172,8 +184,10 @@ class WindowedRun {
   std::size_t window_;
   Evaluate evaluate_;
   std::vector<trial::CommittedTrial> committed_;
+  const std::size_t most_asked_;
   std::size_t told_ = 0;
   std::size_t thoughts_ = 0;
+  std::size_t accepted_ = 0;
 };
 
 inline std::vector<space::ArchId> ids_of(const std::vector<trial::CommittedTrial>& committed) {
