@@ -23,7 +23,7 @@ TRIALS = ["--set", "search={algorithm: random, trials: 20000}", "--set", "run.ev
 class Reports(RunsCase):
     @classmethod
     def setUpClass(cls):
-        assert not CHROMIUM.endswith("-NOTFOUND"), f"{CHROMIUM}: install it with SKYLINE_LINTERS=1 scripts/setup"
+        assert not CHROMIUM.endswith("-NOTFOUND"), f"{CHROMIUM}: install it with SKYLINE_EXPORT_TESTS=1 scripts/setup"
         super().setUpClass()
         cls.browser = Browser(CHROMIUM)
         cls.browser.size(1000, 700)
