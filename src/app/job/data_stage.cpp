@@ -29,37 +29,13 @@ bool is_first_of_node(const comm::Environment& environment) {
   return environment.place().local_rank == 0;
 }
 
-/// The result of staging on a node, from its first rank; other ranks have not looked.
-struct StageOutcome {
-  enum class Kind { kNotLooked, kFailed, kCopied, kFound, kStopped };
-  Kind kind = Kind::kNotLooked;
-  double copy_s = 0;  // for kCopied
-};
-using Kind = StageOutcome::Kind;
-
-/// @param problem  receives the problem if it fails
-StageOutcome stage_on_node(const DataOptions& data, const store::StagingOptions& options,
-                           std::string& problem) {
-  try {
-    const auto staged = store::stage_dataset(data.file, data.stage, options);
-    if (!staged) return {Kind::kStopped};
-    return staged->copy_s ? StageOutcome{Kind::kCopied, *staged->copy_s} : StageOutcome{Kind::kFound};
-  } catch (const UserError& error) {
-    problem = error.what();
-    return {Kind::kFailed};
-  }
-}
-
-std::ptrdiff_t count(const std::vector<StageOutcome>& outcomes, Kind kind) {
-  return std::ranges::count(outcomes, kind, &StageOutcome::kind);
-}
-
 /// Returns e.g. "made on 3 nodes, the slowest in 2.1 s, found on 1 node".
-std::string describe(const std::vector<StageOutcome>& outcomes) {
-  const std::ptrdiff_t copied = count(outcomes, Kind::kCopied);
-  const std::ptrdiff_t found = count(outcomes, Kind::kFound);
-  if (copied == 0) return "found on " + counted(found, "node");
-  const double slowest_s = std::ranges::max_element(outcomes, {}, &StageOutcome::copy_s)->copy_s;
+/// @param copy_s  seconds of copying of each rank: 0 if it found the copy, negative if it was not to look
+std::string describe(const std::vector<double>& copy_s) {
+  const std::ptrdiff_t found = std::ranges::count(copy_s, 0);
+  const double slowest_s = std::ranges::max(copy_s);
+  if (slowest_s <= 0) return "found on " + counted(found, "node");
+  const std::ptrdiff_t copied = std::ranges::count_if(copy_s, [](double seconds) { return seconds > 0; });
   std::array<char, 32> seconds{};
   std::snprintf(seconds.data(), seconds.size(), "%.1f s", slowest_s);
   return "made on " + counted(copied, "node") + ", the slowest in " + seconds.data() +
@@ -108,34 +84,38 @@ std::string verify_data(const comm::Environment& environment, const RunConfig& c
 
 std::string stage_data(comm::Environment& environment, RunConfig& config,
                        const std::function<bool()>& stop_requested) {
-  if (config.sections.data.stage.empty()) return {};
+  const DataOptions& data = config.sections.data;
+  if (data.stage.empty()) return {};
   comm::Communicator& world = environment.world();
   const bool speaks = world.rank() == comm::kCoordinator;
-  StageOutcome outcome;
   std::string problem;
+  double copy_s = -1;
+  bool stopped = false;
   if (is_first_of_node(environment)) {
-    outcome = stage_on_node(
-        config.sections.data,
-        {.report_after_s = speaks ? kReportAfter_s : kOthersReportAfter_s, .stop_requested = stop_requested},
-        problem);
+    try {
+      const auto copied =
+          store::stage_dataset(data.file, data.stage,
+                               {.report_after_s = speaks ? kReportAfter_s : kOthersReportAfter_s,
+                                .stop_requested = stop_requested});
+      copy_s = copied.value_or(copy_s);
+      stopped = !copied;
+    } catch (const UserError& error) {
+      problem = error.what();
+    }
   }
-  const std::vector<StageOutcome> outcomes = comm::gather(world, outcome);
+  const std::vector<double> of_ranks = comm::gather(world, copy_s);
   problem = comm::first_problem(world, problem);
-  if (!problem.empty()) {
-    const std::ptrdiff_t failed = count(outcomes, Kind::kFailed);
-    return problem + (failed > 1 ? "; " + counted(failed - 1, "node") + " more with such a problem" : "");
-  }
-  const bool stopped = comm::any(world, outcome.kind == Kind::kStopped);
-  const std::string stage = config.sections.data.stage.string();
+  if (!problem.empty()) return problem;
+  stopped = comm::any(world, stopped);
+  const std::string stage = data.stage.string();
   if (speaks && stopped) {
-    log::info("no longer copying " + config.sections.data.file + " to " + stage + ": this job is to stop");
+    log::info("no longer copying " + data.file + " to " + stage + ": this job is to stop");
   } else if (speaks) {
-    log::info(config.sections.data.file + " is read from copies in " + stage + ": " + describe(outcomes));
+    log::info(data.file + " is read from copies in " + stage + ": " + describe(of_ranks));
   }
   if (stopped) return {};
   try {
-    const auto copy = store::staged_path(config.sections.data.stage, config.dataset->content_hash());
-    config.dataset = store::Dataset::open(copy, false);
+    config.dataset = store::Dataset::open(store::staged_path(stage, config.dataset->content_hash()), false);
     return {};
   } catch (const UserError& error) {
     return environment.place().host + ": " + error.what();

@@ -6,17 +6,19 @@
 #include "core/backoff.hpp"
 #include "core/log.hpp"
 #include "core/system/process.hpp"
-#include "store/data/stage_copy.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/folder_check.hpp"
 #include "store/publish/publish.hpp"
 
+#include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <ctime>
+#include <span>
 #include <system_error>
 #include <thread>
-#include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -29,78 +31,42 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::time_t kUnusedAge_s = 7 * 24 * 3600;
-constexpr int kMostRounds = 100;  // each round but the last was lost to another job
+constexpr std::uint64_t kSpareBytes = std::uint64_t{64} << 20;  // left free: others use the disk too
+constexpr std::size_t kPieceBytes = std::size_t{8} << 20;       // file servers are fastest for large reads
+constexpr const char* kAdvice = " (free some space, name another folder by data.stage, or leave that out)";
+constexpr Fault kCopyStopped{"", ECANCELED};  // our own calls never fail with this error
 
-/// Takes the turn: the right of one job at a time to change the folder. The system returns it when the
-/// process ends. Where locks don't work, every job gets it; two jobs that copy at once only lose time,
-/// because each publishes whole files. Returns null if another job has the turn.
-FileDescriptor try_turn(const fs::path& stage) {
-  FileDescriptor turn = open_file(stage, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-  if (!turn) fail_system("read the folder", stage, "", errno);
-  int refused = 0;
-  do {
-    refused = ::flock(turn.get(), LOCK_EX | LOCK_NB);
-  } while (refused != 0 && errno == EINTR);
-  return refused != 0 && errno == EWOULDBLOCK ? FileDescriptor() : std::move(turn);
+/// Returns e.g. "55.2 MB", "150.0 GB".
+std::string size_text(std::uint64_t bytes) {
+  const double megabytes = static_cast<double>(bytes) / 1e6;
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), megabytes < 1e4 ? "%.1f MB" : "%.1f GB",
+                megabytes < 1e4 ? megabytes : megabytes / 1e3);
+  return text.data();
 }
 
-/// Waits for the turn. Returns null if it was stopped.
+std::uint64_t size_of(const fs::path& file) {
+  std::error_code error;
+  const std::uint64_t bytes = fs::file_size(file, error);
+  if (error) fail_system("read", file, "", error.value());
+  return bytes;
+}
+
+/// Waits until no other job copies to the folder; the right to copy ends with the process. Where locks don't
+/// work, jobs may copy at once, which only loses time: each publishes whole files. Returns null if it was
+/// stopped.
 FileDescriptor take_turn(const fs::path& stage, const StagingOptions& options) {
-  SlowReport report(options.report_after_s);
-  while (!options.stop_requested()) {
-    if (FileDescriptor turn = try_turn(stage)) return turn;
-    if (report.is_due()) log::info("waiting for another job of this node that copies to " + stage.string());
+  FileDescriptor turn = open_file(stage, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  if (!turn) fail_system("read the folder", stage, "", errno);
+  for (bool is_first = true; !options.stop_requested(); is_first = false) {
+    if (::flock(turn.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return turn;
+    if (is_first) log::info("waiting for another job of this node that copies to " + stage.string());
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   return {};
 }
 
-/// The file that has the name of a copy. As long as this object lives, no other file can be taken for it,
-/// because an open file keeps its inode number.
-class FoundFile {
- public:
-  explicit FoundFile(const fs::path& path) : path_(path), file_(open_file(path, O_PATH | O_NOFOLLOW)) {
-    if (!file_ && errno != ENOENT) fail_system("read", path, "", errno);
-    if (file_ && ::fstat(file_.get(), &status_) != 0) fail_system("read", path, "", errno);
-  }
-  bool is_something() const { return static_cast<bool>(file_); }
-  bool is_own_file() const { return S_ISREG(status_.st_mode) && status_.st_uid == ::geteuid(); }
-  /// Returns whether the name still leads to the same file.
-  bool is_still_there() const {
-    struct stat now {};
-    if (::lstat(path_.c_str(), &now) != 0) return !file_ && errno == ENOENT;
-    return file_ && now.st_dev == status_.st_dev && now.st_ino == status_.st_ino;
-  }
-
- private:
-  fs::path path_;
-  FileDescriptor file_;
-  struct stat status_ {};
-};
-
-enum class Soundness { kSound, kFaulty, kStopped };
-struct CopyCheck {
-  Soundness soundness = Soundness::kSound;
-  std::string fault;
-};
-
-/// Checks a copy. It first marks the copy as used, so that nobody removes it meanwhile.
-CopyCheck check_copy(const FoundFile& found, const fs::path& copy, const std::string& content_hash,
-                     const StagingOptions& options) {
-  if (!found.is_something()) return {Soundness::kFaulty, "is gone"};
-  if (!found.is_own_file()) return {Soundness::kFaulty, "not a file of this user"};
-  ::utimensat(AT_FDCWD, copy.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
-  try {
-    const auto dataset = Dataset::open(copy, true, options.stop_requested);
-    if (dataset == nullptr) return {Soundness::kStopped, {}};
-    if (dataset->content_hash() != content_hash) return {Soundness::kFaulty, "not the data of its name"};
-    return {};
-  } catch (const Problem& error) {
-    return {Soundness::kFaulty, error.what()};
-  }
-}
-
-/// Removes copies that nobody has used for long. Needs the turn. A job that reads one has it mapped.
+/// Removes copies that nobody has used for long. A job that reads one has it mapped.
 void remove_unused_copies(const fs::path& stage) {
   for (const fs::path& path : list_folder(stage)) {
     struct stat status {};
@@ -111,40 +77,102 @@ void remove_unused_copies(const fs::path& stage) {
   }
 }
 
-/// Removes a damaged copy. Needs the turn.
-void remove_faulty(const fs::path& source, const fs::path& copy, const std::string& fault) {
-  log::warning("making the copy " + copy.string() + " again: " + fault);
-  if (::unlink(copy.c_str()) == 0 || errno == ENOENT) return;
-  fail_staging(source, copy.parent_path(),
-               "what lies at " + copy.string() + " cannot be used (" + fault +
-                   ") and not be removed: " + system_error_text(errno));
-}
+enum class CopyState { kSound, kMissing, kFaulty, kStopped };
 
-/// Makes the copy. Needs the turn, and a free name.
-std::optional<StagedDataset> copy_in_turn(const fs::path& source, const std::string& content_hash,
-                                          StagedDataset staged, const StagingOptions& options) {
-  const fs::path stage = staged.path.parent_path();
-  remove_temporaries(stage);
-  check_room(source, staged.bytes, stage);
-  const auto start = std::chrono::steady_clock::now();
-  if (!make_copy(source, staged.path, options)) return std::nullopt;
-  staged.copy_s = seconds_since(start);
-  const CopyCheck check = check_copy(FoundFile(staged.path), staged.path, content_hash, options);
-  if (check.soundness == Soundness::kStopped) return std::nullopt;  // the next job checks the existing copy
-  if (check.soundness == Soundness::kSound) return staged;
-  ::unlink(staged.path.c_str());
-  fail_staging(source, stage, check.fault + "; see with `skyline validate` whether the original is sound");
-}
+/// The copy of one data set on this node.
+class StagedCopy {
+ public:
+  StagedCopy(const fs::path& source, fs::path copy, const StagingOptions& options)
+      : source_(source), copy_(std::move(copy)), stage_(copy_.parent_path()), options_(options) {}
+
+  /// Checks the copy. It first marks the copy as used, so that no other job removes it meanwhile.
+  CopyState check() {
+    if (!store::exists(copy_)) return CopyState::kMissing;
+    ::utimensat(AT_FDCWD, copy_.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+    try {
+      const auto dataset = Dataset::open(copy_, true, options_.stop_requested);
+      if (dataset == nullptr) return CopyState::kStopped;
+      if (dataset->content_hash() == copy_.stem()) return CopyState::kSound;
+      fault_ = "not the data of its name";
+    } catch (const Problem& error) {
+      fault_ = error.what();
+    }
+    return CopyState::kFaulty;
+  }
+
+  /// Makes the copy in a single attempt: waiting does not help against a full disk of the node, and all other
+  /// nodes would wait too. Needs the turn. Returns false if it was stopped.
+  bool make() const {
+    if (!fault_.empty()) {
+      log::warning("making the copy " + copy_.string() + " again: " + fault_);
+      ::unlink(copy_.c_str());
+    }
+    remove_temporaries(stage_);
+    const std::uint64_t bytes = size_of(source_);
+    const std::uint64_t free_bytes = room_in(stage_).free_bytes;
+    if (free_bytes < bytes + kSpareBytes) {
+      throw UserError(no_copy("it needs " + size_text(bytes) + " and " + size_text(kSpareBytes) +
+                              " to spare, and " + size_text(free_bytes) + " are free" + kAdvice));
+    }
+    const Fault fault = publish_once(copy_, [&](TemporaryFile& file) { return write(file); });
+    if (fault.error == kCopyStopped.error) return false;
+    if (!fault) return true;
+    const std::string problem =
+        no_copy(std::string(fault.call) + ": " + system_error_text(fault.error) + kAdvice);
+    if (may_pass(fault.error)) throw FaultError(problem);
+    throw UserError(problem);
+  }
+
+  /// Removes a copy that check() has found faulty as soon as it was made.
+  [[noreturn]] void refuse() const {
+    ::unlink(copy_.c_str());
+    throw UserError(no_copy(fault_ + "; see with `skyline validate` whether the original is sound"));
+  }
+
+ private:
+  std::string no_copy(const std::string& reason) const {
+    return "cannot keep a copy of " + source_.string() + " in " + stage_.string() + " on " + host_name() +
+           ": " + reason;
+  }
+
+  Fault write(TemporaryFile& copy) const {
+    struct stat status {};
+    const FileDescriptor original = open_regular_file(source_, status);
+    if (!original) fail_system("read", source_, "", errno);
+    const auto bytes = static_cast<std::uint64_t>(status.st_size);
+    const auto start = std::chrono::steady_clock::now();
+    double report_s = options_.report_after_s;
+    std::vector<std::byte> piece(kPieceBytes);
+    for (std::uint64_t done = 0; done < bytes;) {
+      if (options_.stop_requested()) return kCopyStopped;
+      ssize_t count = 0;
+      patiently("read", source_, [&]() -> Fault {
+        count = ::pread(original.get(), piece.data(), piece.size(), static_cast<off_t>(done));
+        return {"read", count < 0 ? errno : 0};
+      });
+      if (count == 0) throw UserError(source_.string() + ": became shorter while it was copied");
+      // Drops the piece from the page cache: the copy will be read again, the original will not.
+      ::posix_fadvise(original.get(), static_cast<off_t>(done), count, POSIX_FADV_DONTNEED);
+      const auto read = std::span(piece).first(static_cast<std::size_t>(count));
+      if (const Fault fault = copy.write({read}, done)) return fault;
+      done += read.size();
+      if (seconds_since(start) < report_s) continue;
+      report_s = 2 * seconds_since(start);
+      log::info("copying " + source_.string() + " to " + stage_.string() + ": " + size_text(done) + " of " +
+                size_text(bytes));
+    }
+    return {};
+  }
+
+  const fs::path& source_;
+  const fs::path copy_;
+  const fs::path stage_;
+  const StagingOptions& options_;
+  std::string fault_;  // why the copy cannot be used
+};
 
 fs::path stage_in(const fs::path& folder) {
   return folder / ("skyline-" + std::to_string(::geteuid()));
-}
-
-std::uint64_t size_of(const fs::path& file) {
-  std::error_code error;
-  const std::uint64_t bytes = fs::file_size(file, error);
-  if (error) fail_system("read", file, "", error.value());
-  return bytes;
 }
 
 }  // namespace
@@ -166,26 +194,29 @@ std::uint64_t staging_bytes(const fs::path& source) {
   return size_of(source) + kSpareBytes;
 }
 
-std::optional<StagedDataset> stage_dataset(const fs::path& source, const fs::path& folder,
-                                           const StagingOptions& options) {
+std::optional<double> stage_dataset(const fs::path& source, const fs::path& folder,
+                                    const StagingOptions& options) {
   const std::string content_hash = Dataset::open(source, false)->content_hash();
   const fs::path stage = make_stage(folder);
-  StagedDataset staged{staged_path(folder, content_hash), size_of(source), std::nullopt};
-  for (int round = 0; round < kMostRounds; ++round) {
-    // Copies are checked without the turn, so that jobs that start together check together.
-    const FoundFile found(staged.path);
-    const CopyCheck check = check_copy(found, staged.path, content_hash, options);
-    if (check.soundness == Soundness::kStopped) return std::nullopt;
-    const bool sound = check.soundness == Soundness::kSound;
-    const FileDescriptor turn = sound ? try_turn(stage) : take_turn(stage, options);
-    if (!sound && !turn) return std::nullopt;
-    if (!found.is_still_there()) continue;  // another job has made, removed or replaced it
-    if (turn) remove_unused_copies(stage);
-    if (sound) return staged;
-    if (found.is_something()) remove_faulty(source, staged.path, check.fault);
-    return copy_in_turn(source, content_hash, std::move(staged), options);
+  StagedCopy copy(source, staged_path(folder, content_hash), options);
+  // A copy is checked without the turn, so that jobs that start together check together.
+  CopyState state = copy.check();
+  FileDescriptor turn;
+  if (state == CopyState::kMissing || state == CopyState::kFaulty) {
+    turn = take_turn(stage, options);
+    if (!turn) return std::nullopt;
+    state = copy.check();  // another job may have made it meanwhile
   }
-  fail_staging(source, stage, "other jobs replace it again and again");
+  if (state == CopyState::kStopped) return std::nullopt;
+  remove_unused_copies(stage);
+  if (state == CopyState::kSound) return 0;
+  const auto start = std::chrono::steady_clock::now();
+  if (!copy.make()) return std::nullopt;
+  const double copy_s = seconds_since(start);
+  state = copy.check();
+  if (state == CopyState::kStopped) return std::nullopt;  // the next job checks the existing copy
+  if (state != CopyState::kSound) copy.refuse();
+  return copy_s;
 }
 
 }  // namespace skyline::store

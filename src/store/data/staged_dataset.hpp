@@ -23,25 +23,17 @@ std::filesystem::path staged_path(const std::filesystem::path& folder, const std
 /// Returns the free space that staging a file needs: its size and a reserve for others. @throws UserError
 std::uint64_t staging_bytes(const std::filesystem::path& source);
 
-/// Reports and stops while a copy is made or checked.
 struct StagingOptions {
-  double report_after_s = 5;  // time of the first progress line in the log; the intervals then grow
+  double report_after_s = 5;  // time of the first progress line in the log; the intervals then double
   std::function<bool()> stop_requested = [] { return false; };  // called now and then
-};
-
-struct StagedDataset {
-  std::filesystem::path path;
-  std::uint64_t bytes = 0;
-  std::optional<double> copy_s;  // no value if a copy existed
 };
 
 /// Ensures that `folder` has a sound copy of a data set, old or new; computes its checksums. Removes copies
 /// that no job has used for a week. One process of a node calls it; if there are several jobs, one copies at
-/// a time. Returns nullopt if it was stopped.
+/// a time. Returns the seconds of copying, 0 if there was a copy, or nullopt if it was stopped.
 /// @throws UserError with host, source and folder: not enough space, not readable, not writable, damaged;
-///         nothing is left in the folder then
-std::optional<StagedDataset> stage_dataset(const std::filesystem::path& source,
-                                           const std::filesystem::path& folder,
-                                           const StagingOptions& options = {});
+///         nothing is left in the folder then. FaultError if the disk or the file server doesn't answer
+std::optional<double> stage_dataset(const std::filesystem::path& source, const std::filesystem::path& folder,
+                                    const StagingOptions& options = {});
 
 }  // namespace skyline::store
