@@ -20,6 +20,43 @@ using trial::FailureKind;
 
 constexpr std::chrono::milliseconds kPollOfGroup(20);
 
+/// A variable of a framework.
+struct GroupVariable {
+  CommandFramework framework;
+  const char* name;
+  const char* placeholder;                       // the one with the same value
+  CommandLaunch last = CommandLaunch::kProcess;  // it is set with this launch and those before it
+};
+
+/// Scripts written for Azure's MPI jobs read the variables of torch and of Azure. MPI itself cannot connect
+/// by them.
+std::span<const GroupVariable> framework_variables() {
+  using enum CommandFramework;
+  using enum CommandLaunch;
+  static constexpr GroupVariable kVariables[] = {
+      {kTorch, "MASTER_ADDR", "master_addr", kNode},
+      {kTorch, "MASTER_PORT", "master_port", kNode},
+      {kTorch, "NODE_RANK", "node_rank", kNode},
+      {kTorch, "RANK", "rank"},
+      {kTorch, "WORLD_SIZE", "world_size"},
+      {kTorch, "LOCAL_RANK", "local_rank"},
+      {kTorch, "LOCAL_WORLD_SIZE", "processes_per_node"},
+      {kAzure, "OMPI_COMM_WORLD_RANK", "rank"},
+      {kAzure, "OMPI_COMM_WORLD_SIZE", "world_size"},
+      {kAzure, "OMPI_COMM_WORLD_LOCAL_RANK", "local_rank"},
+      {kAzure, "OMPI_COMM_WORLD_LOCAL_SIZE", "processes_per_node"},
+      {kAzure, "AZ_BATCH_MASTER_NODE", "master"},
+      {kAzure, "AZ_BATCHAI_MPI_MASTER_NODE", "master_addr"},
+      {kTensorflow, "TF_CONFIG", "cluster"},
+  };
+  return kVariables;
+}
+
+bool is_of(const GroupVariable& variable, CommandFramework framework) {
+  return variable.framework == framework ||
+         (variable.framework == CommandFramework::kTorch && framework == CommandFramework::kAzure);
+}
+
 std::string text_of(const Meeting::End& end) {
   const bool is_ipv6 = end.address.find(':') != std::string::npos;
   return (is_ipv6 ? "[" + end.address + "]" : end.address) + ":" + std::to_string(end.port);
@@ -37,26 +74,6 @@ std::string tensorflow_cluster(std::size_t servers, const ProcessPlace& place, c
       {"task", {{"type", serves ? "ps" : "worker"}, {"index", place.rank - (serves ? 0 : servers)}}},
       {"environment", "cloud"}}
       .dump();
-}
-
-Variables torch_variables(const ProcessPlace& place, const Meeting::End& first) {
-  return {{"MASTER_ADDR", first.address},
-          {"MASTER_PORT", std::to_string(first.port)},
-          {"RANK", std::to_string(place.rank)},
-          {"WORLD_SIZE", std::to_string(place.processes)},
-          {"LOCAL_RANK", std::to_string(place.local_rank)},
-          {"LOCAL_WORLD_SIZE", std::to_string(place.local_processes)},
-          {"NODE_RANK", std::to_string(place.node_rank)}};
-}
-
-/// Returns the names that scripts written for Azure's MPI jobs read. MPI itself cannot connect by them.
-Variables azure_variables(const ProcessPlace& place, const Meeting::End& first) {
-  return {{"OMPI_COMM_WORLD_RANK", std::to_string(place.rank)},
-          {"OMPI_COMM_WORLD_SIZE", std::to_string(place.processes)},
-          {"OMPI_COMM_WORLD_LOCAL_RANK", std::to_string(place.local_rank)},
-          {"OMPI_COMM_WORLD_LOCAL_SIZE", std::to_string(place.local_processes)},
-          {"AZ_BATCH_MASTER_NODE", text_of(first)},
-          {"AZ_BATCHAI_MPI_MASTER_NODE", first.address}};
 }
 
 /// The number that one process of all sums up: none of them has failed.
@@ -93,24 +110,13 @@ std::vector<ProcessPlace> process_places(const std::vector<int>& node_of) {
 
 Variables group_variables(const CommandOptions& options, const ProcessPlace& place, const Meeting& meeting) {
   if (!options.forms_groups()) return {};
-  const Meeting::End first = meeting.ends.empty() ? Meeting::End{} : meeting.ends.front();
-  switch (options.framework_or_default()) {
-    case CommandFramework::kMpi:
-      return {};
-    case CommandFramework::kTensorflow:
-      return {{"TF_CONFIG", tensorflow_cluster(options.parameter_servers, place, meeting)}};
-    case CommandFramework::kTorch:
-    case CommandFramework::kAzure:
-      break;
-  }
-  Variables variables = torch_variables(place, first);
-  if (options.launch == CommandLaunch::kNode) {
-    std::erase_if(variables, [](const auto& each) {
-      return each.first != "MASTER_ADDR" && each.first != "MASTER_PORT" && each.first != "NODE_RANK";
-    });
-  }
-  if (options.framework_or_default() == CommandFramework::kAzure) {
-    variables.merge(azure_variables(place, first));
+  Variables values = group_placeholders(CommandLaunch::kProcess, place, meeting);
+  if (!meeting.ends.empty()) values["master"] = text_of(meeting.ends.front());
+  values["cluster"] = tensorflow_cluster(options.parameter_servers, place, meeting);
+  Variables variables;
+  for (const GroupVariable& variable : framework_variables()) {
+    if (!is_of(variable, options.framework_or_default()) || options.launch > variable.last) continue;
+    variables[variable.name] = values[variable.placeholder];
   }
   return variables;
 }
@@ -132,10 +138,10 @@ Variables group_placeholders(CommandLaunch launch, const ProcessPlace& place, co
 
 bool is_set_for_trainer(const CommandOptions& options, const std::string& name) {
   if (name.starts_with("SKYLINE_")) return true;
-  if (!options.forms_groups()) return false;
-  CommandOptions full = options;
-  full.launch = CommandLaunch::kProcess;  // with `launch: node` some of its variables must not exist
-  return group_variables(full, {}, {}).contains(name);
+  return options.forms_groups() &&
+         std::ranges::any_of(framework_variables(), [&](const GroupVariable& variable) {
+           return variable.name == name && is_of(variable, options.framework_or_default());
+         });
 }
 
 trial::Outcome settle(trial::EvaluationContext& context, trial::Outcome outcome) {
