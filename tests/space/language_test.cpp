@@ -231,9 +231,9 @@ TEST(Language, SpacesThatExplodeAreRefusedBeforeTheyTakeMemory) {
     const std::string before = "b" + std::to_string(i - 1);
     blocks += "  b" + std::to_string(i) + ": [" + before + ", " + before + ", " + before + "]\n";
   }
-  EXPECT_EQ(language_error(blocks + "network: [b29]"),
-            "a.yaml:3:16: space.blocks.b1[2]: the space has more than 20000 items once its blocks are put in "
-            "where they are used");
+  EXPECT_THAT(
+      language_error(blocks + "network: [b29]"),
+      ::testing::MatchesRegex("a.yaml:3:[0-9]+: space.blocks.b1.[0-2].: the space takes too long .*"));
   EXPECT_EQ(
       language_error("parameters: {w: {choice: [1, 2], each: true}}\nnetwork:\n  - repeat: 600\n    body: "
                      "[{conv2d: {channels: $w, kernel: 1}}]\n" +
@@ -244,7 +244,7 @@ TEST(Language, SpacesThatExplodeAreRefusedBeforeTheyTakeMemory) {
       language_error("parameters: {w: {choice: [1, 2], each: true}}\nnetwork:\n  - repeat: 9999\n    body: [{"
                      "repeat: 9999, body: [{conv2d: {channels: $w, kernel: 1}}]}]\n" +
                      kEnd),
-      HasSubstr("the space has more than 20000"));
+      HasSubstr("the space takes too long to read"));
 }
 
 /// The values of a parameter, which is written like `{range: [1, 3]}`.

@@ -27,10 +27,6 @@ struct DeclaredParameter {
 /// such as an empty choice or a wrong weight, are noted in the parameter.
 std::vector<DeclaredParameter> read_parameters(const ConfigNode& section);
 
-/// Bounds the memory of a space: the values of all its parameters.
-constexpr std::size_t kMostValuesInAll = 1'000'000;
-std::string too_many_values();
-
 /// Returns `values` weights: the listed ones, or equal ones if the node is null. @throws UserError
 std::vector<double> read_weights(const ConfigNode& list, std::size_t values);
 

@@ -20,8 +20,9 @@ namespace skyline::space {
 namespace {
 
 constexpr std::int64_t kMostValues = 100'000;
-constexpr std::int64_t kLogValues = 100;  // of a log range without a number of values
-constexpr double kLargest = 0x1p53;       // whole numbers are exact up to here
+constexpr std::size_t kMostValuesInAll = 1'000'000;  // bounds the memory
+constexpr std::int64_t kLogValues = 100;             // of a log range without a number of values
+constexpr double kLargest = 0x1p53;                  // whole numbers are exact up to here
 
 /// Returns a message about a place of the configuration, as errors have it.
 std::string remark_at(const ConfigNode& node, const std::string& message) {
@@ -241,14 +242,13 @@ std::vector<DeclaredParameter> read_parameters(const ConfigNode& section) {
       declared.problem = problem.what();
     }
     values += declared.parameter.values.size();
-    if (values > kMostValuesInAll) entry.value.fail(too_many_values());
+    if (values > kMostValuesInAll) {
+      entry.value.fail("the parameters of the space have more than " + std::to_string(kMostValuesInAll) +
+                       " values in all");
+    }
     parameters.push_back(std::move(declared));
   }
   return parameters;
-}
-
-std::string too_many_values() {
-  return "the parameters of the space have more than " + std::to_string(kMostValuesInAll) + " values in all";
 }
 
 }  // namespace skyline::space

@@ -14,9 +14,10 @@ namespace {
 constexpr std::size_t kMostParameters = 500;  // more parameters would make the records of trials too large
 constexpr std::size_t kMostLetters = 60'000;  // letters of all names and kLettersOfAParameter for each
 constexpr std::size_t kLettersOfAParameter = 60;  // bytes that describe a column besides its name
-constexpr std::size_t kMostPlaces = 20'000;       // reading ends after this many parameters
 constexpr std::size_t kMostCombinations = 10'000;
 constexpr std::size_t kMostSteps = 50'000'000;  // steps of reading, about a second
+constexpr std::size_t kStepsOfAParameter = 2'500;
+constexpr std::size_t kStepsOfAValue = 25;
 
 }  // namespace
 
@@ -109,14 +110,10 @@ std::vector<std::string> SpaceReader::remarks() const {
 void SpaceReader::count_steps(std::size_t steps) {
   steps_ += steps;
   if (steps_ <= kMostSteps) return;
-  fail_too_large(
-      "the space takes too long to read: it has too many names, or parameters of many values in too many "
-      "places");
-}
-
-void SpaceReader::fail_too_large(const std::string& message) const {
   try {
-    reading_.fail(message);
+    reading_.fail(
+        "the space takes too long to read: it has too many names or items once its blocks are put in where "
+        "they are used, or parameters of many values in too many places");
   } catch (const UserError& placed) {
     throw SpaceTooLarge(placed.what());
   }
@@ -175,14 +172,8 @@ std::string SpaceReader::path_of_each(bool each, const Place& place) {
 std::size_t SpaceReader::parameter_at(const std::string& name, const Parameter& like) {
   const auto [entry, added] = parameter_index_.try_emplace(name, parameters_.size());
   if (!added) return entry->second;
-  values_ += like.values.size();
-  count_steps(name.size());
-  if (values_ > kMostValuesInAll) fail_too_large(too_many_values());
+  count_steps(kStepsOfAParameter + kStepsOfAValue * like.values.size() + name.size());
   parameters_.push_back({name, like.values, like.weights});
-  if (parameters_.size() > kMostPlaces) {
-    fail_too_large("the space has more than " + std::to_string(kMostPlaces) + " parameters, expected " +
-                   std::to_string(kMostParameters) + " at most");
-  }
   return entry->second;
 }
 

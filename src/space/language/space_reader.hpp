@@ -87,10 +87,8 @@ class SpaceReader {
     SpaceReader& reader_;
   };
 
-  /// Bounds the work for any input. @throws SpaceTooLarge
+  /// Bounds the work for any input. @throws SpaceTooLarge with the place of the current item
   void count_steps(std::size_t steps);
-  /// Refuses the space at the current item. @throws SpaceTooLarge
-  [[noreturn]] void fail_too_large(const std::string& message) const;
 
   // Names and parameters
   void declare_parameters();
@@ -154,8 +152,6 @@ class SpaceReader {
   std::vector<bool> used_;                              // for each of declared_: whether it is used
   std::vector<bool> repeats_;  // for the enclosing repetitions: whether places matter in them
   std::size_t steps_ = 0;
-  std::size_t values_ = 0;  // number of values of all parameters
-  std::size_t items_ = 0;
   std::size_t tensor_names_ = 0;
 };
 

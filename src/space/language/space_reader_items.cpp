@@ -14,7 +14,7 @@
 namespace skyline::space {
 namespace {
 
-constexpr std::size_t kMostItems = 20'000;
+constexpr std::size_t kStepsOfAnItem = 2'500;
 
 /// Returns the key of a map that says which kind of item it is, or nullptr if there is none, or several.
 const ConfigNode::Entry* main_entry(const ConfigNode& node) {
@@ -77,10 +77,7 @@ ItemPointer SpaceReader::layers(const ConfigNode& node, const Place& place) {
 
 ItemPointer SpaceReader::item(const ConfigNode& node, Place& place) {
   ConfigNode around = std::exchange(reading_, place_of(node));
-  if (++items_ > kMostItems) {
-    fail_too_large("the space has more than " + std::to_string(kMostItems) +
-                   " items once its blocks are put in where they are used");
-  }
+  count_steps(kStepsOfAnItem);
   ItemPointer read = any_item(node, place);
   reading_ = std::move(around);
   return read;
