@@ -13,6 +13,8 @@ from typing import Any
 from ._errors import Error
 from ._files import absolute, folders_for, near
 from ._program import child_environment, error_of, find_program
+from .prep.option_table import OPTIONS, respelled
+from .prep.source_files import FRAME_ENDING
 
 _PARTS = {"train": "train", "val": "val", "validation": "val", "test": "test"}
 Options = dict[str, Any]
@@ -49,12 +51,20 @@ def prepare(data: Any, *, out: str | os.PathLike[str], label: Any = None, force:
             command += ["--" + name.replace("_", "-"), ",".join(names)]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
                               stdin=subprocess.DEVNULL, env=child_environment())
-        said = re.sub(rf"\S*{re.escape(os.path.basename(folder))}/", "", done.stdout).splitlines()
+        said = _in_words_of_python(re.sub(rf"\S*{re.escape(os.path.basename(folder))}/", "", done.stdout), options).splitlines()
         if done.returncode != 0:
             raise error_of(said, done.returncode)
     if not quiet and said:
         print("\n".join(said), flush=True)
     return pathlib.Path(near(target))
+
+
+def _in_words_of_python(said: str, options: Options) -> str:
+    """Names arguments and DataFrames where the program names its options and files: `--label=a` becomes `label=a`."""
+    names = {*(option.name for option in OPTIONS), *(name.replace("_", "-") for name in options), "force", "help", "out", "threads"}
+    said = respelled(said, names, lambda name, end: name.replace("-", "_") + end)
+    said = re.sub(rf"\b(val|test){re.escape(FRAME_ENDING)}", r"the DataFrame `\1`", said)
+    return said.replace(f"train{FRAME_ENDING}", "the DataFrame")
 
 
 def _write(data: Any, folder: pathlib.Path, options: Options) -> tuple[str, list[pathlib.Path]]:
@@ -70,7 +80,7 @@ def _write(data: Any, folder: pathlib.Path, options: Options) -> tuple[str, list
         if hasattr(part, "columns") and hasattr(part, "iloc"):
             from .prep.frame_files import write_frame
 
-            files.append(folder / f"{_PARTS[name]}.frame.npz")
+            files.append(folder / f"{_PARTS[name]}{FRAME_ENDING}")
             write_frame(part, files[-1])
         elif isinstance(part, (tuple, list)) and len(part) == 2:
             files += _arrays(part[0], part[1], folder, _PARTS[name])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import pathlib
 import re
@@ -20,7 +19,6 @@ _PLACES = (PACKAGE_ROOT / "../../../bin/skyline",  # of an installed tree, in wh
            PACKAGE_ROOT / "../build/release/bin/skyline")  # of the source tree
 _SET_BY_LAUNCHERS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")
 _OF_LAUNCHERS = ("OMPI_", "OPAL_", "ORTE_", "PMIX_", "PRTE_", "PMI_")
-_NEEDED_TO_PREPARE = ("numpy", "h5py")
 _SIGNALS = 128  # and more are exit codes of programs that a signal has ended
 RULE = re.compile(r"-{70,}")  # around what mpirun itself says
 
@@ -53,11 +51,10 @@ def child_environment() -> dict[str, str]:
 
     Where this process was itself started by an MPI launcher, the variables of that launcher are left out: with them a child
     takes itself for a rank of this job. As root, mpirun is told that this is meant. Outside of batch systems it may start
-    more ranks than there are cores. This Python prepares data if it can, unless SKYLINE_PYTHON names another one.
+    more ranks than there are cores. This Python prepares data if it has what that needs, unless SKYLINE_PYTHON names another one.
     """
     variables = dict(os.environ)
-    if all(map(importlib.util.find_spec, _NEEDED_TO_PREPARE)):
-        variables.setdefault("SKYLINE_PYTHON", sys.executable)
+    variables["SKYLINE_CALLING_PYTHON"] = sys.executable  # the program chooses (src/app/prep)
     if any(name in variables for name in _SET_BY_LAUNCHERS):
         variables = {name: value for name, value in variables.items() if not name.startswith(_OF_LAUNCHERS)}
     if os.geteuid() == 0:

@@ -66,7 +66,7 @@ def main() -> None:
     """Becomes the program, as the command `skyline` of the wheel."""
     try:
         check()
-        os.environ.setdefault("SKYLINE_PYTHON", sys.executable)  # has what this wheel was installed with
+        os.environ["SKYLINE_CALLING_PYTHON"] = sys.executable  # has what this wheel was installed with
         os.execv(PROGRAM, [str(PROGRAM), *sys.argv[1:]])
     except Error as problem:
         print(f"skyline: {problem}", file=sys.stderr)

@@ -150,6 +150,11 @@ class PrepProcess(RunsCase):
                          f"h5py, or name another Python by SKYLINE_PYTHON {end}")
         self.assertIn("lacks numpy h5py pandas", self.refused("arrays", "x.bin", SKYLINE_PYTHON=str(bare)))
         self.assertIn("lacks numpy h5py pillow", self.refused("images", ".", SKYLINE_PYTHON=str(bare)))
+        shown = self.skyline("prep", "images", "--help", environment={"SKYLINE_PYTHON": str(bare)}).stdout
+        self.assertIn("--fit {resize,crop}", shown, "help needs no package")
+        self.assertEqual(self.refused("digits", SKYLINE_PYTHON="/bin/true"),
+                         "skyline: prep digits needs Python of 3.10 or newer: SKYLINE_PYTHON (/bin/true) does not run its package: name "
+                         f"another Python by SKYLINE_PYTHON {end}")
         self.assertEqual(self.refused("digits", SKYLINE_PYTHON="/nowhere/python"),
                          f"skyline: SKYLINE_PYTHON: `/nowhere/python` is not there on {os.uname().nodename}")
 
@@ -161,9 +166,11 @@ class PrepProcess(RunsCase):
         old.write_text("#!/bin/sh\necho \"TypeError: 'type' object is not subscriptable\" >&2\nexit 1\n")
         old.chmod(0o755)
         for first in ("bare", "old"):
-            with self.subTest(first):
-                self.prep("digits", expect=0, SKYLINE_PYTHON="", PATH=f"{self.folder / first}/bin:{os.environ['PATH']}")
-                (self.folder / "out/made.h5").unlink()
+            for variables in ({"PATH": f"{self.folder / first}/bin:{os.environ['PATH']}"},
+                              {"SKYLINE_CALLING_PYTHON": str(self.folder / first / "bin/python3")}):
+                with self.subTest(first, **variables):
+                    self.prep("digits", expect=0, SKYLINE_PYTHON="", **variables)
+                    (self.folder / "out/made.h5").unlink()
 
     def test_modules_where_the_program_starts_are_not_imported(self):
         (self.folder / "shadow").mkdir()

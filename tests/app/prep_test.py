@@ -277,7 +277,7 @@ class PrepTest(RunsCase):
     def test_mistakes_on_the_command_line_are_named(self):
         self.assertIn("prep images: missing FOLDER", self.refused("images"))
         self.assertIn("prep images: expected one FOLDER, got 2", self.refused("images", "a", "b"))
-        self.assertIn("--size: expected a number of pixels, HEIGHTxWIDTH, or auto, got big", self.refused("images", ".", "--size", "big"))
+        self.assertIn("--size: expected a number of pixels up to 32768, HEIGHTxWIDTH, or auto, got big", self.refused("images", ".", "--size", "big"))
         self.assertIn("--fit: expected `resize` or `crop`, got squeeze", self.refused("images", ".", "--fit", "squeeze"))
 
     def test_data_are_looked_for_beside_the_configuration_and_missing_ones_are_explained(self):

@@ -92,6 +92,12 @@ class TablesTest(RunsCase):
         named = list(csv.reader(io.StringIO(self.predicted("flowers", trial, "named.csv", "--with", "id=who"))))
         self.assertEqual([row[0] for row in named], ["who", *(f"p{i}" for i in range(60))])
         self.assertEqual([row[1:] for row in named], [row[1:] for row in csv.reader(io.StringIO(expected))])
+        self.write("gap.csv", {name: [""] for name in features})
+        (row,) = csv.DictReader(io.StringIO(self.predicted("flowers", trial, "gap.csv")))
+        self.assertEqual((row["row"], row["class"], row["error"][:23]), ("0", "", "`a`: expected a number,"))
+        (self.folder / "said.csv").write_text("mine")
+        refusal = self.skyline("predict", "flowers", "--trial", trial, "--data", "none.csv", "-o", "said.csv", expect=2).stderr
+        self.assertIn("said.csv: exists already (--force overwrites it)", refusal, "told before the data are read")
         self.write("more.csv", {"z": test["e"], **features})
         self.assertEqual(self.predicted("flowers", trial, "more.csv", "--with", "drop=z"), expected)
 

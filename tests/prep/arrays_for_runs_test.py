@@ -12,37 +12,32 @@ LABELS = np.arange(9) % 3
 
 
 class ArraysForRuns(PrepCase):
-    def apply(self, *options: str, has_targets: bool = True, run: "dict[str, object] | None" = None, **entries: np.ndarray):
+    def new(self, *options: str, has_targets: bool = True, run: "dict[str, object] | None" = None, **entries: np.ndarray):
         self.write("new.npz", npz(entries))
         data = {"shape": [1, 8, 8], "class_names": ["0", "1", "2"], "targets": "classes", "value_scale": 255.0, **(run or {})}
-        more = [] if has_targets else ["--no-targets"]
-        return self.prep("arrays", "new.npz", *options, "--run", json.dumps(data), "--rows", self.folder / "rows.json", *more,
-                         action="apply")
+        return self.apply("arrays", "new.npz", *options, run=data, has_targets=has_targets)
 
     def applied(self, *options: str, **more):
-        said = self.apply(*options, **more)
+        said = self.new(*options, **more)
         self.assertEqual(said.code, 0, said.error)
         return said
-
-    def rows(self) -> dict:
-        return json.loads((self.folder / "rows.json").read_text())
 
     def test_samples_without_targets_are_read_by_themselves(self):
         made = self.applied(has_targets=False, x=IMAGES)
         self.assertEqual(made.array("test/values").tolist(), IMAGES.tolist())
-        self.assertEqual(self.rows(), {"title": "row", "may_fail": False, "names": [str(row) for row in range(9)], "problems": [""] * 9,
+        self.assertEqual(made.rows, {"title": "row", "may_fail": False, "names": [str(row) for row in range(9)], "problems": [""] * 9,
                                        "parts": [2] * 9})
         self.assertIn("no array `x_test`, there are pictures: name it by --x-test=NAME",
-                      self.apply(has_targets=False, pictures=IMAGES).error)
+                      self.new(has_targets=False, pictures=IMAGES).error)
         named = self.applied("--x-test=pictures", has_targets=False, pictures=IMAGES)
         self.assertEqual(len(named.array("test/values")), 9)
 
     def test_parts_keep_their_rows(self):
-        self.applied(has_targets=False, x_train=IMAGES[:2], x_val=IMAGES[2:5], x_test=IMAGES[5:])
-        self.assertEqual(self.rows()["parts"], [0, 0, 1, 1, 1, 2, 2, 2, 2])
-        self.assertEqual(self.rows()["names"], ["0", "1", "0", "1", "2", "0", "1", "2", "3"])
+        made = self.applied(has_targets=False, x_train=IMAGES[:2], x_val=IMAGES[2:5], x_test=IMAGES[5:])
+        self.assertEqual(made.rows["parts"], [0, 0, 1, 1, 1, 2, 2, 2, 2])
+        self.assertEqual(made.rows["names"], ["0", "1", "0", "1", "2", "0", "1", "2", "3"])
         made = self.applied("--test=0.5", "--seed=4", has_targets=False, x_train=IMAGES)
-        drawn = self.rows()
+        drawn = made.rows
         of_test = [int(name) for name, part in zip(drawn["names"], drawn["parts"]) if part == 2]
         self.assertEqual(made.array("test/values").tolist(), IMAGES[of_test].tolist())
 
@@ -73,7 +68,7 @@ class ArraysForRuns(PrepCase):
             x = np.arange(9 * np.prod(dimensions)).reshape(9, *dimensions).astype("f4")
             run = {"shape": [x.shape[1], 1 if x.ndim == 3 else x.shape[1], x.shape[1]], "value_scale": 1.0}
             self.assertIn(f"may have its channels first or last: say --layout={first} or {last}",
-                          self.apply(has_targets=False, run=run, x=x).error)
+                          self.new(has_targets=False, run=run, x=x).error)
             made = self.applied(f"--layout={last}", has_targets=False, run=run, x=x).array("test/values")
             self.assertEqual(made.reshape(x.shape).tolist(), np.moveaxis(x, -1, 1).tolist())
         self.applied(has_targets=False, run={"shape": [1, 1, 1], "value_scale": 1.0}, x=np.zeros((9, 1, 1, 1), "f4"))

@@ -14,7 +14,7 @@ from skyline.prep.content_checks import content_lines
 from skyline.prep.dataset import TEST, TRAIN, VALIDATION, DatasetWriter, Facts
 from skyline.prep.ranges import outside_lines, with_ranges
 from skyline.prep.split import Shares, draw_parts
-from skyline.prep.table_cells import Reading
+from skyline.prep.preparation import Reading
 from skyline.prep.table_files import table_of
 
 _OPTIONS = {"targets"}

@@ -2,7 +2,6 @@
 """Tests how dates are read, and which numbers are made of them."""
 
 import datetime
-import json
 import math
 import unittest
 
@@ -78,14 +77,10 @@ class DatesTest(PrepCase):
         self.assertEqual([(each.get("date"), each.get("order")) for each in features],
                          [(None, None), *((kind, "dmy") for kind in ("days", "year", "month", "weekday"))])
         new = self.write("new.csv", "sold,a\n01.02.2022,5\n3.2.2022 12:00,6\n2022-02-01,7\n,8\n")
-        rows = self.folder / "rows.json"
-        run = json.dumps({"shape": [5, 1, 1], "class_names": ["x", "y"], "targets": "classes", "value_scale": 1.0,
-                          "preparation": json.dumps(said.preparation())})
-        applied = self.prep("arrays", new, f"--run={run}", "--rows", rows, "--no-targets", action="apply")
+        applied = self.apply("arrays", new, run=said.run())
         self.assertEqual(applied.code, 0, applied.error)
         self.assertEqual(applied.array("train/values").reshape(-1, 5)[:, 1].tolist(), [day(2022, 2, 1), day(2022, 2, 3) + 0.5])
-        problems = json.loads(rows.read_text())["problems"]
-        self.assertEqual(problems[2:], ["`sold`: expected a date, got `2022-02-01`",
+        self.assertEqual(applied.rows["problems"][2:], ["`sold`: expected a date, got `2022-02-01`",
                                         "`sold`: expected a date, got ``: a missing value, where the training data have none"])
 
     def test_missing_dates_get_the_median_and_a_feature(self):
@@ -95,7 +90,7 @@ class DatesTest(PrepCase):
         self.assertIn("`sold` has dates: days, weekday, hour, is missing are features (--dates)", said.lines)
         subtract = said.preparation()["features"][1]["subtract"]
         self.assertEqual((subtract, values[0].tolist()), (day(2024, 3, 2), [0, np.float32(3.5 + 5 / 24), 3.5, 5, 1]))
-        self.refused("`sold`: 1 value missing (--missing fills them in)", "arrays", "train.csv", "--dates=sold", "--missing=refuse")
+        self.refused("`sold`: 1 value missing, the first in line 2: --missing=median fills them in (--drop=sold leaves it out)", "arrays", "train.csv", "--dates=sold", "--missing=refuse")
 
     def test_dates_that_cannot_be_read_are_refused(self):
         for texts, options, expected in ((["3/4/24", "5/6/24"], "sold", "`sold`: day and month cannot be told apart, e.g. in `3/4/24`: "

@@ -10,9 +10,9 @@ import pandas as pd
 from array_files import npz
 from prep_case import PrepCase
 
-from skyline.prep.array_files import FRAME_ENDING
 from skyline.prep.errors import PrepError
 from skyline.prep.frame_files import read_frame, write_frame
+from skyline.prep.source_files import FRAME_ENDING
 
 
 class FrameFiles(PrepCase):

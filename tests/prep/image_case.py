@@ -1,7 +1,6 @@
 """What the tests of images share: they make images of all kinds."""
 
 import io
-import json
 import struct
 import zlib
 
@@ -63,8 +62,7 @@ class ImagesCase(prep_case.PrepCase):
     def part(self, said, part):
         return said.array(f"{part}/values").tobytes().decode()
 
-    def applied(self, *sources, run=RUN, options=()):
-        rows = self.folder / "rows.json"
-        said = self.prep("images", *sources, "--run", json.dumps(run), "--rows", rows, *options, action="apply")
+    def applied(self, *sources, run=RUN, has_targets=False):
+        said = self.apply("images", *sources, run=run, has_targets=has_targets)
         self.assertEqual(said.code, 0, said.error)
-        return said, json.loads(rows.read_text())
+        return said, said.rows

@@ -1,5 +1,6 @@
 """Folders of images become data sets, and what is left out is told."""
 
+import json
 import os
 import unittest
 
@@ -95,7 +96,7 @@ class Folders(ImagesCase):
         self.grey("b/2.pgm", "cd")
         self.put(os.fsdecode(b"b/caf\xe9.png"), "damaged")
         self.assertIn(f"check: left out: {self.images}/b/caf\\xe9.png: not a PNG", self.made().text)
-        _, rows = self.applied(self.images / "b", options=("--no-targets",))
+        _, rows = self.applied(self.images / "b")
         self.assertEqual(rows["names"], [f"{self.images}/b/2.pgm", f"{self.images}/b/caf\\xe9.png"])
 
     def test_an_empty_class_is_refused(self):
@@ -209,7 +210,35 @@ class Labels(ImagesCase):
         self.refuse("--labels: expected `folders`, `names` or a table in", "--labels", "none.csv")
         self.refuse("got 1", "--labels", "folders")
 
+    def test_a_table_of_hugging_face_may_be_lines_of_json(self):
+        for letter in "abcd":
+            self.grey(f"{letter}.pgm", 2 * letter)
+        lines = [json.dumps({"file_name": f"{letter}.pgm", "label": ord(letter) % 2, "objects": {"bbox": []}}) for letter in "abcd"]
+        self.put("metadata.jsonl", "\n".join(lines))
+        said = self.made("--test", 0)
+        self.assertEqual((said.names(), self.part(said, "train")), (["0", "1"], "bbddaacc"))
+        self.put("metadata.jsonl", "\n".join([lines[0], "[1]"]))
+        self.refuse("metadata.jsonl:2: expected an object of JSON, as Hugging Face's metadata.jsonl has on each line")
+
+    def test_a_table_may_have_a_column_for_each_class(self):
+        for letter in "abcd":
+            self.grey(f"{letter}.pgm", 2 * letter)
+        self.put("labels.csv", "image,MEL,NV,BCC\na,0.0,1.0,0.0\nb,1.0,0.0,0.0\nc,0.0,1.0,0.0\nd,0.0,0.0,1.0\n")
+        said = self.made("--test", 0)
+        self.assertEqual((said.names(), self.part(said, "train")), (["BCC", "MEL", "NV"], "ddbbaacc"))
+        self.assertIn(f"{self.images}/labels.csv: files by `image`, classes by the 1 in one of 3 columns (--labels, --label)", said.lines)
+        for table, words in (("image,MEL,NV\na,1,1\nb,0,1\n", "which column has the classes? Name it by --label: `MEL`, `NV`"),
+                             ("image\na\nb\n", "expected a column with the classes beside that of the files")):
+            self.put("labels.csv", table)
+            self.refuse(f"labels.csv:1: {words}")
+
     def test_names_may_begin_with_their_class(self):
+        self.grey("a.pgm", "ab")
+        self.refuse(f"{self.images}: 1 image and no folders: expected a folder for each class, or a table labels.csv beside the images, whose "
+                    "columns have the files and their classes")
+        self.refuse(f"{self.images}: --labels=names: expected names of images that begin with their class, as cat.17.jpg, found none, e.g. "
+                    "`a.pgm`", "--labels=names")
+        (self.images / "a.pgm").unlink()
         for name in ("cat", "dog"):
             for number in range(3):
                 self.grey(f"train/{name}.{number}.pgm", name[0] + str(number))
@@ -316,7 +345,7 @@ class Pixels(ImagesCase):
             reader = PixelReader((1, 4, 5), fit)
             self.assertTrue(numpy.array_equal(said.array("train/values")[0], reader(str(self.images / "a/1.png")).values))
         for size in ("0", "4x", "x4", "99999", "4x5x6", "big"):
-            self.refuse(f"--size: expected a number of pixels, HEIGHTxWIDTH, or auto, got {size}", "--size", size)
+            self.refuse(f"--size: expected a number of pixels up to 32768, HEIGHTxWIDTH, or auto, got {size}", "--size", size)
         for option, value, expected in (("fit", "squeeze", "`resize` or `crop`"), ("group", "x", "`none`, `folder` or `name`"),
                                         ("test", 1, "a number of at least 0 and below 1"), ("skip", -1, "a whole number of at least 0")):
             self.refuse(f"--{option}: expected {expected}, got {value}", f"--{option}={value}")
@@ -360,7 +389,7 @@ class ForARun(ImagesCase):
         self.put("new/d.dcm", bytes(128) + b"DICM")
         self.put("new/e.pgm", b"P5\n2 1\n255\na")
         self.grey("one.pgm", "cd")
-        said, rows = self.applied(self.images / "new", self.images / "one.pgm", options=("--no-targets",))
+        said, rows = self.applied(self.images / "new", self.images / "one.pgm")
         self.assertEqual(self.part(said, "train"), "abcd")
         self.assertEqual(rows["title"], "file")
         names = [str(self.images / name) for name in ("new/a.png", "new/b.pgm", "new/d.dcm", "new/e.pgm", "one.pgm")]
@@ -373,22 +402,32 @@ class ForARun(ImagesCase):
     def test_samples_may_be_single_files_and_have_the_channels_of_the_run(self):
         self.grey("new/a.pgm", "ab")
         self.grey("b.pgm", "cd")
-        said, _ = self.applied(self.images / "b.pgm", self.images / "new", run={**RUN, "shape": [3, 1, 2]}, options=("--no-targets",))
+        said, _ = self.applied(self.images / "b.pgm", self.images / "new", run={**RUN, "shape": [3, 1, 2]})
         self.assertEqual(said.array("train/values").shape, (2, 3, 1, 2))
         self.assertEqual(self.part(said, "train"), "cdcdcdababab")
 
     def test_samples_for_a_run_of_grey_images_lose_their_colours(self):
         self.grey("a.pgm", "ab")
         self.put("b.png", png(numpy.array([[[255, 0, 0], [0, 255, 0]]], "uint8")))
-        said, _ = self.applied(self.images, options=("--no-targets",))
+        said, _ = self.applied(self.images)
         self.assertEqual(said.array("train/values").ravel().tolist(), [97, 98, 76, 150])
+
+    def test_a_file_that_cannot_be_read_is_answered_alone_too(self):
+        self.put("a.png", "damaged")
+        said, rows = self.applied(self.images / "a.png")
+        self.assertEqual((said.array("train/values").shape, [bool(problem) for problem in rows["problems"]]), ((0, 1, 1, 2), [True]))
+
+    def test_images_are_no_samples_of_a_table(self):
+        self.grey("a.pgm", "ab")
+        said = self.apply("images", self.images, run={**RUN, "shape": [5, 1, 1]})
+        self.assertEqual(said.error, f"{self.images}: has images, and the run's samples are 5 numbers each, of a table or an array")
 
     def test_samples_with_classes_keep_their_parts(self):
         self.grey("train/a/1.pgm", "ab")
         self.grey("train/b/1.pgm", "cd")
         self.grey("test/b/2.pgm", "ef")
         self.put("test/b/3.png", "damaged")
-        said, rows = self.applied(self.images)
+        said, rows = self.applied(self.images, has_targets=True)
         self.assertEqual(self.part(said, "test"), "ef")
         self.assertEqual(said.names(), ["a", "b"])
         self.assertEqual(rows["parts"], [0, 0, 2, 2])

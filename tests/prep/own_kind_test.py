@@ -26,7 +26,7 @@ class OwnKind(PrepCase):
         self.assertEqual(made.array("train/values").shape, (30, 1, 2, 2))
         self.assertEqual(made.names(), ["dark", "bright"])
         self.assertIn("noise: nothing can be learned from it", made.text)
-        self.assertIn("--samples TEXT", self.prep("noise", "--help").text)
+        self.assertIn("--samples N", self.prep("noise", "--help").text)
 
     def test_refuses_in_one_line(self):
         self.assertEqual(self.prep("noise", "--samples=1").error, "--samples: expected a whole number from 2 to 1000000, got 1")

@@ -5,7 +5,6 @@ import pathlib
 import sys
 import tempfile
 import unittest
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import h5py
@@ -24,6 +23,7 @@ class Said:
     lines: list[str] = field(default_factory=list)
     error: str = ""
     file: pathlib.Path = pathlib.Path()
+    rows: dict = field(default_factory=dict)  # of new samples
 
     @property
     def text(self) -> str:
@@ -45,6 +45,14 @@ class Said:
         with h5py.File(self.file) as file:
             return json.loads(file["preparation"][0])
 
+    def run(self) -> dict:
+        """What a run that learns from this file says of it (RunData)."""
+        with h5py.File(self.file) as file:
+            targets = {"i": "classes", "u": "labels", "f": "numbers"}[file["train/targets"].dtype.kind]
+            return {"shape": file["train/values"].shape[1:], "class_names": self.names(), "targets": targets,
+                    "value_scale": file.attrs["value_scale"],
+                    "preparation": file["preparation"][0].decode() if "preparation" in file else ""}
+
 
 class PrepCase(unittest.TestCase):
     """A test with a folder of its own."""
@@ -60,17 +68,11 @@ class PrepCase(unittest.TestCase):
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
         return path
 
-    def _with_run_in_a_file(self, arguments: tuple[object, ...]) -> Iterator[object]:
-        """JSON of a run may be longer than an argument can be."""
-        for each in arguments:
-            start, brace, rest = str(each).partition("{")
-            yield start + str(self.write("run.json", brace + rest)) if start in ("", "--run=") and brace else each
-
     def prep(self, kind: str, *arguments: object, action: str = "prepare", start: tuple[str, ...] = ()) -> Said:
         """Runs `skyline.prep` with sources and options; relative sources are in the test's folder."""
         said = Said(0, file=self.folder / "made.h5")
-        words = self._with_run_in_a_file(arguments)
-        sources = [self.folder / each if not str(each).startswith("-") and (self.folder / str(each)).exists() else each for each in words]
+        sources = [self.folder / each if not str(each).startswith("-") and (self.folder / str(each)).exists() else each
+                   for each in arguments]
         with tempfile.TemporaryFile() as report:  # a pipe has room for 64 KiB alone
             said.code = main(["--report-fd", str(report.fileno()), *start, action, kind, *map(str, sources), "--out", str(said.file),
                               "--force"])
@@ -81,6 +83,14 @@ class PrepCase(unittest.TestCase):
                     said.lines.append(text)
                 elif key == "error":
                     said.error = text
+        return said
+
+    def apply(self, kind: str, *arguments: object, run: dict, has_targets: bool = False) -> Said:
+        """Reads new samples for the networks of a run."""
+        rows = self.folder / "rows.json"
+        said = self.prep(kind, *arguments, f"--run={self.write('run.json', json.dumps(run))}", f"--rows={rows}",
+                         *([] if has_targets else ["--no-targets"]), action="apply")
+        said.rows = json.loads(rows.read_text()) if said.code == 0 else {}
         return said
 
     def refused(self, expected: str, kind: str, *arguments: object) -> Said:

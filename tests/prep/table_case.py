@@ -1,7 +1,5 @@
 """What the tests of tables share."""
 
-import json
-
 import numpy
 
 from prep_case import PrepCase
@@ -49,15 +47,8 @@ class TableCase(PrepCase):
     def applied(self, text, run, *options, file="new.csv", targets=False, others=()):
         """Reads new samples for the networks of a set's run. @return  what was said, and the rows"""
         self.write(file, text)
-        about = {"shape": run.array("train/values").shape[1:], "class_names": run.names(), "targets": "classes", "value_scale": 1.0,
-                 "preparation": json.dumps(run.preparation())}
-        about |= {"targets": "numbers"} if run.array("train/targets").dtype.kind == "f" else {}
-        about |= {"value_scale": 255.0} if run.array("train/values").dtype.kind == "u" else {}
-        rows = self.folder / "rows.json"
-        said = self.prep("arrays", file, *others, f"--run={json.dumps(about)}", f"--rows={rows}", *([] if targets else ["--no-targets"]),
-                         *options,
-                         action="apply")
-        return said, json.loads(rows.read_text()) if said.code == 0 else {}
+        said = self.apply("arrays", file, *others, *options, run=run.run(), has_targets=targets)
+        return said, said.rows
 
     def learned(self, text, *options):
         """Makes a run's set, whose file stays."""

@@ -84,7 +84,7 @@ class TableFilesTest(TableCase):
         self.refuses("", "train.csv: the file is empty")
         self.refuses("a,b\n", "train.csv: no rows after the names of the columns")
         self.refuses("a\n1\n2\n", "train.csv:1: expected at least 2 columns, got 1")
-        self.refuses("a,b\n1,\x002\n", "expected an npz, npy, IDX, HDF5 or CSV file")
+        self.refuses("a,b\n1,\x002\n", "train.csv: neither text (CSV), nor another format that is read: Parquet, Feather, Excel, npz")
         self.refuses("a,b\n" + "1,2\n" * 200000 + "1,2\x003\n", "a NUL in the text")
 
     def test_words_that_are_not_utf_8_are_named_with_their_line(self):
@@ -173,15 +173,14 @@ class TableFilesTest(TableCase):
         self.assertEqual(feature_names(self.read("arrays", "train.csv", *ALL).preparation())[0], "zip")
 
     def test_frames_are_taken_with_their_types(self):
-        from skyline.prep.arrays import ArraysKind
         from skyline.prep.dataset import TRAIN, DatasetWriter
-        from skyline.prep.kinds import Job
+        from skyline.prep.kinds import Job, find_kind
         from skyline.prep.report import Report
         from skyline.prep.table_files import table_of
         from skyline.prep.tables import prepare_frames
 
         parser = argparse.ArgumentParser()
-        ArraysKind().add_options(parser)
+        find_kind("arrays").add_options(parser)
         frame = pandas.DataFrame({"zip": pandas.Categorical([1234, 1, 1234, 1]), "code": ["1", "2", "1", "2"], "n": [1, 2, 3, 2**40],
                                   "n2": pandas.array([1, None, 3, 4], dtype="Int64"), "b": [True, None, True, False],
                                   "f": numpy.array([1.5, 2, 3, 4], "f4"), 7: [0.25, 0.5, 0.75, 1.0], "label": ["x", "y", "x", "y"]},

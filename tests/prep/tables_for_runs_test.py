@@ -1,6 +1,5 @@
 """New rows of a table for the networks of a run, and what a preparation remembers."""
 
-import json
 import pathlib
 import time
 import unittest
@@ -10,8 +9,7 @@ import pandas
 from table_case import ALL, TableCase, feature_names
 
 from skyline.prep.errors import PrepError
-from skyline.prep.preparation import Feature, Preparation
-from skyline.prep.table_cells import Reading
+from skyline.prep.preparation import Feature, Preparation, Reading
 from skyline.prep.table_columns import match_columns
 from skyline.prep.table_files import Table
 from skyline.prep.targets import Target
@@ -63,7 +61,7 @@ class TablesForRunsTest(TableCase):
         self.assertEqual(columns.features[:2], [19_999, 19_998])
 
     def test_numbers_that_a_run_of_pixels_cannot_have_are_named(self):
-        run = self.learned("a,b,label\n10,0,yes\n200,255,no\n")
+        run = self.learned("a,b,label\n10,0,yes\n200,255,no\n", "--value-scale=255")
         self.assertIn("expected whole numbers from 0 to 255, as the run's data are, got others, e.g. 2.5 in line 3, `b`",
                       self.applied("b,a\n1,2\n2.5,3\n", run)[0].error)
 
@@ -94,7 +92,10 @@ class TablesForRunsTest(TableCase):
         self.assertEqual(said.array("train/values").reshape(1, -1).tolist(), [[1.5, 30, 1, 0]])
         self.assertIn(f"check: 2 of 3 rows cannot be samples, e.g. {self.folder / 'new.csv'}:2: `age`: expected a number, got ``",
                       said.text)
-        self.assertIn("new.csv:2: `age`: expected a number", self.applied("size,age,color\n0.5,,red\n", run)[0].error)
+        said, rows = self.applied("size,age,color\n0.5,,red\n", run)
+        self.assertEqual((said.error, len(said.array("train/values")), [bool(each) for each in rows["problems"]]), ("", 0, [True]))
+        self.assertIn("new.csv:2: `age`: expected a number",
+                      self.applied("size,age,color,bought\n0.5,,red,no\n", run, targets=True)[0].error)
 
     def test_columns_without_names_are_taken_by_their_places(self):
         run = self.learned("10,0,1\n200,255,0\n")
@@ -103,16 +104,14 @@ class TablesForRunsTest(TableCase):
             self.assertEqual((said.error, said.array("train/values").ravel().tolist()), ("", [7, 8]))
         self.assertIn("new.csv:1: expected 2 columns, or 3 with targets, as the training data have, got 4", self.applied("1,2,3,4\n",
                                                                                                                          run)[0].error)
-        self.assertIn("new.csv: expected whole numbers from 0 to 255, as the run's data are, got others", self.applied("7,256\n",
-                                                                                                                       run)[0].error)
+        self.assertEqual(self.applied("7,256.5\n", run)[0].array("train/values").ravel().tolist(), [7, 256.5])
 
     def test_tables_are_for_runs_of_arrays_too(self):
         run = self.learned("10,0,1\n200,255,0\n")
         about = {"shape": [2, 1, 1], "class_names": ["0", "1"], "targets": "classes", "value_scale": 255.0}
         for text, targets in (("7,8\n", False), ("7,8,1\n", True), (",a,b\n0,7,8\n", False), ("label,a,b\n1,7,8\n", True)):
             self.write("new.csv", text)
-            said = self.prep("arrays", "new.csv", f"--run={json.dumps(about)}", f"--rows={self.folder / 'rows.json'}",
-                             *([] if targets else ["--no-targets"]), action="apply")
+            said = self.apply("arrays", "new.csv", run=about, has_targets=targets)
             self.assertEqual((said.error, said.array("train/values").ravel().tolist()), ("", [7, 8]))
             self.assertEqual(said.array("train/targets").tolist(), [1] if targets else [0])
         self.assertEqual(run.names(), ["0", "1"])

@@ -178,10 +178,14 @@ class TablesTest(TableCase):
         self.refuses(text,
                      "train.csv: `kind, of`: expected numbers or the words of some categories, got 2 different words, `a, b` in line 2")
 
-    def test_whole_numbers_up_to_255_are_pixels(self):
+    def test_whole_numbers_up_to_255_are_pixels_if_they_are_said_to_be(self):
         self.write("test.csv.gz", gzip.compress(b"1;2;1\n"))
-        said = self.made("10;0;1\n200;255;0\n", "--shape=1x1x2", others=["test.csv.gz"], values=[10, 0, 200, 255])
-        self.assertEqual((str(said.array("train/values").dtype), said.array("test/values").ravel().tolist()), ("uint8", [1, 2]))
+        for options, kind in (((), "float32"), (("--shape=1x1x2",), "float32"), (("--shape=1x2x1",), "uint8"),
+                              (("--value-scale=255",), "uint8")):
+            said = self.made("10;0;1\n200;255;0\n", *options, others=["test.csv.gz"], values=[10, 0, 200, 255])
+            self.assertEqual((str(said.array("train/values").dtype), said.array("test/values").ravel().tolist()), (kind, [1, 2]))
+        self.refuses("10;0;1\n200;255;0\n", "train.csv: expected whole numbers from 0 to 16, --value-scale, got others, e.g. 200 in line 2, "
+                     "column 1", "--value-scale=16")
         self.write("test.csv.gz", gzip.compress(b"1;2;7\n"))
         self.refuses("10;0;1\n200;255;0\n", "target number 0 is a class that the training set does not have", others=["test.csv.gz"])
     def test_files_are_of_the_part_that_is_a_word_of_their_names(self):
@@ -192,13 +196,15 @@ class TablesTest(TableCase):
             self.assertEqual(said.array("test/values").ravel().tolist(), [5, 6])
             self.assertEqual(said.array("validation/values").ravel().tolist(), [7, 8])
             self.write(test, "1,2,0\n3,4,1\n")
-            self.assertEqual(self.refused("no array `x_train`, there are x_test, y_test: name it by --x-train=NAME", "arrays", test).code,
-                             2)
-            self.assertEqual(len(self.read("arrays", test, f"--x-train={test}", *ALL).array("train/values")), 2)
+            self.refused(f"no table to train on, there are valid.csv (validation) and {test} (test): name it by --x-train=FILE", "arrays",
+                         test, "valid.csv")
+            for options in ((), (f"--x-train={test}",)):  # alone it is there to train on
+                self.assertEqual(len(self.read("arrays", test, *options, *ALL).array("train/values")), 2)
+            self.refused(f"--x-test: no table `FILE`, known here: {test}", "arrays", test, "--x-test=FILE")
         self.assertEqual(len(self.made("1,2,0\n3,4,1\n", *ALL, file="train_val.csv").array("train/values")), 2)
         self.write("b.csv", "1,2,0\n")
-        self.refuses("1,2,0\n3,4,1\n", "two arrays `x_train`: ", others=["b.csv"])
-        self.refuses("1,2,0\n3,4,1\n", "b.csv: x_train: leave one out, or say what it is by --x-test=b.csv or --x-val=b.csv",
+        self.refuses("1,2,0\n3,4,1\n", "train.csv and ", others=["b.csv"])
+        self.refuses("1,2,0\n3,4,1\n", "b.csv: both are taken for the train set: leave one out, or say what it is by --x-test=b.csv or --x-val=b.csv",
                      others=["b.csv"])
         self.write("test.csv", "1,2,0\n")
         self.refuses("1,2,0\n3,4,1\n", "is the test set, so leave out --test", "--test=0.2", others=["test.csv"])
@@ -230,7 +236,7 @@ class TablesTest(TableCase):
 
     def test_true_and_false_are_numbers(self):
         said = self.made("a,b,label\nTrue,1,x\nFALSE,0,y\n", *ALL, values=[1, 1, 0, 0])
-        self.assertEqual(str(said.array("train/values").dtype), "uint8")
+        self.assertEqual(str(said.array("train/values").dtype), "float32")
 
     def test_missing_numbers_are_filled_in_and_marked(self):
         text = "a,b,label\n1,5,x\n?,5,y\n4,5,x\nNA,5,x\n2.5,5,y\n"
@@ -238,7 +244,7 @@ class TablesTest(TableCase):
                   note="`a`: 2 values missing: the median, 2.5, and a feature that says so (--missing)")
         self.made(text, *ALL, note="check: 1 column always the same: `b` (--drop)")
         self.assertEqual(self.made(text, *ALL, "--missing=-1").array("train/values").ravel()[3], -1)
-        self.refuses(text, "`a`: 2 values missing (--missing fills", "--missing=refuse")
+        self.refuses(text, "`a`: 2 values missing, the first in line 3: --missing=median fills", "--missing=refuse")
         self.refuses(text, "expected `median`, `refuse` or a number", "--missing=mean")
         self.write("test.csv", "a,b,label\n,1,x\n")
         self.assertEqual(self.made(text, others=["test.csv"]).array("test/values").ravel().tolist(), [2.5, 1, 1])

@@ -122,11 +122,12 @@ class Prepared(PackageCase):
 
     def test_what_cannot_be_prepared_is_refused(self):
         frame = pandas.DataFrame({"a": [1.5, 2.5], "b": ["x", "y"]})
-        self.assertIn("train.frame.npz: --label: no column `c`, known here: a, b", self.refusal(frame, label="c"))
+        self.assertIn("the DataFrame: label: no column `c`, known here: a, b", self.refusal(frame, label="c"))
         self.assertNotIn("skyline-prepare", self.refusal(frame, label="c"))
         self.assertIn("label: expected names without commas, got 'a', 'price, EUR'", self.refusal(frame, label=["a", "price, EUR"]))
-        self.assertIn("unknown option `--shade`", self.refusal(frame, shade=1))
-        self.assertIn("train.frame.npz: two columns are called `b`", self.refusal(frame.set_axis(["b", "b"], axis=1), label="b"))
+        self.assertIn("arrays: unknown option `shade`, did you mean `shape`?", self.refusal(frame, shade=1))
+        self.assertIn("layout: an option of arrays, and the DataFrame is a table", self.refusal(frame, layout="nf"))
+        self.assertIn("the DataFrame: two columns are called `b`", self.refusal(frame.set_axis(["b", "b"], axis=1), label="b"))
         self.assertIn("expected the parts train, val and test, got 'trian'", self.refusal({"trian": frame}))
         self.assertIn("expected a DataFrame, a pair of arrays, a data set of torch, a folder or a file, got int", self.refusal(3))
         self.assertIn("sample 1 is float64 [2], and the first one float64 [1]", self.refusal([([1.5], 0), ([1.5, 2.5], 1), ([2.5], 0)]))

@@ -8,10 +8,11 @@ import pathlib
 import sys
 from collections.abc import Sequence
 
+from .command_line import CommandLine, asks_for_help, kind_lines
 from .errors import PrepError
 from .kinds import source_kind
 from .report import Report
-from .requirements import missing_packages
+from .requirements import missing_packages, missing_python
 
 USER_ERROR = 2
 
@@ -25,6 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     starter.add_argument("words", nargs=argparse.REMAINDER)
     told = starter.parse_args(arguments)
     report = Report(told.report_fd)
+    report.started()
     try:
         return _run(told, report)
     except PrepError as error:
@@ -40,17 +42,13 @@ def _run(told: argparse.Namespace, report: Report) -> int:
     kind = told.kind
     if kind == "auto":
         kind = source_kind([pathlib.Path(word) for word in told.words[told.words.index("--") + 1:]])
-    missing = missing_packages(kind)
+    only_tells = told.action == "kinds" or asks_for_help(told.words)
+    missing = missing_python() or ([] if only_tells else missing_packages(kind))
     if missing:
         report.missing(missing)
         return USER_ERROR
-    from .command_line import CommandLine, kind_lines
-
     try:
-        if told.action == "kinds":
-            lines = kind_lines()
-        else:
-            lines = CommandLine(told, kind, report).run()
+        lines = kind_lines() if told.action == "kinds" else CommandLine(told, kind, report).run()
     except ModuleNotFoundError as error:  # of a kind that another package adds
         report.missing([str(error.name)])
         return USER_ERROR

@@ -18,9 +18,8 @@ import numpy as np
 from .errors import PrepError
 from .report import Report
 from .source_array import MOST_BYTES_OF_WORDS, SourceArray, check_shape, turned
-from .source_files import open_plain_or_gzip
+from .source_files import FRAME_ENDING, open_plain_or_gzip
 
-FRAME_ENDING = ".frame.npz"  # ending of a DataFrame's file (frame_files.py)
 _START_BYTES = 4096
 _PIECE_BYTES = 1 << 24  # a file that claims more than it has takes no more memory than this
 _MOST_LETTERS = 4096  # letters of a word

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
-import json
-
 import numpy as np
 
 from .centres import centre_of, known_centre, tell_merged, with_targets
@@ -16,34 +13,19 @@ from .dataset import TRAIN, Facts
 from .errors import PrepError
 from .kinds import Job, Kind, Rows
 from .layouts import sample_layout
-from .options import Value, add_option, choice, number, number_in, text, whole
+from .option_table import ARRAYS, TABLES, refuse_foreign
+from .preparation import Preparation
 from .report import Progress
 from .source_array import SourceArray
-from .spellings import NUMBERS_HELP, SPELLINGS
-from .split import Draw, add_split_options, draw, chosen_shares
-from .targets import (TRANSFORMS, Target, Targets, check_classes, chosen_kind, join_columns, refuse_constant, refuse_without_logarithm,
+from .split import Draw, chosen_shares, draw
+from .targets import (TRANSFORMS, Targets, check_classes, chosen_kind, join_columns, refuse_constant, refuse_without_logarithm,
                       scale_numbers, stored_targets)
-from .wording import in_quotes
+from .wording import target_labels
 
-_ARRAYS = {"x-train": "Array of the training samples (default: x_train).",
-           "y-train": "Array of their targets (default: y_train).",
-           "x-val": "Array of the validation samples (default: x_val, if there is one).",
-           "y-val": "Array of their targets.",
-           "x-test": "Array of the test samples (default: x_test, if there is one).",
-           "y-test": "Array of their targets."}
-_MOST_CATEGORIES = 10_000
 _PIXELS_SCALE = 255.0
 
 
 class ArraysKind(Kind):
-    meaning = ("Tables (CSV, Parquet, Feather, Excel), or arrays x_train and y_train, with x_val, y_val, x_test and y_test if there are, in "
-               "npz, npy, HDF5, MATLAB 7.3 or IDX files.")
-    sources = "FILE..."
-    reads_samples_alone = True
-
-    def add_options(self, parser: argparse.ArgumentParser) -> None:
-        _add_options(parser)
-
     def prepare(self, job: Job) -> None:
         arrays = _arrays_of(job)
         if arrays is None:
@@ -62,72 +44,15 @@ class ArraysKind(Kind):
         return _ArrayImport(job, arrays).run()
 
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options of arrays, which are those of tables, too."""
-    for name, meaning in _ARRAYS.items():
-        add_option(parser, name, text("the name of an array, or its file's"), meaning, "")
-    _add_table_options(parser)
-    add_option(parser, "layout", choice("nchw", "nhwc", "nhw", "nl", "ncl", "nlc", "nf"),
-               "What the dimensions are: n samples, c channels, h height, w width, l length, f features (default: nchw, nf, or what the "
-               "run has; asked for where the array may well be another).")
-    add_option(parser, "shape", text("CHANNELSxHEIGHTxWIDTH or CHANNELSxLENGTH"),
-               "Shape of a sample whose numbers lie in this order, e.g. 1x28x28, whatever the array's dimensions.", "")
-    add_option(parser, "targets", choice("classes", "labels", "numbers", *TRANSFORMS),
-               "What the targets are (default: whole numbers [N] and words are classes, whole numbers [N, K] labels, floats numbers). "
-               "`log` are positive numbers whose logarithms are learned, `log1p` those of 1 + number, which may be 0.")
-    add_option(parser, "value-scale", number("a number above 0", lambda value: value > 0), "Largest value of uint8 samples.")
-    add_split_options(parser, "a test or validation set")
-    add_option(parser, "split", choice("drawn", "last"),
-               "How these shares are taken: `drawn` from every class, or the `last` samples, for series in time.", "drawn")
-
-
-def _add_table_options(parser: argparse.ArgumentParser) -> None:
-    columns = text("names of columns, or their numbers from 1, with commas between them")
-    missing = Value("`median`, `refuse` or a number",
-                    lambda chosen: chosen if chosen in ("median", "refuse") or number_in(chosen) is not None else None)
-    add_option(parser, "label", columns, "The columns of a table that have the targets (default: the one called label, class, target or y, "
-               "else the last one).", "")
-    add_option(parser, "drop", columns, "Columns of a table to leave out.", "")
-    add_option(parser, "id", text("a column"), "The column of a table that names its samples.", "")
-    add_option(parser, "group", text("a column, or the name of an array"),
-               "The column of a table, or the array [N], whose equal entries mark samples that stay in one part.", "")
-    add_option(parser, "categories", columns, "Columns of a table whose numbers are categories.", "")
-    add_option(parser, "most-categories", whole(1, _MOST_CATEGORIES),
-               "Most categories of a column that get a feature each; one more stands for all others.", 32)
-    add_option(parser, "dates", columns, "Columns of a table with dates: days since 1970, year, month, weekday and hour become features. "
-               "NAME:dmy or NAME:mdy says whether the day or the month comes first.", "")
-    add_option(parser, "numbers", choice(*SPELLINGS), NUMBERS_HELP)
-    add_option(parser, "missing-words", Value("words with commas between them", _words_in),
-               "Words of a table that stand for missing values, beside NA, ? and the like.", ())
-    add_option(parser, "missing-values", Value("numbers with commas between them", _numbers_in),
-               "Numbers of a table that stand for missing values, e.g. -9999.", ())
-    add_option(parser, "missing", missing, "What stands for missing numbers of a table; one more feature says where they were missing.",
-               "median")
-
-
-def _words_in(chosen: str) -> tuple[str, ...] | None:
-    return tuple(word.strip() for word in chosen.split(",")) or None
-
-
-def _numbers_in(chosen: str) -> tuple[float, ...] | None:
-    values = [number_in(each.strip()) for each in chosen.split(",")]
-    return None if None in values else tuple(value for value in values if value is not None)
-
-
 def _arrays_of(job: Job) -> list[SourceArray] | None:
     """Returns the arrays of all files, or None if they are tables."""
     formats = [array_format(path) for path in job.sources]
+    refuse_foreign(job.given, ARRAYS if any(formats) else TABLES, job.sources[0])
     if not any(formats):
         return None
     if not all(formats):
         raise PrepError(f"{job.sources[formats.index('')]}: expected an npz, npy, IDX or HDF5 file beside other files of arrays")
     return [array for path, kind in zip(job.sources, formats) for array in list_arrays(path, kind, job.report)]
-
-
-def _logarithms_in(preparation: str) -> list[Target]:
-    """Returns the scales of a run's targets, if they are logarithms; else the program scales them."""
-    targets = json.loads(preparation).get("targets", []) if preparation else []
-    return [Target(**each) for each in targets] if any("transform" in each for each in targets) else []
 
 
 class _ArrayImport:
@@ -139,8 +64,10 @@ class _ArrayImport:
             self._adapt_options(self._run.targets)
         self._parts: Parts = find_parts(arrays, job.options, job.run is not None, job.has_targets)
         self._layout = sample_layout(self._parts.first.x, job.options.layout, job.options.shape, self._run.shape if self._run else None)
+        self._known = Preparation.from_json(self._run.preparation) if self._run and self._run.preparation else None
         self._offsets: np.ndarray | None = None
-        self._scales = _logarithms_in(self._run.preparation) if self._run and job.has_targets else []
+        targets = self._known.targets if self._known and job.has_targets else []
+        self._scales = targets if any(each.transform for each in targets) else []  # of logarithms; the program scales others
 
     def run(self) -> Rows:
         arrays = [part.x for part in self._parts.arrays]  # a packed file of some kilobytes may claim any number of values
@@ -201,19 +128,17 @@ class _ArrayImport:
 
     def _prepare(self) -> str:
         """Finds out what is subtracted from columns, and returns it as a preparation. Tells of numbers that are rounded."""
-        x, note, made = self._parts.first.x, self._writer.note, ""
+        x, note, made = self._parts.first.x, self._writer.note, None
         if self._options.layout in (None, "nf") and not self._options.shape and len(x.shape) <= 2:
-            if self._run is not None:
-                self._offsets, made = known_centre(x, self._run.preparation)
-            else:
-                self._offsets, made = centre_of(x, self._drawn.trained, note)
+            made = known_centre(x, self._known) if self._run else centre_of(x, self._drawn.trained, note)
+            self._offsets = np.array([each.subtract for each in made.features]) if made else None
         elif self._run is None:
             tell_merged(x, note)
         if self._targets.kind == "numbers" and self._run is None:
             tell_merged(self._parts.first.y, note, are_targets=True)
-        if not self._scales:
-            return made
-        return self._run.preparation if self._run else with_targets(made, x.row_elements, self._scales)
+        if self._scales:
+            made = self._known or with_targets(made, x.row_elements, self._scales)
+        return made.to_json() if made else ""
 
     def _scale_targets(self) -> None:
         """Scales the logarithms of targets, if they are what is learned."""
@@ -221,7 +146,7 @@ class _ArrayImport:
         if self._scales:
             targets.values = [stored_targets(values, self._scales) for values in targets.values]
         elif self._run is None and chosen in TRANSFORMS:
-            self._scales = scale_numbers(self._columns, list(map(in_quotes, targets.names)), targets, self._drawn.trained, chosen)
+            self._scales = scale_numbers(self._columns, target_labels(targets.names), targets, self._drawn.trained, chosen)
 
     def _note_guesses(self) -> None:
         note = self._writer.note

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 
 import numpy as np
 
 from .errors import PrepError
+from .preparation import Feature, Preparation
 from .source_array import SourceArray
 from .targets import Target
 from .wording import number_text
@@ -40,32 +39,27 @@ def find_centre(values: np.ndarray, label: str, drop: str) -> tuple[float, str]:
     return 0.0, ""
 
 
-def centre_of(x: SourceArray, trained: np.ndarray, note: Callable[[str], None]) -> tuple[np.ndarray | None, str]:
-    """Returns the number to subtract from each column of samples [N, F], as for tables, and the preparation that has them as JSON; None
-    and an empty text where the samples stay as they are. `trained` are the rows from which the numbers are learned."""
+def centre_of(x: SourceArray, trained: np.ndarray, note: Callable[[str], None]) -> Preparation | None:
+    """Returns what is to be subtracted from the columns of samples [N, F], as for tables; None where the samples stay as they are.
+    `trained` are the rows from which the numbers are learned."""
     offsets = _find_offsets(x, trained, note) if _may_round(x) else []
-    if not any(offsets):
-        return None, ""
-    features = [{"column": str(number)} | ({"subtract": subtract} if subtract else {}) for number, subtract in enumerate(offsets, 1)]
-    return np.array(offsets), json.dumps({"has_names": False, "features": features}, separators=(",", ":"))
+    features = [Feature(str(number), subtract) for number, subtract in enumerate(offsets, 1)]
+    return Preparation(features, has_names=False) if any(offsets) else None
 
 
-def known_centre(x: SourceArray, preparation: str) -> tuple[np.ndarray | None, str]:
+def known_centre(x: SourceArray, known: Preparation | None) -> Preparation | None:
     """Returns the same for new samples of a run, by its preparation."""
-    features = json.loads(preparation)["features"] if preparation and not x.is_uint8 else []
-    is_of_array = all(feature.keys() <= {"column", "subtract", "range"} for feature in features)
-    if not is_of_array or len(features) != x.row_elements:
-        return None, ""
-    return np.array([feature.get("subtract", 0.0) for feature in features]), preparation
+    features = known.features if known and not x.is_uint8 else []
+    is_of_array = all(each == Feature(each.column, each.subtract, range=each.range) for each in features)
+    return known if features and is_of_array and len(features) == x.row_elements else None
 
 
-def with_targets(preparation: str, num_features: int, targets: Sequence[Target]) -> str:
-    """Returns a preparation of arrays with scales of their targets. An empty one leaves the samples as they are. Raises PrepError."""
+def with_targets(known: Preparation | None, num_features: int, targets: list[Target]) -> Preparation:
+    """Returns a preparation of arrays with scales of their targets. Raises PrepError."""
     if num_features > _MOST_FEATURES:
         raise PrepError(f"expected at most {_MOST_FEATURES} values per sample for --targets=log, got {num_features}: save the logarithms")
-    features = [{"column": str(number)} for number in range(1, num_features + 1)]
-    root = json.loads(preparation) if preparation else {"has_names": False, "features": features}
-    return json.dumps({**root, "targets": [asdict(each) for each in targets]}, separators=(",", ":"))
+    features = known.features if known else [Feature(str(number)) for number in range(1, num_features + 1)]
+    return Preparation(features, targets, has_names=False)
 
 
 def tell_merged(array: SourceArray, note: Callable[[str], None], are_targets: bool = False) -> None:

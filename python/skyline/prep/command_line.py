@@ -6,20 +6,16 @@ import argparse
 import json
 import os
 import pathlib
-import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import NoReturn
 
-from .content_checks import content_lines
-from .dataset import TRAIN, DatasetWriter
 from .errors import PrepError
 from .kinds import Job, Kind, RunData, find_kind, kind_names
+from .option_table import OPTIONS, forms_of, respelled
 from .options import add_option, whole
-from .ranges import outside_lines, with_ranges
 from .report import Report
-from .summary import check_lines, summary_lines
 from .wording import suggestion
 
 _MOST_THREADS = 1024
@@ -65,10 +61,11 @@ class CommandLine:
 
     def run(self) -> list[str]:
         """Returns the lines for the person who started it. Raises PrepError."""
-        if self._has("--help") or self._has("-h"):
+        if asks_for_help(self._words):
             return self._parser.format_help().splitlines()
-        if self._by_with:
-            self._report.spell = self._spelled
+        if self._by_with:  # `--size=32` becomes `--with size=32`
+            names = {*(key.lstrip("-") for key in self._keys), *(option.name for option in OPTIONS)}
+            self._report.spell = lambda line: respelled(line, names, lambda name, end: f"--with {name}{end or '='}")
         return self._run()
 
     def _find(self, name: str) -> Kind:
@@ -87,7 +84,7 @@ class CommandLine:
         parser.add_argument("-o", "--out", type=pathlib.Path, required=True, metavar="FILE",
                             help="data set file to write, e.g. data/mine.h5")
         parser.add_argument("--force", action="store_true", help="overwrite the file if it is there")
-        add_option(parser, "threads", whole(1, _MOST_THREADS), "threads that read (default: one per core)", len(os.sched_getaffinity(0)))
+        add_option(parser, "threads", whole(1, _MOST_THREADS), "threads that read (default: one per core)")
         parser.add_argument("--write-to", type=pathlib.Path, help=argparse.SUPPRESS)  # in place of --out, which messages name
         parser.add_argument("--run", type=pathlib.Path, help=argparse.SUPPRESS)  # JSON of RunData
         parser.add_argument("--rows", type=pathlib.Path, help=argparse.SUPPRESS)  # file that gets Rows as JSON
@@ -96,21 +93,19 @@ class CommandLine:
     def _has(self, option: str) -> bool:
         return any(word == option or word.startswith(option + "=") for word in self._words)
 
-    def _spelled(self, text: str) -> str:
-        """Names options as commands have them that take them by `--with`: `--size=32` becomes `--with size=32`."""
-        def spelled(found: re.Match[str]) -> str:
-            end = "=" if found["end"] is None else found["end"]
-            return f"--with {found['name']}{end}" if f"--{found['name']}" in self._keys else found[0]
-
-        return re.sub(r"(?<![^ (])--(?P<name>[a-z][a-z-]*)(?P<end>=|(?=:))?", spelled, text)
-
     def _run(self) -> list[str]:
+        from .content_checks import content_lines
+        from .dataset import TRAIN, DatasetWriter
+        from .ranges import outside_lines, with_ranges
+        from .summary import check_lines, summary_lines
+
         self._check_repeated()
         told, others = self._parser.parse_known_args(self._words)
         samples_alone = self._applies and told.no_targets and self._kind.reads_samples_alone
         sources = self._sources([*others, *self._behind], samples_alone)
         writer = DatasetWriter(told.write_to or told.out, told.out)
-        job = Job(sources, told, writer, self._report, told.threads, has_targets=not samples_alone)
+        job = Job(sources, told, writer, self._report, told.threads or len(os.sched_getaffinity(0)), self._name,
+                  [key.lstrip("-") for key in self._keys if self._has(key)], has_targets=not samples_alone)
         if self._applies:
             node = json.loads(told.run.read_text(encoding="utf-8"))
             channels, height, width = node.pop("shape")
@@ -146,10 +141,17 @@ class CommandLine:
         return [pathlib.Path(os.path.expanduser(word)) for word in words]
 
     def _refuse(self, option: str) -> NoReturn:
+        forms = forms_of(option.lstrip("-"))
+        if forms:
+            raise PrepError(f"{self._name}: {option} is an option of {' and '.join(forms)}")
         if self._by_with:
             key = option.lstrip("-")
             raise PrepError(f"unknown key `{key}`, {suggestion(key, [each.lstrip('-') for each in self._keys])}")
         raise PrepError(f"{self._name}: unknown option `{option}`, {suggestion(option, [*_ALWAYS, *self._keys])}")
+
+
+def asks_for_help(words: Sequence[str]) -> bool:
+    return bool({"-h", "--help"} & {*_cut(words)[0]})
 
 
 def _cut(words: Sequence[str]) -> tuple[list[str], list[str]]:

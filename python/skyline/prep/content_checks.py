@@ -10,7 +10,7 @@ import numpy as np
 from .dataset import PARTS, TEST, TRAIN, VALIDATION, DatasetWriter, Facts
 from .errors import counted
 from .far_values import Column, calming_logarithm, measure, suspects
-from .wording import in_quotes, quoted_list
+from .wording import in_quotes, quoted_list, target_labels
 
 _MOST_NAMED = 5
 _DIGITS = 6
@@ -93,6 +93,8 @@ def _constant_values(writer: DatasetWriter) -> Iterator[str]:
     content, facts = writer.content, writer.facts
     total = writer.counts()[TRAIN]
     constant = np.flatnonzero(content.low == content.high) if total > 1 else np.empty(0, int)
+    marks = [number for number, feature in enumerate(facts.features()) if feature.get("is_missing")]  # told with the missing values
+    constant = np.setdiff1d(constant, marks)
     if len(constant):
         names = feature_names(facts)
         noun = "column" if facts.is_table else "feature" if facts.shape[1] * facts.shape[2] == 1 else "channel"
@@ -141,10 +143,10 @@ def _far_values(writer: DatasetWriter) -> Iterator[str]:
     wrong = measure(columns, _training_values(writer)) if columns else []
     names = feature_names(facts)
     shifts = [feature.get("subtract", 0.0) for feature in facts.features()] or [0.0] * facts.shape[0]
-    found = [(names[column.number], column, shifts[column.number]) for column in wrong]
+    found = [(in_quotes(names[column.number]), column, shifts[column.number]) for column in wrong]
     marks = sorted({value + shift for _, column, shift in found for value in column.far if len(column.far) <= _MOST_MARKS})
     way = f" (--missing-values={','.join(f'{mark:.9g}' for mark in marks)} takes them for missing)" if marks and facts.is_table else ""
-    found += [(facts.class_names[column.number], column, 0.0) for column in _far_targets(writer)]
+    found += [(target_labels(facts.class_names)[column.number], column, 0.0) for column in _far_targets(writer)]
     if not found:
         return
     texts = [_far_text(*each) for each in found[:_MOST_FAR]]
@@ -158,13 +160,13 @@ def _far_targets(writer: DatasetWriter) -> list[Column]:
     return measure(suspects(targets, targets.min(0), targets.max(0)), [targets])
 
 
-def _far_text(name: str, column: Column, shift: float) -> str:
+def _far_text(label: str, column: Column, shift: float) -> str:
     value, number = column.far.most_common(1)[0]
     total = sum(column.far.values())
     shown = f"{value + shift:.9g}" if len(column.far) == 1 else f"{min(column.far) + shift:.6g} to {max(column.far) + shift:.6g}"
     rest = f", and scaling leaves {column.spread:.2g} deviations to their middle half" if column.spread < _SMALL_SPREAD else ""
     others = f"{column.least + shift:.6g} to {column.largest + shift:.6g}"
-    return f"{in_quotes(name)}: {shown} in {total} of {column.count}, the others are {others}{rest}"
+    return f"{label}: {shown} in {total} of {column.count}, the others are {others}{rest}"
 
 
 def _training_values(writer: DatasetWriter) -> Iterator[np.ndarray]:
@@ -185,8 +187,8 @@ def _skewed_targets(writer: DatasetWriter, options: set[str]) -> Iterator[str]:
     if not ways or not all(ways):
         return
     way = max(ways)  # log1p, if one of them needs it
-    column, name = columns[0], facts.class_names[0]
-    yield (f"check: {in_quotes(name)} is {'positive' if way == 'log' else 'never negative'} and skewed (median {np.median(column):.6g}, "
+    column = columns[0]
+    yield (f"check: {target_labels(facts.class_names)[0]} is {'positive' if way == 'log' else 'never negative'} and skewed (median {np.median(column):.6g}, "
            f"largest {column.max():.6g}): --targets={way} learns its logarithm")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from .dates import DATE_NUMBERS, ORDERS, date_number, days_in, possible_orders
-from .errors import counted
 from .preparation import Feature
 from .table_columns import columns_in
 from .table_files import Table
@@ -36,7 +35,7 @@ def learn_dates(table: Table, column: int, chosen_order: str, trained: np.ndarra
     learned = days[trained & ~np.isnan(days)]
     gaps = int(np.isnan(days).sum())
     if gaps and missing == "refuse":
-        return [], f": {counted(gaps, 'value')} missing (--missing fills them in)"
+        return [], table.missing_text(np.isnan(days))
     features = []
     for kind in DATE_NUMBERS if len(learned) else ():
         numbers = date_number(learned, kind)

@@ -15,7 +15,7 @@ import pandas as pd
 
 from .errors import PrepError
 
-# Files are recognized by array_files.FRAME_ENDING.
+# Files are recognized by source_files.FRAME_ENDING.
 _COLUMNS = "columns.json"
 _CELLS: dict[str, Callable[[str], Any]] = {"str": str, "int": int, "float": float, "bool": "True".__eq__, "Decimal": decimal.Decimal}
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, OSError, ValueError, KeyError, TypeError, IndexError, AttributeError)

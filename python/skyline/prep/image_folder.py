@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from .dataset import PARTS, TEST, TRAIN, VALIDATION
-from .errors import PrepError
-from .image_kinds import ending_of
+from .errors import PrepError, counted
+from .image_kinds import ending_of, has_ending_of_image
 from .wording import printable
 
 LEFT_OUT = 3  # in place of a part
@@ -53,6 +53,7 @@ class ImageFolder:
     doubts: list[str] = field(default_factory=list)  # lines about what is not read, or may be meant otherwise
     notes: list[str] = field(default_factory=list)  # lines about guesses
     origin: str = "one folder per class"
+    is_by_table: bool = False
 
     def has_part(self, part: int) -> bool:
         return any(folder.part == part for folder in self.folders)
@@ -220,6 +221,10 @@ def _find_classes(folder: str, in_parts: bool, found: ImageFolder) -> None:
         else:
             found.class_names.append(name)
     found.class_names.sort()
+    images = sum(has_ending_of_image(entry.name) for entry in _entries(folder)) if not folders else 0
+    if images:
+        raise PrepError(f"{folder}: {counted(images, 'image')} and no folders: expected a folder for each class, or a table labels.csv "
+                        "beside the images, whose columns have the files and their classes")
     if len(folders) < 2:
         inner = folders and len(folders_in(folders[0])) >= 2
         raise PrepError(f"{folder}: expected a folder of images for each of at least 2 classes, or the folders train, val and test with "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import pathlib
 import re
@@ -16,12 +17,13 @@ from .errors import PrepError, counted
 from .image_folder import (ClassFolder, ImageFile, ImageFolder, check_class_name, counts_text, files_in, folders_in,
                            has_class_folders, in_one_form, stated_part)
 from .image_kinds import ending_of, has_ending_of_image
+from .source_files import open_plain_or_gzip
 from .wording import in_quotes, printable, quoted_list
 
 if TYPE_CHECKING:  # reading a table takes pandas, which folders do without
     from .table_files import Table
 
-_TABLES = [f"{name}{ending}" for name in ("labels", "metadata", "train", "annotations") for ending in (".csv", ".tsv")]
+_TABLES = [*(f"{name}{ending}" for name in ("labels", "metadata", "train", "annotations") for ending in (".csv", ".tsv")), "metadata.jsonl"]
 _NUMBERED = re.compile(r"(.+)\.\d+")  # cat.17
 _BEGINNING = re.compile(r"(.*[^\d._ -])[._ -]*\d+")  # cat-17, cat_17, cat 17
 
@@ -77,7 +79,7 @@ def _tables_in(folder: str) -> list[str]:
 
 
 def _by_tables(folder: str, tables: list[str], options: argparse.Namespace) -> ImageFolder:
-    found = ImageFolder([], origin="classes by a table")
+    found = ImageFolder([], origin="classes by a table", is_by_table=True)
     labelled: dict[str, _Labelled] = {}
     for path in tables:
         for each in _rows_of(path, folder if len(tables) == 1 else os.path.dirname(path), options, found):
@@ -92,17 +94,15 @@ def _by_tables(folder: str, tables: list[str], options: argparse.Namespace) -> I
 
 def _rows_of(path: str, place: str, options: argparse.Namespace, found: ImageFolder) -> Iterator[_Labelled]:
     """Yields the images below a place that the rows of a table name."""
-    from .table_files import read_table
-
-    table = read_table(pathlib.Path(path))
+    table = _read_table(pathlib.Path(path))
     names = _Names(files_in(place), place)
     of_files = max(range(len(table.names)), key=lambda column: names.count(table, column))
     if not names.count(table, of_files):
         raise PrepError(f"{path}: no column names files below {place}, e.g. {in_quotes(table.words(0).iloc[0])} is none")
-    of_classes = _class_column(table, of_files, options)
-    found.notes += [*table.notes, f"{path}: files by {table.label(of_files)}, classes by {table.label(of_classes)} (--labels, --label)"]
+    classes, source = _classes_of(table, of_files, options)
+    found.notes += [*table.notes, f"{path}: files by {table.label(of_files)}, classes by {source} (--labels, --label)"]
     without_file, without_class = [], []
-    for row, (name, label) in enumerate(zip(table.words(of_files), table.categories(of_classes))):
+    for row, (name, label) in enumerate(zip(table.words(of_files), classes)):
         file = names.find(name)
         if file is None:
             without_file.append(name)
@@ -113,6 +113,26 @@ def _rows_of(path: str, place: str, options: argparse.Namespace, found: ImageFol
     for rows, what in ((without_file, "name no file"), (without_class, "have no class")):
         if rows:
             found.doubts.append(f"{path}: {len(rows)} of {counted(len(table), 'row')} {what}, e.g. that of {in_quotes(printable(rows[0]))}")
+
+
+def _read_table(path: pathlib.Path) -> Table:
+    """Reads a table, or lines of JSON as Hugging Face has them. Raises PrepError."""
+    from .table_files import read_table, table_of
+
+    if path.suffix != ".jsonl":
+        return read_table(path)
+    import pandas as pd
+
+    rows = []
+    with open_plain_or_gzip(path) as file:
+        for number, line in enumerate(file, 1):
+            try:
+                rows.append({str(key): value for key, value in json.loads(line).items()})
+            except (ValueError, AttributeError, RecursionError) as error:
+                raise PrepError(f"{path}:{number}: expected an object of JSON, as Hugging Face's metadata.jsonl has on each line") from error
+    if not rows:
+        raise PrepError(f"{path}: the file is empty")
+    return table_of(pd.DataFrame(rows, dtype=object), path, first_row=1)
 
 
 class _Names:
@@ -141,17 +161,24 @@ class _Names:
         return self._files.get(path) or self._files.get(os.path.basename(path)) or []
 
 
-def _class_column(table: Table, of_files: int, options: argparse.Namespace) -> int:
+def _classes_of(table: Table, of_files: int, options: argparse.Namespace) -> tuple[Iterable[str], str]:
+    """Returns the class of each row, and the columns that have them: one, or one of 0 and 1 for each class."""
     from .table_columns import one_column
     from .table_dialect import LABEL_NAMES
 
     chosen = one_column(table, options.label, "label")
-    if chosen is not None:
-        return chosen
     others = [column for column in range(len(table.names)) if column != of_files]
+    if not others:
+        raise PrepError(f"{table.names_location()}: expected a column with the classes beside that of the files")
     named = [column for column in others if table.names[column].lower() in LABEL_NAMES]
-    if len(others) == 1 or len(named) == 1:
-        return (named or others)[0]
+    if chosen is None and (len(others) == 1 or len(named) == 1):
+        chosen = (named or others)[0]
+    if chosen is not None:
+        return table.categories(chosen), table.label(chosen)
+    shares = [table.numbers(column).values for column in others]
+    if all(((share == 0) | (share == 1)).all() for share in shares) and (sum(shares) == 1).all():
+        places = [row.index(1) for row in zip(*(share.tolist() for share in shares))]
+        return [table.names[others[place]] for place in places], f"the 1 in one of {len(others)} columns"
     raise PrepError(f"{table.names_location()}: which column has the classes? Name it by --label: "
                     f"{quoted_list([table.names[each] for each in others])}")
 
@@ -171,6 +198,10 @@ def _by_names(folder: str, pattern: re.Pattern[str], is_guess: bool) -> ImageFol
     is_sure = len(counts) >= 2 and min(counts.values()) >= 2 and all(has_train and _part_of(folder, path) != TRAIN for path in others)
     if is_guess and not is_sure:
         return None
+    if not labelled:
+        example = f", e.g. {in_quotes(printable(os.path.basename(files[0])))}" if files else ""
+        raise PrepError(f"{folder}: --labels=names: expected names of images that begin with their class, as cat.17.jpg, found none"
+                        + example)
     found = ImageFolder([], origin="classes by their names")
     _add_all(folder, labelled.values(), found)
     found.doubts.append(f"{folder}: classes by the beginnings of the files' names, e.g. {in_quotes(printable(found.class_names[0]))} "

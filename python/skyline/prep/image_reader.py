@@ -75,7 +75,8 @@ class ImageReader:
                 self._check_size(survey, file, (header.height, header.width))
             progress.advance()
         self._tell_what_is_not_read()
-        if not survey.sizes:
+        is_answered = not self._job.has_targets and self._problems  # with the reasons
+        if not survey.sizes and not is_answered:
             last = next(reversed(self._problems.values()), "")
             raise PrepError(f"{self._place}: no image that can be read" + (f": {last}" if last else ""))
         return survey

@@ -12,47 +12,28 @@ import PIL
 
 from .dataset import PARTS, TEST, TRAIN, VALIDATION, Facts
 from .errors import PrepError, counted
-from .image_files import MOST_SIDE, PixelReader
+from .image_files import PixelReader
 from .image_folder import LEFT_OUT, ImageFile, ImageFolder, files_without_classes, find_images
 from .image_labels import find_labelled, tell_tables
 from .image_reader import ImageReader, Survey
 from .kinds import Job, Kind, Rows
-from .options import Value, add_option, choice, text, whole
-from .split import Draw, Groups, Shares, add_split_options, draw, chosen_shares
+from .split import Draw, Groups, Shares, chosen_shares, draw
 from .wording import in_quotes, printable
 
 _MOST_CHOSEN_SIDE, _SIDE_STEP = 96, 8
 
 
 class ImagesKind(Kind):
-    meaning = "Images of all kinds that Pillow reads, in one folder per class, or in such folders in `train`, `val` and `test`."
-    sources = "FOLDER"
-    reads_samples_alone = True
-
-    def add_options(self, parser: argparse.ArgumentParser) -> None:
-        add_option(parser, "size", Value("a number of pixels, HEIGHTxWIDTH, or auto", _size_in),
-                   "Makes all images of this size: 32, or 24x32 (height first). `auto`: their own size, if they all have one of at most 96 "
-                   "pixels; else a square, by the median of their shorter sides.")
-        add_option(parser, "fit", choice("resize", "crop"),
-                   "`resize` changes height and width each on its own; `crop` covers the size and cuts the rest.", "resize")
-        add_split_options(parser, "a folder `val` or `test`")
-        add_option(parser, "group", choice("none", "folder", "name"),
-                   "Keeps images of one person in one part, also in the share that a search holds out: `folder`: they lie in folders of "
-                   "one name below their classes; `name`: their names begin alike, up to the first `_` or `-`.", "none")
-        add_option(parser, "labels", text("`folders`, `names`, or a table"),
-                   "Where the classes are: in the `folders`, in the beginnings of the `names` (cat.17.jpg, cat_17.jpg), or in a table of "
-                   "files and classes, e.g. labels.csv (default: the folders; where there are none, a labels.csv or metadata.csv, else the "
-                   "names).")
-        add_option(parser, "label", text("a column"), "The column of this table that has the classes.", "")
-        add_option(parser, "skip", whole(0), "Most files that are left out because they cannot be read as images.", 100)
-
     def prepare(self, job: Job) -> None:
         _Import(job).run()
 
     def apply(self, job: Job) -> Rows:
         assert job.run is not None
+        channels, height, width = job.run.shape
+        if height * width == 1:
+            raise PrepError(f"{job.sources[0]}: has images, and the run's samples are {channels} numbers each, of a table or an array")
         options = job.options
-        options.size = options.size or job.run.shape[1:]
+        options.size = options.size or (height, width)
         options.test = options.test or 0.0
         return _Import(job).run()
 
@@ -60,20 +41,12 @@ class ImagesKind(Kind):
 KINDS = {"images": ImagesKind()}
 
 
-def _size_in(text: str) -> tuple[int, int] | str | None:
-    if text == "auto":
-        return text
-    found = re.fullmatch(r"(\d{1,6})(?:x(\d{1,6}))?", text, re.ASCII)
-    if not found:
-        return None
-    size = int(found[1]), int(found[2] or found[1])
-    return size if min(size) >= 1 and max(size) <= MOST_SIDE else None
-
-
 def _find(folder: str, options: argparse.Namespace) -> ImageFolder:
-    labelled = find_labelled(folder, options)
-    if labelled:
-        return labelled
+    found = find_labelled(folder, options)
+    if options.label and not (found and found.is_by_table):
+        raise PrepError(f"--label: a column of a table of classes, and {folder} has them in {'names' if found else 'folders'}")
+    if found:
+        return found
     found = find_images(folder)
     if options.labels is None:
         tell_tables(folder, found)

@@ -11,14 +11,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from .errors import PrepError
+from .option_table import add_options_of
 from .report import Report
 
 if TYPE_CHECKING:  # these import NumPy and h5py, which a Python may lack that names kinds alone
     from .dataset import DatasetWriter, TargetKind
-
-_BUILT_IN = {"images": "images", "arrays": "arrays", "digits": "known_sets", "mnist": "known_sets", "fashion_mnist": "known_sets",
-             "cifar10": "known_sets", "cifar100": "known_sets"}  # modules
-
 
 @dataclass
 class RunData:
@@ -51,6 +48,8 @@ class Job:
     writer: DatasetWriter
     report: Report
     threads: int = 1
+    kind: str = ""  # name
+    given: list[str] = field(default_factory=list)  # names of the options that are given
     run: RunData | None = None  # the samples are for the networks of this run
     has_targets: bool = True  # False: only the samples are wanted, whether there are targets or not
 
@@ -75,15 +74,46 @@ class Kind:
         return Rows()
 
 
+class _BuiltIn(Kind):
+    """A kind of this package: what it needs is imported when it reads."""
+
+    def __init__(self, module: str, meaning: str, sources: str = "FOLDER", reads_samples_alone: bool = False) -> None:
+        self._module, self.meaning, self.sources, self.reads_samples_alone = module, meaning, sources, reads_samples_alone
+
+    def add_options(self, parser: argparse.ArgumentParser) -> None:
+        add_options_of(parser, self._module)
+
+    def prepare(self, job: Job) -> None:
+        self._reader(job).prepare(job)
+
+    def apply(self, job: Job) -> Rows:
+        return self._reader(job).apply(job)
+
+    def _reader(self, job: Job) -> Kind:
+        return importlib.import_module(f".{self._module}", __package__).KINDS[job.kind]
+
+
+_BUILT_IN = {
+    "images": _BuiltIn("images", "Images of all kinds that Pillow reads, in one folder per class, or in such folders in `train`, `val` and "
+                       "`test`.", reads_samples_alone=True),
+    "arrays": _BuiltIn("arrays", "Tables (CSV, Parquet, Feather, Excel), or arrays x_train and y_train, with x_val, y_val, x_test and y_test "
+                       "if there are, in npz, npy, HDF5, MATLAB 7.3 or IDX files.", "FILE...", reads_samples_alone=True),
+    "digits": _BuiltIn("known_sets", "The digits that ship with Skyline.", "[FILE]"),
+    "mnist": _BuiltIn("known_sets", "MNIST's four IDX files, each plain or .gz."),
+    "fashion_mnist": _BuiltIn("known_sets", "Fashion-MNIST's four IDX files, each plain or .gz."),
+    "cifar10": _BuiltIn("known_sets", "The binary version of CIFAR-10."),
+    "cifar100": _BuiltIn("known_sets", "The binary version of CIFAR-100, with its 100 fine labels."),
+}
+
+
 def kind_names() -> list[str]:
     return sorted({*_BUILT_IN, *(entry.name for entry in importlib.metadata.entry_points(group="skyline.prep"))})
 
 
 def find_kind(name: str) -> Kind:
-    """Returns a kind; its libraries are imported now. Raises PrepError for an unknown one."""
+    """Returns a kind; the libraries of another package's are imported now. Raises PrepError for an unknown one."""
     if name in _BUILT_IN:
-        module = importlib.import_module(f".{_BUILT_IN[name]}", __package__)
-        return module.KINDS[name]
+        return _BUILT_IN[name]
     for entry in importlib.metadata.entry_points(group="skyline.prep"):
         if entry.name == name:
             return entry.load()()

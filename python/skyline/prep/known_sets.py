@@ -40,8 +40,8 @@ class _KnownData:
 class KnownSet(Kind):
     """A set that is small enough for memory."""
 
-    def __init__(self, meaning: str, sources: str, read: Callable[[Job], _KnownData]) -> None:
-        self.meaning, self.sources, self._read = meaning, sources, read
+    def __init__(self, read: Callable[[Job], _KnownData]) -> None:
+        self._read = read
 
     def prepare(self, job: Job) -> None:
         data = self._read(job)
@@ -214,8 +214,5 @@ _MNIST = _Mnist("MNIST", "MNIST handwritten digits (Y. LeCun, C. Cortes, C. J. C
 _FASHION_MNIST = _Mnist("FashionMNIST", "Fashion-MNIST (H. Xiao, K. Rasul, R. Vollgraf, 2017), MIT licence, IDX files",
                         ["T-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"])
 
-KINDS = {"digits": KnownSet("The digits that ship with Skyline.", "[FILE]", read_digits),
-         "mnist": KnownSet("MNIST's four IDX files, each plain or .gz.", "FOLDER", _MNIST.read),
-         "fashion_mnist": KnownSet("Fashion-MNIST's four IDX files, each plain or .gz.", "FOLDER", _FASHION_MNIST.read),
-         "cifar10": KnownSet("The binary version of CIFAR-10.", "FOLDER", _CIFAR10.read),
-         "cifar100": KnownSet("The binary version of CIFAR-100, with its 100 fine labels.", "FOLDER", _CIFAR100.read)}
+KINDS = {"digits": KnownSet(read_digits), "mnist": KnownSet(_MNIST.read), "fashion_mnist": KnownSet(_FASHION_MNIST.read),
+         "cifar10": KnownSet(_CIFAR10.read), "cifar100": KnownSet(_CIFAR100.read)}

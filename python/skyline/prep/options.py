@@ -21,8 +21,8 @@ Read = Callable[[str], Any]  # returns None for a text that is not as expected
 class Value:
     """The values that an option takes."""
 
-    def __init__(self, expected: str, read: Read) -> None:
-        self.expected, self.read = expected, read
+    def __init__(self, expected: str, read: Read, shown: str = "TEXT") -> None:
+        self.expected, self.read, self.shown = expected, read, shown
 
 
 def text(expected: str) -> Value:
@@ -31,7 +31,7 @@ def text(expected: str) -> Value:
 
 def choice(*words: str) -> Value:
     quoted = [f"`{word}`" for word in words]
-    return Value(f"{', '.join(quoted[:-1])} or {quoted[-1]}", lambda given: given if given in words else None)
+    return Value(f"{', '.join(quoted[:-1])} or {quoted[-1]}", lambda given: given if given in words else None, f"{{{','.join(words)}}}")
 
 
 def number(expected: str, is_within: Callable[[float], bool]) -> Value:
@@ -40,7 +40,7 @@ def number(expected: str, is_within: Callable[[float], bool]) -> Value:
         value = number_in(given)
         return value if value is not None and is_within(value) else None
 
-    return Value(expected, read)
+    return Value(expected, read, "NUMBER")
 
 
 def whole(low: int, high: int | None = None) -> Value:
@@ -48,7 +48,7 @@ def whole(low: int, high: int | None = None) -> Value:
         value = int(given) if _WHOLE.fullmatch(given) else None
         return value if value is not None and low <= value <= (_MOST_WHOLE if high is None else high) else None
 
-    return Value(f"a whole number from {low} to {high}" if high is not None else f"a whole number of at least {low}", read)
+    return Value(f"a whole number from {low} to {high}" if high is not None else f"a whole number of at least {low}", read, "N")
 
 
 def number_in(given: str) -> float | None:
@@ -69,9 +69,12 @@ class _Checked(argparse.Action):
         setattr(namespace, self.dest, found)
 
 
-def add_option(parser: argparse.ArgumentParser, name: str, value: Value, meaning: str, default: object = None) -> None:
-    """Adds `--name VALUE`, which argparse stores as `name` with `_` for `-`."""
-    parser.add_argument(f"--{name}", action=_Checked, const=value, default=default, metavar="TEXT", help=meaning.replace("%", "%%"))
+def add_option(parser: argparse._ActionsContainer, name: str, value: Value, meaning: str, default: object = None) -> None:
+    """Adds `--name VALUE`, which argparse stores as `name` with `_` for `-`. Its help says what is expected, and the default."""
+    facts = [] if value.shown.startswith("{") else [value.expected]
+    facts += [f"default: {default}"] if default not in (None, "", ()) else []
+    shown = f"{meaning} [{'; '.join(facts)}]" if facts else meaning
+    parser.add_argument(f"--{name}", action=_Checked, const=value, default=default, metavar=value.shown, help=shown.replace("%", "%%"))
 
 
 def shortened(given: str) -> str:

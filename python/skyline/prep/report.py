@@ -17,6 +17,7 @@ _INTERVAL_S = 5.0  # between two lines of progress
 class Report:
     """Lines for a person. With a descriptor they go there, as one JSON object a line with one key:
 
+    - `started`: the version of this Python, first of all
     - `reading`: the file that is read now, to be named if a library crashes on it
     - `progress`: how far a long task is
     - `line`: a line of the summary, or what was guessed; one that begins with `check: ` is about what looks wrong
@@ -27,6 +28,10 @@ class Report:
     def __init__(self, descriptor: int | None = None) -> None:
         self._descriptor = descriptor
         self.spell: Callable[[str], str] = str  # names options as the person's command has them
+
+    def started(self) -> None:
+        if self._descriptor is not None:
+            self._send("started", sys.version.split()[0])
 
     def reading(self, path: pathlib.Path) -> None:
         if self._descriptor is not None:

@@ -14,10 +14,12 @@ _OF_KINDS = {"images": ["pillow"], "arrays": ["pandas"]}  # besides those of all
 _OF_ALL = ["numpy", "h5py"]
 
 
+def missing_python() -> list[str]:
+    return ["python>=" + ".".join(map(str, _PYTHON))] if sys.version_info < _PYTHON else []
+
+
 def missing_packages(kind: str) -> list[str]:
     """Returns what this Python lacks for a kind, as `pip install` takes it; packages of other kinds' own are not known here."""
-    if sys.version_info < _PYTHON:
-        return ["python>=" + ".".join(map(str, _PYTHON))]
     needed = [*_OF_ALL, *_OF_KINDS.get(kind, [])]
     return [wanted for wanted in map(_wanted, needed) if wanted]
 

@@ -13,6 +13,8 @@ from typing import IO, cast
 
 from .errors import PrepError
 
+FRAME_ENDING = ".frame.npz"  # ending of a DataFrame's file (frame_files.py)
+
 
 @contextlib.contextmanager
 def open_plain_or_gzip(path: pathlib.Path) -> Iterator[IO[bytes]]:

@@ -29,8 +29,6 @@ class Spelling:
 
 
 SPELLINGS = {"point": Spelling(".", True), "comma": Spelling(",", True)}  # the choices of --numbers
-NUMBERS_HELP = ("Decimal sign of numbers with thousands, units or signs of their own, which are then read: `point` (1,234.5) or `comma` "
-                "(1.234,5). Without it such numbers are refused.")
 
 
 def numbers_in(texts: Sequence[str], spelling: Spelling = Spelling()) -> np.ndarray:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from .dataset import PARTS, TEST, TRAIN, VALIDATION
 from .errors import PrepError, counted
-from .options import add_option, choice, number, whole
 from .wording import in_quotes
 
 
@@ -30,15 +29,16 @@ class Shares:
         if self.test + self.validation >= 1:
             raise PrepError("--test and --validation: together they leave nothing to train on")
 
-    def text(self, is_grouped: bool = False, has_classes: bool = True) -> str:
-        """Says for a person what is taken; an empty text if nothing is. Without classes the shares are those of all samples."""
-        shares = [(_percent(share), name) for share, name in ((self.test, "test set"), (self.validation, "validation set")) if share > 0]
+    def text(self, is_grouped: bool = False, has_classes: bool = True, parts: Collection[int] = (VALIDATION, TEST)) -> str:
+        """Says for a person what is taken for `parts`; an empty text if nothing is. Without classes the shares are those of all samples."""
+        shares = [(_percent(share), f"{PARTS[part]} set") for part, share in ((TEST, self.test), (VALIDATION, self.validation))
+                  if share > 0 and part in parts]
         if not shares:
             return ""
         if self.last:
             before = "".join(f", the {share} before them the {name}" for share, name in shares[1:])
             return f"the last {shares[0][0]} are the {shares[0][1]}{before}"
-        of = "" if self.test <= 0 else " of the samples" if is_grouped or not has_classes else " of every class"
+        of = "" if shares[0][1] != "test set" else " of the samples" if is_grouped or not has_classes else " of every class"
         taken = [f"{share}{of} are the {name}" if name == "test set" else f"{share} the {name}" for share, name in shares]
         return f"{'about ' if is_grouped else ''}{', '.join(taken)}, {'in whole groups, ' if is_grouped else ''}drawn with seed {self.seed}"
 
@@ -67,16 +67,6 @@ class Shares:
 
 def _percent(share: float) -> str:
     return f"{100 * share:.6f}".rstrip("0").rstrip(".") + " %"
-
-
-def add_split_options(parser: argparse.ArgumentParser, no_test_with: str) -> None:
-    """Adds the options of draws. By default no test set is drawn with `no_test_with`, "a folder `val` or `test`"."""
-    share = number("a number of at least 0 and below 1", lambda value: 0 <= value < 1)
-    add_option(parser, "test", share, f"Share of every class that becomes the test set (default: 0.2, or 0 with {no_test_with}).")
-    add_option(parser, "validation", share, "Share of every class that is stored as the validation set.", 0.0)
-    add_option(parser, "seed", whole(0), "Of the draw of these shares.", 1)
-    add_option(parser, "equal-samples", choice("together", "apart"), "Whether samples with equal values are drawn into one part (default: "
-               "`together` where less than a fifth of the different samples is there more than once).")
 
 
 def chosen_shares(options: argparse.Namespace, given: Mapping[int, str]) -> Shares:
@@ -127,7 +117,8 @@ class Draw:
         return bool(self.lines)
 
     def text(self) -> str:
-        return self.shares.text(self.groups is not None, self.has_classes)
+        """Says which parts were drawn; those that stayed empty are told elsewhere."""
+        return self.shares.text(self.groups is not None, self.has_classes, {*self.parts.tolist()})
 
     def notes(self) -> list[str]:
         """Returns lines for a person: what was drawn, and how."""

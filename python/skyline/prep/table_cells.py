@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import unicodedata
 import warnings
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from .dates import is_date
+from .preparation import MISSING_WORDS, Reading
 from .spellings import FIRST_INEXACT, Spelling, as_category, numbers_in
 
 with warnings.catch_warnings():
@@ -18,35 +18,12 @@ with warnings.catch_warnings():
     if hasattr(pd.options, "future") and hasattr(pd.options.future, "infer_string"):
         pd.options.future.infer_string = False  # texts are objects, as before pandas 3: they may have bytes that are not UTF-8
 
-_MISSING = {"", "?", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", "<na>"}
 _FLAGS = {"True": 1.0, "TRUE": 1.0, "true": 1.0, "False": 0.0, "FALSE": 0.0, "false": 0.0}
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What the cells of a table mean where their texts alone do not say it: the same for training and for new samples."""
-
-    numbers: str = ""  # a name in SPELLINGS; an empty text: as plain numbers are written
-    missing_words: tuple[str, ...] = ()
-    missing_values: tuple[float, ...] = ()
-
-    @staticmethod
-    def of(options: argparse.Namespace) -> Reading:
-        return Reading(options.numbers or "", options.missing_words, options.missing_values)
-
-    def or_else(self, other: Reading) -> Reading:
-        """Returns what is told here, and else what another says."""
-        return Reading(self.numbers or other.numbers, self.missing_words or other.missing_words,
-                       self.missing_values or other.missing_values)
-
-    def is_missing(self, word: str) -> bool:
-        """Returns whether a word stands for a missing value, as pandas and the UCI archive write it, or as it was told."""
-        return word.strip().lower() in _MISSING or word.strip() in self.missing_words
 
 
 def missing_forms() -> list[str]:
     """Returns usual forms of words for missing values."""
-    return sorted({form for word in _MISSING for form in (word, word.upper(), word.capitalize(), "NaN", "-NaN")})
+    return sorted({form for word in MISSING_WORDS for form in (word, word.upper(), word.capitalize(), "NaN", "-NaN")})
 
 
 @dataclass(frozen=True)

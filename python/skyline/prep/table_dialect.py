@@ -134,7 +134,8 @@ def _first_lines(path: pathlib.Path) -> tuple[str, list[str]]:
             start, has_more = start + more, bool(more)
     is_utf16 = start[:2] in (b"\xff\xfe", b"\xfe\xff")
     if b"\0" in start and not is_utf16:
-        raise PrepError(f"{path}: expected an npz, npy, IDX, HDF5 or CSV file")
+        raise PrepError(f"{path}: neither text (CSV), nor another format that is read: Parquet, Feather, Excel, npz, npy, HDF5, MATLAB 7.3, "
+                        "IDX")
     encoding = "utf-16" if is_utf16 else "utf-8-sig"
     lines = re.findall(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+$", start.decode(encoding, "surrogateescape" if not is_utf16 else "ignore"))
     if has_more:

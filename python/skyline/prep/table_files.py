@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import itertools
 import numbers
+import os
 import pathlib
 import resource
 import sys
@@ -20,9 +21,10 @@ import pandas as pd
 from .dates import days_in, days_of
 from .errors import PrepError, counted
 from .options import shortened
+from .preparation import Reading
 from .source_files import open_plain_or_gzip
 from .spellings import FIRST_INEXACT, SPELLINGS, Spelling, are_spelled
-from .table_cells import Numbers, Reading, as_categories, as_numbers, as_words, missing_forms
+from .table_cells import Numbers, as_categories, as_numbers, as_words, missing_forms
 from .table_dialect import MOST_ROW_BYTES, Dialect, find_dialect, is_nameless
 from .table_formats import BinaryFormat, binary_format
 from .wording import in_quotes, printable
@@ -68,6 +70,11 @@ class Table:
     def location(self, row: int) -> str:
         """Returns FILE:LINE for texts."""
         return f"{self.path}:{self.dialect.line_of(self.path, row)}" if self.dialect else f"{self.path}: {self.where(row)}"
+
+    def missing_text(self, missing: np.ndarray) -> str:
+        """Says how many cells of a column are missing, where --missing=refuse is given."""
+        count = int(missing.sum())
+        return f": {counted(count, 'value')} missing, the first in {self.where(int(np.argmax(missing)))}: --missing=median fills them in"
 
     def names_location(self) -> str:
         """Returns the place of the names."""
@@ -141,15 +148,14 @@ def read_table(path: pathlib.Path, reading: Reading = Reading(), unneeded: Calla
 
 
 def available_bytes() -> float:
-    """Returns the bytes that this process may still take: of the machine, and below its limit."""
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    own = float("inf") if limit == resource.RLIM_INFINITY else limit - _own_bytes()
-    return min(own, _free_bytes())
-
-
-def _own_bytes() -> int:
+    """Returns the bytes that this process may still take: of the machine, and below its limits. The program tells that of control groups;
+    without the program they are not known."""
     with open("/proc/self/statm", encoding="ascii") as file:
-        return int(file.read().split()[0]) * resource.getpagesize()
+        addresses, resident = (int(pages) * resource.getpagesize() for pages in file.read().split()[:2])
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    of_process = float("inf") if limit == resource.RLIM_INFINITY else limit - addresses
+    told = os.environ.get("SKYLINE_PREP_MEMORY_BYTES")
+    return min(of_process, int(told) - resident if told else float("inf"), _free_bytes())
 
 
 def _free_bytes() -> float:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from .array_files import FRAME_ENDING
 from .errors import PrepError
 from .frame_files import read_frame
+from .source_files import FRAME_ENDING
 from .wording import quoted_list
 
 

@@ -13,12 +13,13 @@ from .centres import find_centre
 from .date_columns import learn_dates, chosen_dates
 from .dates import is_date, possible_orders
 from .errors import PrepError, counted
-from .preparation import FLOAT_MAX, Feature
+from .preparation import Feature
 from .spellings import cause_of, numbers_in, proposal
 from .table_cells import Numbers, is_number_like
 from .table_columns import Columns, columns_in
 from .table_dialect import is_nameless
 from .table_files import Table
+from .table_samples import FLOAT_MAX
 from .wording import in_quotes, number_text, printable, quoted_list
 
 _FEW_ROWS = 20
@@ -198,11 +199,13 @@ class Survey:
             return self._refuse(column, ": a number is too large for float32")
         gaps = len(cells.values) - len(present)
         if gaps and missing == "refuse":
-            return self._refuse(column, f": {counted(gaps, 'value')} missing (--missing fills them in)")
+            return self._refuse(column, self.table.missing_text(cells.missing))
         if gaps:
             stand_in = float(np.median(learned)) if missing == "median" else float(missing)
             how = "the median, " if missing == "median" else ""
-            self._note_of("missing values", f"{label}: {counted(gaps, 'value')} missing: {how}{number_text(stand_in)}, and a "
+            place = "" if cells.missing[self.trained].any() else (", none in a training sample, the first in "
+                                                                  + self.table.where(int(np.argmax(cells.missing))))
+            self._note_of("missing values", f"{label}: {counted(gaps, 'value')} missing{place}: {how}{number_text(stand_in)}, and a "
                           "feature that says so (--missing)")
             self._add(column, Feature(name, subtract, stand_in), Feature(name, is_missing=True))
         else:

@@ -16,12 +16,12 @@ from .dataset import PARTS, TARGET_TYPES, TEST, TRAIN, VALIDATION, Facts
 from .errors import PrepError, counted
 from .kinds import Job, Rows, RunData
 from .layouts import chosen_shape
-from .preparation import Feature, Preparation, refuse_rows, sample_values
+from .preparation import Feature, Preparation, Reading
 from .split import Draw, Groups, draw, chosen_shares
-from .table_cells import Reading
 from .table_columns import Columns, columns_in, find_columns, find_columns_for_model, match_columns
 from .table_dialect import is_nameless
 from .table_files import Table, read_table
+from .table_samples import refuse_rows, sample_values
 from .table_survey import Survey
 from .table_targets import read_columns
 from .targets import (Target, TargetColumns, Targets, check_classes, chosen_kind, join_columns, refuse_constant, refuse_without_logarithm,
@@ -47,8 +47,8 @@ def prepare_tables(job: Job) -> None:
     """Makes a data set of files: a training table, and tables of other parts if there are some."""
     files = _files_by_part(job)
     if TRAIN not in files:
-        there = ", ".join(f"{letter}_{_ARRAY_PARTS[part]}" for part in files for letter in "xy")
-        raise PrepError(f"no array `x_train`, there are {there}: name it by --x-train=NAME")
+        there = " and ".join(f"{path.name} ({PARTS[part]})" for part, path in files.items())
+        raise PrepError(f"no table to train on, there are {there}: name it by --x-train=FILE")
     for part, path in files.items():
         is_guess = part != TRAIN and part_in_name(files[TRAIN]) is None and path.name != getattr(job.options, f"x_{_ARRAY_PARTS[part]}")
         if is_guess:
@@ -60,12 +60,16 @@ def prepare_tables(job: Job) -> None:
 def _files_by_part(job: Job) -> dict[int, pathlib.Path]:
     """Returns the file of each part: by the options, else by the files' names."""
     chosen = {getattr(job.options, f"x_{name}"): part for part, name in enumerate(_ARRAY_PARTS)}
+    names = [path.name for path in job.sources]
+    for name, part in chosen.items():
+        if name and name not in names:
+            raise PrepError(f"--x-{_ARRAY_PARTS[part]}: no table {in_quotes(name)}, {suggestion(name, names)}")
     files: dict[int, pathlib.Path] = {}
     for path in job.sources:
-        part = chosen.get(path.name, part_in_name(path) or TRAIN)
+        stated = TRAIN if job.run is None and len(names) == 1 else part_in_name(path)  # one table alone is there to train on
+        part = chosen.get(path.name, stated or TRAIN)
         if part in files:
-            name = _ARRAY_PARTS[part]
-            raise PrepError(f"two arrays `x_{name}`: {files[part]}: x_{name}, {path}: x_{name}: leave one out, or say what it is by "
+            raise PrepError(f"{files[part]} and {path}: both are taken for the {PARTS[part]} set: leave one out, or say what it is by "
                             f"--x-test={path.name} or --x-val={path.name}")
         files[part] = path
     return dict(sorted(files.items()))
@@ -152,15 +156,19 @@ def _write(plan: _Plan, sources: Sequence[_Source], preparation: Preparation, jo
     """Describes the data set, tells what was guessed, and appends the samples of each part."""
     targets, writer = plan.targets, job.writer
     samples = [_samples(source, preparation) for source in sources]
-    is_pixels = preparation.is_plain and all(map(_are_bytes, samples))
-    drawn = plan.drawn.text()
-    writer.notes += _notes(plan, sources)
     features = len(preparation.features)
     shape = chosen_shape(job.options.shape, features, f"{plan.table.path}: x_train") if job.options.shape else (features, 1, 1)
+    scale = job.options.value_scale
+    is_pixels = scale is not None or (shape[1] > 1 and preparation.is_plain and all(map(_are_bytes, samples)))
+    if scale is not None:
+        for source, values in zip(sources, samples):
+            _check_pixels(values, source.table, source.feature_columns, np.arange(len(values)), scale, "--value-scale")
+    drawn = plan.drawn.text()
+    writer.notes += _notes(plan, sources)
     rows = [(part, number, np.flatnonzero(plan.drawn.parts == part) if source.part == TRAIN else np.arange(len(source.table)))
             for part in range(3) for number, source in enumerate(sources) if source.part in (part, TRAIN)]
     writer.describe(Facts(shape, targets.names, targets.kind, f"arrays of {plan.table.name}{f'; {drawn}' if drawn else ''}", is_pixels,
-                          (job.options.value_scale or _PIXELS_SCALE) if is_pixels else 1.0, preparation.to_json(), plan.drawn.shares.last,
+                          (scale or _PIXELS_SCALE) if is_pixels else 1.0, preparation.to_json(), plan.drawn.shares.last,
                           is_table=True),
                     [sum(len(own) for each, _, own in rows if each == part) for part in range(3)])
     for part, number, own in rows:
@@ -185,6 +193,15 @@ def _notes(plan: _Plan, sources: Sequence[_Source]) -> Iterator[str]:
 
 def _are_bytes(values: np.ndarray) -> bool:
     return bool(((values >= 0) & (values <= 255) & (values == np.floor(values))).all())
+
+
+def _check_pixels(values: np.ndarray, table: Table, columns: Sequence[int], rows: np.ndarray, scale: float, why: str) -> None:
+    """Refuses a value that is no pixel. `rows` has the row of each sample in the table, and `columns` the column of each feature."""
+    is_wrong = (values < 0) | (values > min(scale, 255)) | (values != np.floor(values))
+    if is_wrong.any():
+        row, place = np.argwhere(is_wrong)[0]
+        raise PrepError(f"{table.path}: expected whole numbers from 0 to {number_text(scale)}, {why}, got others, e.g. "
+                        f"{number_text(values[row, place])} in {table.where(int(rows[row]))}, {table.label(columns[place])}")
 
 
 def _groups(tables: Mapping[int, Table], column: int) -> Groups:
@@ -238,22 +255,19 @@ def _apply(part: int, table: Table, job: Job, known: Preparation | None, rows: R
         columns = find_columns_for_model(table, job.options, int(np.prod(run.shape)), job.has_targets)
         features = [Feature(table.names[column]) for column in columns.features]
     if len(features) != np.prod(run.shape):
-        raise PrepError(f"{table.path}: samples are {len(features)}x1x1, the run's are {'x'.join(map(str, run.shape))}")
+        what = ", those of images or sequences" if run.shape[1] * run.shape[2] > 1 else ""
+        raise PrepError(f"{table.path}: a table, whose samples are {len(features)}x1x1; the run's are {'x'.join(map(str, run.shape))}{what}")
     values, problems = sample_values(table, columns.features, features)
-    if len(problems) == len(table):
+    if job.has_targets and len(problems) == len(table):
         refuse_rows(table, problems)
     if problems:
         row = min(problems)
         table.notes.append(f"check: {len(problems)} of {counted(len(table), 'row')} cannot be samples, e.g. {table.location(row)}: "
                            f"{problems[row]}")
-    kept = np.array([row for row in range(len(table)) if row not in problems])
+    kept = np.array([row for row in range(len(table)) if row not in problems], int)
     values = values[kept]
-    if run.value_scale != 1.0 and not (_are_bytes(values) and values.max() <= run.value_scale):
-        is_wrong = (values < 0) | (values > min(run.value_scale, 255)) | (values != np.floor(values))
-        row, place = np.argwhere(is_wrong)[0]
-        raise PrepError(f"{table.path}: expected whole numbers from 0 to {number_text(run.value_scale)}, as the run's data are, got "
-                        f"others, e.g. {number_text(values[row, place])} in {table.where(int(kept[row]))}, "
-                        f"{table.label(columns.features[place])}")
+    if run.value_scale != 1.0:
+        _check_pixels(values, table, columns.features, kept, run.value_scale, "as the run's data are")
     targets = _targets_of_run(part, table, columns, run, known)[kept] if job.has_targets else _no_targets(len(values), run)
     job.writer.notes += table.notes
     rows.title = table.names[columns.id] if columns.id is not None else rows.title

@@ -11,7 +11,7 @@ import numpy as np
 from .dataset import TargetKind
 from .errors import PrepError, counted
 from .split import Draw
-from .wording import in_quotes, number_text
+from .wording import in_quotes, number_text, target_title
 
 TRANSFORMS: dict[str, Callable[[np.ndarray], np.ndarray]] = {"log": np.log, "log1p": np.log1p}  # choices of --targets, beside the kinds
 MOST_CLASSES = 1 << 16
@@ -190,8 +190,8 @@ def check_classes(columns: TargetColumns, targets: Targets, drawn: Draw, is_chos
 def refuse_without_logarithm(columns: Sequence[TargetColumns], names: Sequence[str], chosen: str | None) -> None:
     """Refuses numbers without a logarithm, if --targets says that logarithms are learned."""
     for each in columns:
-        for name, numbers in zip(names, each.values.T):
-            found = _problem_of_logarithm(numbers, name, chosen)
+        for place, numbers in enumerate(each.values.T):
+            found = _problem_of_logarithm(numbers, target_title(names, place), chosen)
             if found:
                 raise PrepError(f"{each.location(found[0])}: {found[1]}")
 
@@ -217,7 +217,7 @@ def refuse_constant(columns: TargetColumns, targets: Targets, trained: np.ndarra
     constant = np.flatnonzero((stored == stored[0]).all(0))
     if len(stored) > 1 and len(constant):
         number = columns.values[trained][0, constant[0]] + 0.0  # 0 rather than -0
-        raise columns.refusal(f"{in_quotes(targets.names[constant[0]])}: expected at least 2 different numbers, got {number:.10g} alone")
+        raise columns.refusal(f"{target_title(targets.names, constant[0])}expected at least 2 different numbers, got {number:.10g} alone")
 
 
 def chosen_kind(chosen: str | None) -> TargetKind | None:
@@ -235,7 +235,7 @@ def stored_targets(numbers: np.ndarray, scales: Sequence[Target]) -> np.ndarray:
     return np.stack([scale.stored(column) for scale, column in zip(scales, numbers.T)], 1)
 
 
-def _problem_of_logarithm(numbers: np.ndarray, name: str, chosen: str | None) -> tuple[int, str] | None:
+def _problem_of_logarithm(numbers: np.ndarray, title: str, chosen: str | None) -> tuple[int, str] | None:
     """Returns the first row of a column without a logarithm, and why; None if all have one, or none is asked for."""
     wrong = numbers <= 0 if chosen == "log" else numbers < 0
     if chosen not in TRANSFORMS or not wrong.any():
@@ -243,7 +243,7 @@ def _problem_of_logarithm(numbers: np.ndarray, name: str, chosen: str | None) ->
     row = int(np.argmax(wrong))
     bound = "above 0" if chosen == "log" else "of at least 0"
     way = ": --targets=log1p learns log(1 + value), also of 0" if numbers.min() == 0 else ": say --targets=numbers"
-    return row, f"{in_quotes(name)}: expected a number {bound} for --targets={chosen}, got {number_text(numbers[row])}{way}"
+    return row, f"{title}expected a number {bound} for --targets={chosen}, got {number_text(numbers[row])}{way}"
 
 
 def _transformed(numbers: np.ndarray, transform: str) -> np.ndarray:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from .options import shortened
 
+_ONLY_TARGET = "the target"
 _MOST_LISTED = 10
 _MOST_KNOWN = 100
 _TURNING_MARKS = {*map(chr, range(0x202A, 0x202F)), *map(chr, range(0x2066, 0x206A))}  # turn the direction of the text behind them
@@ -25,6 +26,18 @@ def in_quotes(word: str) -> str:
 def quoted_list(names: Sequence[str], most: int = _MOST_LISTED) -> str:
     shown = ", ".join(in_quotes(name) for name in names[:most])
     return shown + (f", and {len(names) - most} more" if len(names) > most else "")
+
+
+def target_labels(names: Sequence[str]) -> list[str]:
+    """Returns the names of targets for messages. Those of arrays have numbers for names."""
+    are_numbers = list(names) == [str(place) for place in range(len(names))]
+    return [_ONLY_TARGET] if are_numbers and len(names) == 1 else [f"target {name}" if are_numbers else in_quotes(name) for name in names]
+
+
+def target_title(names: Sequence[str], place: int) -> str:
+    """Returns the same as a beginning of what is wrong; empty for the only target of an array."""
+    label = target_labels(names)[place]
+    return "" if label == _ONLY_TARGET else f"{label}: "
 
 
 def suggestion(word: str, known: Sequence[str]) -> str:

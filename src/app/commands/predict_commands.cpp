@@ -75,12 +75,14 @@ int use_models(const PredictArguments& arguments, const UsedData& data,
                const std::function<void(const TakenModel&, const train::InferenceResult&)>& use) {
   const auto job = comm::make_local_environment();
   const auto missing = take_models(data.source, arguments.choice, [&](const TakenModel& model) {
-    train::InferenceResult result =
-        train::infer(*job, {.section = evaluator_of(data.source.run.config).section,
-                            .normalization = data.source.data.normalization,
-                            .architecture = model.trained->trial.proposal.architecture,
-                            .tensors = model.weights.tensors,
-                            .dataset = data.samples});
+    train::InferenceResult result;
+    if (data.samples->test().count > 0) {  // else each row has its reason
+      result = train::infer(*job, {.section = evaluator_of(data.source.run.config).section,
+                                   .normalization = data.source.data.normalization,
+                                   .architecture = model.trained->trial.proposal.architecture,
+                                   .tensors = model.weights.tensors,
+                                   .dataset = data.samples});
+    }
     unscale(result.outputs, scaled_targets(data.source.data));
     use(model, result);
   });
@@ -172,6 +174,9 @@ void give_out(const PredictArguments& arguments, const std::string& text) {
 }
 
 int run_predict(const PredictArguments& arguments) {
+  if (!arguments.out.empty() && arguments.out != "-") {  // told before the data are read
+    check_output(arguments.out, arguments.force, arguments.data.sources);
+  }
   const UsedData data = open_data(arguments, false);
   PredictionTable table(data, names_models(arguments.choice));
   bool any = false;

@@ -3,7 +3,6 @@
 #include "skyline/core/config_node.hpp"
 #include "skyline/core/error.hpp"
 
-#include "app/prep/made_dataset.hpp"
 #include "core/config/config_text.hpp"
 #include "core/text/wording.hpp"
 #include "store/arrays/preparation.hpp"
@@ -245,14 +244,20 @@ std::shared_ptr<const store::Dataset> open_model_data(const ModelSource& source,
                                                       bool has_targets, SourceRows* rows) {
   const DataOptions& run = source.data;
   const std::string label = choice.sources.front().string();
-  auto file = is_dataset(choice.sources) ? store::Dataset::open(choice.sources.front(), true)
-                                         : prepare(source, choice, has_targets, rows);
+  const bool is_prepared = is_dataset(choice.sources);
+  if (is_prepared && !choice.options.empty()) throw UserError("--with: " + label + " is a prepared data set");
+  auto file = is_prepared ? store::Dataset::open(choice.sources.front(), true)
+                          : prepare(source, choice, has_targets, rows);
   check_samples(label, *file, run);
-  const store::Part part = chosen_part(*file, choice);
+  store::Part part = chosen_part(*file, choice);
   const SampleView samples = samples_of(*file, part);
-  if (samples.count == 0)
+  if (rows != nullptr) {
+    const bool has_reasons = samples.count == 0 && !rows->rows.empty();  // of all that are no samples
+    if (has_reasons && choice.part.empty()) part = rows->rows.front().part;
+    choose_rows(*rows, part, samples.count);
+  }
+  if (samples.count == 0 && (rows == nullptr || rows->rows.empty()))
     throw UserError(label + ": no samples" + (choice.part.empty() ? "" : " in this part"));
-  if (rows != nullptr) choose_rows(*rows, part, samples.count);
   const auto dataset = std::make_shared<LikeTheRuns>(file, samples, run);
   const bool differ = file->preparation() != run.preparation;
   const store::Preparation of_file = preparation_in(label, file->preparation(), *file);

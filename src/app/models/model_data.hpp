@@ -3,7 +3,7 @@
 #include "skyline/store/dataset.hpp"
 
 #include "app/models/taken_model.hpp"
-#include "app/prep/source_rows.hpp"
+#include "app/prep/made_dataset.hpp"
 
 #include <filesystem>
 #include <memory>
@@ -27,7 +27,8 @@ struct DataChoice {
 /// in which every part consists of the chosen samples.
 /// @param has_targets  false: do not read targets, even if the data have some
 /// @param rows  if not null, gets the rows of the source in this part, with those of which there is no sample
-/// @throws UserError, one line, for samples of another shape or type, or a class that the run does not have
+/// @throws UserError, one line, if there are no samples, nor rows that say why; for samples of another shape
+/// or type, or a class that the run does not have
 std::shared_ptr<const store::Dataset> open_model_data(const ModelSource& source, const DataChoice& choice,
                                                       bool has_targets, SourceRows* rows = nullptr);
 

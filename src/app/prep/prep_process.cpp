@@ -2,7 +2,6 @@
 
 #include "skyline/core/error.hpp"
 
-#include "app/prep/interpreter.hpp"
 #include "app/prep/prep_report.hpp"
 #include "core/text/wording.hpp"
 #include "evaluate/process/error_words.hpp"
@@ -37,7 +36,7 @@ std::optional<std::uint64_t> memory_for_prep() {
   return least == kAny ? std::nullopt : std::optional(least / 100 * kPercentOfMemory);
 }
 
-evaluate::Variables variables_for_prep() {
+evaluate::Variables variables_for_prep(std::optional<std::uint64_t> memory_bytes) {
   evaluate::Variables variables = evaluate::process_variables();
   const fs::path package = package_folder();
   if (!package.empty()) {
@@ -46,16 +45,18 @@ evaluate::Variables variables_for_prep() {
   }
   variables["PYTHONSAFEPATH"] = "1";  // a module in the folder where the program starts is not meant
   variables["HDF5_USE_FILE_LOCKING"] = "FALSE";
+  if (memory_bytes) variables["SKYLINE_PREP_MEMORY_BYTES"] = std::to_string(*memory_bytes);
   return variables;
 }
 
 evaluate::ProcessPlan plan_of(const Interpreter& python, const PrepCall& call, const fs::path& folder) {
+  const std::optional<std::uint64_t> memory_bytes = memory_for_prep();
   evaluate::ProcessPlan plan{.arguments = {python.program.string(), "-X", "utf8", "-m", "skyline.prep",
                                            "--report-fd", std::to_string(evaluate::kReportDescriptor)},
-                             .environment = evaluate::environment_of(variables_for_prep()),
+                             .environment = evaluate::environment_of(variables_for_prep(memory_bytes)),
                              .log = folder / "log",
                              .report_file = folder / "report",
-                             .memory_bytes = memory_for_prep()};
+                             .memory_bytes = memory_bytes};
   plan.arguments.insert(plan.arguments.end(), call.arguments.begin(), call.arguments.end());
   return plan;
 }
@@ -90,26 +91,19 @@ void check_end(const PrepCall& call, const evaluate::ProcessPlan& plan, const Pr
                   report.mistake().value_or(end.reason) + place + evaluate::said_in(plan.log, {}));
 }
 
-/// Returns whether a process failed before the package could say anything, as one of an old Python does.
-bool never_spoke(const PrepReport& report, const ProcessEnd& end) {
-  const bool failed = end.kind == ProcessEnd::Kind::kExited && end.value != 0;
-  return failed && report.error().empty() && report.missing().empty() && report.reading().empty() &&
-         report.said().empty() && !report.mistake();
-}
-
 }  // namespace
 
 std::vector<std::string> run_prep(const PrepCall& call, const fs::path& folder, const HeldSignals& signals) {
   std::vector<std::string> looked;
   std::string lacked;  // packages to install into the first one
-  const std::vector<Interpreter> all = interpreters();
-  for (const Interpreter& python : all) {
+  for (const Interpreter& python : interpreters()) {
     const evaluate::ProcessPlan plan = plan_of(python, call, folder);
     fs::remove(plan.report_file);  // an earlier interpreter may have left one
     PrepReport report;
     const ProcessEnd end = run_to_end(plan, report, signals);
-    if (never_spoke(report, end) && &python != &all.back()) {
-      looked.push_back(python.name + " cannot run it");
+    if (!report.has_started() &&
+        end.kind == ProcessEnd::Kind::kExited) {  // an old Python, or another program
+      looked.push_back(python.name + " does not run its package" + evaluate::said_in(plan.log, {}));
       continue;
     }
     if (report.missing().empty()) {
@@ -120,16 +114,11 @@ std::vector<std::string> run_prep(const PrepCall& call, const fs::path& folder, 
     looked.push_back(python.name + (is_old ? " is older than 3.10" : " lacks " + report.missing()));
     if (lacked.empty() && !is_old) lacked = report.missing();
   }
-  if (looked.empty()) {
-    throw UserError(
-        call.title +
-        " needs Python of 3.10 or newer: there is no python3 in PATH, nor /usr/bin/python3: name one "
-        "by SKYLINE_PYTHON" +
-        kWithoutPython);
-  }
-  throw UserError(call.title + " needs packages of Python: " + joined(looked, ", and ") + ": " +
-                  (lacked.empty() ? "" : "pip install " + lacked + ", or ") +
-                  "name another Python by SKYLINE_PYTHON" + kWithoutPython);
+  if (looked.empty()) looked.emplace_back("there is no python3 in PATH, nor /usr/bin/python3");
+  throw UserError(
+      call.title + " needs " + (lacked.empty() ? "Python of 3.10 or newer" : "packages of Python") + ": " +
+      joined(looked, ", and ") + ": " + (lacked.empty() ? "" : "pip install " + lacked + ", or ") +
+      "name another Python by SKYLINE_PYTHON" + kWithoutPython);
 }
 
 }  // namespace skyline::app

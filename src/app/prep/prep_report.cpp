@@ -16,6 +16,8 @@ void PrepReport::read_line(std::string_view line) {
     const std::string text = printable(value.get<std::string>());
     if (key == "line") {
       said_.push_back(text);
+    } else if (key == "started") {
+      has_started_ = true;
     } else if (key == "progress") {
       log::info(text);
     } else if (key == "reading") {

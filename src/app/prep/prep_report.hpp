@@ -14,6 +14,8 @@ class PrepReport final : public evaluate::ReportedLines {
  public:
   PrepReport() : ReportedLines(kLongestLine) {}
 
+  /// Returns whether the package runs.
+  bool has_started() const { return has_started_; }
   /// Returns the lines for the person who started the program.
   const std::vector<std::string>& said() const { return said_; }
   /// Returns the one line with which the source was refused; empty if it was not.
@@ -28,6 +30,7 @@ class PrepReport final : public evaluate::ReportedLines {
 
   void read_line(std::string_view line) override;
 
+  bool has_started_ = false;
   std::vector<std::string> said_;
   std::string error_;
   std::string missing_;

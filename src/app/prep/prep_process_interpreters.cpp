@@ -1,11 +1,11 @@
-#include "app/prep/interpreter.hpp"
-
 #include "skyline/core/error.hpp"
 
+#include "app/prep/prep_process.hpp"
 #include "core/system/process.hpp"
 #include "evaluate/command/command_check.hpp"
 #include "evaluate/process/launcher_start.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <system_error>
 
@@ -15,6 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kPythonVariable = "SKYLINE_PYTHON";
+constexpr const char* kCallingVariable = "SKYLINE_CALLING_PYTHON";  // set by python/skyline
 constexpr const char* kSystemsPython = "/usr/bin/python3";
 
 std::optional<fs::path> found(const std::string& program, const std::string& path) {
@@ -38,14 +39,18 @@ std::vector<Interpreter> interpreters() {
     }
   }
   std::vector<Interpreter> all;
-  if (const auto first = found("python3", path)) {
-    all.push_back({*first, "the first python3 in PATH (" + first->string() + ")"});
+  const auto add = [&](const std::string& program, const std::string& name) {
+    const auto place = found(program, path);
+    // Not the file: the Python of an environment is often a link to the system's.
+    const auto is_it = [&](const Interpreter& other) { return other.program == *place; };
+    if (place && std::ranges::none_of(all, is_it))
+      all.push_back({*place, name + " (" + place->string() + ")"});
+  };
+  if (const auto calling = process_variable(kCallingVariable); calling && !calling->empty()) {
+    add(*calling, "the calling Python");
   }
-  const auto systems = found(kSystemsPython, path);
-  // Not the file: the Python of an environment is often a link to the system's.
-  if (systems && (all.empty() || all.front().program != *systems)) {
-    all.push_back({*systems, systems->string()});
-  }
+  add("python3", "the first python3 in PATH");
+  add(kSystemsPython, "the system's Python");
   return all;
 }
 

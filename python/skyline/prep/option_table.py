@@ -1,0 +1,149 @@
+"""The options of this package's kinds: one table, by which they are parsed, refused, shown by --help and listed in docs/training.md.
+
+No package is imported here."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+
+from .errors import PrepError
+from .options import Value, add_option, choice, number, number_in, text, whole
+
+IMAGES, TABLES, ARRAYS = FORMS = ("images", "tables", "arrays")  # forms of sources; the kind `arrays` reads the last two
+_FACTS = {IMAGES: "has images", TABLES: "is a table", ARRAYS: "has arrays"}
+_FORMS_OF_KINDS = {"images": (IMAGES,), "arrays": (TABLES, ARRAYS)}
+_MOST_CATEGORIES = 10_000
+MOST_SIDE = 1 << 15  # pixels
+
+
+@dataclass(frozen=True)
+class Option:
+    name: str
+    forms: tuple[str, ...]  # sources that it is for
+    value: Value
+    meaning: str
+    default: object = None
+
+
+def add_options_of(parser: argparse.ArgumentParser, kind: str) -> None:
+    """Adds the options of a kind of this package; those for some of its sources alone have a group of their own in its help."""
+    groups: dict[str, argparse._ArgumentGroup] = {}
+    for option in OPTIONS:
+        own = " and ".join(form for form in option.forms if form in _FORMS_OF_KINDS.get(kind, ()))
+        if own:
+            group = groups[own] if own in groups else groups.setdefault(own, parser.add_argument_group(f"options of {own}"))
+            add_option(group, option.name, option.value, option.meaning, option.default)
+
+
+def forms_of(name: str) -> list[str]:
+    """Returns the forms of sources that have an option; none for one that is unknown."""
+    return [form for form in FORMS if any(option.name == name and form in option.forms for option in OPTIONS)]
+
+
+def refuse_foreign(given: Iterable[str], form: str, source: object) -> None:
+    """Raises PrepError for an option that a source of this form does not have, although others have it."""
+    for name in given:
+        forms = forms_of(name)
+        if forms and form not in forms:
+            raise PrepError(f"--{name}: an option of {' and '.join(forms)}, and {source} {_FACTS[form]}")
+
+
+def respelled(line: str, names: Collection[str], spell: Callable[[str, str], str]) -> str:
+    """Names the options of a line in another way. `spell` gets a name and what is behind it: "=", ":", or else an empty text."""
+    def spelled(found: re.Match[str]) -> str:
+        return spell(found[1], found[2]) if found[1] in names else found[0]
+
+    return re.sub(r"(?<![^ (`])--([a-z][a-z-]*)([=:]?)", spelled, line)
+
+
+def _size_in(given: str) -> tuple[int, int] | str | None:
+    if given == "auto":
+        return given
+    found = re.fullmatch(r"(\d{1,6})(?:x(\d{1,6}))?", given, re.ASCII)
+    size = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+    return size if 1 <= min(size) and max(size) <= MOST_SIDE else None
+
+
+def _words_in(given: str) -> tuple[str, ...] | None:
+    return tuple(word.strip() for word in given.split(",")) or None
+
+
+def _numbers_in(given: str) -> tuple[float, ...] | None:
+    values = [number_in(each.strip()) for each in given.split(",")]
+    return None if None in values else tuple(value for value in values if value is not None)
+
+
+def _missing_in(given: str) -> str | None:
+    return given if given in ("median", "refuse") or number_in(given) is not None else None
+
+
+def _table() -> list[Option]:
+    every, numbers = FORMS, (TABLES, ARRAYS)
+    name, columns = text("the name of an array, or its file's"), text("names of columns, or their numbers from 1, with commas between them")
+    share = number("a number of at least 0 and below 1", lambda value: 0 <= value < 1)
+    return [
+        Option("size", (IMAGES,), Value(f"a number of pixels up to {MOST_SIDE}, HEIGHTxWIDTH, or auto", _size_in, "SIZE"),
+               "Makes all images of this size: 32, or 24x32 (height first). `auto`: their own size, if they all have one of at most 96 "
+               "pixels; else a square, by the median of their shorter sides."),
+        Option("fit", (IMAGES,), choice("resize", "crop"),
+               "`resize` changes height and width each on its own; `crop` covers the size and cuts the rest.", "resize"),
+        Option("labels", (IMAGES,), text("`folders`, `names`, or a table"),
+               "Where the classes are: in the `folders`, in the beginnings of the `names` (cat.17.jpg, cat_17.jpg), or in a table of "
+               "files and classes, e.g. labels.csv (default: the folders; where there are none, a labels.csv, metadata.csv or "
+               "metadata.jsonl, else the names)."),
+        Option("label", (IMAGES,), text("a column"), "The column of this table that has the classes.", ""),
+        Option("skip", (IMAGES,), whole(0), "Most files that are left out because they cannot be read as images.", 100),
+        Option("group", (IMAGES,), choice("none", "folder", "name"),
+               "Keeps images of one person in one part, also in the share that a search holds out: `folder`: they lie in folders of one "
+               "name below their classes; `name`: their names begin alike, up to the first `_` or `-`.", "none"),
+        Option("x-train", numbers, name, "Array of the training samples (default: x_train), or the training table.", ""),
+        Option("x-val", numbers, name, "Array of the validation samples (default: x_val, if there is one), or their table.", ""),
+        Option("x-test", numbers, name, "Array of the test samples (default: x_test, if there is one), or their table.", ""),
+        Option("y-train", (ARRAYS,), name, "Array of the training samples' targets (default: y_train).", ""),
+        Option("y-val", (ARRAYS,), name, "Array of the validation samples' targets.", ""),
+        Option("y-test", (ARRAYS,), name, "Array of the test samples' targets.", ""),
+        Option("label", (TABLES,), columns, "The columns that have the targets (default: the one called label, class, target or y, else the "
+               "last one).", ""),
+        Option("drop", (TABLES,), columns, "Columns to leave out.", ""),
+        Option("id", (TABLES,), text("a column"), "The column that names the samples.", ""),
+        Option("group", numbers, text("a column, or the name of an array"),
+               "The column, or the array [N], whose equal entries mark samples that stay in one part.", ""),
+        Option("categories", (TABLES,), columns, "Columns whose numbers are categories.", ""),
+        Option("most-categories", (TABLES,), whole(1, _MOST_CATEGORIES),
+               "Most categories of a column that get a feature each; one more stands for all others.", 32),
+        Option("dates", (TABLES,), columns, "Columns with dates: days since 1970, year, month, weekday and hour become features. NAME:dmy or "
+               "NAME:mdy says whether the day or the month comes first.", ""),
+        Option("numbers", (TABLES,), choice("point", "comma"),
+               "Decimal sign of numbers with thousands, units or signs of their own, which are then read: `point` (1,234.5) or `comma` "
+               "(1.234,5). Without it such numbers are refused."),
+        Option("missing-words", (TABLES,), Value("words with commas between them", _words_in),
+               "Words that stand for missing values, beside NA, ? and the like.", ()),
+        Option("missing-values", (TABLES,), Value("numbers with commas between them", _numbers_in),
+               "Numbers that stand for missing values, e.g. -9999.", ()),
+        Option("missing", (TABLES,), Value("`median`, `refuse` or a number", _missing_in),
+               "What stands for missing numbers; one more feature says where they were missing.", "median"),
+        Option("layout", (ARRAYS,), choice("nchw", "nhwc", "nhw", "nl", "ncl", "nlc", "nf"),
+               "What the dimensions are: n samples, c channels, h height, w width, l length, f features (default: nchw, nf, or what the "
+               "run has; asked for where the array may well be another)."),
+        Option("shape", numbers, text("CHANNELSxHEIGHTxWIDTH or CHANNELSxLENGTH"),
+               "Shape of a sample whose numbers lie in this order, e.g. 1x28x28, whatever the array's dimensions.", ""),
+        Option("targets", numbers, choice("classes", "labels", "numbers", "log", "log1p"),
+               "What the targets are (default: whole numbers [N] and words are classes, whole numbers [N, K] labels, floats numbers). "
+               "`log` are positive numbers whose logarithms are learned, `log1p` those of 1 + number, which may be 0."),
+        Option("value-scale", numbers, number("a number above 0", lambda value: value > 0),
+               "Largest value of pixels: of arrays of uint8, or of a table whose numbers are pixels, as this option or a --shape of images "
+               "says (default: 255)."),
+        Option("test", every, share, "Share of every class that becomes the test set (default: 0.2, or 0 with a test or validation set)."),
+        Option("validation", every, share, "Share of every class that is stored as the validation set.", 0.0),
+        Option("seed", every, whole(0), "Of the draw of these shares.", 1),
+        Option("equal-samples", every, choice("together", "apart"), "Whether samples with equal values are drawn into one part (default: "
+               "`together` where less than a fifth of the different samples is there more than once)."),
+        Option("split", numbers, choice("drawn", "last"),
+               "How these shares are taken: `drawn` from every class, or the `last` samples, for series in time.", "drawn"),
+    ]
+
+
+OPTIONS = _table()
