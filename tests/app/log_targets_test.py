@@ -7,25 +7,14 @@ import math
 import sys
 import unittest
 
+import h5py
 import numpy
 import onnxruntime
 
-from sealed_data import with_targets
 from skyline_runs import SOURCE, RunsCase, read_json
+from targets_test import CONFIG
 
 sys.path.insert(0, str(SOURCE / "python"))
-
-CONFIG = """
-data: {file: %s.h5, validation: 0.2}
-space:
-  parameters: {width: {choice: [8, 16]}}
-  network: [flatten, {linear: {features: $width}}, relu, {linear: {features: $classes}}]
-training: {epochs: 4, batch: 8, optimizer: {adam: {learning_rate: 1.0e-2}}}
-final: {epochs: 20}
-objectives: [{minimize: validation_mse}, {minimize: parameters}]
-search: {algorithm: exhaustive}
-run: {seed: 1, events: false}
-"""
 
 
 class LogTargets(RunsCase):
@@ -38,9 +27,12 @@ class LogTargets(RunsCase):
         cls.write("train", slice(0, 240))
         cls.write("new", slice(240, 300))
         cls.scales = {}
-        for transform, function in (("log", numpy.log), ("log1p", numpy.log1p)):
-            cls.prepared(transform, function)
-            (cls.folder / f"{transform}.yaml").write_text(CONFIG % transform)
+        for transform in ("log", "log1p"):
+            cls().skyline("prep", "arrays", "train.csv", "--label=price", "--test=0.25", f"--targets={transform}", "-o", f"{transform}.h5")
+            with h5py.File(cls.folder / f"{transform}.h5") as file:
+                scale, = json.loads(file["preparation"][0])["targets"]
+            cls.scales[transform] = scale["mean"], scale["deviation"]
+            (cls.folder / f"{transform}.yaml").write_text(CONFIG % (transform, "minimize: validation_mse"))
             cls().skyline("search", f"{transform}.yaml", "--run", transform, "--quiet")
         cls.front = {name: read_json(cls.folder / name / "pareto.json")["final_front"] for name in ("log", "log1p")}
 
@@ -48,26 +40,6 @@ class LogTargets(RunsCase):
     def write(cls, name, rows):
         lines = [",".join(f"{value:.9g}" for value in (*row, price)) for row, price in zip(cls.x[rows], cls.prices[rows])]
         (cls.folder / f"{name}.csv").write_text("a,b,c,d,price\n" + "\n".join(lines) + "\n")
-
-    @classmethod
-    def prepared(cls, name, function):
-        """A data set whose targets are stored as scaled logarithms."""
-        path = cls.folder / f"{name}.h5"
-        cls().skyline("prep", "arrays", "train.csv", "--label", "price", "--test", "0.25", "-o", path)
-        scale = json.loads(cls().facts(path)["preparation"])["targets"][0]
-        mean, deviation = float(function(cls.prices[:240]).mean()), float(function(cls.prices[:240]).std())
-        cls.scales[name] = (mean, deviation)
-
-        def changed(_, stored):
-            return (function(stored.astype("float64") * scale["deviation"] + scale["mean"]) - mean) / deviation
-
-        with_targets(path, changed, {"mean": mean, "deviation": deviation, "transform": name})
-
-    @staticmethod
-    def facts(path):
-        import h5py
-        with h5py.File(path) as file:
-            return {"preparation": file["preparation"].asstr()[0]}
 
     def predicted(self, run, trial, *words):
         text = self.skyline("predict", run, "--trial", trial, "--data", "new.csv", *words).stdout
@@ -99,7 +71,6 @@ class LogTargets(RunsCase):
             self.assertAlmostEqual(measured["mse"] / (scaled ** 2).mean(), 1, 3)
 
     def truth_of(self, run):
-        import h5py
         mean, deviation = self.scales[run]
         with h5py.File(self.folder / f"{run}.h5") as file:
             stored = file["test/targets"][:, 0].astype("float64") * deviation + mean
