@@ -80,7 +80,7 @@ FACES = {
                  "process/launcher_start", "process/log_tail", "process/reported_lines", "process/trainer_process", "process/trainer_variables",
                  "synthetic_evaluator"],
     "model_export": ["model/exported_model"],
-    "run": ["account", "opened_run", "refits", "run_state", "yardsticks"],
+    "run": ["account", "opened_run", "run_state", "yardsticks"],
     "engine": ["dispatch/life_signs", "dispatch/rank_watch", "dispatch/simulated_fleet", "engine_job",
                "loop/front_training", "loop/search_loop", "loop/trial_maker", "work/engine_options"],
     "report": ["compare/comparison", "files/answers", "files/csv", "files/latency_json", "files/search_state_csv", "files/trace_json", "files/trial_results", "files/trials_json",

@@ -174,6 +174,14 @@ SharedTrial RunState::final_mean(trial::TrialNumber number) const {
   return found == final_means_.end() ? nullptr : found->second;
 }
 
+SharedTrial RunState::refit_of(trial::TrialNumber number) const {
+  const auto trainings = full_trainings(number);
+  const auto found = std::ranges::find_if(trainings, [&](const SharedTrial& training) {
+    return trial::is_refit(training->trial) && trial::full_budget(training->trial) == final_budget_;
+  });
+  return found == trainings.end() ? nullptr : *found;
+}
+
 bool RunState::on_its_front(const trial::Trial& trial) const {
   if (!trial.is_final()) return on_front(trial.number);
   return trial::full_budget(trial) == final_budget_ && on_final_front(trial.number);

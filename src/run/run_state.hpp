@@ -121,6 +121,8 @@ class RunState {
   /// Returns the first repeat with the means of the repeats' measurements, or nullptr if there is none. A
   /// repeat that failed does not count; if all failed, it is the first one. One repeat is returned as it is.
   SharedTrial final_mean(trial::TrialNumber number) const;
+  /// Returns the refit of a search trial that belongs to its trainings with the final budget, or nullptr.
+  SharedTrial refit_of(trial::TrialNumber number) const;
   /// Returns the front among the full trainings with the final budget, by their means. Its keys are the
   /// numbers of the search trials that were trained.
   const search::ParetoArchive& final_front() const { return final_front_; }

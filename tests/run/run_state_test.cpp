@@ -2,7 +2,6 @@
 
 #include "skyline/core/error.hpp"
 
-#include "run/refits.hpp"
 #include "support/sample_metrics.hpp"
 #include "support/yaml_config.hpp"
 #include "trial/refit.hpp"
@@ -274,7 +273,7 @@ TEST_F(RunStateTest, TakesNoCommitOutOfItsPlace) {
 TEST_F(RunStateTest, ComparesNothingWithARefit) {
   commit(accuracy(0.5), 100);
   commit(accuracy(0.7), 100, 0);
-  EXPECT_EQ(refit_of(state_, 0), nullptr);
+  EXPECT_EQ(state_.refit_of(0), nullptr);
   trial::CommittedTrial refit = *state_.final_training(0);
   refit.trial.proposal.final_repeat = trial::kRefit;
   refit.trial.proposal.budget = {4};
@@ -286,10 +285,10 @@ TEST_F(RunStateTest, ComparesNothingWithARefit) {
   EXPECT_EQ(state_.final_repeats(0).size(), 1U);
   EXPECT_EQ(mean(0), 0.7);
   EXPECT_TRUE(state_.on_its_front(refit.trial));
-  ASSERT_NE(refit_of(state_, 0), nullptr);
-  EXPECT_EQ(refit_of(state_, 0)->trial.budget(), trial::Budget{4});
+  ASSERT_NE(state_.refit_of(0), nullptr);
+  EXPECT_EQ(state_.refit_of(0)->trial.budget(), trial::Budget{4});
   commit(accuracy(0.6), 100, 0, false, 2);
-  EXPECT_EQ(refit_of(state_, 0), nullptr) << "it belongs to trainings of another length";
+  EXPECT_EQ(state_.refit_of(0), nullptr) << "it belongs to trainings of another length";
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include "core/text/wording.hpp"
 #include "core/version.hpp"
 #include "report/files/trial_results.hpp"
-#include "run/refits.hpp"
 #include "store/journal/provenance.hpp"
 #include "store/publish/publish.hpp"
 #include "trial/refit.hpp"
@@ -66,7 +65,7 @@ trial::SharedTrial full_training(const ModelSource& source, trial::TrialNumber n
 trial::SharedTrial chosen_training(const ModelSource& source, trial::TrialNumber number,
                                    const ModelChoice& choice) {
   const run::RunState& state = source.run.state;
-  const trial::SharedTrial refit = run::refit_of(state, number);
+  const trial::SharedTrial refit = state.refit_of(number);
   const trial::SharedTrial full = full_training(source, number);
   if (choice.weights == WeightsOf::kSearch) return state.search_trial(number);
   if (choice.weights == WeightsOf::kFinal) return full;

@@ -3,7 +3,6 @@
 #include "report/files/answers.hpp"
 #include "report/files/seed_groups.hpp"
 #include "report/files/trial_results.hpp"
-#include "run/refits.hpp"
 #include "store/journal/trial_json.hpp"
 #include "store/publish/publish.hpp"
 
@@ -243,7 +242,7 @@ Json trial_json(const store::RunPaths& paths, const ReportInputs& inputs,
   if (!trial.is_final() && full_training != nullptr)
     json["final"] = training_json(paths, inputs, *full_training);
   const bool is_compared = trial.proposal.final_repeat == 0;
-  if (const run::SharedTrial refit = is_compared ? run::refit_of(inputs.state, trial.number) : nullptr)
+  if (const run::SharedTrial refit = is_compared ? inputs.state.refit_of(trial.number) : nullptr)
     json["refit"] = training_json(paths, inputs, *refit);
   const auto has_weights = [&](const char* training) {
     return json.contains(training) && json[training].contains("weights");

@@ -6,7 +6,6 @@
 #include "report/report.hpp"
 #include "report/text/front_table.hpp"
 #include "report/text/run_origin.hpp"
-#include "run/refits.hpp"
 #include "run/yardsticks.hpp"
 #include "store/journal/trial_json.hpp"
 #include "store/publish/publish.hpp"
@@ -218,7 +217,7 @@ Json repeats_json(const run::OpenedRun& run, const RepeatsOf& repeats_of) {
 Json refits_json(const run::OpenedRun& run) {
   Json json = Json::object();
   for (const trial::TrialNumber number : members_of(run.state)) {
-    const run::SharedTrial refit = run::refit_of(run.state, number);
+    const run::SharedTrial refit = run.state.refit_of(number);
     if (refit == nullptr || failure_of(*refit) != nullptr) continue;
     Json& values = json[std::to_string(number)] = Json::object();
     for (const trial::Metric& metric : run.header.metrics) {

@@ -4,7 +4,6 @@
 #include "report/files/trial_results.hpp"
 #include "report/text/front_table.hpp"
 #include "report/text/text_table.hpp"
-#include "run/refits.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -78,7 +77,7 @@ std::string repeats_note(const run::RunState& state) {
 std::string refit_note(const run::RunState& state) {
   std::size_t refits = 0;
   for (const trial::TrialNumber number : state.final_front().keys()) {
-    const run::SharedTrial refit = run::refit_of(state, number);
+    const run::SharedTrial refit = state.refit_of(number);
     if (refit != nullptr && failure_of(*refit) == nullptr) ++refits;
   }
   if (refits == 0) return {};

@@ -6,7 +6,6 @@
 #include "report/files/seed_groups.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/text/text_table.hpp"
-#include "run/refits.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -209,7 +208,7 @@ std::string front_table(const ReportInputs& inputs, const TableBounds& bounds) {
   const run::RunState& state = inputs.state;
   std::vector<Row> rows;
   const auto add = [&](trial::TrialNumber number) {
-    rows.push_back({state.search_mean(number), state.final_mean(number), run::refit_of(state, number),
+    rows.push_back({state.search_mean(number), state.final_mean(number), state.refit_of(number),
                     state.final_repeats(number), state.search_repeats(number)});
   };
   for (const trial::TrialNumber number : front_order(state.final_front())) add(number);
