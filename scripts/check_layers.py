@@ -83,7 +83,7 @@ FACES = {
     "run": ["account", "opened_run", "run_state", "yardsticks"],
     "engine": ["dispatch/life_signs", "dispatch/rank_watch", "dispatch/simulated_fleet", "engine_job",
                "loop/front_training", "loop/search_loop", "loop/trial_maker", "work/engine_options"],
-    "report": ["compare/comparison", "files/answers", "files/csv", "files/latency_json", "files/search_state_csv", "files/trace_json", "files/trial_results", "files/trials_json",
+    "report": ["compare/comparison", "files/answers", "files/csv", "files/search_state_csv", "files/trace_json", "files/trial_results", "files/trials_json",
                "html/html_report", "report", "results/result_files", "text/account_table", "text/front_table",
                "text/progress", "text/run_origin", "text/status_file", "text/status_text", "text/text_table", "tracking/tracking", "tracking/trial_events"],
 }

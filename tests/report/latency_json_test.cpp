@@ -1,5 +1,4 @@
-#include "report/files/latency_json.hpp"
-
+#include "report/files/answers.hpp"
 #include "report/sample_run.hpp"
 
 #include <gmock/gmock.h>

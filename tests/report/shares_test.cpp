@@ -1,4 +1,4 @@
-#include "report/files/shares.hpp"
+#include "report/files/answers.hpp"
 
 #include <gtest/gtest.h>
 

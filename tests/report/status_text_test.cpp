@@ -2,7 +2,7 @@
 
 #include "core/log.hpp"
 #include "report/sample_run.hpp"
-#include "report/text/run_status.hpp"
+#include "report/text/status_file.hpp"
 #include "store/journal/journal.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/running_trials.hpp"

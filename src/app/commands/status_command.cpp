@@ -4,7 +4,6 @@
 #include "core/system/standard_output.hpp"
 #include "core/text/foreign_text.hpp"
 #include "report/files/answers.hpp"
-#include "report/files/latency_json.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/files/trials_json.hpp"
 #include "report/report.hpp"

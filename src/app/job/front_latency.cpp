@@ -3,7 +3,7 @@
 #include "core/backoff.hpp"
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
-#include "report/files/latency_json.hpp"
+#include "report/files/answers.hpp"
 #include "report/files/trial_results.hpp"
 
 #include <algorithm>

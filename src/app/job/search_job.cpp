@@ -13,7 +13,6 @@
 #include "core/system/process.hpp"
 #include "core/text/wording.hpp"
 #include "report/files/answers.hpp"
-#include "report/files/latency_json.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/report.hpp"
 #include "report/text/front_table.hpp"

@@ -1,9 +1,12 @@
 #include "report/files/answers.hpp"
 
+#include "skyline/core/config_node.hpp"
 #include "skyline/core/error.hpp"
 
+#include "core/config/config_text.hpp"
 #include "report/files/trial_results.hpp"
 #include "store/publish/block_reader.hpp"
+#include "store/publish/publish.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -18,9 +21,10 @@
 namespace skyline::report {
 namespace {
 
-constexpr std::size_t kMostAnswers = 60;              // trainings
-constexpr std::uintmax_t kMostAnswerBytes = 1 << 20;  // ours have at most a tenth
-constexpr double kTail = 0.025;                       // outside of an interval at each side
+constexpr std::size_t kMostAnswers = 60;               // trainings
+constexpr std::uintmax_t kMostAnswerBytes = 1 << 20;   // ours have at most a tenth
+constexpr double kTail = 0.025;                        // outside of an interval at each side
+constexpr double kNormalQuantile = 1.959963984540054;  // of 97.5 %
 
 /// Returns the replicates of a result, and by how much it differs from the training that they are of: with
 /// repeats it is a mean. Returns nullptr if there are none.
@@ -112,6 +116,54 @@ bool are_apart(const ReportInputs& inputs, const trial::CommittedTrial& left,
   for (std::size_t i = 0; i < of_left->size(); ++i) differences.push_back((*of_left)[i] - (*of_right)[i]);
   const Interval interval = interval_of(std::move(differences), left_shift - right_shift);
   return interval.low > 0 || interval.high < 0;
+}
+
+Interval wilson_interval(double share, std::uint64_t samples) {
+  const auto count = static_cast<double>(samples);
+  const double square = kNormalQuantile * kNormalQuantile;
+  const double centre = share + square / (2 * count);
+  const double margin =
+      kNormalQuantile * std::sqrt(share * (1 - share) / count + square / (4 * count * count));
+  const double scale = 1 + square / count;
+  return {std::max(0.0, (centre - margin) / scale), std::min(1.0, (centre + margin) / scale)};
+}
+
+bool are_shares_apart(double left, double right, std::uint64_t samples) {
+  const double common = (left + right) / 2;
+  const double deviation = std::sqrt(2 * common * (1 - common) / static_cast<double>(samples));
+  return std::abs(left - right) > kNormalQuantile * deviation;
+}
+
+void write_latencies(const store::RunPaths& paths, const std::vector<FrontLatency>& latencies) {
+  std::vector<ConfigNode> list;
+  for (const FrontLatency& each : latencies) {
+    std::vector<ConfigNode> rounds;
+    for (const double round_ms : each.rounds_ms) rounds.push_back(ConfigNode::make_number(round_ms));
+    list.push_back(
+        ConfigNode::make_map({{"trial", ConfigNode::make_integer(static_cast<std::int64_t>(each.trial)), {}},
+                              {"latency_ms", ConfigNode::make_number(each.least_ms()), {}},
+                              {"rounds_ms", ConfigNode::make_list(std::move(rounds), {}), {}}},
+                             {}));
+  }
+  store::publish_file(paths.latency_json(), to_json(ConfigNode::make_list(std::move(list), {})));
+}
+
+std::vector<FrontLatency> read_latencies(const store::RunPaths& paths) {
+  std::vector<FrontLatency> latencies;
+  if (!store::exists(paths.latency_json())) return latencies;
+  try {
+    const ConfigNode list = store::load_run_yaml(paths.latency_json());
+    for (const ConfigNode& each : list.items()) {
+      FrontLatency latency{static_cast<trial::TrialNumber>(each.at("trial").as_integer()), {}};
+      for (const ConfigNode& round : each.at("rounds_ms").items()) {
+        latency.rounds_ms.push_back(round.as_number());
+      }
+      if (!latency.rounds_ms.empty()) latencies.push_back(std::move(latency));
+    }
+  } catch (const UserError&) {
+    return {};
+  }
+  return latencies;
 }
 
 }  // namespace skyline::report

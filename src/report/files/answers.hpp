@@ -1,6 +1,5 @@
 #pragma once
 
-#include "report/files/shares.hpp"
 #include "report/report.hpp"
 #include "store/run_folder/run_folder.hpp"
 
@@ -8,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace skyline::report {
 
@@ -19,6 +19,18 @@ std::map<trial::TrialNumber, std::string> read_answers(const store::RunPaths& pa
 /// Returns the replicates in these answers. Text that is no such JSON is left out.
 std::map<trial::TrialNumber, Replicates> replicates_in(
     const std::map<trial::TrialNumber, std::string>& answers);
+
+struct Interval {
+  double low = 0;
+  double high = 0;
+};
+/// Returns the 95 % confidence interval of a share of right answers.
+/// @pre samples > 0
+/// @see Wilson, J. Am. Stat. Assoc. 22(158), 1927
+Interval wilson_interval(double share, std::uint64_t samples);
+/// Returns whether two shares, each of so many samples, differ by more than chance: a two-sided test of two
+/// proportions at 95 %, with their common variance.
+bool are_shares_apart(double left, double right, std::uint64_t samples);
 
 /// How far the samples decide a value: their number, and the 95 % interval.
 struct SampleBound {
@@ -32,5 +44,10 @@ std::optional<SampleBound> sample_bound(const ReportInputs& inputs, const trial:
 /// Returns whether the samples tell two results with such a bound apart at 95 %.
 bool are_apart(const ReportInputs& inputs, const trial::CommittedTrial& left,
                const trial::CommittedTrial& right, const std::string& metric);
+
+/// Publishes the latencies as latency.json (docs/results.md). @throws Problem
+void write_latencies(const store::RunPaths& paths, const std::vector<FrontLatency>& latencies);
+/// Returns none if there is no such file, or if it is damaged.
+std::vector<FrontLatency> read_latencies(const store::RunPaths& paths);
 
 }  // namespace skyline::report

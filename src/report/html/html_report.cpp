@@ -2,7 +2,6 @@
 
 #include "core/text/hash.hpp"
 #include "report/files/answers.hpp"
-#include "report/files/latency_json.hpp"
 #include "report/files/trial_results.hpp"
 #include "report/html/run_json.hpp"
 #include "report/text/status_file.hpp"

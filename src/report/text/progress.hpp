@@ -1,7 +1,6 @@
 #pragma once
 
 #include "report/report.hpp"
-#include "report/text/run_status.hpp"
 #include "report/text/status_file.hpp"
 #include "run/run_state.hpp"
 

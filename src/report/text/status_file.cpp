@@ -5,18 +5,46 @@
 
 #include "core/backoff.hpp"
 #include "core/log.hpp"
+#include "core/text/foreign_text.hpp"
 #include "store/publish/block_reader.hpp"
 #include "store/publish/publish.hpp"
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace skyline::report {
 namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr int kStatusFormat = 3;
+constexpr double kMostAmount = 1e15;  // largest value of anything that is counted, or measured in seconds
+
+/// @throws Json::exception, std::out_of_range
+double amount_of(const Json& json) {
+  const auto value = json.get<double>();
+  if (!(value >= 0 && value <= kMostAmount)) throw std::out_of_range("the number " + json.dump());
+  return value;
+}
+
+std::size_t count_of(const Json& json) {
+  return static_cast<std::size_t>(amount_of(json));
+}
+
+/// Returns nullopt for a status that a job wrote while it was running.
+/// @throws Json::exception, std::out_of_range
+std::optional<JobEnding> ending_of(const Json& status) {
+  if (status.at("exit_code").is_null()) return std::nullopt;
+  const auto number = [&](const char* key) { return static_cast<int>(amount_of(status.at(key))); };
+  return JobEnding{status.at("job"), number("restart"), number("exit_code"),
+                   status.value("out_of_time", false), status.value("progress", true)};
+}
 
 std::string state_after(int exit_code) {
   if (exit_code == kExitStopped) return "stopped";
@@ -85,6 +113,74 @@ void publish_end(const store::RunPaths& paths, const JobEnding& ending, std::chr
     problem = error.what();
   }
   log::warning(fmt::format("{} does not say how this job ended: {}", paths.status_json().string(), problem));
+}
+
+std::string RunStatus::in_flight_text() const {
+  if (in_flight == 0) return choosing ? "choosing the next trial" : "";
+  return std::to_string(in_flight) + " in flight" +
+         (waiting > 0 ? ", " + std::to_string(waiting) + " of them done" : "");
+}
+
+std::string RunStatus::to_json() const {
+  Json best_values = Json::object();
+  for (const BestValue& each : best) best_values[each.metric] = each.value;
+  Json json{{"format", kStatusFormat}, {"state", state},
+            {"phase", phase},          {"done", done},
+            {"expected", expected},    {"committed", committed},
+            {"in_flight", in_flight},  {"waiting", waiting},
+            {"failed", failed},        {"front", front},
+            {"best", best_values},     {"replayed", replayed},
+            {"slots", slots},          {"ranks", ranks},
+            {"nodes", nodes},          {"elapsed_s", elapsed_s},
+            {"updated", updated},      {"eta_s", eta_s ? Json(*eta_s) : Json(nullptr)},
+            {"choosing", choosing},    {"recent", recent},
+            {"remark", remark},        {"exit_code", nullptr},
+            {"job", nullptr},          {"restart", nullptr},
+            {"out_of_time", nullptr},  {"progress", nullptr}};
+  if (ending) {
+    json["exit_code"] = ending->exit_code;
+    json["job"] = ending->job;
+    json["restart"] = ending->restart;
+    json["out_of_time"] = ending->out_of_time;
+    json["progress"] = ending->progress;
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+RunStatus RunStatus::parse(const std::string& text, const std::string& file) {
+  try {
+    const Json json = Json::parse(shallow_json(text));
+    RunStatus status;
+    if (json.at("format") != kStatusFormat) throw std::out_of_range("format " + json.at("format").dump());
+    status.state = json.at("state");
+    status.phase = json.at("phase");
+    status.done = count_of(json.at("done"));
+    status.expected = count_of(json.at("expected"));
+    status.committed = count_of(json.at("committed"));
+    status.in_flight = count_of(json.at("in_flight"));
+    if (json.contains("waiting")) status.waiting = count_of(json["waiting"]);  // not in earlier versions
+    status.choosing = json.value("choosing", false);                           // not in earlier versions
+    status.failed = count_of(json.at("failed"));
+    status.front = count_of(json.at("front"));
+    for (const auto& [metric, value] : json.at("best").items()) {
+      if (!value.is_null()) status.best.push_back({metric, value});  // JSON has no infinity
+    }
+    status.replayed = count_of(json.at("replayed"));
+    status.slots = count_of(json.at("slots"));
+    status.ranks = count_of(json.at("ranks"));
+    status.nodes = count_of(json.at("nodes"));
+    status.elapsed_s = amount_of(json.at("elapsed_s"));
+    if (!json.at("eta_s").is_null()) status.eta_s = amount_of(json.at("eta_s"));
+    status.updated = amount_of(json.at("updated"));
+    status.ending = ending_of(json);
+    status.recent = json.at("recent").get<std::vector<std::string>>();
+    status.remark = json.value("remark", "");  // files of earlier versions have none
+    return status;
+  } catch (const Json::exception&) {
+    throw UserError(file + ": expected the status of a run, got another text");
+  } catch (const std::out_of_range& problem) {
+    throw UserError(file + ": expected the status of a run, got " + problem.what());
+  }
 }
 
 }  // namespace skyline::report

@@ -1,4 +1,4 @@
-// The layer graphs of the front, for the page.
+// The layer graphs of the front, and what its networks answer to the test set, for the page.
 #include "skyline/space/layer_kind.hpp"
 
 #include "report/html/run_json.hpp"
@@ -8,6 +8,19 @@
 
 namespace skyline::report {
 namespace {
+
+constexpr int kAnswersVersion = 1;  // of the files of answers
+
+/// Brings pictures of samples into the form that a page reads fast, or removes them.
+void change_pictures(Json& answers, bool shown) {
+  for (Json& sample : answers["worst"]) {
+    if (!sample.contains("pixels")) continue;
+    const std::string pixels = sample.at("pixels");
+    sample.erase("pixels");
+    if (shown && pixels.find_first_not_of("0123456789abcdef") == std::string::npos)
+      sample["pixels"] = base64_of_hex(pixels);
+  }
+}
 
 constexpr std::size_t kMostNetworks = 60;
 constexpr std::size_t kMostLayers = 20'000;  // layers of all graphs together
@@ -50,6 +63,23 @@ Json networks_json(const ReportedRun& run) {
     Json list = Json::array();
     for (const space::Layer& layer : network.layers) list.push_back(layer_json(layer));
     json[std::to_string(number)] = {{"input", space::to_text(network.input)}, {"layers", std::move(list)}};
+  }
+  return json;
+}
+
+Json answers_json(const ReportedRun& run) {
+  Json json = Json::object();
+  for (const auto& [number, text] : run.answers) {
+    try {
+      Json answers = Json::parse(text);
+      if (answers.at("version") != kAnswersVersion) continue;
+      for (const char* key : {"names", "samples", "targets"}) (void)answers.at(key);
+      if (answers.contains("worst")) change_pictures(answers, run.shows_samples);
+      answers.erase("replicates");
+      json[std::to_string(number)] = std::move(answers);
+    } catch (const Json::exception&) {
+      // The file is damaged, and the page does without it.
+    }
   }
   return json;
 }
