@@ -69,7 +69,7 @@ FACES = {
     "comm": ["agreement", "communicator", "environment", "link", "mailbox", "mpi/start_watch"],
     "store": ["arrays/csv_reader", "arrays/npz_writer", "arrays/preparation", "data/seal_dataset", "data/staged_dataset", "events/event_file", "journal/asked_trials", "journal/courses",
               "journal/journal", "journal/journal_end", "journal/provenance", "journal/run_tables",
-              "journal/trial_json", "publish/block_reader", "publish/file_descriptor", "publish/folder_check", "publish/folder_tree", "publish/patience",
+              "journal/trial_json", "journal/trial_table", "publish/block_reader", "publish/file_descriptor", "publish/folder_check", "publish/folder_tree", "publish/patience",
               "publish/pinned_folders", "publish/publish", "publish/storage_thread", "publish/temporary_file", "run_folder/attempt_folder", "run_folder/fresh_folder", "run_folder/run_folder",
               "run_folder/running_trials", "run_folder/suspects", "run_folder/trial_logs", "weights/checkpoint", "weights/recovery",
               "weights/trial_folder", "weights/weights"],
@@ -83,7 +83,7 @@ FACES = {
     "run": ["account", "opened_run", "run_state", "yardsticks"],
     "engine": ["dispatch/life_signs", "dispatch/rank_watch", "dispatch/simulated_fleet", "engine_job",
                "loop/front_training", "loop/search_loop", "loop/trial_maker", "work/engine_options"],
-    "report": ["compare/comparison", "files/answers", "files/csv", "files/search_state_csv", "files/trace_json", "files/trial_results", "files/trials_json",
+    "report": ["compare/comparison", "files/answers", "files/search_state_csv", "files/trace_json", "files/trial_results", "files/trials_json",
                "html/html_report", "report", "results/result_files", "text/account_table", "text/front_table",
                "text/progress", "text/run_origin", "text/status_file", "text/status_text", "text/text_table", "tracking/tracking", "tracking/trial_events"],
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <vector>
 
 namespace skyline::trial {
 namespace {
@@ -24,12 +25,10 @@ constexpr std::array<std::string_view, 18> kOthers{"number",       "position",
 
 bool is_column_name(std::string_view name) {
   if (std::ranges::find(kOthers, name) != kOthers.end()) return true;
-  bool found = false;
-  for (const NamedValue& field : field_values({})) found = found || field.name == name;
-  const TrialTiming timing;
-  for_each_timing([&](std::string_view field, const auto& /*value*/) { found = found || field == name; },
-                  timing);
-  return found;
+  std::vector<Cell> cells;
+  add_fields(cells, {});
+  add_timing(cells, {});
+  return std::ranges::find(cells, name, &Cell::name) != cells.end();
 }
 
 }  // namespace skyline::trial

@@ -1,8 +1,7 @@
 #include "trial/trial_fields.hpp"
 
-#include "skyline/space/genotype.hpp"
-
 #include <cmath>
+#include <concepts>
 #include <utility>
 
 namespace skyline::trial {
@@ -41,10 +40,11 @@ std::string field_text(const Start& start) {
   return earlier->began ? end + ", begun " + inherit_text(*earlier->began) : end;
 }
 
-class ValueWriter {
+class CellWriter {
  public:
-  explicit ValueWriter(std::vector<NamedValue>& values) : values_(values) {}
+  CellWriter(std::vector<Cell>& cells, Cell::Topic topic) : cells_(cells), topic_(topic) {}
   void operator()(const char* name, Origin origin) { add(name, std::string(origin.text())); }
+  void operator()(const char* name, std::signed_integral auto value) { add(name, std::int64_t{value}); }
   void operator()(const char* name, std::uint32_t value) { add(name, std::int64_t{value}); }
   void operator()(const char* name, std::uint64_t value) { add(name, value); }
   void operator()(const char* name, double value) { add(name, value); }
@@ -54,17 +54,24 @@ class ValueWriter {
   void operator()(const char* /*name*/, const Start& start) {
     const auto* inherit = inherit_of(start);
     const auto* earlier = std::get_if<Continue>(&start);
-    add("inherited_from", inherit != nullptr ? static_cast<std::int64_t>(inherit->from) : -1);
-    add("inherited_share", inherit != nullptr ? inherit->share : std::nan(""));
-    add("continued_from", earlier != nullptr ? static_cast<std::int64_t>(earlier->from) : -1);
+    const auto number = [](const auto* of) { return static_cast<std::int64_t>(of->from); };
+    add("inherited_from", std::int64_t{-1}, inherit, number);
+    add("inherited_share", std::nan(""), inherit, [](const Inherit* of) { return of->share; });
+    add("continued_from", std::int64_t{-1}, earlier, number);
   }
 
  private:
   template <typename Value>
   void add(const char* name, Value value) {
-    values_.push_back({name, std::move(value)});
+    cells_.push_back({topic_, name, std::move(value), Value()});
   }
-  std::vector<NamedValue>& values_;
+  template <typename Value, typename Owner, typename Member>
+  void add(const char* name, Value none, const Owner* owner, const Member& member) {
+    cells_.push_back({topic_, name, space::Null(), none});
+    if (owner != nullptr) cells_.back().value = member(owner);
+  }
+  std::vector<Cell>& cells_;
+  Cell::Topic topic_;
 };
 
 }  // namespace
@@ -79,10 +86,12 @@ std::optional<FieldDifference> first_difference(const Trial& left, const Trial& 
   return found;
 }
 
-std::vector<NamedValue> field_values(const Trial& trial) {
-  std::vector<NamedValue> values;
-  for_each_field(ValueWriter(values), trial);
-  return values;
+void add_fields(std::vector<Cell>& cells, const Trial& trial) {
+  for_each_field(CellWriter(cells, Cell::Topic::kField), trial);
+}
+
+void add_timing(std::vector<Cell>& cells, const TrialTiming& timing) {
+  for_each_timing(CellWriter(cells, Cell::Topic::kTiming), timing);
 }
 
 }  // namespace skyline::trial

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "skyline/space/genotype.hpp"
 #include "skyline/trial/trial.hpp"
 
 #include <cstdint>
@@ -60,15 +61,25 @@ struct FieldDifference {
 /// since journals of earlier versions say nothing else about them.
 std::optional<FieldDifference> first_difference(const Trial& left, const Trial& right);
 
-/// A field as the value of a table's column, or of a file's attribute.
-struct NamedValue {
-  const char* name = "";
-  std::variant<std::int64_t, std::uint64_t, double, std::string> value;
+/// The value of a cell; Null if the trial has none.
+using CellValue = std::variant<std::int64_t, std::uint64_t, double, std::string, bool, space::Null>;
+
+/// A cell of a table of trials.
+struct Cell {
+  enum class Topic { kName, kArchitecture, kParameter, kOutcome, kMetric, kCost, kFront, kField, kTiming };
+
+  Topic topic = Topic::kField;
+  std::string_view name;  // name of the column; valid as long as what it names
+  CellValue value;
+  CellValue none;    // stands for Null in files that know none, and has the type of the column
+  bool used = true;  // false for a parameter on which the trial's network does not depend
 };
 
-/// Returns the fields of a trial as single values, always with the same names and types. Parents are a text
-/// with spaces between them. The start is inherited_from and continued_from, -1 if they do not apply, and
-/// inherited_share, NaN if it does not apply. A trial that continues one which inherited has all three.
-std::vector<NamedValue> field_values(const Trial& trial);
+/// Appends the fields of a trial, always with the same names and types. Parents are a text with spaces
+/// between them. The start is inherited_from, inherited_share and continued_from, Null if they do not apply.
+/// A trial that continues one which inherited has all three.
+void add_fields(std::vector<Cell>& cells, const Trial& trial);
+/// Appends where and when a trial ran, in the same way.
+void add_timing(std::vector<Cell>& cells, const TrialTiming& timing);
 
 }  // namespace skyline::trial

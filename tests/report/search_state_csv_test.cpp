@@ -1,6 +1,5 @@
 #include "report/files/search_state_csv.hpp"
 
-#include "report/files/csv.hpp"
 #include "report/python_output.hpp"
 #include "report/sample_run.hpp"
 #include "support/yaml_config.hpp"

@@ -35,23 +35,32 @@ Trial full_trial(const Start& start) {
   return trial;
 }
 
-TEST(TrialFields, AreSingleValuesOfTheSameNamesForEveryTrial) {
-  const std::vector<NamedValue> fresh = field_values(Trial{});
-  const std::vector<NamedValue> heir =
-      field_values(full_trial(Inherit{.from = 5, .architecture = nullptr, .share = 0.75}));
+std::vector<Cell> cells_of(const Trial& trial) {
+  std::vector<Cell> cells;
+  add_fields(cells, trial);
+  return cells;
+}
+
+CellValue value_of(const std::vector<Cell>& cells, std::string_view name) {
+  return std::ranges::find(cells, name, &Cell::name)->value;
+}
+
+TEST(TrialFields, AreCellsOfTheSameNamesAndTypesForEveryTrial) {
+  const std::vector<Cell> fresh = cells_of(Trial{});
+  const std::vector<Cell> heir =
+      cells_of(full_trial(Inherit{.from = 5, .architecture = nullptr, .share = 0.75}));
   ASSERT_EQ(fresh.size(), heir.size());
   for (std::size_t i = 0; i < fresh.size(); ++i) {
-    EXPECT_STREQ(fresh[i].name, heir[i].name);
-    EXPECT_EQ(fresh[i].value.index(), heir[i].value.index()) << fresh[i].name;
+    EXPECT_EQ(fresh[i].name, heir[i].name);
+    EXPECT_EQ(fresh[i].none.index(), heir[i].none.index()) << fresh[i].name;
+    const bool is_null = heir[i].value == CellValue(space::Null());
+    EXPECT_TRUE(is_null || heir[i].value.index() == heir[i].none.index()) << heir[i].name;
   }
-  const auto value_of = [&heir](const std::string& name) {
-    return std::ranges::find_if(heir, [&](const NamedValue& value) { return value.name == name; })->value;
-  };
-  EXPECT_EQ(std::get<std::string>(value_of("parents")), "2 5");
-  EXPECT_EQ(std::get<std::int64_t>(value_of("inherited_from")), 5);
-  EXPECT_EQ(std::get<double>(value_of("inherited_share")), 0.75);
-  EXPECT_EQ(std::get<std::int64_t>(value_of("continued_from")), -1);
-  EXPECT_EQ(std::get<std::uint64_t>(value_of("seed")), 0xfedcba9876543210u);
+  EXPECT_EQ(value_of(heir, "parents"), CellValue("2 5"));
+  EXPECT_EQ(value_of(heir, "inherited_from"), CellValue(std::int64_t{5}));
+  EXPECT_EQ(value_of(heir, "inherited_share"), CellValue(0.75));
+  EXPECT_EQ(value_of(heir, "continued_from"), CellValue(space::Null()));
+  EXPECT_EQ(value_of(heir, "seed"), CellValue(std::uint64_t{0xfedcba9876543210u}));
 }
 
 TEST(TrialFields, AreTheSameWhereverTheParentsWeightsAre) {
@@ -68,15 +77,10 @@ TEST(TrialFields, AreTheSameWhetherAJournalNamesTheRepetitionOrItsSeedAlone) {
 }
 
 TEST(TrialFields, OfOneThatContinuesAnHeirNameBothTrials) {
-  const std::vector<NamedValue> values =
-      field_values(full_trial(Continue{5, 0.1, Inherit{.from = 3, .architecture = nullptr, .share = 0.5}}));
-  const auto integer_of = [&](const std::string& name) {
-    const auto found =
-        std::ranges::find_if(values, [&](const NamedValue& value) { return value.name == name; });
-    return std::get<std::int64_t>(found->value);
-  };
-  EXPECT_EQ(integer_of("continued_from"), 5);
-  EXPECT_EQ(integer_of("inherited_from"), 3);
+  const std::vector<Cell> cells =
+      cells_of(full_trial(Continue{5, 0.1, Inherit{.from = 3, .architecture = nullptr, .share = 0.5}}));
+  EXPECT_EQ(value_of(cells, "continued_from"), CellValue(std::int64_t{5}));
+  EXPECT_EQ(value_of(cells, "inherited_from"), CellValue(std::int64_t{3}));
 }
 
 TEST(Trial, HasItsBudgetAsHorizonUnlessThatIsLarger) {
@@ -151,9 +155,9 @@ TEST(TrialTexts, AreThoseOfTheJournal) {
 
 TEST(TrialTexts, OfOtherWordsAreRefusedWithASuggestion) {
   EXPECT_EQ(user_error_of([] { parse_phase("serach"); }), "unknown phase `serach`, did you mean `search`?");
-  EXPECT_EQ(
-      user_error_of([] { parse_failure_kind("xyz"); }),
-      "unknown kind of failure `xyz`, known here: diverged, out_of_memory, exception, stopped, program, storage, filled_storage");
+  EXPECT_EQ(user_error_of([] { parse_failure_kind("xyz"); }),
+            "unknown kind of failure `xyz`, known here: diverged, out_of_memory, exception, stopped, "
+            "program, storage, filled_storage");
 }
 
 TEST(Origin, IsAnyShortWordOfSmallLettersAndFigures) {

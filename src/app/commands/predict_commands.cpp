@@ -14,7 +14,7 @@
 #include "core/log.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
-#include "report/files/csv.hpp"
+#include "report/files/search_state_csv.hpp"
 #include "report/text/text_table.hpp"
 #include "store/publish/publish.hpp"
 #include "train/evaluator/inference.hpp"

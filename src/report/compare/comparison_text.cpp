@@ -1,6 +1,6 @@
 #include "core/text/wording.hpp"
 #include "report/compare/comparison.hpp"
-#include "report/files/csv.hpp"
+#include "report/files/search_state_csv.hpp"
 #include "report/report.hpp"
 #include "report/text/front_table.hpp"
 #include "report/text/text_table.hpp"

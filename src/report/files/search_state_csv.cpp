@@ -1,14 +1,13 @@
 #include "report/files/search_state_csv.hpp"
 
-#include "report/files/csv.hpp"
 #include "report/files/seed_groups.hpp"
 #include "report/files/trial_results.hpp"
 #include "store/journal/run_tables.hpp"
+#include "store/journal/trial_table.hpp"
 #include "store/publish/publish.hpp"
-#include "trial/trial_fields.hpp"
 
 #include <algorithm>
-#include <array>
+#include <charconv>
 #include <cmath>
 #include <iterator>
 #include <map>
@@ -20,26 +19,32 @@
 namespace skyline::report {
 namespace {
 
-constexpr double kSecondsAnHour = 3600;
-constexpr std::array<const char*, 3> kFirstColumns{"archid", "arch_id", "trial"};
-constexpr std::array<const char*, 3> kLastColumns{"search_walltime_hours", "is_pareto", "status"};
-
-/// Returns the columns of a field, with Archai's names if Archai has the field.
-std::vector<std::string> columns_of(const trial::NamedValue& field) {
-  const std::string_view name = field.name;
-  if (name == "parents") return {"parent", "parents"};
-  if (name == "iteration") return {"iteration_num"};
-  return {field.name};
+/// Returns whether a spreadsheet would calculate the field instead of showing it.
+bool is_formula(std::string_view text) {
+  if (text.size() < 2 || text.find_first_of("=+-@\t\r") != 0) return false;  // a sign alone is none
+  if (text.starts_with('+')) text.remove_prefix(1);                          // from_chars takes none
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error != std::errc() || end != text.data() + text.size();
 }
 
-/// Returns the columns after those of parameters and metrics.
-std::vector<std::string> columns_of_fields() {
-  std::vector<std::string> columns;
-  for (const trial::NamedValue& field : trial::field_values({})) {
-    std::ranges::move(columns_of(field), std::back_inserter(columns));
+std::string csv_field(std::string_view text) {
+  if (is_formula(text)) return csv_field("'" + std::string(text));
+  const bool has_outer_blanks = text.starts_with(' ') || text.ends_with(' ');  // readers may remove them
+  if (!has_outer_blanks && text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string quoted = "\"";
+  for (const char character : text) {
+    if (character == '"') quoted += '"';
+    quoted += character;
   }
-  return columns;
+  return quoted + '"';
 }
+
+constexpr double kSecondsAnHour = 3600;
+constexpr std::string_view kMean = "mean_";    // begins columns of repeats
+constexpr std::string_view kFinal = "final_";  // begins columns of full trainings
+
+using Topic = trial::Cell::Topic;
 
 /// The metrics that have columns.
 struct MetricNames {
@@ -62,76 +67,12 @@ MetricNames metric_names(const space::SearchSpace& space, const objective::Objec
   return names;
 }
 
-/// Returns the metrics that have columns in a run.
-MetricNames metric_names(const ReportInputs& inputs) {
-  MetricNames names = metric_names(inputs.space, inputs.state.objectives(), inputs.metrics);
-  if (inputs.state.repeats() == 1) names.repeated.clear();
-  if (!inputs.state.final_budget()) names.full.clear();
-  return names;
-}
-
-constexpr std::string_view kMean = "mean_";    // begins columns of repeats
-constexpr std::string_view kFinal = "final_";  // begins columns of full trainings
-constexpr std::string_view kRepeats = "repeats";
-
-/// Returns the columns with the mean of a metric and its deviation.
-std::array<std::string, 2> mean_columns(std::string_view prefix, const std::string& metric) {
-  const std::string mean = std::string(prefix) + metric;
-  return {mean, mean + "_deviation"};
-}
-
 std::string metric_field(const ReportInputs& inputs, const trial::CommittedTrial& committed,
                          const std::string& metric) {
   const auto value = metric_value(committed, metric, inputs.metrics);
   if (!value || !std::isfinite(*value)) return "";
   return is_computed_metric(metric, inputs.metrics) ? fmt::format("{:.0f}", *value)
                                                     : fmt::format("{}", *value);
-}
-
-std::vector<std::string> final_columns(const ReportInputs& inputs) {
-  if (!inputs.state.final_budget()) return {};
-  std::vector<std::string> columns{"is_final_pareto", "final_epochs", fmt::format("{}{}", kFinal, kRepeats)};
-  for (const std::string& metric : metric_names(inputs).full)
-    std::ranges::move(mean_columns(kFinal, metric), std::back_inserter(columns));
-  return columns;
-}
-
-std::vector<std::string> repeats_columns(const ReportInputs& inputs) {
-  if (inputs.state.repeats() == 1) return {};
-  std::vector<std::string> columns{fmt::format("{}{}", kMean, kRepeats)};
-  for (const std::string& metric : metric_names(inputs).repeated)
-    std::ranges::move(mean_columns(kMean, metric), std::back_inserter(columns));
-  return columns;
-}
-
-/// Returns the means of the repeats of a search trial; empty fields for the repeats after the first.
-std::vector<std::string> repeats_fields(const ReportInputs& inputs, const trial::Trial& trial) {
-  if (inputs.state.repeats() == 1) return {};
-  const bool is_first = trial.proposal.repeat == 0;
-  const SeedGroup repeats = is_first ? inputs.state.search_repeats(trial.number) : SeedGroup();
-  std::vector<std::string> fields{is_first ? std::to_string(repeats.size()) : ""};
-  for (const std::string& metric : metric_names(inputs).repeated) {
-    const auto spread = spread_of(repeats, metric, inputs.metrics);
-    fields.push_back(spread ? fmt::format("{}", spread->mean) : "");
-    fields.push_back(spread && spread->deviation ? fmt::format("{}", *spread->deviation) : "");
-  }
-  return fields;
-}
-
-/// Returns the means of the repeats of a trial's full training; empty fields if it was not trained in full.
-std::vector<std::string> final_fields(const ReportInputs& inputs, trial::TrialNumber number) {
-  const run::RunState& state = inputs.state;
-  if (!state.final_budget()) return {};
-  const SeedGroup repeats = state.final_repeats(number);
-  std::vector<std::string> fields{state.on_final_front(number) ? "True" : "False"};
-  fields.push_back(repeats.empty() ? "" : fmt::format("{}", state.final_budget()->epochs));
-  fields.push_back(repeats.empty() ? "" : std::to_string(repeats.size()));
-  for (const std::string& metric : metric_names(inputs).full) {
-    const auto spread = spread_of(repeats, metric, inputs.metrics);
-    fields.push_back(spread ? fmt::format("{}", spread->mean) : "");
-    fields.push_back(spread && spread->deviation ? fmt::format("{}", *spread->deviation) : "");
-  }
-  return fields;
 }
 
 /// Returns for each iteration the hours from the start of the run until it had all its results.
@@ -148,68 +89,121 @@ std::map<std::uint32_t, double> walltime_hours(const ReportInputs& inputs) {
   return hours;
 }
 
+std::string flag_text(bool flag) {
+  return flag ? "True" : "False";  // pandas writes and reads flags like this
+}
+
+/// Returns the text of a cell, which is empty for Null and for a parameter that the network does not use.
+std::string cell_text(const trial::Cell& cell) {
+  const auto text = [&]<typename Value>(const Value& value) -> std::string {
+    if constexpr (std::is_same_v<Value, space::Null>) return "";
+    if constexpr (std::is_constructible_v<space::Value, Value>) {
+      if (cell.topic == Topic::kParameter) return space::to_text(value);
+    }
+    if constexpr (!std::is_same_v<Value, space::Null>) return fmt::format("{}", value);
+  };
+  return cell.used ? std::visit(text, cell.value) : "";
+}
+
 /// Archai writes the id of one parent in one column, and of two in another, with a comma between.
-std::vector<std::string> parent_fields(const ReportInputs& inputs, const trial::Proposal& proposal) {
+std::string parents_text(const ReportInputs& inputs, const trial::Proposal& proposal, bool is_of_one) {
   std::string ids;
+  if ((proposal.parents.size() == 1) != is_of_one) return ids;
   for (const trial::TrialNumber number : proposal.parents) {
     if (!ids.empty()) ids += ',';
     ids += inputs.space.archai_id(inputs.state.search_trial(number)->trial.architecture());
   }
-  if (proposal.parents.size() == 1) return {ids, ""};
-  return {"", ids};
+  return ids;
 }
 
-/// Returns the text of a field. A negative value or NaN does not apply, and gives an empty field.
-std::string value_text(const trial::NamedValue& field) {
-  const auto text = [](const auto& value) -> std::string {
-    if constexpr (std::is_signed_v<std::decay_t<decltype(value)>>) {
-      if (!(value >= 0)) return "";
-    }
-    return fmt::format("{}", value);
+/// Calls add(name, metric, text) for the number of the trainings of a group, then for mean and deviation of
+/// each metric; text() returns the field.
+/// @param described  metrics of Measurements::values
+template <typename Add>
+void add_means(std::string_view prefix, const std::vector<std::string>& metrics, const SeedGroup& group,
+               const std::vector<trial::Metric>& described, const Add& add) {
+  const auto number_text = [](const std::optional<double>& number) {
+    return number ? fmt::format("{}", *number) : "";
   };
-  return std::visit(text, field.value);
-}
-
-std::vector<std::string> header_fields(const ReportInputs& inputs, const std::vector<std::string>& metrics) {
-  std::vector<std::string> fields(kFirstColumns.begin(), kFirstColumns.end());
-  std::vector<std::string> after = metrics;
-  std::ranges::move(columns_of_fields(), std::back_inserter(after));
-  after.insert(after.end(), kLastColumns.begin(), kLastColumns.end());
-  std::ranges::move(final_columns(inputs), std::back_inserter(after));
-  std::ranges::move(repeats_columns(inputs), std::back_inserter(after));
-  std::vector<std::string> others = fields;
-  others.insert(others.end(), after.begin(), after.end());
-  std::ranges::move(store::parameter_columns(inputs.space, others), std::back_inserter(fields));
-  std::ranges::move(after, std::back_inserter(fields));
-  return fields;
-}
-
-std::vector<std::string> trial_fields(const ReportInputs& inputs, const std::vector<std::string>& metrics,
-                                      const trial::CommittedTrial& committed, double hours) {
-  const trial::Trial& trial = committed.trial;
-  const space::Architecture& architecture = trial.architecture();
-  std::vector<std::string> fields{inputs.space.archai_id(architecture), space::to_text(architecture.id),
-                                  std::to_string(trial.number)};
-  for (std::size_t p = 0; p < inputs.space.parameters().size(); ++p) {
-    const space::Value& value = inputs.space.parameters()[p].values[architecture.genotype.choices[p]];
-    const bool is_null = std::holds_alternative<space::Null>(value);
-    fields.push_back(is_null ? "" : parameter_text(inputs.space, architecture, p, ""));
+  add(fmt::format("{}repeats", prefix), "",
+      [&] { return group.empty() ? "" : std::to_string(group.size()); });
+  for (const std::string& metric : metrics) {
+    const std::string mean = fmt::format("{}{}", prefix, metric);
+    const auto spread = spread_of(group, metric, described);
+    add(mean, metric, [&] { return spread ? number_text(spread->mean) : ""; });
+    add(mean + "_deviation", metric, [&] { return spread ? number_text(spread->deviation) : ""; });
   }
-  for (const std::string& metric : metrics) fields.push_back(metric_field(inputs, committed, metric));
-  for (const trial::NamedValue& field : trial::field_values(trial)) {
-    if (std::string_view(field.name) == "parents") {
-      std::ranges::move(parent_fields(inputs, trial.proposal), std::back_inserter(fields));
+}
+
+/// What all lines of a run's file share.
+struct Lines {
+  const ReportInputs& inputs;
+  store::TrialTable table{inputs.space, inputs.metrics};
+  MetricNames metrics = metric_names(inputs.space, inputs.state.objectives(), inputs.metrics);
+  std::map<std::uint32_t, double> hours = walltime_hours(inputs);
+};
+
+/// Calls add(name, text) for each column; text() returns the field of the trial.
+/// @param committed  nullptr for the names alone; text() cannot be called then
+template <typename Add>
+void for_each_column(const Lines& lines, const trial::CommittedTrial* committed, const Add& add) {
+  const ReportInputs& inputs = lines.inputs;
+  const MetricNames& metrics = lines.metrics;
+  const run::RunState& state = inputs.state;
+  const std::vector<trial::Cell> cells =
+      committed != nullptr ? lines.table.row(*committed) : lines.table.columns();
+  const trial::Trial none = {};
+  const trial::Trial& trial = committed != nullptr ? committed->trial : none;
+  add("archid", [&] { return inputs.space.archai_id(trial.architecture()); });
+  add("arch_id", [&] { return space::to_text(trial.architecture().id); });
+  add("trial", [&] { return std::to_string(trial.number); });
+  for (const trial::Cell& cell : cells) {
+    if (cell.topic == Topic::kParameter) add(std::string(cell.name), [&] { return cell_text(cell); });
+  }
+  for (const std::string& metric : metrics.searched)
+    add(metric, [&] { return metric_field(inputs, *committed, metric); });
+  for (const trial::Cell& cell : cells) {
+    if (cell.topic != Topic::kField) continue;
+    if (cell.name == "parents") {
+      add("parent", [&] { return parents_text(inputs, trial.proposal, true); });
+      add("parents", [&] { return parents_text(inputs, trial.proposal, false); });
     } else {
-      fields.push_back(value_text(field));
+      const bool is_iteration = cell.name == "iteration";  // Archai's name
+      add(is_iteration ? "iteration_num" : std::string(cell.name), [&] { return cell_text(cell); });
     }
   }
-  fields.push_back(fmt::format("{:.6f}", hours));
-  const bool on_front = inputs.state.on_front(trial.number);
-  fields.emplace_back(on_front ? "True" : "False");  // pandas writes and reads flags like this
-  fields.push_back(status_of(committed));
-  std::ranges::move(final_fields(inputs, trial.number), std::back_inserter(fields));
-  std::ranges::move(repeats_fields(inputs, trial), std::back_inserter(fields));
-  return fields;
+  add("search_walltime_hours",
+      [&] { return fmt::format("{:.6f}", lines.hours.at(trial.proposal.iteration)); });
+  add("is_pareto", [&] { return flag_text(state.on_front(trial.number)); });
+  add("status", [&] { return status_of(*committed); });
+  const auto add_mean = [&](const std::string& name, const std::string& /*metric*/, const auto& text) {
+    add(name, text);
+  };
+  if (const auto& budget = state.final_budget()) {
+    const SeedGroup repeats = committed != nullptr ? state.final_repeats(trial.number) : SeedGroup();
+    add("is_final_pareto", [&] { return flag_text(state.on_final_front(trial.number)); });
+    add("final_epochs", [&] { return repeats.empty() ? "" : fmt::format("{}", budget->epochs); });
+    add_means(kFinal, metrics.full, repeats, inputs.metrics, add_mean);
+  }
+  if (state.repeats() > 1) {
+    const bool is_first = committed != nullptr && trial.proposal.repeat == 0;
+    const SeedGroup repeats = is_first ? state.search_repeats(trial.number) : SeedGroup();
+    add_means(kMean, metrics.repeated, repeats, inputs.metrics, add_mean);
+  }
+}
+
+/// Returns the names of the columns. A parameter with the name of another column gets a prefix.
+std::vector<std::string> column_names(const Lines& lines) {
+  constexpr std::ptrdiff_t kFirstParameter = 3;
+  std::vector<std::string> names;
+  for_each_column(lines, nullptr,
+                  [&](const std::string& name, const auto& /*text*/) { names.push_back(name); });
+  const auto begin = names.begin() + kFirstParameter;
+  const auto end = begin + std::ssize(lines.inputs.space.parameters());
+  std::vector<std::string> others(names.begin(), begin);
+  others.insert(others.end(), end, names.end());
+  std::ranges::move(store::parameter_columns(lines.inputs.space, others), begin);
+  return names;
 }
 
 }  // namespace
@@ -222,34 +216,38 @@ std::optional<ColumnClash> find_column_clash(const space::SearchSpace& space,
   std::map<std::string, std::string> owners;  // metrics by column; an empty one for the number of repeats
   for (const std::string& name : names.searched) owners.emplace(name, name);
   std::optional<ColumnClash> found;
-  const auto add = [&](const std::string& column, const std::string& metric, bool is_full) {
+  const auto add = [&](const std::string& column, const std::string& metric, const auto& /*text*/) {
     const auto [place, is_new] = owners.emplace(column, metric);
     if (is_new || found) return;
     const std::string& other = place->second;  // the longer name has the ending or the beginning of a mean
-    found = {metric.size() > other.size() ? metric : other, column, is_full};
+    found = {metric.size() > other.size() ? metric : other, column, column.starts_with(kFinal)};
   };
-  const auto add_means = [&](std::string_view prefix, const std::vector<std::string>& of, bool is_full) {
-    add(fmt::format("{}{}", prefix, kRepeats), "", is_full);
-    for (const std::string& metric : of) {
-      for (const std::string& column : mean_columns(prefix, metric)) add(column, metric, is_full);
-    }
-  };
-  if (has_full) add_means(kFinal, names.full, true);
-  if (has_repeats) add_means(kMean, names.repeated, false);
+  if (has_full) add_means(kFinal, names.full, {}, metrics, add);
+  if (has_repeats) add_means(kMean, names.repeated, {}, metrics, add);
   return found;
 }
 
 void write_search_state_csv(const store::RunPaths& paths, const ReportInputs& inputs) {
-  const std::vector<std::string> metrics = metric_names(inputs).searched;
-  const std::map<std::uint32_t, double> hours = walltime_hours(inputs);
+  const Lines lines{inputs};
   store::publish_text(paths.search_state_csv(), [&](const store::WriteText& write) {
-    write(csv_line(header_fields(inputs, metrics)));
+    write(csv_line(column_names(lines)));
     for (const run::SharedTrial& committed : inputs.state.trials()) {
       if (committed->trial.is_final()) continue;
-      write(
-          csv_line(trial_fields(inputs, metrics, *committed, hours.at(committed->trial.proposal.iteration))));
+      std::vector<std::string> fields;
+      for_each_column(lines, committed.get(),
+                      [&](const std::string& /*name*/, const auto& text) { fields.push_back(text()); });
+      write(csv_line(fields));
     }
   });
+}
+
+std::string csv_line(const std::vector<std::string>& fields) {
+  std::string line;
+  for (const std::string& field : fields) {
+    if (&field != &fields.front()) line += ',';
+    line += csv_field(field);
+  }
+  return line + '\n';
 }
 
 }  // namespace skyline::report

@@ -30,4 +30,9 @@ std::optional<ColumnClash> find_column_clash(const space::SearchSpace& space,
 /// and costs. Published whole. @throws UserError, FaultError
 void write_search_state_csv(const store::RunPaths& paths, const ReportInputs& inputs);
 
+/// Returns one line of CSV with its end (RFC 4180). Fields with a separator, a quote, a line end
+/// or a blank at an end are quoted, and quotes in them are doubled. A field that is no number and begins with
+/// `=`, `+`, `-`, `@`, a tab or a line end gets an apostrophe in front: spreadsheets would calculate it.
+std::string csv_line(const std::vector<std::string>& fields);
+
 }  // namespace skyline::report

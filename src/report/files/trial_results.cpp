@@ -118,11 +118,6 @@ const trial::Failure* failure_of(const trial::CommittedTrial& committed) {
   return std::get_if<trial::Failure>(&committed.outcome);
 }
 
-std::string status_of(const trial::CommittedTrial& committed) {
-  const trial::Failure* failure = failure_of(committed);
-  return failure == nullptr ? "ok" : std::string(trial::to_text(failure->kind));
-}
-
 std::vector<FailureGroup> failure_groups(const std::vector<run::SharedTrial>& trials) {
   std::map<std::pair<trial::FailureKind, std::string>, FailureGroup> groups;
   for (const run::SharedTrial& trial : trials) {

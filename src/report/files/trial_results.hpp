@@ -6,6 +6,7 @@
 
 #include "report/report.hpp"
 #include "run/run_state.hpp"
+#include "store/journal/trial_table.hpp"
 #include "store/run_folder/run_folder.hpp"
 
 #include <cstdint>
@@ -51,8 +52,7 @@ std::vector<std::string> computed_metrics_of(const space::SearchSpace& space);
 std::vector<std::string> other_computed_metrics(const space::SearchSpace& space,
                                                 const objective::ObjectiveSet& objectives);
 
-/// Returns "ok", or the kind of the failure.
-std::string status_of(const trial::CommittedTrial& committed);
+using store::status_of;
 /// Returns nullptr if the trial did not fail.
 const trial::Failure* failure_of(const trial::CommittedTrial& committed);
 

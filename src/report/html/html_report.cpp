@@ -5,6 +5,7 @@
 #include "report/files/trial_results.hpp"
 #include "report/html/run_json.hpp"
 #include "report/text/status_file.hpp"
+#include "run/yardsticks.hpp"
 #include "store/publish/block_reader.hpp"
 #include "store/publish/publish.hpp"
 
@@ -156,6 +157,16 @@ std::string report_page(std::span<const ReportedRun> runs, const ReportOptions& 
   fill(page, "script", script);
   fill(page, "data", embedded(data));
   return page;
+}
+
+ReportInputs inputs_of(const ReportedRun& run) {
+  return {.space = run.opened.space,
+          .metrics = run.opened.header.metrics,
+          .state = run.opened.state,
+          .yardsticks = run::yardsticks_of(run.opened.config),
+          .taken = {},
+          .latencies = run.latencies,
+          .replicates = replicates_in(run.answers)};
 }
 
 ReportedRun reported_run(run::OpenedRun opened, const std::string& state) {

@@ -35,6 +35,9 @@ ReportedRun reported_run(run::OpenedRun opened, const std::string& state);
 /// @throws UserError if there is no run in the folder, or one of its files is damaged
 ReportedRun read_reported_run(const std::filesystem::path& folder);
 
+/// Returns the run as the source of reports; `run` must outlive it.
+ReportInputs inputs_of(const ReportedRun& run);
+
 struct ReportOptions {
   std::optional<int> reload_s = {};           // the page reloads itself after so many seconds
   std::optional<Comparison> comparison = {};  // present for several runs

@@ -1,12 +1,9 @@
 #include "report/html/run_json.hpp"
 
 #include "report/files/answers.hpp"
-#include "report/files/seed_groups.hpp"
 #include "report/files/trial_results.hpp"
-#include "report/report.hpp"
 #include "report/text/front_table.hpp"
 #include "report/text/run_origin.hpp"
-#include "run/yardsticks.hpp"
 #include "store/journal/trial_json.hpp"
 #include "store/publish/publish.hpp"
 #include "trial/refit.hpp"
@@ -27,25 +24,6 @@ namespace {
 
 constexpr double kMostWhole = 9e15;  // largest whole number that is written as such
 constexpr double kSecondsPerHour = 3600;
-
-Json objectives_of(const objective::ObjectiveSet& set) {
-  Json list = Json::array();
-  for (const auto& objective : set.objectives()) {
-    list.push_back(
-        {{"metric", objective.metric}, {"maximize", objective.sense == objective::Sense::kMaximize}});
-  }
-  return list;
-}
-
-Json constraints_of(const objective::ObjectiveSet& set) {
-  Json list = Json::array();
-  for (const auto& constraint : set.constraints()) {
-    list.push_back({{"metric", constraint.metric},
-                    {"low", short_number(constraint.low)},
-                    {"high", short_number(constraint.high)}});
-  }
-  return list;
-}
 
 /// Returns the objectives, then the measured metrics, then the costs.
 std::vector<std::string> metric_names(const run::OpenedRun& run) {
@@ -167,48 +145,36 @@ Json failures_of(const run::RunState& state) {
 }
 
 /// Says why there is no front, or no final one; null if there is one.
-Json missing_front_of(const run::OpenedRun& run) {
-  const ReportInputs inputs{run.space, run.header.metrics, run.state};
-  if (run.state.trials().empty()) return nullptr;
-  if (run.state.front().size() == 0) return "There is no front: " + no_front_reason(inputs) + ".";
-  if (run.state.final_budget() && run.state.final_front().size() == 0)
+Json missing_front_of(const ReportInputs& inputs) {
+  const run::RunState& state = inputs.state;
+  if (state.trials().empty()) return nullptr;
+  if (state.front().size() == 0) return "There is no front: " + no_front_reason(inputs) + ".";
+  if (state.final_budget() && state.final_front().size() == 0)
     return "There is no final front: " + no_final_front_reason(inputs) + ".";
   return nullptr;
 }
 
-Json yardsticks_of(const std::vector<trial::Yardstick>& yardsticks) {
-  Json json = Json::object();
-  for (const trial::Yardstick& yardstick : yardsticks) {
-    Json& facts = json[yardstick.metric] = {{"constant", short_number(yardstick.constant)}};
-    if (yardstick.samples) facts["samples"] = *yardstick.samples;
-    if (yardstick.scored) facts["scored"] = *yardstick.scored;
+/// Returns what was measured of a training, by metric.
+Json values_of(const trial::CommittedTrial& committed, const std::vector<trial::Metric>& metrics) {
+  Json values = Json::object();
+  for (const trial::Metric& metric : metrics) {
+    if (const auto value = metric_value(committed, metric.name, metrics))
+      values[metric.name] = short_number(value);
   }
-  return json;
+  return values;
 }
 
-/// Returns the repeats of the trials of both fronts by their trial, where there are several: how many there
-/// are, how many failed, the standard deviation of each metric, and its value in the first repeat.
+/// Returns the repeats of the trials of both fronts by their trial, where there are several, with what the
+/// first one measured, whose model is exported.
 /// @param repeats_of  returns the repeats of a trial
 template <typename RepeatsOf>
-Json repeats_json(const run::OpenedRun& run, const RepeatsOf& repeats_of) {
+Json repeats_by_member(const run::OpenedRun& run, const RepeatsOf& repeats_of) {
   Json json = Json::object();
   for (const trial::TrialNumber number : members_of(run.state)) {
     const SeedGroup repeats = repeats_of(number);
     if (repeats.size() < 2) continue;
-    Json deviations = Json::object();
-    for (const trial::Metric& metric : run.header.metrics) {
-      const auto spread = spread_of(repeats, metric.name, run.header.metrics);
-      if (spread && spread->deviation) deviations[metric.name] = short_number(spread->deviation);
-    }
-    const auto failed =
-        std::ranges::count_if(repeats, [](const auto& each) { return failure_of(*each) != nullptr; });
-    json[std::to_string(number)] = {
-        {"count", repeats.size()}, {"failed", failed}, {"deviations", std::move(deviations)}};
-    Json& first = json[std::to_string(number)]["first"] = Json::object();  // the one whose model is exported
-    for (const trial::Metric& metric : run.header.metrics) {
-      if (const auto value = metric_value(*repeats.front(), metric.name, run.header.metrics))
-        first[metric.name] = short_number(value);
-    }
+    Json& member = json[std::to_string(number)] = repeats_json(repeats, run.header.metrics);
+    member["first"] = values_of(*repeats.front(), run.header.metrics);
   }
   return json;
 }
@@ -218,23 +184,19 @@ Json refits_json(const run::OpenedRun& run) {
   Json json = Json::object();
   for (const trial::TrialNumber number : members_of(run.state)) {
     const run::SharedTrial refit = run.state.refit_of(number);
-    if (refit == nullptr || failure_of(*refit) != nullptr) continue;
-    Json& values = json[std::to_string(number)] = Json::object();
-    for (const trial::Metric& metric : run.header.metrics) {
-      if (const auto value = metric_value(*refit, metric.name, run.header.metrics))
-        values[metric.name] = short_number(value);
-    }
+    if (refit != nullptr && failure_of(*refit) == nullptr)
+      json[std::to_string(number)] = values_of(*refit, run.header.metrics);
   }
   return json;
 }
 
 Json final_repeats_json(const run::OpenedRun& run) {
-  return repeats_json(run, [&](trial::TrialNumber number) { return run.state.final_repeats(number); });
+  return repeats_by_member(run, [&](trial::TrialNumber number) { return run.state.final_repeats(number); });
 }
 
 Json search_repeats_json(const run::OpenedRun& run) {
   if (run.state.repeats() == 1) return Json::object();
-  return repeats_json(run, [&](trial::TrialNumber number) { return run.state.search_repeats(number); });
+  return repeats_by_member(run, [&](trial::TrialNumber number) { return run.state.search_repeats(number); });
 }
 
 /// Returns by which metric the result of each trial of both fronts is judged: on the test set if that was
@@ -333,14 +295,12 @@ Json run_json(const ReportedRun& run) {
   const std::optional<trial::Budget>& final_budget = opened.state.final_budget();
   const TakenTrials taken = taken_trials(opened.config);
   const trial::Metric* test = test_metric(opened.state.objectives(), opened.header.metrics);
-  const ReportInputs inputs{
-      opened.space,  opened.header.metrics,     opened.state, run::yardsticks_of(opened.config), {},
-      run.latencies, replicates_in(run.answers)};
+  const ReportInputs inputs = inputs_of(run);
   return {{"name", run.name},
           {"path", opened.paths.root.string()},
           {"state", run.state},
-          {"objectives", objectives_of(opened.state.objectives())},
-          {"constraints", constraints_of(opened.state.objectives())},
+          {"objectives", objectives_json(opened.state.objectives())},
+          {"constraints", constraints_json(opened.state.objectives())},
           {"taken", taken.run.empty() ? Json(nullptr) : Json{{"run", taken.run}, {"numbers", taken.numbers}}},
           {"described", descriptions_of(opened)},
           {"test_metric", test != nullptr ? Json(test->name) : Json(nullptr)},
@@ -352,14 +312,14 @@ Json run_json(const ReportedRun& run) {
           {"repeats", final_repeats_json(opened)},
           {"refits", refits_json(opened)},
           {"search_repeats", search_repeats_json(opened)},
-          {"yardsticks", yardsticks_of(inputs.yardsticks)},
+          {"yardsticks", yardsticks_json(inputs.yardsticks)},
           {"notes", front_notes(inputs)},
           {"alike", alike_to_best(inputs)},
           {"judged", judged_of(inputs)},
           {"is_made_up", is_made_up(opened.config)},
           {"latencies", latencies_of(run.latencies)},
           {"weights", weights_of(opened)},
-          {"missing_front", missing_front_of(opened)},
+          {"missing_front", missing_front_of(inputs)},
           {"volume", volume_json(run)},
           {"evolution", evolution_json(run)},
           {"importance", importance_json(run)},

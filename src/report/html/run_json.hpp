@@ -1,5 +1,6 @@
 #pragma once
 
+#include "report/files/result_json.hpp"
 #include "report/html/html_report.hpp"
 
 #include <cstddef>
@@ -8,13 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json.hpp>
-
 namespace skyline::report {
 
 // The data of the page. They are columns rather than objects, so that 20,000 trials take only some megabytes.
-
-using Json = nlohmann::ordered_json;
 
 /// The fewest trials from which the importance of parameters is computed: a tenth of fewer says nothing.
 constexpr std::size_t kFewestRanked = 50;

@@ -3,11 +3,8 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
-#include "report/files/answers.hpp"
 #include "report/files/search_state_csv.hpp"
 #include "report/files/trials_json.hpp"
-#include "report/report.hpp"
-#include "run/yardsticks.hpp"
 #include "store/journal/run_tables.hpp"
 #include "store/publish/publish.hpp"
 
@@ -16,20 +13,6 @@
 #include <fmt/format.h>
 
 namespace skyline::report {
-namespace {
-
-ReportInputs inputs_of(const ReportedRun& run) {
-  return {.space = run.opened.space,
-          .metrics = run.opened.header.metrics,
-          .state = run.opened.state,
-          .yardsticks = run::yardsticks_of(run.opened.config),
-          .taken = {},
-          .latencies = {},
-          .replicates = replicates_in(run.answers)};
-}
-
-}  // namespace
-
 void write_tables(const ReportedRun& run) {
   const run::OpenedRun& opened = run.opened;
   std::vector<bool> on_front;

@@ -65,13 +65,11 @@ std::vector<std::string> parameter_columns(const space::SearchSpace& space,
                                            const std::vector<std::string>& others);
 
 /// Writes run.h5, the journal as a table; the file is published whole. Data set "trials" is a compound with
-/// one row per trial, which pandas reads as `pandas.DataFrame(h5py.File("run.h5")["trials"][:])`. Its columns
-/// are number, position, phase, arch_id, one per parameter, status, reason, one per metric and computed cost,
-/// on_front, and the columns that trial::for_each_field and for_each_timing name (inherited_from is -1 if
-/// there is none). Data set "slots" is the account of all jobs: one row per slot of each job, one column per
-/// member of SlotAccount. Data set "course" has the points of committed trials: number, position, phase,
-/// step, and one column per name of a value. Root attributes: format, version, skyline_version, config (YAML
-/// text). @throws Problem
+/// one row per trial, which pandas reads as `pandas.DataFrame(h5py.File("run.h5")["trials"][:])`, and the
+/// columns of TrialTable (inherited_from is -1 if there is none). Data set "slots" is the account of all
+/// jobs: one row per slot of each job, one column per member of SlotAccount. Data set "course" has the points
+/// of committed trials: number, position, phase, step, and one column per name of a value. Root attributes:
+/// format, version, skyline_version, config (YAML text). @throws Problem
 /// @param on_front  [committed.size()]
 void write_run_tables(const std::filesystem::path& path, const trial::CommitLog& committed,
                       const std::vector<bool>& on_front, const std::vector<trial::Metric>& metrics,

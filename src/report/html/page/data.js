@@ -8,6 +8,7 @@ const SECTIONS = [];
 class Run {
   constructor(data) {
     Object.assign(this, data);
+    for (const objective of this.objectives) objective.maximize = objective.sense === "maximize";
     const columns = data.trials;
     const rows = columns.number.map((_, row) => row);
     this.searched = rows.filter((row) => !columns.final[row]);
@@ -68,7 +69,7 @@ class Run {
   /// Returns the standard deviation of a metric over the repeats of a trial, or of its full training, or null.
   deviation(metric, row) {
     if (row === undefined) return null;
-    return (this.trials.final[row] ? this.repeats : this.search_repeats)[this.number(row)]?.deviations[metric] ?? null;
+    return (this.trials.final[row] ? this.repeats : this.search_repeats)[this.number(row)]?.metrics[metric]?.deviation ?? null;
   }
   /// Returns a metric's value as text, with its deviation where it is known.
   textOf(metric, row) {
