@@ -1,6 +1,6 @@
 #include "search/algorithms/algorithms.hpp"
-#include "search/algorithms/ladder.hpp"
 #include "search/algorithms/pool_searcher.hpp"
+#include "search/algorithms/rung_system.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -24,26 +24,26 @@ class MoAsha final : public PoolSearcher {
   MoAsha(const AshaOptions& options, const SearchProblem& problem)
       : PoolSearcher("mo_asha", problem, options.trials),
         options_(options),
-        ladder_(pool(), options, problem) {}
+        rungs_(pool(), options, problem) {}
 
   bool may_continue(trial::TrialNumber number) const override {
-    const std::optional<Ladder::Place> place = ladder_.place_of(number);
-    if (!place || place->rung == ladder_.promoting()) return !place;
-    const bool may_climb = highest_ < ladder_.promoting();
-    return ladder_[place->rung].may_rise(place->member,
-                                         may_climb ? ladder_[place->rung].size() : most_of(place->rung));
+    const std::optional<RungSystem::Position> position = rungs_.position_of(number);
+    if (!position || position->rung == rungs_.promoting()) return !position;
+    const bool may_promote_to_top = highest_ < rungs_.promoting();
+    return rungs_[position->rung].may_rise(
+        position->member, may_promote_to_top ? rungs_[position->rung].size() : most_of(position->rung));
   }
   /// The number of trials may have been another one when the proposal was made, so it is not made anew. What
-  /// climbed waits for the results for which it waited then.
+  /// was promoted to the top waits for the results for which it waited then.
   bool accept(const trial::Proposal& recorded) override {
     if (finished()) return false;
-    awaits_climb_ = recorded.origin == kClimb && in_flight() > 0;
-    if (awaits_climb_) return false;
+    awaits_promotion_to_top_ = recorded.origin == kPromotionToTop && in_flight() > 0;
+    if (awaits_promotion_to_top_) return false;
     if (const auto* earlier = std::get_if<trial::Continue>(&recorded.start)) {
-      const std::optional<Ladder::Place> place = ladder_.place_of(earlier->from);
-      if (!place || ladder_.is_promoted(*place)) return false;
-      ladder_.promote(*place, place->rung + 1);
-      highest_ = std::max(highest_, place->rung + 1);
+      const std::optional<RungSystem::Position> position = rungs_.position_of(earlier->from);
+      if (!position || rungs_.is_promoted(*position)) return false;
+      rungs_.promote(*position, position->rung + 1);
+      highest_ = std::max(highest_, position->rung + 1);
     } else {
       const std::optional<trial::Proposal> drawn = draw(trial::Origin::kRandom);
       if (!drawn || drawn->architecture->id != recorded.architecture->id) return false;
@@ -53,38 +53,38 @@ class MoAsha final : public PoolSearcher {
   }
   std::size_t expected_trials() const override {
     const std::size_t architectures = std::min(options_.trials, pool().most_candidates());
-    return std::min(options_.trials, architectures * ladder_.budgets().size());
+    return std::min(options_.trials, architectures * rungs_.budgets().size());
   }
 
  private:
   std::optional<trial::Proposal> next() override {
-    if (awaits_climb_) return std::nullopt;
-    const bool climbs = ladder_.must_climb(highest_, options_.trials - asked());
-    if (!climbs) {
+    if (awaits_promotion_to_top_) return std::nullopt;
+    const bool promotes_to_top = rungs_.must_promote_to_top(highest_, options_.trials - asked());
+    if (!promotes_to_top) {
       if (auto proposal = next_of_rungs()) return proposal;
       if (!is_exhausted()) return std::nullopt;
     }
-    if (highest_ == ladder_.promoting() || in_flight() > 0) return std::nullopt;
+    if (highest_ == rungs_.promoting() || in_flight() > 0) return std::nullopt;
     for (std::size_t rung = highest_ + 1; rung-- > 0;) {
-      if (auto promoted = promote(rung, ladder_[rung].size())) {
-        promoted->origin = kClimb;
+      if (auto promoted = promote(rung, rungs_[rung].size())) {
+        promoted->origin = kPromotionToTop;
         return promoted;
       }
     }
-    return climbs ? next_of_rungs() : std::nullopt;
+    return promotes_to_top ? next_of_rungs() : std::nullopt;
   }
 
   std::optional<trial::Proposal> next_of_rungs() {
-    for (std::size_t rung = ladder_.promoting(); rung-- > 0;) {
-      if (auto promoted = promote(rung, ladder_[rung].size() / options_.reduction)) return promoted;
+    for (std::size_t rung = rungs_.promoting(); rung-- > 0;) {
+      if (auto promoted = promote(rung, rungs_[rung].size() / options_.reduction)) return promoted;
     }
     // What begins with too few trials left does not become whole.
     const std::size_t left = options_.trials - asked();
-    for (std::size_t rung = ladder_.promoting(); left <= ladder_.promoting() && rung-- > 0;) {
-      if (ladder_.promoting() - rung > left) break;
+    for (std::size_t rung = rungs_.promoting(); left <= rungs_.promoting() && rung-- > 0;) {
+      if (rungs_.promoting() - rung > left) break;
       if (auto promoted = promote(rung, most_of(rung))) return promoted;
     }
-    return ladder_.begin(draw(trial::Origin::kRandom));
+    return rungs_.begin(draw(trial::Origin::kRandom));
   }
 
   /// Returns how many trials of a rung may ever be promoted: a member has cost one on each rung up to it.
@@ -93,17 +93,18 @@ class MoAsha final : public PoolSearcher {
   }
 
   std::optional<trial::Proposal> promote(std::size_t rung, std::size_t most) {
-    auto promoted = ladder_.promote(rung, most, rung + 1);
+    auto promoted = rungs_.promote(rung, most, rung + 1);
     if (promoted) highest_ = std::max(highest_, rung + 1);
     return promoted;
   }
 
-  void learn(const trial::CommittedTrial& committed) override { ladder_.tell(committed); }
+  void learn(const trial::CommittedTrial& committed) override { rungs_.tell(committed); }
 
   AshaOptions options_;
-  Ladder ladder_;
-  std::size_t highest_ = 0;    // rung of a proposal
-  bool awaits_climb_ = false;  // the next proposal that was recorded is one, and results are missing
+  RungSystem rungs_;
+  std::size_t highest_ = 0;  // rung of a proposal
+  bool awaits_promotion_to_top_ =
+      false;  // the next proposal that was recorded is one, and results are missing
 };
 
 }  // namespace

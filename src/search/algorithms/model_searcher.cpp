@@ -24,7 +24,7 @@ constexpr std::size_t kSample = 300;        // random architectures, for the fea
 constexpr double kLarge = 0.2;              // share of the random architectures that counts as large
 constexpr std::size_t kRemembered = 20;     // newest results that tell how good the model is
 constexpr std::size_t kContinuable = 100;   // a trial that so many others of its rung beat is let go
-constexpr auto rung_of = [](const Chooser::Step& step) { return step.place.rung; };
+constexpr auto rung_of = [](const Chooser::Step& step) { return step.position.rung; };
 constexpr int kMostDraws = 10;  // where candidates are rare; each looks at 100,000 genotypes
 
 }  // namespace
@@ -35,7 +35,7 @@ std::string ModelSearcher::finish_reason() const {
 
 Answer ModelSearcher::ask(std::size_t room) {
   Answer answer;
-  if (awaits_climb_) return answer;
+  if (awaits_promotion_to_top_) return answer;
   while (answer.proposals.size() < room && !finished()) {
     if (!ready_.empty()) {
       answer.proposals.push_back(std::move(ready_.front()));
@@ -53,7 +53,7 @@ Answer ModelSearcher::ask(std::size_t room) {
     }
     std::ranges::move(thought_.get(), std::back_inserter(ready_));
     if (!ready_.empty()) continue;
-    if (ladder_ && known_ < made_) {  // a trial without a result may be continued
+    if (rungs_ && known_ < made_) {  // a trial without a result may be continued
       ends_batch_ = true;
       if (known_ < told_) continue;
       break;
@@ -93,18 +93,18 @@ std::string ModelSearcher::remark() const {
 
 bool ModelSearcher::accept(const trial::Proposal& recorded) {
   if (finished() || !ready_.empty()) return false;
-  awaits_climb_ = recorded.origin == kClimb && told_ < made_;
-  if (awaits_climb_) return false;
+  awaits_promotion_to_top_ = recorded.origin == kPromotionToTop && told_ < made_;
+  if (awaits_promotion_to_top_) return false;
   begin_batch();
   if (const auto* earlier = std::get_if<trial::Continue>(&recorded.start)) {
-    if (!ladder_) return false;
-    if (!ladder_->place_of(earlier->from)) {  // the earlier job began the batch anew
+    if (!rungs_) return false;
+    if (!rungs_->position_of(earlier->from)) {  // the earlier job began the batch anew
       ends_batch_ = true;
       begin_batch();
     }
-    const std::optional<Ladder::Place> place = ladder_->place_of(earlier->from);
-    if (!place || !may_rise(*place)) return false;
-    ladder_->promote(*place, 0);
+    const std::optional<RungSystem::Position> position = rungs_->position_of(earlier->from);
+    if (!position || !may_rise(*position)) return false;
+    rungs_->promote(*position, 0);
   }
   pool_.take(recorded.architecture->id);
   proposed_.push_back({std::make_shared<const space::Architecture>(recorded.architecture->unbuilt()), nullptr,
@@ -118,8 +118,7 @@ bool ModelSearcher::accept(const trial::Proposal& recorded) {
 void ModelSearcher::begin_batch() {
   if (made_ % options_.batch == 0 || ends_batch_) known_ = told_;
   ends_batch_ = false;
-  for (; ladder_ && on_ladder_ < known_; ++on_ladder_)
-    ladder_->tell(untold_[on_ladder_ - learned_].committed);
+  for (; rungs_ && in_rungs_ < known_; ++in_rungs_) rungs_->tell(untold_[in_rungs_ - learned_].committed);
 }
 
 bool ModelSearcher::may_continue(trial::TrialNumber number) const {
@@ -127,20 +126,21 @@ bool ModelSearcher::may_continue(trial::TrialNumber number) const {
     const auto* earlier = std::get_if<trial::Continue>(&proposal.start);
     return earlier != nullptr && earlier->from == number;
   };
-  const std::optional<Ladder::Place> place = ladder_ ? ladder_->place_of(number) : std::nullopt;
-  return !place || may_rise(*place) || std::ranges::any_of(ready_, continues_it);
+  const std::optional<RungSystem::Position> position = rungs_ ? rungs_->position_of(number) : std::nullopt;
+  return !position || may_rise(*position) || std::ranges::any_of(ready_, continues_it);
 }
 
-/// Returns whether a choice may continue the trial of a place: none has yet.
-bool ModelSearcher::may_rise(const Ladder::Place& place) const {
-  return place.rung < ladder_->promoting() && (*ladder_)[place.rung].may_rise(place.member, kContinuable);
+/// Returns whether a choice may continue the trial of a position: none has yet.
+bool ModelSearcher::may_rise(const RungSystem::Position& position) const {
+  return position.rung < rungs_->promoting() &&
+         (*rungs_)[position.rung].may_rise(position.member, kContinuable);
 }
 
 /// Returns the logarithm of a budget's share of the whole one, 0 for that. A whole lane has the same bits on
 /// every processor.
 double ModelSearcher::log_share(double epochs) const {
-  if (!ladder_ || epochs == ladder_->budgets().back()) return 0;
-  const Lane lane = Lane::Constant(epochs / ladder_->budgets().back()).log();
+  if (!rungs_ || epochs == rungs_->budgets().back()) return 0;
+  const Lane lane = Lane::Constant(epochs / rungs_->budgets().back()).log();
   return lane[0];
 }
 
@@ -153,7 +153,7 @@ CandidatePointer ModelSearcher::point_of(const Proposed& trial) const {
 /// Returns whether it is time for what costs little, as opposed to what leads to a whole training: trials
 /// that begin get as many epochs as those that go on.
 bool ModelSearcher::is_cheap_turn() const {
-  const std::vector<double>& budgets = ladder_->budgets();
+  const std::vector<double>& budgets = rungs_->budgets();
   double begun = 0;
   double continued = 0;
   for (const Proposed& trial : proposed_) {
@@ -169,57 +169,58 @@ bool ModelSearcher::is_cheap_turn() const {
 
 /// Tells what may be continued, as results were known when the batch began, and what trials cost.
 void ModelSearcher::add_steps(Chooser::Scene& scene) const {
-  const std::vector<double>& budgets = ladder_->budgets();
+  const std::vector<double>& budgets = rungs_->budgets();
   const bool is_cheap = is_cheap_turn();
   scene.epochs = is_cheap ? budgets.front() : budgets.back();
   for (std::size_t number = 0; number < proposed_.size(); ++number) {
-    const std::optional<Ladder::Place> place = ladder_->place_of(number);
-    if (!place || !may_rise(*place)) continue;
-    const double next = is_cheap ? budgets[place->rung + 1] : budgets.back();
-    scene.steps.push_back({proposed_[number].candidate, next - budgets[place->rung], *place});
+    const std::optional<RungSystem::Position> position = rungs_->position_of(number);
+    if (!position || !may_rise(*position)) continue;
+    const double next = is_cheap ? budgets[position->rung + 1] : budgets.back();
+    scene.steps.push_back({proposed_[number].candidate, next - budgets[position->rung], *position});
   }
   // What cannot become whole with the trials that are left is worth none, as long as something can.
   const std::size_t left = options_.trials - proposed_.size();
-  const auto is_late = [&](const Chooser::Step& step) { return ladder_->promoting() - rung_of(step) > left; };
+  const auto is_late = [&](const Chooser::Step& step) { return rungs_->promoting() - rung_of(step) > left; };
   if (left < budgets.size() && !std::ranges::all_of(scene.steps, is_late)) {
     std::erase_if(scene.steps, is_late);
     scene.begins = false;
   }
-  if (scene.steps.empty() || has_climbed()) return;
+  if (scene.steps.empty() || has_promoted_to_top()) return;
   // What is best of the whole trials is unknown until there is one: it comes first.
   scene.begins = false;
-  const std::size_t highest = std::ranges::max(scene.steps, {}, rung_of).place.rung;
+  const std::size_t highest = std::ranges::max(scene.steps, {}, rung_of).position.rung;
   std::erase_if(scene.steps, [&](const Chooser::Step& step) { return rung_of(step) < highest; });
 }
 
 /// Returns what goes on where nothing is left to begin and the model has too few results: the best trial of
 /// the highest rung that has one.
 CandidatePointer ModelSearcher::best_step(const Chooser::Scene& scene) const {
-  for (std::size_t rung = ladder_->promoting(); rung-- > 0;) {
-    const std::optional<std::size_t> best = (*ladder_)[rung].next_to_promote(kContinuable);
+  for (std::size_t rung = rungs_->promoting(); rung-- > 0;) {
+    const std::optional<std::size_t> best = (*rungs_)[rung].next_to_promote(kContinuable);
     for (const Chooser::Step& step : scene.steps) {
-      if (step.place.rung == rung && step.place.member == best) return step.candidate;
+      if (step.position.rung == rung && step.position.member == best) return step.candidate;
     }
   }
   return nullptr;
 }
 
-/// Returns whether the trials that are left must carry one to the last rung (Ladder::must_climb).
-bool ModelSearcher::must_climb() const {
-  if (!ladder_) return false;
+/// Returns whether the trials that are left must carry one to the last rung
+/// (RungSystem::must_promote_to_top).
+bool ModelSearcher::must_promote_to_top() const {
+  if (!rungs_) return false;
   double most = 0;
   for (const Proposed& trial : proposed_) most = std::max(most, trial.epochs);
-  const std::vector<double>& budgets = ladder_->budgets();
+  const std::vector<double>& budgets = rungs_->budgets();
   const auto highest = std::ranges::lower_bound(budgets, most) - budgets.begin();
-  return ladder_->must_climb(static_cast<std::size_t>(highest), options_.trials - proposed_.size());
+  return rungs_->must_promote_to_top(static_cast<std::size_t>(highest), options_.trials - proposed_.size());
 }
 
 /// Returns whether some trial is on the last rung or on the way to the next one.
-bool ModelSearcher::has_climbed() const {
+bool ModelSearcher::has_promoted_to_top() const {
   for (std::size_t number = 0; number < proposed_.size(); ++number) {
     const bool is_in_flight = number >= has_result_.size() || !has_result_[number];
     const double epochs = proposed_[number].epochs;
-    if (epochs == ladder_->budgets().back() || (is_in_flight && epochs > ladder_->budgets().front()))
+    if (epochs == rungs_->budgets().back() || (is_in_flight && epochs > rungs_->budgets().front()))
       return true;
   }
   return false;
@@ -245,17 +246,17 @@ std::vector<trial::Proposal> ModelSearcher::think() {
 
 /// Adds a proposal to the batch, if some architecture is left.
 void ModelSearcher::choose(std::vector<trial::Proposal>& batch) {
-  const bool climbs = must_climb();
-  if (climbs && known_ < proposed_.size()) return;  // the best trial is not known yet
+  const bool promotes_to_top = must_promote_to_top();
+  if (promotes_to_top && known_ < proposed_.size()) return;  // the best trial is not known yet
   const bool is_first = proposed_.size() < options_.first || model_->successes() < kFirstSuccesses;
   RandomStream random = stream("candidates", proposed_.size());
   Chooser::Scene scene{pool_, *embedding_, *model_, proposed_.size()};
-  if (climbs || (ladder_ && !is_first)) add_steps(scene);
-  CandidatePointer chosen = !is_first ? chooser_->choose(scene, random)
-                            : climbs  ? best_step(scene)
-                                      : next_of_first();
+  if (promotes_to_top || (rungs_ && !is_first)) add_steps(scene);
+  CandidatePointer chosen = !is_first         ? chooser_->choose(scene, random)
+                            : promotes_to_top ? best_step(scene)
+                                              : next_of_first();
   if (chosen == nullptr) chosen = any_other();
-  if (chosen == nullptr && ladder_ && is_first) {
+  if (chosen == nullptr && rungs_ && is_first) {
     add_steps(scene);
     chosen = best_step(scene);
   }
@@ -263,8 +264,8 @@ void ModelSearcher::choose(std::vector<trial::Proposal>& batch) {
   const auto step = std::ranges::find(scene.steps, chosen, &Chooser::Step::candidate);
   trial::Proposal proposal = step == scene.steps.end()
                                  ? begin(*chosen, is_first ? trial::Origin::kInitial : kModel)
-                                 : ladder_->promote(step->place, step->place.rung + 1);
-  if (climbs && proposal.origin == kPromotion) proposal.origin = kClimb;
+                                 : rungs_->promote(step->position, step->position.rung + 1);
+  if (promotes_to_top && proposal.origin == kPromotion) proposal.origin = kPromotionToTop;
   proposed_.push_back({chosen->architecture, chosen, std::nullopt, proposal.budget.epochs});
   const CandidatePointer point = point_of(proposed_.back());
   if (!is_first) proposal.expected = proposed_.back().expected = model_->expected(point);
@@ -280,13 +281,13 @@ trial::Proposal ModelSearcher::begin(const Candidate& chosen, trial::Origin orig
   // The engine may build the network of its own copy.
   auto architecture = std::make_shared<const space::Architecture>(chosen.architecture->unbuilt());
   trial::Proposal proposal = pool_.propose(std::move(architecture), origin, std::move(parents));
-  return ladder_ ? *ladder_->begin(std::move(proposal)) : proposal;
+  return rungs_ ? *rungs_->begin(std::move(proposal)) : proposal;
 }
 
 /// A resumed run prepares later than the first job did, so the samples do not depend on what was taken.
 void ModelSearcher::prepare() {
   RandomStream of_space(derive_seed(0, "search.skyline.features"));
-  embedding_.emplace(pool_.space(), sample(of_space), ladder_ ? -log_share(ladder_->budgets().front()) : 0);
+  embedding_.emplace(pool_.space(), sample(of_space), rungs_ ? -log_share(rungs_->budgets().front()) : 0);
   RandomStream of_run = stream("first", 0);
   for (const Sampled& one : sample(of_run)) {
     if (!pool_.objectives().feasible(one.architecture->cost)) continue;

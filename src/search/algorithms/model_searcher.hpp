@@ -5,7 +5,7 @@
 #include "skyline/search/candidate_pool.hpp"
 
 #include "search/algorithms/known_order.hpp"
-#include "search/algorithms/ladder.hpp"
+#include "search/algorithms/rung_system.hpp"
 #include "search/model/candidate_set.hpp"
 #include "search/model/trial_model.hpp"
 
@@ -30,7 +30,7 @@ class Chooser {
   struct Step {
     CandidatePointer candidate;  // its architecture
     double epochs = 0;           // what it costs
-    Ladder::Place place;
+    RungSystem::Position position;
   };
 
   /// What it chooses from. The references stay valid as long as the chooser lives.
@@ -54,7 +54,7 @@ class Chooser {
 /// own.
 ///
 /// A batch of proposals is chosen at once, from the results that are known when its first one is asked for.
-/// With several budgets trials begin on the first rung of a ladder, and a choice is a new architecture or a
+/// With several budgets trials begin on the first rung, and a choice is a new architecture or a
 /// trial that goes on.
 class ModelSearcher : public Searcher {
  public:
@@ -75,7 +75,7 @@ class ModelSearcher : public Searcher {
         known_results_(some_known(problem)),
         best_known_(best_known(problem)),
         chooser_(std::move(chooser)) {
-    if (options_.budgets) ladder_.emplace(pool_, RungOptions{options_.budgets}, problem);
+    if (options_.budgets) rungs_.emplace(pool_, RungOptions{options_.budgets}, problem);
   }
   ModelSearcher(const ModelSearcher&) = delete;
   ModelSearcher& operator=(const ModelSearcher&) = delete;
@@ -94,7 +94,7 @@ class ModelSearcher : public Searcher {
   std::size_t expected_trials() const override {
     const std::size_t architectures = std::min(options_.trials, pool_.most_candidates());
     return exhausted_ ? made_
-                      : std::min(options_.trials, architectures * (ladder_ ? ladder_->budgets().size() : 1));
+                      : std::min(options_.trials, architectures * (rungs_ ? rungs_->budgets().size() : 1));
   }
 
  private:
@@ -136,11 +136,11 @@ class ModelSearcher : public Searcher {
   double log_share(double epochs) const;
   CandidatePointer point_of(const Proposed& trial) const;
   bool is_cheap_turn() const;
-  bool may_rise(const Ladder::Place& place) const;
+  bool may_rise(const RungSystem::Position& position) const;
   void add_steps(Chooser::Scene& scene) const;
   CandidatePointer best_step(const Chooser::Scene& scene) const;
-  bool must_climb() const;
-  bool has_climbed() const;
+  bool must_promote_to_top() const;
+  bool has_promoted_to_top() const;
   CandidatePointer next_of_first() const;
   CandidatePointer farthest_of_first(std::int64_t least_flops) const;
   CandidatePointer any_other();
@@ -153,14 +153,15 @@ class ModelSearcher : public Searcher {
   std::deque<trial::Proposal> ready_;  // chosen and not handed out
   std::size_t told_ = 0;               // number of results
   bool exhausted_ = false;
-  bool awaits_climb_ = false;    // the next proposal that was recorded is one, and results are missing
+  bool awaits_promotion_to_top_ =
+      false;                     // the next proposal that was recorded is one, and results are missing
   bool ends_batch_ = false;      // nothing is left for the rest of the batch, by the results when it began
   std::deque<Checked> checked_;  // the newest ones
   // While there is a thought, its thread reads the next two, and it alone uses what follows them.
-  std::size_t made_ = 0;       // number of proposals that were handed out or accepted
-  std::size_t known_ = 0;      // number of results when the present batch began
-  std::size_t on_ladder_ = 0;  // number of results that the ladder has: those, once the batch began
-  std::optional<Ladder> ladder_;
+  std::size_t made_ = 0;      // number of proposals that were handed out or accepted
+  std::size_t known_ = 0;     // number of results when the present batch began
+  std::size_t in_rungs_ = 0;  // number of results that the rungs have: those, once the batch began
+  std::optional<RungSystem> rungs_;
   CandidatePool pool_;
   std::optional<CandidatePool> rest_;  // of the last choice that had no other way
   std::deque<Untold> untold_;          // results that the model does not have yet

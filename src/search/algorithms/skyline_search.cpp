@@ -14,11 +14,11 @@
 namespace skyline::search {
 namespace {
 
-constexpr std::size_t kFirstTrials = 5;     // chosen without a model
-constexpr std::size_t kFirstWithKnown = 3;  // the same with as many known architectures as those, or more
-constexpr std::size_t kParents = 10;        // best trials whose neighbourhood is looked at
-constexpr std::size_t kClimbs = 2;          // rounds of the local search
-constexpr std::size_t kClimbers = 3;        // candidates from which a round starts
+constexpr std::size_t kFirstTrials = 5;        // chosen without a model
+constexpr std::size_t kFirstWithKnown = 3;     // the same with as many known architectures as those, or more
+constexpr std::size_t kParents = 10;           // best trials whose neighbourhood is looked at
+constexpr std::size_t kLocalSearchRounds = 2;  // rounds of the local search
+constexpr std::size_t kLocalSearchStarts = 3;  // candidates from which a round starts
 
 struct SkylineOptions {
   std::size_t trials = 100;
@@ -66,8 +66,8 @@ class ImprovementChooser final : public Chooser {
       judge();
       if (drawn.empty() || worth[order.front()] > 0) break;
     }
-    for (std::size_t climb = 0; climb < kClimbs && scene.begins; ++climb) {
-      for (std::size_t i = 0; i < std::min(kClimbers, order.size()); ++i) {
+    for (std::size_t round = 0; round < kLocalSearchRounds && scene.begins; ++round) {
+      for (std::size_t i = 0; i < std::min(kLocalSearchStarts, order.size()); ++i) {
         candidates_->add_near(CandidatePointer(drawn[order[i]]), scene.number, random, drawn);
       }
       judge();

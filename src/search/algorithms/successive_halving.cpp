@@ -1,7 +1,7 @@
 #include "core/text/wording.hpp"
 #include "search/algorithms/algorithms.hpp"
-#include "search/algorithms/ladder.hpp"
 #include "search/algorithms/pool_searcher.hpp"
+#include "search/algorithms/rung_system.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -24,16 +24,16 @@ class SuccessiveHalving final : public PoolSearcher {
   SuccessiveHalving(const HalvingOptions& options, const SearchProblem& problem)
       : PoolSearcher("successive_halving", problem, kUnlimited),
         options_(options),
-        ladder_(pool(), options, problem),
+        rungs_(pool(), options, problem),
         to_begin_(options.initial) {}
 
   bool may_continue(trial::TrialNumber number) const override {
-    const std::optional<Ladder::Place> place = ladder_.place_of(number);
-    if (!place || place->rung == ladder_.promoting()) return !place;
+    const std::optional<RungSystem::Position> position = rungs_.position_of(number);
+    if (!position || position->rung == rungs_.promoting()) return !position;
     // The losers of a rung are known once all of its trials are.
-    if (place->rung + 1 < rung_) return false;
-    const std::size_t most = place->rung + 1 == rung_ ? promoted_ : most_of(place->rung);
-    return ladder_[place->rung].may_rise(place->member, most);
+    if (position->rung + 1 < rung_) return false;
+    const std::size_t most = position->rung + 1 == rung_ ? promoted_ : most_of(position->rung);
+    return rungs_[position->rung].may_rise(position->member, most);
   }
   std::string finish_reason() const override {
     return is_exhausted() ? PoolSearcher::finish_reason() : counted(options_.brackets, "bracket") + " done";
@@ -41,7 +41,7 @@ class SuccessiveHalving final : public PoolSearcher {
   std::size_t expected_trials() const override {
     if (finished()) return asked();
     std::size_t trials = std::min(options_.initial, pool().most_candidates());
-    for (std::size_t rung = 0; rung < ladder_.promoting(); ++rung) trials += most_of(rung);
+    for (std::size_t rung = 0; rung < rungs_.promoting(); ++rung) trials += most_of(rung);
     return trials * options_.brackets;
   }
   std::optional<std::size_t> generation() const override { return options_.initial; }
@@ -50,19 +50,19 @@ class SuccessiveHalving final : public PoolSearcher {
   std::optional<trial::Proposal> next() override {
     while (true) {
       if (to_begin_ > 0) {
-        if (auto begun = ladder_.begin(draw(trial::Origin::kRandom, bracket_))) {
+        if (auto begun = rungs_.begin(draw(trial::Origin::kRandom, bracket_))) {
           --to_begin_;
           return begun;
         }
         to_begin_ = 0;
       }
       if (rung_ > 0) {
-        if (auto promoted = ladder_.promote(rung_ - 1, promoted_, bracket_)) return promoted;
+        if (auto promoted = rungs_.promote(rung_ - 1, promoted_, bracket_)) return promoted;
       }
-      if (in_flight() > 0 || !climb()) return std::nullopt;
+      if (in_flight() > 0 || !begin_next_rung()) return std::nullopt;
     }
   }
-  void learn(const trial::CommittedTrial& committed) override { ladder_.tell(committed); }
+  void learn(const trial::CommittedTrial& committed) override { rungs_.tell(committed); }
 
   /// Returns how many trials of a rung are promoted at most.
   std::size_t most_of(std::size_t rung) const {
@@ -72,22 +72,22 @@ class SuccessiveHalving final : public PoolSearcher {
   }
 
   /// Begins the next rung, or the next bracket. Returns false if there is none.
-  bool climb() {
-    if (rung_ < ladder_.promoting()) {
-      promoted_ = std::max<std::size_t>(ladder_[rung_].size() / options_.reduction, 1);
+  bool begin_next_rung() {
+    if (rung_ < rungs_.promoting()) {
+      promoted_ = std::max<std::size_t>(rungs_[rung_].size() / options_.reduction, 1);
       ++rung_;
       return true;
     }
     if (is_exhausted() || bracket_ + 1 == options_.brackets) return false;
     ++bracket_;
     rung_ = 0;
-    ladder_.clear();
+    rungs_.clear();
     to_begin_ = options_.initial;
     return true;
   }
 
   HalvingOptions options_;
-  Ladder ladder_;
+  RungSystem rungs_;
   std::size_t bracket_ = 0;
   std::size_t rung_ = 0;      // whose trials are in flight
   std::size_t to_begin_ = 0;  // architectures that are still to begin

@@ -13,9 +13,9 @@ namespace skyline::search {
 
 /// How an architecture that a promotion trains further came about.
 inline constexpr trial::Origin kPromotion{"promotion"};
-/// How a trial came about that goes on because the search ends without a whole one (Ladder::must_climb).
-/// Nothing else was in flight when it was proposed.
-inline constexpr trial::Origin kClimb{"climb"};
+/// How a trial came about that goes on because the search ends without a whole one
+/// (RungSystem::must_promote_to_top). Nothing else was in flight when it was proposed.
+inline constexpr trial::Origin kPromotionToTop{"climb"};
 
 inline constexpr std::size_t kUnstatedRungs = 3;  // unless budgets are stated
 
@@ -66,13 +66,13 @@ class Rung {
   void add(const trial::CommittedTrial& committed, const objective::ObjectiveSet& objectives);
   /// Returns the number of results, failures too.
   std::size_t size() const { return members_.size(); }
-  /// Returns the place of the first of the best `most` members that is not promoted.
+  /// Returns the index of the first of the best `most` members that is not promoted.
   std::optional<std::size_t> next_to_promote(std::size_t most) const;
   /// Marks a member as promoted, and returns it.
-  const Member& promote(std::size_t place);
-  bool is_promoted(std::size_t place) const { return members_[place].is_promoted; }
+  const Member& promote(std::size_t index);
+  bool is_promoted(std::size_t index) const { return members_[index].is_promoted; }
   /// Returns whether a member may still be among the best `most`, whatever other results come.
-  bool may_rise(std::size_t place, std::size_t most) const;
+  bool may_rise(std::size_t index, std::size_t most) const;
 
  private:
   const std::vector<std::size_t>& best(std::size_t most) const;
@@ -85,10 +85,10 @@ class Rung {
 
 /// The rungs of a search: trials begin on the first one with the smallest budget, and are continued from rung
 /// to rung. Nothing is promoted from the last one.
-class Ladder {
+class RungSystem {
  public:
   /// @param pool  must outlive this object
-  Ladder(CandidatePool& pool, const RungOptions& options, const SearchProblem& problem);
+  RungSystem(CandidatePool& pool, const RungOptions& options, const SearchProblem& problem);
 
   const std::vector<double>& budgets() const { return budgets_; }
   /// Returns the number of rungs from which trials are promoted.
@@ -98,13 +98,13 @@ class Ladder {
   /// Returns whether the proposals that are left must carry one trial to the last rung, because none has got
   /// there, and more would be too few.
   /// @param highest  rung of a proposal so far
-  bool must_climb(std::size_t highest, std::size_t left) const {
+  bool must_promote_to_top(std::size_t highest, std::size_t left) const {
     return highest < promoting() && left <= promoting() - highest;
   }
 
   void tell(const trial::CommittedTrial& committed);
   /// Where the result of a trial stands.
-  struct Place {
+  struct Position {
     std::size_t rung = 0;  // promoting() for the last one, and for trials of rungs that were filled anew
     std::size_t member = 0;
   };
@@ -113,14 +113,14 @@ class Ladder {
   /// Returns a proposal that continues the first of the best `most` members of a rung that is not promoted,
   /// or nullopt if all are.
   std::optional<trial::Proposal> promote(std::size_t rung, std::size_t most, std::size_t iteration = 0);
-  /// Returns whether the trial of a place was promoted, or is on the last rung.
-  bool is_promoted(const Place& place) const {
-    return place.rung == promoting() || rungs_[place.rung].is_promoted(place.member);
+  /// Returns whether the trial of a position was promoted, or is on the last rung.
+  bool is_promoted(const Position& position) const {
+    return position.rung == promoting() || rungs_[position.rung].is_promoted(position.member);
   }
-  /// Returns the place of a trial whose result is known.
-  std::optional<Place> place_of(trial::TrialNumber number) const;
-  /// Returns a proposal that continues the trial of a place, which is not on the last rung.
-  trial::Proposal promote(const Place& place, std::size_t iteration);
+  /// Returns the position of a trial whose result is known.
+  std::optional<Position> position_of(trial::TrialNumber number) const;
+  /// Returns a proposal that continues the trial of a position, which is not on the last rung.
+  trial::Proposal promote(const Position& position, std::size_t iteration);
   /// Lets the rungs be filled anew.
   void clear();
 
@@ -128,7 +128,7 @@ class Ladder {
   CandidatePool& pool_;
   std::vector<double> budgets_;
   std::vector<Rung> rungs_;
-  std::map<trial::TrialNumber, Place> places_;
+  std::map<trial::TrialNumber, Position> positions_;
 };
 
 }  // namespace skyline::search

@@ -1,4 +1,4 @@
-#include "search/algorithms/ladder.hpp"
+#include "search/algorithms/rung_system.hpp"
 
 #include "skyline/core/error.hpp"
 #include "skyline/search/pareto.hpp"
@@ -18,34 +18,34 @@ constexpr std::size_t kMostRungs = 20;
 constexpr std::size_t kMostDistances =
     1'000'000;  // some milliseconds; where more are wanted, the oldest count
 
-/// Returns the place of each value among the sorted ones, column by column, so that no unit counts.
-std::vector<std::vector<double>> places_of(const std::vector<const std::vector<double>*>& points) {
-  std::vector<std::vector<double>> places(points.size());
+/// Returns the rank of each value among the sorted ones, column by column, so that no unit counts.
+std::vector<std::vector<double>> ranks_of(const std::vector<const std::vector<double>*>& points) {
+  std::vector<std::vector<double>> ranks(points.size());
   for (std::size_t column = 0; column < points.front()->size(); ++column) {
     std::vector<double> sorted;
     for (const auto* point : points) sorted.push_back((*point)[column]);
     std::ranges::sort(sorted);
     for (std::size_t i = 0; i < points.size(); ++i) {
-      const auto place = std::ranges::lower_bound(sorted, (*points[i])[column]);
-      places[i].push_back(static_cast<double>(place - sorted.begin()));
+      const auto rank = std::ranges::lower_bound(sorted, (*points[i])[column]);
+      ranks[i].push_back(static_cast<double>(rank - sorted.begin()));
     }
   }
-  return places;
+  return ranks;
 }
 
 /// Returns `count` of the points, each the farthest from those before it. The first is the best by the first
 /// objective.
 std::vector<std::size_t> far_apart(const std::vector<const std::vector<double>*>& points, std::size_t count) {
-  const std::vector<std::vector<double>> places = places_of(points);
+  const std::vector<std::vector<double>> ranks = ranks_of(points);
   std::vector<double> distances(points.size(), std::numeric_limits<double>::infinity());
   std::vector<std::size_t> chosen;
-  const auto first = std::ranges::min_element(places, {}, [](const auto& place) { return place.front(); });
-  for (auto next = static_cast<std::size_t>(first - places.begin()); chosen.size() < count;) {
+  const auto first = std::ranges::min_element(ranks, {}, [](const auto& rank) { return rank.front(); });
+  for (auto next = static_cast<std::size_t>(first - ranks.begin()); chosen.size() < count;) {
     chosen.push_back(next);
     for (std::size_t i = 0; i < points.size(); ++i) {
       double squared = 0;
-      for (std::size_t column = 0; column < places[i].size(); ++column) {
-        const double difference = places[i][column] - places[next][column];
+      for (std::size_t column = 0; column < ranks[i].size(); ++column) {
+        const double difference = ranks[i][column] - ranks[next][column];
         squared += difference * difference;
       }
       distances[i] = std::min(distances[i], squared);
@@ -113,32 +113,32 @@ void Rung::add(const trial::CommittedTrial& committed, const objective::Objectiv
 
 std::optional<std::size_t> Rung::next_to_promote(std::size_t most) const {
   if (most == 0) return std::nullopt;
-  for (const std::size_t place : best(most)) {
-    if (!members_[place].is_promoted) return place;
+  for (const std::size_t index : best(most)) {
+    if (!members_[index].is_promoted) return index;
   }
   return std::nullopt;
 }
 
-const Rung::Member& Rung::promote(std::size_t place) {
-  members_[place].is_promoted = true;
-  return members_[place];
+const Rung::Member& Rung::promote(std::size_t index) {
+  members_[index].is_promoted = true;
+  return members_[index];
 }
 
 /// A trial has fewer dominators than any that it dominates, and never loses one.
-bool Rung::may_rise(std::size_t place, std::size_t most) const {
-  const Member& member = members_[place];
+bool Rung::may_rise(std::size_t index, std::size_t most) const {
+  const Member& member = members_[index];
   return !member.values.empty() && !member.is_promoted && member.dominators < most;
 }
 
-/// Returns the places of the best members, the best first.
+/// Returns the ranks of the best members, the best first.
 const std::vector<std::size_t>& Rung::best(std::size_t most) const {
   if (most == best_of_) return best_;
   best_of_ = most;
   best_.clear();
-  for (std::size_t place = 0; place < members_.size(); ++place) {
-    if (!members_[place].values.empty()) best_.push_back(place);
+  for (std::size_t index = 0; index < members_.size(); ++index) {
+    if (!members_[index].values.empty()) best_.push_back(index);
   }
-  const auto dominators = [this](std::size_t place) { return members_[place].dominators; };
+  const auto dominators = [this](std::size_t index) { return members_[index].dominators; };
   std::ranges::stable_sort(best_, {}, dominators);
   if (best_.size() <= most) return best_;
   // Only some of those with as many dominators as the last one are among the best.
@@ -151,28 +151,28 @@ const std::vector<std::size_t>& Rung::best(std::size_t most) const {
     return best_;
   }
   std::vector<const std::vector<double>*> points;
-  for (const std::size_t place : tied) points.push_back(&members_[place].values);
+  for (const std::size_t index : tied) points.push_back(&members_[index].values);
   for (const std::size_t chosen : far_apart(points, wanted)) best_.push_back(tied[chosen]);
   return best_;
 }
 
-Ladder::Ladder(CandidatePool& pool, const RungOptions& options, const SearchProblem& problem)
+RungSystem::RungSystem(CandidatePool& pool, const RungOptions& options, const SearchProblem& problem)
     : pool_(pool), budgets_(options.budgets_of(problem.budget)), rungs_(budgets_.size() - 1) {}
 
-void Ladder::tell(const trial::CommittedTrial& committed) {
+void RungSystem::tell(const trial::CommittedTrial& committed) {
   const auto found = std::ranges::lower_bound(budgets_, committed.trial.budget().epochs);
   const auto rung = static_cast<std::size_t>(found - budgets_.begin());
   const bool is_last = rung >= rungs_.size();
-  places_[committed.trial.number] = {rung, is_last ? 0 : rungs_[rung].size()};
+  positions_[committed.trial.number] = {rung, is_last ? 0 : rungs_[rung].size()};
   if (!is_last) rungs_[rung].add(committed, pool_.objectives());
 }
 
-std::optional<Ladder::Place> Ladder::place_of(trial::TrialNumber number) const {
-  const auto found = places_.find(number);
-  return found == places_.end() ? std::nullopt : std::optional(found->second);
+std::optional<RungSystem::Position> RungSystem::position_of(trial::TrialNumber number) const {
+  const auto found = positions_.find(number);
+  return found == positions_.end() ? std::nullopt : std::optional(found->second);
 }
 
-std::optional<trial::Proposal> Ladder::begin(std::optional<trial::Proposal> proposal) const {
+std::optional<trial::Proposal> RungSystem::begin(std::optional<trial::Proposal> proposal) const {
   if (proposal) {
     proposal->budget = {budgets_.front()};
     proposal->horizon = {budgets_.back()};
@@ -180,23 +180,24 @@ std::optional<trial::Proposal> Ladder::begin(std::optional<trial::Proposal> prop
   return proposal;
 }
 
-std::optional<trial::Proposal> Ladder::promote(std::size_t rung, std::size_t most, std::size_t iteration) {
-  const std::optional<std::size_t> place = rungs_[rung].next_to_promote(most);
-  if (!place) return std::nullopt;
-  return promote(Place{rung, *place}, iteration);
+std::optional<trial::Proposal> RungSystem::promote(std::size_t rung, std::size_t most,
+                                                   std::size_t iteration) {
+  const std::optional<std::size_t> member = rungs_[rung].next_to_promote(most);
+  if (!member) return std::nullopt;
+  return promote(Position{rung, *member}, iteration);
 }
 
-trial::Proposal Ladder::promote(const Place& place, std::size_t iteration) {
-  const Rung::Member& member = rungs_[place.rung].promote(place.member);
+trial::Proposal RungSystem::promote(const Position& position, std::size_t iteration) {
+  const Rung::Member& member = rungs_[position.rung].promote(position.member);
   trial::Proposal proposal = pool_.propose(member.architecture, kPromotion, {}, iteration);
-  proposal.budget = {budgets_[place.rung + 1]};
+  proposal.budget = {budgets_[position.rung + 1]};
   proposal.start = trial::Continue{member.number};
   return proposal;
 }
 
-void Ladder::clear() {
+void RungSystem::clear() {
   rungs_.assign(rungs_.size(), Rung());
-  for (auto& [number, place] : places_) place.rung = rungs_.size();
+  for (auto& [number, position] : positions_) position.rung = rungs_.size();
 }
 
 }  // namespace skyline::search
