@@ -22,22 +22,22 @@ struct BananasOptions {
 
 /// Chooses among mutants of the best trials. What a model expects of each is a distribution, of which one
 /// value is drawn for each objective (Thompson sampling); a mutant on the front of these values is taken.
-class ThompsonChooser final : public Chooser {
+class ThompsonSampling final : public AcquisitionStrategy {
  public:
-  explicit ThompsonChooser(const BananasOptions& options) : options_(options) {}
+  explicit ThompsonSampling(const BananasOptions& options) : options_(options) {}
 
-  CandidatePointer choose(const Scene& scene, RandomStream& random) override {
+  CandidatePointer choose(const Context& context, RandomStream& random) override {
     std::vector<CandidatePointer> mutants;
     std::unordered_set<space::ArchId> ids;
-    for (const CandidatePointer& parent : scene.model.first_fronts(options_.parents)) {
+    for (const CandidatePointer& parent : context.model.first_fronts(options_.parents)) {
       for (std::size_t i = 0; i < options_.mutations_per_parent; ++i) {
-        CandidatePointer mutant = mutant_of(*parent, scene, random);
+        CandidatePointer mutant = mutant_of(*parent, context, random);
         if (mutant != nullptr && ids.insert(mutant->architecture->id).second)
           mutants.push_back(std::move(mutant));
       }
     }
     if (mutants.empty()) return nullptr;
-    const std::vector<std::size_t> ranks = front_ranks(scene.model.sampled(mutants, random));
+    const std::vector<std::size_t> ranks = front_ranks(context.model.sampled(mutants, random));
     std::vector<std::size_t> front;
     for (std::size_t i = 0; i < mutants.size(); ++i) {
       if (ranks[i] == 0) front.push_back(i);
@@ -46,12 +46,12 @@ class ThompsonChooser final : public Chooser {
   }
 
  private:
-  CandidatePointer mutant_of(const Candidate& parent, const Scene& scene, RandomStream& random) const {
+  CandidatePointer mutant_of(const Candidate& parent, const Context& context, RandomStream& random) const {
     for (int i = 0; i < kTries; ++i) {
       const auto genotype =
-          scene.pool.space().mutate(parent.architecture->genotype, options_.mutation_probability, random);
-      const ArchitecturePointer built = genotype ? scene.pool.candidate(*genotype) : nullptr;
-      if (built != nullptr) return make_candidate(scene.embedding, *built, space::features(*built));
+          context.pool.space().mutate(parent.architecture->genotype, options_.mutation_probability, random);
+      const ArchitecturePointer built = genotype ? context.pool.candidate(*genotype) : nullptr;
+      if (built != nullptr) return make_candidate(context.embedding, *built, space::features(*built));
     }
     return nullptr;
   }
@@ -68,7 +68,7 @@ class MoBananas final : public ModelSearcher {
  public:
   MoBananas(const BananasOptions& options, const SearchProblem& problem)
       : ModelSearcher({"mo_bananas", options.trials, options.batch, options.initial, false}, problem,
-                      std::make_unique<ThompsonChooser>(options)) {}
+                      std::make_unique<ThompsonSampling>(options)) {}
 };
 
 }  // namespace

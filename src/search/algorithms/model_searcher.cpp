@@ -24,7 +24,9 @@ constexpr std::size_t kSample = 300;        // random architectures, for the fea
 constexpr double kLarge = 0.2;              // share of the random architectures that counts as large
 constexpr std::size_t kRemembered = 20;     // newest results that tell how good the model is
 constexpr std::size_t kContinuable = 100;   // a trial that so many others of its rung beat is let go
-constexpr auto rung_of = [](const Chooser::Step& step) { return step.position.rung; };
+constexpr auto rung_of = [](const AcquisitionStrategy::PromotionCandidate& candidate) {
+  return candidate.position.rung;
+};
 constexpr int kMostDraws = 10;  // where candidates are rare; each looks at 100,000 genotypes
 
 }  // namespace
@@ -168,37 +170,41 @@ bool ModelSearcher::is_cheap_turn() const {
 }
 
 /// Tells what may be continued, as results were known when the batch began, and what trials cost.
-void ModelSearcher::add_steps(Chooser::Scene& scene) const {
+void ModelSearcher::add_promotions(AcquisitionStrategy::Context& context) const {
   const std::vector<double>& budgets = rungs_->budgets();
   const bool is_cheap = is_cheap_turn();
-  scene.epochs = is_cheap ? budgets.front() : budgets.back();
+  context.epochs = is_cheap ? budgets.front() : budgets.back();
   for (std::size_t number = 0; number < proposed_.size(); ++number) {
     const std::optional<RungSystem::Position> position = rungs_->position_of(number);
     if (!position || !may_rise(*position)) continue;
     const double next = is_cheap ? budgets[position->rung + 1] : budgets.back();
-    scene.steps.push_back({proposed_[number].candidate, next - budgets[position->rung], *position});
+    context.promotions.push_back({proposed_[number].candidate, next - budgets[position->rung], *position});
   }
   // What cannot become whole with the trials that are left is worth none, as long as something can.
   const std::size_t left = options_.trials - proposed_.size();
-  const auto is_late = [&](const Chooser::Step& step) { return rungs_->promoting() - rung_of(step) > left; };
-  if (left < budgets.size() && !std::ranges::all_of(scene.steps, is_late)) {
-    std::erase_if(scene.steps, is_late);
-    scene.begins = false;
+  const auto is_late = [&](const AcquisitionStrategy::PromotionCandidate& candidate) {
+    return rungs_->promoting() - rung_of(candidate) > left;
+  };
+  if (left < budgets.size() && !std::ranges::all_of(context.promotions, is_late)) {
+    std::erase_if(context.promotions, is_late);
+    context.begins = false;
   }
-  if (scene.steps.empty() || has_promoted_to_top()) return;
+  if (context.promotions.empty() || has_promoted_to_top()) return;
   // What is best of the whole trials is unknown until there is one: it comes first.
-  scene.begins = false;
-  const std::size_t highest = std::ranges::max(scene.steps, {}, rung_of).position.rung;
-  std::erase_if(scene.steps, [&](const Chooser::Step& step) { return rung_of(step) < highest; });
+  context.begins = false;
+  const std::size_t highest = std::ranges::max(context.promotions, {}, rung_of).position.rung;
+  std::erase_if(context.promotions, [&](const AcquisitionStrategy::PromotionCandidate& candidate) {
+    return rung_of(candidate) < highest;
+  });
 }
 
 /// Returns what goes on where nothing is left to begin and the model has too few results: the best trial of
 /// the highest rung that has one.
-CandidatePointer ModelSearcher::best_step(const Chooser::Scene& scene) const {
+CandidatePointer ModelSearcher::best_promotion(const AcquisitionStrategy::Context& context) const {
   for (std::size_t rung = rungs_->promoting(); rung-- > 0;) {
     const std::optional<std::size_t> best = (*rungs_)[rung].next_to_promote(kContinuable);
-    for (const Chooser::Step& step : scene.steps) {
-      if (step.position.rung == rung && step.position.member == best) return step.candidate;
+    for (const AcquisitionStrategy::PromotionCandidate& candidate : context.promotions) {
+      if (candidate.position.rung == rung && candidate.position.member == best) return candidate.candidate;
     }
   }
   return nullptr;
@@ -250,21 +256,22 @@ void ModelSearcher::choose(std::vector<trial::Proposal>& batch) {
   if (promotes_to_top && known_ < proposed_.size()) return;  // the best trial is not known yet
   const bool is_first = proposed_.size() < options_.first || model_->successes() < kFirstSuccesses;
   RandomStream random = stream("candidates", proposed_.size());
-  Chooser::Scene scene{pool_, *embedding_, *model_, proposed_.size()};
-  if (promotes_to_top || (rungs_ && !is_first)) add_steps(scene);
-  CandidatePointer chosen = !is_first         ? chooser_->choose(scene, random)
-                            : promotes_to_top ? best_step(scene)
+  AcquisitionStrategy::Context context{pool_, *embedding_, *model_, proposed_.size()};
+  if (promotes_to_top || (rungs_ && !is_first)) add_promotions(context);
+  CandidatePointer chosen = !is_first         ? strategy_->choose(context, random)
+                            : promotes_to_top ? best_promotion(context)
                                               : next_of_first();
   if (chosen == nullptr) chosen = any_other();
   if (chosen == nullptr && rungs_ && is_first) {
-    add_steps(scene);
-    chosen = best_step(scene);
+    add_promotions(context);
+    chosen = best_promotion(context);
   }
   if (chosen == nullptr) return;
-  const auto step = std::ranges::find(scene.steps, chosen, &Chooser::Step::candidate);
-  trial::Proposal proposal = step == scene.steps.end()
+  const auto promotion =
+      std::ranges::find(context.promotions, chosen, &AcquisitionStrategy::PromotionCandidate::candidate);
+  trial::Proposal proposal = promotion == context.promotions.end()
                                  ? begin(*chosen, is_first ? trial::Origin::kInitial : kModel)
-                                 : rungs_->promote(step->position, step->position.rung + 1);
+                                 : rungs_->promote(promotion->position, promotion->position.rung + 1);
   if (promotes_to_top && proposal.origin == kPromotion) proposal.origin = kPromotionToTop;
   proposed_.push_back({chosen->architecture, chosen, std::nullopt, proposal.budget.epochs});
   const CandidatePointer point = point_of(proposed_.back());

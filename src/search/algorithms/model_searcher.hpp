@@ -24,30 +24,30 @@
 namespace skyline::search {
 
 /// How an algorithm chooses a trial by a model. Only the thinking thread of a ModelSearcher calls it.
-class Chooser {
+class AcquisitionStrategy {
  public:
   /// A trial that may be continued.
-  struct Step {
+  struct PromotionCandidate {
     CandidatePointer candidate;  // its architecture
     double epochs = 0;           // what it costs
     RungSystem::Position position;
   };
 
-  /// What it chooses from. The references stay valid as long as the chooser lives.
-  struct Scene {
+  /// What it chooses from. The references stay valid as long as the strategy lives.
+  struct Context {
     CandidatePool& pool;
     const Embedding& embedding;
     TrialModel& model;
-    std::uint64_t number = 0;      // number of trials that were chosen before
-    double epochs = 0;             // what a new trial costs
-    std::vector<Step> steps = {};  // none where trials are not continued
-    bool begins = true;            // whether it may choose an architecture that was not proposed
+    std::uint64_t number = 0;                         // number of trials that were chosen before
+    double epochs = 0;                                // what a new trial costs
+    std::vector<PromotionCandidate> promotions = {};  // none where trials are not continued
+    bool begins = true;  // whether it may choose an architecture that was not proposed
   };
 
-  virtual ~Chooser() = default;
-  /// Returns the choice, which was not proposed yet or is that of a step; nullptr if no candidate was found.
-  /// It depends on the scene and the random stream alone.
-  virtual CandidatePointer choose(const Scene& scene, RandomStream& random) = 0;
+  virtual ~AcquisitionStrategy() = default;
+  /// Returns the choice, which was not proposed yet or is that of a promotion; nullptr if no candidate was
+  /// found. It depends on the context and the random stream alone.
+  virtual CandidatePointer choose(const Context& context, RandomStream& random) = 0;
 };
 
 /// A searcher that chooses trials by a model of all results so far (TrialModel). It thinks on a thread of its
@@ -67,14 +67,14 @@ class ModelSearcher : public Searcher {
     std::optional<std::vector<double>> budgets = {};  // trials begin with the first and may be continued
   };
 
-  ModelSearcher(Options options, const SearchProblem& problem, std::unique_ptr<Chooser> chooser)
+  ModelSearcher(Options options, const SearchProblem& problem, std::unique_ptr<AcquisitionStrategy> strategy)
       : options_(std::move(options)),
         seed_(problem.seed),
         budget_(problem.budget),
         pool_(problem.space, problem.objectives, problem.budget, [this] { leave_if_stopped(); }),
         known_results_(some_known(problem)),
         best_known_(best_known(problem)),
-        chooser_(std::move(chooser)) {
+        strategy_(std::move(strategy)) {
     if (options_.budgets) rungs_.emplace(pool_, RungOptions{options_.budgets}, problem);
   }
   ModelSearcher(const ModelSearcher&) = delete;
@@ -137,8 +137,8 @@ class ModelSearcher : public Searcher {
   CandidatePointer point_of(const Proposed& trial) const;
   bool is_cheap_turn() const;
   bool may_rise(const RungSystem::Position& position) const;
-  void add_steps(Chooser::Scene& scene) const;
-  CandidatePointer best_step(const Chooser::Scene& scene) const;
+  void add_promotions(AcquisitionStrategy::Context& context) const;
+  CandidatePointer best_promotion(const AcquisitionStrategy::Context& context) const;
   bool must_promote_to_top() const;
   bool has_promoted_to_top() const;
   CandidatePointer next_of_first() const;
@@ -172,7 +172,7 @@ class ModelSearcher : public Searcher {
   std::optional<TrialModel> model_;
   std::vector<trial::CommittedTrial> known_results_;
   std::vector<ArchitecturePointer> best_known_;
-  std::unique_ptr<Chooser> chooser_;
+  std::unique_ptr<AcquisitionStrategy> strategy_;
   std::vector<CandidatePointer> first_;                // random, for the first trials
   std::int64_t large_flops_ = 0;                       // those of a large network among them
   std::future<std::vector<trial::Proposal>> thought_;  // destroyed first, which waits for the thread

@@ -35,40 +35,41 @@ struct SkylineOptions {
 /// of the largest upper confidence bound, with several by the volume of values in place of targets. Where
 /// trials may be continued, that is for each epoch that it costs. A way by which nothing is gained gives way
 /// to the next one.
-class ImprovementChooser final : public Chooser {
+class ImprovementStrategy final : public AcquisitionStrategy {
  public:
-  CandidatePointer choose(const Scene& scene, RandomStream& random) override {
-    if (!candidates_) candidates_.emplace(scene.pool, scene.embedding);
+  CandidatePointer choose(const Context& context, RandomStream& random) override {
+    if (!candidates_) candidates_.emplace(context.pool, context.embedding);
     std::vector<CandidatePointer> drawn;
-    for (const Step& step : scene.steps) drawn.push_back(step.candidate);
-    if (scene.begins)
-      std::ranges::move(candidates_->draw(scene.model.best(kParents), scene.number, random),
+    for (const PromotionCandidate& promotion : context.promotions) drawn.push_back(promotion.candidate);
+    if (context.begins)
+      std::ranges::move(candidates_->draw(context.model.best(kParents), context.number, random),
                         std::back_inserter(drawn));
     Worth kind = Worth::kImprovement;
     std::vector<double> worth;
     std::vector<std::size_t> order;  // the worthiest first
     const auto judge = [&] {
       const std::vector<CandidatePointer> added(drawn.begin() + std::ssize(worth), drawn.end());
-      Eigen::ArrayXd its_worth = scene.model.worth(added, kind);
-      for (std::size_t i = 0; !scene.steps.empty() && kind != Worth::kOtherwise && i < added.size(); ++i) {
+      Eigen::ArrayXd its_worth = context.model.worth(added, kind);
+      for (std::size_t i = 0; !context.promotions.empty() && kind != Worth::kOtherwise && i < added.size();
+           ++i) {
         const std::size_t place = worth.size() + i;
         its_worth[static_cast<Eigen::Index>(i)] /=
-            place < scene.steps.size() ? scene.steps[place].epochs : scene.epochs;
+            place < context.promotions.size() ? context.promotions[place].epochs : context.epochs;
       }
       worth.insert(worth.end(), its_worth.begin(), its_worth.end());
       order.resize(drawn.size());
       std::iota(order.begin(), order.end(), std::size_t{0});
       std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return worth[i]; });
     };
-    for (const Worth next : {turn(scene), Worth::kImprovement, Worth::kOtherwise}) {
+    for (const Worth next : {turn(context), Worth::kImprovement, Worth::kOtherwise}) {
       kind = next;
       worth.clear();
       judge();
       if (drawn.empty() || worth[order.front()] > 0) break;
     }
-    for (std::size_t round = 0; round < kLocalSearchRounds && scene.begins; ++round) {
+    for (std::size_t round = 0; round < kLocalSearchRounds && context.begins; ++round) {
       for (std::size_t i = 0; i < std::min(kLocalSearchStarts, order.size()); ++i) {
-        candidates_->add_near(CandidatePointer(drawn[order[i]]), scene.number, random, drawn);
+        candidates_->add_near(CandidatePointer(drawn[order[i]]), context.number, random, drawn);
       }
       judge();
     }
@@ -79,9 +80,9 @@ class ImprovementChooser final : public Chooser {
  private:
   using Worth = TrialModel::Worth;
 
-  static Worth turn(const Scene& scene) {
-    if (scene.number % 2 == 0) return Worth::kImprovement;
-    return scene.model.has_bound() ? Worth::kBound : Worth::kOfValues;
+  static Worth turn(const Context& context) {
+    if (context.number % 2 == 0) return Worth::kImprovement;
+    return context.model.has_bound() ? Worth::kBound : Worth::kOfValues;
   }
 
   std::optional<CandidateSet> candidates_;
@@ -96,7 +97,7 @@ class SkylineSearch final : public ModelSearcher {
                        .batch = options.batch,
                        .first = best_known(problem).size() < kFirstTrials ? kFirstTrials : kFirstWithKnown,
                        .budgets = options.budgets},
-                      problem, std::make_unique<ImprovementChooser>()) {}
+                      problem, std::make_unique<ImprovementStrategy>()) {}
 };
 
 /// The default is not written, so that older runs are the same runs.
