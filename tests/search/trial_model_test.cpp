@@ -51,8 +51,8 @@ class TrialModelOfMany : public ::testing::Test {
   void tell(TrialModel& model, std::size_t begin, std::size_t end) const {
     for (std::size_t i = begin; i < end; ++i) model.tell(results_[i], candidates_[i]);
   }
-  Eigen::ArrayXd worth(TrialModel& model) const {
-    return model.worth(candidates_, TrialModel::Worth::kImprovement);
+  Eigen::ArrayXd acquisition(TrialModel& model) const {
+    return model.acquisition(candidates_, TrialModel::Acquisition::kImprovement);
   }
 
   space::SearchSpace space_ = testing::kernels_space();
@@ -77,41 +77,48 @@ TEST_F(TrialModelOfMany, ForgetsAQuarterWhenThereAreTooManyResults) {
 }
 
 TEST_F(TrialModelOfMany, AnImprovementOfValuesCountsFromTheReferenceOn) {
-  const auto worth_with = [&](const std::string& accuracy, TrialModel::Worth kind) {
+  const auto acquisition_with = [&](const std::string& accuracy, TrialModel::Acquisition kind) {
     const objective::ObjectiveSet objectives =
         testing::objective_set("[{maximize: accuracy, " + accuracy + "}, {minimize: flops}]");
     TrialModel model(objectives, *embedding_);
     tell(model, 0, results_.size());
     model.fit({});
-    return Eigen::ArrayXd(model.worth(candidates_, kind));
+    return Eigen::ArrayXd(model.acquisition(candidates_, kind));
   };
-  const Eigen::ArrayXd of_targets = worth_with("reference: 0, ideal: 1", TrialModel::Worth::kImprovement);
-  EXPECT_TRUE((of_targets == worth_with("reference: 0.9, ideal: 1", TrialModel::Worth::kImprovement)).all());
+  const Eigen::ArrayXd of_targets =
+      acquisition_with("reference: 0, ideal: 1", TrialModel::Acquisition::kImprovement);
+  EXPECT_TRUE(
+      (of_targets == acquisition_with("reference: 0.9, ideal: 1", TrialModel::Acquisition::kImprovement))
+          .all());
   // In units of accuracy, of which the second one has a tenth between the ends.
-  const Eigen::ArrayXd all = worth_with("reference: 0, ideal: 1", TrialModel::Worth::kOfValues);
-  const Eigen::ArrayXd best = worth_with("reference: 0.9, ideal: 1", TrialModel::Worth::kOfValues) / 10;
+  const Eigen::ArrayXd all =
+      acquisition_with("reference: 0, ideal: 1", TrialModel::Acquisition::kHypervolume);
+  const Eigen::ArrayXd best =
+      acquisition_with("reference: 0.9, ideal: 1", TrialModel::Acquisition::kHypervolume) / 10;
   EXPECT_TRUE((best < all).all());
   EXPECT_GT(best.minCoeff(), 0);
-  const Eigen::ArrayXd beyond = worth_with("reference: 2, ideal: 3", TrialModel::Worth::kOfValues);
+  const Eigen::ArrayXd beyond =
+      acquisition_with("reference: 2, ideal: 3", TrialModel::Acquisition::kHypervolume);
   EXPECT_TRUE((beyond == of_targets).all()) << "where nothing is better than the reference";
 }
 
 TEST_F(TrialModelOfMany, GoesOnTowardsABoundThatIsFarAwayAndToOneThatAllowsOneValue) {
-  const auto worth_with = [&](const std::string& bounds, TrialModel::Worth kind) {
+  const auto acquisition_with = [&](const std::string& bounds, TrialModel::Acquisition kind) {
     const objective::ObjectiveSet objectives =
         testing::objective_set("[{minimize: flops}]", "[{accuracy: " + bounds + "}]");
     TrialModel model(objectives, *embedding_);
     tell(model, 0, results_.size());
     model.fit({});
-    return Eigen::ArrayXd(model.worth(candidates_, kind));
+    return Eigen::ArrayXd(model.acquisition(candidates_, kind));
   };
-  EXPECT_GT(worth_with("[0.5, 0.5]", TrialModel::Worth::kImprovement).maxCoeff(), 0);
-  EXPECT_GT(worth_with("[3.5, 20]", TrialModel::Worth::kImprovement).maxCoeff(), 0) << "10 deviations away";
-  EXPECT_EQ(worth_with("[1e6, 2e6]", TrialModel::Worth::kImprovement).maxCoeff(), 0);
-  const Eigen::ArrayXd near = worth_with("[1e6, 2e6]", TrialModel::Worth::kOtherwise);
+  EXPECT_GT(acquisition_with("[0.5, 0.5]", TrialModel::Acquisition::kImprovement).maxCoeff(), 0);
+  EXPECT_GT(acquisition_with("[3.5, 20]", TrialModel::Acquisition::kImprovement).maxCoeff(), 0)
+      << "10 deviations away";
+  EXPECT_EQ(acquisition_with("[1e6, 2e6]", TrialModel::Acquisition::kImprovement).maxCoeff(), 0);
+  const Eigen::ArrayXd near = acquisition_with("[1e6, 2e6]", TrialModel::Acquisition::kFallback);
   EXPECT_LT(near.maxCoeff(), 0);
   EXPECT_GT(near.maxCoeff(), near.minCoeff());
-  EXPECT_GT(worth_with("[-1e6, 2e6]", TrialModel::Worth::kOtherwise).minCoeff(), -1);
+  EXPECT_GT(acquisition_with("[-1e6, 2e6]", TrialModel::Acquisition::kFallback).minCoeff(), -1);
 }
 
 TEST_F(TrialModelOfMany, ForgetsNothingOfTheFront) {
@@ -141,7 +148,7 @@ TEST_F(TrialModelOfMany, KeepsWhatTheBestHadAfterAPartOfTheBudget) {
   tell_all(of_the_kept, kMost - kKept);
   EXPECT_EQ(model.results(), kKept);
   EXPECT_EQ(of_the_kept.results(), kKept);
-  EXPECT_TRUE((worth(model) == worth(of_the_kept)).all());
+  EXPECT_TRUE((acquisition(model) == acquisition(of_the_kept)).all());
 }
 
 TEST_F(TrialModelOfMany, ForgetsFailuresBeforeSuccessesThatBreakAConstraint) {
@@ -168,7 +175,7 @@ TEST_F(TrialModelOfMany, FindsTheCostliestWorthATrial) {
     TrialModel model(objectives, *embedding_, kMost);
     tell(model, 0, std::min(place, kMost - 1));
     model.fit({});
-    EXPECT_GT(worth(model)[static_cast<Eigen::Index>(place)], 0) << stated;
+    EXPECT_GT(acquisition(model)[static_cast<Eigen::Index>(place)], 0) << stated;
   }
 }
 
@@ -178,14 +185,14 @@ TEST_F(TrialModelOfMany, SaysTheSameWhenASearchIsResumed) {
     tell(stepwise, i, i + 1);
     if (i == 0) continue;
     stepwise.fit({candidates_[(i + 1) % candidates_.size()]});
-    (void)worth(stepwise);
+    (void)acquisition(stepwise);
     stepwise.believe(candidates_[(i + 2) % candidates_.size()]);
   }
   TrialModel resumed = model(kMost);
   tell(resumed, 0, results_.size());
   for (TrialModel* const each : {&stepwise, &resumed}) each->fit({});
-  EXPECT_TRUE((worth(stepwise) == worth(resumed)).all());
-  EXPECT_GT(worth(resumed).maxCoeff(), 0);
+  EXPECT_TRUE((acquisition(stepwise) == acquisition(resumed)).all());
+  EXPECT_GT(acquisition(resumed).maxCoeff(), 0);
 }
 
 TEST_F(TrialModelOfMany, KnowsNothingOfFailuresThatItForgot) {
@@ -203,12 +210,12 @@ TEST_F(TrialModelOfMany, KnowsNothingOfFailuresThatItForgot) {
   for (std::size_t i = 0; i < results_.size(); ++i) {
     stepwise.tell(result_of(i), candidates_[i]);
     stepwise.fit({});
-    (void)worth(stepwise);
+    (void)acquisition(stepwise);
     resumed.tell(result_of(i), candidates_[i]);
   }
   resumed.fit({});
   EXPECT_EQ(resumed.successes() + 1, resumed.results()) << "the first failure is forgotten";
-  EXPECT_TRUE((worth(stepwise) == worth(resumed)).all());
+  EXPECT_TRUE((acquisition(stepwise) == acquisition(resumed)).all());
 }
 
 }  // namespace

@@ -24,9 +24,7 @@ constexpr std::size_t kSample = 300;        // random architectures, for the fea
 constexpr double kLarge = 0.2;              // share of the random architectures that counts as large
 constexpr std::size_t kRemembered = 20;     // newest results that tell how good the model is
 constexpr std::size_t kContinuable = 100;   // a trial that so many others of its rung beat is let go
-constexpr auto rung_of = [](const AcquisitionStrategy::PromotionCandidate& candidate) {
-  return candidate.position.rung;
-};
+constexpr auto rung_of = [](const PromotionCandidate& candidate) { return candidate.position.rung; };
 constexpr int kMostDraws = 10;  // where candidates are rare; each looks at 100,000 genotypes
 
 }  // namespace
@@ -180,9 +178,9 @@ void ModelSearcher::add_promotions(AcquisitionStrategy::Context& context) const 
     const double next = is_cheap ? budgets[position->rung + 1] : budgets.back();
     context.promotions.push_back({proposed_[number].candidate, next - budgets[position->rung], *position});
   }
-  // What cannot become whole with the trials that are left is worth none, as long as something can.
+  // What cannot become whole with the trials that are left is not trained further, as long as something can.
   const std::size_t left = options_.trials - proposed_.size();
-  const auto is_late = [&](const AcquisitionStrategy::PromotionCandidate& candidate) {
+  const auto is_late = [&](const PromotionCandidate& candidate) {
     return rungs_->promoting() - rung_of(candidate) > left;
   };
   if (left < budgets.size() && !std::ranges::all_of(context.promotions, is_late)) {
@@ -193,9 +191,8 @@ void ModelSearcher::add_promotions(AcquisitionStrategy::Context& context) const 
   // What is best of the whole trials is unknown until there is one: it comes first.
   context.begins = false;
   const std::size_t highest = std::ranges::max(context.promotions, {}, rung_of).position.rung;
-  std::erase_if(context.promotions, [&](const AcquisitionStrategy::PromotionCandidate& candidate) {
-    return rung_of(candidate) < highest;
-  });
+  std::erase_if(context.promotions,
+                [&](const PromotionCandidate& candidate) { return rung_of(candidate) < highest; });
 }
 
 /// Returns what goes on where nothing is left to begin and the model has too few results: the best trial of
@@ -203,7 +200,7 @@ void ModelSearcher::add_promotions(AcquisitionStrategy::Context& context) const 
 CandidatePointer ModelSearcher::best_promotion(const AcquisitionStrategy::Context& context) const {
   for (std::size_t rung = rungs_->promoting(); rung-- > 0;) {
     const std::optional<std::size_t> best = (*rungs_)[rung].next_to_promote(kContinuable);
-    for (const AcquisitionStrategy::PromotionCandidate& candidate : context.promotions) {
+    for (const PromotionCandidate& candidate : context.promotions) {
       if (candidate.position.rung == rung && candidate.position.member == best) return candidate.candidate;
     }
   }
@@ -267,8 +264,7 @@ void ModelSearcher::choose(std::vector<trial::Proposal>& batch) {
     chosen = best_promotion(context);
   }
   if (chosen == nullptr) return;
-  const auto promotion =
-      std::ranges::find(context.promotions, chosen, &AcquisitionStrategy::PromotionCandidate::candidate);
+  const auto promotion = std::ranges::find(context.promotions, chosen, &PromotionCandidate::candidate);
   trial::Proposal proposal = promotion == context.promotions.end()
                                  ? begin(*chosen, is_first ? trial::Origin::kInitial : kModel)
                                  : rungs_->promote(promotion->position, promotion->position.rung + 1);
@@ -364,8 +360,8 @@ CandidatePointer ModelSearcher::next_of_first() const {
     if (!pool_.is_taken(best.id) && pool_.objectives().feasible(best.cost))
       return make_candidate(*embedding_, best, space::features(best));
   }
-  const bool is_large = options_.are_far_apart && proposed_.size() >= options_.first && model_->has_bound() &&
-                        model_->successes() == model_->results();
+  const bool is_large = options_.are_far_apart && proposed_.size() >= options_.first &&
+                        model_->has_single_measured_objective() && model_->successes() == model_->results();
   if (const CandidatePointer large = is_large ? farthest_of_first(large_flops_) : nullptr) return large;
   return farthest_of_first(0);
 }

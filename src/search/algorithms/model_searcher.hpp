@@ -23,16 +23,16 @@
 
 namespace skyline::search {
 
+/// A trial that may be continued.
+struct PromotionCandidate {
+  CandidatePointer candidate;  // its architecture
+  double epochs = 0;           // number of epochs to the next rung
+  RungSystem::Position position;
+};
+
 /// How an algorithm chooses a trial by a model. Only the thinking thread of a ModelSearcher calls it.
 class AcquisitionStrategy {
  public:
-  /// A trial that may be continued.
-  struct PromotionCandidate {
-    CandidatePointer candidate;  // its architecture
-    double epochs = 0;           // what it costs
-    RungSystem::Position position;
-  };
-
   /// What it chooses from. The references stay valid as long as the strategy lives.
   struct Context {
     CandidatePool& pool;
@@ -45,7 +45,7 @@ class AcquisitionStrategy {
   };
 
   virtual ~AcquisitionStrategy() = default;
-  /// Returns the choice, which was not proposed yet or is that of a promotion; nullptr if no candidate was
+  /// Returns the choice, which was not proposed yet or is a promotion candidate; nullptr if no candidate was
   /// found. It depends on the context and the random stream alone.
   virtual CandidatePointer choose(const Context& context, RandomStream& random) = 0;
 };

@@ -44,28 +44,28 @@ class ImprovementStrategy final : public AcquisitionStrategy {
     if (context.begins)
       std::ranges::move(candidates_->draw(context.model.best(kParents), context.number, random),
                         std::back_inserter(drawn));
-    Worth kind = Worth::kImprovement;
-    std::vector<double> worth;
-    std::vector<std::size_t> order;  // the worthiest first
+    Acquisition kind = Acquisition::kImprovement;
+    std::vector<double> values;
+    std::vector<std::size_t> order;  // by value, the largest first
     const auto judge = [&] {
-      const std::vector<CandidatePointer> added(drawn.begin() + std::ssize(worth), drawn.end());
-      Eigen::ArrayXd its_worth = context.model.worth(added, kind);
-      for (std::size_t i = 0; !context.promotions.empty() && kind != Worth::kOtherwise && i < added.size();
-           ++i) {
-        const std::size_t place = worth.size() + i;
-        its_worth[static_cast<Eigen::Index>(i)] /=
+      const std::vector<CandidatePointer> added(drawn.begin() + std::ssize(values), drawn.end());
+      Eigen::ArrayXd added_values = context.model.acquisition(added, kind);
+      for (std::size_t i = 0;
+           !context.promotions.empty() && kind != Acquisition::kFallback && i < added.size(); ++i) {
+        const std::size_t place = values.size() + i;
+        added_values[static_cast<Eigen::Index>(i)] /=
             place < context.promotions.size() ? context.promotions[place].epochs : context.epochs;
       }
-      worth.insert(worth.end(), its_worth.begin(), its_worth.end());
+      values.insert(values.end(), added_values.begin(), added_values.end());
       order.resize(drawn.size());
       std::iota(order.begin(), order.end(), std::size_t{0});
-      std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return worth[i]; });
+      std::ranges::stable_sort(order, std::greater<>(), [&](std::size_t i) { return values[i]; });
     };
-    for (const Worth next : {turn(context), Worth::kImprovement, Worth::kOtherwise}) {
+    for (const Acquisition next : {turn(context), Acquisition::kImprovement, Acquisition::kFallback}) {
       kind = next;
-      worth.clear();
+      values.clear();
       judge();
-      if (drawn.empty() || worth[order.front()] > 0) break;
+      if (drawn.empty() || values[order.front()] > 0) break;
     }
     for (std::size_t round = 0; round < kLocalSearchRounds && context.begins; ++round) {
       for (std::size_t i = 0; i < std::min(kLocalSearchStarts, order.size()); ++i) {
@@ -78,11 +78,12 @@ class ImprovementStrategy final : public AcquisitionStrategy {
   }
 
  private:
-  using Worth = TrialModel::Worth;
+  using Acquisition = TrialModel::Acquisition;
 
-  static Worth turn(const Context& context) {
-    if (context.number % 2 == 0) return Worth::kImprovement;
-    return context.model.has_bound() ? Worth::kBound : Worth::kOfValues;
+  static Acquisition turn(const Context& context) {
+    if (context.number % 2 == 0) return Acquisition::kImprovement;
+    return context.model.has_single_measured_objective() ? Acquisition::kUpperConfidenceBound
+                                                         : Acquisition::kHypervolume;
   }
 
   std::optional<CandidateSet> candidates_;

@@ -67,7 +67,7 @@ TrialModel::TrialModel(const objective::ObjectiveSet& objectives, const Embeddin
   columns_.emplace_back(space);
 }
 
-bool TrialModel::has_bound() const {
+bool TrialModel::has_single_measured_objective() const {
   return objectives_.objectives().size() == 1 && !objectives_.objectives().front().computed;
 }
 
@@ -206,33 +206,34 @@ std::vector<Prediction> TrialModel::predictions(const std::vector<CandidatePoint
   return predictions;
 }
 
-Eigen::ArrayXd TrialModel::worth(const std::vector<CandidatePointer>& candidates, Worth kind) {
+Eigen::ArrayXd TrialModel::acquisition(const std::vector<CandidatePointer>& candidates, Acquisition kind) {
   if (candidates.empty()) return {};
   const std::vector<Prediction> predictions = this->predictions(candidates);
-  if (kind == Worth::kOtherwise) return nearness(predictions, std::ssize(candidates));
-  Eigen::ArrayXd worth;
-  if (kind == Worth::kBound) {
-    worth = (predictions.front().mean + predictions.front().deviation).array();
-    worth = (worth - columns_.front().means.minCoeff()).max(0);  // so that it may be multiplied
+  if (kind == Acquisition::kFallback) return nearness(predictions, std::ssize(candidates));
+  Eigen::ArrayXd values;
+  if (kind == Acquisition::kUpperConfidenceBound) {
+    values = (predictions.front().mean + predictions.front().deviation).array();
+    values = (values - columns_.front().means.minCoeff()).max(0);  // so that it may be multiplied
   } else {
-    worth = has_bound() ? best_improvement(predictions.front())
-                        : volume_improvement(candidates, predictions, kind == Worth::kOfValues);
+    values = has_single_measured_objective()
+                 ? best_improvement(predictions.front())
+                 : volume_improvement(candidates, predictions, kind == Acquisition::kHypervolume);
   }
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const Column& column = columns_[i];
     if (column.objective != nullptr || !is_used(column)) continue;
     const Eigen::ArrayXd mean = column.offset + column.scale * predictions[i].mean.array();
     const Eigen::ArrayXd deviation = column.scale * predictions[i].deviation.array();
-    for (Eigen::Index j = 0; j < worth.size(); ++j) {
+    for (Eigen::Index j = 0; j < values.size(); ++j) {
       if (column.constraint == nullptr) {
-        worth[j] *= 1 - std::clamp(mean[j], 0.0, kMostFailing);
+        values[j] *= 1 - std::clamp(mean[j], 0.0, kMostFailing);
       } else {
-        worth[j] *= probability((column.constraint->low - mean[j]) / deviation[j],
-                                (column.constraint->high - mean[j]) / deviation[j]);
+        values[j] *= probability((column.constraint->low - mean[j]) / deviation[j],
+                                 (column.constraint->high - mean[j]) / deviation[j]);
       }
     }
   }
-  return worth;
+  return values;
 }
 
 /// Returns how near candidates are to the bounds, in deviations and below 0; of those within all of them how

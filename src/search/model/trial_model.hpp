@@ -21,17 +21,17 @@ namespace skyline::search {
 
 /// What the results so far say about architectures that were not trained. Each measured objective and
 /// constraint has a Gaussian process; computed objectives are exact numbers. A failed trial counts as the
-/// worst so far in the objectives, and the share of failures near a candidate lowers its worth.
+/// worst so far in the objectives, and the share of failures near a candidate lowers its acquisition value.
 /// Trials with a part of the budget (ModelPoint::budget) say what the process makes of them; fronts and best
 /// values are those of whole trials. Deterministic; not thread-safe.
 class TrialModel {
  public:
-  /// What a trial is worth. kImprovement: of the best target of the model, or of the volume of targets, half
-  /// of which are ranks. kBound: the upper confidence bound, for a single objective that is measured.
-  /// kOfValues: the improvement of the volume in units of the metrics, for those that have both ends.
-  /// kOtherwise, where no candidate is worth anything by these: nearness to the bounds of measured
-  /// constraints, then what is unknown.
-  enum class Worth { kImprovement, kBound, kOfValues, kOtherwise };
+  /// Acquisition functions. kImprovement: expected improvement of the best target of the model, or of the
+  /// volume of targets, half of which are ranks. kUpperConfidenceBound: for a single objective that is
+  /// measured. kHypervolume: expected improvement of the hypervolume in units of the metrics, for those that
+  /// have both ends. kFallback, where no candidate has a value above 0 by these: nearness to the bounds of
+  /// measured constraints, then uncertainty.
+  enum class Acquisition { kImprovement, kUpperConfidenceBound, kHypervolume, kFallback };
 
   /// Results by which a model goes at most, since each prediction costs the square of their number.
   static constexpr std::size_t kMostResults = 2000;
@@ -58,11 +58,11 @@ class TrialModel {
   /// Believes the same of one more trial, until the next fit().
   void believe(const CandidatePointer& candidate);
 
-  /// Returns what a trial of each candidate is worth; 0 is nothing, and kOtherwise alone may be less.
+  /// Returns the acquisition value of each candidate: at least 0, except by kFallback.
   /// @pre fit() was called
-  Eigen::ArrayXd worth(const std::vector<CandidatePointer>& candidates, Worth kind);
+  Eigen::ArrayXd acquisition(const std::vector<CandidatePointer>& candidates, Acquisition kind);
   /// Returns whether there is one objective, and it is measured.
-  bool has_bound() const;
+  bool has_single_measured_objective() const;
   /// Returns the candidates of the best trials, at most `most`: those on the front that is expected, the
   /// newest first, then by the first measured objective. @pre fit() was called
   std::vector<CandidatePointer> best(std::size_t most) const;
@@ -118,7 +118,7 @@ class TrialModel {
 
   bool is_whole(std::size_t place) const { return points_[place]->point.budget == 0; }
   std::vector<std::size_t> ranked() const;
-  std::vector<std::size_t> worth_knowing() const;
+  std::vector<std::size_t> most_informative() const;
   void forget();
   static Eigen::VectorXd prior_means(Column& column, const Points& points,
                                      std::span<const std::uint64_t> keys);

@@ -52,7 +52,7 @@ std::vector<std::size_t> TrialModel::ranked() const {
 
 /// Returns the places of the results to be kept, in their order: half as many as there may be that are best,
 /// with what the same architectures had after parts of the budget; then the newest others, a quarter.
-std::vector<std::size_t> TrialModel::worth_knowing() const {
+std::vector<std::size_t> TrialModel::most_informative() const {
   std::unordered_map<space::ArchId, std::vector<std::size_t>> places;
   for (std::size_t i = 0; i < told_.size(); ++i) places[points_[i]->architecture->id].push_back(i);
   std::set<std::size_t> kept;
@@ -68,7 +68,7 @@ std::vector<std::size_t> TrialModel::worth_knowing() const {
 /// What is forgotten depends on the results alone, not on when the model was fitted to them: a resumed run
 /// tells them all at once.
 void TrialModel::forget() {
-  const std::vector<std::size_t> kept = worth_knowing();
+  const std::vector<std::size_t> kept = most_informative();
   const std::vector<Told> told = std::exchange(told_, {});
   const std::vector<CandidatePointer> points = std::exchange(points_, {});
   front_ = ParetoArchive(objectives_.objectives().size());
