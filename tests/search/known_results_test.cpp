@@ -1,4 +1,4 @@
-#include "search/model/known_targets.hpp"
+#include "search/model/prior_targets.hpp"
 #include "search/search_run.hpp"
 
 #include <algorithm>
@@ -130,9 +130,9 @@ TEST(KnownResults, OfTrialsThatWentOnStandWhereTheseStoodBefore) {
   auto known = random_results(20, closed_formula);
   for (CommittedTrial& each : known) each.trial.proposal.budget.epochs = 1;
   const auto objectives = objective_set("[{maximize: accuracy}]");
-  const KnownTargets before = known_targets(known, objectives.objectives()[0]);
+  const PriorTargets before = prior_targets(known, objectives.objectives()[0]);
   known = continued(continued(known, 19, 0.01), 17, 0.02);
-  const KnownTargets after = known_targets(known, objectives.objectives()[0]);
+  const PriorTargets after = prior_targets(known, objectives.objectives()[0]);
   ASSERT_EQ(after.places.size(), 20U);  // each architecture once
   EXPECT_EQ(std::ranges::count(after.places, 19U) + std::ranges::count(after.places, 17U), 0);
   const Eigen::VectorXd its = after.targets.tail(2);

@@ -186,7 +186,7 @@ TEST_F(TrialModelOfMany, SaysTheSameWhenASearchIsResumed) {
     if (i == 0) continue;
     stepwise.fit({candidates_[(i + 1) % candidates_.size()]});
     (void)acquisition(stepwise);
-    stepwise.believe(candidates_[(i + 2) % candidates_.size()]);
+    stepwise.add_fantasy(candidates_[(i + 2) % candidates_.size()]);
   }
   TrialModel resumed = model(kMost);
   tell(resumed, 0, results_.size());

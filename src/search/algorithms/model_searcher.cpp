@@ -272,7 +272,7 @@ void ModelSearcher::choose(std::vector<trial::Proposal>& batch) {
   proposed_.push_back({chosen->architecture, chosen, std::nullopt, proposal.budget.epochs});
   const CandidatePointer point = point_of(proposed_.back());
   if (!is_first) proposal.expected = proposed_.back().expected = model_->expected(point);
-  if (model_->successes() > 0) model_->believe(point);
+  if (model_->successes() > 0) model_->add_fantasy(point);
   batch.push_back(std::move(proposal));
 }
 
@@ -308,7 +308,7 @@ void ModelSearcher::prepare() {
     const space::Architecture& architecture = one.trial.architecture();
     known.push_back(make_candidate(*embedding_, architecture, space::features(architecture)));
   }
-  model_->know(known_results_, known);
+  model_->warm_start(known_results_, known);
 }
 
 /// Gives the model the results that came since the last thought.
@@ -350,7 +350,7 @@ std::vector<Sampled> ModelSearcher::sample(RandomStream& random) const {
 
 /// Returns the best known candidate, then the first of the random candidates, or the one that is farthest
 /// from all that were proposed. That is then every third: known ones are all good, or all not, so they alone
-/// would not tell how far the known results can be believed. Where several trials are under way, more than
+/// would not tell how far the known results hold here. Where several trials are under way, more than
 /// the first ones are chosen before results are known. With one objective they are large networks, as long as
 /// none has failed: larger ones are mostly better, and the best ones are to be told apart.
 CandidatePointer ModelSearcher::next_of_first() const {

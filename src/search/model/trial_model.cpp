@@ -2,7 +2,7 @@
 
 #include "skyline/search/pareto.hpp"
 
-#include "search/model/known_targets.hpp"
+#include "search/model/prior_targets.hpp"
 #include "search/pareto/ranking.hpp"
 #include "search/surrogate/normal.hpp"
 
@@ -24,7 +24,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLeastWidth = 5e-4;   // of what a constraint allows, in deviations of what is expected
 constexpr double kLeast = 1e-12;       // so that no quantile is infinite
-constexpr double kMostFailing = 0.95;  // share of failures that is believed at most
+constexpr double kMostFailing = 0.95;  // upper bound of a predicted share of failures
 
 Points points_of(std::span<const CandidatePointer> candidates, const PointSpace& space) {
   const auto count = std::ssize(candidates);
@@ -71,11 +71,11 @@ bool TrialModel::has_single_measured_objective() const {
   return objectives_.objectives().size() == 1 && !objectives_.objectives().front().computed;
 }
 
-void TrialModel::know(const std::vector<trial::CommittedTrial>& known,
-                      const std::vector<CandidatePointer>& candidates) {
+void TrialModel::warm_start(const std::vector<trial::CommittedTrial>& known,
+                            const std::vector<CandidatePointer>& candidates) {
   for (Column& column : columns_) {
     if (column.objective == nullptr || known.empty()) continue;
-    const KnownTargets all = known_targets(known, *column.objective);
+    const PriorTargets all = prior_targets(known, *column.objective);
     std::vector<CandidatePointer> points;
     for (const std::size_t place : all.places) points.push_back(candidates[place]);
     PointSpace space = embedding_.point_space();
@@ -95,7 +95,7 @@ void TrialModel::fit(const std::vector<CandidatePointer>& under_way) {
   std::vector<Row> rows;
   for (std::size_t i = 0; i < points_.size(); ++i)
     rows.push_back({points_[i]->key, i < told_.size() ? told_[i].count : 1});
-  // Most trials get their results in the order in which they were believed, so that nearly all rows hold.
+  // Most trials get their results in the order of their fantasies, so that nearly all rows hold.
   const auto held = std::ranges::mismatch(rows_, rows).in1 - rows_.begin();
   rows_ = std::move(rows);
   for (Column& column : columns_) {
@@ -111,7 +111,7 @@ void TrialModel::fit(const std::vector<CandidatePointer>& under_way) {
   }
 }
 
-void TrialModel::believe(const CandidatePointer& candidate) {
+void TrialModel::add_fantasy(const CandidatePointer& candidate) {
   points_.push_back(candidate);
   rows_.push_back({candidate->key});
   const auto known = std::ssize(told_);

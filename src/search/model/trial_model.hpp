@@ -43,20 +43,23 @@ class TrialModel {
 
   /// Takes results of earlier runs, once, before any other. What they say is where the model begins: a
   /// process is fitted to them, and the results of this run are explained by it as far as they agree, and by
-  /// their difference from it (known_targets).
+  /// their difference from it (prior_targets).
   /// @param known  as in SearchProblem
-  void know(const std::vector<trial::CommittedTrial>& known, const std::vector<CandidatePointer>& candidates);
+  void warm_start(const std::vector<trial::CommittedTrial>& known,
+                  const std::vector<CandidatePointer>& candidates);
   /// Takes a result, or the mean of `count` repeats, whose noise is that much less. fit() must follow.
   void tell(const trial::CommittedTrial& committed, CandidatePointer candidate, std::size_t count = 1);
   /// Returns the number of results that are not forgotten.
   std::size_t results() const { return told_.size(); }
   /// Returns how many of them succeeded.
   std::size_t successes() const { return successes_; }
-  /// Learns from all results. Trials without a result are believed to get what is expected of them.
+  /// Fits the processes to all results. A trial without a result counts with a fantasy: the value that is
+  /// expected of it (the kriging believer of Ginsbourger et al. 2010, "Kriging is well-suited to parallelize
+  /// optimization").
   /// @pre some trial succeeded
   void fit(const std::vector<CandidatePointer>& under_way);
-  /// Believes the same of one more trial, until the next fit().
-  void believe(const CandidatePointer& candidate);
+  /// Adds the fantasy of one more trial, until the next fit().
+  void add_fantasy(const CandidatePointer& candidate);
 
   /// Returns the acquisition value of each candidate: at least 0, except by kFallback.
   /// @pre fit() was called
@@ -94,7 +97,7 @@ class TrialModel {
     Eigen::Index chosen_by = 0;  // number of results by which the hyper-parameters were chosen
     double offset = 0;           // of constraints and failures: a value is offset + scale * target
     double scale = 1;
-    Eigen::VectorXd means;  // what is expected of the trials, with a result or believed
+    Eigen::VectorXd means;  // expected values of the trials, fantasies included
     /// Set for an objective with known results: a target is slope * (what the prior expects - centre), and
     /// what the process says.
     std::optional<GaussianProcess> prior;
@@ -143,7 +146,7 @@ class TrialModel {
   const std::size_t most_;
   std::deque<Column> columns_;  // the measured objectives in their order, measured constraints, failures
   std::vector<Told> told_;
-  std::vector<CandidatePointer> points_;  // of the processes: trials with a result, then believed ones
+  std::vector<CandidatePointer> points_;  // of the processes: trials with a result, then fantasies
   std::vector<Row> rows_;                 // of the processes that are used, as they were last fitted
   std::size_t successes_ = 0;
   ParetoArchive front_;  // places of the trials on the front

@@ -20,8 +20,8 @@ double TrialModel::place_of(const objective::Objective& objective, const space::
   return objective.sense == objective::Sense::kMaximize ? -value : value;
 }
 
-/// Returns the objectives of each whole trial, with a result or believed, minimized: what is expected of
-/// measured ones. A trial that breaks a constraint has none, and neither has a believed one that may break
+/// Returns the objectives of each whole trial, with a result or a fantasy, minimized: what is expected of
+/// measured ones. A trial that breaks a constraint has none, and neither has a fantasy that may break
 /// one.
 std::vector<std::vector<double>> TrialModel::places() const {
   std::vector<std::vector<double>> places(points_.size());

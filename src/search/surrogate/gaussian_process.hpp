@@ -14,9 +14,9 @@ struct Prediction {
 };
 
 /// A Gaussian process of mean zero. Points are added in the order in which their trials are asked for. The
-/// targets of the first ones are known; the other points are in flight, and are believed at their predicted
-/// means: they lower deviations and leave means as they are. What it predicts doesn't depend on how its
-/// points came in, one by one or many at once, to the last bit. Not thread-safe while it changes.
+/// targets of the first ones are known; the other points are in flight, and have fantasies as targets: their
+/// predicted means, which lower deviations and leave means as they are. What it predicts doesn't depend on
+/// how its points came in, one by one or many at once, to the last bit. Not thread-safe while it changes.
 /// @see Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, algorithm 2.1
 class GaussianProcess {
  public:

@@ -11,7 +11,7 @@
 namespace skyline::search {
 
 /// What known results let expect of their architectures.
-struct KnownTargets {
+struct PriorTargets {
   std::vector<std::size_t>
       places;               // of the results: for each architecture of a source that of the largest budget
   Eigen::VectorXd targets;  // more is better
@@ -20,7 +20,7 @@ struct KnownTargets {
 /// Returns the targets of a measured objective. The values of each source are standardised, and those of its
 /// budgets related to each other as RungTargets says.
 /// @param known  as in SearchProblem
-KnownTargets known_targets(const std::vector<trial::CommittedTrial>& known,
+PriorTargets prior_targets(const std::vector<trial::CommittedTrial>& known,
                            const objective::Objective& objective);
 
 }  // namespace skyline::search

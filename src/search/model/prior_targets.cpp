@@ -1,4 +1,4 @@
-#include "search/model/known_targets.hpp"
+#include "search/model/prior_targets.hpp"
 
 #include "search/surrogate/rung_targets.hpp"
 
@@ -9,12 +9,12 @@
 
 namespace skyline::search {
 
-KnownTargets known_targets(const std::vector<trial::CommittedTrial>& known,
+PriorTargets prior_targets(const std::vector<trial::CommittedTrial>& known,
                            const objective::Objective& objective) {
   const double sign = objective.sense == objective::Sense::kMinimize ? -1 : 1;
   std::map<std::uint32_t, std::vector<std::size_t>> sources;
   for (std::size_t i = 0; i < known.size(); ++i) sources[known[i].trial.proposal.iteration].push_back(i);
-  KnownTargets all;
+  PriorTargets all;
   std::vector<double> targets;
   for (const auto& [source, members] : sources) {
     std::vector<RungResult> results;
