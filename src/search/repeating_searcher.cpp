@@ -11,7 +11,7 @@ namespace {
 
 /// Trials of an algorithm that needs no results are not all asked for at once, since their repeats follow
 /// from results.
-constexpr std::size_t kMostUntold = 8;
+constexpr std::size_t kMostPending = 8;
 
 }  // namespace
 
@@ -72,7 +72,7 @@ void RepeatingSearcher::tell(const trial::CommittedTrial& committed) {
     trial::CommittedTrial mean = *one.mean;
     repeated_.erase(mean.trial.number);
     mean.trial.number = own_.at(mean.trial.number);
-    --untold_;
+    --pending_;
     algorithm_->tell_mean(mean, one.succeeded);
   }
 }
@@ -119,12 +119,12 @@ void RepeatingSearcher::note_new() {
   numbers_.push_back(asked_);
   ++asked_;
   ++in_flight_;
-  ++untold_;
+  ++pending_;
 }
 
 std::size_t RepeatingSearcher::room_for_new(std::size_t room) const {
   if (algorithm_->finished()) return 0;
-  return algorithm_->needs_results() ? room : std::min(room, kMostUntold - std::min(kMostUntold, untold_));
+  return algorithm_->needs_results() ? room : std::min(room, kMostPending - std::min(kMostPending, pending_));
 }
 
 }  // namespace skyline::search

@@ -92,7 +92,7 @@ class EvolutionPareto final : public Searcher {
   std::size_t last_look_ = 0;   // last look of this ask, as counted by the pool
   std::size_t iteration_ = 0;   // iteration of generation_, or of the draft
   std::size_t handed_out_ = 0;  // number handed out of generation_
-  std::size_t untold_ = 0;      // number handed out whose results are unknown
+  std::size_t pending_ = 0;     // number handed out whose results are unknown
   std::size_t asked_ = 0;       // number asked for in all generations
   std::size_t to_breed_ = 0;    // rest of the iteration, in the steady state
   bool exhausted_ = false;
@@ -113,7 +113,7 @@ EvolutionPareto::EvolutionPareto(const EvolutionOptions& options, const SearchPr
 Answer EvolutionPareto::ask(std::size_t room) {
   last_look_ = pool_.looks() + CandidatePool::kLooksOfAnAsk;
   std::vector<trial::Proposal> proposals;
-  const auto may_breed = [&] { return (untold_ == 0 || is_steady()) && !finished(); };
+  const auto may_breed = [&] { return (pending_ == 0 || is_steady()) && !finished(); };
   const bool is_bounded = room != std::numeric_limits<std::size_t>::max();
   do {
     if (handed_out_ == generation_.size() && may_breed()) breed(room - proposals.size());
@@ -122,7 +122,7 @@ Answer EvolutionPareto::ask(std::size_t room) {
         std::make_move_iterator(generation_.begin() + static_cast<std::ptrdiff_t>(handed_out_));
     proposals.insert(proposals.end(), first, first + static_cast<std::ptrdiff_t>(count));
     handed_out_ += count;
-    untold_ += count;
+    pending_ += count;
     asked_ += count;
     // In the steady state the generation matters only if nothing else limits an ask.
   } while (is_steady() && is_bounded && proposals.size() < room && !thinks_ && !finished());
@@ -130,8 +130,8 @@ Answer EvolutionPareto::ask(std::size_t room) {
 }
 
 void EvolutionPareto::tell(const trial::CommittedTrial& committed) {
-  require(untold_ > 0, "the search got a result of a trial that it had not asked for");
-  --untold_;
+  require(pending_ > 0, "the search got a result of a trial that it had not asked for");
+  --pending_;
   parents_.tell(committed);
 }
 

@@ -55,7 +55,7 @@ Answer ModelSearcher::ask(std::size_t room) {
     if (!ready_.empty()) continue;
     if (rungs_ && known_ < made_) {  // a trial without a result may be continued
       ends_batch_ = true;
-      if (known_ < told_) continue;
+      if (known_ < results_) continue;
       break;
     }
     exhausted_ = !stop_.stop_requested();
@@ -64,8 +64,8 @@ Answer ModelSearcher::ask(std::size_t room) {
 }
 
 void ModelSearcher::tell_mean(const trial::CommittedTrial& committed, std::size_t count) {
-  untold_.push_back({committed, count});
-  ++told_;
+  pending_.push_back({committed, count});
+  ++results_;
   const std::optional<trial::Expected>& expected = proposed_.at(committed.trial.number).expected;
   const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
   if (!expected || measured == nullptr) return;
@@ -93,7 +93,7 @@ std::string ModelSearcher::remark() const {
 
 bool ModelSearcher::accept(const trial::Proposal& recorded) {
   if (finished() || !ready_.empty()) return false;
-  awaits_promotion_to_top_ = recorded.origin == kPromotionToTop && told_ < made_;
+  awaits_promotion_to_top_ = recorded.origin == kPromotionToTop && results_ < made_;
   if (awaits_promotion_to_top_) return false;
   begin_batch();
   if (const auto* earlier = std::get_if<trial::Continue>(&recorded.start)) {
@@ -116,9 +116,9 @@ bool ModelSearcher::accept(const trial::Proposal& recorded) {
 /// Notes the results that a batch is chosen by, once it begins. A resumed run may think of the rest of a
 /// batch when more results are known. A batch for whose rest nothing was left begins anew.
 void ModelSearcher::begin_batch() {
-  if (made_ % options_.batch == 0 || ends_batch_) known_ = told_;
+  if (made_ % options_.batch == 0 || ends_batch_) known_ = results_;
   ends_batch_ = false;
-  for (; rungs_ && in_rungs_ < known_; ++in_rungs_) rungs_->tell(untold_[in_rungs_ - learned_].committed);
+  for (; rungs_ && in_rungs_ < known_; ++in_rungs_) rungs_->tell(pending_[in_rungs_ - learned_].committed);
 }
 
 bool ModelSearcher::may_continue(trial::TrialNumber number) const {
@@ -321,11 +321,11 @@ void ModelSearcher::learn() {
   }
   has_result_.resize(proposed_.size());
   for (; learned_ < known_; ++learned_) {
-    const auto& [committed, count] = untold_.front();
+    const auto& [committed, count] = pending_.front();
     const trial::TrialNumber number = committed.trial.number;
     model_->tell(committed, point_of(proposed_.at(number)), count);
     has_result_[number] = true;
-    untold_.pop_front();
+    pending_.pop_front();
   }
   std::vector<CandidatePointer> under_way;
   for (std::size_t number = 0; number < proposed_.size(); ++number) {

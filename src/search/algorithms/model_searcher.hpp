@@ -107,7 +107,7 @@ class ModelSearcher : public Searcher {
   };
 
   /// A result that the model does not have yet.
-  struct Untold {
+  struct PendingObservation {
     trial::CommittedTrial committed;
     std::size_t count = 1;  // of results whose mean it is
   };
@@ -151,7 +151,7 @@ class ModelSearcher : public Searcher {
   trial::Budget budget_;
   std::stop_source stop_;
   std::deque<trial::Proposal> ready_;  // chosen and not handed out
-  std::size_t told_ = 0;               // number of results
+  std::size_t results_ = 0;            // number of results
   bool exhausted_ = false;
   bool awaits_promotion_to_top_ =
       false;                     // the next proposal that was recorded is one, and results are missing
@@ -163,11 +163,11 @@ class ModelSearcher : public Searcher {
   std::size_t in_rungs_ = 0;  // number of results that the rungs have: those, once the batch began
   std::optional<RungSystem> rungs_;
   CandidatePool pool_;
-  std::optional<CandidatePool> rest_;  // of the last choice that had no other way
-  std::deque<Untold> untold_;          // results that the model does not have yet
-  std::size_t learned_ = 0;            // number of results that it has
-  std::vector<Proposed> proposed_;     // indexed by number
-  std::vector<bool> has_result_;       // indexed by number
+  std::optional<CandidatePool> rest_;       // of the last choice that had no other way
+  std::deque<PendingObservation> pending_;  // results that the model does not have yet
+  std::size_t learned_ = 0;                 // number of results that it has
+  std::vector<Proposed> proposed_;          // indexed by number
+  std::vector<bool> has_result_;            // indexed by number
   std::optional<Embedding> embedding_;
   std::optional<TrialModel> model_;
   std::vector<trial::CommittedTrial> known_results_;

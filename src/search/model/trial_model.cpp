@@ -89,12 +89,12 @@ void TrialModel::warm_start(const std::vector<trial::CommittedTrial>& known,
 }
 
 void TrialModel::fit(const std::vector<CandidatePointer>& under_way) {
-  points_.resize(told_.size());
+  points_.resize(observations_.size());
   points_.insert(points_.end(), under_way.begin(), under_way.end());
-  const auto known = std::ssize(told_);
+  const auto known = std::ssize(observations_);
   std::vector<Row> rows;
   for (std::size_t i = 0; i < points_.size(); ++i)
-    rows.push_back({points_[i]->key, i < told_.size() ? told_[i].count : 1});
+    rows.push_back({points_[i]->key, i < observations_.size() ? observations_[i].count : 1});
   // Most trials get their results in the order of their fantasies, so that nearly all rows hold.
   const auto held = std::ranges::mismatch(rows_, rows).in1 - rows_.begin();
   rows_ = std::move(rows);
@@ -114,7 +114,7 @@ void TrialModel::fit(const std::vector<CandidatePointer>& under_way) {
 void TrialModel::add_fantasy(const CandidatePointer& candidate) {
   points_.push_back(candidate);
   rows_.push_back({candidate->key});
-  const auto known = std::ssize(told_);
+  const auto known = std::ssize(observations_);
   for (Column& column : columns_) {
     if (!is_used(column)) continue;
     synchronize(column);
@@ -135,8 +135,8 @@ void TrialModel::synchronize(Column& column) {
   const auto first = static_cast<std::size_t>(column.process.size());
   Points added = points_of(std::span(points_).subspan(first), embedding_.point_space());
   added.counts = Eigen::VectorXd::Ones(added.parameters.cols());
-  for (std::size_t i = first; i < told_.size(); ++i)
-    added.counts[static_cast<Eigen::Index>(i - first)] = static_cast<double>(told_[i].count);
+  for (std::size_t i = first; i < observations_.size(); ++i)
+    added.counts[static_cast<Eigen::Index>(i - first)] = static_cast<double>(observations_[i].count);
   column.process.add(added);
 }
 
@@ -147,7 +147,7 @@ RungTargets TrialModel::standardised(const Column& column, Eigen::Index count) c
       column.objective != nullptr && column.objective->sense == objective::Sense::kMinimize;
   std::vector<RungResult> results(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < results.size(); ++i) {
-    const auto& measured = told_[i].measured;
+    const auto& measured = observations_[i].measured;
     if (!column.measured_index) {
       results[i].value = measured ? 0 : 1;
       continue;
@@ -273,7 +273,7 @@ Eigen::ArrayXd TrialModel::best_improvement(const Prediction& prediction) const 
 std::vector<std::size_t> TrialModel::expected_front() const {
   ParetoArchive front(objectives_.objectives().size());
   const std::vector<std::vector<double>> all = places();
-  for (std::size_t i = 0; i < told_.size(); ++i) {
+  for (std::size_t i = 0; i < observations_.size(); ++i) {
     if (!all[i].empty()) front.insert(i, all[i]);
   }
   return front.keys();
@@ -283,10 +283,10 @@ std::vector<CandidatePointer> TrialModel::best(std::size_t most) const {
   std::vector<std::size_t> order = expected_front();
   std::ranges::reverse(order);
   if (columns_.front().objective != nullptr) {
-    std::vector<std::size_t> others(told_.size());
+    std::vector<std::size_t> others(observations_.size());
     std::iota(others.begin(), others.end(), std::size_t{0});
     std::erase_if(others, [&](std::size_t i) {
-      return !told_[i].measured || std::ranges::find(order, i) != order.end();
+      return !observations_[i].measured || std::ranges::find(order, i) != order.end();
     });
     std::ranges::stable_sort(others, std::greater<>(), [&](std::size_t i) {
       return columns_.front().means[static_cast<Eigen::Index>(i)];
@@ -305,7 +305,7 @@ std::vector<CandidatePointer> TrialModel::first_fronts(std::size_t most) const {
   std::vector<std::vector<double>> known;
   std::vector<std::size_t> order;
   const std::vector<std::vector<double>> all = places();
-  for (std::size_t i = told_.size(); i-- > 0;) {
+  for (std::size_t i = observations_.size(); i-- > 0;) {
     if (all[i].empty()) continue;
     order.push_back(i);
     known.push_back(all[i]);
@@ -352,9 +352,9 @@ std::optional<trial::Expected> TrialModel::expected(const CandidatePointer& cand
   const Column& column = columns_.front();
   if (column.objective == nullptr) return std::nullopt;
   const Prediction prediction = predictions({candidate}).front();
-  const RungTargets known = standardised(column, std::ssize(told_));
+  const RungTargets known = standardised(column, std::ssize(observations_));
   std::map<double, double> value_of;  // with the same budget
-  for (std::size_t i = 0; i < told_.size(); ++i) {
+  for (std::size_t i = 0; i < observations_.size(); ++i) {
     const auto place = static_cast<Eigen::Index>(i);
     if (points_[i]->point.budget == candidate->point.budget)
       value_of.emplace(known.targets[place], known.values[place]);
@@ -381,7 +381,7 @@ std::optional<trial::TrialNumber> TrialModel::nearest_on_front(const Candidate& 
     const double distance = embedding_.distance(points_[i]->point, candidate.point);
     if (distance >= least) continue;
     least = distance;
-    nearest = told_[i].number;
+    nearest = observations_[i].number;
   }
   return nearest;
 }

@@ -50,7 +50,7 @@ class TrialModel {
   /// Takes a result, or the mean of `count` repeats, whose noise is that much less. fit() must follow.
   void tell(const trial::CommittedTrial& committed, CandidatePointer candidate, std::size_t count = 1);
   /// Returns the number of results that are not forgotten.
-  std::size_t results() const { return told_.size(); }
+  std::size_t results() const { return observations_.size(); }
   /// Returns how many of them succeeded.
   std::size_t successes() const { return successes_; }
   /// Fits the processes to all results. A trial without a result counts with a fantasy: the value that is
@@ -105,7 +105,7 @@ class TrialModel {
     double slope = 0;
     double centre = 0;
   };
-  struct Told {
+  struct Observation {
     trial::TrialNumber number = 0;
     std::optional<std::vector<double>> measured;   // no value if it failed
     std::optional<std::vector<double>> minimized;  // objectives; no value if it breaks a constraint, too
@@ -128,7 +128,9 @@ class TrialModel {
   Eigen::VectorXd prior_means(Column& column, std::size_t count);
   void fit(Column& column, Eigen::Index known);
   std::vector<Prediction> predictions(const std::vector<CandidatePointer>& candidates);
-  bool is_used(const Column& column) const { return column.measured_index || successes_ < told_.size(); }
+  bool is_used(const Column& column) const {
+    return column.measured_index || successes_ < observations_.size();
+  }
   void synchronize(Column& column);
   RungTargets standardised(const Column& column, Eigen::Index count) const;
   Eigen::VectorXd targets(Column& column, Eigen::Index count);
@@ -145,7 +147,7 @@ class TrialModel {
   const Embedding& embedding_;
   const std::size_t most_;
   std::deque<Column> columns_;  // the measured objectives in their order, measured constraints, failures
-  std::vector<Told> told_;
+  std::vector<Observation> observations_;
   std::vector<CandidatePointer> points_;  // of the processes: trials with a result, then fantasies
   std::vector<Row> rows_;                 // of the processes that are used, as they were last fitted
   std::size_t successes_ = 0;

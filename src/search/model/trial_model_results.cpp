@@ -12,9 +12,10 @@
 namespace skyline::search {
 
 void TrialModel::tell(const trial::CommittedTrial& committed, CandidatePointer candidate, std::size_t count) {
-  points_.resize(told_.size());
+  points_.resize(observations_.size());
   points_.push_back(std::move(candidate));
-  Told& told = told_.emplace_back(Told{committed.trial.number, std::nullopt, std::nullopt, count});
+  Observation& told =
+      observations_.emplace_back(Observation{committed.trial.number, std::nullopt, std::nullopt, count});
   const auto* measured = std::get_if<trial::Measurements>(&committed.outcome);
   const bool is_complete =
       measured != nullptr && std::ranges::none_of(columns_, [&](const Column& column) {
@@ -25,8 +26,9 @@ void TrialModel::tell(const trial::CommittedTrial& committed, CandidatePointer c
     told.measured = measured->values;
     told.minimized = objectives_.minimized(committed);
   }
-  if (told.minimized && is_whole(told_.size() - 1)) front_.insert(told_.size() - 1, *told.minimized);
-  if (told_.size() >= most_) forget();
+  if (told.minimized && is_whole(observations_.size() - 1))
+    front_.insert(observations_.size() - 1, *told.minimized);
+  if (observations_.size() >= most_) forget();
 }
 
 /// Returns the places of the whole results, best first: front by front, the newest of a front first; then
@@ -35,10 +37,10 @@ std::vector<std::size_t> TrialModel::ranked() const {
   std::vector<std::size_t> allowed;
   std::vector<std::size_t> others;
   std::vector<std::vector<double>> objectives;
-  for (std::size_t i = told_.size(); i-- > 0;) {
-    if (!told_[i].measured || !is_whole(i)) continue;
-    (told_[i].minimized ? allowed : others).push_back(i);
-    if (told_[i].minimized) objectives.push_back(*told_[i].minimized);
+  for (std::size_t i = observations_.size(); i-- > 0;) {
+    if (!observations_[i].measured || !is_whole(i)) continue;
+    (observations_[i].minimized ? allowed : others).push_back(i);
+    if (observations_[i].minimized) objectives.push_back(*observations_[i].minimized);
   }
   const std::vector<std::size_t> ranks = front_ranks(objectives);
   std::vector<std::size_t> order(allowed.size());
@@ -54,14 +56,14 @@ std::vector<std::size_t> TrialModel::ranked() const {
 /// with what the same architectures had after parts of the budget; then the newest others, a quarter.
 std::vector<std::size_t> TrialModel::most_informative() const {
   std::unordered_map<space::ArchId, std::vector<std::size_t>> places;
-  for (std::size_t i = 0; i < told_.size(); ++i) places[points_[i]->architecture->id].push_back(i);
+  for (std::size_t i = 0; i < observations_.size(); ++i) places[points_[i]->architecture->id].push_back(i);
   std::set<std::size_t> kept;
   for (const std::size_t best : ranked()) {
     const std::vector<std::size_t>& same = places.at(points_[best]->architecture->id);
     if (kept.size() + same.size() > most_ / 2) break;
     kept.insert(same.begin(), same.end());
   }
-  for (std::size_t i = told_.size(); i-- > 0 && kept.size() < most_ / 2 + most_ / 4;) kept.insert(i);
+  for (std::size_t i = observations_.size(); i-- > 0 && kept.size() < most_ / 2 + most_ / 4;) kept.insert(i);
   return {kept.begin(), kept.end()};
 }
 
@@ -69,16 +71,16 @@ std::vector<std::size_t> TrialModel::most_informative() const {
 /// tells them all at once.
 void TrialModel::forget() {
   const std::vector<std::size_t> kept = most_informative();
-  const std::vector<Told> told = std::exchange(told_, {});
+  const std::vector<Observation> told = std::exchange(observations_, {});
   const std::vector<CandidatePointer> points = std::exchange(points_, {});
   front_ = ParetoArchive(objectives_.objectives().size());
   successes_ = 0;
   for (const std::size_t place : kept) {
     points_.push_back(points[place]);
-    told_.push_back(told[place]);
-    if (told_.back().measured) ++successes_;
-    if (told_.back().minimized && is_whole(told_.size() - 1))
-      front_.insert(told_.size() - 1, *told_.back().minimized);
+    observations_.push_back(told[place]);
+    if (observations_.back().measured) ++successes_;
+    if (observations_.back().minimized && is_whole(observations_.size() - 1))
+      front_.insert(observations_.size() - 1, *observations_.back().minimized);
   }
   for (Column& column : columns_) column.chosen_by = 0;
 }

@@ -27,7 +27,8 @@ std::vector<std::vector<double>> TrialModel::places() const {
   std::vector<std::vector<double>> places(points_.size());
   const bool is_sure = std::ranges::all_of(objectives_.constraints(), &objective::Constraint::computed);
   for (std::size_t i = 0; i < points_.size(); ++i) {
-    if (points_[i]->point.budget < 0 || (i < told_.size() ? !told_[i].minimized.has_value() : !is_sure))
+    if (points_[i]->point.budget < 0 ||
+        (i < observations_.size() ? !observations_[i].minimized.has_value() : !is_sure))
       continue;
     auto column = columns_.begin();
     for (const objective::Objective& objective : objectives_.objectives()) {
@@ -44,11 +45,11 @@ std::vector<std::vector<double>> TrialModel::places() const {
 Scale TrialModel::scale_of(const Column& column) const {
   const objective::Objective& objective = *column.objective;
   if (!objective.ideal || !objective.reference) return {};
-  const RungTargets all = standardised(column, std::ssize(told_));
+  const RungTargets all = standardised(column, std::ssize(observations_));
   std::map<double, double> knots;
-  for (std::size_t i = 0; i < told_.size(); ++i) {
-    if (!told_[i].measured || !is_whole(i)) continue;
-    const double value = (*told_[i].measured)[objective.measured_index];
+  for (std::size_t i = 0; i < observations_.size(); ++i) {
+    if (!observations_[i].measured || !is_whole(i)) continue;
+    const double value = (*observations_[i].measured)[objective.measured_index];
     knots[-all.targets[static_cast<Eigen::Index>(i)]] =
         std::min(objective::normalized(objective, value), 1.0);
   }
