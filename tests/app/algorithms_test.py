@@ -1,4 +1,4 @@
-"""Algorithms that breed or choose at commits: one journal for any ranks, windows apart, also after kills."""
+"""Algorithms that propose at commits: one journal for any ranks, windows apart, also after kills."""
 
 import json
 import unittest

@@ -141,7 +141,7 @@ TEST(EvolutionPareto, ProposesTheSameWhateverTheRoomAndThePaceOfResults) {
   EXPECT_EQ(signature(reference_run(4, failing_for_a_third, restless)), expected);
 }
 
-TEST(EvolutionPareto, WaitsForAllResultsOfAGenerationBeforeItBreedsTheNext) {
+TEST(EvolutionPareto, WaitsForAllResultsOfAGenerationBeforeItMakesTheNext) {
   const auto searcher = make_searcher(reference_options(), archai_space(), archai_objectives(), 1);
   const std::vector<trial::Proposal> first = searcher->ask(100).proposals;
   ASSERT_EQ(first.size(), 10U);
@@ -236,7 +236,7 @@ TEST(SteadyEvolution, ProposesAsManyTrialsAsThereIsRoomForWhateverItWasTold) {
   EXPECT_EQ(searcher->ask(2).proposals.size(), 2U);
 }
 
-TEST(SteadyEvolution, BreedsGenerationsWhereNothingBoundsAnAsk) {
+TEST(SteadyEvolution, MakesGenerationsWhereNothingBoundsAnAsk) {
   const auto searcher = make_searcher(steady_options(), archai_space(), archai_objectives(), 1);
   const std::size_t any = std::numeric_limits<std::size_t>::max();
   EXPECT_EQ(searcher->ask(any).proposals.size(), 10U);

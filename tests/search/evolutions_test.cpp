@@ -181,7 +181,7 @@ TEST(LocalSearch, BeginsAnewInALocalOptimum) {
   }
 }
 
-TEST(Nsga2, BreedsTheBestOfAllResults) {
+TEST(Nsga2, MakesOffspringOfTheBestOfAllResults) {
   const objective::ObjectiveSet objectives = archai_objectives();
   const auto committed = run_windowed(evolution_of("nsga2, population: 10, trials: 50"), 1);
   std::size_t crossovers = 0;

@@ -3,8 +3,8 @@
 
 #include "core/text/wording.hpp"
 #include "search/algorithms/algorithms.hpp"
-#include "search/algorithms/breeding.hpp"
 #include "search/algorithms/known_order.hpp"
+#include "search/algorithms/variation.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -19,8 +19,8 @@ namespace {
 
 using trial::Origin;
 
-/// When children are bred: when all results of a generation are known, or whenever there is room for one.
-enum class BreedingTime { kByGeneration, kAtCommits };
+/// When children are made: when all results of a generation are known, or whenever there is room for one.
+enum class OffspringTime { kByGeneration, kAtCommits };
 
 struct EvolutionOptions {
   std::size_t iterations = 10;
@@ -30,15 +30,15 @@ struct EvolutionOptions {
   std::size_t crossovers = 5;
   std::size_t random_mix = 5;
   double mutation_probability = 0.3;
-  BreedingTime breed = BreedingTime::kByGeneration;
+  OffspringTime breed = OffspringTime::kByGeneration;
 };
 
 /// Evolution of the Pareto front, generation by generation. The parents of a generation are the whole front
 /// of all results so far. Each parent gives mutants, random pairs of parents give crossovers, and random
-/// samples keep the search open. A generation is bred when it is asked for and all results of the last one
+/// samples keep the search open. A generation is made when it is asked for and all results of the last one
 /// are known.
 ///
-/// In the steady state children are bred one by one when they are asked for, from the present front, by each
+/// In the steady state children are made one by one when they are asked for, from the present front, by each
 /// operator as often as in a generation on average. No trial is waited for.
 ///
 /// The steps and defaults are those of Archai's EvolutionPareto. Unlike there, nothing is proposed twice,
@@ -68,9 +68,9 @@ class EvolutionPareto final : public Searcher {
 
   bool is_out_of_looks() const { return pool_.looks() >= last_look_; }
   Part part(Origin origin, std::size_t count) const;
-  bool is_steady() const { return options_.breed == BreedingTime::kAtCommits; }
+  bool is_steady() const { return options_.breed == OffspringTime::kAtCommits; }
   RandomStream stream(std::string_view purpose) const;
-  void breed(std::size_t room);
+  void make_generation(std::size_t room);
   void begin_generation();
   void go_on_with_generation();
   bool make_parts();
@@ -82,19 +82,19 @@ class EvolutionPareto final : public Searcher {
   EvolutionOptions options_;
   std::uint64_t seed_;
   CandidatePool pool_;
-  FrontParents parents_;
-  Breeding breeding_;
+  ParentPool parents_;
+  VariationOperators variation_;
   Generation generation_;
-  Generation draft_;            // the next generation
-  std::deque<Part> parts_;      // parts of it that are not done
-  bool restarts_ = false;       // the draft starts the search again
-  bool thinks_ = false;         // it thinks about the draft or, in the steady state, about the next child
-  std::size_t last_look_ = 0;   // last look of this ask, as counted by the pool
-  std::size_t iteration_ = 0;   // iteration of generation_, or of the draft
-  std::size_t handed_out_ = 0;  // number handed out of generation_
-  std::size_t pending_ = 0;     // number handed out whose results are unknown
-  std::size_t asked_ = 0;       // number asked for in all generations
-  std::size_t to_breed_ = 0;    // rest of the iteration, in the steady state
+  Generation draft_;               // the next generation
+  std::deque<Part> parts_;         // parts of it that are not done
+  bool restarts_ = false;          // the draft starts the search again
+  bool thinks_ = false;            // it thinks about the draft or, in the steady state, about the next child
+  std::size_t last_look_ = 0;      // last look of this ask, as counted by the pool
+  std::size_t iteration_ = 0;      // iteration of generation_, or of the draft
+  std::size_t handed_out_ = 0;     // number handed out of generation_
+  std::size_t pending_ = 0;        // number handed out whose results are unknown
+  std::size_t asked_ = 0;          // number asked for in all generations
+  std::size_t children_left_ = 0;  // rest of the iteration, in the steady state
   bool exhausted_ = false;
 };
 
@@ -103,7 +103,7 @@ EvolutionPareto::EvolutionPareto(const EvolutionOptions& options, const SearchPr
       seed_(problem.seed),
       pool_(problem.space, problem.objectives, problem.budget),
       parents_(pool_.objectives()),
-      breeding_(pool_, options.mutation_probability) {
+      variation_(pool_, options.mutation_probability) {
   pool_.prefer(best_known(problem));
   last_look_ = pool_.looks() + CandidatePool::kLooksOfAnAsk;
   parts_.push_back(part(Origin::kInitial, options_.initial));
@@ -113,10 +113,10 @@ EvolutionPareto::EvolutionPareto(const EvolutionOptions& options, const SearchPr
 Answer EvolutionPareto::ask(std::size_t room) {
   last_look_ = pool_.looks() + CandidatePool::kLooksOfAnAsk;
   std::vector<trial::Proposal> proposals;
-  const auto may_breed = [&] { return (pending_ == 0 || is_steady()) && !finished(); };
+  const auto may_make_offspring = [&] { return (pending_ == 0 || is_steady()) && !finished(); };
   const bool is_bounded = room != std::numeric_limits<std::size_t>::max();
   do {
-    if (handed_out_ == generation_.size() && may_breed()) breed(room - proposals.size());
+    if (handed_out_ == generation_.size() && may_make_offspring()) make_generation(room - proposals.size());
     const std::size_t count = std::min(room - proposals.size(), generation_.size() - handed_out_);
     const auto first =
         std::make_move_iterator(generation_.begin() + static_cast<std::ptrdiff_t>(handed_out_));
@@ -138,7 +138,7 @@ void EvolutionPareto::tell(const trial::CommittedTrial& committed) {
 bool EvolutionPareto::finished() const {
   if (exhausted_) return true;
   if (thinks_) return false;
-  return iteration_ + 1 == options_.iterations && handed_out_ == generation_.size() && to_breed_ == 0;
+  return iteration_ + 1 == options_.iterations && handed_out_ == generation_.size() && children_left_ == 0;
 }
 
 std::string EvolutionPareto::finish_reason() const {
@@ -150,7 +150,7 @@ std::size_t EvolutionPareto::expected_trials() const {
   if (exhausted_) return asked_;
   const std::size_t later_generations = options_.iterations - iteration_ - 1;
   const std::size_t drafted = parts_.empty() ? 0 : iteration_ == 0 ? options_.initial : options_.max_unseen;
-  const std::size_t bound = asked_ + generation_.size() - handed_out_ + drafted + to_breed_ +
+  const std::size_t bound = asked_ + generation_.size() - handed_out_ + drafted + children_left_ +
                             later_generations * options_.max_unseen;
   return std::min(bound, pool_.most_candidates());
 }
@@ -164,7 +164,7 @@ std::optional<std::size_t> EvolutionPareto::generation() const {
   return std::max(options_.initial, options_.max_unseen);
 }
 
-void EvolutionPareto::breed(std::size_t room) {
+void EvolutionPareto::make_generation(std::size_t room) {
   if (!is_steady() && parts_.empty()) begin_generation();
   if (!parts_.empty()) return go_on_with_generation();
   thinks_ = false;
@@ -221,9 +221,9 @@ bool EvolutionPareto::make_parts() {
 bool EvolutionPareto::make_one(Part& part) {
   if (part.origin == Origin::kMutation || part.origin == Origin::kCrossover) {
     auto child = part.origin == Origin::kCrossover
-                     ? breeding_.crossover(parents_.all(), iteration_, part.random)
-                     : breeding_.mutant(parents_.all()[part.made / options_.mutations_per_parent], iteration_,
-                                        part.random);
+                     ? variation_.crossover(parents_.all(), iteration_, part.random)
+                     : variation_.mutant(parents_.all()[part.made / options_.mutations_per_parent],
+                                         iteration_, part.random);
     if (child) draft_.push_back(*std::move(child));
     return true;
   }
@@ -245,24 +245,24 @@ void EvolutionPareto::cut_generation() {
 
 /// @param room  most children that are wanted
 EvolutionPareto::Generation EvolutionPareto::next_children(std::size_t room) {
-  if (to_breed_ == 0) {
+  if (children_left_ == 0) {
     ++iteration_;
-    to_breed_ = options_.max_unseen;
+    children_left_ = options_.max_unseen;
   }
   Generation children;
-  for (std::size_t wanted = std::min(room, to_breed_); wanted > 0; --wanted) {
+  for (std::size_t wanted = std::min(room, children_left_); wanted > 0; --wanted) {
     thinks_ = is_out_of_looks();
     if (thinks_) break;
-    RandomStream random(derive_seed(seed_, "search.evolution_pareto.child", {iteration_, to_breed_}));
+    RandomStream random(derive_seed(seed_, "search.evolution_pareto.child", {iteration_, children_left_}));
     std::optional<trial::Proposal> child = next_child(random);
     if (!child) break;
     children.push_back(*std::move(child));
-    --to_breed_;
+    --children_left_;
   }
   return children;
 }
 
-/// Breeds a child. If the drawn operator finds nothing new, a random architecture replaces it.
+/// Makes a child. If the drawn operator finds nothing new, a random architecture replaces it.
 std::optional<trial::Proposal> EvolutionPareto::next_child(RandomStream& random) {
   const std::size_t mutants = parents_.all().size() * options_.mutations_per_parent;
   const std::size_t crossovers = parents_.all().size() < 2 ? 0 : options_.crossovers;
@@ -270,9 +270,9 @@ std::optional<trial::Proposal> EvolutionPareto::next_child(RandomStream& random)
   const std::size_t drawn = all > 0 ? random.below(all) : 0;
   std::optional<trial::Proposal> child;
   if (drawn < mutants) {
-    child = breeding_.mutant(parents_.all()[drawn / options_.mutations_per_parent], iteration_, random);
+    child = variation_.mutant(parents_.all()[drawn / options_.mutations_per_parent], iteration_, random);
   } else if (drawn < mutants + crossovers) {
-    child = breeding_.crossover(parents_.all(), iteration_, random);
+    child = variation_.crossover(parents_.all(), iteration_, random);
   }
   if (child) return child;
   ArchitecturePointer sample = pool_.draw(random);
@@ -297,9 +297,9 @@ Algorithm evolution_pareto() {
       {"mutation_probability", &Options::mutation_probability, above(0).at_most(1),
        "Probability of each used parameter to change in a mutant."},
       {"breed", &Options::breed,
-       choice<BreedingTime>(
-           {{"generation", BreedingTime::kByGeneration}, {"commit", BreedingTime::kAtCommits}}),
-       "When children are bred: when all results of a generation are committed, or at each commit, as many "
+       choice<OffspringTime>(
+           {{"generation", OffspringTime::kByGeneration}, {"commit", OffspringTime::kAtCommits}}),
+       "When children are made: when all results of a generation are committed, or at each commit, as many "
        "as `run.window` has room for; `max_unseen` of them count as an iteration."}};
   Algorithm algorithm =
       make_algorithm<EvolutionPareto>("evolution_pareto", "Evolution of the Pareto front.", options);

@@ -1,6 +1,6 @@
 #include "search/algorithms/algorithms.hpp"
-#include "search/algorithms/breeding.hpp"
 #include "search/algorithms/pool_searcher.hpp"
+#include "search/algorithms/variation.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -120,7 +120,7 @@ class LocalSearch final : public PoolSearcher {
 
   LocalOptions options_;
   std::uint64_t seed_;
-  std::optional<FrontParents> front_;                    // of the present descent
+  std::optional<ParentPool> front_;                      // of the present descent
   std::map<trial::TrialNumber, Neighbours> neighbours_;  // of trials that are or were on it
   std::size_t to_begin_ = 0;                             // random architectures that are still to come
   std::size_t descent_ = 0;

@@ -1,6 +1,6 @@
 #include "search/algorithms/algorithms.hpp"
-#include "search/algorithms/breeding.hpp"
 #include "search/algorithms/pool_searcher.hpp"
+#include "search/algorithms/variation.hpp"
 #include "search/pareto/ranking.hpp"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct GeneticOptions {
 /// fronts, and of the last front that has room the least crowded ones. Each parent wins a tournament of two
 /// by these measures. A child is a crossover, each of whose parameters may change, or else a mutant.
 ///
-/// This is the steady state: a child is bred whenever there is room for a trial.
+/// This is the steady state: a child is made whenever there is room for a trial.
 /// @see Deb et al., A Fast and Elitist Multiobjective Genetic Algorithm: NSGA-II, IEEE TEC 6(2), 2002
 /// @see Durillo et al., On the Effect of the Steady-State Selection Scheme, EMO 2009
 class Nsga2 final : public PoolSearcher {
@@ -32,7 +32,7 @@ class Nsga2 final : public PoolSearcher {
         options_(options),
         mutation_probability_(options.mutation_probability.value_or(
             1 / static_cast<double>(std::max<std::size_t>(problem.space.parameters().size(), 1)))),
-        breeding_(pool(), mutation_probability_) {
+        variation_(pool(), mutation_probability_) {
     for (std::size_t i = 0; i < problem.space.parameters().size(); ++i) {
       unchanged_ *= 1 - mutation_probability_;
     }
@@ -51,8 +51,8 @@ class Nsga2 final : public PoolSearcher {
     if (asked() < options_.population) return draw(trial::Origin::kInitial);
     select();
     if (members_.empty()) return draw(trial::Origin::kRandom);
-    for (int i = 0; i < Breeding::kCrossoverTries; ++i) {
-      if (auto child = bred()) return child;
+    for (int i = 0; i < VariationOperators::kCrossoverTries; ++i) {
+      if (auto child = offspring()) return child;
     }
     return draw(trial::Origin::kRandom);
   }
@@ -86,25 +86,25 @@ class Nsga2 final : public PoolSearcher {
     return members_[std::min<std::size_t>(first, random().below(members_.size()))].parent;
   }
 
-  std::optional<trial::Proposal> bred() {
+  std::optional<trial::Proposal> offspring() {
     const Parent& first = winner();
     const Parent& second = winner();
     if (first.number == second.number || random().uniform() >= options_.crossover_probability) {
       const auto mutant =
           pool().space().mutate(first.architecture->genotype, mutation_probability_, random());
-      return breeding_.child(mutant, trial::Origin::kMutation, {first.number}, 0);
+      return variation_.child(mutant, trial::Origin::kMutation, {first.number}, 0);
     }
     auto genotype = pool().space().cross(*first.architecture, *second.architecture, random());
     if (genotype && random().uniform() >= unchanged_) {
       genotype = pool().space().mutate(*genotype, mutation_probability_, random());
     }
-    return breeding_.child(genotype, trial::Origin::kCrossover, {first.number, second.number}, 0);
+    return variation_.child(genotype, trial::Origin::kCrossover, {first.number, second.number}, 0);
   }
 
   GeneticOptions options_;
   double mutation_probability_;
   double unchanged_ = 1;  // probability that no parameter of a crossover changes
-  Breeding breeding_;
+  VariationOperators variation_;
   std::vector<Member> members_;  // the population, and the results since it was selected
   bool is_selected_ = true;
 };

@@ -1,6 +1,6 @@
 #include "search/algorithms/algorithms.hpp"
-#include "search/algorithms/breeding.hpp"
 #include "search/algorithms/pool_searcher.hpp"
+#include "search/algorithms/variation.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -23,7 +23,7 @@ struct AgeingOptions {
 /// leaves it for each new one. A parent is drawn from the front of a random sample of the population, which
 /// with one objective is its best trial, and has one mutant.
 ///
-/// Defaults are those of Archai's RegularizedEvolution. Unlike there, one child is bred at a time, as in the
+/// Defaults are those of Archai's RegularizedEvolution. Unlike there, one child is made at a time, as in the
 /// paper, and a sample may be larger than the population.
 /// @see Real et al., Regularized Evolution for Image Classifier Architecture Search, AAAI 2019
 /// @see Archai, archai/discrete_search/algos/regularized_evolution.py (v1.0.0)
@@ -32,14 +32,14 @@ class RegularizedEvolution final : public PoolSearcher {
   RegularizedEvolution(const AgeingOptions& options, const SearchProblem& problem)
       : PoolSearcher("regularized_evolution", problem, options.trials),
         options_(options),
-        breeding_(pool(), options.mutation_probability) {}
+        variation_(pool(), options.mutation_probability) {}
 
  private:
   std::optional<trial::Proposal> next() override {
     if (is_exhausted()) return std::nullopt;
     if (asked() < options_.initial) return draw(trial::Origin::kInitial);
     if (population_.empty()) return draw(trial::Origin::kRandom);
-    auto child = breeding_.mutant(drawn_parent(), 0, random());
+    auto child = variation_.mutant(drawn_parent(), 0, random());
     return child ? std::move(child) : draw(trial::Origin::kRandom);
   }
 
@@ -68,7 +68,7 @@ class RegularizedEvolution final : public PoolSearcher {
   };
 
   AgeingOptions options_;
-  Breeding breeding_;
+  VariationOperators variation_;
   std::deque<Member> population_;  // the oldest one first
 };
 

@@ -18,9 +18,9 @@ struct Parent {
 };
 
 /// The trials on the front of all results so far.
-class FrontParents {
+class ParentPool {
  public:
-  explicit FrontParents(const objective::ObjectiveSet& objectives);
+  explicit ParentPool(const objective::ObjectiveSet& objectives);
 
   /// Takes a result. A trial is a parent as long as it is on the front.
   void tell(const trial::CommittedTrial& committed);
@@ -35,14 +35,14 @@ class FrontParents {
 
 /// The operators that make children of parents. A child is a candidate of the pool, and taken from it.
 /// Deterministic.
-class Breeding {
+class VariationOperators {
  public:
   static constexpr int kMutationTries = 20;
   static constexpr int kCrossoverTries = 30;
 
   /// @param pool  must outlive this object
   /// @param mutation_probability  probability that a used parameter of a parent changes
-  Breeding(CandidatePool& pool, double mutation_probability)
+  VariationOperators(CandidatePool& pool, double mutation_probability)
       : pool_(pool), mutation_probability_(mutation_probability) {}
 
   /// Returns a mutant; nullopt if no try gave a new architecture.

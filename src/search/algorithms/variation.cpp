@@ -1,14 +1,14 @@
-#include "search/algorithms/breeding.hpp"
+#include "search/algorithms/variation.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace skyline::search {
 
-FrontParents::FrontParents(const objective::ObjectiveSet& objectives)
+ParentPool::ParentPool(const objective::ObjectiveSet& objectives)
     : objectives_(objectives), front_(objectives.objectives().size()) {}
 
-void FrontParents::tell(const trial::CommittedTrial& committed) {
+void ParentPool::tell(const trial::CommittedTrial& committed) {
   const std::optional<std::vector<double>> values = objectives_.minimized(committed);
   if (!values) return;
   std::vector<std::size_t> removed;
@@ -21,8 +21,8 @@ void FrontParents::tell(const trial::CommittedTrial& committed) {
                   {number, committed.trial.proposal.architecture});
 }
 
-std::optional<trial::Proposal> Breeding::mutant(const Parent& parent, std::size_t iteration,
-                                                RandomStream& random) {
+std::optional<trial::Proposal> VariationOperators::mutant(const Parent& parent, std::size_t iteration,
+                                                          RandomStream& random) {
   for (int i = 0; i < kMutationTries; ++i) {
     const auto mutated = pool_.space().mutate(parent.architecture->genotype, mutation_probability_, random);
     if (auto made = child(mutated, trial::Origin::kMutation, {parent.number}, iteration)) return made;
@@ -30,8 +30,8 @@ std::optional<trial::Proposal> Breeding::mutant(const Parent& parent, std::size_
   return std::nullopt;
 }
 
-std::optional<trial::Proposal> Breeding::crossover(std::span<const Parent> parents, std::size_t iteration,
-                                                   RandomStream& random) {
+std::optional<trial::Proposal> VariationOperators::crossover(std::span<const Parent> parents,
+                                                             std::size_t iteration, RandomStream& random) {
   for (int i = 0; i < kCrossoverTries; ++i) {
     const std::size_t place = random.below(parents.size());
     std::size_t other_place = random.below(parents.size() - 1);
@@ -45,9 +45,10 @@ std::optional<trial::Proposal> Breeding::crossover(std::span<const Parent> paren
   return std::nullopt;
 }
 
-std::optional<trial::Proposal> Breeding::child(const std::optional<space::Genotype>& genotype,
-                                               trial::Origin origin, std::vector<trial::TrialNumber> parents,
-                                               std::size_t iteration) {
+std::optional<trial::Proposal> VariationOperators::child(const std::optional<space::Genotype>& genotype,
+                                                         trial::Origin origin,
+                                                         std::vector<trial::TrialNumber> parents,
+                                                         std::size_t iteration) {
   ArchitecturePointer architecture = genotype ? pool_.candidate(*genotype) : nullptr;
   if (architecture == nullptr) return std::nullopt;
   pool_.take(architecture->id);
