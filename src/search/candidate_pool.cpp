@@ -101,20 +101,20 @@ class RejectionTally {
 }  // namespace
 
 CandidatePool::CandidatePool(space::SearchSpace space, objective::ObjectiveSet objectives,
-                             const trial::Budget& budget, std::function<void()> before_look)
+                             const trial::Budget& budget, std::function<void()> before_attempt)
     : space_(std::move(space)),
       objectives_(std::move(objectives)),
       budget_(budget),
-      before_look_(std::move(before_look)) {
+      before_attempt_(std::move(before_attempt)) {
   RandomStream random(derive_seed(0, "search.candidate_pool"));
   known_ = draw(random);
-  if (known_ == nullptr) known_ = look_once_more();
+  if (known_ == nullptr) known_ = try_known_once_more();
   release(known_->id);
 }
 
-space::BuildAttempt CandidatePool::look(const space::Genotype& genotype) const {
-  if (before_look_) before_look_();
-  ++looks_;
+space::BuildAttempt CandidatePool::try_build(const space::Genotype& genotype) const {
+  if (before_attempt_) before_attempt_();
+  ++attempts_;
   return space_.try_build(genotype);
 }
 
@@ -141,7 +141,7 @@ trial::Proposal CandidatePool::propose(ArchitecturePointer architecture, trial::
 }
 
 ArchitecturePointer CandidatePool::feasible(const space::Genotype& genotype, std::vector<bool>* reads) const {
-  space::BuildAttempt attempt = look(genotype);
+  space::BuildAttempt attempt = try_build(genotype);
   if (reads != nullptr) *reads = attempt.reads;
   return is_feasible(attempt) ? pointer_to(std::move(attempt)) : nullptr;
 }
@@ -153,7 +153,7 @@ ArchitecturePointer CandidatePool::candidate(const space::Genotype& genotype,
 }
 
 ArchitecturePointer CandidatePool::draw(RandomStream& random) {
-  const std::size_t looks_before = looks_;
+  const std::size_t attempts_before = attempts_;
   ArchitecturePointer drawn;
   if (!feasible_) {
     drawn = draw_by_sampling(random);
@@ -168,7 +168,7 @@ ArchitecturePointer CandidatePool::draw(RandomStream& random) {
   if (drawn == nullptr && known_ != nullptr && !taken_.contains(known_->id)) drawn = known_;
   // A space without a known candidate is refused sooner.
   if (drawn == nullptr && known_ != nullptr && !feasible_) drawn = draw_by_walk();
-  looks_since_new_ = looks_ - looks_before;
+  attempts_since_new_ = attempts_ - attempts_before;
   if (drawn != nullptr) take(drawn->id);
   return drawn;
 }
@@ -188,7 +188,7 @@ ArchitecturePointer CandidatePool::draw_by_sampling(RandomStream& random) {
     if (i >= kTriesBeforeEnumeration && (is_directed_ || can_enumerate())) break;
     if (sampled_layers_ - layers_before > kSampledLayers) break;
     ++sampled_;
-    space::BuildAttempt attempt = look(space_.sample(random));
+    space::BuildAttempt attempt = try_build(space_.sample(random));
     if (!attempt.architecture) continue;
     sampled_layers_ += attempt.architecture->layer_count();
     if (is_candidate(attempt)) return pointer_to(std::move(attempt));
@@ -197,8 +197,8 @@ ArchitecturePointer CandidatePool::draw_by_sampling(RandomStream& random) {
 }
 
 ArchitecturePointer CandidatePool::draw_by_directed_search(RandomStream& random) const {
-  const auto look_at = [this](const space::Genotype& genotype) { return look(genotype); };
-  return DirectedSearch(space_, objectives_, look_at).run(random, [this](const space::Architecture& found) {
+  const auto try_one = [this](const space::Genotype& genotype) { return try_build(genotype); };
+  return DirectedSearch(space_, objectives_, try_one).run(random, [this](const space::Architecture& found) {
     return !taken_.contains(found.id);
   });
 }
@@ -215,7 +215,7 @@ void CandidatePool::enumerate() {
   const std::vector<double> sums = sums_of_weights(space_);
   for (std::int64_t number = 0; number < space_.genotype_count(); ++number) {
     const space::Genotype genotype = space_.genotype_at(number);
-    const space::BuildAttempt attempt = look(genotype);
+    const space::BuildAttempt attempt = try_build(genotype);
     if (!is_feasible(attempt)) continue;
     feasible_->push_back({number, attempt.architecture->id, sampling_probability(space_, sums, genotype)});
   }
@@ -227,9 +227,9 @@ ArchitecturePointer CandidatePool::draw_by_walk() {
     if (!taken_.contains(met.id)) return candidate(met.genotype);
   }
   if (!walk_) walk_.emplace(space_);
-  const std::size_t end = looks_ + static_cast<std::size_t>(kEnumeratedGenotypes);
-  for (double steps = 0; !walk_->finished() && looks_ < end && steps < kEnumeratedLayers;) {
-    space::BuildAttempt attempt = look(walk_->current());
+  const std::size_t end = attempts_ + static_cast<std::size_t>(kEnumeratedGenotypes);
+  for (double steps = 0; !walk_->finished() && attempts_ < end && steps < kEnumeratedLayers;) {
+    space::BuildAttempt attempt = try_build(walk_->current());
     steps += static_cast<double>(attempt.steps);
     const bool is_valid = is_feasible(attempt);
     if (is_valid) walked_.push_back({walk_->current(), attempt.architecture->id});
@@ -248,13 +248,13 @@ ArchitecturePointer CandidatePool::draw_from_enumeration(RandomStream& random) c
     probabilities.push_back(genotype.probability);
   }
   if (numbers.empty()) return nullptr;
-  return pointer_to(look(space_.genotype_at(numbers[random.weighted(probabilities)])));
+  return pointer_to(try_build(space_.genotype_at(numbers[random.weighted(probabilities)])));
 }
 
 std::string CandidatePool::exhaustion_reason() const {
   if (!is_exhausted()) {
-    return "no new valid architecture was found among the last " + std::to_string(looks_since_new_) + " of " +
-           std::to_string(looks_) +
+    return "no new valid architecture was found among the last " + std::to_string(attempts_since_new_) +
+           " of " + std::to_string(attempts_) +
            " genotypes that were looked at, by random samples, a directed search and in their order; " +
            counted(taken_.size(), "architecture") + " had been found, and the space may have more";
   }
@@ -268,10 +268,10 @@ std::string CandidatePool::exhaustion_reason() const {
 
 /// Looks again, and counts the rejected architectures. Returns a candidate if it finds one. @throws UserError
 /// with the counts otherwise
-ArchitecturePointer CandidatePool::look_once_more() const {
+ArchitecturePointer CandidatePool::try_known_once_more() const {
   RejectionTally tally(objectives_);
   const auto count = [&](const space::Genotype& genotype) {
-    space::BuildAttempt attempt = look(genotype);
+    space::BuildAttempt attempt = try_build(genotype);
     if (attempt.architecture) {
       tally.add(attempt.architecture->cost);
     } else {

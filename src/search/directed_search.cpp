@@ -31,19 +31,19 @@ std::set<std::uint32_t> choices_about(std::uint32_t current, std::size_t values)
 ArchitecturePointer DirectedSearch::run(RandomStream& random,
                                         const std::function<bool(const space::Architecture& found)>& accept) {
   while (!is_over()) {
-    Place place = look(space_.sample(random));
-    descend(place, random);
-    for (int step = 0; place.excess == 0 && step < kSteps && !is_over(); ++step) {
-      if (accept(*place.architecture)) return place.architecture;
-      Place next = neighbour(place, random);
-      if (next.excess == 0) place = std::move(next);
+    Point point = evaluate(space_.sample(random));
+    descend(point, random);
+    for (int step = 0; point.excess == 0 && step < kSteps && !is_over(); ++step) {
+      if (accept(*point.architecture)) return point.architecture;
+      Point next = neighbour(point, random);
+      if (next.excess == 0) point = std::move(next);
     }
   }
   return nullptr;
 }
 
-DirectedSearch::Place DirectedSearch::look(space::Genotype genotype) {
-  space::BuildAttempt attempt = look_(genotype);
+DirectedSearch::Point DirectedSearch::evaluate(space::Genotype genotype) {
+  space::BuildAttempt attempt = try_build_(genotype);
   ++networks_;
   if (!attempt.architecture) {
     layers_ += attempt.steps;
@@ -69,52 +69,52 @@ double DirectedSearch::excess_of(const space::Cost& cost) const {
   return objectives_.feasible(cost) ? 0 : std::max(excess, std::numeric_limits<double>::min());
 }
 
-bool DirectedSearch::is_open(const Place& place, std::size_t parameter) const {
+bool DirectedSearch::is_open(const Point& point, std::size_t parameter) const {
   const bool used =
-      place.architecture == nullptr ? place.reads[parameter] : place.architecture->used[parameter];
+      point.architecture == nullptr ? point.reads[parameter] : point.architecture->used[parameter];
   return used && space_.parameters()[parameter].values.size() > 1;
 }
 
 /// Gives a parameter the best of some values. Returns whether the excess has become smaller.
-bool DirectedSearch::improve(Place& place, std::size_t parameter, RandomStream& random) {
+bool DirectedSearch::improve(Point& point, std::size_t parameter, RandomStream& random) {
   const std::size_t values = space_.parameters()[parameter].values.size();
-  Place best = place;
-  for (const std::uint32_t choice : choices_about(place.genotype.choices[parameter], values)) {
+  Point best = point;
+  for (const std::uint32_t choice : choices_about(point.genotype.choices[parameter], values)) {
     if (is_over()) break;
-    auto genotype = space_.with_choice(place.genotype, parameter, choice, random);
+    auto genotype = space_.with_choice(point.genotype, parameter, choice, random);
     if (!genotype) continue;
-    Place other = look(*std::move(genotype));
+    Point other = evaluate(*std::move(genotype));
     if (other.excess < best.excess) best = std::move(other);
   }
-  const bool is_better = best.excess < place.excess;
-  place = std::move(best);
+  const bool is_better = best.excess < point.excess;
+  point = std::move(best);
   return is_better;
 }
 
-void DirectedSearch::descend(Place& place, RandomStream& random) {
+void DirectedSearch::descend(Point& point, RandomStream& random) {
   std::vector<std::size_t> order(space_.parameters().size());
   std::iota(order.begin(), order.end(), 0);
-  for (bool is_better = true; is_better && place.excess > 0 && !is_over();) {
+  for (bool is_better = true; is_better && point.excess > 0 && !is_over();) {
     is_better = false;
     random.shuffle(std::span<std::size_t>(order));
     for (const std::size_t parameter : order) {
-      if (place.excess > 0 && is_open(place, parameter) && improve(place, parameter, random))
+      if (point.excess > 0 && is_open(point, parameter) && improve(point, parameter, random))
         is_better = true;
     }
   }
 }
 
-/// Returns a place with another value of a parameter that the network uses.
-DirectedSearch::Place DirectedSearch::neighbour(const Place& place, RandomStream& random) {
+/// Returns a point with another value of a parameter that the network uses.
+DirectedSearch::Point DirectedSearch::neighbour(const Point& point, RandomStream& random) {
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < space_.parameters().size(); ++i) {
-    if (is_open(place, i)) open.push_back(i);
+    if (is_open(point, i)) open.push_back(i);
   }
-  if (open.empty()) return look(place.genotype);
+  if (open.empty()) return evaluate(point.genotype);
   const std::size_t parameter = open[random.below(open.size())];
   const std::size_t values = space_.parameters()[parameter].values.size();
   const auto choice = static_cast<std::uint32_t>(random.below(values));
-  return look(space_.with_choice(place.genotype, parameter, choice, random).value_or(place.genotype));
+  return evaluate(space_.with_choice(point.genotype, parameter, choice, random).value_or(point.genotype));
 }
 
 }  // namespace skyline::search

@@ -16,14 +16,15 @@ namespace skyline::search {
 /// fails. Deterministic: it is bounded by the work done, not by time.
 class DirectedSearch {
  public:
-  /// Limits for the networks that it looks at, and for their layers.
+  /// Limits for the networks that it builds, and for their layers.
   static constexpr std::size_t kMostNetworks = 18'000;
   static constexpr std::size_t kMostLayers = 2'000'000;
 
-  using Look = std::function<space::BuildAttempt(const space::Genotype& genotype)>;
-  /// @param look  tries to build an architecture
-  DirectedSearch(const space::SearchSpace& space, const objective::ObjectiveSet& objectives, Look look)
-      : space_(space), objectives_(objectives), look_(std::move(look)) {}
+  using TryBuild = std::function<space::BuildAttempt(const space::Genotype& genotype)>;
+  /// @param try_build  tries to build an architecture
+  DirectedSearch(const space::SearchSpace& space, const objective::ObjectiveSet& objectives,
+                 TryBuild try_build)
+      : space_(space), objectives_(objectives), try_build_(std::move(try_build)) {}
 
   /// Runs the search. Returns nullptr if it found none.
   /// @param accept  returns whether a valid architecture is wanted
@@ -31,7 +32,7 @@ class DirectedSearch {
                           const std::function<bool(const space::Architecture& found)>& accept);
 
  private:
-  struct Place {
+  struct Point {
     space::Genotype genotype;
     ArchitecturePointer architecture;  // nullptr if it cannot be built
     std::vector<bool> reads;           // parameters on which that depends
@@ -39,16 +40,16 @@ class DirectedSearch {
   };
 
   bool is_over() const { return networks_ >= kMostNetworks || layers_ >= kMostLayers; }
-  Place look(space::Genotype genotype);
+  Point evaluate(space::Genotype genotype);
   double excess_of(const space::Cost& cost) const;
-  bool is_open(const Place& place, std::size_t parameter) const;
-  bool improve(Place& place, std::size_t parameter, RandomStream& random);
-  void descend(Place& place, RandomStream& random);
-  Place neighbour(const Place& place, RandomStream& random);
+  bool is_open(const Point& point, std::size_t parameter) const;
+  bool improve(Point& point, std::size_t parameter, RandomStream& random);
+  void descend(Point& point, RandomStream& random);
+  Point neighbour(const Point& point, RandomStream& random);
 
   const space::SearchSpace& space_;
   const objective::ObjectiveSet& objectives_;
-  Look look_;
+  TryBuild try_build_;
   std::size_t networks_ = 0;
   std::size_t layers_ = 0;
 };

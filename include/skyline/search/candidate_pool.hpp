@@ -36,13 +36,14 @@ class CandidatePool {
   /// responsive.
   static constexpr std::size_t kLargestAsk = 1'000;
   /// Number of networks after which an ask should end (Answer::State::kMore).
-  static constexpr std::size_t kLooksOfAnAsk = 256;
+  static constexpr std::size_t kAttemptsOfAnAsk = 256;
 
-  /// @param before_look  called before each look at a genotype; it may throw to leave a long draw, and the
+  /// @param before_attempt  called before each attempt to build a network; it may throw to leave a long draw,
+  /// and the
   ///                     pool is of no use afterwards
   /// @throws UserError if the space has no candidate, with the number of rejected genotypes for each reason
   CandidatePool(space::SearchSpace space, objective::ObjectiveSet objectives,
-                const trial::Budget& budget = {}, std::function<void()> before_look = {});
+                const trial::Budget& budget = {}, std::function<void()> before_attempt = {});
 
   const space::SearchSpace& space() const { return space_; }
   const objective::ObjectiveSet& objectives() const { return objectives_; }
@@ -52,7 +53,7 @@ class CandidatePool {
                           std::vector<trial::TrialNumber> parents = {}, std::size_t iteration = 0) const;
 
   /// Returns the number of networks that were built so far, candidates or not.
-  std::size_t looks() const { return looks_; }
+  std::size_t attempts() const { return attempts_; }
 
   /// Returns the architecture of a genotype, taken or not, or nullptr if it cannot be built or does not meet
   /// the computed constraints.
@@ -71,8 +72,8 @@ class CandidatePool {
   std::size_t most_candidates() const;
 
   /// Draws a random candidate, distributed like the space's samples, and takes it. If these find none, a
-  /// directed search does, and at last a look at one genotype after the other. Returns nullptr if all found
-  /// none.
+  /// directed search does, and at last an attempt at one genotype after the other. Returns nullptr if all
+  /// found none.
   ArchitecturePointer draw(RandomStream& random);
   /// Lets draw_first() return these architectures, in their order, before random ones.
   void prefer(std::vector<ArchitecturePointer> architectures) { preferred_ = std::move(architectures); }
@@ -96,7 +97,7 @@ class CandidatePool {
     space::ArchId id{};
   };
 
-  space::BuildAttempt look(const space::Genotype& genotype) const;
+  space::BuildAttempt try_build(const space::Genotype& genotype) const;
   bool is_feasible(const space::BuildAttempt& attempt) const;
   bool is_candidate(const space::BuildAttempt& attempt) const;
   bool can_enumerate() const;
@@ -105,15 +106,15 @@ class CandidatePool {
   ArchitecturePointer draw_by_directed_search(RandomStream& random) const;
   ArchitecturePointer draw_from_enumeration(RandomStream& random) const;
   ArchitecturePointer draw_by_walk();
-  ArchitecturePointer look_once_more() const;
+  ArchitecturePointer try_known_once_more() const;
 
   space::SearchSpace space_;
   objective::ObjectiveSet objectives_;
   trial::Budget budget_;
-  std::function<void()> before_look_;
+  std::function<void()> before_attempt_;
   ArchitecturePointer known_;  // a candidate, used if draws find none
   std::vector<ArchitecturePointer> preferred_;
-  mutable std::size_t looks_ = 0;
+  mutable std::size_t attempts_ = 0;
   std::unordered_set<space::ArchId> taken_;
   std::size_t sampled_ = 0;  // number of genotypes so far, and of layers of their networks
   std::size_t sampled_layers_ = 0;
@@ -122,7 +123,7 @@ class CandidatePool {
                                                            // enumerated
   std::optional<space::GenotypeWalk> walk_;                // begun once draws find nothing in a large space
   std::vector<WalkedGenotype> walked_;                     // valid genotypes that it met
-  std::size_t looks_since_new_ = 0;                        // looks of the last draw
+  std::size_t attempts_since_new_ = 0;                     // attempts of the last draw
 };
 
 /// Returns the finish reason of a search that proposed every valid architecture of its space.

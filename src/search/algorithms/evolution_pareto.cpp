@@ -66,7 +66,7 @@ class EvolutionPareto final : public Searcher {
     std::size_t made = 0;
   };
 
-  bool is_out_of_looks() const { return pool_.looks() >= last_look_; }
+  bool attempts_exhausted() const { return pool_.attempts() >= last_attempt_; }
   Part part(Origin origin, std::size_t count) const;
   bool is_steady() const { return options_.breed == OffspringTime::kAtCommits; }
   RandomStream stream(std::string_view purpose) const;
@@ -89,7 +89,7 @@ class EvolutionPareto final : public Searcher {
   std::deque<Part> parts_;         // parts of it that are not done
   bool restarts_ = false;          // the draft starts the search again
   bool thinks_ = false;            // it thinks about the draft or, in the steady state, about the next child
-  std::size_t last_look_ = 0;      // last look of this ask, as counted by the pool
+  std::size_t last_attempt_ = 0;   // last attempt of this ask, as counted by the pool
   std::size_t iteration_ = 0;      // iteration of generation_, or of the draft
   std::size_t handed_out_ = 0;     // number handed out of generation_
   std::size_t pending_ = 0;        // number handed out whose results are unknown
@@ -105,13 +105,13 @@ EvolutionPareto::EvolutionPareto(const EvolutionOptions& options, const SearchPr
       parents_(pool_.objectives()),
       variation_(pool_, options.mutation_probability) {
   pool_.prefer(best_known(problem));
-  last_look_ = pool_.looks() + CandidatePool::kLooksOfAnAsk;
+  last_attempt_ = pool_.attempts() + CandidatePool::kAttemptsOfAnAsk;
   parts_.push_back(part(Origin::kInitial, options_.initial));
   go_on_with_generation();
 }
 
 Answer EvolutionPareto::ask(std::size_t room) {
-  last_look_ = pool_.looks() + CandidatePool::kLooksOfAnAsk;
+  last_attempt_ = pool_.attempts() + CandidatePool::kAttemptsOfAnAsk;
   std::vector<trial::Proposal> proposals;
   const auto may_make_offspring = [&] { return (pending_ == 0 || is_steady()) && !finished(); };
   const bool is_bounded = room != std::numeric_limits<std::size_t>::max();
@@ -210,7 +210,7 @@ bool EvolutionPareto::make_parts() {
   for (; !parts_.empty(); parts_.pop_front()) {
     Part& part = parts_.front();
     for (; part.made < part.count; ++part.made) {
-      if (is_out_of_looks()) return false;
+      if (attempts_exhausted()) return false;
       if (!make_one(part)) break;
     }
   }
@@ -251,7 +251,7 @@ EvolutionPareto::Generation EvolutionPareto::next_children(std::size_t room) {
   }
   Generation children;
   for (std::size_t wanted = std::min(room, children_left_); wanted > 0; --wanted) {
-    thinks_ = is_out_of_looks();
+    thinks_ = attempts_exhausted();
     if (thinks_) break;
     RandomStream random(derive_seed(seed_, "search.evolution_pareto.child", {iteration_, children_left_}));
     std::optional<trial::Proposal> child = next_child(random);

@@ -19,10 +19,10 @@ struct ExhaustiveOptions {
   std::optional<std::size_t> trials;
 };
 
-/// Refuses a space that would take long to look through. The looks that it takes are estimated from random
+/// Refuses a space that would take long to look through. The attempts that it takes are estimated from random
 /// genotypes: one stands for all that differ in nothing on which its network depends. @throws UserError
 void check_size(const space::SearchSpace& space) {
-  constexpr long double kMostLooks = 1e7;
+  constexpr long double kMostAttempts = 1e7;
   constexpr long double kMostSteps = 1e9;  // steps of building networks, some quarter of an hour
   constexpr int kSampled = 500;
   constexpr std::int64_t kFew = 100'000;
@@ -44,10 +44,10 @@ void check_size(const space::SearchSpace& space) {
     steps += each * static_cast<long double>(attempt.steps);
   }
   genotypes = space.count_kept().value_or(genotypes);
-  if (genotypes * share <= kMostLooks && genotypes * steps <= kMostSteps) return;
-  std::ostringstream looks;
-  looks << std::setprecision(2) << genotypes * share;
-  throw UserError("search.algorithm: exhaustive would look at about " + looks.str() +
+  if (genotypes * share <= kMostAttempts && genotypes * steps <= kMostSteps) return;
+  std::ostringstream attempts;
+  attempts << std::setprecision(2) << genotypes * share;
+  throw UserError("search.algorithm: exhaustive would look at about " + attempts.str() +
                   " genotypes one by one, which takes too long; `random` draws different ones of any space");
 }
 
@@ -66,8 +66,8 @@ class ExhaustiveSearch final : public Searcher {
   Answer ask(std::size_t room) override {
     const std::size_t wanted = std::min({room, CandidatePool::kLargestAsk, trials_ - asked_});
     std::vector<trial::Proposal> proposals;
-    const std::size_t end = pool_.looks() + CandidatePool::kLooksOfAnAsk;
-    while (proposals.size() < wanted && !walk_.finished() && pool_.looks() < end) {
+    const std::size_t end = pool_.attempts() + CandidatePool::kAttemptsOfAnAsk;
+    while (proposals.size() < wanted && !walk_.finished() && pool_.attempts() < end) {
       std::vector<bool> reads;
       ArchitecturePointer found = pool_.candidate(walk_.current(), &reads);
       walk_.advance(reads);

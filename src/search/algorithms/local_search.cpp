@@ -58,7 +58,7 @@ class LocalSearch final : public PoolSearcher {
         to_begin_ = 0;
       }
       if (auto found = next_neighbour()) return found;
-      if (is_out_of_looks() || in_flight() > 0 || is_exhausted()) return std::nullopt;
+      if (attempts_exhausted() || in_flight() > 0 || is_exhausted()) return std::nullopt;
       ++descent_;
       front_.emplace(pool().objectives());
       neighbours_.clear();
@@ -70,7 +70,7 @@ class LocalSearch final : public PoolSearcher {
   void learn(const trial::CommittedTrial& committed) override { front_->tell(committed); }
 
   std::optional<trial::Proposal> next_neighbour() {
-    while (!is_out_of_looks()) {
+    while (!attempts_exhausted()) {
       const Parent* centre = next_centre();
       if (centre == nullptr) return std::nullopt;
       Neighbours& its = neighbours_.at(centre->number);

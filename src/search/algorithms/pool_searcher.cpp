@@ -17,13 +17,13 @@ PoolSearcher::PoolSearcher(std::string_view name, const SearchProblem& problem, 
 }
 
 Answer PoolSearcher::ask(std::size_t room) {
-  last_look_ = pool_.looks() + CandidatePool::kLooksOfAnAsk;
+  last_attempt_ = pool_.attempts() + CandidatePool::kAttemptsOfAnAsk;
   std::vector<trial::Proposal> proposals;
   while (proposals.size() < room && !finished()) {
-    if (is_out_of_looks()) return {std::move(proposals), Answer::State::kMore};
+    if (attempts_exhausted()) return {std::move(proposals), Answer::State::kMore};
     std::optional<trial::Proposal> proposed = next();
     if (!proposed) {
-      if (is_out_of_looks()) continue;
+      if (attempts_exhausted()) continue;
       is_over_ = in_flight_ == 0;
       break;
     }

@@ -30,7 +30,8 @@ class PoolSearcher : public Searcher {
   PoolSearcher(std::string_view name, const SearchProblem& problem, std::size_t trials);
 
   /// Returns the next proposal. If there is none, because results must be known first, because nothing is
-  /// left, or because the ask is out of looks, nothing may have changed on which later proposals depend.
+  /// left, or because the attempts of the ask are exhausted, nothing may have changed on which later
+  /// proposals depend.
   virtual std::optional<trial::Proposal> next() = 0;
   /// Counts a proposal that accept() has taken.
   void count_accepted() {
@@ -45,7 +46,7 @@ class PoolSearcher : public Searcher {
   std::optional<trial::Proposal> draw(trial::Origin origin, std::size_t iteration = 0);
   /// Returns whether no random architecture is left.
   bool is_exhausted() const { return exhausted_; }
-  bool is_out_of_looks() const { return pool_.looks() >= last_look_; }
+  bool attempts_exhausted() const { return pool_.attempts() >= last_attempt_; }
   std::size_t asked() const { return asked_; }
   std::size_t in_flight() const { return in_flight_; }
   CandidatePool& pool() { return pool_; }
@@ -56,7 +57,7 @@ class PoolSearcher : public Searcher {
   CandidatePool pool_;
   RandomStream random_;
   std::size_t trials_;
-  std::size_t last_look_ = 0;  // of this ask, as counted by the pool
+  std::size_t last_attempt_ = 0;  // of this ask, as counted by the pool
   std::size_t asked_ = 0;
   std::size_t in_flight_ = 0;
   bool exhausted_ = false;
