@@ -109,7 +109,7 @@ CandidatePool::CandidatePool(space::SearchSpace space, objective::ObjectiveSet o
   RandomStream random(derive_seed(0, "search.candidate_pool"));
   known_ = draw(random);
   if (known_ == nullptr) known_ = try_known_once_more();
-  release(known_->id);
+  unmark_proposed(known_->id);
 }
 
 space::BuildAttempt CandidatePool::try_build(const space::Genotype& genotype) const {
@@ -123,7 +123,7 @@ bool CandidatePool::is_feasible(const space::BuildAttempt& attempt) const {
 }
 
 bool CandidatePool::is_candidate(const space::BuildAttempt& attempt) const {
-  return is_feasible(attempt) && !taken_.contains(attempt.architecture->id);
+  return is_feasible(attempt) && !proposed_.contains(attempt.architecture->id);
 }
 
 std::size_t CandidatePool::most_candidates() const {
@@ -149,7 +149,7 @@ ArchitecturePointer CandidatePool::feasible(const space::Genotype& genotype, std
 ArchitecturePointer CandidatePool::candidate(const space::Genotype& genotype,
                                              std::vector<bool>* reads) const {
   ArchitecturePointer found = feasible(genotype, reads);
-  return found != nullptr && !is_taken(found->id) ? found : nullptr;
+  return found != nullptr && !is_proposed(found->id) ? found : nullptr;
 }
 
 ArchitecturePointer CandidatePool::draw(RandomStream& random) {
@@ -165,20 +165,20 @@ ArchitecturePointer CandidatePool::draw(RandomStream& random) {
     }
   }
   if (feasible_) drawn = draw_from_enumeration(random);
-  if (drawn == nullptr && known_ != nullptr && !taken_.contains(known_->id)) drawn = known_;
+  if (drawn == nullptr && known_ != nullptr && !proposed_.contains(known_->id)) drawn = known_;
   // A space without a known candidate is refused sooner.
   if (drawn == nullptr && known_ != nullptr && !feasible_) drawn = draw_by_walk();
   attempts_since_new_ = attempts_ - attempts_before;
-  if (drawn != nullptr) take(drawn->id);
+  if (drawn != nullptr) mark_proposed(drawn->id);
   return drawn;
 }
 
 ArchitecturePointer CandidatePool::draw_first(RandomStream& random) {
   const auto found = std::ranges::find_if(preferred_, [&](const ArchitecturePointer& preferred) {
-    return !taken_.contains(preferred->id) && objectives_.feasible(preferred->cost);
+    return !proposed_.contains(preferred->id) && objectives_.feasible(preferred->cost);
   });
   if (found == preferred_.end()) return draw(random);
-  take((*found)->id);
+  mark_proposed((*found)->id);
   return *found;
 }
 
@@ -199,7 +199,7 @@ ArchitecturePointer CandidatePool::draw_by_sampling(RandomStream& random) {
 ArchitecturePointer CandidatePool::draw_by_directed_search(RandomStream& random) const {
   const auto try_one = [this](const space::Genotype& genotype) { return try_build(genotype); };
   return DirectedSearch(space_, objectives_, try_one).run(random, [this](const space::Architecture& found) {
-    return !taken_.contains(found.id);
+    return !proposed_.contains(found.id);
   });
 }
 
@@ -224,7 +224,7 @@ void CandidatePool::enumerate() {
 /// Goes on through the genotypes in their order. Returns the first candidate that it meets or has met.
 ArchitecturePointer CandidatePool::draw_by_walk() {
   for (const WalkedGenotype& met : walked_) {
-    if (!taken_.contains(met.id)) return candidate(met.genotype);
+    if (!proposed_.contains(met.id)) return candidate(met.genotype);
   }
   if (!walk_) walk_.emplace(space_);
   const std::size_t end = attempts_ + static_cast<std::size_t>(kEnumeratedGenotypes);
@@ -243,7 +243,7 @@ ArchitecturePointer CandidatePool::draw_from_enumeration(RandomStream& random) c
   std::vector<std::int64_t> numbers;
   std::vector<double> probabilities;
   for (const FeasibleGenotype& genotype : *feasible_) {
-    if (taken_.contains(genotype.id)) continue;
+    if (proposed_.contains(genotype.id)) continue;
     numbers.push_back(genotype.number);
     probabilities.push_back(genotype.probability);
   }
@@ -256,7 +256,7 @@ std::string CandidatePool::exhaustion_reason() const {
     return "no new valid architecture was found among the last " + std::to_string(attempts_since_new_) +
            " of " + std::to_string(attempts_) +
            " genotypes that were looked at, by random samples, a directed search and in their order; " +
-           counted(taken_.size(), "architecture") + " had been found, and the space may have more";
+           counted(proposed_.size(), "architecture") + " had been found, and the space may have more";
   }
   std::unordered_set<space::ArchId> ids;
   if (feasible_) {

@@ -21,7 +21,7 @@ void enumerate(CandidatePool& pool) {
   RandomStream random(1);
   std::vector<space::ArchId> drawn;
   while (const ArchitecturePointer architecture = pool.draw(random)) drawn.push_back(architecture->id);
-  for (const space::ArchId id : drawn) pool.release(id);
+  for (const space::ArchId id : drawn) pool.unmark_proposed(id);
 }
 
 /// How often each architecture is drawn of 4000 times.
@@ -31,7 +31,7 @@ std::map<space::ArchId, double> shares_of_draws(CandidatePool& pool) {
   std::map<space::ArchId, double> shares;
   for (int i = 0; i < kDraws; ++i) {
     const space::ArchId id = pool.draw(random)->id;
-    pool.release(id);
+    pool.unmark_proposed(id);
     shares[id] += 1.0 / kDraws;
   }
   return shares;
@@ -63,10 +63,10 @@ TEST(CandidatePool, RefusesWhatWasTakenUntilItIsReleased) {
   const space::Genotype genotype = uneven_space().genotype_at(0);
   const ArchitecturePointer architecture = pool.candidate(genotype);
   ASSERT_NE(architecture, nullptr);
-  pool.take(architecture->id);
+  pool.mark_proposed(architecture->id);
   EXPECT_EQ(pool.candidate(genotype), nullptr);
   EXPECT_EQ(pool.candidate(uneven_space().genotype_at(1)), nullptr) << "another genotype of the same network";
-  pool.release(architecture->id);
+  pool.unmark_proposed(architecture->id);
   EXPECT_NE(pool.candidate(genotype), nullptr);
 }
 

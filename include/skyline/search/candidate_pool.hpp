@@ -19,7 +19,7 @@ namespace skyline::search {
 using ArchitecturePointer = std::shared_ptr<const space::Architecture>;
 
 /// The architectures that an algorithm may still propose: they can be built, meet the computed constraints
-/// and were not taken before. All algorithms use it, so that none repeats an architecture, trains an
+/// and were not proposed before. All algorithms use it, so that none repeats an architecture, trains an
 /// infeasible one or loops for ever in an exhausted space. Local; deterministic; not thread-safe.
 class CandidatePool {
  public:
@@ -48,32 +48,32 @@ class CandidatePool {
   const space::SearchSpace& space() const { return space_; }
   const objective::ObjectiveSet& objectives() const { return objectives_; }
 
-  /// Returns a proposal of an architecture that was taken, with the budget of the pool.
+  /// Returns a proposal of an architecture that is marked as proposed, with the budget of the pool.
   trial::Proposal propose(ArchitecturePointer architecture, trial::Origin origin,
                           std::vector<trial::TrialNumber> parents = {}, std::size_t iteration = 0) const;
 
   /// Returns the number of networks that were built so far, candidates or not.
   std::size_t attempts() const { return attempts_; }
 
-  /// Returns the architecture of a genotype, taken or not, or nullptr if it cannot be built or does not meet
-  /// the computed constraints.
+  /// Returns the architecture of a genotype, proposed or not, or nullptr if it cannot be built or does not
+  /// meet the computed constraints.
   /// @param reads  gets the parameters on which that depends (space::BuildAttempt); may be null
   ArchitecturePointer feasible(const space::Genotype& genotype, std::vector<bool>* reads = nullptr) const;
-  /// Returns the same, but nullptr if the architecture was taken.
+  /// Returns the same, but nullptr if the architecture is marked as proposed.
   ArchitecturePointer candidate(const space::Genotype& genotype, std::vector<bool>* reads = nullptr) const;
-  /// Marks an architecture as taken, so that it is no candidate any more. Every proposal must be taken.
-  void take(space::ArchId id) { taken_.insert(id); }
-  /// Makes an architecture a candidate again, because it was taken and then not proposed.
-  void release(space::ArchId id) { taken_.erase(id); }
-  /// Returns whether an architecture was taken and not released.
-  bool is_taken(space::ArchId id) const { return taken_.contains(id); }
+  /// Marks an architecture as proposed, so that it is no candidate any more. Every proposal must be marked.
+  void mark_proposed(space::ArchId id) { proposed_.insert(id); }
+  /// Makes an architecture a candidate again, because it was marked and then not proposed.
+  void unmark_proposed(space::ArchId id) { proposed_.erase(id); }
+  /// Returns whether an architecture is marked as proposed.
+  bool is_proposed(space::ArchId id) const { return proposed_.contains(id); }
 
   /// Returns an upper bound of the number of candidates: that of the genotypes that keep `where`.
   std::size_t most_candidates() const;
 
-  /// Draws a random candidate, distributed like the space's samples, and takes it. If these find none, a
-  /// directed search does, and at last an attempt at one genotype after the other. Returns nullptr if all
-  /// found none.
+  /// Draws a random candidate, distributed like the space's samples, and marks it as proposed. If these find
+  /// none, a directed search does, and at last an attempt at one genotype after the other. Returns nullptr if
+  /// all found none.
   ArchitecturePointer draw(RandomStream& random);
   /// Lets draw_first() return these architectures, in their order, before random ones.
   void prefer(std::vector<ArchitecturePointer> architectures) { preferred_ = std::move(architectures); }
@@ -115,7 +115,7 @@ class CandidatePool {
   ArchitecturePointer known_;  // a candidate, used if draws find none
   std::vector<ArchitecturePointer> preferred_;
   mutable std::size_t attempts_ = 0;
-  std::unordered_set<space::ArchId> taken_;
+  std::unordered_set<space::ArchId> proposed_;
   std::size_t sampled_ = 0;  // number of genotypes so far, and of layers of their networks
   std::size_t sampled_layers_ = 0;
   bool is_directed_ = false;  // samples have failed so often that only few more are tried

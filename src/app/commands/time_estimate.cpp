@@ -142,7 +142,7 @@ std::vector<trial::Trial> TimeEstimate::sampled() const {
   while (trials.size() < kSampled && (trials.empty() || seconds_since(start) < kLongestSampling_s)) {
     const search::ArchitecturePointer drawn = pool.draw(random);
     if (drawn == nullptr) break;
-    pool.release(drawn->id);  // may be drawn again
+    pool.unmark_proposed(drawn->id);  // may be drawn again
     trial::Trial& trial = trials.emplace_back();
     trial.proposal.architecture = drawn;
     trial.proposal.budget.epochs = config_.evaluator.needs.epochs;

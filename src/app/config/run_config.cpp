@@ -355,7 +355,7 @@ std::vector<search::ArchitecturePointer> RunConfig::draw_valid(std::size_t count
   std::vector<search::ArchitecturePointer> drawn;
   while (drawn.size() < count && (drawn.empty() || seconds_since(start) < kLongest_s)) {
     drawn.push_back(pool.draw(random));
-    pool.release(drawn.back()->id);  // may be drawn again
+    pool.unmark_proposed(drawn.back()->id);  // may be drawn again
   }
   return drawn;
 }

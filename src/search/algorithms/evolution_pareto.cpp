@@ -238,7 +238,7 @@ void EvolutionPareto::cut_generation() {
   RandomStream random = stream("shuffle");
   random.shuffle(std::span(draft_));
   while (draft_.size() > options_.max_unseen) {
-    pool_.release(draft_.back().architecture->id);
+    pool_.unmark_proposed(draft_.back().architecture->id);
     draft_.pop_back();
   }
 }

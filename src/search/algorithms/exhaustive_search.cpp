@@ -72,7 +72,7 @@ class ExhaustiveSearch final : public Searcher {
       ArchitecturePointer found = pool_.candidate(walk_.current(), &reads);
       walk_.advance(reads);
       if (found == nullptr) continue;
-      pool_.take(found->id);
+      pool_.mark_proposed(found->id);
       proposals.push_back(pool_.propose(std::move(found), trial::Origin::kEnumerated));
     }
     asked_ += proposals.size();

@@ -81,7 +81,7 @@ class LocalSearch final : public PoolSearcher {
                                                        change.choice, random());
       ArchitecturePointer found = genotype ? pool().candidate(*genotype) : nullptr;
       if (found == nullptr) continue;
-      pool().take(found->id);
+      pool().mark_proposed(found->id);
       return pool().propose(std::move(found), trial::Origin::kMutation, {centre->number}, descent_);
     }
     return std::nullopt;

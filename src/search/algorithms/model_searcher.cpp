@@ -106,7 +106,7 @@ bool ModelSearcher::accept(const trial::Proposal& recorded) {
     if (!position || !may_rise(*position)) return false;
     rungs_->promote(*position, 0);
   }
-  pool_.take(recorded.architecture->id);
+  pool_.mark_proposed(recorded.architecture->id);
   proposed_.push_back({std::make_shared<const space::Architecture>(recorded.architecture->unbuilt()), nullptr,
                        recorded.expected, recorded.budget.epochs});
   ++made_;
@@ -280,14 +280,14 @@ void ModelSearcher::choose(std::vector<trial::Proposal>& batch) {
 trial::Proposal ModelSearcher::begin(const Candidate& chosen, trial::Origin origin) {
   std::vector<trial::TrialNumber> parents;
   if (const auto parent = model_->nearest_on_front(chosen)) parents.push_back(*parent);
-  pool_.take(chosen.architecture->id);
+  pool_.mark_proposed(chosen.architecture->id);
   // The engine may build the network of its own copy.
   auto architecture = std::make_shared<const space::Architecture>(chosen.architecture->unbuilt());
   trial::Proposal proposal = pool_.propose(std::move(architecture), origin, std::move(parents));
   return rungs_ ? *rungs_->begin(std::move(proposal)) : proposal;
 }
 
-/// A resumed run prepares later than the first job did, so the samples do not depend on what was taken.
+/// A resumed run prepares later than the first job did, so the samples do not depend on what was proposed.
 void ModelSearcher::prepare() {
   RandomStream of_space(derive_seed(0, "search.skyline.features"));
   embedding_.emplace(pool_.space(), sample(of_space), rungs_ ? -log_share(rungs_->budgets().front()) : 0);
@@ -357,7 +357,7 @@ CandidatePointer ModelSearcher::next_of_first() const {
   const bool is_known = !options_.are_far_apart || proposed_.size() % 3 != 2;
   for (std::size_t i = 0; is_known && i < best_known_.size(); ++i) {
     const space::Architecture& best = *best_known_[i];
-    if (!pool_.is_taken(best.id) && pool_.objectives().feasible(best.cost))
+    if (!pool_.is_proposed(best.id) && pool_.objectives().feasible(best.cost))
       return make_candidate(*embedding_, best, space::features(best));
   }
   const bool is_large = options_.are_far_apart && proposed_.size() >= options_.first &&
@@ -372,7 +372,7 @@ CandidatePointer ModelSearcher::farthest_of_first(std::int64_t least_flops) cons
   CandidatePointer farthest;
   double largest = -1;
   for (const CandidatePointer& one : first_) {
-    if (pool_.is_taken(one->architecture->id) || one->architecture->cost.flops < least_flops) continue;
+    if (pool_.is_proposed(one->architecture->id) || one->architecture->cost.flops < least_flops) continue;
     if (!options_.are_far_apart) return one;
     double nearest = std::numeric_limits<double>::max();
     for (const Proposed& other : proposed_) {
@@ -390,7 +390,7 @@ CandidatePointer ModelSearcher::farthest_of_first(std::int64_t least_flops) cons
 CandidatePointer ModelSearcher::any_other() {
   leave_if_stopped();
   rest_.emplace(pool_.space(), pool_.objectives(), budget_, [this] { leave_if_stopped(); });
-  for (const Proposed& trial : proposed_) rest_->take(trial.architecture->id);
+  for (const Proposed& trial : proposed_) rest_->mark_proposed(trial.architecture->id);
   RandomStream random = stream("any", proposed_.size());
   ArchitecturePointer drawn;
   for (int i = 0; i < kMostDraws && drawn == nullptr && !rest_->is_exhausted(); ++i)

@@ -51,7 +51,7 @@ std::optional<trial::Proposal> VariationOperators::child(const std::optional<spa
                                                          std::size_t iteration) {
   ArchitecturePointer architecture = genotype ? pool_.candidate(*genotype) : nullptr;
   if (architecture == nullptr) return std::nullopt;
-  pool_.take(architecture->id);
+  pool_.mark_proposed(architecture->id);
   return pool_.propose(std::move(architecture), origin, std::move(parents), iteration);
 }
 

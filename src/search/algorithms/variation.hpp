@@ -33,7 +33,7 @@ class ParentPool {
   std::vector<Parent> parents_;
 };
 
-/// The operators that make children of parents. A child is a candidate of the pool, and taken from it.
+/// The operators that make children of parents. A child is a candidate of the pool, and marked as proposed.
 /// Deterministic.
 class VariationOperators {
  public:

@@ -108,8 +108,8 @@ void CandidateSet::keep_a_part(std::size_t most, std::vector<CandidatePointer>& 
 /// Adds a candidate to those that were drawn, unless it, or the network that its function's id names, was
 /// proposed, or it is among them.
 void CandidateSet::add(const Found& found, std::vector<CandidatePointer>& drawn) {
-  if (found.candidate == nullptr || pool_.is_taken(found.candidate->architecture->id) ||
-      pool_.is_taken(found.function)) {
+  if (found.candidate == nullptr || pool_.is_proposed(found.candidate->architecture->id) ||
+      pool_.is_proposed(found.function)) {
     return;
   }
   if (drawn_ids_.insert(found.candidate->architecture->id).second) drawn.push_back(found.candidate);
@@ -146,7 +146,7 @@ std::optional<space::Genotype> CandidateSet::changed(const space::Architecture& 
   return genotype;
 }
 
-/// What was taken does not count here: a resumed run looks later than the first job did.
+/// What was proposed does not count here: a resumed run looks later than the first job did.
 void CandidateSet::look_through() {
   std::vector<Found> all;
   std::unordered_map<space::ArchId, std::size_t> places;  // by function

@@ -33,7 +33,7 @@ CandidatePointer with_budget(const Candidate& whole, double budget);
 /// The architectures among which a model chooses: all of a small space, as long as there are few trials, else
 /// mutants and crossovers of the best trials, and random ones. Building their networks is what a choice
 /// costs, so later choices, when more is known, get fewer, and what is known of a genotype is kept, in
-/// bounded memory. What it draws depends only on the arguments and on what was taken from the pool. Not
+/// bounded memory. What it draws depends only on the arguments and on what was proposed. Not
 /// thread-safe.
 class CandidateSet {
  public:

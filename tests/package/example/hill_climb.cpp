@@ -53,7 +53,7 @@ class HillClimb final : public search::Searcher {
     const auto genotype = pool_.space().mutate(told_[parent]->genotype, 0.5, random_);
     search::ArchitecturePointer child = genotype ? pool_.candidate(*genotype) : nullptr;
     if (child == nullptr) return nullptr;
-    pool_.take(child->id);
+    pool_.mark_proposed(child->id);
     parents = {parent};
     return child;
   }
