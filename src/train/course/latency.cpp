@@ -1,4 +1,4 @@
-#include "train/course/latency.hpp"
+#include "train/loop/latency.hpp"
 
 #include "core/backoff.hpp"
 

@@ -4,10 +4,10 @@
 
 #include "core/backoff.hpp"
 #include "train/batches/device_context.hpp"
-#include "train/course/latency.hpp"
-#include "train/course/trial_run.hpp"
 #include "train/device/memory_pool.hpp"
 #include "train/evaluator/trial_failure.hpp"
+#include "train/loop/latency.hpp"
+#include "train/loop/training_loop.hpp"
 #include "train/options/group_size.hpp"
 #include "train/options/training_check.hpp"
 #include "train/sharing/admitted_training.hpp"
@@ -256,14 +256,14 @@ class TrainingEvaluator final : public trial::Evaluator {
   /// @param course  receives the learning curve, which ends where a trial fails
   Outcome attempt(const trial::Trial& trial, trial::EvaluationContext& context, AdmissionGate::Permit* permit,
                   Course& course) {
-    std::optional<TrainingSetup> own;  // only for a trial with searched values
-    std::unique_ptr<TrialRun> run;     // other members of a group use its memory until they know of an error
+    std::optional<TrainingSetup> own;   // only for a trial with searched values
+    std::unique_ptr<TrainingLoop> run;  // other members of a group use its memory until they know of an error
     try {
       set_threads(setup_.options.threads);
       const TrainingSetup& setup = setup_for_trial(trial);
       if (const auto& values = trial.architecture().training(); !values.empty())
         own.emplace(setup).options = with_values(setup.options, values);
-      run = std::make_unique<TrialRun>(own ? *own : setup, trial, context, permit);
+      run = std::make_unique<TrainingLoop>(own ? *own : setup, trial, context, permit);
       Outcome outcome = run->run();
       course = run->course();
       return outcome;

@@ -24,10 +24,10 @@ namespace skyline::train {
 class DeviceEpoch;
 class TrainingStep;
 
-/// A network in training together with its samples, with which a trial (TrialRun) computes. On a device steps
-/// are queued and recorded, and the host reads their losses now and then. With kernels of our own every step
-/// is complete when the call returns. One thread uses it. Each member of a group has one and makes the same
-/// calls, except for those marked as local.
+/// A network in training together with its samples, with which a trial (TrainingLoop) computes. On a device
+/// steps are queued and recorded, and the host reads their losses now and then. With kernels of our own every
+/// step is complete when the call returns. One thread uses it. Each member of a group has one and makes the
+/// same calls, except for those marked as local.
 class Learner {
  public:
   /// Makes the network. `setup`, `trial` and `group` must outlive the learner. Collective over the group.

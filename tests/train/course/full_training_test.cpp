@@ -1,8 +1,8 @@
 #include "support/user_error_of.hpp"
 #include "support/yaml_config.hpp"
-#include "train/course/epoch_choice.hpp"
 #include "train/fixtures/group_fixtures.hpp"
 #include "train/fixtures/step_fixtures.hpp"
+#include "train/loop/epoch_choice.hpp"
 #include "train/scoring/loss.hpp"
 
 #include <cmath>

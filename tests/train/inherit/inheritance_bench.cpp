@@ -8,10 +8,10 @@
 
 #include "space/network/network_alignment.hpp"
 #include "support/yaml_config.hpp"
-#include "train/course/trial_run.hpp"
 #include "train/fixtures/gather_batch.hpp"
 #include "train/fixtures/host_step.hpp"
 #include "train/inherit/transplant.hpp"
+#include "train/loop/training_loop.hpp"
 
 #include <algorithm>
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "train/course/trial_run.hpp"
+#include "train/loop/training_loop.hpp"
 
 #include "skyline/core/error.hpp"
 
@@ -25,8 +25,8 @@ EpochBatches batches_of(const TrainingSetup& setup) {
 
 }  // namespace
 
-TrialRun::TrialRun(const TrainingSetup& setup, const trial::Trial& trial, trial::EvaluationContext& context,
-                   AdmissionGate::Permit* permit)
+TrainingLoop::TrainingLoop(const TrainingSetup& setup, const trial::Trial& trial,
+                           trial::EvaluationContext& context, AdmissionGate::Permit* permit)
     : setup_(setup),
       trial_(trial),
       context_(context),
@@ -43,7 +43,7 @@ TrialRun::TrialRun(const TrainingSetup& setup, const trial::Trial& trial, trial:
           "a trial with another group than it asks for");
 }
 
-trial::Outcome TrialRun::run() {
+trial::Outcome TrainingLoop::run() {
   start();
   train();
   if (!failure_ && trial_.may_be_continued()) save_last();
@@ -70,9 +70,9 @@ trial::Outcome TrialRun::run() {
   return trial::Measurements{std::move(values)};
 }
 
-std::vector<trial::CoursePoint> TrialRun::course() const {
+std::vector<trial::CoursePoint> TrainingLoop::course() const {
   std::vector<trial::CoursePoint> course;
-  for (const TrialCourse::Point& point : course_.points()) {
+  for (const LearningCurve::Point& point : course_.points()) {
     course.push_back(
         {point.step, {{"train_loss", point.train_loss}, {"learning_rate", point.learning_rate}}});
     if (std::isnan(point.validation.loss)) continue;
@@ -86,7 +86,7 @@ std::vector<trial::CoursePoint> TrialRun::course() const {
   return course;
 }
 
-void TrialRun::train() {
+void TrainingLoop::train() {
   while (!failure_ && !diverged_ && !has_trained()) {
     if (epoch_waits_for_judgement()) {
       judge_epoch();
@@ -96,20 +96,20 @@ void TrialRun::train() {
   }
 }
 
-bool TrialRun::has_trained() const {
+bool TrainingLoop::has_trained() const {
   const std::int64_t patience = setup_.options.full.patience;
   if (epoch_waits_for_judgement()) return false;
   return steps_done_ == total_steps_ ||
          (trial_.is_final() && patience > 0 && choice_.epochs_waited() >= patience);
 }
 
-bool TrialRun::epoch_waits_for_judgement() const {
+bool TrainingLoop::epoch_waits_for_judgement() const {
   const bool at_end = steps_done_ % steps_per_epoch_ == 0 || steps_done_ == total_steps_;
   return judges_epochs() && at_end && choice_.judged_step() < steps_done_;
 }
 
 /// Trains the rest of the epoch to which the next step belongs.
-void TrialRun::train_epoch() {
+void TrainingLoop::train_epoch() {
   const auto epoch = static_cast<std::uint64_t>(steps_done_ / steps_per_epoch_);
   const std::vector<std::int64_t> order = epoch_order(setup_.split.train, trial_.seed, epoch);
   const trial::ScopeTimer timer(context_.timing(), &trial::TrialTiming::train_s);
@@ -128,7 +128,7 @@ void TrialRun::train_epoch() {
 }
 
 /// Trains on `count` samples, beginning at place `first` of the epoch's order.
-void TrialRun::train_step(std::size_t first, std::size_t count) {
+void TrainingLoop::train_step(std::size_t first, std::size_t count) {
   learner_->step(first, count);
   ++steps_done_;
   ++steps_ahead_;
@@ -138,7 +138,7 @@ void TrialRun::train_step(std::size_t first, std::size_t count) {
 
 /// Ends the training in the step whose loss is not finite. If its best epoch is kept, this is its result, as
 /// if the training had ended there.
-void TrialRun::diverge(std::int64_t step, const std::string& reason) {
+void TrainingLoop::diverge(std::int64_t step, const std::string& reason) {
   if (!keeps_best() || choice_.judged_step() == 0) {
     failure_ = {FailureKind::kDiverged, reason};
     return;
@@ -149,7 +149,7 @@ void TrialRun::diverge(std::int64_t step, const std::string& reason) {
 }
 
 /// Takes the losses of the steps since the last call.
-void TrialRun::take_losses() {
+void TrainingLoop::take_losses() {
   std::int64_t step = steps_done_ - std::exchange(steps_ahead_, 0);
   std::span<const double> losses = learner_->losses();
   let_others_measure();

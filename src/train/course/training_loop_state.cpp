@@ -3,8 +3,8 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
-#include "train/course/trial_run.hpp"
 #include "train/inherit/transplant.hpp"
+#include "train/loop/training_loop.hpp"
 
 #include <array>
 #include <string>
@@ -20,12 +20,12 @@ constexpr const char* kAnyOrder = "any_order";  // the last number, if TrialTimi
 
 }  // namespace
 
-void TrialRun::start() {
+void TrainingLoop::start() {
   const Source source = leads() ? start_alone() : Source::kFresh;
   if (group_ != nullptr) start_like_leader(source);
 }
 
-TrialRun::Source TrialRun::start_alone() {
+TrainingLoop::Source TrainingLoop::start_alone() {
   const trial::TrainingState* state = context_.state().saved();
   if (state != nullptr && load(*state)) return Source::kSaved;
   if (state != nullptr) {
@@ -35,7 +35,7 @@ TrialRun::Source TrialRun::start_alone() {
   return trial_.inherits() != nullptr ? inherit() : Source::kFresh;
 }
 
-TrialRun::Source TrialRun::inherit() {
+TrainingLoop::Source TrainingLoop::inherit() {
   const auto trained = context_.weights().inherited();
   if (trained == nullptr && context_.control().stop_requested()) {
     return Source::kFresh;  // it is stopped before the first step
@@ -47,7 +47,7 @@ TrialRun::Source TrialRun::inherit() {
 }
 
 /// Starts from the state of the leader; agrees on a stop that was requested by now. Collective.
-void TrialRun::start_like_leader(Source source) {
+void TrainingLoop::start_like_leader(Source source) {
   std::array<double, 1> told = {static_cast<double>(source)};
   broadcast_numbers(*group_, told);
   const auto leaders = static_cast<Source>(told[0]);
@@ -63,13 +63,13 @@ void TrialRun::start_like_leader(Source source) {
   agree({}, false);
 }
 
-void TrialRun::agree(std::span<double> values, bool may_save) {
+void TrainingLoop::agree(std::span<double> values, bool may_save) {
   const bool save = may_save && leads() && context_.state().due(epochs_done());
   agreed_ = train::agree(*group_, values, {context_.control().stop_requested(), save});
 }
 
-bool TrialRun::load(const trial::TrainingState& state) {
-  TrialCourse course = course_;
+bool TrainingLoop::load(const trial::TrainingState& state) {
+  LearningCurve course = course_;
   EpochChoice choice = choice_;
   const std::size_t rest = 1 + choice.numbers();
   std::span numbers(state.numbers);
@@ -89,13 +89,13 @@ bool TrialRun::load(const trial::TrainingState& state) {
   return true;
 }
 
-bool TrialRun::save_due() {
+bool TrainingLoop::save_due() {
   return group_ == nullptr ? context_.state().due(epochs_done()) : std::exchange(agreed_.save, false);
 }
 
 /// Saves the state. A diverged trial leaves none, so that it ends in the same way wherever the host first
 /// looks at its losses.
-void TrialRun::save() {
+void TrainingLoop::save() {
   if (steps_ahead_ > 0) take_losses();
   if (failure_ || diverged_) return;
   learner_->collect_state();
@@ -103,12 +103,12 @@ void TrialRun::save() {
 }
 
 /// Saves the last state for trials that continue this one.
-void TrialRun::save_last() {
+void TrainingLoop::save_last() {
   learner_->collect_state();
   if (leads()) context_.state().save_last([this](trial::TrainingState& state) { fill(state); });
 }
 
-void TrialRun::fill(trial::TrainingState& state) const {
+void TrainingLoop::fill(trial::TrainingState& state) const {
   learner_->save_state(state);
   state.numbers = {{kLossSum, recent_loss_sum_}};
   choice_.save(state.numbers);
@@ -116,13 +116,13 @@ void TrialRun::fill(trial::TrainingState& state) const {
   if (context_.timing().any_order != 0) state.numbers.push_back({kAnyOrder, 1});
 }
 
-bool TrialRun::stop() {
+bool TrainingLoop::stop() {
   const bool wanted = group_ == nullptr ? context_.control().stop_requested() : agreed_.stop;
   if (wanted) end_early();
   return wanted;
 }
 
-void TrialRun::end_early() {
+void TrainingLoop::end_early() {
   if (steps_done_ > first_step_) {  // otherwise there is nothing new
     save();
   }

@@ -1,4 +1,4 @@
-#include "train/course/trial_course.hpp"
+#include "train/loop/learning_curve.hpp"
 
 #include <cmath>
 
@@ -12,7 +12,7 @@ constexpr std::size_t kInterval = 2;        // numbers before the points: interv
 }  // namespace
 
 /// Writes a point, with NaN for metrics that were not measured.
-void TrialCourse::write_point(const Point& point, std::vector<Number>& numbers) const {
+void LearningCurve::write_point(const Point& point, std::vector<Number>& numbers) const {
   std::vector<double> metrics = point.validation.metrics;
   metrics.resize(metrics_, std::nan(""));
   for (const double value :
@@ -22,7 +22,7 @@ void TrialCourse::write_point(const Point& point, std::vector<Number>& numbers) 
   for (const double value : metrics) numbers.push_back({kCourse, value});
 }
 
-TrialCourse::Point TrialCourse::read_point(std::span<const Number> numbers) const {
+LearningCurve::Point LearningCurve::read_point(std::span<const Number> numbers) const {
   Point point{static_cast<std::int64_t>(numbers[0].value),
               numbers[1].value,
               numbers[2].value,
@@ -34,7 +34,7 @@ TrialCourse::Point TrialCourse::read_point(std::span<const Number> numbers) cons
   return point;
 }
 
-void TrialCourse::add(std::int64_t step, double loss, double learning_rate) {
+void LearningCurve::add(std::int64_t step, double loss, double learning_rate) {
   open_.step = step;
   open_.learning_rate = learning_rate;
   open_.train_loss += loss * weight(step - 1, step);
@@ -45,19 +45,19 @@ void TrialCourse::add(std::int64_t step, double loss, double learning_rate) {
   if (points_.size() == kMostPoints) halve();
 }
 
-void TrialCourse::add_score(const Score& score) {
+void LearningCurve::add_score(const Score& score) {
   (open_steps_ == 0 && !points_.empty() ? points_.back() : open_).validation = score;
 }
 
 /// Returns the steps since the last point as one.
-TrialCourse::Point TrialCourse::open_point() const {
+LearningCurve::Point LearningCurve::open_point() const {
   Point point = open_;
   point.train_loss /= weight(points_.empty() ? 0 : points_.back().step, open_.step);
   return point;
 }
 
 /// A point of few samples, such as those of a last batch, would be one of chance: it joins the one before.
-std::vector<TrialCourse::Point> TrialCourse::points() const {
+std::vector<LearningCurve::Point> LearningCurve::points() const {
   std::vector<Point> all = points_;
   if (open_steps_ > 0) all.push_back(open_point());
   std::vector<Point> points;
@@ -82,12 +82,12 @@ std::vector<TrialCourse::Point> TrialCourse::points() const {
 }
 
 /// Returns the samples of the steps after `from` until `to`, as a multiple of those of a full batch.
-double TrialCourse::weight(std::int64_t from, std::int64_t to) const {
+double LearningCurve::weight(std::int64_t from, std::int64_t to) const {
   const std::int64_t last_ones = to / batches_.count - from / batches_.count;
   return static_cast<double>(to - from - last_ones) + batches_.last_share * static_cast<double>(last_ones);
 }
 
-void TrialCourse::halve() {
+void LearningCurve::halve() {
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < kMostPoints / 2; ++i) {
     const Point& first = points_[2 * i];
@@ -103,14 +103,14 @@ void TrialCourse::halve() {
   interval_ *= 2;
 }
 
-void TrialCourse::save(std::vector<Number>& numbers) const {
+void LearningCurve::save(std::vector<Number>& numbers) const {
   numbers.push_back({kCourse, static_cast<double>(interval_)});
   numbers.push_back({kCourse, static_cast<double>(open_steps_)});
   write_point(open_, numbers);
   for (const Point& point : points_) write_point(point, numbers);
 }
 
-bool TrialCourse::load(std::span<const Number> numbers) {
+bool LearningCurve::load(std::span<const Number> numbers) {
   const std::size_t of_point = kNumbersOfPoint + metrics_;
   if (numbers.size() < kInterval + of_point || (numbers.size() - kInterval) % of_point != 0) return false;
   for (const Number& number : numbers) {

@@ -2,8 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
-#include "train/course/latency.hpp"
-#include "train/course/trial_run.hpp"
+#include "train/loop/latency.hpp"
+#include "train/loop/training_loop.hpp"
 #include "trial/scope_timer.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ constexpr std::size_t kBatchesBetweenAgreements = 8;
 }  // namespace
 
 /// Scores the epoch with the weights that the trial would keep if it ended now.
-void TrialRun::judge_epoch() {
+void TrainingLoop::judge_epoch() {
   learner_->swap_average();
   const Score validation = score_validation();
   if (!failure_) {
@@ -39,7 +39,7 @@ void TrialRun::judge_epoch() {
 
 /// Returns after how many epochs the kept weights were those of the training; NaN if no epoch was judged.
 /// Each epoch is judged once; the last one may be a part.
-double TrialRun::kept_epochs() const {
+double TrainingLoop::kept_epochs() const {
   if (!judges_epochs()) return std::numeric_limits<double>::quiet_NaN();
   if (!keeps_best()) return epochs_done();
   const std::int64_t judged = (choice_.judged_step() + steps_per_epoch_ - 1) / steps_per_epoch_;
@@ -49,7 +49,7 @@ double TrialRun::kept_epochs() const {
 }
 
 /// Scores the weights that will be tested and kept, and keeps them in place from now on.
-Score TrialRun::score_trained() {
+Score TrainingLoop::score_trained() {
   learner_->swap_average();
   if (!judges_epochs()) return score_validation();
   if (!keeps_best()) return choice_.last();
@@ -57,7 +57,7 @@ Score TrialRun::score_trained() {
   return choice_.best();
 }
 
-Score TrialRun::score_validation() {
+Score TrainingLoop::score_validation() {
   if (setup_.options.recalibrate > 0) {
     const trial::ScopeTimer timer(context_.timing(), &trial::TrialTiming::train_s);
     if (!learner_->recalibrate([this](std::int64_t batch) { return may_recalibrate(batch); })) {
@@ -69,14 +69,14 @@ Score TrialRun::score_validation() {
 }
 
 /// Returns whether to go on, so that a stop need not wait for all batches. Members of a group agree on it.
-bool TrialRun::may_recalibrate(std::int64_t batch) {
+bool TrainingLoop::may_recalibrate(std::int64_t batch) {
   let_others_measure();
   if (group_ == nullptr) return !context_.control().stop_requested();
   if (batch % static_cast<std::int64_t>(kBatchesBetweenAgreements) == 0) agree({}, false);
   return !agreed_.stop;
 }
 
-Score TrialRun::score_test() {
+Score TrainingLoop::score_test() {
   // The report shows what was compared.
   if (!context_.weights().wanted() || trial::is_refit(trial_))
     return score(SampleSet::kTest, setup_.test_indices);
@@ -87,7 +87,7 @@ Score TrialRun::score_test() {
 }
 
 /// @param answers  receives the answers, too, unless it is nullptr
-Score TrialRun::score(SampleSet set, std::span<const std::int64_t> indices, Answers* answers) {
+Score TrainingLoop::score(SampleSet set, std::span<const std::int64_t> indices, Answers* answers) {
   const trial::ScopeTimer timer(context_.timing(), &trial::TrialTiming::validate_s);
   if (indices.empty()) return {};
   const std::size_t batch = learner_->evaluation_batch();
@@ -133,14 +133,14 @@ Score TrialRun::score(SampleSet set, std::span<const std::int64_t> indices, Answ
 }
 
 /// Returns the values of a score, NaN if the set was not scored.
-std::vector<double> TrialRun::values_of(const Score& score) const {
+std::vector<double> TrainingLoop::values_of(const Score& score) const {
   std::vector<double> values = score.metrics;
   values.resize(setup_.options.metrics.size(), std::nan(""));
   return values;
 }
 
 /// Checks the scores for NaN, because the last update may have diverged: no loss was computed after it.
-void TrialRun::check_held_out(const Score& validation, const Score& test) {
+void TrainingLoop::check_held_out(const Score& validation, const Score& test) {
   const bool validated = !setup_.split.validation.empty();
   const bool tested = trial_.is_final() && !setup_.test_indices.empty();
   const auto is_finite = [](double value) { return std::isfinite(value); };
@@ -154,7 +154,7 @@ void TrialRun::check_held_out(const Score& validation, const Score& test) {
 }
 
 /// Returns a meaningless value if the slot stops the trial meanwhile.
-double TrialRun::measure_latency_ms() {
+double TrainingLoop::measure_latency_ms() {
   std::optional<trial::TrialWait> wait(std::in_place, context_);
   bool stopped = false;
   double latency_ms = 0;
@@ -181,14 +181,14 @@ double TrialRun::measure_latency_ms() {
 }
 
 /// Called while nothing of this trial is queued on the device.
-void TrialRun::let_others_measure() {
+void TrainingLoop::let_others_measure() {
   if (permit_ == nullptr) return;
   const trial::TrialWait wait(context_);
   permit_->let_others_measure();
 }
 
 /// Returns NaN and sets `stopped` if the slot stops the trial.
-double TrialRun::time_inference(bool& stopped) {
+double TrainingLoop::time_inference(bool& stopped) {
   const auto times = time_passes(*learner_, setup_, [this] { return !context_.control().stop_requested(); });
   stopped = !times;
   if (stopped) return std::numeric_limits<double>::quiet_NaN();

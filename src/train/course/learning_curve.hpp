@@ -19,7 +19,7 @@ struct EpochBatches {
 
 /// The learning curve of a trial, as at most 100 points of equally many steps. When all points are used, each
 /// two are merged into one. So the points depend on the steps alone, and not on the budget.
-class TrialCourse {
+class LearningCurve {
  public:
   static constexpr std::size_t kMostPoints = 100;
   using Number = trial::TrainingState::Number;
@@ -31,7 +31,7 @@ class TrialCourse {
   };
 
   /// @param metrics  number of metrics in a score
-  explicit TrialCourse(std::size_t metrics, EpochBatches batches = {})
+  explicit LearningCurve(std::size_t metrics, EpochBatches batches = {})
       : metrics_(metrics), batches_(batches) {}
 
   /// Takes the next step.

@@ -4,10 +4,10 @@
 #include "skyline/trial/trial.hpp"
 #include "skyline/trial/trial_group.hpp"
 
-#include "train/course/epoch_choice.hpp"
-#include "train/course/trial_course.hpp"
 #include "train/group/group_agreement.hpp"
 #include "train/learner/learner.hpp"
+#include "train/loop/epoch_choice.hpp"
+#include "train/loop/learning_curve.hpp"
 #include "train/parameters/optimizer.hpp"
 #include "train/scoring/answers.hpp"
 #include "train/sharing/admission_gate.hpp"
@@ -25,11 +25,11 @@ namespace skyline::train {
 /// One trial from the first step, or the one after the saved state, to the last measurement. Used once, by
 /// one thread. In a group each member has one, and all do the same, because they agree after each step on the
 /// next. Only the leader reads and writes states and weights, and measures the latency.
-class TrialRun {
+class TrainingLoop {
  public:
   /// @param permit  permit for a device that other trials share, or nullptr
-  TrialRun(const TrainingSetup& setup, const trial::Trial& trial, trial::EvaluationContext& context,
-           AdmissionGate::Permit* permit);
+  TrainingLoop(const TrainingSetup& setup, const trial::Trial& trial, trial::EvaluationContext& context,
+               AdmissionGate::Permit* permit);
   trial::Outcome run();
   /// Returns the learning curve so far, also after run() has thrown.
   std::vector<trial::CoursePoint> course() const;
@@ -96,7 +96,7 @@ class TrialRun {
   std::int64_t steps_per_epoch_ = 0;
   std::int64_t total_steps_ = 0;
   LearningRate rate_;
-  TrialCourse course_;
+  LearningCurve course_;
   EpochChoice choice_;           // used by a full training that judges its epochs
   std::int64_t first_step_ = 0;  // first step in this job
   std::int64_t steps_done_ = 0;
