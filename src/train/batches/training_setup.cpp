@@ -1,7 +1,7 @@
 #include "train/batches/training_setup.hpp"
 
 #include "evaluate/job_ranks.hpp"
-#include "train/batches/device_context.hpp"
+#include "train/batches/device_dataset.hpp"
 #include "train/batches/joined_dataset.hpp"
 #include "train/device/host_accelerator.hpp"
 #include "train/loading/device_choice.hpp"
@@ -20,12 +20,12 @@ namespace skyline::train {
 namespace {
 
 /// Makes the context of a device, or of the CPU if it has no accelerator.
-std::shared_ptr<DeviceContext> context_for(const DeviceUse& device,
+std::shared_ptr<DeviceDataset> context_for(const DeviceUse& device,
                                            const std::shared_ptr<const store::Dataset>& dataset,
                                            const ValueScaling& scaling, Precision precision) {
   const DeviceUse host{make_host_accelerator(Kernels::kOwn)};
   auto context =
-      std::make_shared<DeviceContext>(device.accelerator != nullptr ? device : host, dataset, scaling);
+      std::make_shared<DeviceDataset>(device.accelerator != nullptr ? device : host, dataset, scaling);
   context->set_precision(precision);
   return context;
 }

@@ -18,7 +18,7 @@ class Environment;
 
 namespace skyline::train {
 
-class DeviceContext;
+class DeviceDataset;
 
 /// State that all trials of an evaluator share. It never changes.
 struct TrainingSetup {
@@ -30,7 +30,7 @@ struct TrainingSetup {
   std::vector<std::int64_t> test_indices;    // all samples of the test set
   std::vector<store::TargetColumn> columns;  // number_columns() of the data set
   DeviceUse device;
-  std::shared_ptr<DeviceContext> on_device;  // the device, or the CPU
+  std::shared_ptr<DeviceDataset> on_device;  // the device, or the CPU
 };
 
 /// Makes the setup for a device, or for the CPU if it has no accelerator, without measuring the latency.

@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/backoff.hpp"
-#include "train/batches/device_context.hpp"
+#include "train/batches/device_dataset.hpp"
 #include "train/device/memory_pool.hpp"
 #include "train/evaluator/trial_failure.hpp"
 #include "train/loop/latency.hpp"

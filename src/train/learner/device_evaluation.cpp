@@ -12,7 +12,7 @@ namespace {
 /// Returns the samples per forward pass: enough to fill a device, or on the CPU to hide the fixed cost of a
 /// pass, but few enough for its caches. It is a part of the definition of a result, because another number
 /// could change its last bits.
-std::int64_t batch_of(const DeviceContext& context) {
+std::int64_t batch_of(const DeviceDataset& context) {
   return context.accelerator().kernels() == Kernels::kOwn ? 64 : 256;
 }
 
@@ -85,7 +85,7 @@ void DeviceEvaluation::hold(std::span<const std::int64_t> indices) {
     held_logits_ = step_.infer(held_batch_.images);
   });
   stream_.wait();
-  held_work_ = std::make_unique<RepeatedWork>(
+  held_work_ = std::make_unique<CapturedWork>(
       context_, stream_, [this] { held_logits_.copy_(step_.infer(held_batch_.images)); },
       runs_before_recording(true));
 }

@@ -1,8 +1,8 @@
 #pragma once
 
-#include "train/batches/device_context.hpp"
+#include "train/batches/device_dataset.hpp"
 #include "train/batches/training_setup.hpp"
-#include "train/learner/repeated_work.hpp"
+#include "train/learner/captured_work.hpp"
 #include "train/learner/training_step.hpp"
 
 #include <cstddef>
@@ -44,7 +44,7 @@ class DeviceEvaluation {
   std::optional<std::int64_t> runs_before_recording(bool wanted) const;
 
   const TrainingSetup& setup_;
-  DeviceContext& context_;
+  DeviceDataset& context_;
   TrainingStep& step_;
   AcceleratorStream& stream_;
   const RecordingPolicy policy_;
@@ -55,8 +55,8 @@ class DeviceEvaluation {
   at::Tensor outputs_;   // float32 [batch, outputs]
   BatchBuffers held_batch_;
   at::Tensor held_logits_;
-  RepeatedWork full_batch_;  // a full batch of the validation set
-  std::unique_ptr<RepeatedWork> held_work_;
+  CapturedWork full_batch_;  // a full batch of the validation set
+  std::unique_ptr<CapturedWork> held_work_;
 };
 
 }  // namespace skyline::train

@@ -5,7 +5,7 @@
 #include "core/log.hpp"
 #include "train/batches/batch_source.hpp"
 #include "train/device/staged_reducer.hpp"
-#include "train/learner/device_epoch.hpp"
+#include "train/learner/epoch_tables.hpp"
 #include "train/learner/training_step.hpp"
 
 #include <algorithm>
@@ -85,9 +85,9 @@ void Learner::make_parts(const std::optional<BucketSizes>& buckets) {
                                          context_.accelerator(), context_.index(), membership, buckets);
   const double average = trial_.is_final() ? setup_.options.full.average : 0;
   if (average > 0) step_->begin_average();
-  epoch_ = std::make_unique<DeviceEpoch>(
+  epoch_ = std::make_unique<EpochTables>(
       context_, setup_.options,
-      DeviceEpoch::Plan{steps_per_epoch_, static_cast<std::int64_t>(setup_.split.train.size()), total_steps_,
+      EpochTables::Plan{steps_per_epoch_, static_cast<std::int64_t>(setup_.split.train.size()), total_steps_,
                         trial_.seed, step_->drawing_layers(), average});
   const std::int64_t share = largest_part(batch_, static_cast<std::int64_t>(members_));
   const AugmentOptions& augment = setup_.options.augment;
@@ -106,9 +106,9 @@ void Learner::make_parts(const std::optional<BucketSizes>& buckets) {
   context_.scaling();
 }
 
-std::unique_ptr<RepeatedWork> Learner::repeated(bool recorded, std::int64_t runs_before,
+std::unique_ptr<CapturedWork> Learner::repeated(bool recorded, std::int64_t runs_before,
                                                 std::function<void()> work) {
-  return std::make_unique<RepeatedWork>(context_, stream_, std::move(work),
+  return std::make_unique<CapturedWork>(context_, stream_, std::move(work),
                                         recorded ? std::optional(runs_before) : std::nullopt, group_);
 }
 

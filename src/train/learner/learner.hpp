@@ -4,12 +4,12 @@
 #include "skyline/trial/trial.hpp"
 #include "skyline/trial/trial_group.hpp"
 
-#include "train/batches/device_context.hpp"
+#include "train/batches/device_dataset.hpp"
 #include "train/batches/training_setup.hpp"
 #include "train/graph/layer_graph.hpp"
 #include "train/group/gradient_exchange.hpp"
+#include "train/learner/captured_work.hpp"
 #include "train/learner/device_evaluation.hpp"
-#include "train/learner/repeated_work.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace skyline::train {
 
-class DeviceEpoch;
+class EpochTables;
 class TrainingStep;
 
 /// A network in training together with its samples, with which a trial (TrainingLoop) computes. On a device
@@ -89,7 +89,7 @@ class Learner {
  private:
   void make_parts(const std::optional<BucketSizes>& buckets);
   void make_work();
-  std::unique_ptr<RepeatedWork> repeated(bool recorded, std::int64_t runs_before, std::function<void()> work);
+  std::unique_ptr<CapturedWork> repeated(bool recorded, std::int64_t runs_before, std::function<void()> work);
   void run_step(BatchPart part, std::int64_t batch);
   void seek(std::size_t place);
   void flush();
@@ -97,7 +97,7 @@ class Learner {
 
   const TrainingSetup& setup_;
   const trial::Trial& trial_;
-  DeviceContext& context_;
+  DeviceDataset& context_;
   trial::TrialGroup* const group_;  // nullptr if the trial has no group
   const std::size_t members_;
   const std::size_t member_;
@@ -108,13 +108,13 @@ class Learner {
   AcceleratorStream& stream_;
   std::unique_ptr<DeviceReducer> reducer_;  // nullptr if there is no group
   std::unique_ptr<TrainingStep> step_;
-  std::unique_ptr<DeviceEpoch> epoch_;
+  std::unique_ptr<EpochTables> epoch_;
   BatchBuffers buffers_;  // large enough for the largest part
   BatchChanges changes_;
   std::unique_ptr<DeviceEvaluation> evaluation_;
-  std::unique_ptr<RepeatedWork> step_work_;
-  std::unique_ptr<RepeatedWork> burst_work_;  // several steps at once; nullptr for one at a time
-  std::unique_ptr<RepeatedWork> last_work_;   // the smaller last batch of an epoch; nullptr if there is none
+  std::unique_ptr<CapturedWork> step_work_;
+  std::unique_ptr<CapturedWork> burst_work_;  // several steps at once; nullptr for one at a time
+  std::unique_ptr<CapturedWork> last_work_;   // the smaller last batch of an epoch; nullptr if there is none
 
   std::int64_t steps_done_ = 0;    // includes steps that are only begun
   std::int64_t queued_ = 0;        // begun full batches that are not yet on the device

@@ -343,7 +343,7 @@ TEST(DeviceLearner, KeepsOneStreamForAllTrialsOfAThread) {
 TEST(DeviceLearner, HasAStreamOfItsThread) {
   const auto accelerator = std::make_shared<WatchedAccelerator>();
   const TrainingSetup setup = make_setup(adam(), accelerator);
-  DeviceContext& context = *setup.on_device;
+  DeviceDataset& context = *setup.on_device;
   const AcceleratorStream* const own = &context.stream();
   const AcceleratorStream* others = nullptr;
   std::thread([&] { others = &context.stream(); }).join();

@@ -1,4 +1,4 @@
-#include "train/learner/repeated_work.hpp"
+#include "train/learner/captured_work.hpp"
 
 #include "skyline/core/error.hpp"
 
@@ -9,7 +9,7 @@
 
 namespace skyline::train {
 
-RepeatedWork::RepeatedWork(DeviceContext& context, AcceleratorStream& stream, std::function<void()> work,
+CapturedWork::CapturedWork(DeviceDataset& context, AcceleratorStream& stream, std::function<void()> work,
                            std::optional<std::int64_t> runs_before_recording, trial::TrialGroup* group)
     : context_(context),
       stream_(stream),
@@ -17,7 +17,7 @@ RepeatedWork::RepeatedWork(DeviceContext& context, AcceleratorStream& stream, st
       runs_before_recording_(runs_before_recording),
       group_(group) {}
 
-void RepeatedWork::run() {
+void CapturedWork::run() {
   if (graph_ == nullptr && runs_before_recording_ && runs_ >= *runs_before_recording_) record();
   stream_.run([this] {
     if (graph_ != nullptr) {
@@ -29,7 +29,7 @@ void RepeatedWork::run() {
   ++runs_;
 }
 
-void RepeatedWork::record() {
+void CapturedWork::record() {
   try_to_record();
   if (group_ != nullptr) {
     std::array<double, 1> refusals = {graph_ == nullptr ? 1.0 : 0.0};
@@ -41,7 +41,7 @@ void RepeatedWork::record() {
   }
 }
 
-void RepeatedWork::try_to_record() {
+void CapturedWork::try_to_record() {
   try {
     graph_ = stream_.capture(work_);
   } catch (const c10::OutOfMemoryError&) {

@@ -32,9 +32,9 @@ struct DeviceSamples {
 
 /// State that the trials of an evaluator share on a device, which may be the CPU: the data set, copied there
 /// once, and streams for later trials. Any thread may use it.
-class DeviceContext {
+class DeviceDataset {
  public:
-  DeviceContext(DeviceUse use, std::shared_ptr<const store::Dataset> dataset, const ValueScaling& scaling);
+  DeviceDataset(DeviceUse use, std::shared_ptr<const store::Dataset> dataset, const ValueScaling& scaling);
 
   Accelerator& accelerator() const { return *use_.accelerator; }
   int index() const { return use_.device; }
@@ -96,7 +96,7 @@ struct BatchChanges {
 /// @param order     int64 [samples]
 /// @param position  int64 []: place of the batch in the order
 /// @param first     place in the batch of the part's first sample
-void gather_on_device(DeviceContext& context, SampleSet set, const at::Tensor& order,
+void gather_on_device(DeviceDataset& context, SampleSet set, const at::Tensor& order,
                       const at::Tensor& position, const BatchBuffers& batch, const BatchChanges& changes = {},
                       std::int64_t first = 0);
 

@@ -1,4 +1,4 @@
-#include "train/batches/device_context.hpp"
+#include "train/batches/device_dataset.hpp"
 
 #include "skyline/core/error.hpp"
 
@@ -51,14 +51,14 @@ DeviceSamples copy_samples(c10::Device device, const store::SampleView& samples,
 
 }  // namespace
 
-DeviceContext::DeviceContext(DeviceUse use, std::shared_ptr<const store::Dataset> dataset,
+DeviceDataset::DeviceDataset(DeviceUse use, std::shared_ptr<const store::Dataset> dataset,
                              const ValueScaling& scaling)
     : use_(std::move(use)),
       dataset_(std::move(dataset)),
       host_scaling_(scaling),
       device_(use_.accelerator->devices().at(static_cast<std::size_t>(use_.device)).target) {}
 
-void DeviceContext::set_precision(Precision precision) {
+void DeviceDataset::set_precision(Precision precision) {
   if (!device_.is_cuda()) return;
   at::Context& settings = at::globalContext();
   settings.setAllowTF32CuDNN(precision == Precision::kTf32);
@@ -69,14 +69,14 @@ void DeviceContext::set_precision(Precision precision) {
   settings.setDeterministicCuDNN(true);
 }
 
-const DeviceSamples& DeviceContext::samples(SampleSet set) {
+const DeviceSamples& DeviceDataset::samples(SampleSet set) {
   HeldSamples& held = held_[static_cast<std::size_t>(set)];
   std::call_once(held.once,
                  [&] { held.samples = copy_samples(device_, part_of(*dataset_, set), *dataset_); });
   return held.samples;
 }
 
-const at::Tensor& DeviceContext::scaling() {
+const at::Tensor& DeviceDataset::scaling() {
   std::call_once(scaling_once_, [&] {
     scaling_ = copy_to(device_, host_scaling_.tables(), {dataset_->shape().channels, host_scaling_.width()},
                        at::kFloat);
@@ -84,14 +84,14 @@ const at::Tensor& DeviceContext::scaling() {
   return scaling_;
 }
 
-AcceleratorStream& DeviceContext::stream() {
+AcceleratorStream& DeviceDataset::stream() {
   const std::lock_guard lock(streams_mutex_);
   std::unique_ptr<AcceleratorStream>& own = streams_[std::this_thread::get_id()];
   if (own == nullptr) own = use_.accelerator->make_stream(use_.device);
   return *own;
 }
 
-void DeviceContext::note_refusal(const std::string& reason) {
+void DeviceDataset::note_refusal(const std::string& reason) {
   if (!refusal_is_told_.exchange(true)) {
     log::warning("the device did not record a trial's steps, so they are slower: " + reason);
   }
@@ -120,7 +120,7 @@ BatchBuffers BatchBuffers::first(std::int64_t rows) const {
   return {part(images), part(targets), part(others), part(shares)};
 }
 
-void gather_on_device(DeviceContext& context, SampleSet set, const at::Tensor& order,
+void gather_on_device(DeviceDataset& context, SampleSet set, const at::Tensor& order,
                       const at::Tensor& position, const BatchBuffers& batch, const BatchChanges& changes,
                       std::int64_t first) {
   const auto table = [](const at::Tensor& values) {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "train/batches/device_context.hpp"
+#include "train/batches/device_dataset.hpp"
 #include "train/device/accelerator.hpp"
 
 #include <cstdint>
@@ -13,12 +13,12 @@ namespace skyline::train {
 /// Device work that is repeated on the same addresses. It first runs directly, which also prepares the
 /// device, then is recorded once and replayed. If the device refuses, or lacks the memory, it keeps running
 /// directly. The members of a group record it all or none, as NCCL requires.
-class RepeatedWork {
+class CapturedWork {
  public:
   /// `context`, `stream` and `group` must outlive it.
   /// @param runs_before_recording  if not given, it is never recorded
   /// @param group  the group whose members all do this work in step, or nullptr
-  RepeatedWork(DeviceContext& context, AcceleratorStream& stream, std::function<void()> work,
+  CapturedWork(DeviceDataset& context, AcceleratorStream& stream, std::function<void()> work,
                std::optional<std::int64_t> runs_before_recording, trial::TrialGroup* group = nullptr);
 
   /// Does or queues the work. Collective over the group.
@@ -29,7 +29,7 @@ class RepeatedWork {
   void record();
   void try_to_record();
 
-  DeviceContext& context_;
+  DeviceDataset& context_;
   AcceleratorStream& stream_;
   std::function<void()> work_;
   std::optional<std::int64_t> runs_before_recording_;

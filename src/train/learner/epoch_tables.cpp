@@ -1,4 +1,4 @@
-#include "train/learner/device_epoch.hpp"
+#include "train/learner/epoch_tables.hpp"
 
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
@@ -28,7 +28,7 @@ void fill(const at::Tensor& tensor, std::span<const T> values) {
 
 }  // namespace
 
-DeviceEpoch::DeviceEpoch(DeviceContext& context, const TrainingOptions& options, Plan plan)
+EpochTables::EpochTables(DeviceDataset& context, const TrainingOptions& options, Plan plan)
     : accelerator_(context.accelerator()),
       rate_(options, plan.steps, plan.total_steps),
       plan_(std::move(plan)),
@@ -48,7 +48,7 @@ DeviceEpoch::DeviceEpoch(DeviceContext& context, const TrainingOptions& options,
   position_ = counters_.select(0, 1);
 }
 
-void DeviceEpoch::begin(std::uint64_t epoch, std::span<const std::int64_t> order) {
+void EpochTables::begin(std::uint64_t epoch, std::span<const std::int64_t> order) {
   require(static_cast<std::int64_t>(order.size()) == plan_.samples, "an epoch of another size");
   fill(order_, order);
   augment_seed_.fill_(static_cast<std::int64_t>(first_image_seed(plan_.trial_seed, epoch)));
@@ -71,19 +71,19 @@ void DeviceEpoch::begin(std::uint64_t epoch, std::span<const std::int64_t> order
   fill(seeds_, std::span<const std::int64_t>(seeds));
 }
 
-void DeviceEpoch::seek(std::int64_t step, std::int64_t first) {
+void EpochTables::seek(std::int64_t step, std::int64_t first) {
   step_.fill_(step);
   position_.fill_(first);
   current_rate_.copy_(rates_.select(0, step));
 }
 
-at::Tensor DeviceEpoch::current(const at::Tensor& table) const {
+at::Tensor EpochTables::current(const at::Tensor& table) const {
   if (table.numel() == 0) return {};  // no layer draws
   return is_own_ ? table.select(0, *step_.const_data_ptr<std::int64_t>())
                  : table.index_select(0, step_).select(0, 0);
 }
 
-void DeviceEpoch::finish_step(const at::Tensor& loss) {
+void EpochTables::finish_step(const at::Tensor& loss) {
   if (is_own_) {  // with small networks, tensor operations would take a visible part of the step
     auto* counters = counters_.mutable_data_ptr<std::int64_t>();
     losses_.mutable_data_ptr<double>()[counters[0]] = *loss.const_data_ptr<double>();
@@ -100,7 +100,7 @@ void DeviceEpoch::finish_step(const at::Tensor& loss) {
                          .batch = batch_});
 }
 
-std::vector<double> DeviceEpoch::losses(std::int64_t first_step, std::int64_t count) const {
+std::vector<double> EpochTables::losses(std::int64_t first_step, std::int64_t count) const {
   const at::Tensor host = losses_.narrow(0, first_step, count).to(at::kCPU, at::kDouble);
   const auto* values = host.const_data_ptr<double>();
   return {values, values + count};

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "train/batches/device_context.hpp"
+#include "train/batches/device_dataset.hpp"
 #include "train/options/training_options.hpp"
 #include "train/parameters/optimizer.hpp"
 
@@ -15,7 +15,7 @@ namespace skyline::train {
 
 /// The values that change from step to step of an epoch, in tables on the device. Steps look up their own
 /// entries, so every step is the same work and can be recorded. One thread uses it, with its stream current.
-class DeviceEpoch {
+class EpochTables {
  public:
   struct Plan {
     std::int64_t steps = 0;        // of an epoch
@@ -25,7 +25,7 @@ class DeviceEpoch {
     std::vector<std::string> drawing_layers;  // names of the layers that draw
     double average = 0;  // largest weight of the past in a moving average of the weights; 0 for no average
   };
-  DeviceEpoch(DeviceContext& context, const TrainingOptions& options, Plan plan);
+  EpochTables(DeviceDataset& context, const TrainingOptions& options, Plan plan);
 
   /// Copies the epoch's order and tables. @pre no step of an earlier epoch is unfinished
   void begin(std::uint64_t epoch, std::span<const std::int64_t> order);
