@@ -45,7 +45,7 @@ ROOMS = {
     "comm": ["", "mpi"],
     "store": ["publish", "hdf5", "arrays", "data", "events", "run_folder", "journal", "weights"],
     "train": ["kernels", "inherit", "scoring", "options", "parameters", "device", "ops", "loading", "graph", "group",
-              "batches", "learner", "sharing", "course", "evaluator"],
+              "batches", "learner", "sharing", "loop", "evaluator"],
     "cuda": ["kernels", "streams", "nccl", ""],
     "evaluate": ["process", "command", ""],
     "model_export": ["model", "onnx", "pytorch", ""],

@@ -53,10 +53,10 @@ std::vector<CommonSegment> common_segments(const space::Axis& parent, const spac
   return segments;
 }
 
-TakeBlock take_block(std::optional<std::size_t> from, const std::vector<space::Axis>& parent_axes,
+CopySlice copy_slice(std::optional<std::size_t> from, const std::vector<space::Axis>& parent_axes,
                      std::size_t to, const std::vector<space::Axis>& child_axes) {
   require(!child_axes.empty() && parent_axes.size() == child_axes.size(), "tensors of different rank");
-  TakeBlock step{from, to, {}};
+  CopySlice step{from, to, {}};
   for (std::size_t axis = 0; axis < child_axes.size(); ++axis) {
     step.axes.push_back(common_segments(parent_axes[axis], child_axes[axis]));
   }
@@ -147,9 +147,9 @@ void Planner::continue_layer(std::size_t p, std::size_t c) {
     const std::vector<space::Axis> axes = tensor_axes(child_, c, spec);
     if (const space::TensorSpec* old = find_tensor(theirs, spec.name)) {
       const std::size_t from = parent_first_[p] + index_in(theirs, *old);
-      steps_.emplace_back(take_block(from, tensor_axes(parent_, p, *old), to, axes));
+      steps_.emplace_back(copy_slice(from, tensor_axes(parent_, p, *old), to, axes));
     } else if (spec.name == "bias") {  // a missing bias acts as zero
-      steps_.emplace_back(take_block(std::nullopt, {{{theirs.output.channels, 1, 1}}}, to, axes));
+      steps_.emplace_back(copy_slice(std::nullopt, {{{theirs.output.channels, 1, 1}}}, to, axes));
     }
   }
 }

@@ -33,7 +33,7 @@ struct CommonSegment {
 
 /// Copies the common block of two tensors. New outputs keep their values; within the other outputs new
 /// elements become zero.
-struct TakeBlock {
+struct CopySlice {
   std::optional<std::size_t> from;               // tensor of the parent; without a value it acts as zero
   std::size_t to = 0;                            // tensor of the child
   std::vector<std::vector<CommonSegment>> axes;  // as space::tensor_axes: outputs first
@@ -65,7 +65,7 @@ struct StartAtZero {
   std::optional<std::size_t> bias;
 };
 
-using InheritanceStep = std::variant<TakeBlock, PassOn, PassOnNorm, StartAtZero>;
+using InheritanceStep = std::variant<CopySlice, PassOn, PassOnNorm, StartAtZero>;
 
 /// Plans the steps, to be executed in order on the drawn tensors of the child. Local; a function of the
 /// arguments.

@@ -76,7 +76,7 @@ ScoredBatch DeviceEvaluation::score(SampleSet set, std::span<const std::int64_t>
   return scored;
 }
 
-void DeviceEvaluation::hold(std::span<const std::int64_t> indices) {
+void DeviceEvaluation::set_latency_batch(std::span<const std::int64_t> indices) {
   stream_.run([&] {
     const at::Tensor order = tensor_of(indices).to(context_.device());
     held_batch_ = BatchBuffers::make(static_cast<std::int64_t>(indices.size()), setup_);
@@ -90,7 +90,7 @@ void DeviceEvaluation::hold(std::span<const std::int64_t> indices) {
       runs_before_recording(true));
 }
 
-void DeviceEvaluation::infer_held() {
+void DeviceEvaluation::run_latency_batch() {
   held_work_->run();
   stream_.run([this] { held_logits_.cpu(); });
 }

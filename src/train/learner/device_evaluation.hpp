@@ -36,8 +36,8 @@ class DeviceEvaluation {
 
   /// See the functions of these names in Learner.
   ScoredBatch score(SampleSet set, std::span<const std::int64_t> indices);
-  void hold(std::span<const std::int64_t> indices);
-  void infer_held();
+  void set_latency_batch(std::span<const std::int64_t> indices);
+  void run_latency_batch();
 
  private:
   void evaluate(SampleSet set, const BatchBuffers& batch);

@@ -41,7 +41,7 @@ EpochTables::EpochTables(DeviceDataset& context, const TrainingOptions& options,
   seeds_ = at::zeros({plan_.steps, static_cast<std::int64_t>(plan_.drawing_layers.size())}, whole);
   losses_ = at::zeros({plan_.steps}, real);
   current_rate_ = at::zeros({}, real);
-  if (plan_.average > 0) news_ = at::zeros({plan_.steps}, whole.dtype(at::kFloat));
+  if (plan_.average > 0) ema_weights_ = at::zeros({plan_.steps}, whole.dtype(at::kFloat));
   augment_seed_ = at::zeros({}, whole);
   counters_ = at::zeros({2}, whole);
   step_ = counters_.narrow(0, 0, 1);
@@ -53,7 +53,7 @@ void EpochTables::begin(std::uint64_t epoch, std::span<const std::int64_t> order
   fill(order_, order);
   augment_seed_.fill_(static_cast<std::int64_t>(first_image_seed(plan_.trial_seed, epoch)));
   std::vector<double> rates;
-  std::vector<double> news;
+  std::vector<double> ema_weights;
   std::vector<std::int64_t> seeds;
   for (std::int64_t i = 0; i < plan_.steps; ++i) {
     const std::int64_t step = static_cast<std::int64_t>(epoch) * plan_.steps + i;
@@ -61,13 +61,13 @@ void EpochTables::begin(std::uint64_t epoch, std::span<const std::int64_t> order
     // In early steps the average of the weights forgets faster. Otherwise their initial values would weigh
     // too much for long.
     const auto count = static_cast<double>(step + 1);
-    news.push_back(1 - std::min(plan_.average, (1 + count) / (10 + count)));
+    ema_weights.push_back(1 - std::min(plan_.average, (1 + count) / (10 + count)));
     for (const std::string& layer : plan_.drawing_layers) {
       seeds.push_back(static_cast<std::int64_t>(derive_seed(step_seed(plan_.trial_seed, step), layer)));
     }
   }
   fill(rates_, std::span<const double>(rates));
-  if (plan_.average > 0) fill(news_, std::span<const double>(news));
+  if (plan_.average > 0) fill(ema_weights_, std::span<const double>(ema_weights));
   fill(seeds_, std::span<const std::int64_t>(seeds));
 }
 

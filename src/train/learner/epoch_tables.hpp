@@ -35,7 +35,9 @@ class EpochTables {
   // Return rate and seeds of the current step. Recorded work looks them up at each replay.
   at::Tensor rate() const { return is_own_ ? current(rates_) : current_rate_; }  // [], see Optimizer::step
   at::Tensor seeds() const { return current(seeds_); }                           // int64 [drawing layers]
-  at::Tensor news() const { return plan_.average > 0 ? current(news_) : at::Tensor(); }  // StepValues::news
+  at::Tensor ema_weight() const {
+    return plan_.average > 0 ? current(ema_weights_) : at::Tensor();
+  }  // StepValues::ema_weight
   const at::Tensor& order() const { return order_; }
   const at::Tensor& position() const { return position_; }
   const at::Tensor& augment_seed() const { return augment_seed_; }
@@ -58,7 +60,7 @@ class EpochTables {
   at::Tensor rates_;         // float64 for kernels of our own, else float32: [steps]
   at::Tensor seeds_;         // int64 [steps, drawing layers]
   at::Tensor losses_;        // same type and shape as rates_
-  at::Tensor news_;          // float32 [steps], only with an average
+  at::Tensor ema_weights_;   // float32 [steps], only with an average
   at::Tensor augment_seed_;  // int64 []
   at::Tensor counters_;      // int64 [2]: step, position
   at::Tensor step_;          // int64 [1], a view

@@ -159,7 +159,7 @@ void Learner::step(std::size_t first, std::size_t count) {
 /// recorded work.
 void Learner::run_step(BatchPart part, std::int64_t batch) {
   const WithoutAutograd no_autograd;
-  const StepValues values{epoch_->rate(), epoch_->seeds(), epoch_->news(), host_seed_};
+  const StepValues values{epoch_->rate(), epoch_->seeds(), epoch_->ema_weight(), host_seed_};
   const auto pieces = static_cast<std::size_t>(setup_.options.accumulate);
   Accumulation accumulation;
   at::Tensor loss;
@@ -236,9 +236,9 @@ ScoredBatch Learner::score(SampleSet set, std::span<const std::int64_t> indices)
   return evaluation_->score(set, indices);
 }
 
-void Learner::hold(std::span<const std::int64_t> indices) {
+void Learner::set_latency_batch(std::span<const std::int64_t> indices) {
   require_settled();
-  evaluation_->hold(indices);
+  evaluation_->set_latency_batch(indices);
 }
 
 void Learner::swap_average() {

@@ -59,10 +59,10 @@ class Learner {
   /// @param indices  at most evaluation_batch() of them
   ScoredBatch score(SampleSet set, std::span<const std::int64_t> indices);
   std::size_t evaluation_batch() const { return static_cast<std::size_t>(evaluation_->batch()); }
-  /// Makes a batch of these training samples, unchanged, for infer_held. Local.
-  void hold(std::span<const std::int64_t> indices);
+  /// Makes a batch of these training samples, unchanged, for run_latency_batch. Local.
+  void set_latency_batch(std::span<const std::int64_t> indices);
   /// Computes one forward pass of that batch in evaluation mode and waits for the result. Local.
-  void infer_held() { evaluation_->infer_held(); }
+  void run_latency_batch() { evaluation_->run_latency_batch(); }
 
   // For full trainings; see the functions of these names in TrainingStep.
   void swap_average();

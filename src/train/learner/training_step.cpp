@@ -112,7 +112,7 @@ void TrainingStep::update(const StepValues& values) {
   } else {
     optimizer_.step(values.rate);
   }
-  if (average_.defined()) average_.lerp_(parameters_.block(), values.news);
+  if (average_.defined()) average_.lerp_(parameters_.block(), values.ema_weight);
   if (watch_) watch_(StepWork::kUpdate, 0);
 }
 

@@ -31,10 +31,10 @@ inline std::uint64_t step_seed(std::uint64_t trial_seed, std::int64_t step) {
 
 /// The values, besides the batch, that change from step to step.
 struct StepValues {
-  at::Tensor rate;         // see Optimizer::step
-  at::Tensor seeds = {};   // int64 [drawing_layers], on the device
-  at::Tensor news = {};    // float32 []: weight of this step in the moving average
-  std::uint64_t seed = 0;  // seed for ops that draw on the host, if the step may not be recorded
+  at::Tensor rate;             // see Optimizer::step
+  at::Tensor seeds = {};       // int64 [drawing_layers], on the device
+  at::Tensor ema_weight = {};  // float32 []: weight of this step in the moving average
+  std::uint64_t seed = 0;      // seed for ops that draw on the host, if the step may not be recorded
 };
 
 /// The place of a part among the parts in which a step computes its samples, one after another.

@@ -17,16 +17,16 @@ std::optional<PassTimes> time_passes(Learner& learner, const TrainingSetup& setu
   for (std::size_t i = 0; i < indices.size(); ++i) {
     indices[i] = setup.split.train[i % setup.split.train.size()];
   }
-  learner.hold(indices);
+  learner.set_latency_batch(indices);
   for (int i = 0; i < options.warmup; ++i) {
     if (!goes_on()) return std::nullopt;
-    learner.infer_held();
+    learner.run_latency_batch();
   }
   std::vector<double> times_ms;
   for (int i = 0; i < options.repeats; ++i) {
     if (!goes_on()) return std::nullopt;
     const auto start = std::chrono::steady_clock::now();
-    learner.infer_held();
+    learner.run_latency_batch();
     times_ms.push_back(1e3 * seconds_since(start));
   }
   std::ranges::sort(times_ms);

@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
-#include "train/inherit/transplant.hpp"
+#include "train/inherit/weight_transfer.hpp"
 #include "train/loop/training_loop.hpp"
 
 #include <array>

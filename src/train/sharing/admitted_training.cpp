@@ -32,19 +32,19 @@ bool ended_without_algorithm(const Outcome& outcome) {
 /// Lets cuDNN add in any order while it lives, and notes that. The setting is the process's, but no other
 /// trial trains here meanwhile: one outside of a group has the device to itself, and a process trains one
 /// group at a time, though it may have several of its members.
-class AnyOrderOfAddition {
+class NondeterministicCudnn {
  public:
-  explicit AnyOrderOfAddition(trial::TrialTiming& timing) {
+  explicit NondeterministicCudnn(trial::TrialTiming& timing) {
     timing.any_order = 1;
     const std::lock_guard lock(mutex);
     if (users++ == 0) at::globalContext().setDeterministicCuDNN(false);
   }
-  ~AnyOrderOfAddition() {
+  ~NondeterministicCudnn() {
     const std::lock_guard lock(mutex);
     if (--users == 0) at::globalContext().setDeterministicCuDNN(true);
   }
-  AnyOrderOfAddition(const AnyOrderOfAddition&) = delete;
-  AnyOrderOfAddition& operator=(const AnyOrderOfAddition&) = delete;
+  NondeterministicCudnn(const NondeterministicCudnn&) = delete;
+  NondeterministicCudnn& operator=(const NondeterministicCudnn&) = delete;
 
  private:
   inline static std::mutex mutex;
@@ -85,7 +85,7 @@ Outcome train_member(AdmissionGate& gate, const Candidate& candidate, trial::Eva
     const trial::TrialWait wait(context);
     if (!begin_together(*context.group(), permit, context.control())) return stopped();
   }
-  std::optional<AnyOrderOfAddition> any_order;
+  std::optional<NondeterministicCudnn> any_order;
   if (lacked_algorithm(context.last_failure())) any_order.emplace(context.timing());
   return attempt(context, permit);
 }
@@ -142,7 +142,7 @@ Outcome train_when_admitted(AdmissionGate& gate, const AdmittedTrial& trial,
                "with another one, and its result may differ from run to run");
   return train_alone(gate, trial, candidate, context,
                      [&](trial::EvaluationContext& inner, AdmissionGate::Permit& permit) {
-                       const AnyOrderOfAddition any_order(inner.timing());
+                       const NondeterministicCudnn any_order(inner.timing());
                        return attempt(inner, permit);
                      });
 }

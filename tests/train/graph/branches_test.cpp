@@ -9,7 +9,7 @@
 #include "support/yaml_config.hpp"
 #include "train/fixtures/operation_count.hpp"
 #include "train/fixtures/step_fixtures.hpp"
-#include "train/inherit/transplant.hpp"
+#include "train/inherit/weight_transfer.hpp"
 
 #include <string>
 

@@ -10,7 +10,7 @@
 #include "support/yaml_config.hpp"
 #include "train/fixtures/gather_batch.hpp"
 #include "train/fixtures/host_step.hpp"
-#include "train/inherit/transplant.hpp"
+#include "train/inherit/weight_transfer.hpp"
 #include "train/loop/training_loop.hpp"
 
 #include <algorithm>

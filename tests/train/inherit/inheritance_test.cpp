@@ -3,7 +3,7 @@
 
 #include "train/fixtures/host_step.hpp"
 #include "train/fixtures/train_fixtures.hpp"
-#include "train/inherit/transplant.hpp"
+#include "train/inherit/weight_transfer.hpp"
 
 #include <ATen/ops/empty.h>
 #include <gmock/gmock.h>

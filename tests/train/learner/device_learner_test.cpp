@@ -311,8 +311,8 @@ TEST(DeviceLearner, MeasuresTheHeldBatch) {
   const trial::Trial trial = make_trial(learner_network(), 1, 3);
   const auto learner = test::make_learner(setup, trial, nullptr, soon());
   for (const int repeats : {5, 3}) {  // the second batch is another one, and is recorded anew
-    learner->hold(std::vector<std::int64_t>{1, 2, 3});
-    for (int i = 0; i < repeats; ++i) learner->infer_held();
+    learner->set_latency_batch(std::vector<std::int64_t>{1, 2, 3});
+    for (int i = 0; i < repeats; ++i) learner->run_latency_batch();
   }
   EXPECT_EQ(accelerator->counts.captures, 2);
   EXPECT_EQ(accelerator->counts.replays, 3 + 1);

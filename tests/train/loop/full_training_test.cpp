@@ -175,12 +175,12 @@ TEST(FullTraining, AveragesByTheDefinition) {
   test::HostStep step(network, test::sgd(0.1, 0.9), 3);
   step.step_of().begin_average();
   std::vector<float> average(step.parameters().memory().begin(), step.parameters().memory().end());
-  for (const float news : {0.9F, 0.5F, 0.25F}) {
+  for (const float ema_weight : {0.9F, 0.5F, 0.25F}) {
     const test::Samples samples = test::random_samples(network.input, 6, 5, 1);
-    step.set_news(news);
+    step.set_ema_weight(ema_weight);
     step.step(samples.images, samples.labels);
     const auto now = step.parameters().memory();
-    for (std::size_t i = 0; i < average.size(); ++i) average[i] += news * (now[i] - average[i]);
+    for (std::size_t i = 0; i < average.size(); ++i) average[i] += ema_weight * (now[i] - average[i]);
   }
   step.step_of().swap_average();
   const auto ours = step.parameters().memory();

@@ -6,7 +6,7 @@
 #include "train/device/host_accelerator.hpp"
 #include "train/fixtures/layer_oracles.hpp"
 #include "train/graph/layer_graph.hpp"
-#include "train/inherit/transplant.hpp"
+#include "train/inherit/weight_transfer.hpp"
 #include "train/ops/fusing_op.hpp"
 
 #include <algorithm>

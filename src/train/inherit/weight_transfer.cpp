@@ -1,4 +1,4 @@
-#include "train/inherit/transplant.hpp"
+#include "train/inherit/weight_transfer.hpp"
 
 #include "skyline/core/error.hpp"
 
@@ -80,27 +80,27 @@ class Execution {
   Execution(const std::vector<at::Tensor>& parent, const std::vector<at::Tensor>& child)
       : parent_(parent), child_(child) {}
 
-  void operator()(const TakeBlock& step) const;
+  void operator()(const CopySlice& step) const;
   void operator()(const PassOn& step) const;
   void operator()(const PassOnNorm& step) const;
   void operator()(const StartAtZero& step) const;
 
  private:
-  void take(const TakeBlock& step, std::vector<const CommonSegment*> segments) const;
+  void copy(const CopySlice& step, std::vector<const CommonSegment*> segments) const;
 
   const std::vector<at::Tensor>& parent_;
   const std::vector<at::Tensor>& child_;
 };
 
-void Execution::operator()(const TakeBlock& step) const {
+void Execution::operator()(const CopySlice& step) const {
   for (const CommonSegment& outputs : step.axes.front()) {
     common_part(child_.at(step.to), {&outputs}, kChildSide).zero_();
-    if (step.from) take(step, {&outputs});
+    if (step.from) copy(step, {&outputs});
   }
 }
 
 /// @param segments  segments of the first axes
-void Execution::take(const TakeBlock& step, std::vector<const CommonSegment*> segments) const {
+void Execution::copy(const CopySlice& step, std::vector<const CommonSegment*> segments) const {
   if (segments.size() == step.axes.size()) {
     const at::Tensor from = common_part(parent_.at(*step.from), segments, kParentSide);
     common_part(child_.at(step.to), segments, kChildSide).copy_(from);
@@ -110,7 +110,7 @@ void Execution::take(const TakeBlock& step, std::vector<const CommonSegment*> se
   segments.push_back(nullptr);
   for (const CommonSegment& segment : choice) {
     segments.back() = &segment;
-    take(step, segments);
+    copy(step, segments);
   }
 }
 
