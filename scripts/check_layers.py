@@ -40,7 +40,7 @@ TABLE = {
 # lower ones. A module without an entry has no topic folders.
 ROOMS = {
     "core": ["system", "text", "config", ""],
-    "space": ["expressions", "network", "layers", "where", "language"],
+    "space": ["expressions", "network", "layers", "conditions", "language"],
     "search": ["pareto", "surrogate", "model", "algorithms", ""],
     "comm": ["", "mpi"],
     "store": ["publish", "hdf5", "arrays", "data", "events", "run_folder", "journal", "weights"],

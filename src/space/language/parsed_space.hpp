@@ -3,10 +3,10 @@
 #include "skyline/core/config_node.hpp"
 #include "skyline/space/search_space.hpp"
 
+#include "space/conditions/space_conditions.hpp"
 #include "space/expressions/expression.hpp"
 #include "space/language/network_item.hpp"
 #include "space/language/searched_value.hpp"
-#include "space/where/where.hpp"
 
 #include <optional>
 #include <string>
@@ -39,7 +39,7 @@ struct ParsedSpace {
   std::vector<SearchedValue> training;  // values of the evaluator's section
   std::vector<std::string> registered_kinds;
   std::vector<std::string> remarks;
-  std::optional<Where> where;  // always set once the space is read
+  std::optional<SpaceConditions> where;  // always set once the space is read
 
   /// @throws InternalError if the genotype is one of another space
   void check(const Genotype& genotype) const;

@@ -94,7 +94,7 @@ std::optional<Genotype> SearchSpace::with_choice(const Genotype& genotype, std::
   if (state_->where->empty() || !state_->where->names(parameter)) return changed;
   Domains choices(genotype.choices.size());
   choices[parameter] = {choice};
-  return state_->where->draw_near(genotype, choices, {}, random);
+  return state_->where->sample_near(genotype, choices, {}, random);
 }
 
 std::optional<Genotype> SearchSpace::mutate(const Genotype& parent, double probability,
@@ -114,7 +114,7 @@ std::optional<Genotype> SearchSpace::mutate(const Genotype& parent, double proba
     }
     if (!state_->where->empty()) {
       const Domains choices = other_choices(state_->parameters, parent, child);
-      const auto kept = state_->where->draw_near(parent, choices, inverse(built.used), random);
+      const auto kept = state_->where->sample_near(parent, choices, inverse(built.used), random);
       if (!kept) continue;
       child = *kept;
     }
@@ -131,7 +131,7 @@ std::optional<Genotype> SearchSpace::cross(const Architecture& first_parent,
   for (int i = 0; i < kMostTries; ++i) {
     Genotype child = first;
     if (!state_->where->empty()) {
-      const auto kept = state_->where->draw_within(choices_of(first, second), random);
+      const auto kept = state_->where->sample_within(choices_of(first, second), random);
       if (!kept) continue;
       child = *kept;
     } else {

@@ -3,7 +3,7 @@
 #include "skyline/core/random.hpp"
 #include "skyline/space/search_space.hpp"
 
-#include "space/where/condition.hpp"
+#include "space/conditions/condition.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -28,11 +28,11 @@ using Domains = std::vector<std::vector<std::uint32_t>>;
 /// and those of the parameters eliminated before weigh in all. The work of this grows with the number of
 /// parameters that hang together; conditions that would make it too large are left out. Immutable.
 /// @see Dechter, Artificial Intelligence 113, 1999 (bucket elimination)
-class DrawTables {
+class ExactSampler {
  public:
   /// @param space     must outlive this object
   /// @param weighted  whether choices weigh as in the space; otherwise they all weigh the same
-  DrawTables(const ConditionedSpace& space, Domains domains, bool weighted);
+  ExactSampler(const ConditionedSpace& space, Domains domains, bool weighted);
 
   /// Returns whether draws keep all conditions; otherwise those that were left out must be checked.
   bool is_complete() const { return is_complete_; }
@@ -42,7 +42,7 @@ class DrawTables {
   /// condition do not count.
   long double weight() const;
   /// Draws the choices of all parameters in conditions. @pre is_possible()
-  void draw(RandomStream& random, Genotype& genotype) const;
+  void sample(RandomStream& random, Genotype& genotype) const;
 
  private:
   struct Step {

@@ -2,8 +2,8 @@
 
 #include "skyline/space/search_space.hpp"
 
+#include "space/conditions/number.hpp"
 #include "space/expressions/expression.hpp"
-#include "space/where/number.hpp"
 
 #include <cstddef>
 #include <cstdint>

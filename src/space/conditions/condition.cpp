@@ -1,4 +1,4 @@
-#include "space/where/condition.hpp"
+#include "space/conditions/condition.hpp"
 
 #include "skyline/core/error.hpp"
 

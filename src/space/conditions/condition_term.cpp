@@ -1,4 +1,4 @@
-#include "space/where/condition_term.hpp"
+#include "space/conditions/condition_term.hpp"
 
 #include "core/text/foreign_text.hpp"
 

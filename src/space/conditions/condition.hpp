@@ -2,8 +2,8 @@
 
 #include "skyline/space/search_space.hpp"
 
+#include "space/conditions/condition_term.hpp"
 #include "space/expressions/expression.hpp"
-#include "space/where/condition_term.hpp"
 
 #include <cstddef>
 #include <cstdint>

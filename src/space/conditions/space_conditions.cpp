@@ -1,4 +1,4 @@
-#include "space/where/where.hpp"
+#include "space/conditions/space_conditions.hpp"
 
 #include "skyline/core/error.hpp"
 
@@ -42,8 +42,9 @@ std::string count_text(long double number) {
 
 }  // namespace
 
-Where::Where(const std::vector<Expression>& written, const std::vector<Parameter>& parameters,
-             std::int64_t classes, ConditionRules rules)
+SpaceConditions::SpaceConditions(const std::vector<Expression>& written,
+                                 const std::vector<Parameter>& parameters, std::int64_t classes,
+                                 ConditionRules rules)
     : parameters_(parameters), classes_(classes), values_(parameters), named_(parameters.size()) {
   for (const Expression& expression : written) {
     for (const std::size_t p : expression.parameters()) values_.add(p);
@@ -62,7 +63,7 @@ Where::Where(const std::vector<Expression>& written, const std::vector<Parameter
   }
 }
 
-std::string Where::problem(const Genotype& genotype, std::vector<bool>& reads) const {
+std::string SpaceConditions::problem(const Genotype& genotype, std::vector<bool>& reads) const {
   const Bindings bindings{parameters_, genotype, classes_, reads};
   for (const Condition& condition : conditions_) {
     if (!condition.needs_operands()) {
@@ -77,7 +78,7 @@ std::string Where::problem(const Genotype& genotype, std::vector<bool>& reads) c
 }
 
 /// Returns ", for a=3 b=1", or an empty text for a condition without parameters.
-std::string Where::values_in(const Genotype& genotype, const Condition& condition) const {
+std::string SpaceConditions::values_in(const Genotype& genotype, const Condition& condition) const {
   std::string values;
   for (const std::size_t p : condition.parameters()) {
     values += (values.empty() ? ", for " : " ") + shortened(parameters_[p].name) + '=' +
@@ -87,15 +88,15 @@ std::string Where::values_in(const Genotype& genotype, const Condition& conditio
 }
 
 /// Looks for genotypes to which the answer of each of these conditions is yes.
-std::optional<Where::Found> Where::find(const std::vector<Condition>& conditions) const {
-  const DrawTables tables({parameters_, values_, conditions, classes_}, all_choices(), false);
+std::optional<SpaceConditions::Found> SpaceConditions::find(const std::vector<Condition>& conditions) const {
+  const ExactSampler tables({parameters_, values_, conditions, classes_}, all_choices(), false);
   if (!tables.is_possible()) return std::nullopt;
   Found found{std::nullopt, {std::vector<std::uint32_t>(parameters_.size())}};
   RandomStream random(0);
   std::vector<bool> used(parameters_.size());
   const Bindings bindings{parameters_, found.example, classes_, used};
   for (int i = 0; i < kMostDraws; ++i) {
-    tables.draw(random, found.example);
+    tables.sample(random, found.example);
     if (tables.is_complete()) {
       found.count = tables.weight() * unnamed_count();
       return found;
@@ -106,7 +107,7 @@ std::optional<Where::Found> Where::find(const std::vector<Condition>& conditions
   return std::nullopt;
 }
 
-std::vector<std::string> Where::failures() const {
+std::vector<std::string> SpaceConditions::failures() const {
   std::vector<std::string> lines;
   int looked_at = 0;
   for (std::size_t i = 0; i < conditions_.size() && looked_at < kMostFailing; ++i) {
@@ -131,7 +132,7 @@ std::vector<std::string> Where::failures() const {
   return lines;
 }
 
-std::string Where::difference_of_rules() const {
+std::string SpaceConditions::difference_of_rules() const {
   const auto asking = [&](Question question, ConditionRules rules) {
     std::vector<Condition> asked;
     for (const Condition& condition : conditions_) asked.push_back(condition.asking(question, rules));
@@ -153,7 +154,7 @@ std::string Where::difference_of_rules() const {
   return "";
 }
 
-bool Where::is_kept(const Genotype& genotype, const std::vector<bool>& marked) const {
+bool SpaceConditions::is_kept(const Genotype& genotype, const std::vector<bool>& marked) const {
   std::vector<bool> used(parameters_.size());
   const Bindings bindings{parameters_, genotype, classes_, used};
   return std::ranges::all_of(conditions_, [&](const Condition& condition) {
@@ -162,11 +163,11 @@ bool Where::is_kept(const Genotype& genotype, const std::vector<bool>& marked) c
   });
 }
 
-bool Where::holds_all(const Genotype& genotype) const {
+bool SpaceConditions::holds_all(const Genotype& genotype) const {
   return is_kept(genotype, std::vector<bool>(parameters_.size(), true));
 }
 
-Domains Where::all_choices() const {
+Domains SpaceConditions::all_choices() const {
   Domains choices(parameters_.size());
   for (std::size_t p = 0; p < parameters_.size(); ++p) {
     if (!named_[p]) continue;
@@ -176,22 +177,22 @@ Domains Where::all_choices() const {
   return choices;
 }
 
-const DrawTables& Where::tables(bool weighted) const {
-  std::optional<DrawTables>& tables = weighted ? weighted_ : even_;
+const ExactSampler& SpaceConditions::tables(bool weighted) const {
+  std::optional<ExactSampler>& tables = weighted ? weighted_ : even_;
   std::call_once(weighted ? once_weighted_ : once_even_,
                  [&] { tables.emplace(conditioned(), all_choices(), weighted); });
   return *tables;
 }
 
-std::optional<long double> Where::count() const {
-  const DrawTables& even = tables(false);
+std::optional<long double> SpaceConditions::count() const {
+  const ExactSampler& even = tables(false);
   if (!even.is_possible()) return 0;
   if (!even.is_complete()) return std::nullopt;
   return even.weight() * unnamed_count();
 }
 
 /// Returns the number of combinations of the parameters that no condition names.
-long double Where::unnamed_count() const {
+long double SpaceConditions::unnamed_count() const {
   long double count = 1;
   for (std::size_t p = 0; p < parameters_.size(); ++p) {
     if (!named_[p]) count *= static_cast<long double>(parameters_[p].values.size());
@@ -199,7 +200,7 @@ long double Where::unnamed_count() const {
   return count;
 }
 
-void Where::draw_unnamed(RandomStream& random, Genotype& genotype, bool weighted) const {
+void SpaceConditions::sample_unnamed(RandomStream& random, Genotype& genotype, bool weighted) const {
   genotype.choices.resize(parameters_.size());
   for (std::size_t p = 0; p < parameters_.size(); ++p) {
     if (named_[p]) continue;
@@ -209,29 +210,29 @@ void Where::draw_unnamed(RandomStream& random, Genotype& genotype, bool weighted
   }
 }
 
-Genotype Where::sample(RandomStream& random) const {
-  const DrawTables& weighted = tables(true);
+Genotype SpaceConditions::sample(RandomStream& random) const {
+  const ExactSampler& weighted = tables(true);
   Genotype genotype;
-  draw_unnamed(random, genotype, true);
+  sample_unnamed(random, genotype, true);
   if (!weighted.is_possible()) return genotype;
   for (int i = 0; i < kMostDraws; ++i) {
-    weighted.draw(random, genotype);
+    weighted.sample(random, genotype);
     if (weighted.is_complete() || holds_all(genotype)) return genotype;
   }
   for (int i = 0; i < kDescents && !holds_all(genotype); ++i) {
-    weighted.draw(random, genotype);
+    weighted.sample(random, genotype);
     descend(random, genotype);
   }
   return genotype;
 }
 
-Genotype Where::sample_evenly(RandomStream& random) const {
-  const DrawTables& even = tables(false);
+Genotype SpaceConditions::sample_evenly(RandomStream& random) const {
+  const ExactSampler& even = tables(false);
   Genotype genotype;
-  draw_unnamed(random, genotype, false);
+  sample_unnamed(random, genotype, false);
   const bool is_exact = even.is_complete() && even.is_possible();
   if (is_exact) {
-    even.draw(random, genotype);
+    even.sample(random, genotype);
     return genotype;
   }
   for (std::size_t p = 0; p < parameters_.size(); ++p) {
@@ -241,7 +242,7 @@ Genotype Where::sample_evenly(RandomStream& random) const {
   return genotype;
 }
 
-double Where::violation_about(std::size_t parameter, const Genotype& genotype) const {
+double SpaceConditions::violation_about(std::size_t parameter, const Genotype& genotype) const {
   std::vector<bool> used(parameters_.size());
   const Bindings bindings{parameters_, genotype, classes_, used};
   double violation = 0;
@@ -254,7 +255,7 @@ double Where::violation_about(std::size_t parameter, const Genotype& genotype) c
 
 /// Gives parameters of broken conditions random ones of the values that make the violation smaller, and now
 /// and then any value.
-void Where::descend(RandomStream& random, Genotype& genotype) const {
+void SpaceConditions::descend(RandomStream& random, Genotype& genotype) const {
   std::vector<bool> used(parameters_.size());
   for (int step = 0; step < kStepsOfADescent; ++step) {
     std::vector<const Condition*> broken;
@@ -289,24 +290,25 @@ void Where::descend(RandomStream& random, Genotype& genotype) const {
   }
 }
 
-std::optional<Genotype> Where::draw_within(const Domains& choices, RandomStream& random) const {
+std::optional<Genotype> SpaceConditions::sample_within(const Domains& choices, RandomStream& random) const {
   Genotype genotype;
   Domains named(choices.size());
   for (std::size_t p = 0; p < choices.size(); ++p) {
     genotype.choices.push_back(choices[p][named_[p] ? 0 : random.below(choices[p].size())]);
     if (named_[p]) named[p] = choices[p];
   }
-  const DrawTables tables(conditioned(), std::move(named), false);
+  const ExactSampler tables(conditioned(), std::move(named), false);
   if (!tables.is_possible()) return std::nullopt;
   for (int i = 0; i < kMostDrawsNear; ++i) {
-    tables.draw(random, genotype);
+    tables.sample(random, genotype);
     if (tables.is_complete() || holds_all(genotype)) return genotype;
   }
   return std::nullopt;
 }
 
-std::optional<Genotype> Where::draw_near(const Genotype& genotype, const Domains& choices,
-                                         const std::vector<bool>& idle, RandomStream& random) const {
+std::optional<Genotype> SpaceConditions::sample_near(const Genotype& genotype, const Domains& choices,
+                                                     const std::vector<bool>& idle,
+                                                     RandomStream& random) const {
   Domains domains = choices;
   std::vector<bool> is_free(parameters_.size());
   for (std::size_t p = 0; p < domains.size(); ++p) {
@@ -322,7 +324,7 @@ std::optional<Genotype> Where::draw_near(const Genotype& genotype, const Domains
   };
   bool grows = true;
   for (bool is_first = true; grows; is_first = false) {
-    if (auto drawn = draw_within(domains, random)) return drawn;
+    if (auto drawn = sample_within(domains, random)) return drawn;
     grows = false;
     for (std::size_t p = 0; is_first && p < idle.size(); ++p) {
       if (idle[p]) grows = free(p) || grows;

@@ -1,4 +1,4 @@
-#include "space/where/draw_tables.hpp"
+#include "space/conditions/exact_sampler.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +22,7 @@ double times(double left, double right) {
 
 }  // namespace
 
-DrawTables::DrawTables(const ConditionedSpace& space, Domains domains, bool weighted)
+ExactSampler::ExactSampler(const ConditionedSpace& space, Domains domains, bool weighted)
     : space_(space), domains_(std::move(domains)), weights_(domains_.size()) {
   for (std::size_t p = 0; p < domains_.size(); ++p) {
     weights_[p].assign(domains_[p].size(), 1);
@@ -40,7 +40,7 @@ DrawTables::DrawTables(const ConditionedSpace& space, Domains domains, bool weig
 }
 
 /// Takes all conditions if their tables are small enough, otherwise one after the other while they are.
-void DrawTables::choose_conditions() {
+void ExactSampler::choose_conditions() {
   std::vector<std::size_t> chosen(space_.conditions.size());
   for (std::size_t i = 0; i < chosen.size(); ++i) chosen[i] = i;
   if (auto steps = plan(chosen)) {
@@ -62,7 +62,7 @@ void DrawTables::choose_conditions() {
 
 /// Returns the steps without their tables, or nullopt if these would be too large. The next parameter is
 /// always the one whose table is the cheapest.
-std::optional<std::vector<DrawTables::Step>> DrawTables::plan(
+std::optional<std::vector<ExactSampler::Step>> ExactSampler::plan(
     const std::vector<std::size_t>& conditions) const {
   std::vector<std::set<std::size_t>> neighbours(domains_.size());
   std::vector<std::vector<std::size_t>> conditions_of(domains_.size());
@@ -122,21 +122,21 @@ std::optional<std::vector<DrawTables::Step>> DrawTables::plan(
   return steps;
 }
 
-DrawTables::Scratch DrawTables::scratch() const {
+ExactSampler::Scratch ExactSampler::scratch() const {
   Scratch scratch{{std::vector<std::uint32_t>(domains_.size())},
                   std::vector<std::size_t>(domains_.size()),
                   std::vector<bool>(domains_.size())};
   return scratch;
 }
 
-std::size_t DrawTables::place_in_table(const Step& step, const Scratch& scratch) const {
+std::size_t ExactSampler::place_in_table(const Step& step, const Scratch& scratch) const {
   std::size_t place = 0;
   for (const std::size_t other : step.others) place = place * domains_[other].size() + scratch.places[other];
   return place;
 }
 
 /// Returns what a choice of the step's parameter weighs, for the present choices of the others.
-double DrawTables::mass(const Step& step, std::size_t place, Scratch& scratch) const {
+double ExactSampler::mass(const Step& step, std::size_t place, Scratch& scratch) const {
   scratch.places[step.parameter] = place;
   scratch.genotype.choices[step.parameter] = domains_[step.parameter][place];
   const Bindings bindings{space_.parameters, scratch.genotype, space_.classes, scratch.used};
@@ -150,7 +150,7 @@ double DrawTables::mass(const Step& step, std::size_t place, Scratch& scratch) c
   return mass;
 }
 
-void DrawTables::fill(Step& step, Scratch& scratch) const {
+void ExactSampler::fill(Step& step, Scratch& scratch) const {
   std::size_t cells = 1;
   for (const std::size_t other : step.others) cells *= domains_[other].size();
   step.table.reserve(cells);
@@ -178,7 +178,7 @@ void DrawTables::fill(Step& step, Scratch& scratch) const {
   }
 }
 
-long double DrawTables::weight() const {
+long double ExactSampler::weight() const {
   long double weight = 1;
   int exponent = 0;
   for (const Step& step : steps_) {
@@ -188,7 +188,7 @@ long double DrawTables::weight() const {
   return std::ldexp(weight, exponent);
 }
 
-void DrawTables::draw(RandomStream& random, Genotype& genotype) const {
+void ExactSampler::sample(RandomStream& random, Genotype& genotype) const {
   Scratch scratch = this->scratch();
   for (auto step = steps_.rbegin(); step != steps_.rend(); ++step) {
     std::vector<double> masses;

@@ -3,8 +3,8 @@
 #include "skyline/core/random.hpp"
 #include "skyline/space/search_space.hpp"
 
-#include "space/where/condition.hpp"
-#include "space/where/draw_tables.hpp"
+#include "space/conditions/condition.hpp"
+#include "space/conditions/exact_sampler.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,18 +16,18 @@
 namespace skyline::space {
 
 /// The conditions of a space's `where`: which genotypes keep them, and draws among these. Draws are exact if
-/// the tables for all conditions are small enough (DrawTables). Otherwise they are exact for some conditions,
-/// and the others are met by drawing again, or at last by a bounded search, which is not uniform. Any thread
-/// may use it; the tables are made by the first that needs them.
-class Where {
+/// the tables for all conditions are small enough (ExactSampler). Otherwise they are exact for some
+/// conditions, and the others are met by drawing again, or at last by a bounded search, which is not uniform.
+/// Any thread may use it; the tables are made by the first that needs them.
+class SpaceConditions {
  public:
   /// @param parameters  must outlive this object
   /// @throws UserError if an expression is not a condition, can never be calculated, or if there are over
   /// 1,000
-  Where(const std::vector<Expression>& written, const std::vector<Parameter>& parameters,
-        std::int64_t classes, ConditionRules rules);
-  Where(const Where&) = delete;
-  Where& operator=(const Where&) = delete;
+  SpaceConditions(const std::vector<Expression>& written, const std::vector<Parameter>& parameters,
+                  std::int64_t classes, ConditionRules rules);
+  SpaceConditions(const SpaceConditions&) = delete;
+  SpaceConditions& operator=(const SpaceConditions&) = delete;
 
   /// Returns whether there are no conditions.
   bool empty() const { return conditions_.empty(); }
@@ -59,11 +59,11 @@ class Where {
   /// condition with a free one, and so on. Draws evenly; returns nullopt if it found none.
   /// @param choices  for each parameter: the choices, or an empty list for its present one
   /// @param idle     for each parameter: whether it does not matter; may be empty
-  std::optional<Genotype> draw_near(const Genotype& genotype, const Domains& choices,
-                                    const std::vector<bool>& idle, RandomStream& random) const;
+  std::optional<Genotype> sample_near(const Genotype& genotype, const Domains& choices,
+                                      const std::vector<bool>& idle, RandomStream& random) const;
   /// Draws evenly among the genotypes whose parameters have these choices. Returns nullopt if it found none.
   /// @param choices  for each parameter: the choices, at least one
-  std::optional<Genotype> draw_within(const Domains& choices, RandomStream& random) const;
+  std::optional<Genotype> sample_within(const Domains& choices, RandomStream& random) const;
 
  private:
   /// Genotypes that were looked for.
@@ -77,8 +77,8 @@ class Where {
   long double unnamed_count() const;
   bool holds_all(const Genotype& genotype) const;
   Domains all_choices() const;
-  const DrawTables& tables(bool weighted) const;
-  void draw_unnamed(RandomStream& random, Genotype& genotype, bool weighted) const;
+  const ExactSampler& tables(bool weighted) const;
+  void sample_unnamed(RandomStream& random, Genotype& genotype, bool weighted) const;
   void descend(RandomStream& random, Genotype& genotype) const;
   double violation_about(std::size_t parameter, const Genotype& genotype) const;
 
@@ -89,8 +89,8 @@ class Where {
   std::vector<bool> named_;  // for each parameter: whether a condition names it
   mutable std::once_flag once_weighted_;
   mutable std::once_flag once_even_;
-  mutable std::optional<DrawTables> weighted_;
-  mutable std::optional<DrawTables> even_;
+  mutable std::optional<ExactSampler> weighted_;
+  mutable std::optional<ExactSampler> even_;
 };
 
 }  // namespace skyline::space

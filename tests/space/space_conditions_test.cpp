@@ -82,13 +82,13 @@ void expect_fit(const std::map<std::pair<int, int>, double>& expected,
   EXPECT_LT(statistic, limit) << what << " with " << cells << " degrees of freedom";
 }
 
-TEST(Where, CountsTheGenotypesOfAChainExactly) {
+TEST(SpaceConditions, CountsTheGenotypesOfAChainExactly) {
   EXPECT_EQ(six_widths().count_kept(), 8'145'060.0L);
   EXPECT_EQ(space_from_yaml(chain_text(kSix, "{range: [1, 4]}", kMayNotShrink)).count_kept(),
             static_cast<long double>(sequences(6, 4)));
 }
 
-TEST(Where, DrawsAChainUniformly) {
+TEST(SpaceConditions, DrawsAChainUniformly) {
   constexpr int kDraws = 20'000;
   constexpr int kValues = 40;
   const SearchSpace space = six_widths();
@@ -121,7 +121,7 @@ TEST(Where, DrawsAChainUniformly) {
   }
 }
 
-TEST(Where, DrawsOneGenotypeOfAMillion) {
+TEST(SpaceConditions, DrawsOneGenotypeOfAMillion) {
   // Strictly growing: 20 choose 10 of 20^10 genotypes, which is one of 55 million.
   const std::vector<std::string> ten{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"};
   const SearchSpace space =
@@ -138,7 +138,7 @@ TEST(Where, DrawsOneGenotypeOfAMillion) {
   }
 }
 
-TEST(Where, DrawsByTheWeightsAmongTheGenotypesThatKeepIt) {
+TEST(SpaceConditions, DrawsByTheWeightsAmongTheGenotypesThatKeepIt) {
   const SearchSpace space = space_from_yaml(
       "parameters:\n  a: {choice: [1, 2, 3], weights: [1, 2, 3]}\n  b: {choice: [1, 2, 3], weights: [3, 1, "
       "1]}\n"
@@ -167,7 +167,7 @@ TEST(Where, DrawsByTheWeightsAmongTheGenotypesThatKeepIt) {
   expect_fit(expected, counted, "a, b and c");
 }
 
-TEST(Where, DrawsManyParametersThatHangTogetherByABoundedSearch) {
+TEST(SpaceConditions, DrawsManyParametersThatHangTogetherByABoundedSearch) {
   // The tables of this condition would be too large. About one of 10^9 genotypes keeps it.
   const std::vector<std::string> eight{"a", "b", "c", "d", "e", "f", "g", "h"};
   const SearchSpace space =
@@ -183,7 +183,7 @@ TEST(Where, DrawsManyParametersThatHangTogetherByABoundedSearch) {
   EXPECT_GT(drawn.size(), 90U);
 }
 
-TEST(Where, DrawsPlainComparisonsOfAllPairsByABoundedSearch) {
+TEST(SpaceConditions, DrawsPlainComparisonsOfAllPairsByABoundedSearch) {
   std::vector<std::string> names;
   std::string where;
   for (std::size_t i = 0; i < 24; ++i) {
@@ -200,7 +200,7 @@ TEST(Where, DrawsPlainComparisonsOfAllPairsByABoundedSearch) {
   }
 }
 
-TEST(Where, HoldsForMutantsAndCrossovers) {
+TEST(SpaceConditions, HoldsForMutantsAndCrossovers) {
   const SearchSpace space = space_from_yaml(chain_text(kSix, "{range: [1, 6]}", kMayNotShrink));
   RandomStream random(5);
   for (int i = 0; i < 200; ++i) {
@@ -215,7 +215,7 @@ TEST(Where, HoldsForMutantsAndCrossovers) {
   }
 }
 
-TEST(Where, LetsMutationReachWhatNoSingleChangeReaches) {
+TEST(SpaceConditions, LetsMutationReachWhatNoSingleChangeReaches) {
   const SearchSpace space =
       space_from_yaml(chain_text({"a", "b", "c"}, "{range: [1, 5]}", "[$a == $b, $b == $c]"));
   RandomStream random(2);
@@ -226,7 +226,7 @@ TEST(Where, LetsMutationReachWhatNoSingleChangeReaches) {
   EXPECT_FALSE(child) << "only the parents themselves keep the conditions";
 }
 
-TEST(Where, ChangesTheFewestOthersForAGivenChoice) {
+TEST(SpaceConditions, ChangesTheFewestOthersForAGivenChoice) {
   const SearchSpace space =
       space_from_yaml(chain_text({"a", "b", "c"}, "{range: [1, 9]}", "$a <= $b and $b <= $c"));
   RandomStream random(2);
@@ -238,7 +238,7 @@ TEST(Where, ChangesTheFewestOthersForAGivenChoice) {
   EXPECT_TRUE(std::ranges::is_sorted(beyond->choices));
 }
 
-TEST(Where, MayNameTheValuesOfAParameterAtItsPlaces) {
+TEST(SpaceConditions, MayNameTheValuesOfAParameterAtItsPlaces) {
   const SearchSpace space = space_from_yaml(
       "parameters:\n  w: {range: [1, 5], each: true}\n"
       "network:\n  - global_average_pool\n  - repeat: 3\n    body: [linear: {features: $w}]\n"
@@ -254,7 +254,7 @@ TEST(Where, MayNameTheValuesOfAParameterAtItsPlaces) {
               HasSubstr("space.network"));
 }
 
-TEST(Where, SaysWhichConditionAGenotypeBreaks) {
+TEST(SpaceConditions, SaysWhichConditionAGenotypeBreaks) {
   const SearchSpace space = space_from_yaml(chain_text({"a", "b"}, "{range: [1, 3]}", "$a < $b"));
   const BuildAttempt attempt = space.try_build({{2, 0}});
   EXPECT_FALSE(attempt.architecture);
@@ -262,7 +262,7 @@ TEST(Where, SaysWhichConditionAGenotypeBreaks) {
   EXPECT_EQ(user_error_of([&] { (void)space.build({{2, 0}}); }), attempt.problem);
 }
 
-TEST(Where, RefusesWhatIsNoConditionAndWhatNothingKeeps) {
+TEST(SpaceConditions, RefusesWhatIsNoConditionAndWhatNothingKeeps) {
   const auto error_of = [](const std::string& where) {
     return user_error_of([&] { space_from_yaml(chain_text({"a", "b"}, "{range: [1, 3]}", where)); });
   };
@@ -283,7 +283,7 @@ TEST(Where, RefusesWhatIsNoConditionAndWhatNothingKeeps) {
               HasSubstr("space.parameters.b: nothing uses this parameter"));
 }
 
-TEST(Where, ChangesNoDrawOfASpaceWithoutIt) {
+TEST(SpaceConditions, ChangesNoDrawOfASpaceWithoutIt) {
   const SearchSpace space = space_from_yaml(kCnnSpace);
   RandomStream random(11);
   RandomStream same(11);

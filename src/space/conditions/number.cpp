@@ -1,4 +1,4 @@
-#include "space/where/number.hpp"
+#include "space/conditions/number.hpp"
 
 #include <algorithm>
 #include <array>
