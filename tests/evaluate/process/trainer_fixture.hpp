@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/system/process.hpp"
 #include "evaluate/process/report_reader.hpp"
 #include "evaluate/process/trainer_process.hpp"
 #include "store/fixtures/scratch_folder.hpp"
@@ -11,6 +12,7 @@
 #include <iterator>
 #include <optional>
 #include <string>
+#include <thread>
 #include <variant>
 
 #include <gtest/gtest.h>
@@ -32,9 +34,9 @@ class TrainerFixture : public ::testing::Test {
             .report_file = folder() / (name + ".report")};
   }
 
-  /// Waits for the end, at most a minute, and collects meanwhile.
+  /// Waits for the end, at most five minutes, and collects meanwhile.
   evaluate::ProcessEnd end_of(evaluate::TrainerProcess& process) {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(5);
     std::optional<evaluate::ProcessEnd> end;
     while (!(end = process.poll()) && std::chrono::steady_clock::now() < until) {
       process.collect(reader_);
@@ -50,9 +52,19 @@ class TrainerFixture : public ::testing::Test {
   }
   evaluate::ProcessEnd run(const std::string& script) { return run(plan(script)); }
 
-  /// Waits until the file has a line, at most a minute, and returns its text.
+  /// Waits until the process is gone, zombies aside, at most five minutes: what is killed needs a core to
+  /// end.
+  static bool is_gone(pid_t process) {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(5);
+    while (process_exists(process) && std::chrono::steady_clock::now() < until) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return !process_exists(process);
+  }
+
+  /// Waits until the file has a line, at most five minutes, and returns its text.
   std::string wait_for(const std::string& name) const {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+    const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(5);
     std::string text;
     while (!text.ends_with('\n') && std::chrono::steady_clock::now() < until) text = text_of(name);
     return text;

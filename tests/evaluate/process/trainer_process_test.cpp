@@ -28,11 +28,11 @@ using testing::user_error_of;
 
 class TrainerProcessTest : public testing::TrainerFixture {
  protected:
-  /// Whether the process whose number is in the file is there, zombies aside.
-  bool is_alive(const std::string& name) const {
+  /// The process whose number is in the file.
+  int number(const std::string& name) const {
     const int process = std::atoi(text_of(name).c_str());
     EXPECT_GT(process, 0) << name;
-    return process_exists(process);
+    return process;
   }
 };
 
@@ -182,7 +182,7 @@ TEST_F(TrainerProcessTest, ADaemonThatLeftTheSessionEndsWithTheTrainer) {
       run("(setsid sh -c 'trap \"\" TERM HUP; echo $$ > daemon; exec sleep 600' > /dev/null 2>&1 3>&- &);"
           "while [ ! -s daemon ]; do sleep 0.01; done");
   EXPECT_EQ(end.reason, "exit code 0");
-  EXPECT_FALSE(is_alive("daemon"));
+  EXPECT_TRUE(is_gone(number("daemon")));
 }
 
 TEST_F(TrainerProcessTest, StopLetsTheTrainerSave) {
@@ -204,7 +204,7 @@ TEST_F(TrainerProcessTest, WhatIgnoresSigtermIsEndedAfterTheGraceTime) {
   process.stop();
   process.stop();
   EXPECT_EQ(end_of(process).reason, "signal SIGKILL");
-  EXPECT_FALSE(is_alive("child"));
+  EXPECT_TRUE(is_gone(number("child")));
 }
 
 TEST_F(TrainerProcessTest, TheDestructorEndsAllWithoutAGraceTime) {
@@ -212,8 +212,8 @@ TEST_F(TrainerProcessTest, TheDestructorEndsAllWithoutAGraceTime) {
     TrainerProcess process(plan("trap '' TERM; sleep 600 & echo $! > child; echo $$ > trainer; sleep 600"));
     wait_for("trainer");
   }
-  EXPECT_FALSE(is_alive("trainer"));
-  EXPECT_FALSE(is_alive("child"));
+  EXPECT_TRUE(is_gone(number("trainer")));
+  EXPECT_TRUE(is_gone(number("child")));
 }
 
 TEST_F(TrainerProcessTest, AFloodOfOutputNeitherBlocksNorFillsTheDisk) {
@@ -259,7 +259,7 @@ TEST_F(TrainerProcessTest, TooManyProcessesAreEndedTogether) {
   EXPECT_EQ(end.kind, Kind::kManyProcesses);
   EXPECT_THAT(end.reason, StartsWith("it had "));
   EXPECT_THAT(end.reason, HasSubstr(" processes and threads, its limit is 20"));
-  EXPECT_FALSE(is_alive("child"));
+  EXPECT_TRUE(is_gone(number("child")));
 }
 
 TEST_F(TrainerProcessTest, AForkBombIsEnded) {
@@ -288,8 +288,8 @@ TEST_F(TrainerProcessTest, WhatAKilledLauncherLeavesIsFoundAndEnded) {
   const ProcessEnd end = end_of(process);
   EXPECT_EQ(end.kind, Kind::kLost);
   EXPECT_EQ(end.reason, "its launcher failed");
-  EXPECT_FALSE(is_alive("daemon"));
-  EXPECT_FALSE(is_alive("child"));
+  EXPECT_TRUE(is_gone(number("daemon")));
+  EXPECT_TRUE(is_gone(number("child")));
 }
 
 TEST_F(TrainerProcessTest, OtherChildrenOfThisProcessAreLeftAlone) {
@@ -298,7 +298,7 @@ TEST_F(TrainerProcessTest, OtherChildrenOfThisProcessAreLeftAlone) {
   TrainerProcess process(plan("echo $PPID > launcher; sleep 600"));
   ::kill(std::atoi(wait_for("launcher").c_str()), SIGKILL);
   end_of(process);
-  EXPECT_TRUE(is_alive("other"));
+  EXPECT_TRUE(process_exists(number("other")));
   EXPECT_FALSE(other.poll());
 }
 
