@@ -87,14 +87,11 @@ TEST_F(Repeats, ResumeInTheMiddleWithoutRepeatingAStep) {
   const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
   spec.options.slots = 2;
   const RigRun first = stopped_run("stopped", spec, all_ranks(), is_second_repeat);
-  StepCounts steps = all_steps(first);
   const RigRun rest = run("stopped", spec, true);
-  for (const auto& [name, count] : all_steps(rest)) steps[name] += count;
+  expect_no_step_twice(first, rest, spec);
   if (rank() != 0) return;
   EXPECT_TRUE(first.result.stopped);
   EXPECT_EQ(canonical("stopped"), expected);
-  EXPECT_THAT(steps, SizeIs(rest.result.committed.size()));
-  for (const auto& [name, count] : steps) EXPECT_EQ(count, spec.steps) << "of trial " << name;
   EXPECT_THAT(checkpoints("stopped"), IsEmpty());
 }
 

@@ -12,15 +12,6 @@ using trial::Trial;
 
 using StopTest = BothWaysTest;
 
-/// Every step of every trial of the run is done once over both jobs.
-void expect_no_step_twice(const StepCounts& first, const StepCounts& second, std::size_t trials,
-                          std::int64_t steps) {
-  StepCounts total = first;
-  for (const auto& [name, count] : second) total[name] += count;
-  EXPECT_EQ(total.size(), trials);
-  for (const auto& [name, count] : total) EXPECT_EQ(count, steps) << "of trial " << name;
-}
-
 TEST_P(StopTest, EndsInTheMiddleWhicheverRanksAskForItAndGoesOnWithoutRepeatingAStep) {
   RunSpec spec = evolution_spec();
   const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
@@ -29,7 +20,6 @@ TEST_P(StopTest, EndsInTheMiddleWhicheverRanksAskForItAndGoesOnWithoutRepeatingA
     const std::string name = "asked_" + std::to_string(i);
     spec.options.slots = 2;
     const RigRun first = stopped_run(name, spec, askers[i], [](const Trial& t) { return t.number == 8; });
-    const StepCounts done = all_steps(first);
     EXPECT_TRUE(rank() != 0 || first.result.stopped);
     if (rank() == 0) {
       EXPECT_EQ(first.result.finish_reason, "stopped on request");
@@ -41,12 +31,11 @@ TEST_P(StopTest, EndsInTheMiddleWhicheverRanksAskForItAndGoesOnWithoutRepeatingA
     }
     spec.options.slots = 1;
     const RigRun rest = run(name, spec, true);
-    const StepCounts done_later = all_steps(rest);
+    expect_no_step_twice(first, rest, spec);
     if (rank() != 0) continue;
     EXPECT_FALSE(rest.result.stopped);
     EXPECT_EQ(rest.observer.stops, 0);
     EXPECT_EQ(canonical(name), expected);
-    expect_no_step_twice(done, done_later, rest.result.committed.size(), spec.steps);
     EXPECT_THAT(checkpoints(name), IsEmpty());
   }
 }
@@ -92,15 +81,13 @@ TEST_P(StopTest, GoesOnInAWindow) {
     spec.options.slots = 2;
     const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
     const RigRun first = stopped_run(name, spec, {0}, [](const Trial& t) { return t.number == 3; });
-    const StepCounts done = all_steps(first);
     if (rank() == 0 && name == "window") {
       EXPECT_LE(first.result.committed.size(), 3U);
     }
     const RigRun rest = run(name, spec, true);
-    const StepCounts done_later = all_steps(rest);
+    expect_no_step_twice(first, rest, spec);
     if (rank() != 0) continue;
     EXPECT_EQ(canonical(name), expected);
-    expect_no_step_twice(done, done_later, rest.result.committed.size(), spec.steps);
   }
 }
 
@@ -109,16 +96,14 @@ TEST_P(StopTest, EndsTheFullTrainingToo) {
   spec.options.keep_weights = KeepWeights::kFront;
   const std::string expected = rank() == 0 ? canonical_of_one_process(spec) : "";
   const RigRun first = stopped_run("final", spec, {size() - 1}, [](const Trial& t) { return t.is_final(); });
-  const StepCounts done = all_steps(first);
   if (rank() == 0) {
     EXPECT_TRUE(first.result.stopped);
     EXPECT_EQ(first.result.committed.back().trial.phase(), Phase::kSearch);
   }
   const RigRun rest = run("final", spec, true);
-  const StepCounts done_later = all_steps(rest);
+  expect_no_step_twice(first, rest, spec);
   if (rank() != 0) return;
   EXPECT_EQ(canonical("final"), expected);
-  expect_no_step_twice(done, done_later, rest.result.committed.size(), spec.steps);
 }
 
 TEST_P(StopTest, DoesNothingWhenItComesBeforeTheFirstTrial) {
