@@ -263,6 +263,7 @@ class TablesTest(TableCase):
         said = self.made(text, others=["test.csv"], note="`near`: 1 row with words, or empty cells, that the training data do not have: "
                                                          "none of its features applies")
         self.assertEqual(said.array("test/values").ravel().tolist(), [7, 0, 0, 0])
+        self.made(text.replace("3,bay", "3,Bay") + "7,bay,x\n8,sea,y\n", *ALL, note="check: `near`: `Bay` and `bay` differ in capitals alone, and are two words")
         self.assertIn("a = 6", feature_names(self.made(text, *ALL, "--categories=a").preparation()))
         rows = "".join(f"{i % 7}.5,w{min(i % 50, 40)},{'xy'[i % 2]}\n" for i in range(200))
         self.assertEqual(feature_names(self.made("a,w,label\n" + rows, *ALL).preparation())[-1], "w = other")

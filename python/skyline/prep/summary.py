@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterator
 
 from .dataset import PARTS, TRAIN, DatasetWriter
-from .wording import printable
+from .wording import names_alike, printable
 
 _MOST_CLASSES = 100
 _MUCH_LARGER = 4
@@ -43,18 +42,9 @@ def check_lines(writer: DatasetWriter) -> Iterator[str]:
         yield "check: the test set is empty"
     if writer.facts.target_kind != "classes":
         return
-    yield from _names_alike(names)
+    yield from (f"check: classes {text}" for text in names_alike(names))
     train = writer.class_counts(TRAIN)
     if train.min() > 0 and train.max() >= _MUCH_LARGER * train.min():
         yield (f"check: classes have {train.min()} to {train.max()} training samples, and accuracy counts the large ones most: "
                "`training.metrics: [accuracy, macro_f1]`, `maximize: validation_macro_f1` and "
                "`training.loss: {cross_entropy: {class_weights: balanced}}` count all alike")
-
-
-def _names_alike(names: list[str]) -> Iterator[str]:
-    """Yields a line for the first names that differ in capitals, or in their form of Unicode, alone."""
-    for difference, form in (("capitals", str.lower), ("the form of Unicode", lambda name: unicodedata.normalize("NFC", name))):
-        known: dict[str, str] = {}
-        alike = next(((known[form(name)], name) for name in names if known.setdefault(form(name), name) != name), None)
-        if alike:
-            yield f"check: classes `{printable(alike[0])}` and `{printable(alike[1])}` differ in {difference} alone"

@@ -20,7 +20,7 @@ from .table_columns import Columns, columns_in
 from .table_dialect import is_nameless
 from .table_files import Table
 from .table_samples import FLOAT_MAX
-from .wording import in_quotes, number_text, printable, quoted_list
+from .wording import in_quotes, names_alike, number_text, printable, quoted_list
 
 _FEW_ROWS = 20
 _MOST_TOLD = 20  # lines of a kind, which are one for each column
@@ -153,6 +153,8 @@ class Survey:
         problem = self._problem_of_words(column, words, counts, is_chosen, is_typed)
         if problem:
             return self._refuse(column, problem)
+        for text in names_alike(sorted(counts.index)):
+            self._note_of("words that are alike", f"check: {self.table.label(column)}: {text}, and are two words")
         trained = words[self.trained].value_counts().sort_index().sort_values(ascending=False, kind="stable")
         kept = sorted(trained.index[:self.options.most_categories])
         name = self.table.names[column]

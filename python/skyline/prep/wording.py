@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from .options import shortened
 
@@ -38,6 +38,15 @@ def target_title(names: Sequence[str], place: int) -> str:
     """Returns the same as a beginning of what is wrong; empty for the only target of an array."""
     label = target_labels(names)[place]
     return "" if label == _ONLY_TARGET else f"{label}: "
+
+
+def names_alike(names: Sequence[str]) -> Iterator[str]:
+    """Yields a text for the first names that differ in capitals, or in their form of Unicode, alone."""
+    for difference, form in (("capitals", str.lower), ("the form of Unicode", lambda name: unicodedata.normalize("NFC", name))):
+        known: dict[str, str] = {}
+        alike = next(((known[form(name)], name) for name in names if known.setdefault(form(name), name) != name), None)
+        if alike:
+            yield f"`{printable(alike[0])}` and `{printable(alike[1])}` differ in {difference} alone"
 
 
 def suggestion(word: str, known: Sequence[str]) -> str:
