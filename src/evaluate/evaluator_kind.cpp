@@ -4,8 +4,8 @@
 
 #include "core/registry.hpp"
 #include "evaluate/command_evaluator.hpp"
-#include "evaluate/synthetic_evaluator.hpp"
-#include "evaluate/table_evaluator.hpp"
+#include "evaluate/synthetic/synthetic_evaluator.hpp"
+#include "evaluate/table/table_evaluator.hpp"
 
 #include <utility>
 

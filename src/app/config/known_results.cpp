@@ -6,7 +6,7 @@
 #include "core/text/foreign_text.hpp"
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
-#include "evaluate/benchmark_table.hpp"
+#include "evaluate/table/benchmark_table.hpp"
 #include "store/arrays/csv_reader.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/fresh_folder.hpp"

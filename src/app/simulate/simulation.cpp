@@ -6,7 +6,7 @@
 #include "app/config/run_traps.hpp"
 #include "app/simulate/simulated_searches.hpp"
 #include "engine/loop/search_loop.hpp"
-#include "evaluate/synthetic_evaluator.hpp"
+#include "evaluate/synthetic/synthetic_evaluator.hpp"
 #include "trial/forwarding.hpp"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
-#include "evaluate/synthetic_evaluator.hpp"
+#include "evaluate/synthetic/synthetic_evaluator.hpp"
 
 #include "skyline/core/random.hpp"
 
 #include "core/log.hpp"
-#include "evaluate/rugged_landscape.hpp"
+#include "evaluate/synthetic/rugged_landscape.hpp"
 #include "trial/scope_timer.hpp"
 
 #include <algorithm>

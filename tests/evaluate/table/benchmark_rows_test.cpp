@@ -1,4 +1,4 @@
-#include "evaluate/benchmark_table.hpp"
+#include "evaluate/table/benchmark_table.hpp"
 #include "store/fixtures/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 #include "support/yaml_config.hpp"

@@ -1,4 +1,4 @@
-#include "evaluate/benchmark_table.hpp"
+#include "evaluate/table/benchmark_table.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "evaluate/row_names.hpp"
+#include "evaluate/table/row_names.hpp"
 
 #include "skyline/core/error.hpp"
 

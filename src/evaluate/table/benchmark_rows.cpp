@@ -2,8 +2,8 @@
 
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
-#include "evaluate/benchmark_table.hpp"
-#include "evaluate/row_names.hpp"
+#include "evaluate/table/benchmark_table.hpp"
+#include "evaluate/table/row_names.hpp"
 #include "store/arrays/csv_reader.hpp"
 #include "store/journal/run_tables.hpp"
 #include "trial/column_names.hpp"

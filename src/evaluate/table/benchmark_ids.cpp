@@ -3,7 +3,7 @@
 
 #include "core/system/process.hpp"
 #include "core/text/hash.hpp"
-#include "evaluate/benchmark_table.hpp"
+#include "evaluate/table/benchmark_table.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-#include "evaluate/rugged_landscape.hpp"
+#include "evaluate/synthetic/rugged_landscape.hpp"
 
 #include "skyline/core/random.hpp"
 

@@ -1,4 +1,4 @@
-#include "evaluate/synthetic_evaluator.hpp"
+#include "evaluate/synthetic/synthetic_evaluator.hpp"
 
 #include "core/config/config_text.hpp"
 #include "evaluate/recording_context.hpp"

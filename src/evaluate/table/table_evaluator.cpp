@@ -1,12 +1,12 @@
-#include "evaluate/table_evaluator.hpp"
+#include "evaluate/table/table_evaluator.hpp"
 
 #include "skyline/core/error.hpp"
 
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
-#include "evaluate/benchmark_table.hpp"
-#include "evaluate/row_names.hpp"
-#include "evaluate/synthetic_evaluator.hpp"
+#include "evaluate/synthetic/synthetic_evaluator.hpp"
+#include "evaluate/table/benchmark_table.hpp"
+#include "evaluate/table/row_names.hpp"
 #include "trial/metric_keys.hpp"
 
 #include <algorithm>

@@ -1,10 +1,10 @@
-#include "evaluate/table_evaluator.hpp"
+#include "evaluate/table/table_evaluator.hpp"
 
 #include "skyline/core/error.hpp"
 
-#include "evaluate/benchmark_table.hpp"
 #include "evaluate/recording_context.hpp"
-#include "evaluate/row_names.hpp"
+#include "evaluate/table/benchmark_table.hpp"
+#include "evaluate/table/row_names.hpp"
 #include "store/fixtures/gzip_text.hpp"
 #include "store/fixtures/scratch_folder.hpp"
 #include "support/user_error_of.hpp"

@@ -1,4 +1,4 @@
-#include "evaluate/table_options.hpp"
+#include "evaluate/table/table_options.hpp"
 
 #include "core/config/config_text.hpp"
 #include "core/config/option_list.hpp"

@@ -2,7 +2,7 @@
 
 #include "skyline/space/search_space.hpp"
 
-#include "evaluate/table_options.hpp"
+#include "evaluate/table/table_options.hpp"
 
 #include <array>
 #include <cstddef>
