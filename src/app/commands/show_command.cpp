@@ -120,7 +120,12 @@ RunConfig read_config(const ShowArguments& arguments, const std::optional<run::O
   if (!arguments.overrides.empty())
     throw UserError("--set: " + arguments.choice.run.string() +
                     " is a run, whose configuration stays as it is");
-  return RunConfig::read(run->config);
+  RunConfig config;
+  config.space = run->space;
+  config.objectives = run->state.objectives();
+  config.sections.run.seed = run->header.seed;
+  config.resolved = run->config;
+  return config;
 }
 
 std::vector<ShownNetwork> chosen_networks(const ShowArguments& arguments, const RunConfig& config,
