@@ -78,7 +78,7 @@ FACES = {
               "loading/load_accelerator", "options/training_options"],
     "evaluate": ["command/command_check", "command/command_metric", "command/program_checksums", "job_ranks", "measured_evaluator", "process/error_words",
                  "process/launcher_start", "process/log_tail", "process/reported_lines", "process/trainer_process", "process/trainer_variables",
-                 "synthetic/synthetic_evaluator", "table/benchmark_table"],
+                 "synthetic/synthetic_evaluator", "table/benchmark_rows"],
     "model_export": ["model/exported_model"],
     "run": ["account", "opened_run", "run_state", "yardsticks"],
     "engine": ["dispatch/life_signs", "dispatch/rank_watch", "dispatch/simulated_fleet", "engine_job",

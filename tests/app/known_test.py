@@ -75,15 +75,15 @@ class Known(RunsCase):
         self.assertIn("there is no nowhere, nor is it beside the configuration", refused.stderr)
 
     def test_parameters_called_as_columns_of_results_are_read_from_the_columns_that_the_run_gave_them(self):
-        with open(self.folder / "table.csv", "w", newline="", encoding="utf-8") as file:
-            rows = csv.writer(file)
-            rows.writerow(["name", "m"])
-            rows.writerows([[f"{p}-{w}", 10 * p + w] for p in range(1, 21) for w in range(1, 4)])
         for name in ("epochs", "trial", "status", "is_pareto", "m", "x"):
             with self.subTest(name):
+                with open(self.folder / "table.csv", "w", newline="", encoding="utf-8") as file:
+                    rows = csv.writer(file)
+                    rows.writerow([name, "w", "result"])
+                    rows.writerows([[p, w, 10 * p + w] for p in range(1, 21) for w in range(1, 4)])
                 (self.folder / "space.yaml").write_text(
                     f"space: {{parameters: {{{name}: {{range: [1, 20]}}, w: {{range: [1, 3]}}}}}}\n"
-                    f'table: {{file: table.csv, column: name, names: "${{{name}}}-$w", metrics: [{{name: m, column: m}}]}}\n'
+                    "table: {file: table.csv, metrics: [{name: m, column: result}]}\n"
                     "objectives: [maximize: m]\n")
                 self.light("search", "space.yaml", "--set", "search={algorithm: random, trials: 60}", "--run", f"{name}-all")
                 done = self.light("search", "space.yaml", "--set", f"search={{algorithm: local_search, trials: 3, initial: 3, known: [{name}-all]}}",
@@ -93,7 +93,7 @@ class Known(RunsCase):
                 self.assertEqual(first, [{name: 20, "w": w} for w in (3, 2, 1)])
         (self.folder / "space.yaml").write_text(
             "space: {parameters: {epochs: {range: [1, 20]}, w: {range: [1, 3]}}}\n"
-            'table: {file: table.csv, column: name, names: "${epochs}-$w", metrics: [{name: m, column: m}]}\n'
+            "table: {file: table.csv, metrics: [{name: m, column: result}]}\n"
             "objectives: [maximize: m]\nsearch: {known: [x-all]}\n")
         refused = self.light("search", "space.yaml", "--run", "none", expect=2)
         self.assertRegex(refused.stderr, r"search.known\[0\]: of another space or other metrics: \S+: there is no column `parameter_epochs`")

@@ -4,7 +4,6 @@ import csv
 import importlib.machinery
 import importlib.util
 import itertools
-import os
 import subprocess
 import sys
 import unittest
@@ -47,8 +46,7 @@ class SearchQuality(RunsCase):
             f"{depth},{kernel},{width},{0.9 - 0.1 * abs(depth - 2) - 0.03 * abs(kernel - 2 - width // 8)},{0.1 * depth}\n"
             for depth, kernel, width in rows))
         done = subprocess.run([sys.executable, script, "small.yaml", "--build", PROGRAM.parent.parent, *arguments],
-                              cwd=self.folder, capture_output=True, text=True, timeout=600,
-                              env={**os.environ, "XDG_CACHE_HOME": str(self.folder / "cache")})
+                              cwd=self.folder, capture_output=True, text=True, timeout=600)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return done.stdout
 

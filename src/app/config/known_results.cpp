@@ -6,8 +6,7 @@
 #include "core/text/foreign_text.hpp"
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
-#include "evaluate/table/benchmark_table.hpp"
-#include "store/arrays/csv_reader.hpp"
+#include "evaluate/table/benchmark_rows.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/fresh_folder.hpp"
 
@@ -28,9 +27,6 @@ namespace skyline::app {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr const char* kEpochs = "epochs";
-constexpr std::array kStatus{"status", "state", "trial_status", "job_status"};  // columns, in small letters
 
 /// Returns the copy of a source in a run's folder.
 fs::path copy_in(const fs::path& run, const std::string& checksum) {
@@ -69,55 +65,12 @@ void note_content(const ConfigNode& node, search::KnownSource& source, const fs:
   source.checksum = found;
 }
 
-/// The columns of a table that are read.
-struct UsedColumns {
-  evaluate::TableOptions table;  // metrics that objectives and constraints need, and the epochs
-  evaluate::RowRules rules;
-};
-
-/// Returns the column that says how a trial ended, or an empty text.
-/// @param others  the columns of parameters and metrics
-std::string status_in(const std::vector<std::string>& header, const std::vector<std::string>& others) {
-  for (const char* const word : kStatus) {
-    const auto found = std::ranges::find(header, word, lower_case);
-    const bool is_free = found != header.end() && std::ranges::count(others, *found) == 0;
-    if (is_free && std::ranges::count(header, *found) == 1) return *found;
-  }
-  return "";
-}
-
-/// Finds the columns. One that belongs to a parameter says neither how many epochs rows were trained for nor
-/// which of them failed. @throws UserError for one that is missing
-UsedColumns columns_of(const fs::path& file, const objective::ObjectiveSet& objectives,
-                       const space::SearchSpace& space) {
-  store::CsvReader reader(file);
-  if (!reader.read_row()) throw UserError(file.string() + ": the table is empty");
-  const std::vector<std::string> header = reader.names();
-  std::vector<std::string> names = objectives.measured_needed();
-  std::vector<std::string> metrics = names;
-  if (space.has_network()) std::ranges::copy(objective::computed_metric_names(), std::back_inserter(metrics));
-  const std::vector<std::string> parameters = evaluate::parameter_columns_in(header, space, metrics);
-  for (const auto& needed : {parameters, names}) {
-    for (const std::string& name : needed) {
-      if (std::ranges::find(header, name) != header.end()) continue;
-      throw UserError("of another space or other metrics: " +
-                      evaluate::no_column(file.string(), name, header));
-    }
-  }
-  std::vector<std::string> others = parameters;
-  std::ranges::copy(names, std::back_inserter(others));
-  UsedColumns used;
-  used.table.file = file.string();
-  used.rules = {.status = status_in(header, others), .large_is_no_value = true};
-  if (std::ranges::count(header, kEpochs) == 1 && std::ranges::count(parameters, kEpochs) == 0)
-    names.emplace_back(kEpochs);
-  for (const std::string& name : names) {
-    evaluate::TableMetric metric;
-    metric.name = name;
-    metric.columns = {{.column = name}};
-    used.table.metrics.push_back(std::move(metric));
-  }
-  return used;
+/// Returns the metrics that objectives and constraints need, and the epochs.
+std::vector<evaluate::NumberColumn> columns_of(const objective::ObjectiveSet& objectives) {
+  std::vector<evaluate::NumberColumn> columns;
+  for (std::string& name : objectives.measured_needed()) columns.push_back({.name = std::move(name)});
+  columns.push_back({.name = "epochs", .may_lack = true});
+  return columns;
 }
 
 /// A row with all that is needed.
@@ -131,15 +84,12 @@ std::optional<KnownRow> whole_row(const evaluate::BenchmarkRows& rows, std::size
                                   const space::SearchSpace& space,
                                   const std::vector<trial::Metric>& metrics) {
   const space::BuildAttempt attempt = space.try_build(rows.genotype(row));
-  if (!attempt.architecture) return std::nullopt;
-  for (std::size_t p = 0; p < rows.parameters; ++p) {
-    if (attempt.architecture->used[p] && rows.empty[row * rows.parameters + p]) return std::nullopt;
-  }
+  if (!attempt.architecture || rows.lacking(row, attempt.architecture->used)) return std::nullopt;
   KnownRow known{std::make_shared<const space::Architecture>(attempt.architecture->unbuilt()),
                  std::vector<double>(metrics.size(), std::nan(""))};
   for (std::size_t column = 0; column < rows.columns.size(); ++column) {
     const auto metric = std::ranges::find(metrics, rows.columns[column], &trial::Metric::name);
-    const double value = rows.values[row * rows.columns.size() + column];
+    const double value = rows.value(row, column);
     if (metric == metrics.end()) {
       if (!std::isnan(value)) known.epochs = value;
       continue;
@@ -246,13 +196,8 @@ KnownResults read_known(const ConfigNode& written, const space::SearchSpace& spa
     note_content(node, source, known.files.back());
     evaluate::BenchmarkRows rows;
     try {
-      const UsedColumns used = columns_of(known.files.back(), objectives, space);
-      rows = evaluate::read_rows(used.table, space, used.rules);
-      if (rows.size() == 0 && rows.failed > 0)
-        throw UserError(known.files.back().string() + ": by the column " + in_quotes(used.rules.status) +
-                        " no row ended well: expected " +
-                        joined({evaluate::kEndedWell.begin(), evaluate::kEndedWell.end()}, " or ") +
-                        " (rename the column if it says something else)");
+      rows = evaluate::read_rows(known.files.back().string(), space, columns_of(objectives),
+                                 evaluate::RowSource::kTrials);
     } catch (const UserError& error) {
       node.fail(error.what());
     }

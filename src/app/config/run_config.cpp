@@ -373,8 +373,6 @@ evaluate::EvaluatorServices RunConfig::services() const {
           .wanted = objectives.measured_needed(),
           .memory_bytes = sections.run.memory_bytes,
           .space = space,
-          .space_hash = sha256_hex(to_yaml(sections.space) + space::to_text(shape.input) + ":" +
-                                   std::to_string(shape.classes)),
           .data_file = file.empty() ? std::filesystem::path() : std::filesystem::absolute(file),
           .write_network = [space = space](
                                const space::Architecture& architecture,

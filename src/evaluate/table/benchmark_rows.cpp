@@ -1,9 +1,9 @@
+#include "evaluate/table/benchmark_rows.hpp"
+
 #include "skyline/core/error.hpp"
 
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
-#include "evaluate/table/benchmark_table.hpp"
-#include "evaluate/table/row_names.hpp"
 #include "store/arrays/csv_reader.hpp"
 #include "store/journal/run_tables.hpp"
 #include "trial/column_names.hpp"
@@ -11,8 +11,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 #include <limits>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -22,138 +22,135 @@ namespace {
 constexpr std::size_t kMostRows = 5'000'000;
 constexpr double kLargest = 1e150;  // sums of squares of all rows are finite
 
+/// Columns, in small letters, that say how a trial ended.
+constexpr std::array kStatus{"status", "state", "trial_status", "job_status"};
+/// Words for a trial that ended well, in small letters: those of Skyline, Optuna, Ax, MLflow and W&B, SMAC,
+/// NNI, Ray Tune, DeepHyper.
+constexpr std::array kEndedWell{"ok",      "complete",  "completed",  "finished",
+                                "success", "succeeded", "terminated", "done"};
+
 /// Beginnings of names of columns in tables of other tools: Optuna, scikit-learn, MLflow, Ray Tune,
 /// DeepHyper.
 constexpr std::array kPrefixes{"params_",  "user_attrs_", "values_", "param_", "params.",
                                "metrics.", "config/",     "config.", "p:"};
 
-/// A column of numbers, and what its numbers must be.
-struct ValueColumn {
-  std::size_t place;
-  double times = 1;         // largest factor that a metric gives them
-  bool is_seconds = false;  // then they are above 0
-};
-
-ValueColumn value_column(const TableOptions& options, const std::string& name, std::size_t place) {
-  const auto is_in = [&name](const std::vector<BudgetColumn>& columns) {
-    return std::ranges::find(columns, name, &BudgetColumn::column) != columns.end();
-  };
-  ValueColumn column{.place = place, .is_seconds = is_in(options.seconds)};
-  for (const TableMetric& metric : options.metrics) {
-    if (is_in(metric.columns)) column.times = std::max(column.times, std::abs(metric.times));
+/// Returns the message that a table lacks a column, with the one that another tool calls so.
+std::string no_column(const std::string& file, const std::string& name,
+                      const std::vector<std::string>& header) {
+  const std::string missing = file + ": there is no column " + in_quotes(name);
+  for (const char* const prefix : kPrefixes) {
+    const std::string found = prefix + name;
+    if (std::ranges::find(header, found) != header.end())
+      return missing + ": rename " + in_quotes(found) + " to " + in_quotes(name) + ", and others with " +
+             in_quotes(prefix) + " likewise";
   }
-  return column;
+  return missing + ", " + suggestion(name, header);
+}
+
+std::vector<std::string> names_of(const std::vector<NumberColumn>& columns) {
+  std::vector<std::string> names;
+  for (const NumberColumn& column : columns) names.push_back(column.name);
+  return names;
 }
 
 /// Reads a table whose first row has the names of its columns.
 class RowReader {
  public:
-  RowReader(const TableOptions& options, const space::SearchSpace& space, RowRules rules);
+  RowReader(const std::string& file, const space::SearchSpace& space, std::vector<NumberColumn> columns,
+            RowSource source);
   BenchmarkRows read();
 
  private:
   std::size_t find_column(const std::string& name) const;
-  /// Returns whether the row is a genotype of the space; its choices are then in `row_`.
-  bool read_genotype();
-  bool read_name(const std::string& name);
-  double read_value(const ValueColumn& column) const;
+  /// Returns whether one column alone has the name, and is no parameter's.
+  bool is_free(const std::string& name) const;
+  std::optional<std::size_t> find_status() const;
+  /// Adds the row's choices. Returns whether it is a genotype of the space.
+  bool read_genotype(std::vector<std::optional<std::uint32_t>>& choices) const;
+  double read_value(const NumberColumn& column, std::size_t place) const;
   bool has_failed() const;
 
-  const TableOptions& options_;
-  const space::SearchSpace& space_;
   const std::vector<space::Parameter>& parameters_;
-  const RowRules rules_;
-  std::string file_;
+  std::vector<NumberColumn> columns_;
+  const RowSource source_;
+  const std::string file_;
   store::CsvReader reader_;
   std::vector<std::string> header_;
-  std::optional<RowNames> names_;
-  std::optional<std::size_t> status_;      // place of the column
-  std::vector<std::size_t> name_columns_;  // the one with the names, or one per parameter
-  struct Row {
-    std::vector<std::uint32_t> choices;
-    std::vector<bool> empty;
-  } row_;
-  std::vector<std::string> value_names_;
+  std::vector<std::size_t> parameter_places_;  // column of each parameter
+  std::vector<std::size_t> places_;            // column of each of columns_
+  std::optional<std::size_t> status_;          // its column
 };
 
-RowReader::RowReader(const TableOptions& options, const space::SearchSpace& space, RowRules rules)
-    : options_(options),
-      space_(space),
-      parameters_(space.parameters()),
-      rules_(std::move(rules)),
-      file_(options.file),
-      reader_(options.file),
-      value_names_(columns_of(options)) {
+RowReader::RowReader(const std::string& file, const space::SearchSpace& space,
+                     std::vector<NumberColumn> columns, RowSource source)
+    : parameters_(space.parameters()),
+      columns_(std::move(columns)),
+      source_(source),
+      file_(file),
+      reader_(file) {
   if (!reader_.read_row()) throw UserError(file_ + ": the table is empty");
   header_ = reader_.names();
-  if (!rules_.status.empty()) status_ = find_column(rules_.status);
-  if (options.names.empty()) {
-    for (const std::string& name : parameter_columns_in(header_, space, value_names_))
-      name_columns_.push_back(find_column(name));
-    return;
-  }
-  name_columns_.push_back(find_column(options.column));
-  names_.emplace(options.names, parameters_);
+  for (const std::string& name : parameter_columns_in(header_, space, names_of(columns_)))
+    parameter_places_.push_back(find_column(name));
+  std::erase_if(columns_,
+                [&](const NumberColumn& column) { return column.may_lack && !is_free(column.name); });
+  for (const NumberColumn& column : columns_) places_.push_back(find_column(column.name));
+  if (source_ == RowSource::kTrials) status_ = find_status();
 }
 
 std::size_t RowReader::find_column(const std::string& name) const {
   const auto found = std::ranges::find(header_, name);
-  if (found == header_.end()) throw UserError(no_column(file_, name, header_));
+  if (found == header_.end()) {
+    throw UserError((source_ == RowSource::kTrials ? "of another space or other metrics: " : "") +
+                    no_column(file_, name, header_));
+  }
   if (std::find(found + 1, header_.end(), name) != header_.end())
     throw UserError(file_ + ": two columns are called " + in_quotes(name));
   return static_cast<std::size_t>(found - header_.begin());
 }
 
-bool RowReader::read_genotype() {
-  const std::vector<std::string>& fields = reader_.fields();
-  row_.empty.assign(parameters_.size(), false);
-  if (names_) return read_name(fields[name_columns_.front()]);
-  row_.choices.clear();
+bool RowReader::is_free(const std::string& name) const {
+  const bool is_parameter =
+      std::ranges::any_of(parameter_places_, [&](std::size_t place) { return header_[place] == name; });
+  return std::ranges::count(header_, name) == 1 && !is_parameter;
+}
+
+std::optional<std::size_t> RowReader::find_status() const {
+  for (const char* const word : kStatus) {
+    const auto found = std::ranges::find(header_, word, lower_case);
+    if (found == header_.end() || !is_free(*found)) continue;
+    const auto place = static_cast<std::size_t>(found - header_.begin());
+    if (std::ranges::count(places_, place) == 0) return place;
+  }
+  return std::nullopt;
+}
+
+bool RowReader::read_genotype(std::vector<std::optional<std::uint32_t>>& choices) const {
   for (std::size_t p = 0; p < parameters_.size(); ++p) {
-    const std::string& field = fields[name_columns_[p]];
+    const std::string& field = reader_.fields()[parameter_places_[p]];
     auto choice = space::choice_of(parameters_[p], field, reader_.number(field));
     // An apostrophe stands in front of texts that spreadsheets would calculate (search_state.csv).
     if (!choice && field.starts_with('\'')) choice = space::choice_of(parameters_[p], field.substr(1), {});
     const std::string word = lower_case(store::without_outer_blanks(field));
-    const bool is_empty = !choice && (word.empty() || word == "nan");
-    if (!choice && !is_empty) return false;
-    row_.empty[p] = is_empty;
-    row_.choices.push_back(choice.value_or(0));
+    if (!choice && !word.empty() && word != "nan") return false;
+    choices.push_back(choice);
   }
   return true;
 }
 
-bool RowReader::read_name(const std::string& name) {
-  std::vector<space::Genotype> readings;
-  try {
-    readings = names_->genotypes_of(name);
-  } catch (const UserError& error) {
-    reader_.fail(error.what());
-  }
-  if (readings.empty()) return false;
-  if (readings.size() > 1) {
-    reader_.fail(in_quotes(name) + " is both " + shortened(space_.describe(readings[0]), 200) + " and " +
-                 shortened(space_.describe(readings[1]), 200) +
-                 ": expected names of one meaning, e.g. with a separator between their values");
-  }
-  row_.choices = std::move(readings.front().choices);
-  return true;
-}
-
-double RowReader::read_value(const ValueColumn& column) const {
-  const std::string& field = reader_.fields()[column.place];
+double RowReader::read_value(const NumberColumn& column, std::size_t place) const {
+  const std::string& field = reader_.fields()[place];
   const std::string word = lower_case(store::without_outer_blanks(field));
   if (word.empty() || word == "na") return std::numeric_limits<double>::quiet_NaN();
   const auto number = reader_.number(field);
   const bool is_large = number && std::abs(*number) * column.times > kLargest;
-  if (is_large && rules_.large_is_no_value) return std::numeric_limits<double>::quiet_NaN();
+  if (is_large && source_ == RowSource::kTrials) return std::numeric_limits<double>::quiet_NaN();
   const char* expected = !number || std::isinf(*number)      ? "a finite number"
                          : column.is_seconds && *number <= 0 ? "a number above 0"
                          : is_large                          ? "at most 1e150, also after `times`"
                                                              : nullptr;
   if (expected == nullptr) return *number;
-  reader_.fail("column " + in_quotes(header_[column.place]) + ": expected " + expected + ", got " +
-               in_quotes(field));
+  reader_.fail("column " + in_quotes(column.name) + ": expected " + expected + ", got " + in_quotes(field));
 }
 
 bool RowReader::has_failed() const {
@@ -164,10 +161,8 @@ bool RowReader::has_failed() const {
 }
 
 BenchmarkRows RowReader::read() {
-  BenchmarkRows rows{.parameters = parameters_.size(), .columns = value_names_};
-  std::vector<ValueColumn> value_columns;
-  for (const std::string& name : value_names_)
-    value_columns.push_back(value_column(options_, name, find_column(name)));
+  BenchmarkRows rows{.parameters = parameters_.size(), .columns = names_of(columns_)};
+  std::vector<std::optional<std::uint32_t>> choices;
   while (reader_.read_row()) {
     if (reader_.fields().size() != header_.size()) {
       reader_.fail("expected " + counted(header_.size(), "field") + ", got " +
@@ -177,41 +172,50 @@ BenchmarkRows RowReader::read() {
       ++rows.failed;
       continue;
     }
-    if (!read_genotype()) {
+    choices.clear();
+    if (!read_genotype(choices)) {
       if (rows.outside++ == 0) rows.example_outside = reader_.place() + joined(reader_.fields());
       continue;
     }
     if (rows.size() == kMostRows) reader_.fail("more than " + std::to_string(kMostRows) + " rows");
-    rows.choices.insert(rows.choices.end(), row_.choices.begin(), row_.choices.end());
-    rows.empty.insert(rows.empty.end(), row_.empty.begin(), row_.empty.end());
-    for (const ValueColumn& column : value_columns) rows.values.push_back(read_value(column));
+    std::ranges::copy(choices, std::back_inserter(rows.choices));
+    for (std::size_t i = 0; i < columns_.size(); ++i)
+      rows.values.push_back(read_value(columns_[i], places_[i]));
     rows.lines.push_back(reader_.line());
   }
-  if (rows.size() > 0 || rows.failed > 0) return rows;
+  if (rows.size() > 0) return rows;
+  if (rows.failed > 0) {
+    throw UserError(file_ + ": by the column " + in_quotes(header_[*status_]) +
+                    " no row ended well: expected " + joined({kEndedWell.begin(), kEndedWell.end()}, " or ") +
+                    " (rename the column if it says something else)");
+  }
   if (rows.outside == 0) throw UserError(file_ + ": the table has no rows");
-  const space::Genotype first{std::vector<std::uint32_t>(parameters_.size())};
   throw UserError(shortened(rows.example_outside, 200) +
-                  ": neither this row nor another is a genotype of the space" +
-                  (names_ ? ", whose names are like " + names_->name_of(first) : ""));
+                  ": neither this row nor another is a genotype of the space");
 }
 
 }  // namespace
 
 space::Genotype BenchmarkRows::genotype(std::size_t row) const {
-  const auto begin = choices.begin() + static_cast<std::ptrdiff_t>(row * parameters);
-  return {{begin, begin + static_cast<std::ptrdiff_t>(parameters)}};
+  space::Genotype genotype;
+  for (std::size_t p = 0; p < parameters; ++p)
+    genotype.choices.push_back(choices[row * parameters + p].value_or(0));
+  return genotype;
 }
 
-std::vector<std::string> columns_of(const TableOptions& options) {
-  std::vector<std::string> names;
-  const auto add = [&names](const std::vector<BudgetColumn>& columns) {
-    for (const BudgetColumn& each : columns) {
-      if (std::ranges::find(names, each.column) == names.end()) names.push_back(each.column);
-    }
-  };
-  for (const TableMetric& metric : options.metrics) add(metric.columns);
-  add(options.seconds);
-  return names;
+std::optional<std::size_t> BenchmarkRows::lacking(std::size_t row, const std::vector<bool>& used) const {
+  for (std::size_t p = 0; p < parameters; ++p) {
+    if (used[p] && !choices[row * parameters + p]) return p;
+  }
+  return std::nullopt;
+}
+
+bool BenchmarkRows::is_of(std::size_t row, const space::Architecture& architecture) const {
+  for (std::size_t p = 0; p < parameters; ++p) {
+    if (architecture.used[p] && choices[row * parameters + p] != architecture.genotype.choices[p])
+      return false;
+  }
+  return true;
 }
 
 std::vector<std::string> parameter_columns_in(const std::vector<std::string>& header,
@@ -244,20 +248,9 @@ std::vector<std::string> parameter_columns_in(const std::vector<std::string>& he
   return store::parameter_columns(space, others);
 }
 
-std::string no_column(const std::string& file, const std::string& name,
-                      const std::vector<std::string>& header) {
-  const std::string missing = file + ": there is no column " + in_quotes(name);
-  for (const char* const prefix : kPrefixes) {
-    const std::string found = prefix + name;
-    if (std::ranges::find(header, found) != header.end())
-      return missing + ": rename " + in_quotes(found) + " to " + in_quotes(name) + ", and others with " +
-             in_quotes(prefix) + " likewise";
-  }
-  return missing + ", " + suggestion(name, header);
-}
-
-BenchmarkRows read_rows(const TableOptions& options, const space::SearchSpace& space, const RowRules& rules) {
-  return RowReader(options, space, rules).read();
+BenchmarkRows read_rows(const std::string& file, const space::SearchSpace& space,
+                        const std::vector<NumberColumn>& columns, RowSource source) {
+  return RowReader(file, space, columns, source).read();
 }
 
 }  // namespace skyline::evaluate

@@ -96,10 +96,6 @@ OptionKind<TableOptions> table_checksum() {
 
 void check_table(const TableOptions& options, const ConfigNode& section) {
   if (options.file.empty()) section.fail("missing key `file`");
-  if (options.column.empty() != options.names.empty()) {
-    section.fail(options.column.empty() ? "`names` needs `column`, which has these names"
-                                        : "`column` needs `names`, the form of its names, e.g. depth_$depth");
-  }
   for (std::size_t i = 0; i < options.metrics.size(); ++i) {
     const std::string& name = options.metrics[i].name;
     const auto first = std::ranges::find(options.metrics, name, &TableMetric::name);
@@ -167,14 +163,11 @@ const OptionTable<TableMetric>& TableMetric::table() {
 
 const OptionTable<TableOptions>& TableOptions::table() {
   static const OptionTable<TableOptions> table{
-      {{"file", table_file(), "The table, a CSV file with a first row of names; may be gzip.",
+      {{"file", table_file(),
+        "The table, a CSV file with a first row of names and a column for each parameter; may be gzip.",
         KeyRule::kMayChange},
        {"checksum", table_checksum(),
         "Checksum of the file's content, which a run's own configuration states."},
-       {"column", &TableOptions::column, text("a column"),
-        "The column that names the rows; unless given, each parameter has a column of its name."},
-       {"names", &TableOptions::names, text("a text with parameters"),
-        "The form of these names, with `$parameter` for each parameter of the space."},
        {"epochs", &TableOptions::epochs, above(0), "Budget of a trial of the search."},
        {"metrics", &TableOptions::metrics, list_of(section(TableMetric::table()), "a list of metrics"),
         "The metrics that the table has.", KeyRule::kRequired},

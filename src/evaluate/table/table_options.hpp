@@ -32,8 +32,6 @@ enum class RowChoice { kMean, kFirst };
 struct TableOptions {
   std::string file;
   std::string checksum = {};  // that of the file; empty if there is no such file
-  std::string column = {};    // has the names of the rows; empty if each parameter has a column of its own
-  std::string names = {};     // the form of these names, e.g. "|$a~0|+|$b~0|$c~1|"
   double epochs = 1;
   std::vector<TableMetric> metrics;
   std::vector<BudgetColumn> seconds;

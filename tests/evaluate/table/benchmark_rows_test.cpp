@@ -1,4 +1,5 @@
-#include "evaluate/table/benchmark_table.hpp"
+#include "evaluate/table/benchmark_rows.hpp"
+
 #include "store/fixtures/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 #include "support/yaml_config.hpp"
@@ -59,7 +60,7 @@ TEST(ParameterColumns, HaveTheNamesThatARunGaveThem) {
       << "no table of a run";
 }
 
-TEST(BenchmarkRows, LeaveOutRowsThatFailedAndNumbersThatAreTooLargeIfToldTo) {
+TEST(BenchmarkRows, OfTrialsLeaveOutThoseThatFailedAndNumbersThatAreTooLarge) {
   const auto space = space::SearchSpace::parse(
       config_from_yaml("parameters: {a: {choice: [1, 2]}, word: {choice: [\" x\", x, \"\"]}}", "space.yaml",
                        "space"),
@@ -75,13 +76,9 @@ wrong,x,?,diverged
 2,,-inf," ok"
 1,x,7,
 )");
-  TableOptions options;
-  options.file = (folder / "t.csv").string();
-  TableMetric metric;
-  metric.name = "acc";
-  metric.columns = {{.column = "acc"}};
-  options.metrics = {metric};
-  const BenchmarkRows rows = read_rows(options, space, {.status = "status", .large_is_no_value = true});
+  const std::string file = (folder / "t.csv").string();
+  const std::vector<NumberColumn> acc{{.name = "acc"}};
+  const BenchmarkRows rows = read_rows(file, space, acc, RowSource::kTrials);
   EXPECT_EQ(rows.failed, 2U);
   EXPECT_EQ(rows.outside, 0U);
   EXPECT_THAT(rows.choices, ElementsAre(0, 0, 1, 1, 1, 2));
@@ -89,23 +86,29 @@ wrong,x,?,diverged
   EXPECT_EQ(rows.values[0], 0.5);
   EXPECT_TRUE(std::isnan(rows.values[1]));
   EXPECT_TRUE(std::isnan(rows.values[2]));
-  EXPECT_THAT(user_error_of([&] { (void)read_rows(options, space); }),
+  EXPECT_THAT(user_error_of([&] { (void)read_rows(file, space, acc); }),
               HasSubstr("t.csv:3: column `acc`: expected at most 1e150, also after `times`, got `1e151`"));
   const auto formulas = space::SearchSpace::parse(
       config_from_yaml("parameters: {word: {choice: [x, \"=1+1\"]}}", "space.yaml", "space"), {});
   write("word,acc\n'=1+1,1\n=1+1,2\n'x,3\n");  // the first as in search_state.csv
-  EXPECT_THAT(read_rows(options, formulas).choices, ElementsAre(1, 1, 0));
+  EXPECT_THAT(read_rows(file, formulas, acc).choices, ElementsAre(1, 1, 0));
   const auto endless = space::SearchSpace::parse(
       config_from_yaml("parameters: {p: {choice: [1.0, .inf]}}", "space.yaml", "space"), {});
   write("p,acc\n1.0,1\n2.0,2\ninf,3\n");
-  EXPECT_THAT(read_rows(options, endless).choices, ElementsAre(0, 1));
+  EXPECT_THAT(read_rows(file, endless, acc).choices, ElementsAre(0, 1));
   write("a,word,acc,state\n1,x,1,TrialState.COMPLETE\n1,x,1,PRUNED\n2,x,1,Finished\n");
-  EXPECT_EQ(read_rows(options, space, {.status = "state"}).lines, (std::vector<std::size_t>{2, 4}));
+  EXPECT_EQ(read_rows(file, space, acc, RowSource::kTrials).lines, (std::vector<std::size_t>{2, 4}));
   write("params_a,word,acc\n1,x,1\n");
-  EXPECT_THAT(user_error_of([&] { (void)read_rows(options, space); }),
+  EXPECT_THAT(user_error_of([&] { (void)read_rows(file, space, acc); }),
               HasSubstr("t.csv: there is no column `a`: rename `params_a` to `a`"));
   write("a,word,acc,status\n1,x,?,crash\n");
-  EXPECT_EQ(read_rows(options, space, {.status = "status"}).failed, 1U) << "all of them may";
+  EXPECT_THAT(user_error_of([&] { (void)read_rows(file, space, acc, RowSource::kTrials); }),
+              HasSubstr("t.csv: by the column `status` no row ended well: expected ok or complete"));
+  write("a,word,acc,epochs\n1,x,1,3\n");
+  const std::vector<NumberColumn> with_epochs{{.name = "acc"}, {.name = "epochs", .may_lack = true}};
+  EXPECT_THAT(read_rows(file, space, with_epochs).values, ElementsAre(1, 3));
+  write("a,word,acc\n1,x,1\n");
+  EXPECT_THAT(read_rows(file, space, with_epochs).columns, ElementsAre("acc"));
 }
 
 }  // namespace

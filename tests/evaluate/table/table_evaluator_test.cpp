@@ -3,15 +3,12 @@
 #include "skyline/core/error.hpp"
 
 #include "evaluate/recording_context.hpp"
-#include "evaluate/table/benchmark_table.hpp"
-#include "evaluate/table/row_names.hpp"
 #include "store/fixtures/gzip_text.hpp"
 #include "store/fixtures/scratch_folder.hpp"
 #include "support/user_error_of.hpp"
 #include "support/yaml_config.hpp"
 
 #include <cmath>
-#include <cstdlib>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -40,7 +37,7 @@ network:
   - global_average_pool
   - linear: {features: $classes}
 )";
-constexpr const char* kCellNames = "column: cell, names: '<$cell_0.input-a>$cell_0.input-b>${cell_0.a-b}>'";
+constexpr const char* kEdges = "cell_0.input-a,cell_0.input-b,cell_0.a-b,";
 constexpr const char* kAccuracy = "metrics: [{name: accuracy, column: acc}]";
 constexpr const char* kNothing = "(nothing was thrown)";  // of user_error_of
 
@@ -57,16 +54,14 @@ network:
 
 class TableTest : public ::testing::Test {
  protected:
-  TableTest() {
-    ::setenv("XDG_CACHE_HOME", (folder_ / "cache").c_str(), 1);
-    use(kCell);
-  }
+  TableTest() { use(kCell); }
   void use(const char* space) {
     services_.space =
         space::SearchSpace::parse(config_from_yaml(space, "space.yaml", "space"), {{2, 6, 6}, 3});
-    services_.space_hash = space;
   }
   void write(const std::string& text) const { std::ofstream(folder_ / "t.csv", std::ios::binary) << text; }
+  /// @param text  the table without the columns of the edges in its first row
+  void write_cells(const std::string& text) const { write(kEdges + text); }
 
   ConfigNode section(const std::string& keys) const {
     return config_from_yaml("{file: " + (folder_ / "t.csv").string() + ", " + keys + "}", "run.yaml",
@@ -126,35 +121,40 @@ class TableTest : public ::testing::Test {
 };
 
 TEST_F(TableTest, GivesEachArchitectureTheMeanOfItsRowsOrTheFirst) {
-  // Convolutions of zeros are zeros, so the last edge does not count where the first is `none`.
-  write("cell,acc\n<none>conv>skip>,0.5\n<conv>conv>skip>,0.9\n<none>conv>conv>,0.7\n<none>conv>none>,0.9\n");
-  const auto mean = make(std::string(kCellNames) + ", " + kAccuracy);
-  const auto first = make(std::string(kCellNames) + ", rows: first, " + kAccuracy);
-  for (const std::uint32_t last : {0U, 1U, 2U}) {
-    EXPECT_DOUBLE_EQ(values(*mean, trial({0, 2, last}))[0], 0.7);
-    EXPECT_EQ(values(*first, trial({0, 2, last}))[0], 0.5);
-  }
+  write_cells("acc\nnone,conv,skip,0.5\nconv,conv,skip,0.9\nnone,conv,skip,0.7\nnone,conv,skip,0.9\n");
+  const auto mean = make(kAccuracy);
+  EXPECT_DOUBLE_EQ(values(*mean, trial({0, 2, 1}))[0], 0.7);
+  EXPECT_EQ(values(*make(std::string("rows: first, ") + kAccuracy), trial({0, 2, 1}))[0], 0.5);
   EXPECT_EQ(values(*mean, trial({2, 2, 1}))[0], 0.9);
-  EXPECT_THAT(
-      described(std::string(kCellNames) + ", " + kAccuracy),
-      ElementsAre("4 rows, for 2 architectures",
-                  "`acc`: 3 rows share an architecture with others, from whose mean they differ by 0.163 "
-                  "(standard deviation), from each other by up to 0.4; their mean counts"));
+  EXPECT_THAT(described(kAccuracy),
+              ElementsAre("4 rows, for 2 genotypes",
+                          "`acc`: 3 rows share a genotype with others, from whose mean they differ by 0.163 "
+                          "(standard deviation), from each other by up to 0.4; their mean counts"));
+}
+
+TEST_F(TableTest, FindsAnArchitectureByItsNetworkIfNoRowHasItsParameters) {
+  // Convolutions of zeros are zeros, so the last edge does not count where the first is `none`.
+  write_cells("acc\nnone,conv,skip,0.5\nconv,conv,skip,0.9\nnone,conv,conv,0.7\n");
+  const auto evaluator = make(kAccuracy);
+  EXPECT_EQ(values(*evaluator, trial({0, 2, 1}))[0], 0.5);
+  EXPECT_EQ(values(*evaluator, trial({0, 2, 2}))[0], 0.7);
+  EXPECT_DOUBLE_EQ(values(*evaluator, trial({0, 2, 0}))[0], 0.6);
+  EXPECT_EQ(values(*evaluator, trial({2, 2, 1}))[0], 0.9);
 }
 
 TEST_F(TableTest, AnArchitectureWithoutARowIsAFailedTrial) {
-  write("cell,acc\n<none>conv>skip>,0.5\n");
+  write_cells("acc\nnone,conv,skip,0.5\n");
   EXPECT_EQ(
-      failure(*make(std::string(kCellNames) + ", " + kAccuracy), trial({1, 2, 2})),
+      failure(*make(kAccuracy), trial({1, 2, 2})),
       "the table has no row of this architecture: cell_0.input-a=skip cell_0.input-b=conv cell_0.a-b=conv");
 }
 
 TEST_F(TableTest, HasColumnsByBudgetAndMetricsOfFullTrainings) {
-  write("cell,v12,t200\n<none>conv>skip>,50,90\n");
+  write_cells("v12,t200\nnone,conv,skip,50,90\n");
   const std::string metrics =
-      ", epochs: 12, metrics: [{name: valid, column: {12: v12}, times: 0.01, range: [0, 1], of: validation}, "
+      "epochs: 12, metrics: [{name: valid, column: {12: v12}, times: 0.01, range: [0, 1], of: validation}, "
       "{name: test, column: {200: t200}, when: full, better: lower, unit: points}]";
-  const ConfigNode complete = table_kind().keys->complete(section(kCellNames + metrics));
+  const ConfigNode complete = table_kind().keys->complete(section(metrics));
   const std::vector<trial::Metric> described = table_kind().metrics(complete, {});
   EXPECT_EQ(described[0],
             (trial::Metric{.name = "valid", .range = {0, 1}, .of = trial::Metric::Of::kValidation}));
@@ -163,7 +163,7 @@ TEST_F(TableTest, HasColumnsByBudgetAndMetricsOfFullTrainings) {
                                          .unit = "points",
                                          .when = trial::Metric::When::kFullTraining}));
   EXPECT_EQ(table_kind().needs(complete).epochs, 12);
-  const auto evaluator = make(kCellNames + metrics);
+  const auto evaluator = make(metrics);
   trial::Trial trial = this->trial({0, 2, 1}, 12);
   EXPECT_EQ(values(*evaluator, trial)[0], 0.5);
   EXPECT_TRUE(std::isnan(values(*evaluator, trial)[1]));
@@ -175,10 +175,10 @@ TEST_F(TableTest, HasColumnsByBudgetAndMetricsOfFullTrainings) {
 }
 
 TEST_F(TableTest, RefusesBudgetsWithoutTheColumnsThatTrialsNeed) {
-  write("cell,v12,t12,t200\n<none>conv>skip>,50,55,90\n");
-  const std::string keys = std::string(kCellNames) +
-                           ", metrics: [{name: valid, column: {12: v12}}, "
-                           "{name: test, column: {200: t200, 12: t12}, when: full}]";
+  write_cells("v12,t12,t200\nnone,conv,skip,50,55,90\n");
+  const std::string keys =
+      "metrics: [{name: valid, column: {12: v12}}, "
+      "{name: test, column: {200: t200, 12: t12}, when: full}]";
   const std::string short_trials = keys + ", epochs: 12";
   EXPECT_EQ(error_of(short_trials, {"valid"}), kNothing);
   EXPECT_THAT(error_of(keys + ", epochs: 5"),
@@ -204,10 +204,8 @@ TEST_F(TableTest, RefusesBudgetsWithoutTheColumnsThatTrialsNeed) {
 }
 
 TEST_F(TableTest, RefusesMetricsWithWrongNamesOrBudgets) {
-  write("cell,acc,other\n<none>conv>skip>,0.5,0.6\n");
-  const auto error = [this](const std::string& metrics) {
-    return error_of(std::string(kCellNames) + ", metrics: [" + metrics + "]");
-  };
+  write_cells("acc,other\nnone,conv,skip,0.5,0.6\n");
+  const auto error = [this](const std::string& metrics) { return error_of("metrics: [" + metrics + "]"); };
   EXPECT_THAT(error("{name: accuracy, column: {1: acc, 1.0: other}}"),
               HasSubstr(": table.metrics[0].column: a second column for the budget `1.0`"));
   for (const std::string budget : {".inf", "0", "-1"}) {
@@ -225,10 +223,9 @@ TEST_F(TableTest, RefusesMetricsWithWrongNamesOrBudgets) {
 }
 
 TEST_F(TableTest, RefusesNumbersThatAreNotFinite) {
-  const std::string two =
-      std::string(kCellNames) + ", metrics: [{name: accuracy, column: acc, times: 1.0e+10}]";
+  const std::string two = "metrics: [{name: accuracy, column: acc, times: 1.0e+10}]";
   const auto error = [&](const std::string& cell) {
-    write("cell,acc\n<none>conv>none>,0.5\n<none>conv>skip>," + cell + "\n");
+    write_cells("acc\nnone,conv,none,0.5\nnone,conv,skip," + cell + "\n");
     return error_of(two);
   };
   for (const std::string cell : {"inf", "-inf", "Infinity", "1e999"}) {
@@ -242,9 +239,8 @@ TEST_F(TableTest, RefusesNumbersThatAreNotFinite) {
 }
 
 TEST_F(TableTest, PredictsTheSecondsOfTheTable) {
-  write("cell,acc,s1,s3\n<none>conv>skip>,0.5,20,50\n<skip>conv>skip>,0.5,,\n");
-  const auto evaluator =
-      make(std::string(kCellNames) + ", seconds: {1: s1, 3: s3}, metrics: [{name: accuracy, column: acc}]");
+  write_cells("acc,s1,s3\nnone,conv,skip,0.5,20,50\nskip,conv,skip,0.5,,\n");
+  const auto evaluator = make("seconds: {1: s1, 3: s3}, metrics: [{name: accuracy, column: acc}]");
   EXPECT_EQ(evaluator->predicted_cost(trial({0, 2, 1})), 20);
   trial::Trial continued = trial({0, 2, 1}, 3);
   continued.proposal.start = trial::Continue{.from = 0, .epochs = 1};
@@ -252,17 +248,16 @@ TEST_F(TableTest, PredictsTheSecondsOfTheTable) {
   EXPECT_EQ(evaluator->predicted_cost(trial({1, 2, 1})), 1) << "the table has no seconds";
   EXPECT_EQ(evaluator->predicted_cost(trial({2, 2, 2})), 1) << "the table has no row";
   for (const std::string seconds : {"0", "-1"}) {
-    write("cell,acc,s1\n<none>conv>skip>,0.5," + seconds + "\n");
-    EXPECT_EQ(error_of(std::string(kCellNames) + ", seconds: s1, " + kAccuracy),
+    write_cells("acc,s1\nnone,conv,skip,0.5," + seconds + "\n");
+    EXPECT_EQ(error_of(std::string("seconds: s1, ") + kAccuracy),
               "t.csv:2: column `s1`: expected a number above 0, got `" + seconds + "`");
   }
   for (const std::string none : {"nan", "NaN", "NA", ""}) {
-    write("cell,acc,s1\n<none>conv>skip>,0.5," + none + "\n");
-    EXPECT_EQ(make(std::string(kCellNames) + ", seconds: s1, " + kAccuracy)->predicted_cost(trial({0, 1, 1})),
-              1);
+    write_cells("acc,s1\nnone,conv,skip,0.5," + none + "\n");
+    EXPECT_EQ(make(std::string("seconds: s1, ") + kAccuracy)->predicted_cost(trial({0, 1, 1})), 1);
   }
-  write("cell,acc,s1\n<none>conv>skip>,0.5,inf\n");
-  EXPECT_EQ(error_of(std::string(kCellNames) + ", seconds: s1, " + kAccuracy),
+  write_cells("acc,s1\nnone,conv,skip,0.5,inf\n");
+  EXPECT_EQ(error_of(std::string("seconds: s1, ") + kAccuracy),
             "t.csv:2: column `s1`: expected a finite number, got `inf`");
 }
 
@@ -273,9 +268,9 @@ TEST_F(TableTest, ReadsAColumnPerParameterAndLeavesOutUnusedOnes) {
   EXPECT_EQ(values(*evaluator, trial({0, 1, 0, 0}))[0], 0.5);
   EXPECT_EQ(values(*evaluator, trial({0, 1, 1, 0}))[0], 0.5);
   EXPECT_EQ(values(*evaluator, trial({1, 0, 1, 1}))[0], 0.75);
-  EXPECT_THAT(described(kAccuracy), ElementsAre("2 rows, for 2 architectures",
-                                                HasSubstr("1 row outside of the space, first " +
-                                                          (folder_ / "t.csv").string() + ":4: 7, 1")));
+  EXPECT_THAT(described(kAccuracy),
+              ElementsAre("2 rows, for 2 genotypes", HasSubstr("1 row outside of the space, first " +
+                                                               (folder_ / "t.csv").string() + ":4: 7, 1")));
   write("depth,first,second,bias,acc\n2,3,,True,0.5\n");
   EXPECT_EQ(error_of(kAccuracy), "t.csv:2: `second` has no value, but the network of this row uses it");
 }
@@ -288,23 +283,10 @@ TEST_F(TableTest, TellsLargeWholeNumbersApart) {
   EXPECT_EQ(values(*evaluator, trial({1}))[0], 0.4);
 }
 
-TEST_F(TableTest, RefusesANameThatTwoGenotypesHave) {
-  use("parameters: {a: {choice: [1, 12]}, b: {choice: [2, 22]}}");
-  const std::string keys = "column: arch, names: $a$b, " + std::string(kAccuracy);
-  write("arch,acc\n12,0.1\n1222,0.2\n");
-  EXPECT_EQ(error_of(keys), kNothing);
-  write("arch,acc\n12,0.1\n122,0.2\n");
-  EXPECT_EQ(
-      error_of(keys),
-      "t.csv:3: `122` is both a=1 b=22 and a=12 b=2: expected names of one meaning, e.g. with a separator "
-      "between their values");
-}
-
 TEST_F(TableTest, ReadsGzipAndAFileBesideTheConfiguration) {
-  write(testing::gzip_text("cell,acc\n<none>conv>skip>,0.5\n"));
-  const ConfigNode beside =
-      config_from_yaml("{file: t.csv, " + std::string(kCellNames) + ", " + kAccuracy + "}",
-                       (folder_ / "run.yaml").string(), "table");
+  write(testing::gzip_text(std::string(kEdges) + "acc\nnone,conv,skip,0.5\n"));
+  const ConfigNode beside = config_from_yaml(std::string("{file: t.csv, ") + kAccuracy + "}",
+                                             (folder_ / "run.yaml").string(), "table");
   const EvaluatorKind kind = table_kind();
   const ConfigNode complete = kind.keys->complete(beside);
   EXPECT_EQ(complete.at("file").as_text(), (folder_ / "t.csv").string());
@@ -313,102 +295,34 @@ TEST_F(TableTest, ReadsGzipAndAFileBesideTheConfiguration) {
 }
 
 TEST_F(TableTest, RefusesAnotherTableThanTheOneWithWhichARunBegan) {
-  const std::string keys = std::string(kCellNames) + ", " + kAccuracy;
-  write("cell,acc\n<none>conv>skip>,0.5\n");
+  const std::string keys = kAccuracy;
+  write_cells("acc\nnone,conv,skip,0.5\n");
   const EvaluatorKind kind = table_kind();
   const ConfigNode complete = kind.keys->complete(section(keys));
-  write("cell,acc\n<none>conv>skip>,0.6\n");
+  write_cells("acc\nnone,conv,skip,0.6\n");
   EXPECT_THAT(user_error_of([&] { kind.keys->complete(complete); }),
               HasSubstr("t.csv is another table than the one with which the run began: its checksum is "));
 }
 
-TEST_F(TableTest, BuildsTheNetworksOfATableOnceForAllRunsOfASpace) {
-  write("cell,acc\n<none>conv>skip>,0.5\n<conv>conv>skip>,0.9\n");
-  const auto cached = [&] {
-    std::vector<std::filesystem::path> files;
-    for (const auto& file : std::filesystem::directory_iterator(folder_ / "cache" / "skyline"))
-      files.push_back(file.path());
-    return files;
-  };
-  const std::string keys = std::string(kCellNames) + ", " + kAccuracy;
-  const auto value = [&] { return values(*make(keys), trial({2, 2, 1}))[0]; };
-  EXPECT_EQ(value(), 0.9);
-  ASSERT_EQ(cached().size(), 1U);
-  const auto written = std::filesystem::last_write_time(cached().front());
-  EXPECT_EQ(value(), 0.9);
-  EXPECT_EQ(std::filesystem::last_write_time(cached().front()), written);
-  const auto size = std::filesystem::file_size(cached().front());
-  std::ofstream(cached().front(), std::ios::binary) << std::string(size, '0');
-  EXPECT_EQ(value(), 0.9);
-  services_.space_hash = "another space";
-  EXPECT_EQ(value(), 0.9);
-  EXPECT_EQ(cached().size(), 2U);
-  // Networks that are built otherwise, as by another version of the program.
-  const std::string hash = services_.space_hash;
-  use(std::string(kCell).replace(std::string(kCell).find("channels: 2"), 11, "channels: 4").c_str());
-  services_.space_hash = hash;
-  EXPECT_EQ(value(), 0.9);
-}
-
 TEST_F(TableTest, RefusesTablesThatDoNotFitWithTheirPlace) {
-  const std::string keys = std::string(kCellNames) + ", " + kAccuracy;
+  const std::string keys = kAccuracy;
   EXPECT_THAT(error_of(keys), HasSubstr("table.file: there is no t.csv, nor is it beside the configuration"));
-  write("cell,acc\n<none>conv>skip>,high\n");
+  write_cells("acc\nnone,conv,skip,high\n");
   EXPECT_EQ(error_of(keys), "t.csv:2: column `acc`: expected a finite number, got `high`");
-  write("cell,acc\n<none>conv>skip>,0.5\n<none>conv>none>,0.5,1\n");
-  EXPECT_EQ(error_of(keys), "t.csv:3: expected 2 fields, got 3");
-  write("cell,accuracy\n<none>conv>skip>,0.5\n");
+  write_cells("acc\nnone,conv,skip,0.5\nnone,conv,none,0.5,1\n");
+  EXPECT_EQ(error_of(keys), "t.csv:3: expected 4 fields, got 5");
+  write_cells("accuracy\nnone,conv,skip,0.5\n");
   EXPECT_EQ(error_of(keys), "t.csv: there is no column `acc`, did you mean `accuracy`?");
-  write("cell,acc\n<pool>conv>skip>,0.5\n");
+  write_cells("acc\npool,conv,skip,0.5\n");
   EXPECT_EQ(error_of(keys),
-            "t.csv:2: <pool>conv>skip>, 0.5: neither this row nor another is a genotype of the "
-            "space, whose names are like <none>none>none>");
-  write("cell,acc\n<none>conv>skip>,0.5\n");
-  const auto error_of_names = [this](const std::string& names) {
-    const std::string error = error_of("names: '" + names + "', column: cell, " + kAccuracy);
-    EXPECT_THAT(error, HasSubstr("run.yaml:1:")) << names;
-    return error.substr(error.find("table.names"));
-  };
-  EXPECT_EQ(error_of_names("$cell_0.input-a|$cell_0.inputb"),
-            "table.names: no parameter is called `cell_0.inputb`, did you mean `cell_0.input-b`?");
-  EXPECT_EQ(error_of_names("$cell_0.input-a"),
-            "table.names: lacks `$cell_0.input-b`: expected every parameter of the space");
-  EXPECT_EQ(error_of_names("${cell_0.input-a}-${cell_0.input-b"),
-            "table.names: expected `}` after `${cell_0.input-b`");
-  EXPECT_EQ(error_of("column: cell, " + std::string(kAccuracy)),
-            "run.yaml:1:1: table: `column` needs `names`, the form of its names, e.g. depth_$depth");
-}
-
-// Only values that fit count: a space of many values is read, names that can be cut in very many ways are
-// not.
-TEST(RowNames, StopAtNamesThatCanBeCutInTooManyWays) {
-  std::vector<space::Parameter> parameters;
-  std::string together, apart, ones;
-  for (char letter = 'a'; letter <= 't'; ++letter) {
-    space::Parameter& parameter = parameters.emplace_back();
-    parameter.name = letter;
-    for (std::int64_t value = 1; value < 2000; ++value) parameter.values.emplace_back(value);
-    together += "$" + parameter.name;
-    apart += "$" + parameter.name + "-";
-    ones += "1111-";
+            "t.csv:2: pool, conv, skip, 0.5: neither this row nor another is a genotype of the space");
+  for (const std::string key : {"column", "names"}) {
+    const ConfigNode named = section(key + ": cell, " + kAccuracy);
+    EXPECT_THAT(user_error_of([&] { table_kind().keys->complete(named); }),
+                HasSubstr(": table." + key +
+                          ": a table has a column for each parameter now: scripts/nasbench201_table makes it "
+                          "of the names of NAS-Bench-201; of a run with names only the results can be read"));
   }
-  EXPECT_EQ(RowNames(apart, parameters).genotypes_of(ones).size(), 1U);
-  EXPECT_THAT(user_error_of([&] { RowNames(together, parameters).genotypes_of(std::string(60, '1') + "x"); }),
-              HasSubstr("names without separators take too long to read"));
-}
-
-TEST(RowNames, TriesValuesThatBeginLikeOthers) {
-  const auto one = [](const std::vector<space::Genotype>& found) {
-    return found.size() == 1 ? found.front().choices : std::vector<std::uint32_t>();
-  };
-  const std::vector<space::Parameter> parameters{{"a", {std::string("x"), std::string("xx")}, {1, 1}},
-                                                 {"ab", {std::int64_t{1}, std::int64_t{11}}, {1, 1}}};
-  const RowNames names("$a${ab}-$a", parameters);
-  EXPECT_EQ(one(names.genotypes_of("xx1-xx")), (std::vector<std::uint32_t>{1, 0}));
-  EXPECT_EQ(one(names.genotypes_of("x11-x")), (std::vector<std::uint32_t>{0, 1}));
-  EXPECT_TRUE(names.genotypes_of("x11-xx").empty()) << "a parameter has one value";
-  EXPECT_TRUE(names.genotypes_of("x11-x ").empty());
-  EXPECT_EQ(names.name_of({{1, 1}}), "xx11-xx");
 }
 
 }  // namespace
