@@ -60,7 +60,7 @@ class FindPackage(unittest.TestCase):
             found.append([(trial["arch_id"], trial["origin"], trial["parents"]) for trial in trials])
         self.assertEqual(found[0], found[1])
         self.assertEqual(found[0], found[2])
-        self.assertIn("climb", [origin for _, origin, _ in found[0]])
+        self.assertIn("uphill", [origin for _, origin, _ in found[0]])
 
     def check_plain_program(self, program):
         """What only reads a run needs none of the additions."""

@@ -39,8 +39,7 @@ class CandidatePool {
   static constexpr std::size_t kAttemptsOfAnAsk = 256;
 
   /// @param before_attempt  called before each attempt to build a network; it may throw to leave a long draw,
-  /// and the
-  ///                     pool is of no use afterwards
+  ///                        and the pool is of no use afterwards
   /// @throws UserError if the space has no candidate, with the number of rejected genotypes for each reason
   CandidatePool(space::SearchSpace space, objective::ObjectiveSet objectives,
                 const trial::Budget& budget = {}, std::function<void()> before_attempt = {});

@@ -29,7 +29,7 @@ class HillClimb final : public search::Searcher {
     exhausted_ = child == nullptr;
     if (exhausted_) return {};
     ++asked_;
-    const trial::Origin origin = parents.empty() ? trial::Origin::kRandom : trial::Origin("climb");
+    const trial::Origin origin = parents.empty() ? trial::Origin::kRandom : trial::Origin("uphill");
     return {{pool_.propose(std::move(child), origin, std::move(parents))}};
   }
 
