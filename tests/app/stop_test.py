@@ -95,7 +95,7 @@ class Stop(RunsCase):
         folder = self.folder / run
         before = folder.with_name(f"{run}.before")
         if folder.exists():
-            shutil.copytree(folder, before)
+            shutil.copytree(folder, before, dirs_exist_ok=True)
         for _ in range(5):
             with self.held_after(trials, "search", *CONFIG, "--run", run, *more, ranks=ranks, text=True, stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE) as job:

@@ -50,10 +50,19 @@ class Table(RunsCase):
         for source in (TABLE, self.folder / "published.csv"):
             subprocess.run([SCRIPT, source, "-o", self.folder / "made.csv"], check=True, timeout=600)
             self.assertEqual((self.folder / "made.csv").read_text(), shipped)
-        (self.folder / "wrong.csv").write_text("arch,acc\n|none~0|+|none~0|none~1|+|none~0|none~1|none~1|,1\n")
-        refused = subprocess.run([SCRIPT, self.folder / "wrong.csv", "-o", self.folder / "made.csv"], capture_output=True, text=True, timeout=600, check=False)
-        self.assertEqual(refused.returncode, 1)
-        self.assertIn("wrong.csv:2: expected a published name in `arch`, or an operation for each edge", refused.stderr)
+        some = name.format(*["none"] * 6)
+        (self.folder / "gaps.csv").write_text(f"arch,acc\n{some},nan\n{some},50\n")
+        subprocess.run([SCRIPT, self.folder / "gaps.csv", "-o", self.folder / "made.csv"], check=True, timeout=600)
+        self.assertEqual([row["mean_acc"] for row in csv.DictReader((self.folder / "made.csv").open())], ["50.0", "50.0"])
+        for text, expected in (("|none~0|+|none~0|none~1|+|none~0|none~1|none~1|,1\n", "2: expected a published name in `arch`, or an operation for each edge"),
+                               (f"{some},1,2\n", "2: expected as many fields as the first row has names"),
+                               (f"{some},good\n", "2: column `acc`: expected a number, got `good`"), ("", " expected at least one row")):
+            with self.subTest(expected):
+                (self.folder / "wrong.csv").write_text("arch,acc\n" + text)
+                refused = subprocess.run([SCRIPT, self.folder / "wrong.csv", "-o", self.folder / "made.csv"], capture_output=True, text=True,
+                                         timeout=600, check=False)
+                self.assertEqual(refused.returncode, 1)
+                self.assertIn("wrong.csv:" + expected, refused.stderr)
 
     def test_the_script_takes_cells_for_one_that_are_one_architecture(self):
         sys.dont_write_bytecode = True

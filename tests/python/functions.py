@@ -26,7 +26,9 @@ def slow(depth, lr):
 
 
 def when_told(depth, lr):
-    while not os.path.exists("go"):
+    for _ in range(60_000):  # ten minutes: a test that has failed leaves nobody to tell it
+        if os.path.exists("go"):
+            break
         time.sleep(0.01)
     return product(lr, depth)
 

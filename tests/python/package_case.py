@@ -45,6 +45,7 @@ class PackageCase(unittest.TestCase):
     def held_search(self, **more):
         """A search whose trials but the first two wait until go_on()."""
         (self.folder / "go").unlink(missing_ok=True)
+        self.addCleanup(self.go_on)
         return skyline.search(SPACE, functions.told_after_two, **more, **SETTINGS)
 
     def go_on(self):

@@ -126,6 +126,8 @@ def _read_table(path: pathlib.Path) -> Table:
     rows = []
     with open_plain_or_gzip(path) as file:
         for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
             try:
                 rows.append({str(key): value for key, value in json.loads(line).items()})
             except (ValueError, AttributeError, RecursionError) as error:

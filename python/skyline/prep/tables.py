@@ -200,7 +200,7 @@ def _check_pixels(values: np.ndarray, table: Table, columns: Sequence[int], rows
     is_wrong = (values < 0) | (values > min(scale, 255)) | (values != np.floor(values))
     if is_wrong.any():
         row, place = np.argwhere(is_wrong)[0]
-        raise PrepError(f"{table.path}: expected whole numbers from 0 to {number_text(scale)}, {why}, got others, e.g. "
+        raise PrepError(f"{table.path}: expected whole numbers from 0 to {number_text(min(scale, 255))}, {why}, got others, e.g. "
                         f"{number_text(values[row, place])} in {table.where(int(rows[row]))}, {table.label(columns[place])}")
 
 

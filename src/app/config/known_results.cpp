@@ -188,6 +188,8 @@ KnownResults read_known(const ConfigNode& written, const space::SearchSpace& spa
                         const objective::ObjectiveSet& objectives,
                         const std::vector<trial::Metric>& metrics) {
   KnownResults known;
+  const std::vector<std::string> computed =
+      space.has_network() ? objective::computed_metric_names() : std::vector<std::string>();
   (void)search::known_kind().read(written, known.sources);
   for (std::size_t i = 0; i < known.sources.size(); ++i) {
     const ConfigNode& node = written.items()[i];
@@ -197,7 +199,7 @@ KnownResults read_known(const ConfigNode& written, const space::SearchSpace& spa
     evaluate::BenchmarkRows rows;
     try {
       rows = evaluate::read_rows(known.files.back().string(), space, columns_of(objectives),
-                                 evaluate::RowSource::kTrials);
+                                 evaluate::RowSource::kTrials, computed);
     } catch (const UserError& error) {
       node.fail(error.what());
     }

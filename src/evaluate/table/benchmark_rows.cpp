@@ -57,7 +57,7 @@ std::vector<std::string> names_of(const std::vector<NumberColumn>& columns) {
 class RowReader {
  public:
   RowReader(const std::string& file, const space::SearchSpace& space, std::vector<NumberColumn> columns,
-            RowSource source);
+            RowSource source, const std::vector<std::string>& metrics);
   BenchmarkRows read();
 
  private:
@@ -82,7 +82,8 @@ class RowReader {
 };
 
 RowReader::RowReader(const std::string& file, const space::SearchSpace& space,
-                     std::vector<NumberColumn> columns, RowSource source)
+                     std::vector<NumberColumn> columns, RowSource source,
+                     const std::vector<std::string>& metrics)
     : parameters_(space.parameters()),
       columns_(std::move(columns)),
       source_(source),
@@ -90,7 +91,9 @@ RowReader::RowReader(const std::string& file, const space::SearchSpace& space,
       reader_(file) {
   if (!reader_.read_row()) throw UserError(file_ + ": the table is empty");
   header_ = reader_.names();
-  for (const std::string& name : parameter_columns_in(header_, space, names_of(columns_)))
+  std::vector<std::string> no_parameters = names_of(columns_);
+  std::ranges::copy(metrics, std::back_inserter(no_parameters));
+  for (const std::string& name : parameter_columns_in(header_, space, no_parameters))
     parameter_places_.push_back(find_column(name));
   std::erase_if(columns_,
                 [&](const NumberColumn& column) { return column.may_lack && !is_free(column.name); });
@@ -249,8 +252,9 @@ std::vector<std::string> parameter_columns_in(const std::vector<std::string>& he
 }
 
 BenchmarkRows read_rows(const std::string& file, const space::SearchSpace& space,
-                        const std::vector<NumberColumn>& columns, RowSource source) {
-  return RowReader(file, space, columns, source).read();
+                        const std::vector<NumberColumn>& columns, RowSource source,
+                        const std::vector<std::string>& metrics) {
+  return RowReader(file, space, columns, source, metrics).read();
 }
 
 }  // namespace skyline::evaluate

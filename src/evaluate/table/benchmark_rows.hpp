@@ -55,8 +55,10 @@ enum class RowSource {
 };
 
 /// Reads a table with a first row of names and a column for each parameter of the space.
+/// @param metrics  names of other columns that are no parameter's
 /// @throws UserError, FaultError
 BenchmarkRows read_rows(const std::string& file, const space::SearchSpace& space,
-                        const std::vector<NumberColumn>& columns, RowSource source = RowSource::kBenchmark);
+                        const std::vector<NumberColumn>& columns, RowSource source = RowSource::kBenchmark,
+                        const std::vector<std::string>& metrics = {});
 
 }  // namespace skyline::evaluate

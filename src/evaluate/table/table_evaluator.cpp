@@ -86,7 +86,8 @@ void BenchmarkTable::check_values() const {
 std::vector<std::size_t> BenchmarkTable::rows_of(const space::Architecture& architecture) const {
   std::vector<std::size_t> found;
   for (std::size_t row = 0; row < rows_.size(); ++row) {
-    if (rows_.is_of(row, architecture)) found.push_back(row);
+    if (rows_.is_of(row, architecture) && space_.try_build(rows_.genotype(row)).architecture)
+      found.push_back(row);
   }
   if (!found.empty() || !space_.has_network()) return found;
   std::call_once(built_, [this] {

@@ -58,9 +58,13 @@ std::uint64_t size_of(const fs::path& file) {
 FileDescriptor take_turn(const fs::path& stage, const StagingOptions& options) {
   FileDescriptor turn = open_file(stage, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (!turn) fail_system("read the folder", stage, "", errno);
-  for (bool is_first = true; !options.stop_requested(); is_first = false) {
+  const auto start = std::chrono::steady_clock::now();
+  for (bool is_told = false; !options.stop_requested();) {
     if (::flock(turn.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return turn;
-    if (is_first) log::info("waiting for another job of this node that copies to " + stage.string());
+    if (!is_told && seconds_since(start) >= options.report_after_s) {
+      log::info("waiting for another job of this node that copies to " + stage.string());
+      is_told = true;
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
   }
   return {};
@@ -108,6 +112,7 @@ class StagedCopy {
       ::unlink(copy_.c_str());
     }
     remove_temporaries(stage_);
+    if (fs::is_directory(copy_)) throw UserError(no_copy(copy_.string() + " is a folder" + kAdvice));
     const std::uint64_t bytes = size_of(source_);
     const std::uint64_t free_bytes = room_in(stage_).free_bytes;
     if (free_bytes < bytes + kSpareBytes) {
@@ -202,6 +207,9 @@ std::optional<double> stage_dataset(const fs::path& source, const fs::path& fold
   // A copy is checked without the turn, so that jobs that start together check together.
   CopyState state = copy.check();
   FileDescriptor turn;
+  // A job that found this copy unused may have removed it before check() marked it.
+  if (state == CopyState::kSound && !store::exists(staged_path(folder, content_hash)))
+    state = CopyState::kMissing;
   if (state == CopyState::kMissing || state == CopyState::kFaulty) {
     turn = take_turn(stage, options);
     if (!turn) return std::nullopt;

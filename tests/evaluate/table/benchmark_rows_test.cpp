@@ -111,5 +111,16 @@ wrong,x,?,diverged
   EXPECT_THAT(read_rows(file, space, with_epochs).columns, ElementsAre("acc"));
 }
 
+TEST(BenchmarkRows, OfARunTakeNoCostForAParameterOfItsName) {
+  const auto space = space::SearchSpace::parse(
+      config_from_yaml("parameters: {flops: {choice: [1, 2]}}", "space.yaml", "space"), {});
+  const testing::ScratchFolder folder;
+  std::ofstream(folder / "t.csv") << "archid,arch_id,trial,flops,acc,origin,status\n0,a,0,2,0.5,random,ok\n";
+  const std::string file = (folder / "t.csv").string();
+  const auto error =
+      user_error_of([&] { (void)read_rows(file, space, {{.name = "acc"}}, RowSource::kTrials, {"flops"}); });
+  EXPECT_THAT(error, HasSubstr("there is no column `parameter_flops`"));
+}
+
 }  // namespace
 }  // namespace skyline::evaluate

@@ -142,6 +142,17 @@ TEST_F(TableTest, FindsAnArchitectureByItsNetworkIfNoRowHasItsParameters) {
   EXPECT_EQ(values(*evaluator, trial({2, 2, 1}))[0], 0.9);
 }
 
+TEST_F(TableTest, LeavesOutRowsThatAConditionRefuses) {
+  use(R"(
+parameters: {a: {choice: [1, 2]}, b: {choice: [1, 2, 3]}}
+where: $b < 3
+network: [conv2d: {channels: $a}, global_average_pool, linear: {features: $classes}]
+)");
+  write("a,b,acc\n1,3,0.9\n1,1,0.5\n");
+  EXPECT_EQ(values(*make(kAccuracy), trial({0, 0}))[0], 0.5);
+  EXPECT_EQ(values(*make(std::string("rows: first, ") + kAccuracy), trial({0, 0}))[0], 0.5);
+}
+
 TEST_F(TableTest, AnArchitectureWithoutARowIsAFailedTrial) {
   write_cells("acc\nnone,conv,skip,0.5\n");
   EXPECT_EQ(
