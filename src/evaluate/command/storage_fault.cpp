@@ -108,8 +108,10 @@ bool is_ample(const store::FolderRoom& room, std::uint64_t enough) {
   } catch (const UserError& mistake) {  // a read-only file system is no mistake of the trial's
     throw FaultError(mistake.what());
   }
-  throw FaultError(trial + " meets this at each try: " + failure.reason +
-                   " (mend that, then run again with --resume)");
+  const bool lacks_room = fault && (fault->error == ENOSPC || fault->error == EDQUOT);
+  throw FaultError(
+      trial + " meets this at each try: " + failure.reason +
+      (lacks_room ? " (free some space and run again)" : " (mend that, then run again with --resume)"));
 }
 
 }  // namespace
