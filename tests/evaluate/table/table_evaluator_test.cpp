@@ -146,7 +146,11 @@ TEST_F(TableTest, LeavesOutRowsThatAConditionRefuses) {
   use(R"(
 parameters: {a: {choice: [1, 2]}, b: {choice: [1, 2, 3]}}
 where: $b < 3
-network: [conv2d: {channels: $a}, global_average_pool, linear: {features: $classes}]
+network:
+  - when: $a == 2
+    body: [conv2d: {channels: 4, kernel: $b}]
+  - global_average_pool
+  - linear: {features: $classes}
 )");
   write("a,b,acc\n1,3,0.9\n1,1,0.5\n");
   EXPECT_EQ(values(*make(kAccuracy), trial({0, 0}))[0], 0.5);
