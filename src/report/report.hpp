@@ -41,7 +41,7 @@ struct ReportInputs {
   std::vector<trial::Yardstick> yardsticks = {};
   TakenTrials taken = {};
   std::vector<FrontLatency> latencies = {};
-  std::map<trial::TrialNumber, Replicates> replicates = {};  // of members of the final front
+  std::map<trial::TrialNumber, Replicates> replicates = {};  // key: a member of the final front
 };
 
 /// Says what cannot be expected of two runs with equal configurations.

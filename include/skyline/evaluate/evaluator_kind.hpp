@@ -80,7 +80,7 @@ struct EvaluatorServices {
   /// Memory of a node for its ranks; if not given, what the machine or its control groups allow.
   std::optional<std::uint64_t> memory_bytes = {};
   space::SearchSpace space = {};
-  std::filesystem::path folder = {};  // folder of the run, absolute; empty if there is no run
+  std::filesystem::path folder = {};     // folder of the run, absolute; empty if there is no run
   std::filesystem::path data_file = {};  // the data set, absolute; empty without one
   /// Writes the network of an architecture as the source of a PyTorch module, without weights. Any thread may
   /// call it. @throws UserError if a kind of layer has no such source, FaultError if the file cannot be

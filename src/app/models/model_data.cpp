@@ -252,7 +252,7 @@ std::shared_ptr<const store::Dataset> open_model_data(const ModelSource& source,
   store::Part part = chosen_part(*file, choice);
   const SampleView samples = samples_of(*file, part);
   if (rows != nullptr) {
-    const bool has_reasons = samples.count == 0 && !rows->rows.empty();  // of all that are no samples
+    const bool has_reasons = samples.count == 0 && !rows->rows.empty();  // no row is a sample
     if (has_reasons && choice.part.empty()) part = rows->rows.front().part;
     choose_rows(*rows, part, samples.count);
   }

@@ -78,7 +78,7 @@ class ReportReader final : public ReportedLines {
   std::optional<std::int64_t> last_step_;
   std::set<std::string> names_;     // in the curve
   std::string without_step_;        // the first line that is neither a point nor a result
-  std::array<bool, 5> left_out_{};  // by kind
+  std::array<bool, 5> left_out_{};  // index: the kind
   std::vector<LeftOut::Note> notes_;
   std::vector<trial::CoursePoint> new_points_;
   std::optional<trial::Measurements> result_;

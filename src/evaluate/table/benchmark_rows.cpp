@@ -229,7 +229,7 @@ std::vector<std::string> parameter_columns_in(const std::vector<std::string>& he
   };
   constexpr std::array<std::string_view, 3> kFirst{"archid", "arch_id", "trial"};
   const auto first = std::ranges::search(header, kFirst);
-  const auto begin = first.end();  // of parameters and metrics, which end with the first field of a trial
+  const auto begin = first.end();  // first parameter or metric; they end with the first field of a trial
   const auto end = std::find(begin, header.end(), "origin");
   std::vector<std::string> names;
   for (const space::Parameter& parameter : space.parameters()) names.push_back(parameter.name);

@@ -20,8 +20,8 @@ struct NumberColumn {
 
 /// The rows of a table that are genotypes of a space, in the order of the file.
 struct BenchmarkRows {
-  std::size_t parameters = 0;                              // of the space
-  std::vector<std::string> columns = {};                   // of `values`
+  std::size_t parameters = 0;                              // number of the space's parameters
+  std::vector<std::string> columns = {};                   // names of the columns of `values`
   std::vector<std::optional<std::uint32_t>> choices = {};  // [rows x parameters]; nullopt: an empty field
   std::vector<double> values = {};      // [rows x columns]; NaN where the table has no number
   std::vector<std::size_t> lines = {};  // places in the file, from 1
@@ -50,7 +50,7 @@ std::vector<std::string> parameter_columns_in(const std::vector<std::string>& he
 /// The origin of a table.
 enum class RowSource {
   kBenchmark,  // published results: a number that is infinite or above 1e150 is refused
-  kTrials,     // of a run or another tool: such a number is no value, and a column `status`, `state`,
+  kTrials,     // results of a run or another tool: such a number is no value, and a column `status`, `state`,
                // `trial_status` or `job_status` says which trials failed; their rows are left out
 };
 

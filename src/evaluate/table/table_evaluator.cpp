@@ -60,7 +60,8 @@ class BenchmarkTable {
   const space::SearchSpace space_;
   const BenchmarkRows rows_;
   mutable std::once_flag built_;
-  mutable std::vector<std::optional<space::ArchId>> ids_;  // by row, once they are built; nullopt: invalid
+  /// Architecture of each row, once they are built; nullopt for one that cannot be built.
+  mutable std::vector<std::optional<space::ArchId>> ids_;
 };
 
 BenchmarkTable::BenchmarkTable(const TableOptions& options, space::SearchSpace space)
@@ -233,7 +234,7 @@ void add_to(Spread& spread, const std::vector<double>& values) {
 std::vector<std::string> describe(const TableOptions& options, const EvaluatorServices& services) {
   const BenchmarkTable table(options, services.space);
   const BenchmarkRows& rows = table.rows();
-  std::map<std::vector<std::uint32_t>, std::vector<std::size_t>> rows_of;  // by genotype
+  std::map<std::vector<std::uint32_t>, std::vector<std::size_t>> rows_of;  // key: the genotype
   for (std::size_t row = 0; row < rows.size(); ++row) rows_of[rows.genotype(row).choices].push_back(row);
   std::vector<std::string> lines{counted(rows.size(), "row") + ", for " +
                                  counted(rows_of.size(), "genotype")};

@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kMostAnswers = 60;               // trainings
 constexpr std::uintmax_t kMostAnswerBytes = 1 << 20;   // ours have at most a tenth
 constexpr double kTail = 0.025;                        // outside of an interval at each side
-constexpr double kNormalQuantile = 1.959963984540054;  // of 97.5 %
+constexpr double kNormalQuantile = 1.959963984540054;  // the 97.5 % quantile
 
 /// Returns the replicates of a result, and by how much it differs from the training that they are of: with
 /// repeats it is a mean. Returns nullptr if there are none.

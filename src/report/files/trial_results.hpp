@@ -58,7 +58,7 @@ const trial::Failure* failure_of(const trial::CommittedTrial& committed);
 
 /// Trials that failed in the same way, numbers in the reason aside ("at step 12").
 struct FailureGroup {
-  trial::Failure failure;  // of the first one
+  trial::Failure failure;  // the first failure
   std::vector<trial::TrialName> trials;
 };
 /// Groups those of the trials that failed, the most frequent failure first.

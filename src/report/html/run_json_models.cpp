@@ -9,7 +9,7 @@
 namespace skyline::report {
 namespace {
 
-constexpr int kAnswersVersion = 1;  // of the files of answers
+constexpr int kAnswersVersion = 1;  // version of the format of answer files
 
 /// Brings pictures of samples into the form that a page reads fast, or removes them.
 void change_pictures(Json& answers, bool shown) {
