@@ -37,7 +37,7 @@ class Repeats(RunsCase):
         searched = whole.count("\n") - 1 - len(trainings)
         for number, (first, second) in enumerate(((2, 1), (1, 3), (3, 2))):
             run = f"killed{number}"
-            self.kill_after(searched + len(trainings) // 3, "search", *CONFIG, "--run", run, ranks=first)
+            self.kill_after(searched + 1, "search", *CONFIG, "--run", run, ranks=first, at="fsync")
             self.assertGreater(self.canonical(run).count("\n") - 1, searched)
             self.skyline("search", *CONFIG, "--run", run, "--resume", ranks=second)
             self.assertEqual(self.canonical(run), whole)

@@ -91,9 +91,10 @@ class RunsCase(unittest.TestCase):
         return self.start(*arguments, environment={name: str(value) for name, value in variables.items()}, **options)
 
     @contextlib.contextmanager
-    def held_after(self, trials, *arguments, **options):
-        """A job that holds before its run's journal gets more than `trials` trials, until the block is left."""
-        job = self.start_with("write:hold", trials, *arguments, **options)
+    def held_after(self, trials, *arguments, at="write", **options):
+        """A job that holds before its run's journal gets more than `trials` trials, until the block is left. Trials that end
+        together are one write, so that it may have fewer; at="fsync" holds when it has at least so many."""
+        job = self.start_with(f"{at}:hold", trials, *arguments, **options)
         held = self.folder / f"{arguments[arguments.index('--run') + 1]}.held"
         self.wait_until(lambda: held.exists() or job.poll() is not None, f"{held}: no {trials} trials")
         self.assertIsNone(job.poll(), f"it has ended before it had {trials} trials")
@@ -103,7 +104,7 @@ class RunsCase(unittest.TestCase):
             held.unlink()
 
     def kill_after(self, trials, *arguments, **options):
-        """A job that is killed before its run's journal gets more than `trials` trials."""
+        """A job that is killed while held_after holds it."""
         with self.held_after(trials, *arguments, **options) as job:
             self.kill(job)
 
