@@ -3,8 +3,8 @@
 #include "skyline/core/error.hpp"
 
 #include "app/commands/commands.hpp"
-#include "app/job/job_stop.hpp"
 #include "app/job/program_build.hpp"
+#include "app/job/stop_request.hpp"
 #include "core/system/standard_output.hpp"
 #include "core/text/wording.hpp"
 #include "machine/node.hpp"

@@ -32,11 +32,11 @@ class Variables {
     constexpr std::array kWords{"true", "t", "yes", "y", "enabled"};
     std::string word = text(name);
     word.erase(0, std::min(word.find_first_not_of(" \t"), word.size()));
-    if (const auto number = integer_in(word)) return *number != 0;
+    if (const auto number = parse_integer(word)) return *number != 0;
     return std::ranges::find(kWords, word) != kWords.end();
   }
   std::optional<int> count(const char* name) const {
-    const auto number = integer_in(text(name));
+    const auto number = parse_integer(text(name));
     if (!number || *number < 0 || *number > INT32_MAX) return std::nullopt;
     return static_cast<int>(*number);
   }
@@ -117,8 +117,8 @@ std::optional<std::vector<std::string>> expand_numbers(std::string_view list) {
     const std::string_view part = list.substr(0, list.find(','));
     const std::string_view first = part.substr(0, part.find('-'));
     const std::string_view last = part.substr(first.size() == part.size() ? 0 : first.size() + 1);
-    const auto from = integer_in(first);
-    const auto to = integer_in(last);
+    const auto from = parse_integer(first);
+    const auto to = parse_integer(last);
     if (!from || !to || *from < 0 || *to < *from || first.size() > kMostDigits || last.size() > kMostDigits ||
         static_cast<std::size_t>(*to - *from) >= kMostHosts) {
       return std::nullopt;
@@ -254,7 +254,7 @@ std::optional<int> rank_in_group(const VariableLookup& variable, const std::stri
 
 std::optional<double> seconds_left(const Launch& launch, double unix_now_s) {
   if (!launch.job_end) return std::nullopt;
-  const std::optional<double> end = number_in(*launch.job_end);
+  const std::optional<double> end = parse_number(*launch.job_end);
   return end && *end > unix_now_s ? std::optional(*end - unix_now_s) : std::nullopt;
 }
 

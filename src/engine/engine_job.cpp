@@ -24,7 +24,7 @@
 #include "engine/weights/weights_keeper.hpp"
 #include "engine/work/storage_calls.hpp"
 #include "store/journal/asked_trials.hpp"
-#include "store/journal/courses.hpp"
+#include "store/journal/learning_curves.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/running_trials.hpp"
 
@@ -81,13 +81,13 @@ std::function<bool()> noted_stop(const std::function<bool()>& requested,
 struct Job {
   const SearchTask& task;
   const RunFiles& files;
-  const JobEnd& end;
+  const JobCallbacks& end;
   SlotPool& slots;
   std::shared_ptr<CheckpointFolder> checkpoints;
   std::shared_ptr<ResultKeeper> results;
   std::shared_ptr<store::RunningTrials> running;
   const SuspectTrials& suspects;
-  FleetMail& mail;
+  FleetChannel& mail;
   const std::vector<RankProcess>& processes;  // on rank 0 of all ranks, elsewhere of rank 0 only
   int ranks;
   Steady::time_point started;
@@ -129,7 +129,7 @@ std::vector<RankProcess> exchange_processes(comm::Communicator& world) {
 /// Makes a sink; a learning curve that cannot be written is logged as a warning.
 CourseSink make_course_sink(const RunFiles& files, int rank) {
   return [&files, rank, warning = std::make_shared<RareWarning>()](const store::TrainingKey& training,
-                                                                   std::vector<trial::CoursePoint> course,
+                                                                   std::vector<trial::CurvePoint> course,
                                                                    std::function<void()> written) {
     files.storage.submit([paths = files.paths, rank, warning, training, points = std::move(course),
                           done = std::move(written)] {
@@ -205,7 +205,7 @@ RunResult coordinate(const Job& job, const RankTable& ranks, std::optional<store
   RunResult result;
   run::RunState& state = result.state;
   state = run::RunState(job.task.objectives, job.task.repeats);
-  state.account() = run::AccountBook(slots_of(ranks));
+  state.account() = run::SlotUsage(slots_of(ranks));
   const std::size_t lines = replay ? replay->entries.size() : 0;
   const auto is_hopeless = [&] { return only_failed(state, job.task.options.most_failures, lines); };
   Listeners listeners;
@@ -284,7 +284,7 @@ RunResult serve(const Job& job) {
 }  // namespace
 
 RunResult run_job(comm::Environment& environment, const SearchTask& task, const RunFiles& files,
-                  const JobEnd& end, std::optional<store::JournalContents> replay,
+                  const JobCallbacks& end, std::optional<store::JournalContents> replay,
                   const Listeners& listeners) {
   const log::Background background;
   comm::Communicator& world = environment.world();
@@ -330,12 +330,12 @@ RunResult run_job(comm::Environment& environment, const SearchTask& task, const 
     kept.inherited = make_weights_source(files, recent, parents, options.inherit_key);
   const CrashSignals crashes(*running);
   SlotPool slots(pool, task.evaluator, std::move(kept));
-  JobEnd noting = end;
+  JobCallbacks noting = end;
   noting.stop_requested = noted_stop(end.stop_requested, running, files.storage);
   const std::vector<RankProcess> processes = exchange_processes(world);
   const auto together = static_cast<std::size_t>(groups->spans_ranks() ? world.size() : 1);
-  FleetMail mail = make_fleet_mail(environment, options.dispatch, options.window.has_value(), task.space,
-                                   pool.metrics.size(), together);
+  FleetChannel mail = make_fleet_channel(environment, options.dispatch, options.window.has_value(),
+                                         task.space, pool.metrics.size(), together);
   const Job job{task,    files,    noting, slots,     checkpoints,  results,
                 running, suspects, mail,   processes, world.size(), started};
   if (end.has_begun) end.has_begun();

@@ -46,7 +46,7 @@ struct Hang {
 };
 
 /// The ways in which a job may end before its run.
-struct JobEnd {
+struct JobCallbacks {
   /// Polled by every rank's main thread; returns true once the run should stop early. One rank's true is
   /// enough. Empty for never.
   std::function<bool()> stop_requested = {};
@@ -80,7 +80,7 @@ struct RunResult {
 /// @param listeners  on rank 0: called after the journal
 /// @throws UserError, InternalError; the caller reports and ends all ranks (Environment::abort)
 RunResult run_job(comm::Environment& environment, const SearchTask& task, const RunFiles& files,
-                  const JobEnd& end, std::optional<store::JournalContents> replay = {},
+                  const JobCallbacks& end, std::optional<store::JournalContents> replay = {},
                   const std::vector<run::RunListener*>& listeners = {});
 
 }  // namespace skyline::engine

@@ -32,7 +32,7 @@ class TrainingContext final : public trial::ForwardingContext, private trial::Fo
       : ForwardingContext(slot), ForwardingWeights(slot.weights()) {}
   trial::TrialWeights& weights() override { return *this; }
 
-  void report(trial::CoursePoint point) override {
+  void report(trial::CurvePoint point) override {
     last_step_ = point.step;
     ForwardingContext::report(std::move(point));
   }

@@ -26,7 +26,7 @@ void lower(std::optional<double>& least, std::optional<double> value) {
 }
 
 std::optional<double> number_of(const fs::path& file) {
-  return number_in(read_system_line(file));
+  return parse_number(read_system_line(file));
 }
 
 /// Returns the quota in processors, from "200000 100000" (microseconds per period) in cpu.max, or 0 if there
@@ -35,7 +35,7 @@ double quota_of(const fs::path& group) {
   const std::string line = read_system_line(group / "cpu.max");
   const auto blank = line.find(' ');
   if (blank != std::string::npos) {
-    return number_in(line.substr(0, blank)).value_or(0) / number_in(line.substr(blank + 1)).value_or(1);
+    return parse_number(line.substr(0, blank)).value_or(0) / parse_number(line.substr(blank + 1)).value_or(1);
   }
   return number_of(group / "cpu.cfs_quota_us").value_or(0) /
          number_of(group / "cpu.cfs_period_us").value_or(1);
@@ -113,7 +113,7 @@ std::optional<std::uint64_t> free_addresses(const fs::path& root) {
   const std::optional<std::uint64_t> limit = process_limit(RLIMIT_AS);
   if (!limit) return std::nullopt;
   const std::string line = read_system_line(root / "proc/self/statm");
-  const double pages = number_in(line.substr(0, line.find(' '))).value_or(0);
+  const double pages = parse_number(line.substr(0, line.find(' '))).value_or(0);
   const auto used = static_cast<std::uint64_t>(pages * static_cast<double>(::sysconf(_SC_PAGESIZE)));
   return *limit - std::min(*limit, used);
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr int kMostProcessors = 1 << 20;  // bounds the memory for a wrong file
 
 std::optional<std::int64_t> processor_in(std::string_view text) {
-  const auto number = integer_in(text);
+  const auto number = parse_integer(text);
   return number && *number >= 0 && *number < kMostProcessors ? number : std::nullopt;
 }
 

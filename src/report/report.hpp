@@ -38,7 +38,7 @@ struct ReportInputs {
   const space::SearchSpace& space;
   const std::vector<trial::Metric>& metrics;  // metrics of Measurements::values
   const run::RunState& state;
-  std::vector<trial::Yardstick> yardsticks = {};
+  std::vector<trial::Baseline> baselines = {};
   TakenTrials taken = {};
   std::vector<FrontLatency> latencies = {};
   std::map<trial::TrialNumber, Replicates> replicates = {};  // key: a member of the final front

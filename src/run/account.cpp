@@ -4,11 +4,11 @@
 
 namespace skyline::run {
 
-AccountBook::AccountBook(std::vector<SlotAccount> slots) : slots_(std::move(slots)) {
+SlotUsage::SlotUsage(std::vector<SlotAccount> slots) : slots_(std::move(slots)) {
   for (std::size_t i = 0; i < slots_.size(); ++i) index_[{slots_[i].rank, slots_[i].slot}] = i;
 }
 
-void AccountBook::add(const trial::TrialTiming& timing, bool counts) {
+void SlotUsage::add(const trial::TrialTiming& timing, bool counts) {
   SlotAccount& account = slots_[index_.at({timing.rank, timing.slot})];
   if (counts) ++account.trials;
   account.setup_s += timing.setup_s;
@@ -20,7 +20,7 @@ void AccountBook::add(const trial::TrialTiming& timing, bool counts) {
   account.wait_ranks_s += timing.wait_ranks_s;
 }
 
-RunAccount AccountBook::after(double wall_s) const {
+RunAccount SlotUsage::after(double wall_s) const {
   const bool idle = std::ranges::all_of(
       slots_, [](const SlotAccount& slot) { return slot.trials == 0 && slot.wall_s() == 0; });
   RunAccount account{wall_s, idle ? std::vector<SlotAccount>() : slots_};

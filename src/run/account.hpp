@@ -24,11 +24,11 @@ struct RunAccount {
 RunAccount with_job(std::vector<SlotAccount> earlier, std::vector<SlotAccount> job);
 
 /// Sums up the time of all slots in this job.
-class AccountBook {
+class SlotUsage {
  public:
-  AccountBook() = default;
+  SlotUsage() = default;
   /// @param slots  ordered by rank and slot, all times 0
-  explicit AccountBook(std::vector<SlotAccount> slots);
+  explicit SlotUsage(std::vector<SlotAccount> slots);
 
   /// Adds the time of one trial.
   /// @param counts  true if this slot finished the trial or led its group

@@ -72,7 +72,7 @@ class RunState {
   void set_remark(std::string remark) {
     if (!remark.empty()) remark_ = std::move(remark);
   }
-  AccountBook& account() { return account_; }
+  SlotUsage& account() { return account_; }
 
   /// Returns the objectives and constraints of the search.
   const objective::ObjectiveSet& objectives() const { return objectives_; }
@@ -152,7 +152,7 @@ class RunState {
   std::size_t failed() const { return failed_; }
   /// Returns what the search last said about itself (Searcher::remark), or an empty text.
   const std::string& remark() const { return remark_; }
-  const AccountBook& account() const { return account_; }
+  const SlotUsage& account() const { return account_; }
 
  private:
   static std::size_t index(trial::Phase phase) { return static_cast<std::size_t>(phase); }
@@ -184,7 +184,7 @@ class RunState {
   bool chooses_ = false;
   std::size_t failed_ = 0;
   std::string remark_;
-  AccountBook account_;
+  SlotUsage account_;
 };
 
 /// Is notified on rank 0 about the progress of a run. The main thread calls it, in the order of events; each

@@ -6,7 +6,7 @@
 
 namespace skyline::trial {
 
-std::string to_text(const CoursePoint& point) {
+std::string to_text(const CurvePoint& point) {
   std::string text = "step " + std::to_string(point.step) + ":";
   for (const NamedNumber& each : point.values) {
     text += " " + each.name + "=" + ConfigNode::make_number(each.value).as_text();

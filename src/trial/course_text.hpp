@@ -7,6 +7,6 @@
 namespace skyline::trial {
 
 /// Returns a point of a learning curve for people, in one line: "step 3: accuracy=71.5".
-std::string to_text(const CoursePoint& point);
+std::string to_text(const CurvePoint& point);
 
 }  // namespace skyline::trial

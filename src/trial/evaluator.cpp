@@ -19,8 +19,9 @@ TrialWait::~TrialWait() {
 }
 
 bool Evaluator::tries_again(const Failure& failure, std::uint32_t tried) const {
-  const bool may_pass = failure.kind == FailureKind::kException || failure.kind == FailureKind::kOutOfMemory;
-  return may_pass && tried == 0;
+  const bool is_transient =
+      failure.kind == FailureKind::kException || failure.kind == FailureKind::kOutOfMemory;
+  return is_transient && tried == 0;
 }
 
 }  // namespace skyline::trial

@@ -47,7 +47,7 @@ class ForwardingContext : public EvaluationContext {
   Place place() const override { return next_.place(); }
   std::string last_failure() const override { return next_.last_failure(); }
   TrialTiming& timing() override { return next_.timing(); }
-  void report(CoursePoint point) override { next_.report(std::move(point)); }
+  void report(CurvePoint point) override { next_.report(std::move(point)); }
 
  private:
   EvaluationContext& next_;

@@ -28,9 +28,9 @@ const Metric* find_metric(const std::vector<Metric>& metrics, std::string_view n
   return found == metrics.end() ? nullptr : &*found;
 }
 
-const Yardstick* find_yardstick(const std::vector<Yardstick>& yardsticks, std::string_view metric) {
-  const auto found = std::ranges::find(yardsticks, metric, &Yardstick::metric);
-  return found == yardsticks.end() ? nullptr : &*found;
+const Baseline* find_baseline(const std::vector<Baseline>& baselines, std::string_view metric) {
+  const auto found = std::ranges::find(baselines, metric, &Baseline::metric);
+  return found == baselines.end() ? nullptr : &*found;
 }
 
 void check_metrics(const std::vector<Metric>& metrics) {

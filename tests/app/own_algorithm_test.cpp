@@ -1,7 +1,7 @@
 #include "skyline/search/algorithm.hpp"
 
+#include "app/config/configuration_warnings.hpp"
 #include "app/config/run_config.hpp"
-#include "app/config/run_traps.hpp"
 #include "core/config/config_text.hpp"
 #include "engine/loop/trial_maker.hpp"
 #include "run/run_state.hpp"
@@ -82,7 +82,7 @@ TEST(OwnAlgorithm, MayCallItsKeysAsItLikes) {
       EXPECT_EQ(trial.seed, engine::trial_seed(1, trial.architecture().id, trial.horizon(), 0));
     }
   }
-  const std::vector<std::string> traps = run_traps(config, *searcher, evaluator.get(), {});
+  const std::vector<std::string> traps = configuration_warnings(config, *searcher, evaluator.get(), {});
   ASSERT_EQ(traps.size(), 1U);
   EXPECT_EQ(traps.front(), "run.window: a window does not help sown, which waits for each generation");
 }

@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "app/config/run_traps.hpp"
+#include "app/config/configuration_warnings.hpp"
 #include "core/config/config_text.hpp"
 #include "store/publish/publish.hpp"
 
@@ -125,10 +125,10 @@ TEST(Simulation, TakesMeasuredTimesOfARunForWhatACostTakes) {
 std::vector<std::string> traps_of(const std::vector<std::string>& settings, const JobSize& size) {
   const RunConfig config = synthetic_with(settings);
   const auto evaluator = config.make_evaluator(config.services());
-  return run_traps(config, *config.make_searcher(), evaluator.get(), size);
+  return configuration_warnings(config, *config.make_searcher(), evaluator.get(), size);
 }
 
-TEST(RunTraps, AreNoneWhereAllSlotsWork) {
+TEST(ConfigurationWarnings, AreNoneWhereAllSlotsWork) {
   EXPECT_THAT(traps_of({}, {.slots = 4}), IsEmpty());
   EXPECT_THAT(traps_of({"search.breed=commit", "search.iterations=50", "run.window=128"}, {.slots = 64}),
               IsEmpty());
@@ -136,7 +136,7 @@ TEST(RunTraps, AreNoneWhereAllSlotsWork) {
   EXPECT_THAT(traps_of({}, {}), IsEmpty());
 }
 
-TEST(RunTraps, NameWindowsAndGenerationsThatAreSmallerThanTheSlots) {
+TEST(ConfigurationWarnings, NameWindowsAndGenerationsThatAreSmallerThanTheSlots) {
   EXPECT_THAT(traps_of({"search.breed=commit", "run.window=8"}, {.slots = 64}),
               ElementsAre("run.window: 8 trials at a time for 64 slots, which leaves 56 idle; set it to 256, "
                           "or to 160 with `run.commit: virtual_time`"));
@@ -149,7 +149,7 @@ TEST(RunTraps, NameWindowsAndGenerationsThatAreSmallerThanTheSlots) {
                   "idle"));
 }
 
-TEST(RunTraps, NameAMissingWindow) {
+TEST(ConfigurationWarnings, NameAMissingWindow) {
   EXPECT_THAT(traps_of({"search.breed=commit"}, {}),
               ElementsAre("run.window: without one, evolution_pareto waits until all trials in flight are "
                           "committed; set it to 2 to 2.5 times the slots by virtual time, 4 to 5 times by "
@@ -159,7 +159,7 @@ TEST(RunTraps, NameAMissingWindow) {
   EXPECT_NO_THROW(Simulation(config, {.law = {}, .with_search = true}));
 }
 
-TEST(RunTraps, NameAWindowOrABatchOfAllTrials) {
+TEST(ConfigurationWarnings, NameAWindowOrABatchOfAllTrials) {
   const std::string search = "search={algorithm: skyline, trials: 60";
   EXPECT_THAT(
       traps_of({search + "}", "run.window=60"}, {}),
@@ -172,12 +172,12 @@ TEST(RunTraps, NameAWindowOrABatchOfAllTrials) {
   EXPECT_THAT(traps_of({"search={algorithm: random, trials: 60}"}, {}), IsEmpty());
 }
 
-TEST(RunTraps, TakeTheVirtualSlotsWhereThoseOfAJobAreNotKnown) {
+TEST(ConfigurationWarnings, TakeTheVirtualSlotsWhereThoseOfAJobAreNotKnown) {
   EXPECT_THAT(traps_of({"search.breed=commit", "run.window=8", "run.virtual_slots=64"}, {}),
               ElementsAre(HasSubstr("leaves 56 idle")));
 }
 
-TEST(RunTraps, NameAWindowThatDoesNothing) {
+TEST(ConfigurationWarnings, NameAWindowThatDoesNothing) {
   EXPECT_THAT(
       traps_of({"run.window=500"}, {}),
       ElementsAre("run.window: a window does not help evolution_pareto, which waits for each generation; "
@@ -196,12 +196,12 @@ class WideGroups final : public trial::Evaluator {
   }
 };
 
-TEST(RunTraps, NameGroupsThatAreLargerThanTheRanks) {
+TEST(ConfigurationWarnings, NameGroupsThatAreLargerThanTheRanks) {
   const RunConfig config = synthetic_with({});
   const WideGroups evaluator;
   const auto searcher = config.make_searcher();
-  EXPECT_THAT(run_traps(config, *searcher, &evaluator, {.ranks = 8}), IsEmpty());
-  EXPECT_THAT(run_traps(config, *searcher, &evaluator, {.ranks = 3}),
+  EXPECT_THAT(configuration_warnings(config, *searcher, &evaluator, {.ranks = 8}), IsEmpty());
+  EXPECT_THAT(configuration_warnings(config, *searcher, &evaluator, {.ranks = 3}),
               ElementsAre(HasSubstr("trials of up to 8 members for 3 ranks that train")));
 }
 

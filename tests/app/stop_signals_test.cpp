@@ -1,4 +1,4 @@
-#include "app/job/job_stop.hpp"
+#include "app/job/stop_request.hpp"
 
 #include <csignal>
 

@@ -25,7 +25,7 @@ std::vector<std::byte> message_of(std::uint64_t number) {
   return message;
 }
 
-std::uint64_t number_in(const LinkMessage& message) {
+std::uint64_t parse_number(const LinkMessage& message) {
   std::uint64_t number = 0;
   std::memcpy(&number, message.bytes.data(), sizeof number);
   EXPECT_EQ(message.bytes.size(), message_of(number).size());
@@ -50,7 +50,7 @@ class LinkTest : public testing::MpiTest, public ::testing::WithParamInterface<c
         backoff.pause();
         continue;
       }
-      EXPECT_EQ(number_in(*message), next[message->from]++);
+      EXPECT_EQ(parse_number(*message), next[message->from]++);
       --count;
       backoff.reset();
     }
@@ -82,7 +82,7 @@ TEST_P(LinkTest, AnswersOneRankWhileOthersAreSilent) {
     auto message = link->receive();
     for (; !message; message = link->receive()) backoff.pause();
     backoff.reset();
-    EXPECT_EQ(number_in(*message), i);
+    EXPECT_EQ(parse_number(*message), i);
     if (rank() == 1) link->send(0, message_of(i));
   }
   link->close();  // the other ranks take part in waves here

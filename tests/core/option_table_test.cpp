@@ -67,9 +67,9 @@ OptionTable<Car> car_table() {
        {"colour", &Car::colour, choice<Colour>({{"red", Colour::kRed}, {"green", Colour::kGreen}}), "Paint."},
        {"radio", &Car::radio, "Whether there is one.", KeyRule::kMayChange},
        {"warranty", &Car::warranty_s, duration(above(0)), "Time until it breaks."},
-       {"seats", &Car::seats, or_word("bench", whole<std::size_t>(at_least(1))), "Number of seats."},
+       {"seats", &Car::seats, or_keyword("bench", integer<std::size_t>(at_least(1))), "Number of seats."},
        {"wheels", &Car::wheels, "What it rolls on."},
-       {"spare", &Car::spare, or_word("none", section(Wheels::table())), "Wheels in the boot."},
+       {"spare", &Car::spare, or_keyword("none", section(Wheels::table())), "Wheels in the boot."},
        {"engine", &Car::engine, engine, "What moves it."}},
       check};
 }

@@ -1,6 +1,6 @@
 #include "evaluate/job_ranks.hpp"
 
-#include "evaluate/command/measuring_turns.hpp"
+#include "evaluate/command/measurement_semaphore.hpp"
 #include "store/fixtures/scratch_folder.hpp"
 #include "support/mpi_test.hpp"
 

@@ -81,18 +81,18 @@ testing::SampleRun with_three_members(double second, double third) {
 
 TEST(FrontNotes, SayWhichMembersTheSamplesDoNotTellApart) {
   testing::SampleRun run = with_three_members(0.975, 0.6);
-  run.yardsticks = {{.metric = "validation_accuracy", .samples = 160, .scored = {}, .constant = {}}};
+  run.baselines = {{.metric = "validation_accuracy", .samples = 160, .scored = {}, .constant = {}}};
   EXPECT_EQ(
       front_notes(run.inputs()),
       "validation_accuracy of 160 samples: trial 1 has 0.9812, 0.9463 to 0.9936 at 95 %; they do not tell it "
       "apart from trial 2 (by 1 sample).\n");
   EXPECT_THAT(alike_to_best(run.inputs()), ElementsAre(2));
-  run.yardsticks[0].scored = 32;
+  run.baselines[0].scored = 32;
   EXPECT_THAT(front_notes(run.inputs()), StartsWith("validation_accuracy of 32 samples: "));
-  run.yardsticks[0].scored = 100000;
+  run.baselines[0].scored = 100000;
   EXPECT_THAT(front_notes(run.inputs()), EndsWith(" at 95 %.\n"));
   EXPECT_THAT(alike_to_best(run.inputs()), IsEmpty());
-  run.yardsticks.clear();
+  run.baselines.clear();
   EXPECT_THAT(alike_to_best(run.inputs()), IsEmpty());
 }
 
@@ -108,7 +108,7 @@ testing::SampleRun with_replicates(std::vector<double> first, std::vector<double
     full.outcome = trial::Measurements{{of == 1 ? 0.9 : 0.8, 1, of == 1 ? 0.5 : 0.25, 840}};
     run.committed.push_back(full);
   }
-  run.yardsticks = {{.metric = "test_accuracy", .samples = {}, .scored = {}, .constant = 0.1}};
+  run.baselines = {{.metric = "test_accuracy", .samples = {}, .scored = {}, .constant = 0.1}};
   run.replicates[1] = {40, {{"test_accuracy", std::move(first)}}};
   run.replicates[2] = {40, {{"test_accuracy", std::move(second)}}};
   return run;
@@ -123,7 +123,7 @@ TEST(FrontNotes, SayByResamplesWhatTheSamplesDecideOfOtherMetrics) {
           "it apart from trial 2 (by 0.25).\n"));
   run = with_replicates({0.4, 0.5, 0.6}, {0.2, 0.25, 0.3});
   EXPECT_THAT(front_notes(run.inputs()), HasSubstr("trial 1 has 0.5000, 0.4050 to 0.5950 at 95 %.\n"));
-  run.yardsticks[0].constant = 0.45;
+  run.baselines[0].constant = 0.45;
   EXPECT_THAT(
       front_notes(run.inputs()),
       HasSubstr(
@@ -133,18 +133,18 @@ TEST(FrontNotes, SayByResamplesWhatTheSamplesDecideOfOtherMetrics) {
 
 TEST(FrontNotes, CompareWithAConstantAnswerAndNameAWinnerThatIsNoBetter) {
   testing::SampleRun run = with_three_members(0.975, 0.6);
-  run.yardsticks = {{.metric = "validation_accuracy", .samples = {}, .scored = {}, .constant = 0.4359}};
+  run.baselines = {{.metric = "validation_accuracy", .samples = {}, .scored = {}, .constant = 0.4359}};
   const std::string answer =
       "A model that always gives the same answer (the commonest class, or the mean) has validation_accuracy ";
   EXPECT_EQ(front_notes(run.inputs()), answer + "0.4359.\n");
-  run.yardsticks[0].constant = 0.98125;
+  run.baselines[0].constant = 0.98125;
   EXPECT_EQ(front_notes(run.inputs()),
             answer +
                 "0.9812.\nWarning: trial 1, the best of the front, is no better than a constant answer: "
                 "validation_accuracy 0.9812 beside 0.9812.\n");
-  run.yardsticks[0].constant = 0.9;
+  run.baselines[0].constant = 0.9;
   EXPECT_EQ(front_notes(run.inputs()), answer + "0.9000.\n");
-  run.yardsticks[0].samples = 40;
+  run.baselines[0].samples = 40;
   EXPECT_THAT(
       front_notes(run.inputs()),
       EndsWith("\nWarning: trial 1, the best of the front, is no better than a constant answer as far as "

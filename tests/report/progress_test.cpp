@@ -33,7 +33,7 @@ class ProgressTest : public ::testing::Test {
     return std::make_unique<Progress>(folder_.paths(), run_.space, run_.metrics, console);
   }
   void start(Progress& progress, std::size_t expected) {
-    state_.account() = run::AccountBook({{.rank = 0, .host = "node1"}, {.rank = 1, .host = "node1"}});
+    state_.account() = run::SlotUsage({{.rank = 0, .host = "node1"}, {.rank = 1, .host = "node1"}});
     progress.started(state_);
     begin(progress, trial::Phase::kSearch, expected);
   }

@@ -41,7 +41,7 @@ struct SampleRun {
   objective::ObjectiveSet objectives = sample_objectives();
   std::vector<trial::Metric> metrics = sample_metrics();
   std::vector<trial::CommittedTrial> committed;
-  std::vector<trial::Yardstick> yardsticks;
+  std::vector<trial::Baseline> baselines;
   std::vector<report::FrontLatency> latencies;
   std::map<trial::TrialNumber, report::Replicates> replicates;
   std::uint32_t repeats = 1;  // of the search
@@ -52,7 +52,7 @@ struct SampleRun {
   /// Good until the next call.
   report::ReportInputs inputs() const {
     state_ = state();
-    return {space, metrics, state_, yardsticks, {}, latencies, replicates};
+    return {space, metrics, state_, baselines, {}, latencies, replicates};
   }
 
  private:

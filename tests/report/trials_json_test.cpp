@@ -108,9 +108,9 @@ TEST(ParetoJson, ComparesTheMeansOfRepeatsAndTellsTheirDeviation) {
 
 TEST(ParetoJson, GivesSharesTheirIntervalsByTheNumberOfSamples) {
   testing::SampleRun run;
-  run.yardsticks = {{.metric = "validation_accuracy", .samples = 288, .scored = 29, .constant = 0.25},
-                    {.metric = "test_accuracy", .samples = 355, .scored = {}, .constant = {}},
-                    {.metric = "latency_ms", .samples = {}, .scored = {}, .constant = 3}};
+  run.baselines = {{.metric = "validation_accuracy", .samples = 288, .scored = 29, .constant = 0.25},
+                   {.metric = "test_accuracy", .samples = 355, .scored = {}, .constant = {}},
+                   {.metric = "latency_ms", .samples = {}, .scored = {}, .constant = 3}};
   const testing::SampleFolder folder;
   const ordered_json json = pareto_of(run, folder);
   EXPECT_EQ(json.at("yardsticks"), ordered_json::parse(R"({

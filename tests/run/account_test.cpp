@@ -5,10 +5,10 @@
 namespace skyline::run {
 namespace {
 
-TEST(AccountBook, SumsUpBySlotAndCallsTheRestIdle) {
-  AccountBook book({{.rank = 0, .slot = 0, .host = "left"},
-                    {.rank = 1, .slot = 0, .host = "right"},
-                    {.rank = 1, .slot = 1, .host = "right"}});
+TEST(SlotUsage, SumsUpBySlotAndCallsTheRestIdle) {
+  SlotUsage book({{.rank = 0, .slot = 0, .host = "left"},
+                  {.rank = 1, .slot = 0, .host = "right"},
+                  {.rank = 1, .slot = 1, .host = "right"}});
   book.add({.rank = 1, .slot = 1, .setup_s = 1, .train_s = 2, .validate_s = 3, .latency_s = 0.5}, true);
   book.add({.rank = 1, .slot = 1, .train_s = 1}, false);
   book.add({.rank = 0, .slot = 0, .setup_s = 1, .train_s = 2}, false);
@@ -24,8 +24,8 @@ TEST(AccountBook, SumsUpBySlotAndCallsTheRestIdle) {
   EXPECT_DOUBLE_EQ(account.utilization(), 8.5 / 30);
 }
 
-TEST(AccountBook, TellsWhatASlotWaitedFor) {
-  AccountBook book(std::vector<SlotAccount>(1));
+TEST(SlotUsage, TellsWhatASlotWaitedFor) {
+  SlotUsage book(std::vector<SlotAccount>(1));
   book.add({.train_s = 1, .wait_files_s = 2, .wait_ranks_s = 0.5, .wait_device_s = 0.25, .wait_hand_in_s = 1},
            true);
   const SlotAccount slot = book.after(10).slots.at(0);
@@ -37,8 +37,8 @@ TEST(AccountBook, TellsWhatASlotWaitedFor) {
   EXPECT_DOUBLE_EQ(book.after(10).utilization(), 0.1);
 }
 
-TEST(AccountBook, ListsNoSlotsOfAJobThatTrainedNothing) {
-  AccountBook book(std::vector<SlotAccount>(2));
+TEST(SlotUsage, ListsNoSlotsOfAJobThatTrainedNothing) {
+  SlotUsage book(std::vector<SlotAccount>(2));
   EXPECT_TRUE(book.after(3).slots.empty());
   book.add({.rank = 0, .slot = 0, .setup_s = 1}, false);
   EXPECT_FALSE(book.after(3).slots.empty());

@@ -49,7 +49,7 @@ class MockContext : public EvaluationContext {
   MOCK_METHOD(Place, place, (), (const, override));
   MOCK_METHOD(std::string, last_failure, (), (const, override));
   MOCK_METHOD(TrialTiming&, timing, (), (override));
-  MOCK_METHOD(void, report, (CoursePoint), (override));
+  MOCK_METHOD(void, report, (CurvePoint), (override));
 };
 
 class MockWeights : public TrialWeights {
@@ -119,7 +119,7 @@ TEST(ForwardingContext, GivesTheServicesOfTheOneBehindIt) {
   EXPECT_CALL(behind, place()).WillOnce(Return(on_host("b")));
   EXPECT_CALL(behind, last_failure()).WillOnce(Return("full"));
   EXPECT_CALL(behind, timing()).WillOnce(ReturnRef(timing));
-  EXPECT_CALL(behind, report(Field(&CoursePoint::step, 9)));
+  EXPECT_CALL(behind, report(Field(&CurvePoint::step, 9)));
   EXPECT_EQ(&context.control(), &control);
   EXPECT_EQ(&context.state(), &state);
   EXPECT_EQ(&context.weights(), &weights);

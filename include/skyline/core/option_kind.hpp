@@ -75,7 +75,7 @@ OptionKind<double> duration(const Range& range);
 OptionKind<std::size_t> word_index(const std::vector<std::string>& words);
 /// Defined for int, std::int64_t, std::uint32_t and std::uint64_t.
 template <std::integral M>
-OptionKind<M> whole(Range range);
+OptionKind<M> integer(Range range);
 
 /// Reads one of some words, each of which names a value of an enumeration.
 template <typename E>
@@ -101,14 +101,14 @@ OptionKind<E> choice(std::vector<std::pair<std::string, E>> words) {
 /// Returns a scalar that is a text in JSON, even if it looks like a number or a flag.
 ConfigNode schema_text(const std::string& text);
 /// Returns a JSON schema that accepts `word` or whatever `schema` accepts.
-ConfigNode word_or(const std::string& word, const ConfigNode& schema);
+ConfigNode keyword_or(const std::string& word, const ConfigNode& schema);
 
 /// Reads a value, or a word that means that there is none: `window: generation`.
 template <typename M>
-OptionKind<std::optional<M>> or_word(const std::string& word, OptionKind<M> kind) {
+OptionKind<std::optional<M>> or_keyword(const std::string& word, OptionKind<M> kind) {
   OptionKind<std::optional<M>> either{kind};
   either.expected = "`" + word + "` or " + kind.expected;
-  either.schema = word_or(word, kind.schema);
+  either.schema = keyword_or(word, kind.schema);
   either.read = [word, read = kind.read](const ConfigNode& node, std::optional<M>& value) {
     value.reset();
     return (node.is_scalar() && node.as_text() == word) || read(node, value.emplace());

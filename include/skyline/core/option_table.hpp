@@ -120,7 +120,7 @@ struct Key : OptionKey {
     if constexpr (std::is_same_v<M, double>) {
       return number(range);
     } else {
-      return whole<M>(range);
+      return integer<M>(range);
     }
   }
 };

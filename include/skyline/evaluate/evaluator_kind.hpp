@@ -148,9 +148,9 @@ struct EvaluatorKind {
                      const store::SplitIndices& split)>
       check = {};
   /// Returns the facts about the data by which values of its metrics are judged. It may be left out.
-  std::function<std::vector<trial::Yardstick>(const ConfigNode& section, const store::Dataset& dataset,
-                                              const store::SplitIndices& split)>
-      yardsticks = {};
+  std::function<std::vector<trial::Baseline>(const ConfigNode& section, const store::Dataset& dataset,
+                                             const store::SplitIndices& split)>
+      baselines = {};
   /// Checks the section's requests against the space, the budgets and this machine when a user's
   /// configuration is read; not when a run is. It may be left out. @param written  the section as the user
   /// wrote it. @throws UserError

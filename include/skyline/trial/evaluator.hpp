@@ -46,7 +46,7 @@ struct TrainingState {
 };
 
 /// A point of a trial's learning curve: values measured since the previous point.
-struct CoursePoint {
+struct CurvePoint {
   std::int64_t step = 0;                 // last step that the point covers, or another count of the evaluator
   std::vector<NamedNumber> values = {};  // e.g. "train_loss"; a metric of the evaluator has its own name
 };
@@ -144,7 +144,7 @@ class EvaluationContext {
   /// Adds a point to the trial's learning curve, at any time while it runs; steps must ascend. The curve is
   /// written when the trial ends with a result or a failure. Some hundred points are kept: if there are more,
   /// each two become one. A trial that is stopped, or tried again, reports its curve again.
-  virtual void report(CoursePoint /*point*/) {}
+  virtual void report(CurvePoint /*point*/) {}
 };
 
 /// A wait of a trial. While the object exists, the time does not count for `run.trial_timeout`, and counts as

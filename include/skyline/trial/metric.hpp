@@ -40,14 +40,14 @@ struct Metric {
 };
 
 /// The facts about the data by which the values of a metric are judged.
-struct Yardstick {
+struct Baseline {
   std::string metric;
   std::optional<std::uint64_t> samples;  // of a share of right answers: number of samples that it is of
   std::optional<std::uint64_t> scored;   // number of them that score a search trial; if not given, all
   std::optional<double> constant;        // value of a model that always says the same
 };
-/// Returns the yardstick of a metric, or nullptr. The pointer is valid as long as `yardsticks` is.
-const Yardstick* find_yardstick(const std::vector<Yardstick>& yardsticks, std::string_view metric);
+/// Returns the baseline of a metric, or nullptr. The pointer is valid as long as `baselines` is.
+const Baseline* find_baseline(const std::vector<Baseline>& baselines, std::string_view metric);
 
 /// Returns the names of the metrics in the same order.
 std::vector<std::string> names_of(const std::vector<Metric>& metrics);

@@ -31,7 +31,7 @@ class GroupAborted : public std::exception {
 ///
 /// All members must call the same operations in the same order, each from its own thread. Every wait sleeps
 /// or polls with a bounded pause. It throws GroupAborted if a member has aborted, or if a rank has shown no
-/// sign of life for 300 s. A member may be slow, because its rank gives signs of life meanwhile.
+/// heartbeat for 300 s. A member may be slow, because its rank gives heartbeats meanwhile.
 class TrialGroup {
  public:
   /// A nonblocking operation. Its values must live until it is complete, or the group is aborted.

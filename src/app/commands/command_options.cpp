@@ -11,7 +11,7 @@ namespace skyline::app {
 namespace {
 
 double read_wait(const std::string& text) {
-  const auto seconds = duration_in(text);
+  const auto seconds = parse_duration(text);
   if (!seconds || *seconds < 0)
     throw CLI::ValidationError("--wait: expected a duration, e.g. 90s or 3m, got " + text);
   return *seconds;
@@ -20,7 +20,7 @@ double read_wait(const std::string& text) {
 /// Returns the time in seconds, or nullopt to wait for ever.
 std::optional<double> read_start_timeout(const std::string& text) {
   if (text == "none") return std::nullopt;
-  const auto seconds = duration_in(text);
+  const auto seconds = parse_duration(text);
   if (!seconds || *seconds <= 0)
     throw CLI::ValidationError("--start-timeout: expected a duration, e.g. 90s or 10m, or none, got " + text);
   return seconds;
@@ -30,7 +30,7 @@ std::optional<double> read_start_timeout(const std::string& text) {
 
 CLI::Validator whole_number(std::int64_t low, std::int64_t high) {
   const auto check = [low, high](std::string& text) -> std::string {
-    const auto number = integer_in(text);
+    const auto number = parse_integer(text);
     if (number && *number >= low && *number <= high) return {};
     return "expected a whole number from " + std::to_string(low) + " to " + std::to_string(high) + ", got " +
            text;
@@ -40,7 +40,7 @@ CLI::Validator whole_number(std::int64_t low, std::int64_t high) {
 
 CLI::Validator number_within(const Range& range) {
   const auto check = [range](std::string& text) -> std::string {
-    const auto found = number_in(text);
+    const auto found = parse_number(text);
     if (found && range.holds(*found)) return {};
     return "expected " + number(range).expected + ", got " + text;
   };

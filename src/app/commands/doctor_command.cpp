@@ -4,12 +4,12 @@
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
 #include "app/config/config_file.hpp"
+#include "app/config/configuration_warnings.hpp"
 #include "app/config/run_config.hpp"
-#include "app/config/run_traps.hpp"
 #include "app/doctor/doctor_checks.hpp"
 #include "app/job/data_stage.hpp"
 #include "app/job/host_difference.hpp"
-#include "app/job/job_stop.hpp"
+#include "app/job/stop_request.hpp"
 #include "comm/agreement.hpp"
 #include "comm/environment.hpp"
 #include "core/backoff.hpp"
@@ -120,7 +120,7 @@ void check_traps(comm::Environment& environment, const std::optional<RunConfig>&
   try {
     const auto searcher = config->make_searcher();
     const auto evaluator = config->make_evaluator(config->services());
-    for (const std::string& trap : run_traps(*config, *searcher, evaluator.get(), size)) {
+    for (const std::string& trap : configuration_warnings(*config, *searcher, evaluator.get(), size)) {
       findings.push_back({Verdict::kWarning, "search", trap,
                           "skyline simulate CONFIG --slots " + std::to_string(*size.slots) +
                               " tells how busy they would be"});

@@ -4,7 +4,7 @@
 #include "app/commands/commands.hpp"
 #include "app/commands/output_file.hpp"
 #include "app/config/exported_network.hpp"
-#include "app/job/job_stop.hpp"
+#include "app/job/stop_request.hpp"
 #include "app/models/calibration.hpp"
 #include "app/models/taken_model.hpp"
 #include "core/text/wording.hpp"

@@ -16,7 +16,7 @@
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 #include "report/text/text_table.hpp"
-#include "run/yardsticks.hpp"
+#include "run/baselines.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -113,10 +113,10 @@ double plan(FirstSearch& search, const TrialTime& time, double usual_epochs, dou
 /// Returns the validation error of a model that always says the same, in three digits; nullopt if it is not
 /// known.
 std::optional<double> constant_error(const RunConfig& config) {
-  const auto yardsticks = run::yardsticks_of(config.resolved);
-  const trial::Yardstick* const found = trial::find_yardstick(yardsticks, "validation_mse");
+  const auto baselines = run::baselines_of(config.resolved);
+  const trial::Baseline* const found = trial::find_baseline(baselines, "validation_mse");
   if (found == nullptr || !found->constant || *found->constant <= 0) return std::nullopt;
-  return number_in(report::significant_text(*found->constant, 3));
+  return parse_number(report::significant_text(*found->constant, 3));
 }
 
 /// Returns a time that people write, at least as long: in tens of seconds from
@@ -269,7 +269,7 @@ RunCommand init_command(CLI::App& command) {
   command.add_option_function<std::string>(
       "--time",
       [arguments](const std::string& text) {
-        const auto seconds = duration_in(text);
+        const auto seconds = parse_duration(text);
         if (!seconds || *seconds <= 0)
           throw CLI::ValidationError("--time: expected a duration, e.g. 20m or 2h, got " + text);
         arguments->time_s = *seconds;

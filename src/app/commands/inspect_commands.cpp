@@ -9,9 +9,9 @@
 #include "app/commands/try_trial.hpp"
 #include "app/config/config_file.hpp"
 #include "app/config/config_sections.hpp"
+#include "app/config/configuration_warnings.hpp"
 #include "app/config/new_run_check.hpp"
 #include "app/config/run_config.hpp"
-#include "app/config/run_traps.hpp"
 #include "core/config/config_text.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
@@ -20,8 +20,8 @@
 #include "report/report.hpp"
 #include "report/text/front_table.hpp"
 #include "report/text/text_table.hpp"
+#include "run/baselines.hpp"
 #include "run/opened_run.hpp"
-#include "run/yardsticks.hpp"
 #include "store/journal/journal.hpp"
 #include "store/journal/journal_end.hpp"
 #include "store/publish/publish.hpp"
@@ -80,10 +80,10 @@ void print_groups(const RunConfig& config) {
 /// Prints what a model has that always says the same.
 void print_constant_answer(const RunConfig& config) {
   std::string values;
-  for (const trial::Yardstick& yardstick : run::yardsticks_of(config.resolved)) {
-    if (!yardstick.constant) continue;
-    values += (values.empty() ? "" : ", ") + yardstick.metric + " " +
-              report::metric_text(report::described(yardstick.metric, config.metrics), *yardstick.constant);
+  for (const trial::Baseline& baseline : run::baselines_of(config.resolved)) {
+    if (!baseline.constant) continue;
+    values += (values.empty() ? "" : ", ") + baseline.metric + " " +
+              report::metric_text(report::described(baseline.metric, config.metrics), *baseline.constant);
   }
   if (values.empty()) return;
   const store::SampleView& train = config.dataset->train();
@@ -228,7 +228,8 @@ int run_validate(const ValidateArguments& arguments) {
   print_groups(config);
   print_exports(config);
   if (config.dataset != nullptr && config.space.has_network()) print_windows(config);
-  for (const std::string& trap : run_traps(config, *searcher, nullptr, {.slots = arguments.slots})) {
+  for (const std::string& trap :
+       configuration_warnings(config, *searcher, nullptr, {.slots = arguments.slots})) {
     std::cout << "# " << trap << "\n";
   }
   if (!config.objectives.has_volume()) {
@@ -258,7 +259,7 @@ RunCommand validate_command(CLI::App& command) {
                                "--try",
                                [arguments](const std::string& times) {
                                  constexpr std::int64_t kMost = 1000;
-                                 const auto number = integer_in(times);
+                                 const auto number = parse_integer(times);
                                  if (!number || *number < 1 || *number > kMost) {
                                    throw CLI::ValidationError("--try: expected a whole number from 1 to " +
                                                               std::to_string(kMost) + ", got " + times);

@@ -6,7 +6,7 @@
 #include "app/commands/output_file.hpp"
 #include "app/config/evaluator_section.hpp"
 #include "app/config/exported_network.hpp"
-#include "app/job/job_stop.hpp"
+#include "app/job/stop_request.hpp"
 #include "app/models/model_data.hpp"
 #include "app/models/taken_model.hpp"
 #include "comm/environment.hpp"

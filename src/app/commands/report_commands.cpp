@@ -6,7 +6,7 @@
 #include "app/commands/commands.hpp"
 #include "app/commands/output_file.hpp"
 #include "app/config/config_file.hpp"
-#include "app/job/job_stop.hpp"
+#include "app/job/stop_request.hpp"
 #include "core/system/temporary_folder.hpp"
 #include "core/text/wording.hpp"
 #include "report/compare/comparison.hpp"

@@ -3,15 +3,15 @@
 
 #include "app/commands/command_options.hpp"
 #include "app/commands/commands.hpp"
+#include "app/config/configuration_warnings.hpp"
 #include "app/config/run_config.hpp"
-#include "app/config/run_traps.hpp"
 #include "app/job/asked.hpp"
 #include "app/job/data_stage.hpp"
 #include "app/job/host_difference.hpp"
-#include "app/job/job_guard.hpp"
-#include "app/job/job_stop.hpp"
 #include "app/job/program_build.hpp"
 #include "app/job/search_job.hpp"
+#include "app/job/stop_request.hpp"
+#include "app/job/watchdog.hpp"
 #include "comm/agreement.hpp"
 #include "comm/environment.hpp"
 #include "core/config/config_text.hpp"
@@ -24,7 +24,7 @@
 #include "report/text/front_table.hpp"
 #include "report/text/status_file.hpp"
 #include "store/journal/journal.hpp"
-#include "store/publish/patience.hpp"
+#include "store/publish/retry_policy.hpp"
 #include "store/run_folder/run_folder.hpp"
 #include "train/evaluator/training_evaluator.hpp"
 
@@ -75,7 +75,8 @@ void warn_of_traps(const RunConfig& config, const search::Searcher& searcher,
   std::set<int> ranks;
   for (const run::SlotAccount& slot : slots) ranks.insert(slot.rank);
   const JobSize size{slots.size(), ranks.size()};
-  for (const std::string& trap : run_traps(config, searcher, &evaluator, size)) log::warning(trap);
+  for (const std::string& trap : configuration_warnings(config, searcher, &evaluator, size))
+    log::warning(trap);
   if (!config.objectives.has_volume())
     log::info("objectives: " + report::volume_text(run::RunState(config.objectives)));
 }
@@ -93,7 +94,7 @@ void for_each_field(JobStart& start, Visitor& visit) {
 }
 
 /// Prepares the run on rank 0.
-JobStart prepare(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop,
+JobStart prepare(comm::Environment& environment, const SearchArguments& arguments, StopRequest& stop,
                  std::optional<PreparedRun>& prepared) {
   const std::string signature = coordinator_signature(environment);
   try {
@@ -111,7 +112,7 @@ JobStart prepare(comm::Environment& environment, const SearchArguments& argument
 
 /// Returns a function that says whether this rank should end the start, because of a signal or the job's
 /// time, which rank 0 knows.
-std::function<bool()> stop_of_start(const JobStop& stop, std::optional<double> left_s) {
+std::function<bool()> stop_of_start(const StopRequest& stop, std::optional<double> left_s) {
   using Clock = std::chrono::steady_clock;
   std::optional<Clock::time_point> end;
   if (left_s) end = Clock::now() + std::chrono::ceil<Clock::duration>(std::chrono::duration<double>(*left_s));
@@ -175,7 +176,7 @@ std::optional<std::size_t> kept_epochs_of(const std::vector<trial::Metric>& metr
 }
 
 /// Gives every rank the same configuration and the same data. A problem has been printed. Collective.
-SharedRun share_run(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop,
+SharedRun share_run(comm::Environment& environment, const SearchArguments& arguments, StopRequest& stop,
                     std::optional<PreparedRun>& prepared) {
   comm::Communicator& world = environment.world();
   const bool coordinates = world.rank() == comm::kCoordinator;
@@ -220,8 +221,8 @@ std::string difference_of_ranks(comm::Environment& environment, const SearchArgu
 
 /// Runs the search. Returns rank 0's exit code, since rank 0 knows whether a stop came too late. Collective.
 /// @param prepared  on rank 0: keeps the claim on the folder
-int search_on_ranks(comm::Environment& environment, const SearchArguments& arguments, JobStop& stop,
-                    JobGuard& guard, std::optional<PreparedRun>& prepared) {
+int search_on_ranks(comm::Environment& environment, const SearchArguments& arguments, StopRequest& stop,
+                    Watchdog& guard, std::optional<PreparedRun>& prepared) {
   if (const std::string problem = difference_of_ranks(environment, arguments); !problem.empty()) {
     if (environment.world().rank() == comm::kCoordinator) print_error(problem);
     return kExitUserError;
@@ -276,20 +277,21 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
   }
   engine::RunFiles files{store::RunPaths{arguments.run}, config.journal_header(*evaluator), storage};
   if (prepared) files.header.programs = prepared->programs;
-  const engine::JobEnd end{.stop_requested = [&stop] { return stop.requested(); },
-                           .failed =
-                               [&](const std::exception& error) {
-                                 const std::optional<engine::Hang> hang = guard.hang();
-                                 const int code = guard.exit_code(error);
-                                 if (!hang || !hang->of_this_rank)
-                                   tell_end(environment, files.paths,
-                                            prepared ? prepared->claim.get() : nullptr, {.exit_code = code});
-                                 guard.hold();
-                                 end_all_ranks(environment, error, code, files.paths.log(), true);
-                               },
-                           .hang = [&guard] { return guard.hang(); },
-                           .has_begun = [&guard] { guard.begin_search(); },
-                           .has_ended = [&guard] { guard.end_search(); }};
+  const engine::JobCallbacks end{.stop_requested = [&stop] { return stop.requested(); },
+                                 .failed =
+                                     [&](const std::exception& error) {
+                                       const std::optional<engine::Hang> hang = guard.hang();
+                                       const int code = guard.exit_code(error);
+                                       if (!hang || !hang->of_this_rank)
+                                         tell_end(environment, files.paths,
+                                                  prepared ? prepared->claim.get() : nullptr,
+                                                  {.exit_code = code});
+                                       guard.hold();
+                                       end_all_ranks(environment, error, code, files.paths.log(), true);
+                                     },
+                                 .hang = [&guard] { return guard.hang(); },
+                                 .has_begun = [&guard] { guard.begin_search(); },
+                                 .has_ended = [&guard] { guard.end_search(); }};
   if (prepared) {
     return search_as_coordinator(environment, task, files, end, *prepared, config, arguments.quiet, stop);
   }
@@ -300,9 +302,9 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
 /// Runs the job of this rank, and ends MPI. Returns the exit code.
 int run_job(const std::unique_ptr<comm::Environment> environment, const comm::StartOptions& start,
             const SearchArguments& arguments) {
-  JobStop stop;  // made after MPI, which may install its own handlers
+  StopRequest stop;  // made after MPI, which may install its own handlers
   const store::RunPaths paths{arguments.run};
-  JobGuard guard(*environment, start, stop, paths);
+  Watchdog guard(*environment, start, stop, paths);
   std::optional<PreparedRun> prepared;  // keeps the folder
   const auto claim = [&] { return prepared ? prepared->claim.get() : nullptr; };
   try {

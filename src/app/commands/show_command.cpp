@@ -9,7 +9,7 @@
 #include "app/config/config_file.hpp"
 #include "app/config/exported_network.hpp"
 #include "app/config/run_config.hpp"
-#include "app/job/job_stop.hpp"
+#include "app/job/stop_request.hpp"
 #include "app/models/named_architecture.hpp"
 #include "app/models/taken_model.hpp"
 #include "core/log.hpp"

@@ -10,8 +10,8 @@
 #include "report/text/front_table.hpp"
 #include "report/text/run_origin.hpp"
 #include "report/text/status_text.hpp"
+#include "run/baselines.hpp"
 #include "run/opened_run.hpp"
-#include "run/yardsticks.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/run_folder.hpp"
 
@@ -56,7 +56,7 @@ class FrontSoFar {
     if (bytes == bytes_ || now < next_) return text_;
     const run::OpenedRun opened = run::OpenedRun::open(paths_.root);
     const report::ReportInputs inputs{opened.space, opened.header.metrics, opened.state,
-                                      run::yardsticks_of(opened.config), report::taken_trials(opened.config)};
+                                      run::baselines_of(opened.config), report::taken_trials(opened.config)};
     if (json_) text_ = report::front_json(paths_, inputs);
     report::TableBounds bounds = output_bounds(paths_);
     bounds.rows = kMostMembers;
@@ -153,7 +153,7 @@ int run_status(const StatusArguments& arguments) {
   const report::ReportInputs inputs{opened.space,
                                     opened.header.metrics,
                                     opened.state,
-                                    run::yardsticks_of(opened.config),
+                                    run::baselines_of(opened.config),
                                     report::taken_trials(opened.config),
                                     report::read_latencies(paths),
                                     report::replicates_in(report::read_answers(paths, opened.state))};

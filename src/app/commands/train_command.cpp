@@ -32,7 +32,7 @@ struct TrainArguments {
 };
 
 /// Begins a run whose search is already finished: its trials and results are taken from another run.
-class TakenTrials final : public RunBeginning {
+class TakenTrials final : public PresetRun {
  public:
   explicit TakenTrials(const TrainArguments& arguments) : arguments_(arguments) {}
 

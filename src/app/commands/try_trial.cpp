@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/exit_code.hpp"
 
-#include "app/job/job_stop.hpp"
+#include "app/job/stop_request.hpp"
 #include "app/models/named_architecture.hpp"
 #include "comm/environment.hpp"
 #include "core/backoff.hpp"
@@ -64,7 +64,7 @@ engine::EngineOptions options_of(const RunConfig& config) {
 
 /// Runs the trial as the only one of a run. Returns it with its result, or nullopt if it was stopped.
 std::optional<trial::CommittedTrial> run_alone(const RunConfig& config, const trial::Proposal& proposal,
-                                               const std::filesystem::path& folder, const JobStop& stop) {
+                                               const std::filesystem::path& folder, const StopRequest& stop) {
   const auto job = comm::make_local_environment();
   evaluate::EvaluatorServices services = config.services();
   evaluate::JobRanks ranks(*job);
@@ -149,7 +149,7 @@ void keep(TemporaryFolder& folder) {
 
 int try_trial(const RunConfig& config, const std::string& genotype, std::size_t times) {
   const trial::Proposal proposal = proposal_of(config, genotype);
-  JobStop stop;  // a signal ends the trainer, and removes the folder
+  StopRequest stop;  // a signal ends the trainer, and removes the folder
   stop.limit(config.sections.run.time_limit_s, comm::make_local_environment()->launch());
   std::vector<trial::Outcome> outcomes;
   bool failed = false;

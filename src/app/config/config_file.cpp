@@ -60,8 +60,8 @@ void load_space(ConfigNode& root, const std::filesystem::path& path, bool of_run
 /// Writes equal numbers as equal text.
 ConfigNode canonical_scalar(const ConfigNode& node) {
   if (node.quoted()) return node;
-  if (const auto integer = integer_in(node.as_text())) return ConfigNode::make_integer(*integer);
-  if (const auto number = number_in(node.as_text())) {
+  if (const auto integer = parse_integer(node.as_text())) return ConfigNode::make_integer(*integer);
+  if (const auto number = parse_number(node.as_text())) {
     return ConfigNode::make_scalar(objective::number_text(*number), {});
   }
   return node;
@@ -73,7 +73,7 @@ bool has_places(const ConfigNode& root) {
   if (parameters == nullptr || !parameters->is_map()) return false;
   return std::ranges::any_of(parameters->entries(), [](const ConfigNode::Entry& parameter) {
     const ConfigNode* each = parameter.value.is_map() ? parameter.value.find("each") : nullptr;
-    return each != nullptr && flag_in(each->as_text()).value_or(false);
+    return each != nullptr && parse_bool(each->as_text()).value_or(false);
   });
 }
 

@@ -122,7 +122,7 @@ Key<ConfigSections> evaluator_section(const std::string& name) {
 /// `none` is not written, so that `--set final.epochs=3` also works for a run's configuration.
 OptionKind<std::optional<FinalOptions>> final_section() {
   OptionKind<FinalOptions> keys = section(FinalOptions::table());
-  OptionKind<std::optional<FinalOptions>> kind = or_word("none", keys);
+  OptionKind<std::optional<FinalOptions>> kind = or_keyword("none", keys);
   kind.write = if_given(keys).write;
   return kind;
 }
@@ -175,7 +175,7 @@ OptionTable<ConfigSections> all_sections() {
        "Full training of the front after the search, and its accuracy on the test set; `none` unless given.",
        KeyRule::kMayChange},
       {"run", &Sections::run, "The run: its seed, its pace, and what it keeps."},
-      {"checkpoint", &Sections::checkpoint, or_word("none", section(checkpoint_table())),
+      {"checkpoint", &Sections::checkpoint, or_keyword("none", section(checkpoint_table())),
        "Saved states of half-trained trials; `none`: nothing is saved before a trial is done, not even at "
        "a stop.",
        KeyRule::kMayChange}};

@@ -34,7 +34,7 @@ struct DataOptions {
   std::vector<double> deviation;  // [channels]
   std::optional<double> value_scale;
   std::string preparation;  // as store::Dataset::preparation()
-  ConfigNode yardsticks;    // as run::yardsticks_node
+  ConfigNode baselines;     // as run::baselines_node
   static const OptionTable<DataOptions>& table();
 };
 

@@ -28,7 +28,7 @@ OptionKind<std::filesystem::path> folder_or_none() {
 }
 
 OptionKind<space::Shape> shape_of_image() {
-  const OptionKind<std::int64_t> size = whole<std::int64_t>(at_least(1));
+  const OptionKind<std::int64_t> size = integer<std::int64_t>(at_least(1));
   ConfigNode schema = ConfigNode::make_map({{"items", size.schema, {}}}, {});
   for (const char* bound : {"minItems", "maxItems"}) schema.set(bound, ConfigNode::make_integer(3));
   OptionKind<space::Shape> kind{{"[channels, height, width], each at least 1", schema}};
@@ -63,7 +63,7 @@ std::optional<double> epochs_in(std::string_view text) {
   if (unit == std::string_view::npos) return std::nullopt;
   if (text.substr(unit) != "epoch" && text.substr(unit) != "epochs") return std::nullopt;
   text = text.substr(0, unit);
-  return number_in(text.substr(0, text.find_last_not_of(' ') + 1));
+  return parse_number(text.substr(0, text.find_last_not_of(' ') + 1));
 }
 
 /// Reads a time or a number of epochs; the options have one of the two.
@@ -104,7 +104,7 @@ const OptionTable<DataOptions>& DataOptions::table() {
        {"validation", &DataOptions::validation, if_given(number(above(0).below(1))),
         "Share of the training set held out for validation, stratified and seeded; by default 0.1, or the "
         "validation set that the file holds."},
-       {"validation_limit", &DataOptions::validation_limit, if_given(whole<std::size_t>(at_least(1))),
+       {"validation_limit", &DataOptions::validation_limit, if_given(integer<std::size_t>(at_least(1))),
         "Most images of it on which a trial of the search is scored, a fixed, stratified part; full training "
         "uses all."},
        {"normalization", &DataOptions::normalization,
@@ -121,7 +121,7 @@ const OptionTable<DataOptions>& DataOptions::table() {
         if_given(choice<TargetKind>(
             {word_of(TargetKind::kClasses), word_of(TargetKind::kLabels), word_of(TargetKind::kNumbers)})),
         "What the outputs of a network say of a sample: its class, which of some labels it has, or numbers."},
-       {"classes", &DataOptions::classes, if_given(whole<std::int64_t>(at_least(1))),
+       {"classes", &DataOptions::classes, if_given(integer<std::int64_t>(at_least(1))),
         "Number of outputs: of classes, labels or numbers; needed beside `shape`."},
        {"class_names", &DataOptions::class_names, list_of(class_name(), "a list of names"),
         "Names of the outputs."},
@@ -134,7 +134,7 @@ const OptionTable<DataOptions>& DataOptions::table() {
        {"preparation", &DataOptions::preparation, text("the preparation of a data set"),
         "How rows of a table become samples, as JSON: columns by name, what is subtracted, missing values, "
         "categories, the scale of targets."},
-       {"yardsticks", &DataOptions::yardsticks,
+       {"yardsticks", &DataOptions::baselines,
         tree("a map of metrics", ConfigNode::make_map({{"type", schema_text("object"), {}}}, {})),
         "By metric: the number of samples of a share, how many of them score a search trial, and the value "
         "of "
@@ -169,7 +169,7 @@ const OptionTable<FinalOptions>& FinalOptions::table() {
   static const OptionTable<FinalOptions> table{
       {"epochs", &FinalOptions::epochs, above(0).at_most(train::kMostEpochs), "Budget of each network.",
        KeyRule::kRequired},
-      {"repeats", &FinalOptions::repeats, whole<std::uint32_t>(at_least(1).at_most(kMostRepeats)),
+      {"repeats", &FinalOptions::repeats, integer<std::uint32_t>(at_least(1).at_most(kMostRepeats)),
        "Trainings of each network, which differ in their seed: the final front compares their means. The "
        "weights of the first one are kept."},
       {"refit", &FinalOptions::refit, flag(),
@@ -178,7 +178,7 @@ const OptionTable<FinalOptions>& FinalOptions::table() {
        "epochs after which their full training kept its weights; these weights are then the model. Only for "
        "networks "
        "that `training` trains."},
-      {"most", &FinalOptions::most_tied, whole<std::size_t>(at_least(1)),
+      {"most", &FinalOptions::most_tied, integer<std::size_t>(at_least(1)),
        "Maximum number of networks with the same values of all objectives that are trained; the first ones "
        "of the search."},
       {"export", &FinalOptions::exports, export_formats(),
@@ -194,7 +194,7 @@ constexpr double kMostInFlight = 1'000'000;  // trials of a window, or virtual s
 OptionKind<engine::Window> window_size() {
   ConfigNode multiple = ConfigNode::make_map({{"type", schema_text("string"), {}}}, {});
   multiple.set("pattern", schema_text("^[0-9.]+x$"));
-  const ConfigNode trials = whole<std::size_t>(at_least(1).at_most(kMostInFlight)).schema;
+  const ConfigNode trials = integer<std::size_t>(at_least(1).at_most(kMostInFlight)).schema;
   ConfigNode schema =
       ConfigNode::make_map({{"anyOf", ConfigNode::make_list({trials, std::move(multiple)}, {}), {}}}, {});
   OptionKind<engine::Window> kind{
@@ -208,7 +208,7 @@ OptionKind<engine::Window> window_size() {
     } else if (node.quoted()) {
       return false;
     }
-    const auto number = number_in(text);
+    const auto number = parse_number(text);
     if (!number || !at_least(1).at_most(kMostInFlight).holds(*number)) return false;
     value.size = *number;
     return value.of_slots || value.size == std::floor(value.size);
@@ -239,7 +239,7 @@ const OptionTable<RunOptions>& RunOptions::table() {
   using engine::KeepWeights;
   static const OptionTable<RunOptions> table{
       {{"seed", &RunOptions::seed, at_least(0), "Seed of everything random."},
-       {"window", &RunOptions::window, or_word("generation", window_size()),
+       {"window", &RunOptions::window, or_keyword("generation", window_size()),
         "Maximum number of trials that are asked for and not committed, or a multiple of `virtual_slots`; "
         "`generation`: one generation at a time. Unless given, 8 for `algorithm: skyline`."},
        {"commit", &RunOptions::commit,
@@ -247,7 +247,7 @@ const OptionTable<RunOptions>& RunOptions::table() {
         "The order of commits: that of asking, or that in which `virtual_slots` would end the trials if each "
         "took its predicted cost."},
        {"virtual_slots", &RunOptions::virtual_slots,
-        or_word("none", whole<std::size_t>(at_least(1).at_most(kMostInFlight))),
+        or_keyword("none", integer<std::size_t>(at_least(1).at_most(kMostInFlight))),
         "Slots of the clock of `commit: virtual_time`, whatever the job has; needed there, and for a "
         "`window` "
         "that is a multiple of them."},
@@ -263,20 +263,20 @@ const OptionTable<RunOptions>& RunOptions::table() {
         "A rank that is silent for so long is lost: others train its trials, where the launcher lets "
         "ranks outlive a lost one; else all others save, and the job ends.",
         KeyRule::kMayChange},
-       {"trial_timeout", &RunOptions::trial_timeout_s, or_word("none", duration(above(0))),
+       {"trial_timeout", &RunOptions::trial_timeout_s, or_keyword("none", duration(above(0))),
         "A trial that has trained for so long is stopped and goes to another rank, where it resumes; the "
         "second time it fails.",
         KeyRule::kMayChange},
-       {"most_failures", &RunOptions::most_failures, or_word("none", whole<std::size_t>(at_least(1))),
+       {"most_failures", &RunOptions::most_failures, or_keyword("none", integer<std::size_t>(at_least(1))),
         "The search ends after so many trials if all of them failed.", KeyRule::kMayChange},
        {"keep_weights", &RunOptions::keep_weights,
         choice<KeepWeights>(
             {{"front", KeepWeights::kFront}, {"all", KeepWeights::kAll}, {"none", KeepWeights::kNone}}),
         "Trials whose trained weights, or folders, are kept; part of the run where children inherit them.",
         KeyRule::kMayChange},
-       {"time_limit", &RunOptions::time_limit_s, or_word("none", duration(above(0))),
+       {"time_limit", &RunOptions::time_limit_s, or_keyword("none", duration(above(0))),
         "Time after which a job saves everything and stops.", KeyRule::kMayChange},
-       {"memory", &RunOptions::memory_bytes, or_word("auto", byte_size()),
+       {"memory", &RunOptions::memory_bytes, or_keyword("auto", byte_size()),
         "Memory of a node for the run's ranks; trials that can never fit into it fail. `auto`: 90 % of what "
         "the "
         "least node has.",

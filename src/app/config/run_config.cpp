@@ -12,7 +12,7 @@
 #include "core/text/hash.hpp"
 #include "core/version.hpp"
 #include "model_export/model/exported_model.hpp"
-#include "run/yardsticks.hpp"
+#include "run/baselines.hpp"
 #include "store/publish/publish.hpp"
 
 #include <chrono>
@@ -294,9 +294,9 @@ void ConfigParser::throw_mistakes() {
 }
 
 void ConfigParser::resolve() {
-  if (config_.dataset != nullptr && config_.evaluator.kind->yardsticks) {
-    data_.yardsticks = run::yardsticks_node(
-        config_.evaluator.kind->yardsticks(config_.evaluator.section, *config_.dataset, config_.split));
+  if (config_.dataset != nullptr && config_.evaluator.kind->baselines) {
+    data_.baselines = run::baselines_node(
+        config_.evaluator.kind->baselines(config_.evaluator.section, *config_.dataset, config_.split));
   }
   config_.sections.data = data_;
   config_.objectives.complete_references(config_.space);
@@ -304,7 +304,7 @@ void ConfigParser::resolve() {
   config_.resolved = table_.to_config(config_.sections);
   for (const ConfigNode& scalar : searched_.written()) config_.resolved.set(scalar.path(), scalar);
   config_.resolved.assign_paths();
-  (void)run::yardsticks_of(config_.resolved);  // refuses those that somebody stated wrongly
+  (void)run::baselines_of(config_.resolved);  // refuses those that somebody stated wrongly
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "app/job/job_stop.hpp"
+#include "app/job/stop_request.hpp"
 #include "core/log.hpp"
 #include "core/system/standard_output.hpp"
 #include "core/text/wording.hpp"

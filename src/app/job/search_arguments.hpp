@@ -27,9 +27,9 @@ enum class Resume {
 };
 
 /// The beginning of a run whose configuration and first trials come from elsewhere. Used on rank 0 only.
-class RunBeginning {
+class PresetRun {
  public:
-  virtual ~RunBeginning() = default;
+  virtual ~PresetRun() = default;
   virtual ConfigNode config() = 0;
   /// Returns the checksums of the user's programs that its first trials were trained with, as in a journal.
   virtual store::Checksums programs() const = 0;
@@ -49,8 +49,8 @@ struct SearchArguments {
   double wait_s = 0;                                        // longest wait for a job that has the run folder
   std::optional<double> start_timeout_s = kStartTimeout_s;  // no value: wait for ever
   std::optional<std::size_t> slots;
-  std::vector<std::string> overrides;       // texts "key=value"
-  std::shared_ptr<RunBeginning> beginning;  // used instead of a configuration file; may be nullptr
+  std::vector<std::string> overrides;    // texts "key=value"
+  std::shared_ptr<PresetRun> beginning;  // used instead of a configuration file; may be nullptr
 };
 
 /// Runs a search. Prints its own errors, so that one message appears and all ranks end. Returns the exit

@@ -4,9 +4,9 @@
 #include "skyline/core/exit_code.hpp"
 
 #include "app/job/front_latency.hpp"
-#include "app/job/job_stop.hpp"
 #include "app/job/program_build.hpp"
 #include "app/job/run_results.hpp"
+#include "app/job/stop_request.hpp"
 #include "app/models/taken_model.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
@@ -18,7 +18,7 @@
 #include "report/text/front_table.hpp"
 #include "report/text/progress.hpp"
 #include "report/tracking/tracking.hpp"
-#include "run/yardsticks.hpp"
+#include "run/baselines.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/fresh_folder.hpp"
 
@@ -127,8 +127,8 @@ void export_front(const store::RunPaths& paths, const std::vector<model_export::
 }  // namespace
 
 int search_as_coordinator(comm::Environment& environment, const engine::SearchTask& task,
-                          const engine::RunFiles& files, engine::JobEnd end, PreparedRun& prepared,
-                          const RunConfig& config, bool quiet, JobStop& stop) {
+                          const engine::RunFiles& files, engine::JobCallbacks end, PreparedRun& prepared,
+                          const RunConfig& config, bool quiet, StopRequest& stop) {
   const bool terminal = !quiet && isatty(STDERR_FILENO) == 1;
   const std::vector<trial::Metric>& metrics = files.header.metrics;
   const std::size_t replayed = prepared.replay ? prepared.replay->entries.size() : 0;
@@ -179,7 +179,7 @@ int search_as_coordinator(comm::Environment& environment, const engine::SearchTa
   const report::ReportInputs outputs{config.space,
                                      metrics,
                                      result.state,
-                                     run::yardsticks_of(config.resolved),
+                                     run::baselines_of(config.resolved),
                                      report::taken_trials(config.resolved),
                                      report::read_latencies(files.paths),
                                      report::replicates_in(report::read_answers(files.paths, result.state))};

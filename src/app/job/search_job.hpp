@@ -1,8 +1,8 @@
 #pragma once
 
 #include "app/config/run_config.hpp"
-#include "app/job/job_stop.hpp"
 #include "app/job/search_arguments.hpp"
+#include "app/job/stop_request.hpp"
 #include "engine/engine_job.hpp"
 #include "store/journal/journal.hpp"
 #include "store/journal/run_tables.hpp"
@@ -32,13 +32,13 @@ struct PreparedRun {
 /// @param signature  beginning of its lines in the log
 /// @param stop       gets the configured time limit before anything is waited for
 std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const std::string& signature,
-                                       JobStop& stop, const comm::Launch& launch);
+                                       StopRequest& stop, const comm::Launch& launch);
 
 /// Does rank 0's part: searches, shows the progress and ends with the results. Returns kExitDone,
 /// kExitStopped, or kExitNoFront. Collective.
 /// @param prepared  keeps the claim on the folder
 int search_as_coordinator(comm::Environment& environment, const engine::SearchTask& task,
-                          const engine::RunFiles& files, engine::JobEnd end, PreparedRun& prepared,
-                          const RunConfig& config, bool quiet, JobStop& stop);
+                          const engine::RunFiles& files, engine::JobCallbacks end, PreparedRun& prepared,
+                          const RunConfig& config, bool quiet, StopRequest& stop);
 
 }  // namespace skyline::app

@@ -2,8 +2,8 @@
 
 #include "app/config/config_file.hpp"
 #include "app/config/new_run_check.hpp"
-#include "app/job/job_stop.hpp"
 #include "app/job/search_job.hpp"
+#include "app/job/stop_request.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
@@ -12,8 +12,8 @@
 #include "store/journal/journal.hpp"
 #include "store/journal/journal_end.hpp"
 #include "store/publish/block_reader.hpp"
-#include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
+#include "store/publish/retry_policy.hpp"
 #include "store/run_folder/fresh_folder.hpp"
 #include "store/weights/recovery.hpp"
 
@@ -29,7 +29,7 @@ namespace skyline::app {
 namespace {
 
 void start_log(const store::RunPaths& paths, const std::string& signature, bool quiet) {
-  const store::Attempt attempt("open", paths.log());
+  const store::IoOperation operation("open", paths.log());
   log::start({.file = paths.log().string(),
               .prefix = signature,
               .terminal_level = quiet ? log::Level::kWarning : log::Level::kInfo});
@@ -85,7 +85,7 @@ void publish_configuration(const store::RunPaths& paths, const RunConfig& config
 /// stale. Only the claim knows when it becomes stale: by the file server's clock, which may be behind this
 /// node's. Returns nullptr if this job must stop before.
 std::unique_ptr<store::RunClaim> claim_folder(const store::RunPaths& paths, double wait_s,
-                                              const JobStop& stop) {
+                                              const StopRequest& stop) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(wait_s);
   for (bool told = false;;) {
     std::optional<store::RunOwner> owner;
@@ -250,7 +250,7 @@ bool put_in_order(const store::RunPaths& paths, const RunConfig& config, const t
 }  // namespace
 
 std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const std::string& signature,
-                                       JobStop& stop, const comm::Launch& launch) {
+                                       StopRequest& stop, const comm::Launch& launch) {
   const store::RunPaths paths{arguments.run};
   const std::filesystem::path file = config_file(paths, arguments);
   const ConfigNode root = arguments.beginning != nullptr

@@ -40,7 +40,7 @@ GivenValue take_value(std::string_view& rest) {
   GivenValue value;
   const bool is_quoted = rest.starts_with('"') || rest.starts_with('\'');
   std::size_t end = is_quoted ? 0 : std::min(rest.find(','), rest.size());
-  if (!is_quoted) value = {std::string(rest.substr(0, end)), number_in(rest.substr(0, end))};
+  if (!is_quoted) value = {std::string(rest.substr(0, end)), parse_number(rest.substr(0, end))};
   for (bool is_open = is_quoted; is_open;) {
     const std::size_t begin = end + 1;
     end = rest.find(rest.front(), begin);

@@ -35,7 +35,7 @@ std::string kept_text(const store::RunPaths& paths) {
   for (const auto& entry : std::filesystem::directory_iterator(paths.weights_folder(), ignored)) {
     const std::string name = entry.path().filename().string();
     const std::string number = name.substr(0, name.find('.'));
-    if (const auto trial = integer_in(number);
+    if (const auto trial = parse_integer(number);
         trial && *trial >= 0 &&
         (name == number + ".h5" || name == number + ".final.h5" || name == number + ".refit.h5"))
       kept.insert(static_cast<std::uint64_t>(*trial));

@@ -190,7 +190,7 @@ RunCommand simulate_command(CLI::App& command) {
   command.add_option_function<std::string>(
       "--think",
       [arguments](const std::string& text) {
-        const auto seconds = duration_in(text);
+        const auto seconds = parse_duration(text);
         if (!seconds) throw CLI::ValidationError("--think: expected a duration, e.g. 50ms, got " + text);
         arguments->think_s = *seconds;
       },

@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 #include "skyline/core/random.hpp"
 
-#include "app/config/run_traps.hpp"
+#include "app/config/configuration_warnings.hpp"
 #include "app/simulate/simulated_searches.hpp"
 #include "engine/loop/search_loop.hpp"
 #include "evaluate/synthetic/synthetic_evaluator.hpp"
@@ -119,7 +119,7 @@ engine::FleetUse Simulation::run(std::size_t slots, const engine::EngineOptions&
                                  search::Searcher& searcher) const {
   engine::SimulatedFleet fleet(slots, [this](const trial::Trial& trial) { return play(trial); });
   run::RunState state(config_.objectives, search::repeats_of(config_.sections.search));
-  state.account() = run::AccountBook(fleet.slots());
+  state.account() = run::SlotUsage(fleet.slots());
   engine::TrialMaker maker(options, *costs_, state);
   engine::Replay nothing;
   const auto order = engine::make_commit_order(options);

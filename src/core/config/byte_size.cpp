@@ -28,9 +28,9 @@ ConfigNode text_schema() {
 }  // namespace
 
 std::optional<double> amount_in(std::string_view text, bool of_bytes) {
-  if (const auto number = number_in(text)) return number;
+  if (const auto number = parse_number(text)) return number;
   const std::size_t end = text.find_last_of("+-.0123456789") + 1;
-  const auto count = number_in(text.substr(0, end));
+  const auto count = parse_number(text.substr(0, end));
   const std::string_view name = text.substr(std::min(text.find_first_not_of(' ', end), text.size()));
   const auto unit = std::ranges::find(kUnits, name, &Unit::name);
   if (!count || unit == kUnits.end() || (name.ends_with('B') && !of_bytes)) return std::nullopt;
@@ -39,7 +39,8 @@ std::optional<double> amount_in(std::string_view text, bool of_bytes) {
 
 double amount_of(const ConfigNode& node, bool of_bytes) {
   auto amount = node.is_scalar() ? amount_in(node.as_text(), of_bytes) : std::nullopt;
-  if (node.quoted() && number_in(node.as_text())) amount.reset();  // JSON has "64k" in quotes, and no number
+  if (node.quoted() && parse_number(node.as_text()))
+    amount.reset();  // JSON has "64k" in quotes, and no number
   if (!amount) node.fail_expected(of_bytes ? "a number, or bytes such as 64k or 64 KiB" : "a number");
   return *amount;
 }
@@ -52,7 +53,7 @@ ConfigNode amount_schema() {
 OptionKind<std::uint64_t> byte_size() {
   OptionKind<std::uint64_t> kind{{"a size above 0 with a unit, e.g. 64 GB or 60 GiB", text_schema()}};
   kind.read = [](const ConfigNode& node, std::uint64_t& bytes) {
-    if (!node.is_scalar() || number_in(node.as_text())) return false;
+    if (!node.is_scalar() || parse_number(node.as_text())) return false;
     const auto amount = amount_in(node.as_text(), true);
     if (!amount || !(*amount >= 1) || *amount > 0x1p60) return false;
     bytes = static_cast<std::uint64_t>(*amount);

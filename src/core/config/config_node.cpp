@@ -26,11 +26,11 @@ std::string item_path(const std::string& parent, std::size_t index) {
 bool equal_scalars(const ConfigNode& left, const ConfigNode& right) {
   if (left.as_text() == right.as_text()) return true;
   if (left.quoted() || right.quoted()) return false;
-  const auto left_integer = integer_in(left.as_text());
-  const auto right_integer = integer_in(right.as_text());
+  const auto left_integer = parse_integer(left.as_text());
+  const auto right_integer = parse_integer(right.as_text());
   if (left_integer && right_integer) return *left_integer == *right_integer;
-  const auto left_number = number_in(left.as_text());
-  const auto right_number = number_in(right.as_text());
+  const auto left_number = parse_number(left.as_text());
+  const auto right_number = parse_number(right.as_text());
   return left_number && right_number && *left_number == *right_number;
 }
 
@@ -127,13 +127,13 @@ const std::string& ConfigNode::as_text() const {
 }
 
 std::int64_t ConfigNode::as_integer() const {
-  const auto value = is_scalar() && !quoted_ ? integer_in(text_) : std::nullopt;
+  const auto value = is_scalar() && !quoted_ ? parse_integer(text_) : std::nullopt;
   if (!value) fail_expected("a whole number");
   return *value;
 }
 
 double ConfigNode::as_number() const {
-  const auto value = is_scalar() && !quoted_ ? number_in(text_) : std::nullopt;
+  const auto value = is_scalar() && !quoted_ ? parse_number(text_) : std::nullopt;
   if (!value) fail_expected("a number");
   return *value;
 }

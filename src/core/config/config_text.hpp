@@ -11,13 +11,13 @@ namespace skyline {
 
 // Configurations as text. Each function for scalars reads a whole unquoted scalar without surrounding blanks,
 // and returns nullopt if the text has another type.
-std::optional<std::int64_t> integer_in(std::string_view text);
+std::optional<std::int64_t> parse_integer(std::string_view text);
 /// Reads a finite number, or YAML's `.inf` and `-.inf`.
-std::optional<double> number_in(std::string_view text);
-std::optional<bool> flag_in(std::string_view text);
+std::optional<double> parse_number(std::string_view text);
+std::optional<bool> parse_bool(std::string_view text);
 /// Reads seconds, finite and at least 0: only a number, or numbers with units (s, m or min, h, d), the
 /// largest unit first: `90`, `15 min`, `1h30m`.
-std::optional<double> duration_in(std::string_view text);
+std::optional<double> parse_duration(std::string_view text);
 
 /// Returns the beginning of a message about this place as compilers print it, without unknown parts:
 /// `a.yaml:3:12: `.

@@ -25,11 +25,11 @@ std::string quoted(const std::string& text) {
 std::string scalar(const ConfigNode& node) {
   const std::string& text = node.as_text();
   if (node.quoted()) return quoted(text);
-  if (const auto number = number_in(text)) {
-    if (const auto integer = integer_in(text)) return std::to_string(*integer);
+  if (const auto number = parse_number(text)) {
+    if (const auto integer = parse_integer(text)) return std::to_string(*integer);
     return std::isfinite(*number) ? ConfigNode::make_number(*number).as_text() : quoted(text);
   }
-  if (const auto flag = flag_in(text)) return *flag ? "true" : "false";
+  if (const auto flag = parse_bool(text)) return *flag ? "true" : "false";
   return quoted(text);
 }
 

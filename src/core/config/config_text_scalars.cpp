@@ -37,11 +37,11 @@ std::string_view take_while(std::string_view& text, std::string_view characters)
 
 }  // namespace
 
-std::optional<std::int64_t> integer_in(std::string_view text) {
+std::optional<std::int64_t> parse_integer(std::string_view text) {
   return parsed<std::int64_t>(text);
 }
 
-std::optional<double> number_in(std::string_view text) {
+std::optional<double> parse_number(std::string_view text) {
   if (text == ".inf" || text == "+.inf") return std::numeric_limits<double>::infinity();
   if (text == "-.inf") return -std::numeric_limits<double>::infinity();
   // from_chars would also take the words inf and nan, which YAML reads as text.
@@ -49,14 +49,14 @@ std::optional<double> number_in(std::string_view text) {
   return parsed<double>(text);
 }
 
-std::optional<bool> flag_in(std::string_view text) {
+std::optional<bool> parse_bool(std::string_view text) {
   if (text == "true" || text == "True") return true;
   if (text == "false" || text == "False") return false;
   return std::nullopt;
 }
 
-std::optional<double> duration_in(std::string_view text) {
-  if (number_in(text) == 0) return 0;  // zero needs no unit
+std::optional<double> parse_duration(std::string_view text) {
+  if (parse_number(text) == 0) return 0;  // zero needs no unit
   double total = 0;
   double last_unit = std::numeric_limits<double>::infinity();
   if (text.empty()) return std::nullopt;

@@ -60,7 +60,7 @@ bool Range::holds(double value) const {
 OptionKind<double> number(const Range& range) {
   OptionKind<double> kind{{"a number" + bounds_text(range), number_schema("number", range)}};
   kind.read = [range](const ConfigNode& node, double& value) {
-    const auto found = is_plain(node) ? number_in(node.as_text()) : std::nullopt;
+    const auto found = is_plain(node) ? parse_number(node.as_text()) : std::nullopt;
     value = found.value_or(0);
     return found && range.holds(value);
   };
@@ -69,14 +69,14 @@ OptionKind<double> number(const Range& range) {
 }
 
 template <std::integral M>
-OptionKind<M> whole(Range range) {
+OptionKind<M> integer(Range range) {
   if (std::is_unsigned_v<M>) range.low = std::max(range.low, 0.0);
   if (sizeof(M) < sizeof(std::int64_t)) {
     range.high = std::min(range.high, static_cast<double>(std::numeric_limits<M>::max()));
   }
   OptionKind<M> kind{{"a whole number" + bounds_text(range), number_schema("integer", range)}};
   kind.read = [range](const ConfigNode& node, M& value) {
-    const auto found = is_plain(node) ? integer_in(node.as_text()) : std::nullopt;
+    const auto found = is_plain(node) ? parse_integer(node.as_text()) : std::nullopt;
     value = static_cast<M>(found.value_or(0));
     return found && range.holds(static_cast<double>(*found));
   };
@@ -84,15 +84,15 @@ OptionKind<M> whole(Range range) {
   return kind;
 }
 
-template OptionKind<int> whole(Range range);
-template OptionKind<std::int64_t> whole(Range range);
-template OptionKind<std::uint32_t> whole(Range range);
-template OptionKind<std::uint64_t> whole(Range range);
+template OptionKind<int> integer(Range range);
+template OptionKind<std::int64_t> integer(Range range);
+template OptionKind<std::uint32_t> integer(Range range);
+template OptionKind<std::uint64_t> integer(Range range);
 
 OptionKind<bool> flag() {
   OptionKind<bool> kind{{"true or false", ConfigNode::make_map({{"type", schema_text("boolean"), {}}}, {})}};
   kind.read = [](const ConfigNode& node, bool& value) {
-    const auto found = is_plain(node) ? flag_in(node.as_text()) : std::nullopt;
+    const auto found = is_plain(node) ? parse_bool(node.as_text()) : std::nullopt;
     value = found.value_or(false);
     return found.has_value();
   };
@@ -137,7 +137,7 @@ OptionKind<double> duration(const Range& range) {
   if (!bounds.empty() && !bounds.ends_with(" 0")) bounds += " s";
   OptionKind<double> kind{{"a duration" + bounds + ", e.g. 90 s, 15 min, 1h30m or 2 d", words}};
   kind.read = [range](const ConfigNode& node, double& value) {
-    const auto found = node.is_scalar() ? duration_in(node.as_text()) : std::nullopt;
+    const auto found = node.is_scalar() ? parse_duration(node.as_text()) : std::nullopt;
     value = found.value_or(0);
     return found && range.holds(value);
   };
@@ -166,7 +166,7 @@ OptionKind<std::size_t> word_index(const std::vector<std::string>& words) {
   return kind;
 }
 
-ConfigNode word_or(const std::string& word, const ConfigNode& schema) {
+ConfigNode keyword_or(const std::string& word, const ConfigNode& schema) {
   const ConfigNode constant = ConfigNode::make_map({{"const", schema_text(word), {}}}, {});
   return ConfigNode::make_map({{"anyOf", ConfigNode::make_list({constant, schema}, {}), {}}}, {});
 }

@@ -23,7 +23,7 @@ constexpr std::uint32_t kAloneAfter = 2;  // number of losses after which it tra
 
 }  // namespace
 
-FleetDispatcher::FleetDispatcher(FleetMail& mail, FleetOptions options, SlotPool& own_slots,
+FleetDispatcher::FleetDispatcher(FleetChannel& mail, FleetOptions options, SlotPool& own_slots,
                                  ResultKeeper& results)
     : mail_(mail),
       options_(std::move(options)),
@@ -61,7 +61,7 @@ void FleetDispatcher::submit_again(trial::TrialName name, Submitted& submitted) 
 std::span<Arrival> FleetDispatcher::poll() {
   arrivals_.clear();
   take_own();
-  take_letters();
+  take_messages();
   look_after_ranks();
   send_journalled();
   while (const auto next = scheduler_.next()) start(*next);
@@ -75,28 +75,28 @@ void FleetDispatcher::take_own() {
   for (Arrival& arrival : own_slots_.take()) arrived(std::move(arrival));
 }
 
-void FleetDispatcher::take_letters() {
+void FleetDispatcher::take_messages() {
   const double now_s = steady_now_s();
-  while (const auto letter = mail_.receive()) {
-    const auto rank = static_cast<std::size_t>(letter->from);
+  while (const auto message = mail_.receive()) {
+    const auto rank = static_cast<std::size_t>(message->from);
     if (watch_) watch_->heard(rank, now_s);
-    if (letter->kind == MailKind::kResult) {
-      arrived(from_record<Arrival>(letter->content));
-    } else if (letter->kind == MailKind::kTrained) {
-      const TrainedPart part = from_record<TrainedPart>(letter->content);
+    if (message->kind == MessageKind::kResult) {
+      arrived(from_record<Arrival>(message->content));
+    } else if (message->kind == MessageKind::kTrained) {
+      const TrainedPart part = from_record<TrainedPart>(message->content);
       scheduler_.ended(part.trial, rank, part.slot, part.seconds);
-    } else if (letter->kind == MailKind::kStop) {
+    } else if (message->kind == MessageKind::kStop) {
       stop_wanted_ = true;
-    } else if (letter->kind == MailKind::kClosed) {
-      gone_.insert(letter->from);
-      mail_.lose(letter->from);
+    } else if (message->kind == MessageKind::kClosed) {
+      gone_.insert(message->from);
+      mail_.lose(message->from);
       if (watch_) watch_->leave(rank);
-    } else if (letter->kind == MailKind::kStuck) {
-      mark_stuck(from_record<trial::TrialName>(letter->content));
-    } else if (letter->kind == MailKind::kFailed) {
+    } else if (message->kind == MessageKind::kStuck) {
+      mark_stuck(from_record<trial::TrialName>(message->content));
+    } else if (message->kind == MessageKind::kFailed) {
       lose({rank, "it has failed", true});
     } else {
-      require(letter->kind == MailKind::kAlive, "a message that rank 0 does not expect");
+      require(message->kind == MessageKind::kAlive, "a message that rank 0 does not expect");
     }
   }
 }
@@ -182,14 +182,14 @@ void FleetDispatcher::warn_of_time(const Submitted& submitted, std::size_t ranks
                seconds_text(*forecast_s) + ": longer than run.trial_timeout");
 }
 
-void FleetDispatcher::tell_all(MailKind kind) {
+void FleetDispatcher::tell_all(MessageKind kind) {
   for (int rank = 1; rank < ranks(); ++rank) mail_.send(rank, kind);
 }
 
 void FleetDispatcher::stop() {
   stopping_ = true;
   for (const trial::TrialName trial : scheduler_.drop_waiting()) trials_.erase(trial);
-  tell_all(MailKind::kStop);
+  tell_all(MessageKind::kStop);
   own_slots_.request_stop();
 }
 
@@ -197,11 +197,11 @@ void FleetDispatcher::finish(const std::function<void()>& check) {
   require(idle(), "the run ends with trials that are not done");
   ending_ = true;
   send_journalled();
-  tell_all(MailKind::kEnd);
+  tell_all(MessageKind::kEnd);
   arrivals_.clear();
   for (Backoff backoff; std::ssize(gone_) < ranks() - 1; backoff.pause()) {
     check();
-    take_letters();
+    take_messages();
     look_after_ranks();
   }
   require(std::ranges::all_of(arrivals_, &Arrival::follower), "a result came after the run's end");

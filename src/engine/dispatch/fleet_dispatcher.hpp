@@ -1,8 +1,8 @@
 #pragma once
 
-#include "engine/dispatch/fleet_mail.hpp"
+#include "engine/dispatch/failure_detector.hpp"
+#include "engine/dispatch/fleet_channel.hpp"
 #include "engine/dispatch/host_records.hpp"
-#include "engine/dispatch/rank_watch.hpp"
 #include "engine/dispatch/scheduler.hpp"
 #include "engine/slots/result_keeper.hpp"
 #include "engine/slots/slot_pool.hpp"
@@ -39,7 +39,7 @@ class FleetDispatcher final : public Dispatcher {
  public:
   /// If the launcher lets survivors live, trials of a lost rank go to other ranks. The referenced objects
   /// must outlive the dispatcher.
-  FleetDispatcher(FleetMail& mail, FleetOptions options, SlotPool& own_slots, ResultKeeper& results);
+  FleetDispatcher(FleetChannel& mail, FleetOptions options, SlotPool& own_slots, ResultKeeper& results);
 
   void submit(std::span<const AskedTrial> trials) override;
   void expect_more(bool more) override { scheduler_.expect_more(more); }
@@ -73,13 +73,13 @@ class FleetDispatcher final : public Dispatcher {
 
   int ranks() const { return static_cast<int>(options_.ranks.slots.size()); }
   void take_own();
-  void take_letters();
+  void take_messages();
   void arrived(Arrival arrival);
   void send_journalled();
   void start(const Scheduler::Start& start);
   void warn_of_crowd(const GroupPlace& group);
   void warn_of_time(const Submitted& submitted, std::size_t ranks);
-  void tell_all(MailKind kind);
+  void tell_all(MessageKind kind);
   void submit(trial::TrialName name, const Submitted& submitted);
   void submit_again(trial::TrialName name, Submitted& submitted);
   void fail_if_filled(Arrival& arrival, const Submitted& submitted);
@@ -91,13 +91,13 @@ class FleetDispatcher final : public Dispatcher {
   void try_again(const Arrival& arrival);
   void mark_stuck(trial::TrialName name);
   void look_after_ranks();
-  void lose(const RankWatch::Loss& loss);
+  void lose(const FailureDetector::Loss& loss);
   void end_process(int rank);
   void retire(const std::string& host, const std::string& deed);
   void give_up_group(const Submitted& submitted);
   void send_again(trial::TrialName name);
 
-  FleetMail& mail_;
+  FleetChannel& mail_;
   const FleetOptions options_;
   SlotPool& own_slots_;
   ResultKeeper& results_;
@@ -116,7 +116,7 @@ class FleetDispatcher final : public Dispatcher {
   std::map<std::string, int> losses_of_host_;
   HostRecords records_;
   std::map<std::string, std::string> retired_;
-  std::optional<RankWatch> watch_;
+  std::optional<FailureDetector> watch_;
 };
 
 /// The other ranks' side: trains the trials that rank 0 sends, until rank 0 ends the run.
@@ -126,7 +126,7 @@ class FleetWorker {
   /// @param stop_requested  returns whether this rank wants the run to stop; empty for never
   /// @param coordinator     process of rank 0
   /// @param ranks           number of ranks of the run
-  FleetWorker(FleetMail& mail, SlotPool& own_slots, ResultKeeper& results,
+  FleetWorker(FleetChannel& mail, SlotPool& own_slots, ResultKeeper& results,
               std::function<bool()> stop_requested, const RankProcess& coordinator, int ranks);
   /// @param check           called between polls, for the rank's other work
   /// @param all_is_written  returns whether nothing is left to do at the end
@@ -136,18 +136,18 @@ class FleetWorker {
   void close();
 
  private:
-  bool take_letters();
+  bool take_messages();
   bool send_results();
   void end_if_stuck();
   void ask_for_stop();
-  void show_life();
+  void send_heartbeat();
 
-  FleetMail& mail_;
+  FleetChannel& mail_;
   SlotPool& own_slots_;
   ResultKeeper& results_;
   const std::function<bool()> stop_requested_;
   const int ranks_;
-  RankWatch watch_;  // looks whether rank 0's process has ended
+  FailureDetector watch_;  // looks whether rank 0's process has ended
   double told_alive_s_ = 0;
   bool asked_for_stop_ = false;
   bool ended_ = false;

@@ -27,14 +27,14 @@ trial::Failure ended_ranks() {
 void FleetDispatcher::look_after_ranks() {
   if (!watch_) return;
   const double limit_s = longest_silence_s(options_.engine.lost_after_s, stopping_);
-  for (const RankWatch::Loss& loss : watch_->losses(steady_now_s(), limit_s)) lose(loss);
+  for (const FailureDetector::Loss& loss : watch_->losses(steady_now_s(), limit_s)) lose(loss);
 }
 
-void FleetDispatcher::lose(const RankWatch::Loss& loss) {
+void FleetDispatcher::lose(const FailureDetector::Loss& loss) {
   const int rank = static_cast<int>(loss.rank);
   if (!gone_.insert(rank).second) return;
   lost_ranks_ = true;
-  if (!loss.ends) mail_.send(rank, MailKind::kAbort);  // in case that it comes back
+  if (!loss.ends) mail_.send(rank, MessageKind::kAbort);  // in case that it comes back
   mail_.lose(rank);
   watch_->leave(loss.rank);
   if (!loss.ends) end_process(rank);  // a failing rank will still say why
@@ -65,7 +65,7 @@ void FleetDispatcher::end_process(int rank) {
   for (int other = 1; other < ranks(); ++other) {
     const RankProcess& neighbour = options_.processes[static_cast<std::size_t>(other)];
     if (neighbour.place == process.place && !gone_.contains(other))
-      return mail_.send(other, MailKind::kKill, process);
+      return mail_.send(other, MessageKind::kKill, process);
   }
 }
 
@@ -77,7 +77,7 @@ void FleetDispatcher::give_up_group(const Submitted& submitted) {
     if (rank == 0) {
       own_slots_.give_up(submitted.sequence);
     } else {
-      mail_.send(static_cast<int>(rank), MailKind::kGiveUp, submitted.sequence);
+      mail_.send(static_cast<int>(rank), MessageKind::kGiveUp, submitted.sequence);
     }
   }
 }

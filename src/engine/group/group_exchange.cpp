@@ -172,7 +172,7 @@ void GroupExchange::pause(std::uint64_t number, std::chrono::microseconds length
                     [&] { return is_complete(number) || failure_ || has_task(); });
 }
 
-void GroupExchange::show_life() noexcept {
+void GroupExchange::send_heartbeat() noexcept {
   try {
     send_to_others(make_message({.step = GroupStep::kAlive}, 0));
   } catch (const std::exception& error) {
@@ -181,7 +181,7 @@ void GroupExchange::show_life() noexcept {
   for (std::size_t others = 1; others < place_.ranks.size() && poll();) ++others;
 }
 
-/// A rank gives signs of life as long as its process runs, however long its members compute.
+/// A rank gives heartbeats as long as its process runs, however long its members compute.
 void GroupExchange::give_up_if_silent(std::uint64_t number) {
   std::string reason;
   {

@@ -85,7 +85,7 @@ class GroupExchange {
 
   /// Tells the other ranks that this one runs although its members are busy, and takes what they have sent.
   /// The rank's main thread calls it.
-  void show_life() noexcept;
+  void send_heartbeat() noexcept;
 
   void deliver(const comm::Message& message);
 

@@ -146,7 +146,7 @@ std::vector<std::unique_ptr<trial::TrialGroup>> GroupHub::join(const GroupPlace&
   return views;
 }
 
-void GroupHub::show_life() {
+void GroupHub::send_heartbeat() {
   const auto now = std::chrono::steady_clock::now();
   if (!mailbox_ || now - shown_ < std::min(kSignOfLife, silence_ / 4)) return;
   shown_ = now;
@@ -155,7 +155,7 @@ void GroupHub::show_life() {
     const std::lock_guard lock(mutex_);
     exchange = active_;
   }
-  if (exchange) exchange->show_life();
+  if (exchange) exchange->send_heartbeat();
 }
 
 void GroupHub::give_up(std::uint64_t sequence) {

@@ -32,7 +32,7 @@ class GroupHub {
   /// @param mailbox  nullptr if groups stay on this rank
   /// @param places   places of all ranks
   /// @param binds    whether the members of a rank are bound to its processors in turn
-  /// @param silence  time without any sign of life of a rank, even show_life(), after which members give up
+  /// @param silence  time without any heartbeat of a rank, even send_heartbeat(), after which members give up
   ///                 the trial
   GroupHub(std::unique_ptr<comm::Mailbox> mailbox, std::vector<trial::Place> places, bool binds,
            std::chrono::milliseconds silence);
@@ -55,7 +55,7 @@ class GroupHub {
 
   /// Tells the other ranks of the active group once a second that this one runs. The rank's main thread calls
   /// it again and again; it never waits.
-  void show_life();
+  void send_heartbeat();
 
   /// Notes that a rank of the group with this sequence number is lost. Its members here end the trial, now or
   /// when they join, and its result does not count. Any thread may call it.
@@ -94,7 +94,7 @@ class GroupHub {
   const std::vector<trial::Place> places_;
   const bool binds_;
   std::chrono::milliseconds silence_;
-  std::chrono::steady_clock::time_point shown_;  // time of the last sign of life of this rank
+  std::chrono::steady_clock::time_point shown_;  // time of the last heartbeat of this rank
 
   std::mutex polling_;
   mutable std::mutex mutex_;      // guards the members below

@@ -71,7 +71,7 @@ void add_along_tree(std::span<const float* const> terms, std::size_t count, std:
 void add_along_tree(std::span<const double* const> terms, std::size_t count,
                     std::span<double* const> results);
 
-/// The kinds of messages. kAlive is a sign of life of a rank whose members compute.
+/// The kinds of messages. kAlive is a heartbeat of a rank whose members compute.
 enum class GroupStep : std::uint8_t { kContribution, kResult, kAborted, kAlive };
 
 /// The first cache line of each message between the ranks of a group.

@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/log.hpp"
-#include "store/publish/patience.hpp"
+#include "store/publish/retry_policy.hpp"
 #include "store/run_folder/suspects.hpp"
 
 #include <exception>

@@ -26,7 +26,7 @@ class NotedTrial {
   NotedTrial(const NotedTrial&) = delete;
   NotedTrial& operator=(const NotedTrial&) = delete;
 
-  void reports(const trial::CoursePoint& point) const {
+  void reports(const trial::CurvePoint& point) const {
     if (running_ != nullptr) running_->reports(slot_, trial::to_text(point));
   }
   /// Must be called before the result is handed in: rank 0 may then start a trial that must run alone.

@@ -21,7 +21,7 @@
 namespace skyline::engine {
 
 /// Adds the values that only an earlier point has.
-inline void add_earlier(trial::CoursePoint& point, trial::CoursePoint earlier) {
+inline void add_earlier(trial::CurvePoint& point, trial::CurvePoint earlier) {
   for (trial::NamedNumber& value : earlier.values) {
     const bool is_there = std::ranges::count(point.values, value.name, &trial::NamedNumber::name) > 0;
     if (!is_there) point.values.push_back(std::move(value));
@@ -29,8 +29,8 @@ inline void add_earlier(trial::CoursePoint& point, trial::CoursePoint earlier) {
 }
 
 /// Joins each two points of a curve into one: the later one, with the values that only the earlier one has.
-inline std::vector<trial::CoursePoint> halved(std::vector<trial::CoursePoint> points) {
-  std::vector<trial::CoursePoint> half;
+inline std::vector<trial::CurvePoint> halved(std::vector<trial::CurvePoint> points) {
+  std::vector<trial::CurvePoint> half;
   for (std::size_t i = 1; i < points.size(); i += 2) {
     add_earlier(half.emplace_back(std::move(points[i])), std::move(points[i - 1]));
   }
@@ -80,9 +80,9 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
   Tensors take_weights() { return std::move(kept_); }
   std::string take_answers() { return std::move(answers_); }
   /// Has each point shown to people, too. @param show  called by report(), not more than once a second
-  void show_points(std::function<void(const trial::CoursePoint&)> show) { show_ = std::move(show); }
+  void show_points(std::function<void(const trial::CurvePoint&)> show) { show_ = std::move(show); }
   /// A point of the last one's step adds to that one: a program may report its metrics one by one.
-  void report(trial::CoursePoint point) override {
+  void report(trial::CurvePoint point) override {
     if (show_ && (!shown_at_ || seconds_since(*shown_at_) >= 1)) {
       show_(point);
       shown_at_ = std::chrono::steady_clock::now();
@@ -94,7 +94,7 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
     course_.push_back(std::move(point));
     if (course_.size() == kMostPoints) course_ = halved(std::move(course_));
   }
-  std::vector<trial::CoursePoint> take_course() { return std::move(course_); }
+  std::vector<trial::CurvePoint> take_course() { return std::move(course_); }
 
  private:
   static constexpr std::size_t kMostPoints = 200;
@@ -134,8 +134,8 @@ class SlotContext final : public trial::EvaluationContext, trial::TrialState, tr
   std::optional<TrialFolders::Begun> folder_;
   Tensors kept_;
   std::string answers_;
-  std::vector<trial::CoursePoint> course_;
-  std::function<void(const trial::CoursePoint&)> show_;
+  std::vector<trial::CurvePoint> course_;
+  std::function<void(const trial::CurvePoint&)> show_;
   std::optional<std::chrono::steady_clock::time_point> shown_at_;
   std::optional<TimedGroup> group_;
   trial::TrialTiming timing_;

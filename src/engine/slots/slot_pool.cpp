@@ -167,7 +167,7 @@ void SlotPool::State::train(std::size_t slot, const Assignment& assignment, Slot
   deadlines.begin(slot, trial.name(), options.engine.trial_timeout_s, false);
   SlotContext context(place_of_thread(options.place, options.binds, slot), stop, checkpoints,
                       files.weights && trial::leaves_model(trial), deadlines[slot], assignment.last_failure);
-  context.show_points([&noted](const trial::CoursePoint& point) { noted.reports(point); });
+  context.show_points([&noted](const trial::CurvePoint& point) { noted.reports(point); });
   trial::TrialTiming& timing = context.timing();
   if (checkpoints != nullptr) {
     const trial::ScopeTimer timer(timing, &trial::TrialTiming::wait_files_s);
@@ -301,7 +301,7 @@ void SlotPool::State::hand_in(const trial::Trial& trial, Arrival arrival, SlotCo
   }
   std::vector<trial::NamedTensor> kept = context.take_weights();
   if (!std::holds_alternative<trial::Measurements>(arrival.outcome)) kept.clear();
-  std::vector<trial::CoursePoint> course = context.take_course();
+  std::vector<trial::CurvePoint> course = context.take_course();
   const bool has_course = files.courses && !course.empty();
   const store::TrainingKey training{trial.name(), arrival.timing.started_s};
   if (arrival.in_doubt) {
@@ -419,7 +419,7 @@ void SlotPool::request_stop() {
 
 std::vector<Arrival> SlotPool::take() {
   state_->warn_of_stuck_trials();
-  if (state_->options.groups != nullptr) state_->options.groups->show_life();
+  if (state_->options.groups != nullptr) state_->options.groups->send_heartbeat();
   const std::lock_guard lock(state_->mutex);
   if (state_->failure) std::rethrow_exception(state_->failure);
   return std::exchange(state_->results, {});

@@ -9,7 +9,7 @@
 #include "engine/slots/trial_folders.hpp"
 #include "engine/work/dispatcher.hpp"
 #include "engine/work/placement.hpp"
-#include "store/journal/courses.hpp"
+#include "store/journal/learning_curves.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -44,7 +44,7 @@ using WeightsSink = std::function<void(const trial::Trial& trial, std::vector<tr
 /// Hands a training's learning curve to the storage thread, which calls `written`, if it is set, when the
 /// curve is in its file or given up.
 using CourseSink = std::function<void(const store::TrainingKey& training,
-                                      std::vector<trial::CoursePoint> course, std::function<void()> written)>;
+                                      std::vector<trial::CurvePoint> course, std::function<void()> written)>;
 
 /// Waits for the weights from which a trial starts. Returns nullptr if `stop` is set before they arrive. Adds
 /// the wait to `timing`. @throws UserError if they cannot be read

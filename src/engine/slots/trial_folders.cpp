@@ -8,7 +8,7 @@
 #include "engine/work/storage_calls.hpp"
 #include "store/journal/provenance.hpp"
 #include "store/publish/folder_tree.hpp"
-#include "store/publish/patience.hpp"
+#include "store/publish/retry_policy.hpp"
 #include "trial/refit.hpp"
 
 #include <string>
@@ -25,7 +25,7 @@ store::FolderFinding await_folder(const store::RunPaths& paths, trial::TrialNumb
   store::FolderFinding found;
   waited_s = try_for(most_s, stop, [&] {
     found = store::find_published_folder(paths, {trial});
-    return !found.path.empty() || !found.may_pass;
+    return !found.path.empty() || !found.is_transient;
   });
   return found;
 }
@@ -68,7 +68,7 @@ std::filesystem::path TrialFolders::parent_of(const trial::Trial& trial,
   const store::FolderFinding found =
       await_folder(paths_, trial.inherits()->from, kVisibleAfter * store::patience_s(), stop, waited_s);
   if (!found.path.empty() || stop) return found.path;
-  if (!found.may_pass) throw UserError(no_start(trial, "folder", found.problem, options_.inherit_key));
+  if (!found.is_transient) throw UserError(no_start(trial, "folder", found.problem, options_.inherit_key));
   throw FaultError(no_start(trial, "folder",
                             found.problem + " after " + seconds_text(waited_s) + " of waiting",
                             options_.inherit_key));

@@ -6,8 +6,8 @@
 #include "engine/slots/trial_folders.hpp"
 #include "engine/work/storage_calls.hpp"
 #include "store/journal/provenance.hpp"
-#include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
+#include "store/publish/retry_policy.hpp"
 #include "store/weights/weights.hpp"
 #include "trial/refit.hpp"
 #include "trial/scope_timer.hpp"
@@ -33,9 +33,9 @@ InheritedFile read_inherited(const RunFiles& files, const trial::Trial& trial, c
     reading = call_storage<store::WeightsReading>(
         files.storage,
         [path = files.paths.weights({parent}), parent] { return store::try_weights(path, parent); });
-    return reading.weights || !reading.may_pass;
+    return reading.weights || !reading.is_transient;
   });
-  if (!reading.may_pass && !reading.weights)
+  if (!reading.is_transient && !reading.weights)
     throw UserError(no_start(trial, "weights", reading.problem, inherit_key));
   if (reading.weights || stop) return std::move(reading.weights);
   throw FaultError(no_start(

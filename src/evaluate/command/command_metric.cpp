@@ -43,11 +43,11 @@ const OptionTable<CommandLimits>& CommandLimits::table() {
   static const OptionTable<CommandLimits> table{
       {"memory", &CommandLimits::memory_bytes, if_given(byte_size()),
        "Most memory of all processes of an attempt on a host together.", KeyRule::kMayChange},
-      {"processes", &CommandLimits::processes, if_given(whole<std::uint64_t>(at_least(1))),
+      {"processes", &CommandLimits::processes, if_given(integer<std::uint64_t>(at_least(1))),
        "Most processes and threads of an attempt on a host together, as pids.max of control groups counts "
        "them.",
        KeyRule::kMayChange},
-      {"open_files", &CommandLimits::open_files, if_given(whole<std::uint64_t>(at_least(16))),
+      {"open_files", &CommandLimits::open_files, if_given(integer<std::uint64_t>(at_least(16))),
        "Most open files of each process.", KeyRule::kMayChange}};
   return table;
 }
@@ -64,12 +64,14 @@ const OptionTable<CommandMetric>& CommandMetric::table() {
        {"run", &CommandMetric::run, argument_vector(),
         "A program and its arguments, with placeholders, that measures it after the training and reports it "
         "(training.md)."},
-       {"timeout", &CommandMetric::timeout_s, or_word("none", duration(above(0))),
+       {"timeout", &CommandMetric::timeout_s, or_keyword("none", duration(above(0))),
         "How long that program may take; then the trial has failed.", KeyRule::kMayChange},
-       {"at_once", &CommandMetric::at_once, if_given(whole<std::uint32_t>(at_least(1).at_most(kMostAtOnce))),
+       {"at_once", &CommandMetric::at_once,
+        if_given(integer<std::uint32_t>(at_least(1).at_most(kMostAtOnce))),
         "How many measurements of it may run at a time, over all ranks and hosts; any number unless given.",
         KeyRule::kMayChange},
-       {"repeats", &CommandMetric::measurements, whole<std::uint32_t>(at_least(1).at_most(kMostMeasurements)),
+       {"repeats", &CommandMetric::measurements,
+        integer<std::uint32_t>(at_least(1).at_most(kMostMeasurements)),
         "How often it is measured in a trial. The median counts; the least and the largest value are in the "
         "learning curve."},
        {"limits", &CommandMetric::limits, "What a measurement may use; no limit unless given.",

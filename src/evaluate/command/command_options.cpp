@@ -48,7 +48,7 @@ OptionKind<std::vector<NamedText>> texts_by_name() {
 
 /// Reads `[first, last]`, both included.
 OptionKind<PortRange> port_range() {
-  const OptionKind<int> port = whole<int>(at_least(kFirstFreePort).at_most(kLastPort));
+  const OptionKind<int> port = integer<int>(at_least(kFirstFreePort).at_most(kLastPort));
   ConfigNode schema =
       ConfigNode::make_map({{"type", schema_text("array"), {}}, {"items", port.schema, {}}}, {});
   for (const char* bound : {"minItems", "maxItems"}) schema.set(bound, ConfigNode::make_integer(2));
@@ -230,7 +230,8 @@ const OptionTable<CommandOptions>& CommandOptions::table() {
         "`fork`: each rank imports the function once, and a trial is a fork of that process; `fresh`: a new "
         "Python imports it for each trial.",
         KeyRule::kMayChange},
-       {"trials_per_server", &Options::trials_per_server, or_word("none", whole<std::uint64_t>(at_least(1))),
+       {"trials_per_server", &Options::trials_per_server,
+        or_keyword("none", integer<std::uint64_t>(at_least(1))),
         "After how many trials the process that is forked is replaced by a new one.", KeyRule::kMayChange},
        {"metrics", &Options::metrics, metrics_by_name(),
         "The metrics that it reports, and those that programs of their own measure after it.",
@@ -271,9 +272,10 @@ const OptionTable<CommandOptions>& CommandOptions::table() {
        {"prepare", &Options::prepare, argument_vector(),
         "A program and its arguments that run once on each host before its first trial.",
         KeyRule::kMayChange},
-       {"prepare_timeout", &Options::prepare_timeout_s, or_word("none", duration(above(0))),
+       {"prepare_timeout", &Options::prepare_timeout_s, or_keyword("none", duration(above(0))),
         "How long it may take; then the job ends.", KeyRule::kMayChange},
-       {"processes", &Options::processes, if_given(whole<std::uint32_t>(at_least(1).at_most(kMostProcesses))),
+       {"processes", &Options::processes,
+        if_given(integer<std::uint32_t>(at_least(1).at_most(kMostProcesses))),
         "How many processes train a trial together, which may be an expression of parameters."},
        {"launch", &Options::launch, launch_words(),
         "What starts: `process`: each process of a trial; `node`: one on each host, which starts the others "

@@ -12,9 +12,9 @@
 #include "evaluate/process/trainer_process.hpp"
 #include "evaluate/process/trainer_variables.hpp"
 #include "store/publish/folder_tree.hpp"
-#include "store/publish/patience.hpp"
 #include "store/publish/pinned_folders.hpp"
 #include "store/publish/publish.hpp"
+#include "store/publish/retry_policy.hpp"
 #include "store/run_folder/run_folder.hpp"
 
 #include <algorithm>

@@ -61,7 +61,7 @@ bool must_stop(trial::EvaluationContext& context) {
 }
 
 /// Waits for a turn. Returns null if the trial must stop before.
-FileDescriptor take_turn(const MeasuringTurns& turns, trial::EvaluationContext& context) {
+FileDescriptor acquire(const MeasurementSemaphore& turns, trial::EvaluationContext& context) {
   const trial::TrialWait wait(context);
   Backoff pause(kFirstLookForTurn, kLooksForTurn);
   while (!must_stop(context)) {
@@ -142,7 +142,7 @@ MetricCommands::Measured MetricCommands::measure(const Program& program, const t
                                                  const MeasuringPlace& place) const {
   const std::string& name = program.metric.name;
   FileDescriptor turn;
-  if (program.turns && !(turn = take_turn(*program.turns, context))) return stopped_for_all(context);
+  if (program.turns && !(turn = acquire(*program.turns, context))) return stopped_for_all(context);
   fs::path log = place.logs.path(trial.name(), 0, 1);
   log.replace_extension(file_name_of(name) + ".log");
   Measured measured = repeated(program, trial, log, turn.get(), context, place);

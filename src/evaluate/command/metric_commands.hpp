@@ -4,7 +4,7 @@
 #include "skyline/trial/evaluator.hpp"
 
 #include "evaluate/command/command_metric.hpp"
-#include "evaluate/command/measuring_turns.hpp"
+#include "evaluate/command/measurement_semaphore.hpp"
 #include "evaluate/command/storage_fault.hpp"
 #include "evaluate/process/report_reader.hpp"
 #include "evaluate/process/trainer_variables.hpp"
@@ -65,7 +65,7 @@ class MetricCommands {
   using Measured = std::variant<double, trial::Failure>;
   struct Program {
     CommandMetric metric;
-    std::optional<MeasuringTurns> turns;
+    std::optional<MeasurementSemaphore> turns;
   };
 
   Measured measure(const Program& program, const trial::Trial& trial, trial::EvaluationContext& context,

@@ -57,16 +57,16 @@ bool is_of(const GroupVariable& variable, CommandFramework framework) {
          (variable.framework == CommandFramework::kTorch && framework == CommandFramework::kAzure);
 }
 
-std::string text_of(const Meeting::End& end) {
+std::string text_of(const Rendezvous::End& end) {
   const bool is_ipv6 = end.address.find(':') != std::string::npos;
   return (is_ipv6 ? "[" + end.address + "]" : end.address) + ":" + std::to_string(end.port);
 }
 
 /// Returns TensorFlow's description of a cluster, and of the process in it.
-std::string tensorflow_cluster(std::size_t servers, const ProcessPlace& place, const Meeting& meeting) {
+std::string tensorflow_cluster(std::size_t servers, const ProcessPlace& place, const Rendezvous& rendezvous) {
   nlohmann::ordered_json cluster;
-  for (std::size_t rank = 0; rank < meeting.ends.size(); ++rank) {
-    cluster[rank < servers ? "ps" : "worker"].push_back(text_of(meeting.ends[rank]));
+  for (std::size_t rank = 0; rank < rendezvous.ends.size(); ++rank) {
+    cluster[rank < servers ? "ps" : "worker"].push_back(text_of(rendezvous.ends[rank]));
   }
   const bool serves = place.rank < servers;
   return nlohmann::ordered_json{
@@ -108,11 +108,12 @@ std::vector<ProcessPlace> process_places(const std::vector<int>& node_of) {
   return places;
 }
 
-Variables group_variables(const CommandOptions& options, const ProcessPlace& place, const Meeting& meeting) {
+Variables group_variables(const CommandOptions& options, const ProcessPlace& place,
+                          const Rendezvous& rendezvous) {
   if (!options.forms_groups()) return {};
-  Variables values = group_placeholders(CommandLaunch::kProcess, place, meeting);
-  if (!meeting.ends.empty()) values["master"] = text_of(meeting.ends.front());
-  values["cluster"] = tensorflow_cluster(options.parameter_servers, place, meeting);
+  Variables values = group_placeholders(CommandLaunch::kProcess, place, rendezvous);
+  if (!rendezvous.ends.empty()) values["master"] = text_of(rendezvous.ends.front());
+  values["cluster"] = tensorflow_cluster(options.parameter_servers, place, rendezvous);
   Variables variables;
   for (const GroupVariable& variable : framework_variables()) {
     if (!is_of(variable, options.framework_or_default()) || options.launch > variable.last) continue;
@@ -121,8 +122,8 @@ Variables group_variables(const CommandOptions& options, const ProcessPlace& pla
   return variables;
 }
 
-Variables group_placeholders(CommandLaunch launch, const ProcessPlace& place, const Meeting& meeting) {
-  const Meeting::End first = meeting.ends.empty() ? Meeting::End{} : meeting.ends.front();
+Variables group_placeholders(CommandLaunch launch, const ProcessPlace& place, const Rendezvous& rendezvous) {
+  const Rendezvous::End first = rendezvous.ends.empty() ? Rendezvous::End{} : rendezvous.ends.front();
   Variables values{{"world_size", std::to_string(place.processes)},
                    {"nodes", std::to_string(place.nodes)},
                    {"processes_per_node", std::to_string(place.local_processes)}};

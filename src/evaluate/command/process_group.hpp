@@ -27,7 +27,7 @@ struct ProcessPlace {
 std::vector<ProcessPlace> process_places(const std::vector<int>& node_of);
 
 /// Where the processes of a trial meet: an address and a free port of each.
-struct Meeting {
+struct Rendezvous {
   struct End {
     std::string address;
     int port = 0;
@@ -37,11 +37,12 @@ struct Meeting {
 
 /// Returns the variables that tell a process about the others of its trial, as the section's `launch` and
 /// `framework` want them; none if it has no groups.
-Variables group_variables(const CommandOptions& options, const ProcessPlace& place, const Meeting& meeting);
+Variables group_variables(const CommandOptions& options, const ProcessPlace& place,
+                          const Rendezvous& rendezvous);
 
 /// Returns the values of the placeholders for a process of a trial, e.g. `rank`. They depend on `launch`,
 /// since a trainer that starts processes by itself gives each its own.
-Variables group_placeholders(CommandLaunch launch, const ProcessPlace& place, const Meeting& meeting);
+Variables group_placeholders(CommandLaunch launch, const ProcessPlace& place, const Rendezvous& rendezvous);
 
 /// Returns whether Skyline alone decides about a variable: its value, or that there is none.
 bool is_set_for_trainer(const CommandOptions& options, const std::string& name);

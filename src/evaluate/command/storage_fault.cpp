@@ -7,7 +7,7 @@
 #include "core/text/wording.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/folder_check.hpp"
-#include "store/publish/patience.hpp"
+#include "store/publish/retry_policy.hpp"
 
 #include <algorithm>
 #include <array>

@@ -136,7 +136,7 @@ std::optional<Failure> TrialAttempt::excess_of_folder() {
 }
 
 /// Tells every member of the trial the address and the port of each.
-Meeting TrialAttempt::meet() const {
+Rendezvous TrialAttempt::exchange_rendezvous() const {
   std::vector<double> numbers(2 * place_.processes, 0);
   Ipv4 address = kLoopback;
   if (place_.nodes > 1) {
@@ -147,17 +147,17 @@ Meeting TrialAttempt::meet() const {
   numbers[2 * place_.rank] = address;
   numbers[2 * place_.rank + 1] = port_ ? port_->number() : 0;
   if (group_ != nullptr) group_->sum(numbers);
-  Meeting meeting;
+  Rendezvous rendezvous;
   for (std::size_t rank = 0; rank < place_.processes; ++rank) {
-    meeting.ends.push_back(
+    rendezvous.ends.push_back(
         {dotted(static_cast<Ipv4>(numbers[2 * rank])), static_cast<int>(numbers[2 * rank + 1])});
   }
-  return meeting;
+  return rendezvous;
 }
 
 Variables TrialAttempt::placeholders() const {
   Variables values = trial_placeholders(host_.services, trial_, folder_, files_);
-  values.merge(group_placeholders(host_.options.launch, place_, meeting_));
+  values.merge(group_placeholders(host_.options.launch, place_, rendezvous_));
   return values;
 }
 
@@ -219,7 +219,7 @@ ProcessPlan TrialAttempt::plan() const {
     devices.insert(place.devices.begin(), place.devices.end());
   }
   Variables all = variables({devices.begin(), devices.end()});
-  for (const auto& [name, value] : group_variables(options, place_, meeting_)) all[name] = value;
+  for (const auto& [name, value] : group_variables(options, place_, rendezvous_)) all[name] = value;
   if (options.launch == CommandLaunch::kMpirun && geteuid() == 0) {
     all["OMPI_ALLOW_RUN_AS_ROOT"] = all["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM"] = "1";
   }
@@ -273,7 +273,7 @@ trial::Outcome TrialAttempt::run() {
     if (group_ != nullptr) group_->abort(stopped);
     return stopped;
   }
-  meeting_ = meet();
+  rendezvous_ = exchange_rendezvous();
   if (!starts_process()) {
     start.reset();
     return settle(context_, trial::Measurements{});
@@ -359,7 +359,7 @@ void TrialAttempt::take_points(TrainerProcess& process) {
     return;
   }
   host_.left_out.warn("trial " + to_text(trial_.name()), reports_.take_notes(), host_.logs);
-  for (trial::CoursePoint& point : reports_.take_points()) {
+  for (trial::CurvePoint& point : reports_.take_points()) {
     if (host_.services.watch) host_.services.watch("reported: " + trial::to_text(point));
     last_step_of_curve_ = point.step;
     context_.report(std::move(point));

@@ -68,7 +68,7 @@ class TrialAttempt {
   bool take_folder();
   std::optional<trial::Failure> excess_of_folder();
   bool starts_process() const;
-  Meeting meet() const;
+  Rendezvous exchange_rendezvous() const;
   Variables variables(const std::vector<std::string>& devices) const;
   ProcessPlan plan() const;
   LauncherStart launcher_start();
@@ -94,7 +94,7 @@ class TrialAttempt {
   trial::TrialFolder files_;                              // of all attempts; the same for all members
   std::chrono::steady_clock::time_point next_look_ = {};  // at the size of these files
   std::optional<TakenPort> port_;
-  Meeting meeting_;
+  Rendezvous rendezvous_;
   std::int64_t last_step_of_curve_ = 0;
   ReportReader reports_;
   std::filesystem::path log_;

@@ -39,7 +39,7 @@ bool is_meant(const HostInterface& interface, const std::string& entry) {
   const std::size_t slash = entry.find('/');
   if (slash == std::string::npos) return entry == interface.name;
   in_addr network{};
-  const auto bits = integer_in(entry.substr(slash + 1));
+  const auto bits = parse_integer(entry.substr(slash + 1));
   const bool is_subnet = bits && *bits >= 0 && *bits <= kAddressBits &&
                          inet_pton(AF_INET, entry.substr(0, slash).c_str(), &network) == 1;
   if (!is_subnet || *bits == 0) return is_subnet;

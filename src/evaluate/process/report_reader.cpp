@@ -222,7 +222,7 @@ void ReportReader::add_point(const std::vector<Found>& line) {
     const std::string got = step->number ? quoted_number(*step->number) : step->other;
     return leave_out(LeftOut::Kind::kStep, "`step`: expected a whole number from 0, got " + got);
   }
-  trial::CoursePoint point{.step = static_cast<std::int64_t>(*step->number)};
+  trial::CurvePoint point{.step = static_cast<std::int64_t>(*step->number)};
   if (last_step_ && point.step < *last_step_) {
     return leave_out(LeftOut::Kind::kStep, "`step`: expected a number from " + std::to_string(*last_step_) +
                                                ", got " + std::to_string(point.step));
@@ -299,7 +299,7 @@ std::vector<LeftOut::Note> ReportReader::take_notes() {
   return std::exchange(notes_, {});
 }
 
-std::vector<trial::CoursePoint> ReportReader::take_points() {
+std::vector<trial::CurvePoint> ReportReader::take_points() {
   return std::exchange(new_points_, {});
 }
 

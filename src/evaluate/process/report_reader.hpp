@@ -53,7 +53,7 @@ class ReportReader final : public ReportedLines {
   ReportReader(std::vector<trial::Metric> metrics, bool is_final);
 
   /// Returns the points since the last call. Several may have the same step.
-  std::vector<trial::CoursePoint> take_points();
+  std::vector<trial::CurvePoint> take_points();
   /// Returns what was left out since the last call, of each kind the first.
   std::vector<LeftOut::Note> take_notes();
   /// Returns the values in the order of the metrics, or the mistake, also that of a missing result. Those of
@@ -80,7 +80,7 @@ class ReportReader final : public ReportedLines {
   std::string without_step_;        // the first line that is neither a point nor a result
   std::array<bool, 5> left_out_{};  // index: the kind
   std::vector<LeftOut::Note> notes_;
-  std::vector<trial::CoursePoint> new_points_;
+  std::vector<trial::CurvePoint> new_points_;
   std::optional<trial::Measurements> result_;
 };
 

@@ -8,7 +8,7 @@
 #include "core/text/hash.hpp"
 #include "core/text/wording.hpp"
 #include "evaluate/process/reported_lines.hpp"
-#include "store/publish/patience.hpp"
+#include "store/publish/retry_policy.hpp"
 
 #include <algorithm>
 #include <array>
@@ -267,7 +267,7 @@ void TrainerProcess::collect(ReportedLines& reader) {
     }
   }
   if (!report_file_) return;
-  const store::Attempt attempt("read", plan_.report_file);
+  const store::IoOperation operation("read", plan_.report_file);
   if (end_) reopen_report(reader);
   for (int i = 0; !reader.mistake() && (i < kPiecesAtOnce || end_); ++i) {
     const ssize_t read =

@@ -172,8 +172,8 @@ const OptionTable<SyntheticOptions>& SyntheticOptions::table() {
        "How accuracies depend on networks, `smooth` unless given: they grow with the parameters; `rugged`: "
        "they "
        "depend on the layers, with many local optima."},
-      {"landscape_seed", &SyntheticOptions::landscape_seed, unless_default(whole<std::uint64_t>(at_least(0))),
-       "Which rugged landscape it is, 0 unless given."}};
+      {"landscape_seed", &SyntheticOptions::landscape_seed,
+       unless_default(integer<std::uint64_t>(at_least(0))), "Which rugged landscape it is, 0 unless given."}};
   return table;
 }
 

@@ -96,8 +96,8 @@ std::optional<SampleBound> sample_bound(const ReportInputs& inputs, const trial:
                                         const std::string& metric) {
   const auto value = metric_value(result, metric, inputs.metrics);
   if (!value) return std::nullopt;
-  const trial::Yardstick* yardstick = trial::find_yardstick(inputs.yardsticks, metric);
-  const auto samples = yardstick != nullptr ? samples_of(*yardstick, result.trial.is_final()) : std::nullopt;
+  const trial::Baseline* baseline = trial::find_baseline(inputs.baselines, metric);
+  const auto samples = baseline != nullptr ? samples_of(*baseline, result.trial.is_final()) : std::nullopt;
   if (samples) return SampleBound{*samples, wilson_interval(*value, *samples)};
   const auto [replicates, shift] = replicates_for(inputs, result, metric);
   if (replicates == nullptr) return std::nullopt;

@@ -38,13 +38,13 @@ Json constraints_json(const objective::ObjectiveSet& objectives) {
   return list;
 }
 
-Json yardsticks_json(const std::vector<trial::Yardstick>& yardsticks) {
+Json baselines_json(const std::vector<trial::Baseline>& baselines) {
   Json json = Json::object();
-  for (const trial::Yardstick& yardstick : yardsticks) {
-    Json& facts = json[yardstick.metric] = Json::object();
-    if (yardstick.samples) facts["samples"] = *yardstick.samples;
-    if (yardstick.scored) facts["scored"] = *yardstick.scored;
-    if (yardstick.constant) facts["constant"] = number_json(yardstick.constant);
+  for (const trial::Baseline& baseline : baselines) {
+    Json& facts = json[baseline.metric] = Json::object();
+    if (baseline.samples) facts["samples"] = *baseline.samples;
+    if (baseline.scored) facts["scored"] = *baseline.scored;
+    if (baseline.constant) facts["constant"] = number_json(baseline.constant);
   }
   return json;
 }

@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 Json number_json(std::optional<double> value);
 Json objectives_json(const objective::ObjectiveSet& objectives);
 Json constraints_json(const objective::ObjectiveSet& objectives);
-Json yardsticks_json(const std::vector<trial::Yardstick>& yardsticks);
+Json baselines_json(const std::vector<trial::Baseline>& baselines);
 /// Returns mean and deviation of each metric over those trainings that have it.
 Json spreads_json(const SeedGroup& trainings, const std::vector<trial::Metric>& metrics);
 /// Returns the number of repeats of a training, how many failed, and the means and deviations.

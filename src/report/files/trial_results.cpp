@@ -155,8 +155,8 @@ std::vector<trial::TrialNumber> front_order(const search::ParetoArchive& front) 
   return order;
 }
 
-std::optional<std::uint64_t> samples_of(const trial::Yardstick& yardstick, bool is_full) {
-  return is_full || !yardstick.scored ? yardstick.samples : yardstick.scored;
+std::optional<std::uint64_t> samples_of(const trial::Baseline& baseline, bool is_full) {
+  return is_full || !baseline.scored ? baseline.samples : baseline.scored;
 }
 
 std::vector<trial::TrialNumber> front_members(const run::RunState& state) {

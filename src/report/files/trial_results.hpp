@@ -76,7 +76,7 @@ std::vector<std::string> judged_metrics(const objective::ObjectiveSet& objective
 
 /// Returns the number of samples whose share a metric is, or nullopt if it is no such share.
 /// @param is_full  whether a full training measured it, and not a trial of the search
-std::optional<std::uint64_t> samples_of(const trial::Yardstick& yardstick, bool is_full);
+std::optional<std::uint64_t> samples_of(const trial::Baseline& baseline, bool is_full);
 
 /// Returns the members of the final front, best first, then those of the search's front.
 std::vector<trial::TrialNumber> front_members(const run::RunState& state);

@@ -48,7 +48,7 @@ Json header_json(const Run& run, int format) {
     json["final_objectives"] = objectives_json(objectives.of_full_trainings());
     json["final_constraints"] = constraints_json(objectives.of_full_trainings());
   }
-  json["yardsticks"] = yardsticks_json(inputs.yardsticks);
+  json["yardsticks"] = baselines_json(inputs.baselines);
   return json;
 }
 

@@ -5,7 +5,7 @@
 #include "report/files/trial_results.hpp"
 #include "report/html/run_json.hpp"
 #include "report/text/status_file.hpp"
-#include "run/yardsticks.hpp"
+#include "run/baselines.hpp"
 #include "store/publish/block_reader.hpp"
 #include "store/publish/publish.hpp"
 
@@ -163,7 +163,7 @@ ReportInputs inputs_of(const ReportedRun& run) {
   return {.space = run.opened.space,
           .metrics = run.opened.header.metrics,
           .state = run.opened.state,
-          .yardsticks = run::yardsticks_of(run.opened.config),
+          .baselines = run::baselines_of(run.opened.config),
           .taken = {},
           .latencies = run.latencies,
           .replicates = replicates_in(run.answers)};

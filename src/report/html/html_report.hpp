@@ -3,7 +3,7 @@
 #include "report/compare/comparison.hpp"
 #include "report/report.hpp"
 #include "run/opened_run.hpp"
-#include "store/journal/courses.hpp"
+#include "store/journal/learning_curves.hpp"
 
 #include <filesystem>
 #include <map>
@@ -19,7 +19,7 @@ struct ReportedRun {
   std::string name;   // name of its folder; different for each of several runs
   std::string state;  // running, stopping, stopped, finished, failed; "not running" after a kill
   run::OpenedRun opened;
-  store::Courses courses = {};
+  store::LearningCurves courses = {};
   std::string config = {};                 // YAML text
   std::vector<std::string> warnings = {};  // lines of the log, the latest last
   /// What the full trainings of the final front answer to the test set, as JSON (docs/internals/files.md).

@@ -312,7 +312,7 @@ Json run_json(const ReportedRun& run) {
           {"repeats", final_repeats_json(opened)},
           {"refits", refits_json(opened)},
           {"search_repeats", search_repeats_json(opened)},
-          {"yardsticks", yardsticks_json(inputs.yardsticks)},
+          {"yardsticks", baselines_json(inputs.baselines)},
           {"notes", front_notes(inputs)},
           {"alike", alike_to_best(inputs)},
           {"judged", judged_of(inputs)},

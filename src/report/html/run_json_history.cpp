@@ -60,7 +60,7 @@ std::vector<ParameterColumn> columns_of(const space::SearchSpace& space, const T
 }
 
 /// @param names  train_loss, validation_loss, ...; the same for all trainings
-Json course_json(const store::TrainingKey& key, const store::Course& course,
+Json course_json(const store::TrainingKey& key, const store::LearningCurve& course,
                  const std::vector<std::string>& names) {
   Json json{{"trial", to_text(key.trial)}, {"step", course.steps}};
   for (const std::string& name : names) {

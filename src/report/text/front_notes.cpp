@@ -88,11 +88,11 @@ std::string refit_note(const run::RunState& state) {
       refits == all ? "all" : fmt::format("{} of {}", refits, all), refits == 1 && all > 1 ? "was" : "were");
 }
 
-/// Returns the judged metrics that have a yardstick: the objectives first.
-std::vector<const trial::Yardstick*> yardsticks_shown(const ReportInputs& inputs) {
-  std::vector<const trial::Yardstick*> shown;
+/// Returns the judged metrics that have a baseline: the objectives first.
+std::vector<const trial::Baseline*> baselines_shown(const ReportInputs& inputs) {
+  std::vector<const trial::Baseline*> shown;
   for (const std::string& metric : judged_metrics(inputs.state.final_objectives(), inputs.metrics)) {
-    if (const auto* found = trial::find_yardstick(inputs.yardsticks, metric)) shown.push_back(found);
+    if (const auto* found = trial::find_baseline(inputs.baselines, metric)) shown.push_back(found);
   }
   return shown;
 }
@@ -130,55 +130,55 @@ std::vector<MemberValue> alike(const ReportInputs& inputs, const std::vector<Mem
 }
 
 /// Says how far the samples decide a metric, and which members they do not tell apart from the best.
-std::string samples_note(const ReportInputs& inputs, const trial::Yardstick& yardstick) {
-  const std::vector<MemberValue> values = values_on_front(inputs, yardstick.metric);
+std::string samples_note(const ReportInputs& inputs, const trial::Baseline& baseline) {
+  const std::vector<MemberValue> values = values_on_front(inputs, baseline.metric);
   if (values.empty()) return {};
   const MemberValue& best = values.front();
-  const auto bound = sample_bound(inputs, *best.result, yardstick.metric);
+  const auto bound = sample_bound(inputs, *best.result, baseline.metric);
   if (!bound) return {};
-  const bool is_share = yardstick.samples.has_value();
-  const trial::Metric metric = described(yardstick.metric, inputs.metrics);
+  const bool is_share = baseline.samples.has_value();
+  const trial::Metric metric = described(baseline.metric, inputs.metrics);
   const auto text = [&](double value) {
     return is_share ? fmt::format("{:.4f}", value) : metric_text(metric, value);
   };
   std::vector<std::string> others;
-  for (const MemberValue& other : alike(inputs, values, yardstick.metric)) {
+  for (const MemberValue& other : alike(inputs, values, baseline.metric)) {
     const double gap = std::abs(best.value - other.value);
     const std::string difference =
         fmt::format("{:.3g}", is_share ? gap * static_cast<double>(bound->samples) : gap);
     const std::string unit = !is_share ? "" : difference == "1" ? " sample" : " samples";
     others.push_back(fmt::format("{} (by {}{})", other.number(), difference, unit));
   }
-  return fmt::format("{} of {}: trial {} has {}, {} to {} at 95 %{}.\n", yardstick.metric,
+  return fmt::format("{} of {}: trial {} has {}, {} to {} at 95 %{}.\n", baseline.metric,
                      counted(bound->samples, "sample"), best.number(), text(best.value),
                      text(bound->interval.low), text(bound->interval.high),
                      others.empty() ? "" : "; they do not tell it apart from trial " + first_of(others));
 }
 
-/// Returns the yardstick of the first objective that has one: that of its test twin, where full trainings
+/// Returns the baseline of the first objective that has one: that of its test twin, where full trainings
 /// have it.
-const trial::Yardstick* deciding_yardstick(const ReportInputs& inputs) {
+const trial::Baseline* deciding_baseline(const ReportInputs& inputs) {
   for (const objective::Objective& objective : inputs.state.objectives().objectives()) {
     const auto twin = std::ranges::find(inputs.metrics, objective.metric, &trial::Metric::repeats);
     if (inputs.state.final_budget() && twin != inputs.metrics.end()) {
-      if (const auto* found = trial::find_yardstick(inputs.yardsticks, twin->name)) return found;
+      if (const auto* found = trial::find_baseline(inputs.baselines, twin->name)) return found;
     }
-    if (const auto* found = trial::find_yardstick(inputs.yardsticks, objective.metric)) return found;
+    if (const auto* found = trial::find_baseline(inputs.baselines, objective.metric)) return found;
   }
   return nullptr;
 }
 
 /// Names the best member, if it is no better than a constant answer as far as the samples can tell.
 std::string constant_warning(const ReportInputs& inputs) {
-  const trial::Yardstick* yardstick = deciding_yardstick(inputs);
-  if (yardstick == nullptr || !yardstick->constant) return {};
-  const trial::Metric metric = described(yardstick->metric, inputs.metrics);
+  const trial::Baseline* baseline = deciding_baseline(inputs);
+  if (baseline == nullptr || !baseline->constant) return {};
+  const trial::Metric metric = described(baseline->metric, inputs.metrics);
   const std::vector<MemberValue> values = values_on_front(inputs, metric.name);
   if (values.empty()) return {};
   const double best = values.front().value;
   const auto is_better_than_constant = [&](double value) {
-    return metric.better == trial::Better::kHigher ? value > *yardstick->constant
-                                                   : value < *yardstick->constant;
+    return metric.better == trial::Better::kHigher ? value > *baseline->constant
+                                                   : value < *baseline->constant;
   };
   const bool is_better = is_better_than_constant(best);
   const auto bound = sample_bound(inputs, *values.front().result, metric.name);
@@ -189,16 +189,16 @@ std::string constant_warning(const ReportInputs& inputs) {
       "Warning: trial {}, the best of the front, is no better than a constant answer{}: {} {} beside {}.\n",
       values.front().number(),
       is_better ? fmt::format(" as far as {} can tell", counted(bound->samples, "sample")) : "", metric.name,
-      metric_text(metric, best), metric_text(metric, *yardstick->constant));
+      metric_text(metric, best), metric_text(metric, *baseline->constant));
 }
 
 /// Says what a model that always says the same would have, and names a winner that is no better.
 std::string constant_note(const ReportInputs& inputs) {
   std::vector<std::string> texts;
-  for (const trial::Yardstick* yardstick : yardsticks_shown(inputs)) {
-    if (!yardstick->constant) continue;
-    const trial::Metric metric = described(yardstick->metric, inputs.metrics);
-    texts.push_back(metric.name + " " + metric_text(metric, *yardstick->constant));
+  for (const trial::Baseline* baseline : baselines_shown(inputs)) {
+    if (!baseline->constant) continue;
+    const trial::Metric metric = described(baseline->metric, inputs.metrics);
+    texts.push_back(metric.name + " " + metric_text(metric, *baseline->constant));
   }
   if (texts.empty()) return {};
   return "A model that always gives the same answer (the commonest class, or the mean) has " + joined(texts) +
@@ -250,8 +250,7 @@ std::string front_notes(const ReportInputs& inputs) {
   const bool is_train = !inputs.taken.run.empty();  // `skyline train` has --seeds in place of repeats
   std::string notes = search_repeats_note(inputs.state) + (is_train ? "" : repeats_note(inputs.state)) +
                       refit_note(inputs.state);
-  for (const trial::Yardstick* yardstick : yardsticks_shown(inputs))
-    notes += samples_note(inputs, *yardstick);
+  for (const trial::Baseline* baseline : baselines_shown(inputs)) notes += samples_note(inputs, *baseline);
   return notes + latency_note(inputs.latencies) + constant_note(inputs) + networks_note(inputs);
 }
 

@@ -4,7 +4,7 @@
 
 #include "report/tracking/run_metrics.hpp"
 #include "store/events/event_file.hpp"
-#include "store/journal/courses.hpp"
+#include "store/journal/learning_curves.hpp"
 #include "store/publish/publish.hpp"
 
 #include <algorithm>
@@ -44,7 +44,7 @@ std::vector<store::NamedParameter> parameters_of(const space::SearchSpace& space
 }
 
 /// Returns the points of a learning curve, and the results at its last step.
-std::vector<store::MetricRecord> records_of(const store::Course& course,
+std::vector<store::MetricRecord> records_of(const store::LearningCurve& course,
                                             std::vector<store::NamedValue> results, double unix_s) {
   std::vector<store::MetricRecord> records;
   for (std::size_t point = 0; point < course.steps.size(); ++point) {
@@ -63,7 +63,7 @@ std::vector<store::MetricRecord> records_of(const store::Course& course,
 
 std::size_t write_trial_events(const run::OpenedRun& opened, const std::filesystem::path& folder) {
   const RunMetrics metrics(opened.state.objectives(), opened.header.metrics);
-  const store::Courses courses = store::read_courses(opened.paths, opened.header.metrics);
+  const store::LearningCurves courses = store::read_courses(opened.paths, opened.header.metrics);
   const double now_s = unix_now_s();
   std::vector<run::SharedTrial> trials = chosen_trials(opened.state);
   const std::size_t written = std::min(trials.size(), kMostTrialFolders);
@@ -78,7 +78,7 @@ std::size_t write_trial_events(const run::OpenedRun& opened, const std::filesyst
       write(store::event_file_start(now_s, 0));
       write(store::parameters_record(now_s, parameters_of(opened.space, committed.trial.architecture())));
       for (const store::MetricRecord& record :
-           records_of(course == courses.end() ? store::Course() : course->second,
+           records_of(course == courses.end() ? store::LearningCurve() : course->second,
                       metrics.own_values(committed), now_s)) {
         write(store::event_record(record));
       }

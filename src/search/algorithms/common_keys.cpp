@@ -41,7 +41,7 @@ OptionKind<std::vector<KnownSource>> known_kind() {
 }
 
 OptionKind<std::uint32_t> repeats_kind() {
-  OptionKind<std::uint32_t> kind = whole<std::uint32_t>(at_least(1).at_most(100));
+  OptionKind<std::uint32_t> kind = integer<std::uint32_t>(at_least(1).at_most(100));
   kind.write = [write = kind.write](const std::uint32_t& repeats) {
     return repeats == 1 ? ConfigNode() : write(repeats);
   };

@@ -112,7 +112,7 @@ class ExhaustiveSearch final : public Searcher {
 Algorithm exhaustive_search() {
   const OptionTable<ExhaustiveOptions> options{
       {"trials", &ExhaustiveOptions::trials,
-       or_word("all", whole<std::size_t>(at_least(1).at_most(kMostCounted))),
+       or_keyword("all", integer<std::size_t>(at_least(1).at_most(kMostCounted))),
        "Maximum number of trials of the search.", KeyRule::kMayChange}};
   return make_algorithm<ExhaustiveSearch>(
       "exhaustive", "Every valid architecture once, ordered by the parameters: the last one varies fastest.",

@@ -16,16 +16,16 @@ constexpr const char* kListedMeaning =
     "Listed architectures; all of them are trained in full, not the front alone.";
 
 const OptionTable<ListedOptions>& listed_table() {
-  const auto genotype = list_of(whole<std::uint32_t>(at_least(0)), "a list of numbers");
+  const auto genotype = list_of(integer<std::uint32_t>(at_least(0)), "a list of numbers");
   static const OptionTable<ListedOptions> table{
       {"genotypes", &ListedOptions::genotypes, list_of(genotype, "a list of genotypes"),
        "Of each trial, the place of each parameter's value among its values, from 0.", KeyRule::kRequired},
-      {"seeds", &ListedOptions::seeds, whole<std::size_t>(at_least(1).at_most(ListedOptions::kMostSeeds)),
+      {"seeds", &ListedOptions::seeds, integer<std::size_t>(at_least(1).at_most(ListedOptions::kMostSeeds)),
        "Trials of each, one after the other, which differ in the seed of their training."},
       {"from", &ListedOptions::from, text("a run folder"),
        "The run that they are of, whose results count as those of the search (`skyline train`).",
        KeyRule::kMayChange},
-      {"numbers", &ListedOptions::numbers, list_of(whole<std::uint64_t>(at_least(0)), "a list of numbers"),
+      {"numbers", &ListedOptions::numbers, list_of(integer<std::uint64_t>(at_least(0)), "a list of numbers"),
        "Their numbers in that run.", KeyRule::kMayChange}};
   return table;
 }

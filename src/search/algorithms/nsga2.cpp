@@ -121,7 +121,7 @@ Algorithm nsga2() {
        "Results that may have children; as many random architectures come first."},
       {"crossover_probability", &Options::crossover_probability, at_least(0).at_most(1),
        "Probability that a child has two parents."},
-      {"mutation_probability", &Options::mutation_probability, or_word("auto", number(probability)),
+      {"mutation_probability", &Options::mutation_probability, or_keyword("auto", number(probability)),
        "Probability of each used parameter to change in a child. `auto`: one of all parameters on average."}};
   Algorithm algorithm =
       make_algorithm<Nsga2>("nsga2", "Non-dominated sorting genetic algorithm (NSGA-II).", options);

@@ -93,7 +93,7 @@ void RungOptions::check_trials(const ConfigNode& section, std::size_t rungs) {
 }
 
 OptionKind<std::optional<std::vector<double>>> RungOptions::budgets_kind() {
-  return or_word("auto", list_of(number(above(0)), "a list of epochs"));
+  return or_keyword("auto", list_of(number(above(0)), "a list of epochs"));
 }
 
 void Rung::add(const trial::CommittedTrial& committed, const objective::ObjectiveSet& objectives) {

@@ -103,7 +103,7 @@ class SkylineSearch final : public ModelSearcher {
 
 /// The default is not written, so that older runs are the same runs.
 OptionKind<std::optional<std::vector<double>>> budgets_kind() {
-  auto kind = or_word("none", list_of(number(above(0)), "a list of epochs"));
+  auto kind = or_keyword("none", list_of(number(above(0)), "a list of epochs"));
   kind.write = [write = kind.write](const std::optional<std::vector<double>>& budgets) {
     return budgets ? write(budgets) : ConfigNode();
   };

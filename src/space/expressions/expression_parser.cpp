@@ -15,7 +15,7 @@ namespace {
 std::string spelling(const Value& value) {
   const std::string text = to_text(value);
   const bool is_plain = !std::holds_alternative<std::string>(value) ||
-                        (is_parameter_name(text) && !flag_in(text) && text != "null" && text != "and" &&
+                        (is_parameter_name(text) && !parse_bool(text) && text != "null" && text != "and" &&
                          text != "or" && text != "not" && text != "in");
   if (is_plain) return text;
   const char quote = text.find('\'') == std::string::npos ? '\'' : '"';
@@ -188,8 +188,8 @@ class ExpressionParser {
 
   ExpressionPart number() {
     const std::string digits = text_.take_number();
-    if (const auto integer = integer_in(digits)) return constant_part(*integer);
-    const auto fraction = number_in(digits);
+    if (const auto integer = parse_integer(digits)) return constant_part(*integer);
+    const auto fraction = parse_number(digits);
     if (!fraction) fail(in_quotes(digits) + " is not a number" + word_that_begins(digits));
     return constant_part(*fraction);
   }
@@ -199,7 +199,7 @@ class ExpressionParser {
     const std::string word = text_.take_word();
     if (word.empty()) fail("expected a number, a `$name` or `(`, got " + text_.rest());
     if (text_.take("(")) return function(word);
-    if (const auto flag = flag_in(word)) return constant_part(*flag);
+    if (const auto flag = parse_bool(word)) return constant_part(*flag);
     if (word == "null") return constant_part(Null{});
     return constant_part(word);
   }

@@ -57,13 +57,13 @@ Value read_value(const ConfigNode& scalar) {
   if (!scalar.is_scalar()) scalar.fail_expected("a single value");
   const std::string& text = scalar.as_text();
   if (scalar.quoted()) return text;
-  if (const auto integer = integer_in(text)) return *integer;
+  if (const auto integer = parse_integer(text)) return *integer;
   if (is_whole(text)) {
     scalar.fail(shortened(text) +
                 " has more than 64 bits: write a fraction, as in 1.0e+19, or a text in quotes");
   }
-  if (const auto number = number_in(text)) return *number;
-  if (const auto flag = flag_in(text)) return *flag;
+  if (const auto number = parse_number(text)) return *number;
+  if (const auto flag = parse_bool(text)) return *flag;
   return text;
 }
 

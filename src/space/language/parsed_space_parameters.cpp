@@ -88,7 +88,7 @@ struct RangeEnds {
 };
 
 bool is_whole(const ConfigNode& node) {
-  return node.is_scalar() && !node.quoted() && integer_in(node.as_text()).has_value();
+  return node.is_scalar() && !node.quoted() && parse_integer(node.as_text()).has_value();
 }
 
 RangeEnds read_ends(const ParameterForm& form) {

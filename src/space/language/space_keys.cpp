@@ -99,13 +99,14 @@ OptionTable<Form> with_beside(OptionTable<Form> table) {
 }
 
 OptionTable<RepeatForm> own_repeat_keys() {
-  return {{"repeat", &RepeatForm::repeat,
-           tree("a whole number of at least 0", value_or_expression(whole<std::int64_t>(at_least(0)).schema)),
-           "Number of repetitions of the body."},
-          {"as", &RepeatForm::as, tree("a word", schema_of("{type: string}")),
-           "Name of the number of the repetition in the body, from 0 on."},
-          {"body", &RepeatForm::body, items(), "The items that are repeated, or are built as one.",
-           KeyRule::kRequired}};
+  return {
+      {"repeat", &RepeatForm::repeat,
+       tree("a whole number of at least 0", value_or_expression(integer<std::int64_t>(at_least(0)).schema)),
+       "Number of repetitions of the body."},
+      {"as", &RepeatForm::as, tree("a word", schema_of("{type: string}")),
+       "Name of the number of the repetition in the body, from 0 on."},
+      {"body", &RepeatForm::body, items(), "The items that are repeated, or are built as one.",
+       KeyRule::kRequired}};
 }
 
 OptionTable<OneOfForm> own_one_of_keys() {
@@ -219,7 +220,7 @@ const OptionTable<ParameterForm>& parameter_keys() {
       {"step", &ParameterForm::step, tree("a number above 0", number(above(0)).schema),
        "Step of the range; 1 unless given, in a range of whole numbers."},
       {"count", &ParameterForm::count,
-       tree("a whole number of at least 2", whole<std::int64_t>(at_least(2)).schema),
+       tree("a whole number of at least 2", integer<std::int64_t>(at_least(2)).schema),
        "Number of values, evenly spaced. Unless given, a range of fractions has as many as four digits tell "
        "apart, at most 1,000."},
       {"log", &ParameterForm::log,

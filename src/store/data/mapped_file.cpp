@@ -2,7 +2,7 @@
 
 #include "skyline/core/exit_code.hpp"
 
-#include "store/publish/patience.hpp"
+#include "store/publish/retry_policy.hpp"
 
 #include <array>
 #include <atomic>
@@ -79,7 +79,7 @@ void forget_range(std::span<const std::byte> bytes) {
 MappedFile::MappedFile(const std::filesystem::path& path)
     : last_words_("skyline: " + path.string() +
                   ": was cut short while it was read: restore it, and run again with --resume\n") {
-  const Attempt attempt("read", path);
+  const IoOperation operation("read", path);
   struct stat status {};
   file_ = open_regular_file(path, status);
   if (!file_) fail_system("read", path, "", errno);

@@ -55,7 +55,7 @@ std::uint64_t size_of(const fs::path& file) {
 /// Waits until no other job copies to the folder; the right to copy ends with the process. Where locks don't
 /// work, jobs may copy at once, which only loses time: each publishes whole files. Returns null if it was
 /// stopped.
-FileDescriptor take_turn(const fs::path& stage, const StagingOptions& options) {
+FileDescriptor acquire(const fs::path& stage, const StagingOptions& options) {
   FileDescriptor turn = open_file(stage, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (!turn) fail_system("read the folder", stage, "", errno);
   const auto start = std::chrono::steady_clock::now();
@@ -124,7 +124,7 @@ class StagedCopy {
     if (!fault) return true;
     const std::string problem =
         no_copy(std::string(fault.call) + ": " + system_error_text(fault.error) + kAdvice);
-    if (may_pass(fault.error)) throw FaultError(problem);
+    if (is_transient(fault.error)) throw FaultError(problem);
     throw UserError(problem);
   }
 
@@ -211,7 +211,7 @@ std::optional<double> stage_dataset(const fs::path& source, const fs::path& fold
   if (state == CopyState::kSound && !store::exists(staged_path(folder, content_hash)))
     state = CopyState::kMissing;
   if (state == CopyState::kMissing || state == CopyState::kFaulty) {
-    turn = take_turn(stage, options);
+    turn = acquire(stage, options);
     if (!turn) return std::nullopt;
     state = copy.check();  // another job may have made it meanwhile
   }

@@ -205,7 +205,7 @@ void EventFile::add(std::span<const MetricRecord> records) {
   if (length_ == 0) {
     publish_file(path_, bytes, Effort::kOnce);
   } else {
-    const Attempt attempt("write", path_);
+    const IoOperation operation("write", path_);
     PinnedFolders::check(path_);
     FileDescriptor file = open_own_file(path_, O_WRONLY);
     if (!file) fail_system("write", path_, "open", errno);

@@ -4,7 +4,7 @@
 #include "skyline/trial/metric.hpp"
 #include "skyline/trial/trial.hpp"
 
-#include "store/publish/patience.hpp"
+#include "store/publish/retry_policy.hpp"
 #include "store/run_folder/run_folder.hpp"
 #include "trial/commit_log.hpp"
 

@@ -83,12 +83,13 @@ void write_slots(Hdf5Image& image, const std::vector<SlotAccount>& slots) {
 }
 
 void write_courses(Hdf5Image& image, const trial::CommitLog& committed, const TrialTable& table,
-                   const Courses& courses, const std::vector<std::string>& values) {
+                   const LearningCurves& courses, const std::vector<std::string>& values) {
   std::vector<std::string> names;
   for (const trial::Cell& cell : table.columns()) {
     if (cell.topic == Topic::kName) names.emplace_back(cell.name);
   }
-  const auto add_point = [&](Table& rows, const Cells& cells, const Course& course, std::size_t point) {
+  const auto add_point = [&](Table& rows, const Cells& cells, const LearningCurve& course,
+                             std::size_t point) {
     add_cells(rows, cells, names);
     rows("step", course.steps[point]);
     for (const std::string& value : values) rows(value, course.value(point, value));
@@ -126,7 +127,7 @@ std::vector<std::string> parameter_columns(const space::SearchSpace& space,
 void write_run_tables(const std::filesystem::path& path, const trial::CommitLog& committed,
                       const std::vector<bool>& on_front, const std::vector<trial::Metric>& metrics,
                       const space::SearchSpace& space, const std::string& config_text,
-                      const std::vector<SlotAccount>& slots, const Courses& courses) {
+                      const std::vector<SlotAccount>& slots, const LearningCurves& courses) {
   require(on_front.size() == committed.size(), "on_front does not have one flag a trial");
   const TrialTable table(space, metrics);
   const std::vector<std::string> names = names_of(table.columns(), space);

@@ -3,7 +3,7 @@
 #include "skyline/objective/objective_set.hpp"
 #include "skyline/space/search_space.hpp"
 
-#include "store/journal/courses.hpp"
+#include "store/journal/learning_curves.hpp"
 #include "trial/commit_log.hpp"
 
 #include <cstddef>
@@ -74,7 +74,7 @@ std::vector<std::string> parameter_columns(const space::SearchSpace& space,
 void write_run_tables(const std::filesystem::path& path, const trial::CommitLog& committed,
                       const std::vector<bool>& on_front, const std::vector<trial::Metric>& metrics,
                       const space::SearchSpace& space, const std::string& config_text,
-                      const std::vector<SlotAccount>& slots, const Courses& courses = {});
+                      const std::vector<SlotAccount>& slots, const LearningCurves& courses = {});
 
 /// What run.h5 knows that no other file does, and what ties it to a journal.
 struct StoredTables {

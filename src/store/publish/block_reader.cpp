@@ -4,7 +4,7 @@
 
 #include "core/config/config_text.hpp"
 #include "store/publish/file_descriptor.hpp"
-#include "store/publish/patience.hpp"
+#include "store/publish/retry_policy.hpp"
 
 #include <cerrno>
 

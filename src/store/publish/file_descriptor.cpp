@@ -3,7 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/system/may_block.hpp"
-#include "store/publish/patience.hpp"
+#include "store/publish/retry_policy.hpp"
 
 #include <algorithm>
 #include <array>

@@ -173,7 +173,7 @@ FolderCheck try_folder(const std::filesystem::path& folder) {
 }
 
 FolderRoom room_in(const std::filesystem::path& folder) {
-  const Attempt attempt("look for room in", folder);
+  const IoOperation operation("look for room in", folder);
   struct statvfs space {};
   if (::statvfs(folder.c_str(), &space) != 0) return {};
   return {std::uint64_t{free_blocks(space)} * space.f_frsize, std::uint64_t{space.f_blocks} * space.f_frsize,
@@ -181,7 +181,7 @@ FolderRoom room_in(const std::filesystem::path& folder) {
 }
 
 Fault find_storage_fault(const std::filesystem::path& folder) {
-  const Attempt attempt("look for room in", folder);
+  const IoOperation operation("look for room in", folder);
   constexpr std::array kOfPaths{ENOENT, ENOTDIR, EACCES, EPERM, ELOOP, ENAMETOOLONG};
   const auto fault_of = [&](std::string_view call, int error) -> Fault {
     return std::ranges::find(kOfPaths, error) == kOfPaths.end() ? Fault{call, error} : Fault{};

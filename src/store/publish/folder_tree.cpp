@@ -5,7 +5,7 @@
 #include "core/log.hpp"
 #include "core/system/may_block.hpp"
 #include "store/publish/file_descriptor.hpp"
-#include "store/publish/patience.hpp"
+#include "store/publish/retry_policy.hpp"
 
 #include <algorithm>
 #include <array>
@@ -58,14 +58,14 @@ void check(bool succeeded, std::string_view call) {
 /// Does a task, and begins it anew after a fault that may pass.
 template <typename Work>
 std::invoke_result_t<Work> patiently_do(const TreeTask& task, Work work) {
-  Patience patience(task.name, task.folder);
+  RetryPolicy patience(task.name, task.folder);
   while (true) {
     try {
       const auto result = work();
       patience.done();
       return result;
     } catch (const TreeFault& met) {
-      patience.bear(met.fault);
+      patience.on_fault(met.fault);
     }
   }
 }
@@ -119,7 +119,7 @@ std::vector<TreeEntry> tree_entries(const FileDescriptor& folder, std::size_t mo
     check(is_there || errno == ENOENT, "fstatat");
     if (is_there) entries.push_back(std::move(entry));
   }
-  Attempt::advance();
+  IoOperation::advance();
   return entries;
 }
 
@@ -173,7 +173,7 @@ class TreeSync {
 
   static void check_sync(std::string_view call, int error) {
     if (error != 0 && error != EINVAL && error != ENOTSUP) fail(call, error);
-    Attempt::advance();
+    IoOperation::advance();
   }
 
   const fs::path& tree_;
@@ -223,7 +223,7 @@ bool copy_file(const FileDescriptor& from_folder, const FileDescriptor& to_folde
     if (count == 0) fail("read", EIO);  // it is shorter now
     check(count > 0, "copy_file_range");
     left -= static_cast<std::size_t>(count);
-    Attempt::advance();
+    IoOperation::advance();
   }
   const std::array<timespec, 2> times{entry.status.st_atim, entry.status.st_mtim};
   check(::fchmod(to.get(), entry.status.st_mode & kPermissions) == 0, "fchmod");
@@ -378,7 +378,7 @@ void remove_tree(const fs::path& folder) {
 
 bool remove_tree(const fs::path& folder, std::size_t most) {
   const TreeTask task{"remove", folder};
-  const Attempt attempt(task.name, folder);
+  const IoOperation operation(task.name, folder);
   try {
     return remove_some(task, most);
   } catch (const TreeFault& met) {

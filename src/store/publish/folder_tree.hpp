@@ -9,8 +9,8 @@ namespace skyline::store {
 
 // Work on all that is in a folder which a foreign program filled. Nothing follows a symbolic link, or leaves
 // the file system of the folder. Sockets, pipes and devices are passed over where they are not removed. After
-// a fault that may pass (may_pass) a task begins anew, as long as patience_s() allows; but a removal in parts
-// fails, because other files wait for it.
+// a fault that may pass (is_transient) a task begins anew, as long as patience_s() allows; but a removal in
+// parts fails, because other files wait for it.
 
 /// Returns the bytes of all files, or a number above `most` once that many are found. Names that come and go
 /// meanwhile do no harm.

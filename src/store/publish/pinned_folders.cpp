@@ -2,7 +2,7 @@
 
 #include "skyline/core/error.hpp"
 
-#include "store/publish/patience.hpp"
+#include "store/publish/retry_policy.hpp"
 
 #include <list>
 #include <mutex>
@@ -50,7 +50,7 @@ void PinnedFolders::check_folder(const std::filesystem::path& folder) const {
 
 void PinnedFolders::check(const std::filesystem::path& file) {
   const std::filesystem::path folder = std::filesystem::absolute(file).lexically_normal().parent_path();
-  const Attempt attempt("look at", folder);
+  const IoOperation operation("look at", folder);
   const std::lock_guard lock(pinned_mutex);
   for (const PinnedFolders* const some : all_pinned) {
     some->check_folder(folder.parent_path());

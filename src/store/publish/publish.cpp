@@ -59,7 +59,7 @@ Fault publish_once(const std::filesystem::path& path, const FillFile& fill) {
 void publish(const std::filesystem::path& path, const FillFile& fill, Effort effort) {
   if (effort == Effort::kPatient)
     return patiently(kPublishTask, path, [&] { return publish_once(path, fill); });
-  const Attempt attempt(kPublishTask, path);
+  const IoOperation operation(kPublishTask, path);
   if (const Fault fault = publish_once(path, fill)) fail_system(kPublishTask, path, fault.call, fault.error);
 }
 
@@ -154,7 +154,7 @@ void write_scratch_file(const std::filesystem::path& path, std::string_view text
 }
 
 std::size_t remove_temporaries(const std::filesystem::path& folder) {
-  Attempt attempt("remove unfinished files in", folder);
+  IoOperation operation("remove unfinished files in", folder);
   std::size_t removed = 0;
   std::error_code error;
   std::filesystem::directory_iterator entry(folder, error);
@@ -211,7 +211,7 @@ std::string read_file(const std::filesystem::path& path) {
 }
 
 std::string read_end(const std::filesystem::path& path, std::size_t most) {
-  const Attempt attempt("read", path);
+  const IoOperation operation("read", path);
   const FileDescriptor file = open_file(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   struct stat status {};
   if (!file || ::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) return {};

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "store/publish/patience.hpp"
+#include "store/publish/retry_policy.hpp"
 #include "store/publish/temporary_file.hpp"
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 #include "core/background_queue.hpp"
 #include "core/log.hpp"
 #include "core/system/may_block.hpp"
-#include "store/publish/patience.hpp"
+#include "store/publish/retry_policy.hpp"
 
 #include <exception>
 #include <mutex>
@@ -74,7 +74,7 @@ void StorageThread::post(std::function<void()> job) {
 
 void StorageThread::rethrow_failure() {
   state_->rethrow();
-  check_silence(silence_s());
+  check_stalls(silence_s());
 }
 
 bool StorageThread::idle() const {

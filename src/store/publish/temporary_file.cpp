@@ -73,7 +73,7 @@ Fault TemporaryFile::write(const FilePieces& pieces, std::uint64_t offset) {
       offset += part.size();
       piece = piece.subspan(part.size());
       start_disk(offset);
-      Attempt::advance();
+      IoOperation::advance();
     }
   }
   return {};

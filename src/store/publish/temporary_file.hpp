@@ -1,7 +1,7 @@
 #pragma once
 
 #include "store/publish/file_descriptor.hpp"
-#include "store/publish/patience.hpp"
+#include "store/publish/retry_policy.hpp"
 
 #include <cstdint>
 #include <filesystem>

@@ -8,8 +8,8 @@
 #include "core/text/hash.hpp"
 #include "store/publish/file_descriptor.hpp"
 #include "store/publish/folder_tree.hpp"
-#include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
+#include "store/publish/retry_policy.hpp"
 #include "store/run_folder/run_folder.hpp"
 
 #include <array>
@@ -63,7 +63,7 @@ fs::path checked_temporary_root() {
 }
 
 bool belongs_to_us(const fs::path& path) {
-  const Attempt attempt("look at", path);
+  const IoOperation operation("look at", path);
   struct stat status {};
   return lstat(path.c_str(), &status) == 0 && status.st_uid == geteuid();
 }
@@ -137,7 +137,7 @@ void remove_temporary_folders() {
 void remove_left_locks(const fs::path& folder) {
   std::vector<std::pair<fs::path, FileId>> locks;
   std::error_code failure;
-  Attempt attempt("look for locks in", folder);
+  IoOperation operation("look for locks in", folder);
   for (auto entry = fs::recursive_directory_iterator(folder, failure); entry != fs::end(entry);
        entry.increment(failure)) {
     attempt.begin();

@@ -113,7 +113,7 @@ std::optional<ClaimRecord> read_claim_record(const std::filesystem::path& path) 
 std::optional<ClaimRecord> find_original_claim(const ClaimRecord& record,
                                                const std::filesystem::path& folder) {
   if (record.inode == 0 || record.process == 0) return std::nullopt;
-  const Attempt attempt("look at", record.folder);
+  const IoOperation operation("look at", record.folder);
   if (inode_of(folder) == record.inode || inode_of(record.folder) != record.inode) return std::nullopt;
   std::optional<ClaimRecord> there = read_claim_record(RunPaths{record.folder}.owner());
   if (there && there->token != record.token) there.reset();

@@ -5,8 +5,8 @@
 #include "core/log.hpp"
 #include "core/system/process.hpp"
 #include "store/publish/file_descriptor.hpp"
-#include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
+#include "store/publish/retry_policy.hpp"
 #include "store/publish/temporary_file.hpp"
 
 #include <algorithm>
@@ -81,7 +81,7 @@ FileClaim::FileClaim(RunPaths paths, ClaimRecord record, double interval_s)
 
 FileClaim::~FileClaim() {
   try {
-    const Attempt attempt("remove", paths_.owner());
+    const IoOperation operation("remove", paths_.owner());
     const std::optional<ClaimRecord> owner = read_claim_record(paths_.owner());
     if (owner && owner->token == record_.token) ::unlink(paths_.owner().c_str());
   } catch (const Problem& error) {
@@ -92,14 +92,14 @@ FileClaim::~FileClaim() {
 /// Never waits: after a fault that may pass, the next heartbeat tries again.
 void FileClaim::renew() {
   const Clock::time_point now = Clock::now();
-  const Attempt attempt(kClaimTask, paths_.owner());
+  const IoOperation operation(kClaimTask, paths_.owner());
   const Fault fault = try_to_renew();
   if (!fault) {
     renewed_ = now;
     return;
   }
   const std::chrono::duration<double> since = now - renewed_;
-  if (!may_pass(fault.error) || since.count() - interval_s_ > patience_s()) {
+  if (!is_transient(fault.error) || since.count() - interval_s_ > patience_s()) {
     fail_system(kClaimTask, paths_.owner(), fault.call, fault.error);
   }
   log::warning("cannot write " + paths_.owner().string() + " now: " + system_error_text(fault.error) +
@@ -143,7 +143,7 @@ std::unique_ptr<FileClaim> take_file_claim(const RunPaths& paths, double interva
   ClaimRecord record = make_claim_record(paths.root);
   const std::string text = to_json(record);
   for (int i = 0; i < kTries; ++i) {
-    const Attempt attempt(kClaimTask, paths.owner());
+    const IoOperation operation(kClaimTask, paths.owner());
     std::optional<TemporaryFile> file;
     patiently(kClaimTask, paths.owner(), [&] {
       file.emplace(paths.owner());

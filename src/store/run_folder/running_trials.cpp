@@ -97,7 +97,7 @@ std::vector<std::filesystem::path> running_paths(const RunPaths& paths) {
 }
 
 int rank_of(const std::filesystem::path& path) {
-  const auto number = integer_in(path.filename().string().substr(kRunningStart.size()));
+  const auto number = parse_integer(path.filename().string().substr(kRunningStart.size()));
   if (!number) throw UserError("expected the number of a rank at the end of its name");
   return static_cast<int>(*number);
 }
@@ -160,7 +160,7 @@ RunningTrials::RunningTrials(const RunPaths& paths, int rank, std::size_t slots,
   oom_place_ = text.size();
   text += count + " " + oom_.file + "\n";
   rows_place_ = text.size();
-  const Attempt attempt("write", path_);
+  const IoOperation operation("write", path_);
   file_ = open_own_file(path_, O_WRONLY | O_CREAT, 0666);
   if (file_ && ::ftruncate(file_.get(), 0) != 0) file_.reset();
   if (!file_) return;
@@ -178,7 +178,7 @@ void RunningTrials::write(std::size_t slot) const {
             (row.reported.empty() ? "" : row.reported + ", ") + row.text;
   }
   const std::string text = padded_to("00 " + state, kRowBytes - 1) + "\n";
-  const Attempt attempt("write", path_);
+  const IoOperation operation("write", path_);
   if (file_) write_at(file_, std::as_bytes(std::span(text)), rows_place_ + slot * kRowBytes);
 }
 
@@ -203,7 +203,7 @@ void RunningTrials::count_again() {
   if (!kills || *kills == oom_.kills) return;
   oom_.kills = *kills;
   const std::string text = padded_to(std::to_string(oom_.kills), kCountBytes);
-  const Attempt attempt("write", path_);
+  const IoOperation operation("write", path_);
   if (file_) write_at(file_, std::as_bytes(std::span(text)), oom_place_ - kCountBytes - 1);
 }
 
@@ -236,7 +236,7 @@ void RunningTrials::is_overdue(std::size_t slot, trial::TrialName trial) {
 
 void RunningTrials::count_last() {
   const std::string text = std::to_string(count_oom_kills(oom_.file).value_or(0));
-  const Attempt attempt("write", path_);
+  const IoOperation operation("write", path_);
   if (file_) write_at(file_, std::as_bytes(std::span(text)), oom_place_);
 }
 
@@ -255,7 +255,7 @@ void RunningTrials::crashed(int signal) const noexcept {
 
 void RunningTrials::remove() {
   close();
-  const Attempt attempt("remove", path_);
+  const IoOperation operation("remove", path_);
   ::unlink(path_.c_str());
 }
 

@@ -4,8 +4,8 @@
 
 #include "core/log.hpp"
 #include "store/publish/file_descriptor.hpp"
-#include "store/publish/patience.hpp"
 #include "store/publish/publish.hpp"
+#include "store/publish/retry_policy.hpp"
 #include "store/run_folder/run_folder.hpp"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ constexpr std::string_view kFailed = ".failed";
 
 /// Removes a log with one attempt. One that stays is removed by a later job.
 void remove_once(const fs::path& log) {
-  const Attempt attempt("remove", log);
+  const IoOperation operation("remove", log);
   (void)::unlink(log.c_str());
 }
 
@@ -36,7 +36,7 @@ void remove_once(const fs::path& log) {
 std::vector<fs::path> logs_of_success(const fs::path& folder) {
   std::vector<std::pair<fs::file_time_type, fs::path>> found;
   for (const fs::path& path : list_folder(folder)) {
-    const Attempt attempt("look at", path);
+    const IoOperation operation("look at", path);
     std::error_code gone;
     const auto time = fs::last_write_time(path, gone);
     const bool failed = path.filename().string().find(kFailed) != std::string::npos;
@@ -81,7 +81,7 @@ fs::path TrialLogs::keep(const fs::path& log, bool failed) {
 
 bool TrialLogs::should_tell(const std::string& what) const {
   const fs::path told = folder_.parent_path() / ("told." + what);
-  const Attempt attempt("create", told);
+  const IoOperation operation("create", told);
   return open_file(told, O_WRONLY | O_CREAT | O_EXCL, 0666) || errno != EEXIST;
 }
 

@@ -2,7 +2,7 @@
 
 #include "skyline/trial/evaluator.hpp"
 
-#include "store/publish/patience.hpp"
+#include "store/publish/retry_policy.hpp"
 #include "store/run_folder/run_folder.hpp"
 
 #include <cstdint>

@@ -4,9 +4,9 @@
 
 #include "core/text/hash.hpp"
 #include "store/publish/folder_tree.hpp"
-#include "store/publish/patience.hpp"
 #include "store/publish/pinned_folders.hpp"
 #include "store/publish/publish.hpp"
+#include "store/publish/retry_policy.hpp"
 #include "store/run_folder/suspects.hpp"
 
 #include <cerrno>
@@ -85,7 +85,7 @@ std::optional<BegunFolder> begin_folder(const RunPaths& paths, trial::TrialName 
 }
 
 bool is_in_place(const BegunFolder& folder) {
-  const Attempt attempt("look at", folder.path);
+  const IoOperation operation("look at", folder.path);
   struct stat begun {};
   struct stat now {};
   return ::fstat(folder.held.get(), &begun) == 0 && ::lstat(folder.path.c_str(), &now) == 0 &&
@@ -104,12 +104,12 @@ void publish_folder(const RunPaths& paths, trial::TrialName trial, const BegunFo
 
 FolderFinding find_published_folder(const RunPaths& paths, trial::TrialName trial) {
   const fs::path marker = folder_of(paths, trial) / kMarker;
-  const Attempt attempt("read", marker);
+  const IoOperation operation("read", marker);
   std::string name;
   if (const Fault fault = read_once(marker, name)) {
     const bool is_missing = fault.error == ENOENT;  // a name of the shared folder may not show yet
     const std::string what = is_missing ? "there is no such file" : system_error_text(fault.error);
-    return {{}, marker.string() + ": " + what, is_missing || may_pass(fault.error)};
+    return {{}, marker.string() + ": " + what, is_missing || is_transient(fault.error)};
   }
   const fs::path folder = marker.parent_path() / name;
   struct stat status {};
@@ -122,7 +122,7 @@ FolderFinding find_published_folder(const RunPaths& paths, trial::TrialName tria
 
 bool remove_folders(const RunPaths& paths, trial::TrialName trial) {
   const fs::path all = folder_of(paths, trial);
-  const Attempt attempt("remove", all);
+  const IoOperation operation("remove", all);
   PinnedFolders::check(all);
   if (open_file(all, O_PATH | O_DIRECTORY | O_NOFOLLOW)) {
     remove_file(all / kMarker);

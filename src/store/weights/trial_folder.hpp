@@ -49,7 +49,7 @@ void publish_folder(const RunPaths& paths, trial::TrialName trial, const BegunFo
 struct FolderFinding {
   std::filesystem::path path;  // empty if there is none
   std::string problem;         // then: the marker and its problem
-  bool may_pass = false;       // then: a later attempt may succeed
+  bool is_transient = false;   // then: a later attempt may succeed
 };
 /// Finds the folder that a trial has published. Tries once and never waits.
 FolderFinding find_published_folder(const RunPaths& paths, trial::TrialName trial);

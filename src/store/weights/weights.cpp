@@ -88,7 +88,7 @@ WeightsReading try_weights(const std::filesystem::path& path, trial::TrialNumber
   if (const Fault fault = read_once(path, file)) {
     const bool missing = fault.error == ENOENT;  // a name of the shared folder may not show yet
     const std::string what = missing ? "there is no such file" : system_error_text(fault.error);
-    return {nullptr, path.string() + ": " + what, missing || may_pass(fault.error)};
+    return {nullptr, path.string() + ": " + what, missing || is_transient(fault.error)};
   }
   try {
     auto weights = std::make_shared<const WeightsFile>(decode_weights(file, path));

@@ -30,8 +30,8 @@ WeightsFile read_weights(const std::filesystem::path& path);
 struct WeightsReading {
   std::shared_ptr<const WeightsFile> weights;  // nullptr if there are none
   std::string problem;                         // without weights: the file and its problem
-  bool may_pass = false;  // without weights: a later attempt may succeed (NFS, storage that is unavailable
-                          // for a while)
+  bool is_transient = false;  // without weights: a later attempt may succeed (NFS, storage that is
+                              // unavailable for a while)
 };
 
 /// Reads the weights of a trial's published file. Tries once and never waits: the storage thread has other

@@ -44,7 +44,7 @@ std::int64_t steps_for(double epochs, std::size_t samples, std::int64_t batch) {
 TrainingSetup setup_for(const DeviceUse& device, const TrainingOptions& options,
                         const std::shared_ptr<const store::Dataset>& dataset, store::SplitIndices split,
                         Normalization normalization) {
-  TrainingSetup setup{.options = fit_to_data(options, *dataset, split),
+  TrainingSetup setup{.options = adapt_to_data(options, *dataset, split),
                       .dataset = dataset,
                       .split = std::move(split),
                       .scaling = ValueScaling(*dataset, normalization),
@@ -68,7 +68,7 @@ TrainingSetup setup_of_refit(const TrainingSetup& setup) {
     std::iota(refit.split.train.begin(), refit.split.train.end(), 0);
     refit.on_device = context_for(setup.device, refit.dataset, setup.scaling, setup.options.precision);
   }
-  refit.options = fit_to_data(refit.options, *refit.dataset, refit.split);
+  refit.options = adapt_to_data(refit.options, *refit.dataset, refit.split);
   return refit;
 }
 

@@ -11,7 +11,7 @@
 #include "train/options/group_size.hpp"
 #include "train/options/training_check.hpp"
 #include "train/sharing/admitted_training.hpp"
-#include "train/sharing/host_memory.hpp"
+#include "train/sharing/node_memory_limiter.hpp"
 #include "trial/refit.hpp"
 
 #include <algorithm>
@@ -69,7 +69,7 @@ bool share_processes(const trial::TrialGroup& group) {
 
 class TrainingEvaluator final : public trial::Evaluator {
  public:
-  TrainingEvaluator(TrainingSetup setup, std::shared_ptr<const HostMemory> memory)
+  TrainingEvaluator(TrainingSetup setup, std::shared_ptr<const NodeMemoryLimiter> memory)
       : setup_(std::move(setup)), memory_(std::move(memory)) {}
 
   double predicted_cost(const trial::Trial& trial) const override {
@@ -138,10 +138,10 @@ class TrainingEvaluator final : public trial::Evaluator {
     timing.train_s = 0;
     timing.validate_s = 0;
     timing.latency_s = 0;
-    Course course;
+    Curve course;
     Outcome outcome = setup_.device.accelerator == nullptr ? attempt_in_memory(trial, context, course)
                                                            : attempt_in_turn(trial, context, course);
-    for (trial::CoursePoint& point : course) context.report(std::move(point));
+    for (trial::CurvePoint& point : course) context.report(std::move(point));
     if (const auto changed = failure_by_changed_data()) outcome = end_for(context, *changed);
     trim_memory_pool(kPooledBetweenTrials);
     const std::chrono::duration<double> total = std::chrono::steady_clock::now() - start;
@@ -173,7 +173,7 @@ class TrainingEvaluator final : public trial::Evaluator {
   }
 
  private:
-  using Course = std::vector<trial::CoursePoint>;
+  using Curve = std::vector<trial::CurvePoint>;
 
   TrainingOptions options_of(const trial::Trial& trial) const {
     return with_values(setup_.options, trial.architecture().training());
@@ -221,14 +221,14 @@ class TrainingEvaluator final : public trial::Evaluator {
   }
 
   /// Trains when the node's memory has room for it beside the other slots' trials.
-  Outcome attempt_in_memory(const trial::Trial& trial, trial::EvaluationContext& context, Course& course) {
+  Outcome attempt_in_memory(const trial::Trial& trial, trial::EvaluationContext& context, Curve& course) {
     const auto in_memory = [&] { return attempt(trial, context, nullptr, course); };
     return memory_ == nullptr ? in_memory()
                               : memory_->train(trial, forecast_options_of(trial), context, in_memory);
   }
 
   /// Trains when the device has room for it beside the other slots' trials.
-  Outcome attempt_in_turn(const trial::Trial& trial, trial::EvaluationContext& context, Course& course) {
+  Outcome attempt_in_turn(const trial::Trial& trial, trial::EvaluationContext& context, Curve& course) {
     const auto& device =
         setup_.device.accelerator->devices().at(static_cast<std::size_t>(setup_.device.device));
     const auto in_turn = [&](trial::EvaluationContext& its_own, AdmissionGate::Permit& permit) {
@@ -255,7 +255,7 @@ class TrainingEvaluator final : public trial::Evaluator {
   /// Trains. Every error of the trial itself becomes a failure with its reason.
   /// @param course  receives the learning curve, which ends where a trial fails
   Outcome attempt(const trial::Trial& trial, trial::EvaluationContext& context, AdmissionGate::Permit* permit,
-                  Course& course) {
+                  Curve& course) {
     std::optional<TrainingSetup> own;   // only for a trial with searched values
     std::unique_ptr<TrainingLoop> run;  // other members of a group use its memory until they know of an error
     try {
@@ -268,7 +268,7 @@ class TrainingEvaluator final : public trial::Evaluator {
       course = run->course();
       return outcome;
     } catch (...) {
-      course = run == nullptr ? Course() : run->course();
+      course = run == nullptr ? Curve() : run->course();
       return end_for(context, current_failure());
     }
   }
@@ -306,7 +306,8 @@ class TrainingEvaluator final : public trial::Evaluator {
   }
 
   TrainingSetup setup_;
-  std::shared_ptr<const HostMemory> memory_;  // for trials on processors; nullptr if none are held back
+  std::shared_ptr<const NodeMemoryLimiter>
+      memory_;  // for trials on processors; nullptr if none are held back
   std::once_flag refit_once_;
   std::optional<TrainingSetup> refit_setup_;
   std::once_flag gate_once_;
@@ -320,7 +321,7 @@ std::unique_ptr<trial::Evaluator> make_training_evaluator(const TrainingOptions&
                                                           std::shared_ptr<const store::Dataset> dataset,
                                                           store::SplitIndices split, bool measure_latency,
                                                           DeviceUse device,
-                                                          std::shared_ptr<const HostMemory> memory) {
+                                                          std::shared_ptr<const NodeMemoryLimiter> memory) {
   require(!split.train.empty(), "no training samples");
   if (const auto objection = find_objection(options, *dataset, split)) {
     throw UserError("`training." + objection->key + "`: " + objection->reason);

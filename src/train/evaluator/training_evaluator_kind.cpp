@@ -7,11 +7,11 @@
 #include "train/evaluator/training_evaluator.hpp"
 #include "train/loading/device_choice.hpp"
 #include "train/loading/load_accelerator.hpp"
+#include "train/options/baselines.hpp"
 #include "train/options/group_size.hpp"
 #include "train/options/training_check.hpp"
-#include "train/options/yardsticks.hpp"
 #include "train/scoring/metrics.hpp"
-#include "train/sharing/host_memory.hpp"
+#include "train/sharing/node_memory_limiter.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -64,13 +64,13 @@ std::size_t slots_of_rank(const evaluate::EvaluatorServices& services, int threa
 
 std::unique_ptr<trial::Evaluator> make(TrainingOptions options, const evaluate::EvaluatorServices& services) {
   DeviceUse device;
-  std::shared_ptr<const HostMemory> memory;
+  std::shared_ptr<const NodeMemoryLimiter> memory;
   if (services.ranks != nullptr) {
     DeviceWish wish = wish_of(options);
     wish.trains = services.evaluates;
     wish.begun = services.begun_on;
     const std::size_t slots = slots_of_rank(services, options.threads);
-    memory = share_host_memory(*services.ranks, services.place.node, slots, services.memory_bytes);
+    memory = share_node_memory(*services.ranks, services.place.node, slots, services.memory_bytes);
     device = choose_device(*services.ranks, services.place, wish, load_accelerator);
   }
   // A rank that only predicts costs may have no GPU, which another precision could need.
@@ -148,12 +148,12 @@ evaluate::EvaluatorKind training_kind() {
             const TrainingOptions options = read(written);
             const auto objection = find_objection(options, dataset, split);
             if (objection) fail_at(written, objection->key, objection->reason);
-            for (const std::string& doubt : find_doubts(options, dataset, split, find_training_host()))
+            for (const std::string& doubt : find_warnings(options, dataset, split, find_training_host()))
               warn_once(doubt);
           },
-      .yardsticks =
+      .baselines =
           [read](const ConfigNode& section, const store::Dataset& dataset, const store::SplitIndices& split) {
-            return yardsticks_of(read(section), dataset, split);
+            return baselines_of(read(section), dataset, split);
           },
       .check_place = evaluate::check_measured_section,
       .programs =

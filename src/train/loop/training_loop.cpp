@@ -70,8 +70,8 @@ trial::Outcome TrainingLoop::run() {
   return trial::Measurements{std::move(values)};
 }
 
-std::vector<trial::CoursePoint> TrainingLoop::course() const {
-  std::vector<trial::CoursePoint> course;
+std::vector<trial::CurvePoint> TrainingLoop::course() const {
+  std::vector<trial::CurvePoint> course;
   for (const LearningCurve::Point& point : course_.points()) {
     course.push_back(
         {point.step, {{"train_loss", point.train_loss}, {"learning_rate", point.learning_rate}}});

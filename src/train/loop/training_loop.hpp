@@ -32,7 +32,7 @@ class TrainingLoop {
                AdmissionGate::Permit* permit);
   trial::Outcome run();
   /// Returns the learning curve so far, also after run() has thrown.
-  std::vector<trial::CoursePoint> course() const;
+  std::vector<trial::CurvePoint> course() const;
 
  private:
   // Parts of a trial. A part that ends the trial early sets failure_.

@@ -87,8 +87,8 @@ Answer object_to_augment(const AugmentOptions& options, const store::Dataset& da
 }
 
 /// Advises where the accuracy hides small classes.
-std::optional<std::string> doubt_of_uneven_classes(const TrainingOptions& given, const LossProblem& problem,
-                                                   const store::Dataset& dataset) {
+std::optional<std::string> warning_of_uneven_classes(const TrainingOptions& given, const LossProblem& problem,
+                                                     const store::Dataset& dataset) {
   constexpr std::int64_t kUneven = 2;
   if (problem.targets != store::TargetKind::kClasses) return std::nullopt;
   const auto [least, most] = std::ranges::minmax_element(problem.counts);
@@ -148,42 +148,42 @@ TrainingHost find_training_host() {
   return host;
 }
 
-std::vector<std::string> find_doubts(const TrainingOptions& options, const store::Dataset& dataset,
-                                     const store::SplitIndices& split, const TrainingHost& host) {
-  std::vector<std::string> doubts;
+std::vector<std::string> find_warnings(const TrainingOptions& options, const store::Dataset& dataset,
+                                       const store::SplitIndices& split, const TrainingHost& host) {
+  std::vector<std::string> warnings;
   if (options.batch > static_cast<std::int64_t>(split.train.size())) {
-    doubts.push_back("training.batch is more than the " + counted(split.train.size(), "sample") +
-                     " to train on: an epoch is one step");
+    warnings.push_back("training.batch is more than the " + counted(split.train.size(), "sample") +
+                       " to train on: an epoch is one step");
   }
   if (options.schedule.warmup > options.epochs) {
-    doubts.emplace_back(
+    warnings.emplace_back(
         "training.schedule.warmup is longer than a trial (training.epochs): the learning rate never gets "
         "where it "
         "is to rise to");
   }
   if (static_cast<std::size_t>(options.threads) > host.processors) {
-    doubts.push_back("training.threads is " + std::to_string(options.threads) +
-                     ", and this process may use " + counted(host.processors, "core"));
+    warnings.push_back("training.threads is " + std::to_string(options.threads) +
+                       ", and this process may use " + counted(host.processors, "core"));
   }
   const bool on_cpu = options.device == DeviceChoice::kCpu || !host.has_gpu;
   if (options.precision == Precision::kBf16 && on_cpu && !host.multiplies_bfloat16) {
-    doubts.emplace_back(
+    warnings.emplace_back(
         "training.precision is bf16, for which this processor has no instructions (AVX512-BF16): results are "
         "those of other machines, but a step takes as long as with fp32, or longer");
   }
-  const LossProblem problem = fit_to_data(options, dataset, split).problem;
+  const LossProblem problem = adapt_to_data(options, dataset, split).problem;
   const auto untrained = std::ranges::count(problem.counts, 0);
   if (problem.targets == store::TargetKind::kClasses && untrained > 0) {
-    doubts.push_back(
+    warnings.push_back(
         std::to_string(untrained) + " of " + to_text(problem.targets, problem.outputs) +
         " have no sample to train on: data.validation leaves them none, or the data set has none");
   }
-  if (const auto doubt = doubt_of_uneven_classes(options, problem, dataset)) doubts.push_back(*doubt);
-  return doubts;
+  if (const auto doubt = warning_of_uneven_classes(options, problem, dataset)) warnings.push_back(*doubt);
+  return warnings;
 }
 
-TrainingOptions fit_to_data(const TrainingOptions& given, const store::Dataset& dataset,
-                            const store::SplitIndices& split) {
+TrainingOptions adapt_to_data(const TrainingOptions& given, const store::Dataset& dataset,
+                              const store::SplitIndices& split) {
   const store::SampleView& train = dataset.train();
   TrainingOptions options = with_defaults(given, train.target_kind());
   LossProblem& problem = options.problem;

@@ -30,12 +30,12 @@ struct TrainingHost {
 TrainingHost find_training_host();
 
 /// Returns options that are valid but rarely intended, one line each.
-std::vector<std::string> find_doubts(const TrainingOptions& options, const store::Dataset& dataset,
-                                     const store::SplitIndices& split, const TrainingHost& host);
+std::vector<std::string> find_warnings(const TrainingOptions& options, const store::Dataset& dataset,
+                                       const store::SplitIndices& split, const TrainingHost& host);
 
 /// Returns the options with the loss and metrics that the data set implies, and with the facts about the data
 /// set that they need.
-TrainingOptions fit_to_data(const TrainingOptions& options, const store::Dataset& dataset,
-                            const store::SplitIndices& split);
+TrainingOptions adapt_to_data(const TrainingOptions& options, const store::Dataset& dataset,
+                              const store::SplitIndices& split);
 
 }  // namespace skyline::train

@@ -295,7 +295,7 @@ const OptionTable<LatencyOptions>& LatencyOptions::table() {
 const OptionTable<GroupOptions>& GroupOptions::table() {
   const Range members = at_least(1).at_most(kMostMembers);
   static const OptionTable<GroupOptions> table{
-      {"members", &GroupOptions::members, or_word("auto", whole<std::uint32_t>(members)),
+      {"members", &GroupOptions::members, or_keyword("auto", integer<std::uint32_t>(members)),
        "Members of every trial's group; `auto`: by the predicted cost of a step."},
       {"most", &GroupOptions::most, members, "Maximum number of members that `auto` chooses."},
       {"batch_statistics", &GroupOptions::statistics,
@@ -323,7 +323,7 @@ const OptionTable<TrainingOptions>& TrainingOptions::table() {
        {"optimizer", &Options::optimizer, optimizer_kind(), "The optimizer, adam unless told otherwise."},
        {"schedule", &Options::schedule, "How the learning rate changes in the course of a trial."},
        {"augment", &Options::augment, "Random changes of the training images, different in each epoch."},
-       {"loss", &Options::loss, or_word("auto", loss_choice()),
+       {"loss", &Options::loss, or_keyword("auto", loss_choice()),
         "What training lowers; `auto`: cross_entropy for classes, binary_cross_entropy for labels, mse for "
         "numbers."},
        {"metrics", metrics_of_training(),

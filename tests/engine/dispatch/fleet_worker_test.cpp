@@ -19,7 +19,7 @@ namespace {
 using FleetWorkerTest = testing::MpiTest;
 
 /// What ends a worker whose rank 0 is this process.
-std::string end_of_worker(FleetMail& mail, SlotPool& slots, const RankProcess& coordinator, int ranks) {
+std::string end_of_worker(FleetChannel& mail, SlotPool& slots, const RankProcess& coordinator, int ranks) {
   store::StorageThread storage;
   const RunFiles files{store::RunPaths{"nowhere"}, {}, storage};
   EngineOptions options;
@@ -35,7 +35,7 @@ std::string end_of_worker(FleetMail& mail, SlotPool& slots, const RankProcess& c
   return "it has ended by itself";
 }
 
-std::string end_of_worker(FleetMail& mail, const RankProcess& coordinator, int ranks) {
+std::string end_of_worker(FleetChannel& mail, const RankProcess& coordinator, int ranks) {
   ScriptedEvaluator evaluator({});
   SlotPool slots(pool_of(1), evaluator, {});
   return end_of_worker(mail, slots, coordinator, ranks);
@@ -43,7 +43,7 @@ std::string end_of_worker(FleetMail& mail, const RankProcess& coordinator, int r
 
 TEST_F(FleetWorkerTest, GivesItsTrialsToOthersIfOneNeverLooks) {
   const std::size_t bytes = most_mail_bytes(test_space(), 1, 1);
-  FleetMail mail(testing::environment().make_link(bytes), test_space(), bytes, 0, true);
+  FleetChannel mail(testing::environment().make_link(bytes), test_space(), bytes, 0, true);
   if (rank() == 1) {
     std::atomic<bool> stuck = true;
     ScriptedEvaluator evaluator([&](auto&&...) {
@@ -60,16 +60,16 @@ TEST_F(FleetWorkerTest, GivesItsTrialsToOthersIfOneNeverLooks) {
               "trial 3 took longer than run.trial_timeout, and does not stop");
     stuck = false;
   } else if (rank() == 0) {
-    std::optional<FleetMail::Letter> letter;
-    while (!letter || letter->kind == MailKind::kAlive) letter = mail.receive();
-    EXPECT_EQ(letter->kind, MailKind::kStuck);
-    EXPECT_EQ(from_record<trial::TrialName>(letter->content), trial::TrialName{3});
+    std::optional<FleetChannel::Message> message;
+    while (!message || message->kind == MessageKind::kAlive) message = mail.receive();
+    EXPECT_EQ(message->kind, MessageKind::kStuck);
+    EXPECT_EQ(from_record<trial::TrialName>(message->content), trial::TrialName{3});
   }
 }
 
 TEST_F(FleetWorkerTest, TellsTheOthersThatRankZeroHasEnded) {
   const std::size_t bytes = most_mail_bytes(test_space(), 1, 1);
-  FleetMail mail(testing::environment().make_link(bytes), test_space(), bytes, 0, true);
+  FleetChannel mail(testing::environment().make_link(bytes), test_space(), bytes, 0, true);
   if (rank() == 1) {
     RankProcess ended = RankProcess::own();
     ended.start_ticks += 1;  // of this host, and another process

@@ -207,7 +207,7 @@ class MainThreads {
   MainThreads(Ranks& ranks, int count)
       : thread_([&ranks, count](const std::stop_token& stop) {
           while (!stop.stop_requested()) {
-            for (int rank = 0; rank < count; ++rank) ranks.hub(rank).show_life();
+            for (int rank = 0; rank < count; ++rank) ranks.hub(rank).send_heartbeat();
             std::this_thread::sleep_for(1ms);
           }
         }) {}

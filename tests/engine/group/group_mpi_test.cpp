@@ -132,7 +132,7 @@ TEST_F(GroupMpiTest, WaitsForASlowMemberAsLongAsItsRankShowsLife) {
       done = true;
     });
     while (!done) {
-      hub.show_life();
+      hub.send_heartbeat();
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     member.join();

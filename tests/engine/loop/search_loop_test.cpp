@@ -147,7 +147,7 @@ class FreeEnumeration final : public WrappedEnumeration {
 TEST(SearchLoop, KeepsMoreThanAThousandSlotsBusyForASearcherThatNeedsNoResults) {
   constexpr std::size_t kSlots = 3000;
   SimulatedRun run(kSlots, std::nullopt);
-  run.state.account() = run::AccountBook(std::vector<run::SlotAccount>(kSlots));
+  run.state.account() = run::SlotUsage(std::vector<run::SlotAccount>(kSlots));
   FreeEnumeration searcher(15'000);
   ASSERT_TRUE(run.run(searcher));
   EXPECT_LT(run.cluster.now_s(), 5 * 55 + 200) << "5 trials of 50 s a slot, with what ends last";

@@ -208,16 +208,16 @@ TEST(SlotPool, TellsATrialWhereItsSlotRunsAndHowLongItMayTake) {
 TEST(SlotPool, KeepsSomeHundredPointsOfACourseAndAllThatWasMeasured) {
   ScriptedEvaluator evaluator([](const trial::Trial& t, trial::EvaluationContext& context) -> trial::Outcome {
     for (std::int64_t step = 1; step <= 1000; ++step) {
-      trial::CoursePoint point{step, {{"reward", static_cast<double>(step)}}};
+      trial::CurvePoint point{step, {{"reward", static_cast<double>(step)}}};
       if (step == 513) point.values.push_back({"score", 3});
       context.report(std::move(point));
     }
     if (t.number == 1) return Failure{FailureKind::kDiverged, "the loss is NaN"};
     return trial::Measurements{{0}};
   });
-  std::vector<std::vector<trial::CoursePoint>> courses;
+  std::vector<std::vector<trial::CurvePoint>> courses;
   SlotFiles files;
-  files.courses = [&](const store::TrainingKey&, const std::vector<trial::CoursePoint>& course,
+  files.courses = [&](const store::TrainingKey&, const std::vector<trial::CurvePoint>& course,
                       const std::function<void()>& written) {
     courses.push_back(course);
     written();
@@ -226,12 +226,12 @@ TEST(SlotPool, KeepsSomeHundredPointsOfACourseAndAllThatWasMeasured) {
   for (trial::TrialNumber number = 0; number < 2; ++number) pool.submit(0, {trial_of(number), {}});
   EXPECT_EQ(collect(pool, 2).size(), 2U);
   ASSERT_EQ(courses.size(), 2U) << "of a failed trial, too";
-  for (const std::vector<trial::CoursePoint>& course : courses) {
+  for (const std::vector<trial::CurvePoint>& course : courses) {
     EXPECT_GE(course.size(), 100U);
     EXPECT_LT(course.size(), 200U);
     EXPECT_EQ(course.back().step, 1000);
     std::size_t scores = 0;
-    for (const trial::CoursePoint& point : course) {
+    for (const trial::CurvePoint& point : course) {
       EXPECT_EQ(point.values.at(0).value, point.step);
       if (point.values.size() < 2) continue;
       ++scores;
@@ -251,7 +251,7 @@ TEST(SlotPool, HandsATrialInWhenItsCourseIsInItsFile) {
   std::atomic<bool> is_written = false;
   SlotFiles files;
   double started_s = 0;
-  files.courses = [&](const store::TrainingKey& training, const std::vector<trial::CoursePoint>& course,
+  files.courses = [&](const store::TrainingKey& training, const std::vector<trial::CurvePoint>& course,
                       const std::function<void()>& written) {
     EXPECT_EQ(training.trial, trial::TrialName{3});
     started_s = training.started_s;

@@ -52,8 +52,8 @@ TEST(RecentWeights, KeepsFilesUpToTheBytesOfTheirTensors) {
   EXPECT_EQ(recent.find(7), file);
 }
 
-/// Two ranks that are threads of this process. Patience is longer than a test may take (CTest ends it): who
-/// waits for an answer that does not come fails.
+/// Two ranks that are threads of this process. RetryPolicy is longer than a test may take (CTest ends it):
+/// who waits for an answer that does not come fails.
 class ParentExchangeTest : public ::testing::Test {
  protected:
   static trial::Inherit parent(trial::TrialNumber trial, int holder) { return {trial, nullptr, 1, holder}; }

@@ -12,7 +12,7 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::UnorderedElementsAre;
 
-const Meeting kMeeting{{{"10.0.0.1", 20001}, {"10.0.0.1", 20002}, {"10.0.0.2", 20003}}};
+const Rendezvous kRendezvous{{{"10.0.0.1", 20001}, {"10.0.0.1", 20002}, {"10.0.0.2", 20003}}};
 
 CommandOptions grouped(CommandLaunch launch, CommandFramework framework) {
   CommandOptions options;
@@ -41,7 +41,7 @@ TEST(ProcessGroup, TellsATrainerAloneNothing) {
 
 TEST(ProcessGroup, SetsTheVariablesOfTorch) {
   const auto options = grouped(CommandLaunch::kProcess, CommandFramework::kTorch);
-  EXPECT_THAT(group_variables(options, process_places({7, 7, 2})[1], kMeeting),
+  EXPECT_THAT(group_variables(options, process_places({7, 7, 2})[1], kRendezvous),
               UnorderedElementsAre(Pair("MASTER_ADDR", "10.0.0.1"), Pair("MASTER_PORT", "20001"),
                                    Pair("RANK", "1"), Pair("WORLD_SIZE", "3"), Pair("LOCAL_RANK", "1"),
                                    Pair("LOCAL_WORLD_SIZE", "2"), Pair("NODE_RANK", "0")));
@@ -50,7 +50,7 @@ TEST(ProcessGroup, SetsTheVariablesOfTorch) {
 TEST(ProcessGroup, SetsTheNamesOfAzureBesides) {
   const auto options = grouped(CommandLaunch::kProcess, CommandFramework::kAzure);
   EXPECT_THAT(
-      group_variables(options, process_places({7, 7, 2})[2], kMeeting),
+      group_variables(options, process_places({7, 7, 2})[2], kRendezvous),
       UnorderedElementsAre(
           Pair("MASTER_ADDR", "10.0.0.1"), Pair("MASTER_PORT", "20001"), Pair("RANK", "2"),
           Pair("WORLD_SIZE", "3"), Pair("LOCAL_RANK", "0"), Pair("LOCAL_WORLD_SIZE", "1"),
@@ -63,13 +63,13 @@ TEST(ProcessGroup, DescribesTheClusterForTensorflow) {
   auto options = grouped(CommandLaunch::kProcess, CommandFramework::kTensorflow);
   const auto places = process_places({7, 7, 2});
   EXPECT_THAT(
-      group_variables(options, places[2], kMeeting),
+      group_variables(options, places[2], kRendezvous),
       ElementsAre(Pair("TF_CONFIG",
                        R"({"cluster":{"worker":["10.0.0.1:20001","10.0.0.1:20002","10.0.0.2:20003"]},)"
                        R"("task":{"type":"worker","index":2},"environment":"cloud"})")));
   options.parameter_servers = 1;
   EXPECT_THAT(
-      group_variables(options, places[0], kMeeting),
+      group_variables(options, places[0], kRendezvous),
       ElementsAre(Pair("TF_CONFIG",
                        R"({"cluster":{"ps":["10.0.0.1:20001"],"worker":["10.0.0.1:20002","10.0.0.2:20003"]},)"
                        R"("task":{"type":"ps","index":0},"environment":"cloud"})")));
@@ -77,14 +77,14 @@ TEST(ProcessGroup, DescribesTheClusterForTensorflow) {
 
 TEST(ProcessGroup, LeavesToALauncherOfEachNodeWhatItSetsItself) {
   const auto options = grouped(CommandLaunch::kNode, CommandFramework::kTorch);
-  EXPECT_THAT(group_variables(options, process_places({7, 7, 2})[2], kMeeting),
+  EXPECT_THAT(group_variables(options, process_places({7, 7, 2})[2], kRendezvous),
               UnorderedElementsAre(Pair("MASTER_ADDR", "10.0.0.1"), Pair("MASTER_PORT", "20001"),
                                    Pair("NODE_RANK", "1")));
   EXPECT_TRUE(is_set_for_trainer(options, "LOCAL_RANK")) << "it must not exist";
 }
 
 TEST(ProcessGroup, LeavesAllToAnMpirunOfItsOwn) {
-  EXPECT_THAT(group_variables(grouped(CommandLaunch::kMpirun, CommandFramework::kMpi), {}, kMeeting),
+  EXPECT_THAT(group_variables(grouped(CommandLaunch::kMpirun, CommandFramework::kMpi), {}, kRendezvous),
               IsEmpty());
 }
 

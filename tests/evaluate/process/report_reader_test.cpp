@@ -111,7 +111,7 @@ TEST(ReportReaderTest, WhatASearchTrialReportsOfAMetricOfFullTrainingsIsDropped)
         "{\"step\": 1, \"b\": 2}\n{\"step\": 2, \"a\": 1, \"b\": 2}\n{\"result\": {\"a\": 1, \"b\": 2}}\n",
         ReportChannel::kDescriptor);
     std::size_t values = 0;
-    for (const trial::CoursePoint& point : reader.take_points()) values += point.values.size();
+    for (const trial::CurvePoint& point : reader.take_points()) values += point.values.size();
     EXPECT_EQ(values, is_final ? 3U : 1U);
     EXPECT_EQ(std::isnan(std::get<Measurements>(reader.finish()).values[1]), !is_final);
   }
@@ -189,7 +189,7 @@ TEST(ReportReaderTest, ALineMayHave64KiBAndNoMore) {
 std::pair<std::string, std::vector<std::string>> curve_of(const std::string& text) {
   ReportReader reader = reader_of(text + std::string(kResult));
   std::string points;
-  for (const trial::CoursePoint& point : reader.take_points()) points += to_text(point) + "; ";
+  for (const trial::CurvePoint& point : reader.take_points()) points += to_text(point) + "; ";
   std::vector<std::string> notes;
   for (const LeftOut::Note& note : reader.take_notes()) notes.push_back(note.text);
   EXPECT_TRUE(std::holds_alternative<Measurements>(reader.finish())) << text;

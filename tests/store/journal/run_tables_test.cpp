@@ -115,10 +115,10 @@ TEST_F(RunTables, HaveTheCoursesOfCommittedTrials) {
   }
   const double first_s = trials[3].timing.started_s;
   const std::vector<std::string> names{"train_loss", "reward"};
-  const Courses courses{{{{1, true}, first_s}, {names, {10, 20}, {0.5, 7, 0.25, 8}}},
-                        {{{1, true}, first_s + 10}, {names, {7}, {1, 1}}},  // its result was lost
-                        {{{1, true}, first_s + 30}, {{"train_loss"}, {40}, {0.125}}},
-                        {{{99}, 0}, {names, {10}, {1, 1}}}};
+  const LearningCurves courses{{{{1, true}, first_s}, {names, {10, 20}, {0.5, 7, 0.25, 8}}},
+                               {{{1, true}, first_s + 10}, {names, {7}, {1, 1}}},  // its result was lost
+                               {{{1, true}, first_s + 30}, {{"train_loss"}, {40}, {0.125}}},
+                               {{{99}, 0}, {names, {10}, {1, 1}}}};
   write_run_tables(path, skyline::testing::commit_log_of(trials), std::vector<bool>(5), metrics, space, "",
                    {}, courses);
   const std::string file = read_file(path);

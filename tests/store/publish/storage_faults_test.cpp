@@ -156,13 +156,13 @@ TEST(StorageFaults, ACallThatDoesNotReturnIsFoundByAnyThread) {
   std::string found;
   for (int look = 0; look < 6000 && found.empty(); ++look) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    found = silent_task(0.02);
+    found = stalled_operation(0.02);
   }
   EXPECT_EQ(found, "write runs/a");
-  EXPECT_EQ(silent_task(3600), "");
+  EXPECT_EQ(stalled_operation(3600), "");
   answered = true;
   caller.join();
-  EXPECT_EQ(silent_task(0), "");
+  EXPECT_EQ(stalled_operation(0), "");
 }
 
 TEST(StorageFaults, AWriteOfPiecesIsNotSilentAsLongAsItAdvances) {
@@ -170,7 +170,7 @@ TEST(StorageFaults, AWriteOfPiecesIsNotSilentAsLongAsItAdvances) {
   std::string found;
   for (int look = 0; look < 2000 && found.empty(); ++look) {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
-    found = silent_task(0.02);
+    found = stalled_operation(0.02);
   }
   EXPECT_EQ(found, "write runs/large");
   const ScratchFolder folder;
@@ -180,7 +180,7 @@ TEST(StorageFaults, AWriteOfPiecesIsNotSilentAsLongAsItAdvances) {
   std::string silent = "not looked";
   for (int i = 0; i < 1000 && !silent.empty(); ++i) {  // this thread may have to wait for its core
     ASSERT_FALSE(file.write({std::as_bytes(std::span(piece))}, 0));
-    silent = silent_task(0.02);
+    silent = stalled_operation(0.02);
   }
   EXPECT_EQ(silent, "");
 }

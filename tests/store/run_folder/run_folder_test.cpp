@@ -3,7 +3,7 @@
 #include "core/system/process.hpp"
 #include "store/fixtures/child_process.hpp"
 #include "store/fixtures/scratch_folder.hpp"
-#include "store/journal/courses.hpp"
+#include "store/journal/learning_curves.hpp"
 #include "store/publish/publish.hpp"
 #include "store/run_folder/file_claim.hpp"
 #include "support/user_error_of.hpp"

@@ -69,7 +69,7 @@ TEST_F(TrialFolder, IsFoundByOthersWhenItIsPublishedAndNotBefore) {
   const BegunFolder folder = begin();
   write(folder, "whole");
   EXPECT_THAT(published(), IsEmpty());
-  EXPECT_TRUE(find_published_folder(paths_, kTrial).may_pass);
+  EXPECT_TRUE(find_published_folder(paths_, kTrial).is_transient);
   EXPECT_THAT(trials_with_folders(paths_, false), ElementsAre(kTrial));
   publish_folder(paths_, kTrial, folder);
   EXPECT_EQ(published(), folder.path);

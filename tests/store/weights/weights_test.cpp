@@ -99,7 +99,7 @@ TEST_F(Weights, ThatDoNotShowYetMayShowLater) {
   const WeightsReading missing = try_weights(path, 41);
   EXPECT_EQ(missing.weights, nullptr);
   EXPECT_EQ(missing.problem, path.string() + ": there is no such file");
-  EXPECT_TRUE(missing.may_pass);
+  EXPECT_TRUE(missing.is_transient);
 
   WeightsFile weights = sample_weights();
   weights.trial = 7;
@@ -107,7 +107,7 @@ TEST_F(Weights, ThatDoNotShowYetMayShowLater) {
   const WeightsReading older = try_weights(path, 41);
   EXPECT_EQ(older.weights, nullptr);
   EXPECT_EQ(older.problem, path.string() + ": expected the weights of trial 41, got those of trial 7");
-  EXPECT_TRUE(older.may_pass);
+  EXPECT_TRUE(older.is_transient);
 
   write_weights(path, sample_weights());
   EXPECT_TRUE(same_weights(*try_weights(path, 41).weights, sample_weights()));
@@ -121,7 +121,7 @@ TEST_F(Weights, ThatAreDamagedDoNotHealByWaiting) {
   const WeightsReading reading = try_weights(path, 41);
   EXPECT_EQ(reading.weights, nullptr);
   EXPECT_THAT(reading.problem, ::testing::HasSubstr(path.string() + ": damaged: "));
-  EXPECT_FALSE(reading.may_pass);
+  EXPECT_FALSE(reading.is_transient);
 }
 
 TEST_F(Weights, OfTheVersionBeforeAreRefusedWithOneLine) {

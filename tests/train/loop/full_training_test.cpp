@@ -35,7 +35,7 @@ struct FullResult {
   double train_loss;
   double steps;
   std::vector<trial::NamedTensor> weights;
-  std::vector<trial::CoursePoint> course;
+  std::vector<trial::CurvePoint> course;
 };
 
 FullResult train_fully(const TrainingOptions& options, double epochs,
@@ -105,7 +105,7 @@ TEST(FullTraining, KeepsTheWeightsOfItsBestEpoch) {
   const FullResult best = train_fully(options, 6);
   EpochChoice choice(1, MetricKind::Better::kHigher);
   double epoch = 0;
-  for (const trial::CoursePoint& point : best.course) {
+  for (const trial::CurvePoint& point : best.course) {
     const double loss = test::value_of(point, "validation_loss");
     const double accuracy = test::value_of(point, "validation_accuracy");
     if (std::isnan(loss)) continue;
