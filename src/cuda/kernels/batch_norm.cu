@@ -274,7 +274,7 @@ cudaError_t launch(const BatchNormPlan& plan, int width, Kernel whole, Kernel su
   const dim3 grid(static_cast<unsigned>(plan.channels), static_cast<unsigned>(splits));
   const auto threads = static_cast<unsigned>(warps * kWarp);
   if (splits == 1) {
-    integer<<<grid, threads, 0, stream>>>(plan);
+    whole<<<grid, threads, 0, stream>>>(plan);
   } else {
     sums<<<grid, threads, 0, stream>>>(plan);
     rest<<<grid, threads, 0, stream>>>(plan);

@@ -47,19 +47,20 @@ class AttributeRecorder final : public AttributeReader {
   explicit AttributeRecorder(std::int64_t more) : more_(more) {}
 
   std::int64_t integer(std::string_view name, std::int64_t minimum, std::string_view meaning) override {
-    note(name, meaning, integer<std::int64_t>(at_least(static_cast<double>(minimum))), {});
+    note(name, meaning, skyline::integer<std::int64_t>(at_least(static_cast<double>(minimum))), {});
     return minimum + more_;
   }
   std::int64_t integer_or(std::string_view name, std::int64_t minimum, std::int64_t fallback,
                           std::string_view meaning) override {
-    const OptionKind<std::int64_t> kind = integer<std::int64_t>(at_least(static_cast<double>(minimum)));
+    const OptionKind<std::int64_t> kind =
+        skyline::integer<std::int64_t>(at_least(static_cast<double>(minimum)));
     note(name, meaning, kind, kind.write(fallback));
     return fallback;
   }
   std::optional<std::int64_t> integer_or_word(std::string_view name, std::int64_t minimum,
                                               std::string_view word, std::string_view meaning) override {
     const auto kind =
-        or_keyword(std::string(word), integer<std::int64_t>(at_least(static_cast<double>(minimum))));
+        or_keyword(std::string(word), skyline::integer<std::int64_t>(at_least(static_cast<double>(minimum))));
     note(name, meaning, kind, kind.write(std::nullopt));
     return std::nullopt;
   }

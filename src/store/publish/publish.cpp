@@ -159,7 +159,7 @@ std::size_t remove_temporaries(const std::filesystem::path& folder) {
   std::error_code error;
   std::filesystem::directory_iterator entry(folder, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-    attempt.begin();
+    operation.begin();
     if (is_abandoned(entry->path()) && ::unlink(entry->path().c_str()) == 0) ++removed;
   }
   return removed;

@@ -140,7 +140,7 @@ void remove_left_locks(const fs::path& folder) {
   IoOperation operation("look for locks in", folder);
   for (auto entry = fs::recursive_directory_iterator(folder, failure); entry != fs::end(entry);
        entry.increment(failure)) {
-    attempt.begin();
+    operation.begin();
     struct stat status {};
     if (entry->path().filename() != "lock" || lstat(entry->path().c_str(), &status) != 0) continue;
     if (S_ISREG(status.st_mode)) locks.emplace_back(entry->path(), FileId(status.st_dev, status.st_ino));

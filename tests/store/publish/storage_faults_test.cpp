@@ -166,7 +166,7 @@ TEST(StorageFaults, ACallThatDoesNotReturnIsFoundByAnyThread) {
 }
 
 TEST(StorageFaults, AWriteOfPiecesIsNotSilentAsLongAsItAdvances) {
-  const Attempt attempt("write", "runs/large");
+  const IoOperation operation("write", "runs/large");
   std::string found;
   for (int look = 0; look < 2000 && found.empty(); ++look) {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
