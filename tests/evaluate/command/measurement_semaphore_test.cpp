@@ -45,7 +45,7 @@ TEST_F(MeasurementSemaphoreTest, LastAsLongAsAnythingOfTheProgramWithoutTheRank)
   measuring.held = turn.get();
   TrainerProcess process(measuring);
   wait_for("ready");
-  turn.reset();  // as if the rank were gone
+  turn.reset();  // simulated end of the rank
   EXPECT_FALSE(turns.try_take());
   process.kill();
   EXPECT_EQ(end_of(process).kind, ProcessEnd::Kind::kSignaled);
