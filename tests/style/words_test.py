@@ -11,10 +11,12 @@ PAGES = sorted([*SOURCE.glob("*.md"), *(SOURCE / "docs").rglob("*.md"), *(SOURCE
 SOURCES = sorted([*(SOURCE / "python").rglob("*.py"), *(file for folder in ("include", "src", "tests")
                   for file in (SOURCE / folder).rglob("*") if file.suffix in {".hpp", ".cpp", ".cu", ".js"})])
 MOST_WORDS = 40
-# A comment that begins so continues the name below it, and says nothing by itself.
+# A comment that begins so continues the name below it or beside it, and says nothing by itself.
 STUMPS = re.compile(r"(Of|That|Those|By|To|As|Such|Likewise|Who|Whose|Whom)\b")
+TRAILING_STUMPS = re.compile(STUMPS.pattern + r"|(of|those|that of|what|as|for|from|by)\b")
 COMMENT = re.compile(r"\s*(?://[/!]?<?|#) ?(.*)")
 TRAILING = re.compile(r"[^\s/].*?\s(?://[/!]?<?|#) ?(.*)")
+TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
 FENCE = re.compile(r"^\s*```.*?^\s*```$", re.MULTILINE | re.DOTALL)
 
 
@@ -23,8 +25,9 @@ def stumps(text):
     in_comment = False
     for number, line in enumerate(text.splitlines(), 1):
         alone = COMMENT.fullmatch(line)
-        found = alone or TRAILING.search(line)
-        if found and not (alone and in_comment) and STUMPS.match(found.group(1)):
+        found = alone or TRAILING.search(TEXT.sub('""', line))
+        beginnings = STUMPS if alone else TRAILING_STUMPS
+        if found and not (alone and in_comment) and beginnings.match(found.group(1)):
             yield number, found.group(1)
         # A line of slashes alone separates paragraphs, of which each is a comment of its own.
         in_comment = bool(found and found.group(1).strip())
@@ -47,12 +50,17 @@ class Words(unittest.TestCase):
 
     def test_finds_a_comment_that_continues_the_name_below_it(self):
         for line in ("// Of all tensors.", "  /// To be called once.", "int a;  // Those of the front.",
-                     "///< Whose turn it is.", "a = 1  # Such as rows."):
+                     "///< Whose turn it is.", "a = 1  # Such as rows.",
+                     "int a;  // of all tensors", "int a;  ///< that of the file", "a = 1  # for a person",
+                     "    {},  // what is left", "a = [  # by name"):
             self.assertEqual(len(list(stumps("int b;\n" + line))), 1, line)
 
     def test_accepts_a_comment_that_is_a_sentence(self):
         for line in ("// Total bytes of all tensors.\n// Of these, the buffers are last.", "// Thatcher's law.",
-                     "int a;  // of all tensors", 'auto url = "http://To";', "// Asks once."):
+                     "int a;  // total bytes of all tensors", "int a;  // forests", "int a;  // that is all",
+                     "// these are many\n// of all tensors", 'auto url = "http://To";', 'auto url = "http://of";',
+                     "// Asks once.",
+                     'text += "epochs: 1  # of a trial";'):
             self.assertEqual(list(stumps(line)), [], line)
 
     def test_finds_a_long_sentence_and_no_table_or_example(self):
