@@ -137,7 +137,7 @@ SPLICED = re.compile(r"(?:.*\\[^\S\n]*\n)+.*")
 TOKEN = re.compile(r"""(//.*|/\*[\s\S]*?\*/|R"([^()\\\s]*)\([\s\S]*?\)\2")|(?<!\w)\d(?:'?\w)*|"""
                    r"""'(?:\\.|[^'\\\n])+'|"(?:\\.|[^"\\\n])*\"""")
 ENDINGS = (".hpp", ".cpp", ".cu")
-PAGE = (".html", ".css", ".js")  # of the page of reports
+PAGE = (".html", ".css", ".js")  # endings of the page of reports
 BESIDE = ("CMakeLists.txt", "exports.map")
 
 

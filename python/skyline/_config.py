@@ -11,13 +11,13 @@ from typing import Any
 from ._errors import Error
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-_PAIR = re.compile(r"\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}")  # of one character, which YAML has no escape for
+_PAIR = re.compile(r"\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}")  # two escapes of one character, which has no escape in YAML
 _WORDS_OF_YAML = {"true", "false", "yes", "no", "on", "off", "null", "y", "n", "nan", "inf"}
 _WIDTH = 110
 
 
 def _word(text: str) -> str:
-    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS_OF_YAML and text != "None":  # for which a remark asks
+    if _PLAIN.fullmatch(text) and text.lower() not in _WORDS_OF_YAML and text != "None":  # a plain None would be remarked on
         return text
     return _PAIR.sub(lambda pair: str(json.loads(f'"{pair[0]}"')), json.dumps(text))
 
@@ -31,7 +31,7 @@ def flow(value: Any, path: str) -> str:
     if isinstance(value, (str, os.PathLike)):
         return _word(os.fspath(value))
     try:
-        return json.dumps(value.item() if hasattr(value, "item") else value, allow_nan=False)  # of NumPy, or plain
+        return json.dumps(value.item() if hasattr(value, "item") else value, allow_nan=False)  # a number of NumPy, or a plain one
     except (TypeError, ValueError, RuntimeError) as problem:
         raise Error(f"{path}: expected a number, a text, a list or a dictionary, got {value!r}") from problem
 

@@ -15,4 +15,4 @@ class Error(Exception):
         self.exit_code = exit_code
 
 
-Error.__module__ = "skyline"  # by which tracebacks name it
+Error.__module__ = "skyline"  # the module that tracebacks name

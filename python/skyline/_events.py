@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-_MOST_BYTES = 1 << 20  # of a record; ours have some hundred
+_MOST_BYTES = 1 << 20  # limit of a record; ours have some hundred
 _STEP, _SUMMARY, _VALUE, _TAG, _SIMPLE_VALUE, _WALL_TIME = 2, 5, 1, 1, 2, 1  # numbers of fields
 
 

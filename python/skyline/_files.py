@@ -20,7 +20,7 @@ _OWN_COLUMNS = {"trial", "phase", "status", "reason", "epochs", "repeat", "final
 def absolute(path: str | os.PathLike[str]) -> pathlib.Path:
     """Returns a path that stays the same when the current folder changes. `~` is the home folder."""
     text = os.path.expanduser(os.fspath(path))
-    if text.startswith("~"):  # as the program has it
+    if text.startswith("~"):  # the same rule as in the program
         raise Error(f"{text}: expected ~/ for the home folder, or ./~ for a file of this name")
     return pathlib.Path(text).absolute()
 

@@ -71,7 +71,7 @@ def _place_of(target: Any) -> tuple[ModuleType, str] | None:
     home, path = getattr(target, "__module__", None), getattr(target, "__qualname__", None)
     for module in _modules(home):
         if isinstance(path, str) and module.__name__ == home:
-            with contextlib.suppress(AttributeError):  # such as of a function within a function
+            with contextlib.suppress(AttributeError):  # e.g. a function within a function
                 if operator.attrgetter(path)(module) is target:
                     return module, path
         for name, value in list(vars(module).items()):
@@ -108,7 +108,7 @@ def _script_of(main: ModuleType, function: Callable[..., Any], path: str) -> pat
         if not file or not os.path.isfile(file):
             raise Error(f"train: `{path}` is defined in a notebook or at a prompt; {_ADVICE}. "
                         "In a notebook, begin its cell with %%writefile my_trainer.py")
-    if not str(main.__file__).endswith(".py"):  # such as s.pyc
+    if not str(main.__file__).endswith(".py"):  # e.g. s.pyc
         raise Error(f"train: `{path}` is defined in {main.__file__}, which is no .py file; {_ADVICE}")
     if _is_guarded(main, path):
         raise Error(f'train: `{path}` is made below `if __name__ == "__main__":`; {_BY_NAME}make it above')

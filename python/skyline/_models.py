@@ -48,7 +48,7 @@ def load_model(path: str | os.PathLike[str], trial: int, *, weights: str | None 
             raise Error(f"{problem}; without it {near(code)} would be run, which may do anything: "
                         "trust_code=True allows it") from None
     else:
-        place = pathlib.Path(tempfile.mkdtemp(prefix="skyline-model-"))  # for this user alone
+        place = pathlib.Path(tempfile.mkdtemp(prefix="skyline-model-"))  # folder that only this user can read
         atexit.register(shutil.rmtree, place, ignore_errors=True)  # torch reads the source again when it compiles the module
         output_of(found, "export", str(run), "--trial", str(trial), "--format", "pytorch", "-o", str(place),
                   *(["--weights", weights] if weights else []))

@@ -59,7 +59,7 @@ def _steps(points: list[tuple[float, float]], x_is_minimized: bool, y_is_minimiz
     x_sign, y_sign = 1 if x_is_minimized else -1, 1 if y_is_minimized else -1
     for x, y in sorted(points, key=lambda point: (x_sign * point[0], y_sign * point[1])):
         if ys and y_sign * y >= y_sign * ys[-1]:
-            continue  # of more objectives than these two
+            continue  # a point of a front of more objectives than these two
         xs += [x, x] if ys else [x]
         ys += [ys[-1], y] if ys else [y]
     return xs, ys

@@ -15,8 +15,8 @@ from . import _wheel
 from ._errors import Error
 
 PACKAGE_ROOT = pathlib.Path(__file__).resolve().parents[1]
-_PLACES = (PACKAGE_ROOT / "../../../bin/skyline",  # of an installed tree, in which the package is in share/skyline/python
-           PACKAGE_ROOT / "../build/release/bin/skyline")  # of the source tree
+_PLACES = (PACKAGE_ROOT / "../../../bin/skyline",  # place in an installed tree, with the package in share/skyline/python
+           PACKAGE_ROOT / "../build/release/bin/skyline")  # place in the source tree
 _SET_BY_LAUNCHERS = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK")
 _OF_LAUNCHERS = ("OMPI_", "OPAL_", "ORTE_", "PMIX_", "PRTE_", "PMI_")
 _SIGNALS = 128  # and more are exit codes of programs that a signal has ended

@@ -33,7 +33,7 @@ class Progress:
     def __init__(self, quiet: bool) -> None:
         self._quiet = quiet
         self._draws = not quiet and (sys.stdout.isatty() or "ipykernel" in sys.modules)
-        self._drawn = ""  # what is on the screen
+        self._drawn = ""  # text on the screen
 
     def draw(self, status: Mapping[str, Any]) -> None:
         if not self._draws or not status:

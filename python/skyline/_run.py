@@ -243,7 +243,7 @@ class Run:
         self._progress.clear()
         if code not in (0, _STOPPED):
             raise error_of(job.lines, code)
-        self._job = None  # from now on the files tell all, also of later jobs
+        self._job = None  # the files tell all from now on, also of later jobs
         return self
 
     def _wait_for_other(self, end: float | None) -> Run:

@@ -70,6 +70,6 @@ def main() -> None:
         os.execv(PROGRAM, [str(PROGRAM), *sys.argv[1:]])
     except Error as problem:
         print(f"skyline: {problem}", file=sys.stderr)
-    except OSError as problem:  # such as a package in PYTHONPATH before that of the wheel
+    except OSError as problem:  # e.g. a package in PYTHONPATH before the wheel's own
         print(f"skyline: {PROGRAM}: {problem.strerror}", file=sys.stderr)
     sys.exit(2)

@@ -49,9 +49,9 @@ _SETTERS = {"omp_set_num_threads": "OMP_NUM_THREADS", "MKL_Set_Num_Threads": "MK
 _DEVICES = re.compile(r"/dev/(nvidia.*|kfd|dri/render.*)")
 _PR_SET_PDEATHSIG = 1
 _FILLED = re.compile(r"^([0-9a-f]+)-([0-9a-f]+) rw-p 0+ 00:00 0 *(?:\[heap\])?\n(?:[A-Z].*\n)*?Anonymous: +(\d+) kB$", re.MULTILINE)
-_MADV_COLLAPSE = 25  # of Linux 6.1
+_MADV_COLLAPSE = 25  # constant of Linux 6.1
 _LARGE_PAGE = 1 << 21
-_PART = 8 * _LARGE_PAGE  # of an area, moved in one request, which takes some 0.1 s
+_PART = 8 * _LARGE_PAGE  # piece of an area, moved in one request, which takes about 0.1 s
 _MOVING_S = 1.0  # in all; a trial waits meanwhile
 _LARGEST_AREA = 512 << 20  # bytes; larger ones are data, of which forks that live would have a copy meanwhile
 _MANY_TRIALS = 10  # after which large pages pay, since more will come
@@ -74,7 +74,7 @@ def _open_devices() -> list[str]:
     for name in os.listdir("/proc/self/fd"):
         try:
             target = os.readlink(f"/proc/self/fd/{name}")
-        except OSError:  # that of the list itself
+        except OSError:  # descriptor of the list itself
             continue
         if _DEVICES.fullmatch(target):
             found.append(target)
@@ -105,7 +105,7 @@ def _load(address: str) -> Callable[..., Any]:
     module = run_trial.load_module(place)
     if "torch" in sys.modules and not glob.glob("/dev/nvidia*"):  # it might open a device, which a fork cannot use
         with contextlib.suppress(Exception):  # torch may lack what it imports
-            importlib.import_module("torch._dynamo")  # as its optimizers do at their first step: a second of each trial
+            importlib.import_module("torch._dynamo")  # import of its optimizers at their first step: a second of each trial
     function: Callable[..., Any] = operator.attrgetter(name)(module)
     _check_forkable(f"importing {place}")
     tasks = _tasks()
@@ -158,7 +158,7 @@ class _Server:
 
     def serve(self) -> None:
         """Forks a process for each request, until the rank is gone."""
-        _flush()  # what forks would write again
+        _flush()  # text that forks would write again
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # launchers are waited for by nobody here
         self._channel.send(f"ready {_PROTOCOL}".encode())
         while True:
@@ -318,7 +318,7 @@ def _forget_endings() -> None:
 
 
 def _flush() -> None:
-    _libc.fflush(None)  # what libraries have printed
+    _libc.fflush(None)  # text that libraries have printed
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

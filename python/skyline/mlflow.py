@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
 
 _MOST_HEADER = 1 << 20  # bytes of a journal's first line
-_MOST_METRICS = 200  # of a request; what Azure ML takes, MLflow 1000
+_MOST_METRICS = 200  # limit of a request: Azure ML takes 200, MLflow 1000
 _MOST_PARAMS = 100
 _MOST_KEY, _MOST_PARAM, _MOST_TAG = 250, 250, 1000  # bytes that every version of MLflow takes
 _ARTIFACTS = ("pareto.json", "report.html", "search_state.csv")  # the last with the parameters of each trial
@@ -46,8 +46,8 @@ _POLL_S = 5.0
 _LONGEST_PAUSE_S = 60.0
 _LAST_S = 10.0  # in which a server that is away is still asked after the search
 _AWAY = 76
-_REFUSALS = ("INVALID_PARAMETER_VALUE", "BAD_REQUEST")  # of a request that will never be taken
-_STATUSES = {0: "FINISHED", 3: "FINISHED", 75: "KILLED", KILLED: "KILLED"}  # by exit code of the search; else FAILED
+_REFUSALS = ("INVALID_PARAMETER_VALUE", "BAD_REQUEST")  # error codes of a request that will never be taken
+_STATUSES = {0: "FINISHED", 3: "FINISHED", 75: "KILLED", KILLED: "KILLED"}  # status by exit code of the search; else FAILED
 
 
 def key_of(name: str) -> str:
@@ -109,9 +109,9 @@ class _Tracked:
             state = {"run_id": named, "ours": False}
         self.run_id: str = state.get("run_id", "")
         self.ours = bool(state.get("ours", True))  # this program made the run, so it also sets its status
-        self.params: dict[str, str] = {}  # what MLflow has
+        self.params: dict[str, str] = {}  # parameters that MLflow has
         self.tags: dict[str, str] = {}
-        self.config_state: tuple[int, int] | None = None  # of the file, when it was read
+        self.config_state: tuple[int, int] | None = None  # state of the file when it was read
         self.next_step = int(state.get("next_step", 0))
 
     def _read_state(self) -> dict[str, Any]:
@@ -301,7 +301,7 @@ def _retried(task: Callable[[], None], address: str, search: Search, stop: Stop)
             return True
         except Error:
             raise
-        except Exception as problem:  # of the client and all that it uses
+        except Exception as problem:  # any error of the client and its libraries
             if said != (said := _line(problem)):
                 say(f"MLflow at {address}: {said}; this is tried again")
             tries += 1
@@ -366,7 +366,7 @@ def main(words: list[str]) -> int:
         return 2
     try:
         return send(pathlib.Path(folders[0]), "".join(options))
-    except Exception as problem:  # such as a damaged config.yaml
+    except Exception as problem:  # e.g. a damaged config.yaml
         say(_line(problem))
         return 2
 

@@ -25,7 +25,7 @@ from skyline import trial
 def load_module(place: str) -> ModuleType:
     """Imports a module by its name or its file. Raises what the import raises."""
     if place.endswith(".py"):
-        sys.path[0] = os.path.dirname(os.path.abspath(place))  # as for the script itself
+        sys.path[0] = os.path.dirname(os.path.abspath(place))  # the entry that Python sets for a started script
         stem = os.path.basename(place)[:-len(".py")]
         spec = importlib.util.spec_from_file_location(f"__skyline_{stem}" if stem in sys.modules else stem, place)
         if spec is None or spec.loader is None:

@@ -179,8 +179,8 @@ class CoordinatorLink final : public CollectiveLink {
       std::vector<std::deque<Bytes>>(static_cast<std::size_t>(world_.size()));  // outgoing messages by rank
   Bytes down_;
   Bytes up_;
-  Bytes mine_;                                      // what rank 0 receives from itself: always empty
-  Bytes none_;                                      // what rank 0 sends to itself: always empty
+  Bytes mine_;                                      // receive buffer of rank 0 for its own part: always empty
+  Bytes none_;                                      // send buffer of rank 0 for its own part: always empty
   std::vector<std::unique_ptr<Request>> requests_;  // operations of the current wave; empty between waves
   std::size_t waiting_ = 0;                         // most messages for which a rank had no room
   bool pauses_ = false;

@@ -31,7 +31,7 @@ struct SearchTask {
   const objective::ObjectiveSet& objectives;
   trial::Evaluator& evaluator;
   SearcherMaker search;         // used on rank 0
-  SearcherMaker full_training;  // for the front, after the search; empty for none
+  SearcherMaker full_training;  // trains the front after the search; empty for none
   SearcherMaker refit = {};     // last trainings, of the final front; empty for none
   EngineOptions options;
   trial::Place place = {};    // place of this rank, without the evaluator's choices

@@ -45,7 +45,7 @@ struct PlaceOnNode {
   int number = 0;
   int ranks = 0;
   int ranks_of_job = 0;
-  bool is_first = false;  // of all ranks of the node that evaluate
+  bool is_first = false;  // first of all ranks of the node that evaluate
 };
 
 PlaceOnNode place_on_node(Ranks& ranks, const RankFacts& own) {

@@ -68,7 +68,7 @@ std::string delegated_parent(const std::string& root) {
 
 bool set_limits(const std::string& group, const Options& options) {
   const auto limit = [](std::uint64_t most) { return most == 0 ? std::string("max") : std::to_string(most); };
-  write_text(group + "/memory.swap.max", "0");  // where memory can be swapped, which slows a program down
+  write_text(group + "/memory.swap.max", "0");  // no swapping: it slows programs down
   return write_text(group + "/memory.oom.group", "1") &&
          write_text(group + "/memory.max", limit(options.memory)) &&
          write_text(group + "/pids.max", limit(options.processes));
@@ -113,7 +113,8 @@ std::optional<Notice> ControlGroup::excess() const {
   const auto events = [this](const char* file, const char* name) {
     return count_in(read_text(folder_ + file, kMostText), name);
   };
-  if (events("/memory.events", "oom_kill") > 0) {  // for whatever reason, also in a group below
+  // Counts kills for any reason, also in a group below.
+  if (events("/memory.events", "oom_kill") > 0) {
     const bool at_limit = events("/memory.events.local", "oom") > 0;
     return Notice{.news = News::kOutOfMemory, .amount = at_limit ? memory_ : 0};
   }

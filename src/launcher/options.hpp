@@ -8,7 +8,7 @@ namespace skyline::launcher {
 
 /// The options of the launcher, each NAME=VALUE. A limit of 0 means none.
 struct Options {
-  std::uint64_t grace_ms = 20'000;     // from SIGTERM to SIGKILL
+  std::uint64_t grace_ms = 20'000;     // time between SIGTERM and SIGKILL
   std::uint64_t log_limit = 1U << 20;  // bytes kept of the beginning and of the end
   std::uint64_t memory = 0;            // bytes of the program and its descendants
   std::uint64_t processes = 0;         // their number

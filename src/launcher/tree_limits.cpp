@@ -37,7 +37,8 @@ std::optional<Notice> TreeLimits::look(const std::vector<ListedProcess>& tree) {
   if (auto notice = processes_.check(threads)) return notice;
   std::uint64_t memory = 0;
   for (const ListedProcess& process : tree) memory += process.resident_bytes;
-  if (memory_.most > 0 && memory > memory_.most) {  // what processes share was counted more than once
+  // Shared memory was counted more than once: count again with each process' part of it.
+  if (memory_.most > 0 && memory > memory_.most) {
     memory = 0;
     for (const ListedProcess& process : tree) memory += memory_of(process);
   }

@@ -19,7 +19,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLookPeriod{1000};
-constexpr milliseconds kGlancePeriod{50};  // for a tree with a limit of processes
+constexpr milliseconds kGlancePeriod{50};  // period for a tree with a limit of processes
 constexpr milliseconds kWritePeriod{1000};
 constexpr milliseconds kKillPeriod{5};
 

@@ -52,7 +52,7 @@ class Watch {
   std::optional<ControlGroup> group_;
   TreeLimits limits_;            // none if there is a group
   std::uint64_t earlier_kills_;  // out_of_memory_kills() at the start
-  std::optional<Notice> end_;    // as soon as it is certain
+  std::optional<Notice> end_;    // set once the end is certain
   bool kills_ = false;           // all that is left gets SIGKILL
   bool asked_ = false;           // the owner, or a SIGTERM, wants the end
   std::optional<Clock::time_point> kill_at_;

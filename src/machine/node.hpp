@@ -16,12 +16,13 @@ struct NodeLimits {
   std::vector<int> processors = {};  // processors of the node, or of the job's part of it; ascending
   std::vector<std::vector<int>> numa_nodes = {};   // processors of each NUMA node
   std::optional<double> processor_quota = {};      // processor time per wall time, from the control groups
-  std::optional<std::uint64_t> memory_bytes = {};  // from the control groups
+  std::optional<std::uint64_t> memory_bytes = {};  // limit of the control groups
   std::optional<std::uint64_t> memory_free_bytes = {};    // free memory of the node
   std::optional<std::uint64_t> shared_memory_bytes = {};  // size of /dev/shm
   std::optional<std::uint64_t> locked_memory_bytes = {};
   std::optional<std::uint64_t> open_files = {};
-  std::optional<std::uint64_t> free_address_bytes = {};  // what this process may still map (ulimit -v)
+  // Address space that this process may still map (ulimit -v).
+  std::optional<std::uint64_t> free_address_bytes = {};
 };
 
 /// Reads the system's files and this process' limits.

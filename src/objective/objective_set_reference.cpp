@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::int64_t kMostCounted = 500;   // spaces of so many genotypes are examined completely
 constexpr std::int64_t kSampled = 250;       // number of genotypes drawn from a larger space
-constexpr std::size_t kMostLayers = 50'000;  // of all these networks
+constexpr std::size_t kMostLayers = 50'000;  // limit for the layers of all these networks together
 // For each objective: passes over the parameters, values of each that are tried, and changes in all.
 constexpr int kPasses = 2;
 constexpr std::size_t kMostValues = 5;
@@ -48,11 +48,11 @@ trial::MetricRange compared_range(const trial::Metric& metric, const std::vector
 }
 
 struct CostRange {
-  double smallest = std::numeric_limits<double>::infinity();  // of those above 0
+  double smallest = std::numeric_limits<double>::infinity();  // smallest cost above 0
   double largest = 0;
   space::Architecture largest_one;
 };
-using CostRanges = std::map<std::string, CostRange>;  // by computed objective
+using CostRanges = std::map<std::string, CostRange>;  // key: computed objective
 
 /// Looks for the range of the costs of a space: in all of a small one; else in a sample, and then for its
 /// largest networks, which are rare there. Most costs grow with each parameter, in one direction.
@@ -133,8 +133,8 @@ class CostSurvey {
   RandomStream random_{derive_seed(0, "objective.reference_point")};
   CostRanges ranges_;
   bool is_sample_ = true;    // the smallest networks of a space are of no use, so those of the sample count
-  std::size_t layers_ = 0;   // of the networks of the sample, and then of those of each climb
-  std::size_t changes_ = 0;  // of each climb
+  std::size_t layers_ = 0;   // layers of the sample's networks, and then of those of each climb
+  std::size_t changes_ = 0;  // changes in the present climb
 };
 
 /// The ends of an objective by their values: the smaller one, `low`, is the ideal of a minimized objective.

@@ -146,7 +146,7 @@ class RunState {
   std::size_t done_in_phase() const { return committed(phase_) - before_phase_; }
   std::size_t replayed() const { return replayed_; }
   std::size_t in_flight() const { return in_flight_; }  // trials asked for and not committed
-  std::size_t waiting() const { return waiting_; }      // those of them that have a result
+  std::size_t waiting() const { return waiting_; }      // trials in flight that have a result
   /// Returns whether no trial is under way because the search is thinking about the next one.
   bool waits_for_choice() const { return chooses_ && in_flight_ == 0; }
   std::size_t failed() const { return failed_; }
@@ -164,8 +164,8 @@ class RunState {
   trial::CommitLog trials_;
   search::RepeatedFront front_{1, 1};
   std::unordered_set<trial::TrialNumber> members_;  // trials on the front
-  std::map<trial::TrialNumber, std::vector<trial::CommitPosition>>
-      repeats_;  // of the first trial, without it
+  // Repeats of each trial, by the number of the first one, which is not among them.
+  std::map<trial::TrialNumber, std::vector<trial::CommitPosition>> repeats_;
   std::vector<trial::TrialNumber> left_behind_;
   std::vector<trial::TrialNumber> left_final_front_;
   std::map<trial::TrialNumber, std::vector<SharedTrial>> full_trainings_;

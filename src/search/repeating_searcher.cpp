@@ -98,9 +98,9 @@ std::optional<trial::Proposal> RepeatingSearcher::next_repeat() const {
     if (asked > open.repeats.size() || asked == front_.repeats() || !front_.front().contains(number))
       continue;
     trial::Proposal repeat = open.repeats.front()->trial.proposal;
-    repeat.start = trial::Fresh{};  // the engine chooses weights to inherit, as for the first one
+    repeat.start = trial::Fresh{};  // the engine chooses weights to inherit, as it did for the first one
     repeat.repeat = static_cast<std::uint32_t>(asked);
-    repeat.expected.reset();  // of the mean of all
+    repeat.expected.reset();  // the expectation applies to the mean of all repeats
     return repeat;
   }
   return std::nullopt;

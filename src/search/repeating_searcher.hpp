@@ -48,11 +48,11 @@ class RepeatingSearcher final : public Searcher {
   RepeatedFront front_;
   std::size_t trials_;
   std::size_t asked_ = 0;                                 // trials, repeats included
-  std::size_t in_flight_ = 0;                             // of those
+  std::size_t in_flight_ = 0;                             // trials without a result, repeats included
   std::size_t pending_ = 0;                               // trials of the algorithm that it was not told
-  std::vector<trial::TrialNumber> numbers_;               // of the algorithm's trials
+  std::vector<trial::TrialNumber> numbers_;               // numbers of the algorithm's trials
   std::map<trial::TrialNumber, std::size_t> own_;         // the algorithm's numbers of trials
-  std::map<trial::TrialNumber, std::uint32_t> repeated_;  // repeats that were asked for of open trials
+  std::map<trial::TrialNumber, std::uint32_t> repeated_;  // number of repeats asked for, by open trial
 };
 
 }  // namespace skyline::search

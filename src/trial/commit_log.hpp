@@ -98,7 +98,7 @@ class CommitLog {
   std::vector<std::shared_ptr<const Chunk>> full_;  // nullptr if forgotten
   Chunk open_;
   std::size_t forgotten_ = 0;             // number of chunks
-  space::Architecture any_;               // of the space to which all trials belong
+  space::Architecture any_;               // some architecture of the space of all trials
   std::vector<CommitPosition> searched_;  // indexed by number
   // positions of full trainings by name and epochs
   std::map<std::pair<TrialName, double>, CommitPosition> trained_;

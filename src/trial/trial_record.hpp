@@ -16,7 +16,7 @@ namespace skyline::space {
 template <typename Visitor>
 void for_each_field(Architecture& architecture, Visitor& visit) {
   visit(architecture.id, architecture.genotype.choices, architecture.used);
-  for (const NamedCost& each : kCosts) visit(architecture.cost.*each.value);  // as small numbers
+  for (const NamedCost& each : kCosts) visit(architecture.cost.*each.value);  // small numbers
 }
 
 }  // namespace skyline::space

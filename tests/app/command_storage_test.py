@@ -7,7 +7,7 @@ import subprocess
 import sys
 import unittest
 
-if os.geteuid() == 0 and "SKYLINE_OWN_MOUNTS" not in os.environ:  # what is mounted here goes with this process
+if os.geteuid() == 0 and "SKYLINE_OWN_MOUNTS" not in os.environ:  # mounts made here end with this process
     os.environ["SKYLINE_OWN_MOUNTS"] = "1"
     os.execvp("unshare", ["unshare", "-m", sys.executable, *sys.argv])
 
@@ -30,7 +30,7 @@ with (pathlib.Path(trial["folder"]) / "state").open("wb") as file:
     file.write(b"x" * 300_000)
     file.flush()
     os.fsync(file.fileno())
-    while number == int(os.environ.get("FILLS", -1)) and os.environ.get("RANK", "1") == "1":  # of a group the second
+    while number == int(os.environ.get("FILLS", -1)) and os.environ.get("RANK", "1") == "1":  # in a group the second member
         file.write(b"y" * 100_000)
 for mark in sorted(marks.glob(f"{number}.*")):
     says = mark.read_text()

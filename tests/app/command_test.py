@@ -20,7 +20,7 @@ from skyline_runs import PROGRAM, SOURCE, TIMEOUT_S, checksum, processes_of_sess
 
 STOPPED, NO_FRONT, OUTSIDE = 75, 3, 76
 HOST = "HOST" if re.search("[0-9.-]", socket.gethostname()) else socket.gethostname()  # else it may be a word of the language
-FAULTS = {  # what the trainer does: the status of its trial, and the beginning of the reason
+FAULTS = {  # action of the trainer: status of its trial, and the beginning of the reason
     "exit": ("program", "exit code 3: last words"),
     "raise": ("program", "exit code 1: OSError: no data in {folder}/a, TMPDIR/... at 0x..., " + HOST + ", pid N"),
     "signal": ("exception", "signal SIGSEGV"),
@@ -152,7 +152,8 @@ class Command(TrainerCase):
         lines = self.canonical("edited").splitlines()
         self.assertEqual(json.loads(lines[3]), {"changed": {str(self.trainer): checksum(text)}})
         self.assertEqual([json.loads(line).get("position") for line in lines[1:]], [0, 1, None, 2, 3])
-        self.skyline("search", config, "--run", "edited", "--resume", "--set", "search.trials=5")  # as that line says
+        # The journal has that line already, so --changed is not needed.
+        self.skyline("search", config, "--run", "edited", "--resume", "--set", "search.trials=5")
         self.assertEqual(len(self.trials("edited")), 5)
 
         train = ("train", "edited", "--trial", 4, "--epochs", 2)

@@ -55,7 +55,7 @@ class DataStage(RunsCase):
         log = self.folder / "log"
         turn = os.open(stage, os.O_RDONLY)
         self.addCleanup(os.close, turn)
-        fcntl.flock(turn, fcntl.LOCK_EX)  # as another job that copies
+        fcntl.flock(turn, fcntl.LOCK_EX)  # lock of another job that copies
         with log.open("w") as terminal:
             process = subprocess.Popen(self.command("search", *self.arguments("--set", "data.stage=busy"), "--run", "later",
                                                     ranks=2), cwd=self.folder, stdout=terminal, stderr=terminal)

@@ -19,7 +19,7 @@ FabricFacts facts_of(const FakeSystem& system, int node_count) {
   machine::RankView node;
   node.ports = machine::read_fabric_ports(system.root());
   FabricFacts facts = read_fabric_facts(node, node_count, machine::NodeLimits{}, system.root());
-  facts.mpi_components.clear();  // those of this test are its build's
+  facts.mpi_components.clear();  // components of the build of this test
   return facts;
 }
 

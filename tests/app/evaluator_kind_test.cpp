@@ -110,7 +110,7 @@ TEST(EvaluatorKind, SaysWhatItNeedsOfTheRun) {
   EXPECT_FALSE(config.engine_options().inherit);
 }
 
-TEST(EvaluatorKind, IsNamedNoKeyThatItDoesNotHaveWhereWeightsAreToBeKept) {
+TEST(EvaluatorKind, AsksForKeptWeightsWithoutNamingAKeyThatItLacks) {
   EXPECT_THAT(
       [] { RunConfig::parse(with_evaluator("constant: {value: 9}\nrun: {keep_weights: none}"), true); },
       ThrowsMessage<UserError>("a.yaml:3:21: run.keep_weights: expected `front` or `all`, got none: children "
@@ -179,7 +179,7 @@ TEST(EvaluatorKind, IsHandedAWriterOfNetworksForPyTorch) {
   EXPECT_THAT(source, Not(HasSubstr("WEIGHTS")));
 }
 
-TEST(EvaluatorKind, IsOneOfARun) {
+TEST(EvaluatorKind, CannotBeCombinedWithAnotherOneInARun) {
   EXPECT_THAT([] { RunConfig::parse(with_evaluator("synthetic: {}\nconstant: {}"), true); },
               ThrowsMessage<UserError>(
                   "a.yaml:3:11: constant: cannot be combined with `synthetic`: a run has one of them"));

@@ -6,7 +6,7 @@ import unittest
 
 from skyline_runs import SOURCE, RunsCase
 
-CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=0.5"]  # of one epoch
+CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "synthetic.seconds_per_gflop=0.5"]  # trials of one epoch
 SEARCHES = {"mo_asha": "trials: 40", "skyline": "trials: 40, budgets: [0.1111, 0.3333, 1]"}
 SLOWER = {"mo_asha": [], "skyline": ["--set", "synthetic.seconds_per_gflop=15", "--set", "constraints=[{flops: [0, 3.0e+7]}]"]}
 

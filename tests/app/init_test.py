@@ -159,7 +159,7 @@ class Init(RunsCase):
         number = lambda key: float(re.search(rf"{key}: ([\d.]+)", self.text()).group(1))
         allowed = os.sched_getaffinity(0)
         self.addCleanup(os.sched_setaffinity, 0, allowed)
-        os.sched_setaffinity(0, {min(allowed)})  # of what starts from here on, too
+        os.sched_setaffinity(0, {min(allowed)})  # affinity of everything that starts from here on, too
         self.init(self.digits, "--slots", "1", time="90s")
         alone = number("trials") * number("  epochs")
         for _ in range(3):

@@ -97,7 +97,7 @@ search: {{algorithm: exhaustive}}
         self.assertTrue(all("train_loss" in point for point in last))  # it is the last point of the training
         self.does()
         self.skyline("search", self.config(", at_once: 1", widths=[4, 6]), "--run", "once")
-        self.assertIn("at_once: 1\n        limits: {}\n", (self.folder / "once/config.yaml").read_text())  # as runs of before have it
+        self.assertIn("at_once: 1\n        limits: {}\n", (self.folder / "once/config.yaml").read_text())  # the form that earlier runs have
 
     def test_at_most_so_many_measure_at_a_time_over_all_ranks(self):
         """Each of them fails if another one runs."""

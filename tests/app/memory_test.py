@@ -4,7 +4,7 @@ import unittest
 
 from skyline_runs import RunsCase, small_digits
 
-RESTING_MIB = 128  # what a rank takes without trials, as docs/training.md says
+RESTING_MIB = 128  # memory of a rank without trials, stated in docs/training.md
 
 
 class Memory(RunsCase):

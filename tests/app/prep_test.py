@@ -255,7 +255,7 @@ class PrepTest(RunsCase):
         before = made.read_bytes()
         refused = self.skyline("prep", "digits", "-o", made, expect=2)
         self.assertIn(f"{made}: exists already (--force overwrites it)", refused.stderr)
-        left = self.folder / f"made.h5.tmp.{HOST}.4194305.0"  # of a process that was killed: there is no such id
+        left = self.folder / f"made.h5.tmp.{HOST}.4194305.0"  # file of a killed process: no such id exists
         left.touch()
         self.skyline("prep", "digits", "-o", made, "--force")
         self.assertEqual(made.read_bytes(), before, "the same input gives the same bytes")

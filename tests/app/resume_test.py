@@ -155,7 +155,7 @@ class Resume(RunsCase):
         os.waitid(os.P_PID, old.pid, os.WSTOPPED | os.WNOWAIT)
         claim = self.folder / "over/owner.json"
         claim.write_text(re.sub(r'"place": "[^"]*"', '"place": "another host"', claim.read_text()))
-        os.utime(claim, (0, 0))  # as another host sees a job that stands still
+        os.utime(claim, (0, 0))  # a claim that looks stale to another host
         self.assertIn("taken over from", self.skyline("search", *CONFIG, "--run", "over", "--resume", ranks=2).stderr)
         old.send_signal(signal.SIGCONT)
         self.assertIn("another job has taken this run over", old.communicate(timeout=TIMEOUT_S)[1])
@@ -183,7 +183,7 @@ class Resume(RunsCase):
         swapped = [self.sealed(trial) for trial in (second, first)]
         note.write_text("\n".join([header, *in_flight[:-2], *swapped]) + "\n")
         for results in note.parent.glob("results.*.jsonl"):
-            results.unlink()  # those of the two, by their old numbers, where they had ended already
+            results.unlink()  # results of the two under their old numbers, where they had ended already
         self.skyline("search", *config, "--run", "noted", "--resume", ranks=2)
         resumed = {line["k"]: line["arch"] for line in self.trials_of("noted")}
         self.assertEqual(len(resumed), 16)

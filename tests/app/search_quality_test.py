@@ -33,7 +33,7 @@ def load():
     sys.dont_write_bytecode = True
     loader = importlib.machinery.SourceFileLoader("search_quality", str(SCRIPT))
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("search_quality", loader))
-    sys.path.insert(0, str(SOURCE / "scripts/bench"))  # as for a script that is started
+    sys.path.insert(0, str(SOURCE / "scripts/bench"))  # the entry that Python adds for a started script
     loader.exec_module(module)
     return module
 

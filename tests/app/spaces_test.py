@@ -87,7 +87,7 @@ class Spaces(RunsCase):
                 self.skyline("search", path, *settings, *SHORT, "--run", f"{path.stem}-{ranks}", ranks=ranks)
             for ranks in (2, 3):
                 self.assertEqual(self.canonical(f"{path.stem}-1"), self.canonical(f"{path.stem}-{ranks}"), path)
-            self.assertIn("finished", self.skyline("status", f"{path.stem}-2").stdout)  # from its own config.yaml
+            self.assertIn("finished", self.skyline("status", f"{path.stem}-2").stdout)  # status of a run with only its own config.yaml
 
     def test_nas_bench_201_has_the_sizes_that_the_benchmark_publishes(self):
         config = (SOURCE / "configs/nasbench201.yaml").read_text()

@@ -30,7 +30,7 @@ constexpr std::int64_t kBatch = 32;
 struct Mode {
   const char* name;
   std::optional<CheckpointOptions> options;
-  bool waits;  // for each checkpoint to be on the disk
+  bool waits;  // waits until each checkpoint is on the disk
 };
 
 std::vector<Mode> modes() {
@@ -46,7 +46,7 @@ std::vector<Mode> modes() {
 struct Turn {
   double train_s = 0;
   double slot_cpu_s = 0;
-  double save_s = 0;  // of the slot: copying, and waiting if it does
+  double save_s = 0;  // time of the slot: copying, and waiting if it does
   double save_cpu_s = 0;
   double storage_cpu_s = 0;
   int snapshots = 0;

@@ -11,8 +11,8 @@ namespace skyline::train::bench {
 namespace {
 
 struct Work {
-  std::int64_t side;  // of the images
-  int layers;         // of convolution, batch norm and ReLU
+  std::int64_t side;  // side of the images
+  int layers;         // layers of convolution, batch norm and ReLU
   std::int64_t kernel;
   std::int64_t width;
   std::int64_t batch;
@@ -72,7 +72,7 @@ nlohmann::json measure(const GpuBench& given) {
                             {"width", done.width},
                             {"batch", done.batch}};
     for (const auto& [precision, name] : kPrecisions) {
-      if (given.host && precision == Precision::kTf32) continue;  // of GPUs
+      if (given.host && precision == Precision::kTf32) continue;  // a precision of GPUs only
       entry[name] = measure_steps(bench, done, precision);
     }
     std::cerr << entry.dump() << std::endl;  // not to lose all if the whole takes too long

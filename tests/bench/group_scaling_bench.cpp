@@ -58,8 +58,8 @@ Settings parse(int argc, char** argv) {
 }
 
 struct Speed {
-  double samples_a_second = 0;  // of all together
-  double cpu_us_a_sample = 0;   // of this rank
+  double samples_a_second = 0;  // speed of all members together
+  double cpu_us_a_sample = 0;   // CPU time of this rank
 };
 
 /// Trains for an epoch of `steps` steps. @param group  nullptr: alone

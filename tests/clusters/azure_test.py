@@ -219,7 +219,7 @@ class AsTheServiceRunsIt(unittest.TestCase):
         (cls.folder / "bin").mkdir()
         (cls.folder / "bin/skyline").symlink_to(PROGRAM)
         (cls.folder / "bin/skyline-aml").symlink_to(SOURCE / "aml/run")
-        cls.work = cls.folder / "code"  # what the service unpacks and starts the command in
+        cls.work = cls.folder / "code"  # folder in which the service unpacks the code and starts the command
         shutil.copytree(SOURCE / "configs", cls.work)
         cls.addClassCleanup(os.chdir, os.getcwd())
         os.chdir(cls.work)
@@ -276,7 +276,7 @@ class AsTheServiceRunsIt(unittest.TestCase):
                                   (yml, [word.replace("/nfs/a", "/nfs/mnist_cnn").replace("synthetic", "mnist_cnn")
                                          for word in line])):
             command = command.replace("${{inputs.data}}", "/data/d.h5")
-            with tempfile.TemporaryDirectory() as folder:  # of its ./outputs and ./logs
+            with tempfile.TemporaryDirectory() as folder:  # parent of ./outputs and ./logs
                 shutil.copytree(SOURCE / "configs", folder, dirs_exist_ok=True)
                 done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=600, cwd=folder,
                                       env={**os.environ, "PATH": f"{self.folder}/bin:{os.environ['PATH']}", "SKYLINE": "echo"})

@@ -23,7 +23,7 @@ std::vector<int> visible_devices() {
   std::istringstream words{visible};
   for (std::string word; std::getline(words, word, ',');) {
     const int device = std::atoi(word.c_str());
-    if (device >= count) break;  // as the driver does: what follows is not seen either
+    if (device >= count) break;  // the driver's rule: no device after this one is seen either
     devices.push_back(device);
   }
   return devices;

@@ -114,7 +114,7 @@ class Mirrors(unittest.TestCase):
         whole = self.folder / f"whole-{search}"
         begun = time.monotonic()
         subprocess.run([PROGRAM, "search", f"{search}.yaml", "--run", whole, "--quiet"], cwd=self.folder, check=True, capture_output=True,
-                       timeout=TIMEOUT_S)  # by one rank
+                       timeout=TIMEOUT_S)  # a search by one rank
         return self.canonical(whole), time.monotonic() - begun
 
     def newest(self):
@@ -293,7 +293,7 @@ class Copies(unittest.TestCase):
         self.restored()
         before = {path: path.stat().st_mtime_ns for path in (self.folder / "mirror/files").iterdir()}
         self.write("weights/2.h5", "two")
-        self.copier = mirrors.Copier(self.mirror, self.run_folder)  # of a next job
+        self.copier = mirrors.Copier(self.mirror, self.run_folder)  # copier of a next job
         self.restored()
         after = {path: path.stat().st_mtime_ns for path in (self.folder / "mirror/files").iterdir()}
         self.assertEqual({**after, **before}, after)

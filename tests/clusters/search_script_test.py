@@ -50,7 +50,7 @@ class SearchScript(unittest.TestCase):
         """A search whose launcher returns `status`."""
         settings = {"PATH": f"{self.folder}/bin:/usr/bin:/bin", "STATUS": str(status), "STATE": state, "SLURM_JOB_ID": "7",
                     "SLURM_RESTART_COUNT": str(restarts), "SKYLINE": "/bin/true", **variables}
-        for left in ("run/status.json", "launcher", "so_far"):  # by an earlier search with the same numbers
+        for left in ("run/status.json", "launcher", "so_far"):  # files of an earlier search with the same numbers
             (self.folder / left).unlink(missing_ok=True)
         return subprocess.run([SOURCE / "slurm/search.sbatch", *options, "search.yaml", "run"], cwd=self.folder, env=settings,
                               capture_output=True, text=True, timeout=600)
@@ -165,7 +165,7 @@ class SearchScript(unittest.TestCase):
             done = self.job(75, **way)
             self.assertIn("stopped early with everything saved: requeued", done.stdout, way)
             self.assertFalse((self.folder / "run/slurm-7.faults").exists(), way)
-        (self.folder / "run/owner.json").touch()  # of another job: this one has waited for its folder
+        (self.folder / "run/owner.json").touch()  # claim of another job: this one has waited for its folder
         done = self.job(75, SIGNAL="USR1", SLURM_JOB_END_TIME=str(end + 150))
         self.assertIn("stopped early with everything saved: requeued", done.stdout)
 

@@ -112,7 +112,7 @@ class SlurmJobs(unittest.TestCase):
         self.slurm.run("scancel", "-b", "-s", "USR1", job)
         self.check_done("told", job, 1)
         self.assertIn("stopped early with everything saved: requeued to resume", self.log("told", job))
-        job = self.submit("told", variables=recovery, search=["--set", "run.seed=7"])  # of another run
+        job = self.submit("told", variables=recovery, search=["--set", "run.seed=7"])  # settings of another run
         self.assertEqual(self.slurm.wait(job), "FAILED")
         self.assertIn("failed with exit code 2; not requeued", self.log("told", job))
         self.assertEqual(self.canonical("told"), self.whole)

@@ -100,7 +100,7 @@ class UnderSlurm(Trainers):
         super().setUpClass()
         cls.slurm = Slurm(cls.hosts)
         cls.addClassCleanup(cls.slurm.close)
-        cls.trainer = cls.folder / "lingering_trainer.py"  # by whose name its processes are found
+        cls.trainer = cls.folder / "lingering_trainer.py"  # a name by which its processes are found
         shutil.copy(SOURCE / "tests/app/command/trainer.py", cls.trainer)
 
     def processes(self, *words):
@@ -132,7 +132,7 @@ class UnderSlurm(Trainers):
         ranks, trainers = set(self.ranks()), set(self.trainers())
         if what == "cancel":
             self.slurm.run("scancel", job)
-        elif what == "requeue":  # what Slurm does when it pre-empts a job
+        elif what == "requeue":  # Slurm's action when it pre-empts a job
             self.slurm.run("scontrol", "requeue", job)
         else:
             self.hosts.kill(2, "skyline")

@@ -156,7 +156,7 @@ TEST(OptionKind, ReadsDurationsInSeconds) {
                                                                    {"1h30m", 5400},
                                                                    {"1 h 30 min 5 s", 5405},
                                                                    {"1 d", 86400}}) {
-    for (const bool is_quoted : {false, true}) {  // as in JSON
+    for (const bool is_quoted : {false, true}) {  // quotes as in JSON
       const std::optional<double> read = duration_of(ConfigNode::make_scalar(text, {}, is_quoted));
       ASSERT_TRUE(read) << text;
       EXPECT_DOUBLE_EQ(*read, seconds) << text;

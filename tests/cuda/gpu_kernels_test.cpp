@@ -33,7 +33,7 @@ struct BatchTensors {
   at::Tensor seed;
   at::Tensor images;
   at::Tensor targets;
-  at::Tensor mixup;  // as cutmix: undefined unless images are mixed
+  at::Tensor mixup;  // undefined unless images are mixed, like cutmix
   at::Tensor cutmix;
   at::Tensor others;
   at::Tensor shares;

@@ -18,7 +18,7 @@ namespace skyline::train {
 namespace {
 
 constexpr std::int64_t kLarge = std::int64_t{16} << 20;  // floats, 64 MiB: a copy takes a while
-constexpr std::int64_t kStride = 4096;                   // of a look at some of them, which is quick
+constexpr std::int64_t kStride = 4096;                   // distance between the values of a quick look
 constexpr int kPasses = 8;                               // over a source: it is slower to write than to copy
 
 /// Operations of a group of one: copies, as their targets are not their sources (else NCCL does nothing).
@@ -127,7 +127,7 @@ TEST_F(GpuReducer, GoesOnBesideTheStreamInAGraphToo) {
     for (int i = 0; i < 10; ++i) graph->replay();
     expect_done(step, 1 + 10);
   }
-  stream().run(work);  // as it is again: what was recorded is not waited for
+  stream().run(work);  // the first way again, without a wait for the recording
   expect_done(step, 1 + 10 + 1);
 }
 

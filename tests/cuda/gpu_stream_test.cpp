@@ -145,7 +145,7 @@ TEST_F(GpuGraph, LeavesNothingThatCannotBeGivenBack) {
   graph.reset();
   accelerator().release_cached_memory(0);
   EXPECT_LE(reserved_bytes(), before);
-  stream().capture(work)->replay();  // what was given back is not used again
+  stream().capture(work)->replay();  // a graph that does not use the memory given back
   stream().wait();
 }
 

@@ -18,7 +18,7 @@ MARK = "SKYLINE_FAULT_TEST"  # in the environment of every process of a job, so 
 
 
 def stop(number, _):
-    raise KeyboardInterrupt(signal.Signals(number).name)  # what unittest lets through
+    raise KeyboardInterrupt(signal.Signals(number).name)  # an exception that unittest lets through
 
 
 def end_tidily(limit_s=0):

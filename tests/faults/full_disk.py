@@ -39,7 +39,7 @@ def disturb(bench, search, run, disk, numbers):
     until = time.monotonic() + short_s
     while job.process.poll() is None and time.monotonic() < until:
         if os.statvfs(disk).f_bfree > 0:
-            hog = fill(disk)  # what an attempt has left free
+            hog = fill(disk)  # a file in the space that an attempt has left free
         time.sleep(0.05)
     hog.unlink()
     return job.wait(), round(time.monotonic() - started, 1), short_s

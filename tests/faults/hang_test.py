@@ -61,7 +61,7 @@ class Hang(unittest.TestCase):
         bench = Bench(PROGRAM, FAULTS)
         self.addCleanup(bench.remove)
         more = [part for setting in [*LONG_TRIALS, *settings] for part in ("--set", setting)]
-        calls = bench.folder / "calls"  # of the rank that ends the job
+        calls = bench.folder / "calls"  # log of the calls of the rank that ends the job
         job = bench.job("search", *small_search(bench, SOURCE), *more, "--run", "run", ranks=2, root="run", rank=1 - hung, log=calls, **faults)
         running = [bench.folder / f"run/checkpoints/running.{rank}" for rank in range(2)]
         job.wait_for(lambda: all(path.exists() and " running " in path.read_text() for path in running))

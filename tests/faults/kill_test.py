@@ -23,7 +23,7 @@ INHERITING = ["--set", "training.inherit=true", "--set", "search.iterations=4", 
 # Some candidates diverge in their first steps.
 DIVERGING = ["--set", "training.precision=bf16", "--set", "training.optimizer={sgd: {learning_rate: 1.0e20}}",
              "--set", "training.epochs=2", "--set", "final.epochs=3", "--set", "checkpoint.interval=0.05 epochs",
-             "--set", "space.parameters.width.choice=[8, 24]"]  # of which the second multiplies in bfloat16
+             "--set", "space.parameters.width.choice=[8, 24]"]  # the second width multiplies in bfloat16
 
 
 class Kill(unittest.TestCase):

@@ -23,10 +23,11 @@ import time
 
 from fault_runs import Bench, end_tidily, small_search
 
-LIMIT_S = 600  # of a run; the undisturbed one takes seconds
-START_LIMIT = ("--start-timeout", "15s")  # of MPI, which knows of no death yet
+LIMIT_S = 600  # limit of a run; the undisturbed one takes seconds
+START_LIMIT = ("--start-timeout", "15s")  # limit of the start of MPI, which detects no deaths yet
 LOST_AFTER_S = 10  # on a busy machine a sound rank may be silent for some seconds
-END_LIMIT_S = 600  # from the moment that a rank counts as lost, or that a job is told to stop, to the end of mpirun
+# Longest time until mpirun ends, after a rank counts as lost or a job is told to stop.
+END_LIMIT_S = 600
 NAMES = re.compile(r"rank (\d+) on \S+ hangs \((?:silent|suspended) for|gave up after \d+ s \(--start-timeout\)|MPI does not end")
 
 

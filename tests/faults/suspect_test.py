@@ -10,7 +10,8 @@ from fault_runs import Bench, end_tidily, small_search
 
 PROGRAM, SOURCE, FAULTS = (sys.argv.pop(1) for _ in range(3))
 SUSPECT = 3
-BEGINS, ADVANCES = f"running {SUSPECT} ", f"advanced {SUSPECT} "  # what its rank notes of it in checkpoints/running.RANK
+# Notes of the suspect's rank in checkpoints/running.RANK.
+BEGINS, ADVANCES = f"running {SUSPECT} ", f"advanced {SUSPECT} "
 
 
 class Suspects(unittest.TestCase):

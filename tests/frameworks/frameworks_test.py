@@ -32,7 +32,7 @@ class Frameworks(unittest.TestCase):
         if HOSTS > 1:
             cls.hosts = Hosts(HOSTS)
             cls.addClassCleanup(cls.hosts.close)
-            agent = cls.folder / "bin/ssh"  # by which an mpirun of a trainer reaches the other hosts
+            agent = cls.folder / "bin/ssh"  # program by which an mpirun of a trainer reaches the other hosts
             agent.parent.mkdir()
             agent.write_text(f'#!/bin/sh\nexec {shutil.which("ssh")} -F{cls.hosts.folder}/ssh_config "$@"\n')
             agent.chmod(0o755)

@@ -51,11 +51,11 @@ TEST_F(NodeSemaphoreTest, LeaveNoNameBehind) {
   EXPECT_FALSE(std::filesystem::exists("/dev/shm/" + name));
 }
 
-TEST_F(NodeSemaphoreTest, AreAllThatOneCanAskFor) {
+TEST_F(NodeSemaphoreTest, GivesAllTokensToOneThatAsksForMore) {
   EXPECT_TRUE(here.take(100, at_once));
 }
 
-TEST_F(NodeSemaphoreTest, AreNotTakenByOneThatAsksForFewWhileAnotherWaitsForMany) {
+TEST_F(NodeSemaphoreTest, LetsNoSmallRequestPassALargeOneThatWaits) {
   Hold one = here.take(1, never);
   std::atomic<bool> got = false;
   std::atomic<bool> waits = false;
@@ -74,7 +74,7 @@ TEST_F(NodeSemaphoreTest, AreNotTakenByOneThatAsksForFewWhileAnotherWaitsForMany
   EXPECT_TRUE(here.take(1, at_once));
 }
 
-TEST(NodeSemaphore, ComeBackFromAProcessThatIsKilled) {
+TEST(NodeSemaphore, GetsTokensBackFromAProcessThatIsKilled) {
   const std::string name = "skyline-test-killed-" + std::to_string(::getpid());
   NodeSemaphore tokens(name, 2, 1);
   int ends[2];

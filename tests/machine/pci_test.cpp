@@ -44,7 +44,7 @@ TEST(PciPlace, GivesTheSpeedThatBothEndsOfTheLinkCanDo) {
   system.write(place / "max_link_speed", "32.0 GT/s PCIe");
   system.write(place / "max_link_width", "16");
   system.write(place / "current_link_width", "16");
-  system.write(place / "current_link_speed", "2.5 GT/s PCIe");  // of an idle one
+  system.write(place / "current_link_speed", "2.5 GT/s PCIe");  // speed of an idle link
   EXPECT_EQ(read_pci_place(system.root(), "0000:1b:00.0").link, "32.0 GT/s x16");
   system.write(place.parent_path() / "max_link_speed", "16.0 GT/s PCIe");
   EXPECT_EQ(read_pci_place(system.root(), "0000:1b:00.0").link, "16.0 GT/s x16");

@@ -89,7 +89,7 @@ class FindPackage(unittest.TestCase):
         self.assertIn("scaled_leaky_relu", (self.root / "balance/config.yaml").read_text())
         self.check_algorithm(program)
         self.succeed(self.prefix / "bin/skyline", "prep", "digits", "--out", "digits.h5")
-        self.assertIn("10 classes", self.succeed(program, "prep", "digits", "--out", "own.h5"))  # by the Python of the installed tree
+        self.assertIn("10 classes", self.succeed(program, "prep", "digits", "--out", "own.h5"))  # with the installed tree's Python
         self.assertIn("(0 failed)", self.search(program, "training", "training.epochs=0.5"))
         trials = json.loads((self.root / "training/models.json").read_text())["trials"]
         for trial in trials:

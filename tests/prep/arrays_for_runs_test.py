@@ -95,7 +95,7 @@ class ArraysForRuns(PrepCase):
         self.assertEqual(made.array("test/values").reshape(9, 2).tolist(), [[0, row] for row in range(9)])
         words = {"has_names": True, "features": [{"column": "a", "is": "x"}, {"column": "b"}]}
         made = self.applied(has_targets=False, run={**run, "preparation": json.dumps(words)}, x=times)
-        with self.assertRaises(KeyError):  # those of a table: the program refuses these samples
+        with self.assertRaises(KeyError):  # the words of a table: the program refuses these samples
             made.preparation()
 
 

@@ -23,7 +23,7 @@ class Said:
     lines: list[str] = field(default_factory=list)
     error: str = ""
     file: pathlib.Path = pathlib.Path()
-    rows: dict = field(default_factory=dict)  # of new samples
+    rows: dict = field(default_factory=dict)  # new samples, as read from --rows
 
     @property
     def text(self) -> str:

@@ -21,9 +21,9 @@ class Server:
         self.artifacts = tempfile.mkdtemp(prefix="skyline-mlflow-")
         self.plan = collections.deque()
         self.always = None
-        self.most_metrics = 200  # of a request, as Azure ML
+        self.most_metrics = 200  # limit of a request, the same as on Azure ML
         self.requests = []       # (method and call, headers)
-        self.complaints = []     # what no server would accept
+        self.complaints = []     # requests that no server would accept
         self.runs = {}
         self.experiments = {"Default": "0"}
         self.over = threading.Event()

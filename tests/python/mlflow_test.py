@@ -15,7 +15,7 @@ import time
 import traceback
 import unittest
 
-importlib.import_module("mlflow")  # for the forks
+importlib.import_module("mlflow")  # one import that all forks share
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "app"))
 

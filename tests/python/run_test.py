@@ -32,7 +32,7 @@ class Place(PackageCase):
         self.assertEqual((run.wait().status["state"], len(run.rows), run.running), ("finished", 2, False))
         self.assertEqual(run.path, self.folder / self.name())
         self.assertEqual(len(run.resume(trials=4, quiet=True).wait().rows), 4)  # its trainer is found from where it began
-        (run.path / "trainer/started_in").unlink()  # as for Skyline's own training
+        (run.path / "trainer/started_in").unlink()  # a run of Skyline's own training has no such file
         self.assertEqual(len(run.resume(trials=5, quiet=True).wait().rows), 5)
         other = skyline.open_run(f"../{self.name()}")
         os.chdir("..")
@@ -134,7 +134,7 @@ class Signals(PackageCase):
             with self.assertRaisesRegex(skyline.Error, f"process {job.pid}, its job, may not be sent signals by this user"):
                 _job.ask_owner_to_stop(self.folder)
         with unittest.mock.patch.object(os, "pidfd_open"), unittest.mock.patch.object(signal, "pidfd_send_signal"):
-            del os.pidfd_open, signal.pidfd_send_signal  # as in a Python that was built on an older system
+            del os.pidfd_open, signal.pidfd_send_signal  # a Python that was built on an older system
             _job.ask_owner_to_stop(self.folder)
 
 

@@ -19,7 +19,7 @@ objective::ObjectiveSet sample_objectives();
 /// A trial of sample_space() with costs and arch id made by hand.
 struct SampleTrial {
   std::uint64_t number = 0;
-  std::vector<std::uint32_t> choices = {};  // of depth, kernel, width
+  std::vector<std::uint32_t> choices = {};  // choices of depth, kernel, width
   std::int64_t parameters = 0;
   std::int64_t flops = 0;
   trial::Outcome outcome = {};
@@ -44,7 +44,7 @@ struct SampleRun {
   std::vector<trial::Baseline> baselines;
   std::vector<report::FrontLatency> latencies;
   std::map<trial::TrialNumber, report::Replicates> replicates;
-  std::uint32_t repeats = 1;  // of the search
+  std::uint32_t repeats = 1;  // repeats of the search
 
   SampleRun();
   /// Returns the state after the present trials, at their positions in `committed`.

@@ -98,7 +98,7 @@ TEST_F(TrackingTest, WritesNothingMoreOfAnAbandonedRun) {
   EXPECT_EQ(files(), 0U);
 }
 
-TEST_F(TrackingTest, WhatNobodyEndedTakesTheRest) {
+TEST_F(TrackingTest, WritesTheRestWhenItIsDestroyedWithoutAnEnd) {
   commit(*start(), 0);
   EXPECT_EQ(steps_written(), 1U);
 }

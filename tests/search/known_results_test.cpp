@@ -126,7 +126,7 @@ TEST(KnownResults, AreOnlyComparedWithThoseOfTheSameBudget) {
     EXPECT_EQ(trials[i].trial.architecture().id, known[expected[i]].trial.architecture().id) << i;
 }
 
-TEST(KnownResults, OfTrialsThatWentOnStandWhereTheseStoodBefore) {
+TEST(KnownResults, OfContinuedTrialsCentreOnTheirTargetsBefore) {
   auto known = random_results(20, closed_formula);
   for (CommittedTrial& each : known) each.trial.proposal.budget.epochs = 1;
   const auto objectives = objective_set("[{maximize: accuracy}]");

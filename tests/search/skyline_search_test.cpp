@@ -244,7 +244,7 @@ network:
 TEST(SkylineSearch, DoesNotChooseWhatDiffersByABiasAloneFromWhatItTried) {
   WindowedRun run(skyline(cells_space(), objective_set("[{maximize: accuracy}, {minimize: flops}]"), 60), 1,
                   closed_formula);
-  std::map<space::ArchId, std::int64_t> cheapest;  // of each function
+  std::map<space::ArchId, std::int64_t> cheapest;  // lowest FLOPs of each function
   std::size_t chosen = 0;
   for (const CommittedTrial& trial : run.run(60)) {
     const space::Architecture& architecture = trial.trial.architecture();

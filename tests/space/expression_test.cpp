@@ -70,7 +70,7 @@ TEST(Expression, CalculatesWithTheUsualPrecedence) {
   EXPECT_EQ(integer_of("$width - 2 - 3"), 11);
   EXPECT_EQ(integer_of("$width / 4 / 2"), 2);
   EXPECT_EQ(integer_of("$width % 5 * 2"), 2);
-  EXPECT_EQ(integer_of("-$width % 5"), 4);  // of whole numbers, what `//` leaves
+  EXPECT_EQ(integer_of("-$width % 5"), 4);  // remainder of the whole-number division `//`
   EXPECT_EQ(integer_of("$width % -5"), -4);
   EXPECT_EQ(integer_of("-$width % -5"), -1);
   EXPECT_EQ(integer_of("-$width % 4"), 0);

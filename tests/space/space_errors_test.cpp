@@ -32,7 +32,7 @@ void refuses_parameter(const std::string& width, int column, const std::string& 
             "a.yaml:2:" + std::to_string(column) + ": space.parameters.width" + key + ": " + problem);
 }
 
-TEST(SpaceErrors, Parameters) {
+TEST(SpaceErrors, NameMistakesInParameters) {
   refuses_parameter("3", 10, "", "expected {choice: [...]} or {range: [first, last]}, got 3");
   refuses_parameter("{choice: []}", 19, ".choice", "expected a list of values, got an empty list");
   refuses_parameter("{choice: 3}", 19, ".choice", "expected a list of values, got 3");
@@ -52,7 +52,7 @@ TEST(SpaceErrors, Parameters) {
                     "expected a weight above 0, got 0");
 }
 
-TEST(SpaceErrors, Ranges) {
+TEST(SpaceErrors, NameMistakesInRanges) {
   refuses_parameter("{range: [1]}", 18, ".range",
                     "expected [first, last] or [first, last, step], got a list of 1");
   refuses_parameter("{range: [5, 1]}", 18, ".range", "the range is empty: 5 is larger than 1");
@@ -75,7 +75,7 @@ TEST(SpaceErrors, Ranges) {
                     "expected numbers between -2^53 and 2^53, got a list of 2");
 }
 
-TEST(SpaceErrors, ParameterNames) {
+TEST(SpaceErrors, NameMistakesInParameterNames) {
   EXPECT_EQ(error_of("parameters:\n  2x: {choice: [1]}\n  width: {choice: [1]}\n" + kTail),
             "a.yaml:2:7: space.parameters.2x: a parameter's name is made of letters, digits and `_`, and "
             "starts with no digit");
@@ -87,7 +87,7 @@ TEST(SpaceErrors, ParameterNames) {
             "or in the evaluator's section, or leave the parameter out");
 }
 
-TEST(SpaceErrors, NamesOfArgumentsAndRepetitions) {
+TEST(SpaceErrors, NameMistakesInNamesOfArgumentsAndRepetitions) {
   const auto block_error = [](const std::string& argument) {
     return error_of("blocks: {b: {arguments: {" + argument + ": 3}, body: [relu]}}\nnetwork: [b]");
   };
@@ -102,7 +102,7 @@ TEST(SpaceErrors, NamesOfArgumentsAndRepetitions) {
   EXPECT_THAT(repeat_error("a-b"), HasSubstr("a number's name is made of letters, digits and `_`"));
 }
 
-TEST(SpaceErrors, Layers) {
+TEST(SpaceErrors, NameMistakesInLayers) {
   refuses_item("conv2: {channels: 3, kernel: 1}", 5, "", "unknown layer `conv2`, did you mean `conv2d`?");
   EXPECT_EQ(error_of("network:\n  - transformer"),
             "a.yaml:2:5: space.network[0]: unknown layer `transformer`, known here: " +
@@ -146,7 +146,7 @@ TEST(SpaceErrors, WhatStandsInTheWrongPlaceIsToldWhereItBelongs) {
                "a choice belongs under `parameters`, with a name; write $NAME here");
 }
 
-TEST(SpaceErrors, Sections) {
+TEST(SpaceErrors, NameMistakesInSections) {
   EXPECT_EQ(error_of("{netwrk: [relu]}"), "a.yaml:1:2: space: unknown key `netwrk`, did you mean `network`?");
   EXPECT_EQ(error_of("{parameters: {}}"), "a.yaml:1:1: space: missing key `network`");
   EXPECT_EQ(error_of("network: []"),
@@ -156,7 +156,7 @@ TEST(SpaceErrors, Sections) {
             "a.yaml:1:13: space.parameters: expected a map, got 3");
 }
 
-TEST(SpaceErrors, Repeats) {
+TEST(SpaceErrors, NameMistakesInRepeats) {
   refuses_item("{repeat: -1, body: [relu]}", 14, ".repeat", "expected a whole number of at least 0, got -1");
   refuses_item("{repeat: often, body: [relu]}", 14, ".repeat",
                "expected a whole number of at least 0, got often");
@@ -195,7 +195,7 @@ TEST(SpaceErrors, AnAttributeThatFitsForNoValueIsFoundWithoutAGenotype) {
             "at least 1, got -8 from `$w - 16`");
 }
 
-TEST(SpaceErrors, ASpaceWithoutAnyNetworkThatBuilds) {
+TEST(SpaceErrors, NameASpaceWithoutAnyNetworkThatBuilds) {
   EXPECT_EQ(
       error_of("parameters: {k: {choice: [31, 33]}}\nnetwork:\n"
                "  - conv2d: {channels: 1, kernel: $k, padding: 0}\n  - flatten\n  - linear: {features: 10}"),

@@ -70,7 +70,7 @@ TEST(TrainingValues, ArePartOfTheIdOfAnArchitecture) {
     networks.insert(architecture.network().canonical_text());
   }
   EXPECT_EQ(space.genotype_count(), 16);
-  EXPECT_EQ(ids.size(), 8U);  // of which `dead` makes none
+  EXPECT_EQ(ids.size(), 8U);  // eight ids, because `dead` makes none
   EXPECT_EQ(networks.size(), 2U);
 }
 

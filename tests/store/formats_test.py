@@ -86,7 +86,7 @@ class Formats(unittest.TestCase):
             genotype = dict(entry["genotype"], padding=str(entry["genotype"]["padding"]))
             for name, value in genotype.items():
                 self.assertEqual(row[name], value)
-        self.assertEqual(list(frame.index[frame.on_front]), [1, 6])  # by position
+        self.assertEqual(list(frame.index[frame.on_front]), [1, 6])  # positions of trials on the front
         self.assertTrue((frame.parameters > 0).all() and (frame.flops > 0).all())
 
     def test_run_table_has_types_that_pandas_can_work_with(self):

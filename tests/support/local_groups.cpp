@@ -155,7 +155,7 @@ class Board {
   std::chrono::milliseconds silence_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<std::uint64_t, Entry> entries_;  // by number of operation
+  std::map<std::uint64_t, Entry> entries_;  // entries by number of operation
   std::uint64_t completed_ = 0;             // all before it; every member posts them in order
   std::optional<Failure> failure_;
 };

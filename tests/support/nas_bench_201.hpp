@@ -13,7 +13,7 @@
 namespace skyline::testing::nas_bench_201 {
 
 enum class Operation : std::uint8_t { kNone, kSkip, kConvolution1, kConvolution3, kAveragePool };
-using Genotype = std::array<Operation, 6>;  // of the edges 0-1, 0-2, 1-2, 0-3, 1-3, 2-3
+using Genotype = std::array<Operation, 6>;  // operations of the edges 0-1, 0-2, 1-2, 0-3, 1-3, 2-3
 
 constexpr std::size_t kGenotypes = 15'625;
 inline Genotype genotype_at(std::size_t number) {

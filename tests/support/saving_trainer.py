@@ -11,7 +11,7 @@ import signal
 import sys
 import time
 
-LENGTH = 16  # of a link, in hex digits
+LENGTH = 16  # hex digits of a link
 
 
 def begun(parameters, seed, parent=""):

@@ -112,7 +112,7 @@ struct SectionPlace {
   std::vector<std::string> full_needed = {};  // metrics that those of full trainings use
   const ConfigNode* full_epochs = nullptr;    // `final.epochs`; nullptr if there are no full trainings
   std::vector<double> budgets = {};           // epochs of other trials of the search than whole ones
-  const ConfigNode* budgets_from = nullptr;   // what states them; nullptr if there are none
+  const ConfigNode* budgets_from = nullptr;   // node that states them; nullptr if there are none
 };
 
 /// An evaluator that a configuration can name, by its own section. A run has exactly one evaluator.

@@ -124,7 +124,7 @@ class ObjectiveSet {
 
   std::vector<Objective> objectives_;
   std::vector<Constraint> constraints_;
-  std::shared_ptr<const ObjectiveSet> full_;  // of full trainings; nullptr if it is the same
+  std::shared_ptr<const ObjectiveSet> full_;  // objectives of full trainings; nullptr if they are the same
 };
 
 /// Returns `objectives`, a list, with the reference, the ideal and the scale that a run states for the same

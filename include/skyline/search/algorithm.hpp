@@ -28,7 +28,7 @@ struct SearchProblem {
 /// A run or a table whose results a search is told before it begins.
 struct KnownSource {
   std::string from;      // a run's folder or a CSV file
-  std::string checksum;  // of its results; empty until they are read
+  std::string checksum;  // checksum of its results; empty until they are read
 };
 /// Returns the sources that a complete `search` section names.
 std::vector<KnownSource> known_sources(const ConfigNode& section);

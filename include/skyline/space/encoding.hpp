@@ -19,7 +19,8 @@ std::vector<double> encode(const SearchSpace& space, const Architecture& archite
 struct Feature {
   std::string name;
   double value = 0;
-  bool is_count = false;  // of layers; a network has many of these, and they say much of the same
+  /// Whether it is a number of layers. A network has many such features, which are highly correlated.
+  bool is_count = false;
 };
 
 /// Returns features of a network alone: the logarithms of its MACs, of its parameters and of its number of

@@ -57,8 +57,8 @@ enum class Distribution {
 /// Says when the output of a layer is zero everywhere, whatever its tensors are.
 enum class Zeros {
   kUnknown,
-  kIfAll,  // if all inputs are zero: relu, a convolution without bias, concat
-  kIfAny,  // if one of the inputs is zero: products
+  kIfAll,  // all inputs are zero: relu, a convolution without bias, concat
+  kIfAny,  // one of the inputs is zero: products
   kAlways,
 };
 

@@ -19,7 +19,7 @@ namespace skyline::store {
 /// The meaning of a network's outputs for a sample. The order is that of Samples::targets.
 enum class TargetKind : std::uint8_t {
   kClasses,  // exactly one of the classes
-  kLabels,   // for each of some labels, whether it applies
+  kLabels,   // any number of labels, each of which applies or not
   kNumbers
 };
 /// "classes", "labels", "numbers"
@@ -96,7 +96,7 @@ class Dataset {
   virtual double value_scale() const = 0;                    // 1 unless the values are pixels
   /// Returns the samples of the training set. The view is valid as long as this object.
   virtual const SampleView& train() const = 0;
-  virtual const SampleView& validation() const = 0;  // if empty, a share of `train` is held out
+  virtual const SampleView& validation() const = 0;  // empty if a share of `train` is held out
   virtual const SampleView& test() const = 0;
   virtual const std::string& content_hash() const = 0;  // SHA-256, equal for equal contents
   /// Returns how rows of a table became samples, as JSON (docs/internals/files.md); empty for other sources.

@@ -29,7 +29,7 @@ struct Metric {
   std::string name;
   Better better = Better::kHigher;
   MetricRange range = {};            // a trial with a value outside of it has failed
-  std::string unit = {};             // for people, e.g. "ms"; empty if there is none
+  std::string unit = {};             // unit shown to people, e.g. "ms"; empty if there is none
   When when = When::kEveryTrial;     // metrics of full trainings count for the final front alone
   Of of = Of::kNone;                 // part of the data on which it is measured
   std::optional<double> ideal = {};  // best possible value; if not given, the better end of the range
@@ -42,7 +42,7 @@ struct Metric {
 /// The facts about the data by which the values of a metric are judged.
 struct Baseline {
   std::string metric;
-  std::optional<std::uint64_t> samples;  // of a share of right answers: number of samples that it is of
+  std::optional<std::uint64_t> samples;  // number of samples, if the metric is a share of right answers
   std::optional<std::uint64_t> scored;   // number of them that score a search trial; if not given, all
   std::optional<double> constant;        // value of a model that always says the same
 };

@@ -80,7 +80,7 @@ inline constexpr Origin Origin::kFront{"front"};
 
 /// The limit of a trial's cost.
 struct Budget {
-  double epochs = 1;  // or another unit of the evaluator; may be a fraction
+  double epochs = 1;  // epochs, or another unit of the evaluator; may be a fraction
   bool operator==(const Budget&) const = default;
 };
 
@@ -145,11 +145,12 @@ struct Proposal {
   /// Trials of one architecture and horizon that differ only in this are repetitions, each with its own seed.
   /// A proposal that continues a trial gets that trial's repeat.
   std::uint32_t repeat = 0;
-  std::optional<TrialNumber> trains = {};  // for a full training: the trial that it trains
+  std::optional<TrialNumber> trains = {};  // trial that a full training trains
   /// Full trainings of a trial differ only in this, and in the seed that follows from it. The first one, 0,
   /// stands for the model: its weights are kept.
   std::uint32_t final_repeat = 0;
-  std::optional<Expected> expected = {};  // for readers of the run; no part of the trial's definition
+  /// Prediction shown to readers of the run; no part of the trial's definition.
+  std::optional<Expected> expected = {};
 };
 
 /// An evaluation in a run. It is complete: any rank can evaluate it, with the same result.

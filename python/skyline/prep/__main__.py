@@ -49,7 +49,7 @@ def _run(told: argparse.Namespace, report: Report) -> int:
         return USER_ERROR
     try:
         lines = kind_lines() if told.action == "kinds" else CommandLine(told, kind, report).run()
-    except ModuleNotFoundError as error:  # of a kind that another package adds
+    except ModuleNotFoundError as error:  # missing module of a kind that another package adds
         report.missing([str(error.name)])
         return USER_ERROR
     for line in lines:

@@ -67,7 +67,7 @@ class _ArrayImport:
         self._known = Preparation.from_json(self._run.preparation) if self._run and self._run.preparation else None
         self._offsets: np.ndarray | None = None
         targets = self._known.targets if self._known and job.has_targets else []
-        self._scales = targets if any(each.transform for each in targets) else []  # of logarithms; the program scales others
+        self._scales = targets if any(each.transform for each in targets) else []  # scales of logarithms; the program scales others
 
     def run(self) -> Rows:
         arrays = [part.x for part in self._parts.arrays]  # a packed file of some kilobytes may claim any number of values

@@ -18,7 +18,7 @@ from .wording import printable
 warnings.filterwarnings("ignore", module="PIL")
 Image.MAX_IMAGE_PIXELS = None  # checked here, with a line for people
 PngImagePlugin.MAX_TEXT_CHUNK = 1 << 23  # bytes of an unpacked text or profile; by default too few for the profiles of printers
-_MOST_PIXELS = 1 << 26  # of an image, checked before memory is taken
+_MOST_PIXELS = 1 << 26  # pixels of an image, checked before memory is taken
 _MOST_SCANS = 500  # scans of a progressive JPEG; each takes the time of a whole image
 _LEAST_DECODED = 6  # pixels, each way, for one of the result: its values are within 2 of those of a whole decoding
 _START_BYTES = 512

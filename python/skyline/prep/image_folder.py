@@ -16,7 +16,7 @@ from .wording import printable
 
 LEFT_OUT = 3  # in place of a part
 _OF_SYSTEMS = {"__MACOSX", "@eaDir", "__pycache__", "$RECYCLE.BIN", "lost+found"}
-_TEMPORARY = re.compile(r".+\.tmp\.[^/]+\.\d+\.\d+")  # of the program, whose data set may be written beside the images
+_TEMPORARY = re.compile(r".+\.tmp\.[^/]+\.\d+\.\d+")  # temporary file of the program, whose data set may be written beside the images
 _FILLERS = {"set", "data", "dataset", "images", "image", "imgs", "img", "seg", "split", "folder", "pictures", "photos"}
 _PART_WORDS = {"training": TRAIN, "train": TRAIN, "validation": VALIDATION, "valid": VALIDATION, "val": VALIDATION,
                "testing": TEST, "test": TEST}

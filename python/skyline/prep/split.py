@@ -14,7 +14,7 @@ from .errors import PrepError, counted
 from .wording import in_quotes
 
 
-_FEW_SAMPLES = 20  # whose targets say nothing of what they are
+_FEW_SAMPLES = 20  # too few for targets to show their kind
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,8 @@ namespace skyline::app {
 constexpr int kMostSlots = 1'000'000;  // far more than any system allows
 constexpr int kMostThreads = 1024;
 
-constexpr std::int64_t kMostNumber = std::numeric_limits<std::int64_t>::max();  // of a trial, or a seed
+// Upper bound for the number of a trial, or a seed.
+constexpr std::int64_t kMostNumber = std::numeric_limits<std::int64_t>::max();
 
 /// Every option with a whole number needs this: the library takes -1 for the largest number without a sign.
 CLI::Validator whole_number(std::int64_t low, std::int64_t high);

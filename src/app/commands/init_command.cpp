@@ -33,10 +33,10 @@ namespace fs = std::filesystem;
 // A trial makes some steps more than the fewest that tell networks apart.
 constexpr double kUsualSteps = 600;
 constexpr double kMostEpochs = 30;       // upper bound for a trial, where the time would allow more
-constexpr double kLonger = 4;            // and at most so many times the usual number
+constexpr double kLonger = 4;            // upper bound for a trial, in multiples of the usual number
 constexpr double kFinalEpochs = 3;       // epochs of the full training, for one of a trial
 constexpr double kShareOfSearch = 0.7;   // share of the time; the rest is for full trainings
-constexpr double kShareWithRefit = 0.5;  // where the full trainings are made twice, on more samples then
+constexpr double kShareWithRefit = 0.5;  // share of the search if full trainings are made twice
 constexpr double kMostTrials = 500;
 constexpr double kWantedTrials = 200;  // trials become longer only beyond these
 constexpr double kEnoughTrials = 60;   // trials become shorter only below these
@@ -49,7 +49,7 @@ struct InitArguments {
   std::string preset;
   bool lists = false;
   bool force = false;
-  std::vector<std::pair<std::string, std::string>> options;  // of prep
+  std::vector<std::pair<std::string, std::string>> options;  // options of `skyline prep`
   std::vector<std::pair<std::string, double>> bounds;        // costs; the first one is minimized
   double time_s = 3600;
   std::size_t slots = std::max(std::thread::hardware_concurrency(), 1U);
@@ -80,7 +80,7 @@ fs::path prepared(const InitArguments& arguments) {
 /// Rounds a number of epochs down to one digit, or to a whole number, so that people can read it.
 double readable(double epochs) {
   if (epochs >= 1) return std::floor(epochs);
-  const double parts = std::pow(10, -std::floor(std::log10(epochs)));  // of an epoch
+  const double parts = std::pow(10, -std::floor(std::log10(epochs)));  // parts of an epoch
   return std::floor(epochs * parts) / parts;
 }
 

@@ -47,8 +47,8 @@ struct ValidateArguments {
   bool time = false;   // train a few architectures
   bool resolved = false;
   std::optional<std::size_t> slots;
-  std::size_t tries = 0;  // run a trial so many times
-  std::string genotype;   // of this trial; empty for the first one of the search
+  std::size_t tries = 0;  // number of runs of one trial
+  std::string genotype;   // genotype of that trial; empty for the first one of the search
   std::vector<std::string> overrides;
 };
 

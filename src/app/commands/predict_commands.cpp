@@ -156,7 +156,7 @@ class PredictionTable {
   }
 
   const SourceRows& rows_;
-  std::size_t outputs_;  // of a sample
+  std::size_t outputs_;  // outputs of one sample
   const std::vector<std::string>& names_;
   TargetKind targets_;
   bool names_trials_;
@@ -207,7 +207,7 @@ void print_classes(const store::Dataset& dataset, std::span<const float> outputs
             [static_cast<std::size_t>(std::ranges::max_element(said) - said.begin())];
   }
   struct Row {
-    std::size_t index = 0;  // of the class
+    std::size_t index = 0;  // index of the class
     std::size_t all = 0;
     std::size_t wrong = 0;
     std::size_t other = 0;  // the class that is said most often in its place

@@ -321,7 +321,8 @@ int run_job(const std::unique_ptr<comm::Environment> environment, const comm::St
       _exit(exit_code_of_rank(*environment, code));
     }
     guard.end_job(comm::share(environment->world(), code));
-    comm::wait(*environment->world().barrier());  // what comes after it has no names for ranks that hang
+    // Ranks that hang are named while the others wait here; later steps could not name them.
+    comm::wait(*environment->world().barrier());
     return guard.exit_code();
   } catch (const std::exception& error) {
     tell_end(*environment, paths, claim(), {.exit_code = exit_code_of(error)});

@@ -93,7 +93,7 @@ class Surveyor {
   SpaceSurvey survey_;
   // The members below are used by count_all.
   space::Genotype genotype_;
-  std::vector<bool> touched_;  // for each parameter: whether a network used its present value
+  std::vector<bool> touched_;  // [parameters], whether a network used the present value
   std::optional<CountProgress> progress_;
 };
 
@@ -113,7 +113,7 @@ std::vector<bool> Surveyor::look(const space::Genotype& genotype, GenotypeTally&
   tally.seen = 1;
   tally.networks = 1;
   const space::BuildAttempt attempt = space_.try_build(genotype);
-  if (!attempt.architecture) {  // which is not the user's mistake
+  if (!attempt.architecture) {  // not the user's mistake
     tally.unbuildable[place_of(attempt.problem)] = {1, attempt.problem};
     return attempt.reads;
   }

@@ -32,7 +32,7 @@ namespace {
 
 constexpr int kExitRunning = 10;  // printed by `skyline status --exit-code` while the run goes on
 constexpr std::chrono::seconds kWatchEvery{2};
-constexpr std::size_t kMostRows = 20;  // of the front, unless all are asked for
+constexpr std::size_t kMostRows = 20;  // rows of the front that are shown without --all
 
 struct StatusArguments {
   std::filesystem::path run;

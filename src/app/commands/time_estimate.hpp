@@ -12,7 +12,7 @@ namespace skyline::app {
 struct TrialTime {
   double epoch_s = 0;
   double rest_s = 0;
-  double waited_share = 0;  // of the time of the measurement, for a processor
+  double waited_share = 0;  // share of the measured time spent waiting for a processor
 };
 
 /// Says that this share was waited for. Empty if it is small.

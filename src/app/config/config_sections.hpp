@@ -33,8 +33,8 @@ struct DataOptions {
   std::vector<double> mean;       // [channels], mean of values / value_scale
   std::vector<double> deviation;  // [channels]
   std::optional<double> value_scale;
-  std::string preparation;  // as store::Dataset::preparation()
-  ConfigNode baselines;     // as run::baselines_node
+  std::string preparation;  // value of store::Dataset::preparation()
+  ConfigNode baselines;     // node that run::baselines_node() returned
   static const OptionTable<DataOptions>& table();
 };
 

@@ -65,7 +65,7 @@ ConfigNode config_schema() {
   const ConfigNode sections = all_sections().schema();
   for (const ConfigNode::Entry& entry : sections.entries()) schema.set(entry.key, entry.value);
   std::vector<ConfigNode> evaluators;
-  std::vector<ConfigNode> declaring;  // those whose metrics are not known before
+  std::vector<ConfigNode> declaring;  // evaluators whose metrics only the configuration declares
   for (const std::string& name : evaluate::evaluator_names()) {
     const auto required = ConfigNode::make_list({schema_text(name)}, {});
     evaluators.push_back(ConfigNode::make_map({{"required", required, {}}}, {}));

@@ -13,7 +13,7 @@ struct ChosenEvaluator {
   const evaluate::EvaluatorKind* kind = nullptr;
   ConfigNode section = {};  // complete
   evaluate::EvaluatorNeeds needs = {};
-  ConfigNode written = {};  // as it is in the file, with the first genotype's values
+  ConfigNode written = {};  // section of the file, with the first genotype's values
 };
 
 /// Returns whether this program has the evaluator `training`, which needs LibTorch.

@@ -76,8 +76,8 @@ std::vector<evaluate::NumberColumn> columns_of(const objective::ObjectiveSet& ob
 /// A row with all that is needed.
 struct KnownRow {
   std::shared_ptr<const space::Architecture> architecture;
-  std::vector<double> values;  // by metric; NaN for those that are not needed
-  double epochs = 0;           // where the table does not say
+  std::vector<double> values;  // indexed by metric; NaN for metrics that are not needed
+  double epochs = 0;           // 0 if the table states no epochs
 };
 
 std::optional<KnownRow> whole_row(const evaluate::BenchmarkRows& rows, std::size_t row,

@@ -14,9 +14,9 @@ namespace skyline::app {
 /// The results that `search.known` names, as far as they are of a run's space.
 struct KnownResults {
   std::vector<search::KnownSource> sources;    // with their checksums
-  std::vector<std::filesystem::path> files;    // of the sources, as they were read
+  std::vector<std::filesystem::path> files;    // files that were read, one for each source
   std::vector<trial::CommittedTrial> results;  // one for each architecture of a source
-  std::vector<std::string> remarks;            // for a person, one for each source
+  std::vector<std::string> remarks;            // messages to the user, one for each source
 };
 
 /// Reads the results. The folder of a run has them as search_state.csv. Where the configuration of a run

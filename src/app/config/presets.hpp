@@ -37,12 +37,12 @@ struct FirstSearch {
   std::vector<std::string> minimized;                  // names of the costs besides the error
   std::vector<std::pair<std::string, double>> bounds;  // costs and their greatest values
   std::size_t batch = 32;
-  double epochs = 1;  // of a trial
+  double epochs = 1;  // epochs of a trial
   std::size_t trials = 20;
   double final_epochs = 3;
   bool refit = false;                    // whether the final front is trained on the validation samples, too
   std::optional<double> constant_error;  // error of a constant answer; only where targets are numbers
-  std::optional<std::size_t> window;     // if not given, that of the algorithm
+  std::optional<std::size_t> window;     // nullopt: the algorithm's default
 };
 
 /// Returns the share of the training samples that the configuration of a first search holds out, or nullopt

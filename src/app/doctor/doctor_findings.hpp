@@ -18,7 +18,7 @@ struct Finding {
   Verdict verdict = Verdict::kGood;
   std::string subject;  // e.g. "run folder"
   std::string text;     // e.g. "/scratch/runs: nfs4, 1.2 TB free"
-  std::string advice;   // what to change; may be empty
+  std::string advice;   // change that helps; may be empty
 };
 
 template <typename Visitor>

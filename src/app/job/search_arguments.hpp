@@ -23,7 +23,7 @@ constexpr double kStartTimeout_s = 600;
 enum class Resume {
   kNo,
   kIfThere,
-  kMust,  // and there must be a run
+  kMust,  // resumes, and fails without a run
 };
 
 /// The beginning of a run whose configuration and first trials come from elsewhere. Used on rank 0 only.

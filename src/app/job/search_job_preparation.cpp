@@ -206,7 +206,7 @@ void take_programs(const store::RunPaths& paths, const RunConfig& config, const 
   if (prepared.programs == recorded) return;
   log::warning("files of the trainer have changed: the journal says so after its first " +
                counted(prepared.replay->entries.size(), "trial"));
-  store::remove_waiting_results(paths);  // they are of the earlier files
+  store::remove_waiting_results(paths);  // results with the earlier files
 }
 
 /// Gives the objectives the ends of a run, unless others are asked for.

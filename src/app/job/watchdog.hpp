@@ -85,7 +85,7 @@ class Watchdog {
   engine::FailureDetector ended_;               // watches no ranks if the launcher ends them all
   std::atomic<double> lost_after_s_ = engine::EngineOptions{}.lost_after_s;
   std::atomic<Part> part_ = Part::kStart;
-  std::atomic<int> exit_code_ = 0;  // of the job, once it is known
+  std::atomic<int> exit_code_ = 0;  // exit code of the job, once it is known
   std::mutex mutex_;                // guards the members below
   std::condition_variable_any changed_;
   std::unique_ptr<engine::Heartbeats> signs_;  // nullptr for a single rank, or if threads may not communicate

@@ -63,7 +63,7 @@ class LikeTheRuns final : public store::Dataset {
   std::vector<double> deviation_;
   double value_scale_;
   std::string preparation_;
-  store::Samples own_;  // what is not as in the file
+  store::Samples own_;  // targets and values that differ from the file's
   SampleView view_;
 };
 

@@ -65,7 +65,7 @@ ProcessEnd run_to_end(const evaluate::ProcessPlan& plan, PrepReport& report, con
   evaluate::TrainerProcess process(plan);
   std::optional<ProcessEnd> end;
   while (!(end = process.poll())) {
-    if (signals.pending()) throw UserError("ended by a signal");  // which takes effect soon
+    if (signals.pending()) throw UserError("ended by a signal");  // the signal takes effect soon
     process.collect(report);
     process.wait(kPollPrep);
   }

@@ -131,7 +131,7 @@ OptionKind<double> duration(const Range& range) {
        {"pattern", schema_text("^([0-9.e+-]+ *(d|h|min|m|s|ms) *)+$"), {}},
        {"maximum", ConfigNode::make_integer(0), {}}},  // zero needs no unit
       {});
-  const bool from_zero = range.low == 0 && !range.above_low;  // as all durations are
+  const bool from_zero = range.low == 0 && !range.above_low;  // true of all durations
   std::string bounds =
       bounds_text(from_zero ? Range{.high = range.high, .below_high = range.below_high} : range);
   if (!bounds.empty() && !bounds.ends_with(" 0")) bounds += " s";

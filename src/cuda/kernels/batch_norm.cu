@@ -52,7 +52,7 @@ class Part {
 
  private:
   std::uint32_t channel_;
-  std::uint32_t packs_;  // of a sample
+  std::uint32_t packs_;  // packs of a sample
   std::uint32_t first_;  // sample
   std::uint32_t count_;  // packs
   std::size_t stride_;
@@ -166,8 +166,8 @@ __global__ void __launch_bounds__(kMostThreads) normalize_kernel(const BatchNorm
 
 /// What a channel's gradients are made from.
 struct Slopes {
-  float sum;       // of the gradients that reach the normalized values
-  float products;  // of each with its normalized value
+  float sum;       // sum of the gradients that reach the normalized values
+  float products;  // sum of the products of each gradient and its normalized value
 };
 
 /// A channel's values in the backward pass.

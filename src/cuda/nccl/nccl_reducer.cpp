@@ -191,7 +191,7 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
   StreamBranch branch_;
   Connection connection_;
   CommunicatorHandle& communicator_ = connection_.communicator;
-  bool has_operations_ = false;  // or has recorded some
+  bool has_operations_ = false;  // operations are queued or recorded
   GroupUse use_;
   std::jthread aborting_;  // joined by the destructor
 };

@@ -15,8 +15,8 @@
 namespace skyline::engine {
 namespace {
 
-constexpr std::size_t kMostHeadBytes = 640;      // in a message, without genotypes and measurements
-constexpr std::size_t kMostParameterBytes = 12;  // for two architectures: choices, and whether they are used
+constexpr std::size_t kMostHeadBytes = 640;      // bytes of a message without genotypes and measurements
+constexpr std::size_t kMostParameterBytes = 12;  // choices of two architectures, and whether they are used
 constexpr std::size_t kMostRankBytes = 3;        // the number of one of two million ranks
 
 // A message takes some 10 us between two polling ranks; a wave takes up to 30 ms.

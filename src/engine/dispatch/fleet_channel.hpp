@@ -17,21 +17,21 @@
 
 namespace skyline::engine {
 
-/// The kinds of messages between rank 0 and the other ranks of a fleet.
+/// The kinds of messages between rank 0 and the other ranks of a fleet, each with its sender and content.
 enum class MessageKind : std::uint8_t {
-  kTrial = 1,   // from rank 0: train it in a slot
-  kJournalled,  // from rank 0: names of trials that are durable in the journal
-  kGiveUp,      // from rank 0: sequence of a group that has lost a rank
-  kKill,        // from rank 0: the RankProcess on your host that has fallen silent: end it
-  kEnd,         // from rank 0: there will be no more trials
+  kTrial = 1,   // rank 0: train this trial in a slot
+  kJournalled,  // rank 0: names of trials that are durable in the journal
+  kGiveUp,      // rank 0: sequence of a group that has lost a rank
+  kKill,        // rank 0: end this RankProcess on your host, which has fallen silent
+  kEnd,         // rank 0: there will be no more trials
   kAbort,       // rank 0 ends by an error or is lost, or takes the receiver for lost, which must end
-  kAlive,       // from others, when there is nothing else to say
-  kStop,        // from rank 0: the run stops; from others: they want it to stop
-  kTrained,     // from others: a TrainedPart
-  kResult,      // from others: an Arrival
-  kStuck,       // from others: name of a trial that does not end; the sender ends by an error
-  kFailed,      // from others, as the last message: they end by an error
-  kClosed       // from others, as the last message: all their files are written
+  kAlive,       // other ranks: the sender is alive and has nothing else to say
+  kStop,        // rank 0: the run stops; other ranks: the sender wants it to stop
+  kTrained,     // other ranks: a TrainedPart
+  kResult,      // other ranks: an Arrival
+  kStuck,       // other ranks: name of a trial that does not end; the sender ends by an error
+  kFailed,      // other ranks, as the last message: the sender ends by an error
+  kClosed       // other ranks, as the last message: all files of the sender are written
 };
 
 /// Returns the most bytes of a message of a run.

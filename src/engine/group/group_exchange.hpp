@@ -103,7 +103,7 @@ class GroupExchange {
     std::vector<GroupPiece> pieces;
     std::vector<PieceState> states;
     std::vector<std::span<std::byte>> values;  // [members of this rank]
-    std::vector<bool> has;                     // which members have posted
+    std::vector<bool> has;                     // whether each member has posted
     std::size_t posted = 0;
     std::size_t pieces_done = 0;
     std::size_t at_work = 0;  // number of tasks that use the values

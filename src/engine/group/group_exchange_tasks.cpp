@@ -263,7 +263,7 @@ void GroupExchange::add_up(const Task& task) {
                       piece.member == place_.first_member(rank_index_) + local;
     if (gets) results.push_back(operation.values[local].data() + piece.begin);
   }
-  std::shared_ptr<comm::Buffer> message;  // for the other ranks
+  std::shared_ptr<comm::Buffer> message;  // result that the other ranks get
   if (place_.ranks.size() > 1 && piece.owner == rank_index_ && operation.call != GroupCall::kReduceScatter) {
     message = message_for(task, GroupStep::kResult);
     results.push_back(payload_of(*message).data());

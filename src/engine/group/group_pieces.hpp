@@ -83,8 +83,8 @@ struct alignas(64) GroupHeader {
   std::uint32_t from = 0;  // index of the sender's rank in the group
   GroupCall call = GroupCall::kAllReduce;
   GroupStep step = GroupStep::kContribution;
-  trial::FailureKind failure = trial::FailureKind::kException;  // for an abort; the payload is the reason
-  bool fault = false;                                           // for an abort: see GroupHub::fault
+  trial::FailureKind failure = trial::FailureKind::kException;  // kind of an abort; the payload is its reason
+  bool fault = false;                                           // whether an abort is a GroupHub::fault
 };
 static_assert(sizeof(GroupHeader) == 64);
 

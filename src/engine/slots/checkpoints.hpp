@@ -67,7 +67,7 @@ class SlotCheckpoints final : public trial::TrialState {
   bool keeps_last_ = false;
   Clock::time_point began_;
   Clock::time_point last_save_;                // time of the last save, or of the trial's start
-  std::optional<double> epochs_at_last_save_;  // or at the trial's start; no value if unknown
+  std::optional<double> epochs_at_last_save_;  // epochs at last_save_; no value if unknown
   std::optional<double> epochs_done_;
   bool has_stepped_ = false;                    // a step was made since the last save, or the start
   std::int64_t begun_step_ = 0;                 // step at which the trial began in this job

@@ -28,7 +28,7 @@ extern "C" void note_crash(int signal, siginfo_t* info, void* /*context*/) {
   store::RunningTrials* const running = crashes_go_to;
   if (running != nullptr && (info->si_code > 0 || aborts)) running->crashed(signal);
   restore_handler(signal);
-  if (info->si_code <= 0) ::raise(signal);  // for other signals the same instruction is tried again
+  if (info->si_code <= 0) ::raise(signal);  // a fault recurs by itself: its instruction runs again
 }
 
 /// Ignores crashes from now on: exit() while slots train may crash, and no trial is to blame.

@@ -30,7 +30,7 @@ class MemberThreads {
   void serve(std::size_t index, std::uint64_t seen);
 
   const std::vector<int> processors_;
-  std::vector<std::thread> threads_;  // they run tasks 1, 2, ...
+  std::vector<std::thread> threads_;  // threads of tasks 1, 2, ...
   std::mutex mutex_;                  // guards the members below
   std::condition_variable work_came_;
   std::condition_variable all_done_;

@@ -14,8 +14,8 @@ namespace skyline::engine {
 /// Trials that may have ended earlier jobs of the run. Each was running when a job died by a crash signal or
 /// by the OOM killer, and no checkpoint of it had advanced since it began.
 struct SuspectTrials {
-  std::set<trial::TrialName> alone;                   // they train alone in this job
-  std::map<trial::TrialName, trial::Failure> failed;  // they ended two jobs while they trained alone
+  std::set<trial::TrialName> alone;                   // trials that train alone in this job
+  std::map<trial::TrialName, trial::Failure> failed;  // trials that ended two jobs while they trained alone
 };
 
 /// Finds the suspects. Rank 0 reads the last job's files, and asks the ranks of each node whether the OOM

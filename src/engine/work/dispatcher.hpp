@@ -15,10 +15,10 @@ struct Arrival {
   trial::TrialName trial;
   trial::Outcome outcome;
   trial::TrialTiming timing;
-  bool unsaved = false;       // for a stopped trial: some of its steps are in no checkpoint
-  bool begins_again = false;  // for a stopped trial that has trained: its evaluator has saved no state
-  bool replayed = false;      // from the journal: an earlier job had committed it
-  bool follower = false;      // from a rank that did not lead the trial's group: has its time, but no outcome
+  bool unsaved = false;       // some steps of a stopped trial are in no checkpoint
+  bool begins_again = false;  // the evaluator of a stopped trial that has trained has saved no state
+  bool replayed = false;      // read from the journal: an earlier job had committed it
+  bool follower = false;      // sent by a rank that did not lead the trial's group: time without outcome
   std::uint32_t attempt = 0;  // attempt of its Assignment
   bool again = false;         // no result: the trial must be tried once more, on another rank
   bool in_doubt = false;      // a failure that may be the host's: rank 0 decides whether it is a result

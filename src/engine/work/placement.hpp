@@ -41,7 +41,7 @@ std::vector<Block> blocks_of(const RankTable& table, std::size_t ranks);
 /// The place of a trial: a slot of a rank or, with several members, the first slots of a block of ranks.
 struct Placement {
   Block ranks = {0};
-  std::size_t slot = 0;  // of each rank
+  std::size_t slot = 0;  // slot of each rank
   bool operator==(const Placement&) const = default;
 };
 

@@ -21,9 +21,9 @@ std::string path_of_trainer(const CommandOptions& options);
 
 /// What the ranks of a host have for their trials.
 struct HostRoom {
-  std::size_t slots = 1;       // of each rank
-  std::size_t ranks = 1;       // that evaluate
-  std::size_t processors = 1;  // of this rank
+  std::size_t slots = 1;       // slots of each rank
+  std::size_t ranks = 1;       // ranks that evaluate
+  std::size_t processors = 1;  // processors of this rank
   std::string host;
 };
 /// Refuses more threads than a rank has processors, and too few ports for the processes of all slots.

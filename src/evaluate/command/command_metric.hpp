@@ -22,7 +22,7 @@ struct CommandLimits {
 /// measures after the training.
 struct CommandMetric : trial::Metric {
   std::vector<std::string> run = {};      // program and arguments that measure it; empty if the trainer does
-  std::optional<double> timeout_s = 600;  // of a measurement
+  std::optional<double> timeout_s = 600;  // limit of one measurement
   std::optional<std::uint32_t> at_once = {};  // most measurements of it at a time, over the whole run
   std::uint32_t measurements = 1;             // measurements per trial, whose median counts
   CommandLimits limits = {};

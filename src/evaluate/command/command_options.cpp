@@ -17,7 +17,7 @@ constexpr double kMostProcesses = 1024;
 constexpr double kMostRetries = 100;
 constexpr std::uint64_t kMostLogBytes = std::uint64_t{1} << 30U;  // the launcher keeps the end in memory
 
-constexpr int kFirstFreePort = 1024;  // those below need a privilege
+constexpr int kFirstFreePort = 1024;  // lower ports need a privilege
 constexpr int kLastPort = 65535;
 
 /// Reads `{NAME: value}`.
@@ -160,7 +160,8 @@ void check_variables(const CommandOptions& options, const ConfigNode& section) {
     const ConfigNode& place = key_or_section(variables, name);
     if (!is_variable_name(name)) place.fail("expected the name of a variable: letters, digits and `_`");
     if (is_set_for_trainer(options, name)) place.fail("Skyline sets this variable itself");
-    if (!name.starts_with("OMPI_")) check_not_of_launcher(place, name);  // those are options, too
+    // `env` may set OMPI_ variables: they are options of Open MPI, too.
+    if (!name.starts_with("OMPI_")) check_not_of_launcher(place, name);
   }
   const ConfigNode& passed = key_or_section(section, "pass");
   for (std::size_t i = 0; i < options.passed.size(); ++i) {

@@ -39,7 +39,7 @@ struct CommandOptions {
   double epochs = 1;
   int threads = 1;
   DeviceChoice device = DeviceChoice::kAuto;
-  double cost = 1;  // of an epoch
+  double cost = 1;  // cost of an epoch
   int retries = 0;
   bool deterministic = false;
   double grace_s = 20;

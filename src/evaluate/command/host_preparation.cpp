@@ -30,8 +30,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::milliseconds kPollPreparation(100);
-constexpr std::size_t kMostLogs = 300;  // of successful trials of a run
-constexpr std::size_t kLeastLogs = 10;  // of a rank
+constexpr std::size_t kMostLogs = 300;  // logs of successful trials that a run keeps
+constexpr std::size_t kLeastLogs = 10;  // lower bound of the logs that a rank keeps
 
 /// Checks that programs start in the folder in which the run was started.
 void keep_start_folder(const fs::path& run) {

@@ -52,7 +52,7 @@ FileDescriptor MeasurementSemaphore::try_take() const {
 
 void check_locks(Ranks& ranks, const fs::path& run, const std::string& host) {
   const fs::path path = folder_of_turns(run) / "probe";
-  FileDescriptor taken;  // by rank 0, until all have tried
+  FileDescriptor taken;  // lock that rank 0 holds until all have tried
   std::string problem;
   const auto attempt = [&](bool should_get) {
     try {

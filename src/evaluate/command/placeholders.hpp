@@ -25,10 +25,10 @@ bool uses_placeholder(const std::vector<std::string>& arguments, const std::stri
 
 /// The names that placeholders of a section may have.
 struct PlaceholderNames {
-  std::vector<std::string> of_trial = {};    // those that every section has
-  std::vector<std::string> of_group = {};    // those of a section whose trials have several processes
-  std::vector<std::string> parameters = {};  // those of the space
-  std::vector<std::string> nullable = {};    // they may be null, which no argument says
+  std::vector<std::string> of_trial = {};    // names that every section has
+  std::vector<std::string> of_group = {};    // names in a section whose trials have several processes
+  std::vector<std::string> parameters = {};  // parameters of the space
+  std::vector<std::string> nullable = {};    // names whose value may be null, which no argument can state
 };
 
 /// Returns the names for a section.

@@ -12,15 +12,15 @@ namespace skyline::evaluate {
 
 /// Folders on the file systems in which a program of a trial writes. They stay when its own files are gone.
 struct WrittenPlaces {
-  std::filesystem::path folder;     // where the trial's folder is
-  std::filesystem::path temporary;  // where its TMPDIR is
+  std::filesystem::path folder;     // location of the trial's folder
+  std::filesystem::path temporary;  // location of its TMPDIR
   std::filesystem::path cache = {};
 };
 
 /// What the storage of a host did to a program: no room, a quota, a disk or a file server that failed.
 struct StorageFault {
   int error = 0;                     // ENOSPC, EDQUOT, EIO, ESTALE, ...
-  std::filesystem::path place = {};  // where it is seen; empty if only the program's log tells of it
+  std::filesystem::path place = {};  // location of the fault; empty if only the program's log states it
   std::string name = {};             // the name for messages: "its folder"
 
   std::string to_text() const;  // "No space left on device in its folder"

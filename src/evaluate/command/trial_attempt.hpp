@@ -31,16 +31,16 @@ constexpr std::string_view kPortInUse = ", its port is in use";
 /// What a rank has for all its trials. Slot threads share it.
 struct TrainerHost {
   CommandOptions options;
-  std::vector<trial::Metric> metrics;  // those that the trainer reports
-  MetricCommands measuring;            // those that have programs of their own
+  std::vector<trial::Metric> metrics;  // metrics that the trainer reports
+  MetricCommands measuring;            // metrics that other programs measure
   EvaluatorServices services;
-  Variables variables;            // those of the search that trainers get
-  std::filesystem::path program;  // of `run`; empty if parameters choose it
+  Variables variables;            // variables of the search that trainers get
+  std::filesystem::path program;  // program of `run`; empty if parameters choose it
   ProcessorShares processors;
   PortBlock ports;
   store::TrialLogs logs;
-  std::unique_ptr<store::AttemptFolder> server_folder = {};  // whose TMPDIR the server has
-  std::unique_ptr<ForkServer> server = {};                   // which forks trials; nullptr if each is started
+  std::unique_ptr<store::AttemptFolder> server_folder = {};  // contains the server's TMPDIR
+  std::unique_ptr<ForkServer> server = {};                   // forks trials; nullptr if each is started
   StoragePatience storage = {};
   std::atomic<bool> told_of_others = false;  // whether the log says that lines of other processes are dropped
   LeftOut left_out = {};                     // names that reports had in vain
@@ -88,11 +88,12 @@ class TrialAttempt {
   const trial::Trial& trial_;
   trial::EvaluationContext& context_;
   trial::TrialGroup* const group_;    // nullptr if the trial has one member
-  std::vector<ProcessPlace> places_;  // of all members
-  ProcessPlace place_;                // of this one
+  std::vector<ProcessPlace> places_;  // places of all members
+  ProcessPlace place_;                // place of this member
   store::AttemptFolder folder_;
-  trial::TrialFolder files_;                              // of all attempts; the same for all members
-  std::chrono::steady_clock::time_point next_look_ = {};  // at the size of these files
+  trial::TrialFolder files_;  // folder of all attempts, the same for all members
+  // Time at which the size of these files is checked again.
+  std::chrono::steady_clock::time_point next_look_ = {};
   std::optional<TakenPort> port_;
   Rendezvous rendezvous_;
   std::int64_t last_step_of_curve_ = 0;

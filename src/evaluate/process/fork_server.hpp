@@ -55,8 +55,8 @@ class ForkServer {
   std::mutex mutex_;  // guards the rest
   FileDescriptor channel_;
   std::unique_ptr<TrainerProcess> process_;  // nullptr if none can fork
-  std::uint64_t trials_ = 0;                 // of this server
-  int deaths_ = 0;                           // since the last trial that was forked
+  std::uint64_t trials_ = 0;                 // number of trials that this server has forked
+  int deaths_ = 0;                           // times that servers died since the last forked trial
 };
 
 }  // namespace skyline::evaluate

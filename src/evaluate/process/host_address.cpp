@@ -30,7 +30,7 @@ bool is_bridge(const HostInterface& interface) {
 }
 
 bool is_loopback(const HostInterface& interface) {
-  constexpr int kHostBits = 24;  // of 127.0.0.0/8
+  constexpr int kHostBits = 24;  // number of host bits in 127.0.0.0/8
   return interface.address >> kHostBits == kLoopback >> kHostBits;
 }
 

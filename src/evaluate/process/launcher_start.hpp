@@ -38,7 +38,7 @@ struct LauncherPlan {
   FileDescriptor report;  // null without reports
   FileDescriptor held;    // null if nothing is held
   std::vector<std::string> arguments;
-  std::vector<std::string> environment;  // of the launcher and its program
+  std::vector<std::string> environment;  // variables of the launcher and its program
 };
 
 /// Opens and makes what a launcher of this program needs. This process begins to adopt orphans.

@@ -29,9 +29,9 @@ struct ProcessPlan {
   std::vector<int> processors = {};  // empty: those of the thread that starts it
   // Limits of the program and all its descendants together; no value: no limit.
   std::optional<std::uint64_t> memory_bytes = {};
-  std::optional<std::uint64_t> processes = {};   // and threads
-  std::optional<std::uint64_t> open_files = {};  // of each process; the system's limit holds as well
-  double grace_s = 20;                           // from the SIGTERM of stop() to SIGKILL
+  std::optional<std::uint64_t> processes = {};   // number of processes and threads
+  std::optional<std::uint64_t> open_files = {};  // limit of each process; the system's limit holds as well
+  double grace_s = 20;                           // time between the SIGTERM of stop() and SIGKILL
 };
 
 }  // namespace skyline::evaluate

@@ -15,7 +15,7 @@ using Names = std::array<std::string_view, size>;
 constexpr Names<13> kAllowed{
     "PATH",       "HOME",        "USER",         "LOGNAME",   "SHELL", "LANG", "TZ", "LD_LIBRARY_PATH",
     "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "CUDA_HOME",
-    "SLURM_CONF",  // for scripts that submit jobs
+    "SLURM_CONF",  // scripts that submit jobs need it
 };
 constexpr Names<2> kAllowedBeginnings{"LC_", "NCCL_"};
 

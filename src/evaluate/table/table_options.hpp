@@ -31,7 +31,7 @@ enum class RowChoice { kMean, kFirst };
 /// Results from the table of a published benchmark.
 struct TableOptions {
   std::string file;
-  std::string checksum = {};  // that of the file; empty if there is no such file
+  std::string checksum = {};  // checksum of the file; empty if there is no such file
   double epochs = 1;
   std::vector<TableMetric> metrics;
   std::vector<BudgetColumn> seconds;

@@ -257,7 +257,7 @@ void write_pareto_json(const store::RunPaths& paths, const ReportInputs& inputs)
   json["hypervolume"] = hypervolume_json(state);
   json["final_front"] = Json::array();
   for (const trial::TrialNumber number : front_order(state.final_front())) {
-    const run::SharedTrial mean = state.final_mean(number);  // which the front compares
+    const run::SharedTrial mean = state.final_mean(number);  // the front compares means
     Json& member = json["final_front"].emplace_back(trial_json(run, *state.final_training(number)));
     member["objectives"] = values_json(state.final_objectives().objectives(), *mean, inputs.metrics);
     member["constraints"] = values_json(state.final_objectives().constraints(), *mean, inputs.metrics);

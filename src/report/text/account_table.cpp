@@ -98,7 +98,7 @@ TextTable empty_table(RowKind kind, const std::vector<TimePart>& parts, const Ac
   const char* title = kind == RowKind::kJob ? "job" : kind == RowKind::kNode ? "node" : "slot";
   table.add_column(title, TextTable::Align::kLeft);
   constexpr auto kRight = TextTable::Align::kRight;
-  constexpr int kRankOfNothing = 2;  // of a column that is 0 everywhere
+  constexpr int kRankOfNothing = 2;  // rank of a column that is 0 everywhere
   table.add_column("slots", kRight, "", kind == RowKind::kSlot ? kRankOfNothing : 0);
   table.add_column("trials");
   for (const TimePart& part : parts) {

@@ -98,7 +98,7 @@ std::vector<const trial::Baseline*> baselines_shown(const ReportInputs& inputs) 
 }
 
 struct MemberValue {
-  run::SharedTrial result;  // what the front compares
+  run::SharedTrial result;  // result that the front compares
   double value = 0;
 
   trial::TrialNumber number() const { return result->trial.number; }

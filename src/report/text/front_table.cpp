@@ -26,7 +26,7 @@ std::string epochs_text(const trial::Budget& budget) {
 struct Row {
   run::SharedTrial searched;
   run::SharedTrial trained;
-  run::SharedTrial refit;  // or nullptr
+  run::SharedTrial refit;  // nullptr if there is none
   std::vector<run::SharedTrial> repeats;
   std::vector<run::SharedTrial> search_repeats;
 };
@@ -39,10 +39,10 @@ struct FrontColumn {
   int rank = 0;  // see TextTable::add_column()
 };
 
-constexpr int kRankOfFurther = 1;     // of a metric that nothing is judged by
-constexpr int kRankOfDifference = 2;  // of a parameter with several values
+constexpr int kRankOfFurther = 1;     // rank of a metric that nothing is judged by
+constexpr int kRankOfDifference = 2;  // rank of a parameter with several values
 constexpr int kRankOfId = 3;
-constexpr int kRankOfConstant = 4;  // of a parameter with one value
+constexpr int kRankOfConstant = 4;  // rank of a parameter with one value
 
 /// Returns the value of a training, or `-` if it has none.
 std::string value_cell(const ReportInputs& inputs, const run::SharedTrial& training,

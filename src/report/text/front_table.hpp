@@ -14,7 +14,7 @@ struct TableBounds {
   static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
   std::size_t rows = kNone;
   std::string rows_with = {};   // how the user sees all rows, e.g. an option; the count of the rest names it
-  std::size_t columns = kNone;  // of text
+  std::size_t columns = kNone;  // columns of text
   std::string columns_with = {};  // how the user sees what the columns lack, e.g. a command
 };
 

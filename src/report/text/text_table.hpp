@@ -33,7 +33,7 @@ class TextTable {
  private:
   struct Column {
     std::string title;
-    std::vector<std::string> lines;  // of the title
+    std::vector<std::string> lines;  // lines of the title
     Align align;
     std::string note;
     int rank;

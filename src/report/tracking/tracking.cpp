@@ -30,7 +30,7 @@ constexpr std::size_t kMostWaiting = 100'000;  // trials of this job
 constexpr std::size_t kMostInOneWrite = 1'000;
 
 std::chrono::seconds bound_of(RunEnd end) {
-  constexpr std::array<int, 3> kSeconds{10, 3, 2};  // for finished, stopped, failed
+  constexpr std::array<int, 3> kSeconds{10, 3, 2};  // finished, stopped, failed
   return std::chrono::seconds(kSeconds.at(static_cast<std::size_t>(end)));
 }
 

@@ -19,7 +19,7 @@ namespace {
 /// Known results are compared with those of the same source and the same budget alone: another source may be
 /// of other data.
 using Compared = std::vector<const trial::CommittedTrial*>;
-using Budgets = std::map<double, Compared, std::greater<>>;  // by epochs
+using Budgets = std::map<double, Compared, std::greater<>>;  // key: epochs
 
 struct Ranked {
   std::size_t rank = 0;     // among what it is compared with

@@ -120,8 +120,8 @@ class LocalSearch final : public PoolSearcher {
 
   LocalOptions options_;
   std::uint64_t seed_;
-  std::optional<ParentPool> front_;                      // of the present descent
-  std::map<trial::TrialNumber, Neighbours> neighbours_;  // of trials that are or were on it
+  std::optional<ParentPool> front_;                      // front of the present descent
+  std::map<trial::TrialNumber, Neighbours> neighbours_;  // neighbours of trials that are or were on it
   std::size_t to_begin_ = 0;                             // random architectures that are still to come
   std::size_t descent_ = 0;
 };

@@ -9,7 +9,7 @@
 namespace skyline::search {
 namespace {
 
-constexpr int kTries = 30;  // to find a mutant that was not proposed
+constexpr int kTries = 30;  // attempts at a mutant that was not proposed
 
 struct BananasOptions {
   std::size_t trials = 100;

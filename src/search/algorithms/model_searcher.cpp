@@ -19,13 +19,13 @@ namespace {
 
 constexpr trial::Origin kModel{"model"};
 
-constexpr std::size_t kFirstSuccesses = 3;  // that a model needs
+constexpr std::size_t kFirstSuccesses = 3;  // successes that a model needs
 constexpr std::size_t kSample = 300;        // random architectures, for the features and for the first trials
 constexpr double kLarge = 0.2;              // share of the random architectures that counts as large
 constexpr std::size_t kRemembered = 20;     // newest results that tell how good the model is
 constexpr std::size_t kContinuable = 100;   // a trial that so many others of its rung beat is let go
 constexpr auto rung_of = [](const PromotionCandidate& candidate) { return candidate.position.rung; };
-constexpr int kMostDraws = 10;  // where candidates are rare; each looks at 100,000 genotypes
+constexpr int kMostDraws = 10;  // draws if candidates are rare; each looks at 100,000 genotypes
 
 }  // namespace
 

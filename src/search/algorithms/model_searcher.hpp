@@ -39,7 +39,7 @@ class AcquisitionStrategy {
     const Embedding& embedding;
     TrialModel& model;
     std::uint64_t number = 0;                         // number of trials that were chosen before
-    double epochs = 0;                                // what a new trial costs
+    double epochs = 0;                                // epochs of a new trial
     std::vector<PromotionCandidate> promotions = {};  // none where trials are not continued
     bool begins = true;  // whether it may choose an architecture that was not proposed
   };
@@ -59,11 +59,11 @@ class AcquisitionStrategy {
 class ModelSearcher : public Searcher {
  public:
   struct Options {
-    std::string name;  // that of the algorithm, for its random streams
+    std::string name;  // name of the algorithm, which seeds its random streams
     std::size_t trials = 0;
     std::size_t batch = 1;
     std::size_t first = 0;      // trials that are chosen without a model
-    bool are_far_apart = true;  // those that are not known are far from each other, instead of random
+    bool are_far_apart = true;  // unknown first trials are far from each other instead of random
     std::optional<std::vector<double>> budgets = {};  // trials begin with the first and may be continued
   };
 
@@ -102,14 +102,14 @@ class ModelSearcher : public Searcher {
   struct Proposed {
     ArchitecturePointer architecture;
     CandidatePointer candidate;                    // nullptr until the model needs it
-    std::optional<trial::Expected> expected = {};  // by the model that chose it
+    std::optional<trial::Expected> expected = {};  // prediction of the model that chose it
     double epochs = 0;
   };
 
   /// A result that the model does not have yet.
   struct PendingObservation {
     trial::CommittedTrial committed;
-    std::size_t count = 1;  // of results whose mean it is
+    std::size_t count = 1;  // number of results whose mean it is
   };
 
   /// A result of a trial that a model chose.
@@ -163,7 +163,7 @@ class ModelSearcher : public Searcher {
   std::size_t in_rungs_ = 0;  // number of results that the rungs have: those, once the batch began
   std::optional<RungSystem> rungs_;
   CandidatePool pool_;
-  std::optional<CandidatePool> rest_;       // of the last choice that had no other way
+  std::optional<CandidatePool> rest_;       // fresh pool of any_other(), if it was needed
   std::deque<PendingObservation> pending_;  // results that the model does not have yet
   std::size_t learned_ = 0;                 // number of results that it has
   std::vector<Proposed> proposed_;          // indexed by number
@@ -173,8 +173,8 @@ class ModelSearcher : public Searcher {
   std::vector<trial::CommittedTrial> known_results_;
   std::vector<ArchitecturePointer> best_known_;
   std::unique_ptr<AcquisitionStrategy> strategy_;
-  std::vector<CandidatePointer> first_;                // random, for the first trials
-  std::int64_t large_flops_ = 0;                       // those of a large network among them
+  std::vector<CandidatePointer> first_;                // random candidates for the first trials
+  std::int64_t large_flops_ = 0;                       // least FLOPs of a large network among them
   std::future<std::vector<trial::Proposal>> thought_;  // destroyed first, which waits for the thread
 };
 

@@ -57,7 +57,7 @@ class PoolSearcher : public Searcher {
   CandidatePool pool_;
   RandomStream random_;
   std::size_t trials_;
-  std::size_t last_attempt_ = 0;  // of this ask, as counted by the pool
+  std::size_t last_attempt_ = 0;  // last attempt of this ask, counted by the pool
   std::size_t asked_ = 0;
   std::size_t in_flight_ = 0;
   bool exhausted_ = false;

@@ -21,7 +21,7 @@ inline constexpr std::size_t kUnstatedRungs = 3;  // unless budgets are stated
 
 /// Options of algorithms whose trials begin with a small budget, and are continued if they are good.
 struct RungOptions {
-  std::optional<std::vector<double>> budgets;  // of the rungs, in epochs; the last is the full one
+  std::optional<std::vector<double>> budgets;  // epochs of each rung; the last is the full budget
   std::size_t reduction = 3;                   // one of so many trials is promoted to the next rung
 
   /// Returns the budgets that are not stated, too: a ninth, a third and all of the full budget if the

@@ -46,7 +46,7 @@ class ImprovementStrategy final : public AcquisitionStrategy {
                         std::back_inserter(drawn));
     Acquisition kind = Acquisition::kImprovement;
     std::vector<double> values;
-    std::vector<std::size_t> order;  // by value, the largest first
+    std::vector<std::size_t> order;  // descending by value
     const auto judge = [&] {
       const std::vector<CandidatePointer> added(drawn.begin() + std::ssize(values), drawn.end());
       Eigen::ArrayXd added_values = context.model.acquisition(added, kind);

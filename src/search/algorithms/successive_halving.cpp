@@ -89,7 +89,7 @@ class SuccessiveHalving final : public PoolSearcher {
   HalvingOptions options_;
   RungSystem rungs_;
   std::size_t bracket_ = 0;
-  std::size_t rung_ = 0;      // whose trials are in flight
+  std::size_t rung_ = 0;      // rung whose trials are in flight
   std::size_t to_begin_ = 0;  // architectures that are still to begin
   std::size_t promoted_ = 0;  // how many come from the rung below
 };

@@ -21,7 +21,7 @@ constexpr std::array<std::size_t, 7> kChanges{1, 1, 1, 2, 2, 3, 5};
 constexpr std::size_t kMutants = 240;
 constexpr std::size_t kCrossovers = 60;
 constexpr std::size_t kRandom = 60;
-constexpr std::size_t kNear = 25;  // for each centre
+constexpr std::size_t kNear = 25;  // neighbours of each centre
 constexpr double kFullChoices = 200;
 constexpr double kLeastShare = 0.2;
 
@@ -149,7 +149,7 @@ std::optional<space::Genotype> CandidateSet::changed(const space::Architecture& 
 /// What was proposed does not count here: a resumed run looks later than the first job did.
 void CandidateSet::look_through() {
   std::vector<Found> all;
-  std::unordered_map<space::ArchId, std::size_t> places;  // by function
+  std::unordered_map<space::ArchId, std::size_t> places;  // index in `all` by function
   std::vector<bool> reads;
   for (space::GenotypeWalk walk(pool_.space()); !walk.finished(); walk.advance(reads)) {
     const ArchitecturePointer built = pool_.feasible(walk.current(), &reads);

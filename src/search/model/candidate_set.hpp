@@ -69,10 +69,10 @@ class CandidateSet {
 
   CandidatePool& pool_;
   const Embedding& embedding_;
-  std::optional<std::vector<Found>> all_;              // of a small space, the cheapest of each function
-  bool are_all_ = false;                               // whether all of these were drawn
-  std::map<std::vector<std::uint32_t>, Found> known_;  // by choices
-  std::unordered_set<space::ArchId> drawn_ids_;        // of the present choice
+  std::optional<std::vector<Found>> all_;  // cheapest candidate of each function, if the space is small
+  bool are_all_ = false;                   // whether all of these were drawn
+  std::map<std::vector<std::uint32_t>, Found> known_;  // candidates by their choices
+  std::unordered_set<space::ArchId> drawn_ids_;        // architectures drawn for the present choice
 };
 
 }  // namespace skyline::search

@@ -12,8 +12,8 @@ namespace skyline::search {
 
 /// What known results let expect of their architectures.
 struct PriorTargets {
-  std::vector<std::size_t>
-      places;               // of the results: for each architecture of a source that of the largest budget
+  // Index of the result with the largest budget, for each architecture of a source.
+  std::vector<std::size_t> places;
   Eigen::VectorXd targets;  // more is better
 };
 

@@ -22,8 +22,9 @@ namespace skyline::search {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kLeastWidth = 5e-4;   // of what a constraint allows, in deviations of what is expected
-constexpr double kLeast = 1e-12;       // so that no quantile is infinite
+// Added at both ends of the range that a constraint allows, in standard deviations of the prediction.
+constexpr double kLeastWidth = 5e-4;
+constexpr double kLeast = 1e-12;       // keeps quantiles finite
 constexpr double kMostFailing = 0.95;  // upper bound of a predicted share of failures
 
 Points points_of(std::span<const CandidatePointer> candidates, const PointSpace& space) {

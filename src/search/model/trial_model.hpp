@@ -95,7 +95,7 @@ class TrialModel {
     GaussianProcess process;
     Forecast forecast;
     Eigen::Index chosen_by = 0;  // number of results by which the hyper-parameters were chosen
-    double offset = 0;           // of constraints and failures: a value is offset + scale * target
+    double offset = 0;           // value of a constraint or a failure = offset + scale * target
     double scale = 1;
     Eigen::VectorXd means;  // expected values of the trials, fantasies included
     /// Set for an objective with known results: a target is slope * (what the prior expects - centre), and
@@ -109,7 +109,7 @@ class TrialModel {
     trial::TrialNumber number = 0;
     std::optional<std::vector<double>> measured;   // no value if it failed
     std::optional<std::vector<double>> minimized;  // objectives; no value if it breaks a constraint, too
-    std::size_t count = 1;                         // of results whose mean that is
+    std::size_t count = 1;                         // number of results whose mean that is
   };
 
   /// A point as a process has it: equal ones have equal rows of a factor.
@@ -148,8 +148,8 @@ class TrialModel {
   const std::size_t most_;
   std::deque<Column> columns_;  // the measured objectives in their order, measured constraints, failures
   std::vector<Observation> observations_;
-  std::vector<CandidatePointer> points_;  // of the processes: trials with a result, then fantasies
-  std::vector<Row> rows_;                 // of the processes that are used, as they were last fitted
+  std::vector<CandidatePointer> points_;  // training points: trials with a result, then fantasies
+  std::vector<Row> rows_;                 // rows of the processes in use, at the last fit
   std::size_t successes_ = 0;
   ParetoArchive front_;  // places of the trials on the front
 };

@@ -8,7 +8,7 @@ namespace skyline::search {
 namespace {
 
 constexpr double kBeyondBox = 0.1;  // else an architecture of the highest cost would never be worth a trial
-constexpr std::size_t kMostKnots = 32;  // of a scale; each costs a candidate as much as a member of the front
+constexpr std::size_t kMostKnots = 32;  // knots of a scale; each costs a candidate like a member of the front
 
 }  // namespace
 
@@ -92,7 +92,7 @@ Eigen::ArrayXd TrialModel::volume_improvement(const std::vector<CandidatePointer
     for (Eigen::Index i = 0; i < means.cols(); ++i) {
       means(row, i) = place_of(objective, candidates[static_cast<std::size_t>(i)]->architecture->cost);
     }
-    double least = 0;  // of the box
+    double least = 0;  // lower end of the box
     double most = 1;
     if (!objective.ideal || !objective.reference) {
       least = means.row(row).minCoeff();

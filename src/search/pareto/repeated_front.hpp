@@ -27,8 +27,8 @@ class RepeatedFront {
  public:
   /// An architecture that is yet to be decided.
   struct Open {
-    std::vector<trial::SharedTrial> repeats;  // those that ended, failed or not
-    std::vector<double> values;               // of their mean, minimized
+    std::vector<trial::SharedTrial> repeats;  // repeats that ended, failed or not
+    std::vector<double> values;               // minimized values of their mean
   };
   /// An architecture that has been decided, with the mean of its repeats.
   struct Decided {
@@ -37,9 +37,9 @@ class RepeatedFront {
   };
   struct Change {
     std::vector<Decided> decided;
-    std::vector<trial::TrialNumber> left;  // those that will never be on the front again
+    std::vector<trial::TrialNumber> left;  // architectures that will never be on the front again
     bool front_changed = false;
-    bool counts = true;  // false of a repeat that ended after its architecture was decided
+    bool counts = true;  // false if a repeat ended after its architecture was decided
   };
 
   RepeatedFront(std::size_t num_objectives, std::uint32_t repeats);

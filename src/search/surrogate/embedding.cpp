@@ -14,8 +14,8 @@ namespace skyline::search {
 namespace {
 
 constexpr double kSame = 1e-6;     // largest difference of standardised values that are the same
-constexpr double kFarthest = 3.0;  // in standard deviations
-constexpr double kCounts = 3.0;    // as many other columns weigh as much as all counts of layers
+constexpr double kFarthest = 3.0;  // bound of standardised values
+constexpr double kCounts = 3.0;    // weight of all counts of layers together; another column weighs 1
 
 /// Returns how much of each standardised column is its own: 1 / (the sum of its squared correlations with
 /// all), so that a fact weighs the same however many columns state it.

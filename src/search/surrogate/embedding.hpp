@@ -67,7 +67,7 @@ class Embedding {
  private:
   FeatureColumns columns_;
   PointSpace point_space_;
-  std::vector<std::vector<double>> places_;  // of each parameter's values; empty for words
+  std::vector<std::vector<double>> places_;  // position of each parameter's values; empty for words
 };
 
 }  // namespace skyline::search

@@ -27,7 +27,7 @@ Prediction Forecast::predict(const Points& candidates, std::span<const std::uint
     std::vector<const double*> points;
     std::vector<double*> solved;
   };
-  std::map<Eigen::Index, Group> to_extend;  // by the rows that are there
+  std::map<Eigen::Index, Group> to_extend;  // key: rows that are solved already
   std::vector<double*> solved;
   ++call_;
   for (std::size_t place = 0; place < keys.size(); ++place) {

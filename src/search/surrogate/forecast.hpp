@@ -32,7 +32,7 @@ class Forecast {
   struct Kept {
     std::uint64_t key = 0;
     std::vector<double> solved;  // rows in whole lanes
-    std::uint64_t stamp = 0;     // of the last row
+    std::uint64_t stamp = 0;     // stamp of the last row
     std::uint64_t call = 0;      // the last one that asked for it
   };
 
@@ -45,7 +45,7 @@ class Forecast {
   const std::size_t most_bytes_;
   std::list<Kept> by_age_;  // the one that was asked about last at the end
   std::unordered_map<std::uint64_t, std::list<Kept>::iterator> kept_;
-  std::size_t bytes_ = 0;  // of all that is kept
+  std::size_t bytes_ = 0;  // size of everything that is kept
   std::uint64_t call_ = 0;
 };
 

@@ -69,7 +69,7 @@ class GaussianProcess {
   CholeskyFactor factor_;              // the kernel's, of the first points
   std::vector<std::uint64_t> stamps_;  // one per row of the factor, rising, never given twice
   std::uint64_t next_stamp_ = 1;
-  Eigen::VectorXd targets_;       // of the first points
+  Eigen::VectorXd targets_;       // targets of the first points
   std::vector<double> whitened_;  // the factor's solution for the targets, in whole lanes
   double variance_ = 1;
 };

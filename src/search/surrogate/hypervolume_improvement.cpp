@@ -17,7 +17,7 @@ namespace skyline::search {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr std::size_t kFirstPieces = 5;  // of a scale, whose mean slope is that below its first knot
+constexpr std::size_t kFirstPieces = 5;  // pieces of a scale whose mean slope holds below its first knot
 
 /// A corner of the region: the region is the union of all that lies below its corners.
 struct Corner {

@@ -44,15 +44,15 @@ class HypervolumeImprovement {
   /// A bound of an objective with a scale, or a knot of the scale.
   struct Cut {
     double place = 0;
-    double slope = 0;  // of the scale, from the cut before to this one
+    double slope = 0;  // slope of the scale between the previous cut and this one
     bool is_bound = false;
   };
 
   static std::vector<Cut> cuts_of(const std::vector<double>& bounds, const Scale& scale);
   std::vector<double> below(std::size_t objective, double mean, double deviation) const;
 
-  std::vector<std::vector<double>>
-      bounds_;                          // of the boxes, for each objective, rising; -infinity is the first
+  // Bounds of the boxes, [objective][bound], rising; the first is -infinity.
+  std::vector<std::vector<double>> bounds_;
   std::vector<std::vector<Cut>> cuts_;  // rising; none where values are worth themselves
   Eigen::ArrayXXi lower_;               // [objectives, boxes]: places in bounds_
   Eigen::ArrayXXi upper_;

@@ -45,7 +45,7 @@ Eigen::VectorXd values_of(std::span<const RungResult> results, const std::vector
 
 RungTargets::RungTargets(std::span<const RungResult> results, Kind kind)
     : values(std::ssize(results)), targets(std::ssize(results)) {
-  std::map<double, std::vector<Eigen::Index>> rungs;  // by budget, rising
+  std::map<double, std::vector<Eigen::Index>> rungs;  // indices of results by budget, rising
   for (Eigen::Index i = 0; i < std::ssize(results); ++i) {
     rungs[results[static_cast<std::size_t>(i)].budget].push_back(i);
   }

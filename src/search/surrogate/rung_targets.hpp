@@ -14,7 +14,7 @@ namespace skyline::search {
 /// What a trial says about a number that a model learns.
 struct RungResult {
   std::optional<double> value;  // no value if it failed; infinite ones count as 1e100
-  double budget = 0;            // as in ModelPoint
+  double budget = 0;            // same unit as ModelPoint::budget
   space::ArchId id{};
 };
 
@@ -24,14 +24,14 @@ struct RungResult {
 /// spread as these were, with one result's worth of faith in the spread of all.
 struct RungTargets {
   enum class Kind {
-    kObjective,  // more is better: by ranks, too (surrogate_targets); a failure counts as the worst
-    kNumber      // by mean and deviation; a failure counts as the mean
+    kObjective,  // more is better: uses ranks, too (surrogate_targets); a failure counts as the worst
+    kNumber      // standardised by mean and deviation; a failure counts as the mean
   };
   /// @param results  in any order of budgets
   RungTargets(std::span<const RungResult> results, Kind kind);
 
-  Eigen::VectorXd values;   // of the results; what counts for failures
-  Eigen::VectorXd targets;  // of the results
+  Eigen::VectorXd values;   // value of each result; a failure has the value that it counts as
+  Eigen::VectorXd targets;  // target of each result
   double offset = 0;        // a kNumber of the largest budget so far is offset + scale * target
   double scale = 1;
 

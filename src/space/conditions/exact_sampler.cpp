@@ -10,7 +10,7 @@
 namespace skyline::space {
 namespace {
 
-constexpr double kMostComparisons = 5e7;  // for all tables together, a fraction of a second
+constexpr double kMostComparisons = 5e7;  // limit for all tables together, a fraction of a second
 constexpr double kMostCells = 4e6;
 
 /// Multiplies weights. A product of tiny ones does not become 0, so that what is possible stays so.

@@ -50,13 +50,13 @@ class ExactSampler {
     std::vector<std::size_t> others;      // parameters that are drawn before it and on which it depends
     std::vector<std::size_t> conditions;  // conditions of this parameter and of `others`
     std::vector<std::size_t> inner;       // earlier steps that depend on this parameter
-    std::vector<double> table;            // by the places of the others' choices; the first varies slowest
-    int exponent = 0;                     // the table times 2^exponent is what it means
+    std::vector<double> table;  // indexed by the positions of the others' choices; the first varies slowest
+    int exponent = 0;           // the true weights are the table times 2^exponent
   };
   /// The choices at hand, while tables are made or used.
   struct Scratch {
     Genotype genotype;
-    std::vector<std::size_t> places;  // of the choices, in the domains
+    std::vector<std::size_t> places;  // positions of the choices in the domains
     std::vector<bool> used;
   };
 
@@ -69,7 +69,7 @@ class ExactSampler {
 
   ConditionedSpace space_;
   Domains domains_;
-  std::vector<std::vector<double>> weights_;  // of each choice in the domains
+  std::vector<std::vector<double>> weights_;  // weight of each choice in the domains
   std::vector<Step> steps_;
   bool is_complete_ = true;
 };

@@ -86,7 +86,7 @@ class SpaceConditions {
   const std::int64_t classes_;
   ConditionValues values_;
   std::vector<Condition> conditions_;
-  std::vector<bool> named_;  // for each parameter: whether a condition names it
+  std::vector<bool> named_;  // whether a condition names the parameter, for each one
   mutable std::once_flag once_weighted_;
   mutable std::once_flag once_even_;
   mutable std::optional<ExactSampler> weighted_;

@@ -19,8 +19,8 @@ struct DeclaredParameter {
   Parameter parameter;
   bool each = false;  // has its own value at every place
   ConfigNode source;
-  std::string problem;  // what is wrong with it, or empty
-  std::string remark;   // what is right but may surprise, or empty
+  std::string problem;  // error message, or empty
+  std::string remark;   // warning about a valid but surprising value, or empty
 };
 
 /// Reads `parameters: {name: {choice: [...], weights: [...]}, name: {range: [first, last, step]}}`. Mistakes,

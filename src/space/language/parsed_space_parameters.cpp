@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int64_t kMostValues = 100'000;
 constexpr std::size_t kMostValuesInAll = 1'000'000;  // bounds the memory
-constexpr std::int64_t kLogValues = 100;             // of a log range without a number of values
+constexpr std::int64_t kLogValues = 100;             // values of a log range that states no number
 constexpr double kLargest = 0x1p53;                  // whole numbers are exact up to here
 
 /// Returns a message about a place of the configuration, as errors have it.

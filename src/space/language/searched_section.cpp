@@ -14,8 +14,8 @@
 namespace skyline::space {
 namespace {
 
-constexpr std::size_t kMostValuesChecked = 10'000;       // for one scalar
-constexpr std::size_t kMostCombinationsChecked = 1'000;  // for all scalars together
+constexpr std::size_t kMostValuesChecked = 10'000;       // values checked of one scalar
+constexpr std::size_t kMostCombinationsChecked = 1'000;  // combinations checked of all scalars together
 
 /// Collects the scalars with a `$`, and the sections whose word a parameter chooses.
 void collect(const ConfigNode& node, std::vector<ConfigNode>& found) {

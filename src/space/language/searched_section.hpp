@@ -50,7 +50,7 @@ class SearchedSection {
   std::vector<ConfigNode> written_;
   std::vector<ConfigNode> given_;
   Mistakes mistakes_;
-  std::vector<SearchedValue> values_;  // those without a mistake
+  std::vector<SearchedValue> values_;  // values without a mistake
   std::vector<Parameter> parameters_;  // shared parameters of the space
 };
 

@@ -40,10 +40,10 @@ class SearchedValue {
   std::string text(const Bindings& bindings) const;
 
   ConfigNode source_;
-  std::optional<Expression> expression_;  // of a scalar; of a section: the word
-  std::vector<Entry> entries_;            // of a map: keys and values; of a section: those of each word
+  std::optional<Expression> expression_;  // a scalar's expression, or the word of a section
+  std::vector<Entry> entries_;            // keys and values of a map, or of each word of a section
   bool is_section_ = false;
-  bool is_by_word_ = false;  // the entry of the chosen word is taken; otherwise there is one entry for all
+  bool is_by_word_ = false;  // whether there is an entry for each word, instead of one for all
 };
 
 struct SearchedValue::Entry {

@@ -149,8 +149,8 @@ class SpaceReader {
                                                         // path
   std::map<std::string, std::size_t> choices_;          // last number in such names, by kind of item
   std::map<std::string, std::size_t> uses_;             // number of uses of each block at a place
-  std::vector<bool> used_;                              // for each of declared_: whether it is used
-  std::vector<bool> repeats_;  // for the enclosing repetitions: whether places matter in them
+  std::vector<bool> used_;                              // whether declared_[i] is used
+  std::vector<bool> repeats_;  // whether positions matter, for each enclosing repetition
   std::size_t steps_ = 0;
   std::size_t tensor_names_ = 0;
 };

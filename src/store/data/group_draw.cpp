@@ -12,14 +12,14 @@ namespace {
 
 struct Group {
   std::vector<std::size_t> samples;
-  std::map<std::int32_t, std::size_t> counts;  // of its samples by class
+  std::map<std::int32_t, std::size_t> counts;  // number of its samples by class
 };
 
 /// The samples of one class.
 struct ClassNeed {
-  double all = 0;           // in all parts
-  double wanted = 0;        // that the part still lacks; below 0 if it has more than its share
-  std::size_t trained = 0;  // in the training set
+  double all = 0;           // samples in all parts
+  double wanted = 0;        // samples that the part still lacks; below 0 if it has more than its share
+  std::size_t trained = 0;  // samples in the training set
 };
 
 using ClassNeeds = std::map<std::int32_t, ClassNeed>;

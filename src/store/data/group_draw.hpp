@@ -19,7 +19,7 @@ struct GroupedSamples {
 /// A part that gets groups of the training set.
 struct GroupDraw {
   Part part = Part::kValidation;
-  double share = 0;            // of all samples, above 0
+  double share = 0;            // share of all samples, above 0
   std::size_t least_left = 1;  // groups that stay in the training set at least
 };
 

@@ -131,7 +131,7 @@ bool seal_dataset(const fs::path& made, const fs::path& target, const std::funct
   if (!file) bear(errno, made, "open");
   const std::string seal = make_seal({MappedFile(made).bytes()}, kDatasetFormat, std::move(*arrays));
   bear(write_at(file, std::as_bytes(std::span(seal)), 0), made, "write");
-  MappedDataset(made).read();  // as everybody will
+  MappedDataset(made).read();  // check: every later reader reads it so
   bear(sync_file(file), made, "fsync");
   bear(close_file(std::move(file)), made, "close");
   if (::rename(made.c_str(), target.c_str()) != 0) bear(errno, target, "rename");

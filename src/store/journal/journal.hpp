@@ -92,9 +92,9 @@ void settle_journal(const std::filesystem::path& path, const JournalContents& co
 /// A journal as text, whose lines were checked.
 struct JournalText {
   std::string canonical;      // without times, host, rank and checksums: equal, byte for byte, for equal runs
-  bool deterministic = true;  // as in JournalHeader
-  std::vector<double> started_s;  // as in JournalContents
-  bool torn_tail = false;         // as in JournalContents
+  bool deterministic = true;  // see JournalHeader
+  std::vector<double> started_s;  // see JournalContents
+  bool torn_tail = false;         // see JournalContents
   std::uint64_t valid_bytes = 0;  // length of the part of the file that was read
 };
 /// Checks the checksums and positions of a journal; needs no space. @throws UserError as read_journal

@@ -133,7 +133,7 @@ class OffsetWriter final : public JournalWriter {
   std::uint64_t length_;   // length of the part that is known to be good
   std::uint64_t reached_;  // end of everything that this job has written, or tried to write
   std::vector<trial::Metric> metrics_;
-  std::map<trial::TrialName, std::vector<FailedTry>> failed_tries_;  // of trials that have no line yet
+  std::map<trial::TrialName, std::vector<FailedTry>> failed_tries_;  // tries of trials without a line yet
 };
 
 }  // namespace

@@ -29,7 +29,7 @@ class TrialTable {
  private:
   const space::SearchSpace& space_;
   const std::vector<trial::Metric>& metrics_;
-  std::vector<trial::CellValue> empty_;  // for each parameter: empty cell of the common type of its values
+  std::vector<trial::CellValue> empty_;  // empty cell for each parameter, in the common type of its values
 };
 
 /// Returns "ok", or the kind of the failure.

@@ -357,7 +357,7 @@ void sync_tree(const fs::path& folder) {
 }
 
 bool copy_tree(const fs::path& from, const fs::path& to, const std::function<bool()>& stop) {
-  bool is_begun = false;  // by an attempt that failed
+  bool is_begun = false;  // whether a failed attempt has begun the copy
   return patiently_do({"copy", from}, [&] {
     const FileDescriptor source = open_top(from);
     if (is_begun) (void)remove_some({"remove", to}, kNoLimit);

@@ -14,7 +14,7 @@ namespace skyline::store {
 namespace {
 
 std::mutex pinned_mutex;
-std::list<const PinnedFolders*> all_pinned;  // those that live
+std::list<const PinnedFolders*> all_pinned;  // all living objects
 
 }  // namespace
 

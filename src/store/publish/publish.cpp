@@ -169,7 +169,7 @@ void remove_temporaries_of(const std::filesystem::path& file) {
   const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
   const std::string beginning = file.filename().string() + ".tmp." + host_name() + ".";
   for (const std::filesystem::path& path : list_folder(folder)) {
-    std::error_code ignored;  // what stays does no harm
+    std::error_code ignored;  // a file that stays does no harm
     if (path.filename().string().starts_with(beginning) && is_abandoned(path)) {
       std::filesystem::remove_all(path, ignored);
     }

@@ -66,7 +66,8 @@ bool ClaimRecord::has_old_heartbeat(const timespec& now) const {
 
 ClaimRecord make_claim_record(const std::filesystem::path& folder) {
   ClaimRecord record;
-  std::error_code unknown;  // such a claim is taken for one of the folder where it is found
+  // A claim without a path is taken for one of the folder where it is found.
+  std::error_code unknown;
   record.folder = std::filesystem::canonical(folder, unknown).string();
   record.inode = inode_of(folder);
   record.token = to_hex(random_token());

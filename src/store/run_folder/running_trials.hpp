@@ -104,7 +104,7 @@ struct LeftTrials {
     bool overdue = false;   // it takes longer than it may, and does not stop
     int signal = 0;         // signal of a crash
     double begun = 0;       // seconds since 1970
-    std::string text = {};  // what it has reported, and its description, for people; may be cut
+    std::string text = {};  // its reports and description, for people; may be cut
   };
   int rank = 0;
   std::string job;

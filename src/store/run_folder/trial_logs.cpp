@@ -62,7 +62,7 @@ fs::path TrialLogs::path(trial::TrialName trial, std::size_t process, std::size_
 fs::path TrialLogs::keep(const fs::path& log, bool failed) {
   if (!failed) {
     const std::lock_guard lock(mutex_);
-    std::erase(succeeded_, log);  // of a trial that was repeated here
+    std::erase(succeeded_, log);  // a trial that was repeated here has this log already
     succeeded_.push_back(log);
     for (; succeeded_.size() > most_; succeeded_.pop_front()) remove_once(succeeded_.front());
     return log;

@@ -66,7 +66,7 @@ std::optional<BegunFolder> begin_folder(const RunPaths& paths, trial::TrialName 
     return all / (lost == 0 ? name : name + "." + std::to_string(lost));
   };
   const fs::path own = path_after(losses);
-  fs::path left;  // by the last attempt
+  fs::path left;  // folder that the last attempt left
   for (std::uint32_t lost = 0; lost < kMostLosses; ++lost) {
     if (store::exists(path_after(lost))) left = path_after(lost);
   }

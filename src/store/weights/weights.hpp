@@ -15,8 +15,8 @@ namespace skyline::store {
 /// Trained parameters and buffers with their provenance.
 struct WeightsFile {
   trial::TrialNumber trial = 0;
-  std::string provenance;  // from store::provenance
-  std::string genotype;    // from SearchSpace::describe
+  std::string provenance;  // see store::provenance
+  std::string genotype;    // see SearchSpace::describe
   std::vector<trial::NamedTensor> tensors;
 };
 

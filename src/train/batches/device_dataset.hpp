@@ -69,7 +69,7 @@ class DeviceDataset {
   at::Tensor scaling_;
   std::array<HeldSamples, 3> held_;  // indexed by SampleSet
   std::mutex streams_mutex_;
-  std::map<std::thread::id, std::unique_ptr<AcceleratorStream>> streams_;  // by the thread that uses it
+  std::map<std::thread::id, std::unique_ptr<AcceleratorStream>> streams_;  // key: thread that uses the stream
   std::atomic<bool> refusal_is_told_ = false;
 };
 

@@ -62,7 +62,7 @@ inline at::MemoryFormat order_of_activations(Kernels kernels, Precision precisio
 struct DevicePlace {
   Accelerator* accelerator = nullptr;
   bool bfloat16 = false;  // use bfloat16 for products if that pays; all else stays float32
-  at::MemoryFormat order = at::MemoryFormat::ChannelsLast;  // of activations in memory
+  at::MemoryFormat order = at::MemoryFormat::ChannelsLast;  // memory format of activations
   const GroupMembership* synchronized = nullptr;  // members that merge batch statistics; nullptr: none
   std::vector<std::string> drawing_layers = {};   // filled in by the graph
 

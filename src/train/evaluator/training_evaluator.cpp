@@ -33,8 +33,8 @@ using trial::Failure;
 using trial::FailureKind;
 using trial::Outcome;
 
-constexpr double kShortestMeasurement_s = 0.05;  // of a latency: longer than another program has a processor
-constexpr double kLongestRound_s = 20;           // of latencies: the end of a search waits for it
+constexpr double kShortestMeasurement_s = 0.05;  // one latency takes longer than another program's time slice
+constexpr double kLongestRound_s = 20;  // limit for all latencies: the end of a search waits for them
 
 /// Memory of a trial that a slot keeps for the next one: enough for parameters and a small network's
 /// activations, but little compared with a trial.
@@ -306,12 +306,12 @@ class TrainingEvaluator final : public trial::Evaluator {
   }
 
   TrainingSetup setup_;
-  std::shared_ptr<const NodeMemoryLimiter>
-      memory_;  // for trials on processors; nullptr if none are held back
+  // Holds back trials on processors; nullptr if none are held back.
+  std::shared_ptr<const NodeMemoryLimiter> memory_;
   std::once_flag refit_once_;
   std::optional<TrainingSetup> refit_setup_;
   std::once_flag gate_once_;
-  std::unique_ptr<AdmissionGate> gate_;  // for trials that share a device; nullptr on the CPU
+  std::unique_ptr<AdmissionGate> gate_;  // admits trials that share a device; nullptr on the CPU
 };
 
 }  // namespace

@@ -93,7 +93,7 @@ class AutogradOp final : public FusedOp {
 
   std::unique_ptr<LayerOp> op_;
   StoredLayer& tensors_;
-  at::MemoryFormat order_;  // of activations in memory
+  at::MemoryFormat order_;  // memory format of activations
   Activations inputs_;      // inputs of the step, until backward
   at::Tensor output_;
 };

@@ -36,7 +36,7 @@ struct CommonSegment {
 struct CopySlice {
   std::optional<std::size_t> from;               // tensor of the parent; without a value it acts as zero
   std::size_t to = 0;                            // tensor of the child
-  std::vector<std::vector<CommonSegment>> axes;  // as space::tensor_axes: outputs first
+  std::vector<std::vector<CommonSegment>> axes;  // common segments of each axis, outputs first
 };
 
 /// Makes a convolution or linear layer return its input as its first outputs.

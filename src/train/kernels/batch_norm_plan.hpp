@@ -20,12 +20,13 @@ struct BatchNormPlan {
   const float* offset = nullptr;  // constant that the input lacks; nullptr if there is none
   float* running_mean = nullptr;
   float* running_variance = nullptr;
-  float* mean = nullptr;               // of the batch, kept from the forward to the backward pass
-  float* inverse_deviation = nullptr;  // likewise
+  float* mean = nullptr;               // mean of the batch, kept between the forward and the backward pass
+  float* inverse_deviation = nullptr;  // kept like `mean`
   float* partial_sums = nullptr;       // [2, splits, channels]: scratch memory, unused if splits is 1
-  float* output = nullptr;             // of the forward pass, as large as the input
-  const float* gradient = nullptr;     // by the output; what follows is of the backward pass
-  float* input_gradient = nullptr;     // may be `gradient`
+  float* output = nullptr;             // output of the forward pass, as large as the input
+  // Gradient by the output; it and the members below belong to the backward pass.
+  const float* gradient = nullptr;
+  float* input_gradient = nullptr;  // may be `gradient`
   float* weight_gradient = nullptr;
   float* bias_gradient = nullptr;
 

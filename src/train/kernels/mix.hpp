@@ -56,7 +56,7 @@ SKYLINE_DEVICE_CODE inline MixDraw draw_mix(const MixPlan& plan, std::int32_t he
   const auto rows = static_cast<std::int32_t>(static_cast<float>(height) * side);
   auto columns = static_cast<std::int32_t>(static_cast<float>(width) * side);
   draw_interval(random, height, rows, drawn.top, drawn.bottom);
-  if (height == 1) {  // from a sequence a part of its length is cut
+  if (height == 1) {  // a sequence loses a part of its length
     drawn.bottom = 1;
     columns = static_cast<std::int32_t>(static_cast<float>(width) * side * side);
   }

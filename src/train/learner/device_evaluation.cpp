@@ -18,7 +18,7 @@ std::int64_t batch_of(const DeviceDataset& context) {
 
 /// Wraps indices on the host without a copy.
 at::Tensor tensor_of(std::span<const std::int64_t> indices) {
-  auto* const values = const_cast<std::int64_t*>(indices.data());  // they are only read
+  auto* const values = const_cast<std::int64_t*>(indices.data());  // the tensor only reads them
   return at::from_blob(values, {static_cast<std::int64_t>(indices.size())}, at::kLong);
 }
 

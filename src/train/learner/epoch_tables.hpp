@@ -18,9 +18,9 @@ namespace skyline::train {
 class EpochTables {
  public:
   struct Plan {
-    std::int64_t steps = 0;        // of an epoch
-    std::int64_t samples = 0;      // of an epoch
-    std::int64_t total_steps = 0;  // of the trial
+    std::int64_t steps = 0;        // steps of an epoch
+    std::int64_t samples = 0;      // samples of an epoch
+    std::int64_t total_steps = 0;  // steps of the trial
     std::uint64_t trial_seed = 0;
     std::vector<std::string> drawing_layers;  // names of the layers that draw
     double average = 0;  // largest weight of the past in a moving average of the weights; 0 for no average
@@ -65,7 +65,7 @@ class EpochTables {
   at::Tensor counters_;      // int64 [2]: step, position
   at::Tensor step_;          // int64 [1], a view
   at::Tensor position_;      // int64 [], a view
-  at::Tensor current_rate_;  // of the rates' type []; kept by the device from step to step
+  at::Tensor current_rate_;  // [], type of the rates; stays on the device between steps
 };
 
 }  // namespace skyline::train

@@ -30,7 +30,7 @@ struct DriverReport {
   std::vector<DriverDevice> devices;
   std::optional<std::string> visible_devices;           // value of CUDA_VISIBLE_DEVICES
   std::string driver_version;                           // e.g. "580.65.06"; empty if unknown
-  std::optional<std::vector<NodeDevice>> node_devices;  // from NVML; no value if unknown
+  std::optional<std::vector<NodeDevice>> node_devices;  // answer of NVML; no value if unknown
 };
 
 struct DriverSources {

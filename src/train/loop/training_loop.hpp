@@ -91,7 +91,7 @@ class TrainingLoop {
   trial::EvaluationContext& context_;
   AdmissionGate::Permit* permit_;  // nullptr if the trial shares no device
   trial::TrialGroup* group_;       // nullptr if the trial has no group
-  Wishes agreed_;                  // what the group has agreed on
+  Wishes agreed_;                  // wishes on which the group has agreed
   std::unique_ptr<Learner> learner_;
   std::int64_t steps_per_epoch_ = 0;
   std::int64_t total_steps_ = 0;

@@ -190,7 +190,7 @@ class DeviceBatchNormOp final : public BatchNormDefinition {
   at::Tensor mean_;
   at::Tensor spread_;  // variance of all members' samples, or what the kernel keeps
   at::Tensor reserve_;
-  at::Tensor output_;  // of the ReLU, where the variance is summed up
+  at::Tensor output_;  // output of the ReLU, if the variance is computed by sums
 };
 
 }  // namespace

@@ -127,8 +127,8 @@ class Conv2dOp final : public FusingOp {
   const DevicePlace& place_;
   at::ScalarType products_;
   Window window_;
-  std::array<std::int64_t, 2> thinning_ = {1, 1};  // each so many pixels one is taken
-  std::vector<std::int64_t> shape_;                // of the step's input
+  std::array<std::int64_t, 2> thinning_ = {1, 1};  // only every n-th pixel is taken, in each direction
+  std::vector<std::int64_t> shape_;                // shape of the step's input
   std::int64_t groups_;
   bool has_bias_;
   bool offset_deferred_ = false;

@@ -14,10 +14,10 @@ constexpr double kBucketBytes = 1024 * 1024;  // bytes of gradients that are sum
 
 /// The speed of a kind of members. It is no measurement, since the number of members belongs to the result.
 struct MemberSpeed {
-  double flops_a_second = 0;   // of a member in convolutions
+  double flops_a_second = 0;   // speed of a member in convolutions
   double layer_seconds = 0;    // time of a layer in a step, for any number of samples
   double message_seconds = 0;  // time of a small sum, for each level of its tree
-  double bytes_a_second = 0;   // of large sums
+  double bytes_a_second = 0;   // speed of large sums
 };
 constexpr MemberSpeed kCore{5e10, 1e-5, 5e-5, 2e9};
 constexpr MemberSpeed kGpu{1e13, 1e-5, 2e-5, 2e10};

@@ -23,8 +23,8 @@ std::optional<Objection> find_objection(const TrainingOptions& options, const st
 
 /// What networks would be trained on here.
 struct TrainingHost {
-  std::size_t processors = 1;        // that this process may use
-  bool multiplies_bfloat16 = false;  // by instructions of its processor
+  std::size_t processors = 1;        // processors that this process may use
+  bool multiplies_bfloat16 = false;  // whether the processor has instructions for it
   bool has_gpu = false;
 };
 TrainingHost find_training_host();

@@ -59,10 +59,10 @@ struct AugmentOptions {
   bool flip = false;        // left to right, with probability 1/2
   std::int64_t cutout = 0;  // side of a square that becomes 0; its centre is anywhere in the image
   double brightness = 0;    // largest change of a factor: 0.4 draws from 0.6 to 1.4
-  double contrast = 0;      // as for brightness
-  double saturation = 0;    // as for brightness
+  double contrast = 0;      // largest change of a factor, like brightness
+  double saturation = 0;    // largest change of a factor, like brightness
   double mixup = 0;         // parameter of the beta distribution; 0 for off
-  double cutmix = 0;        // as for mixup
+  double cutmix = 0;        // parameter of the beta distribution; 0 for off
   bool mixes() const { return mixup > 0 || cutmix > 0; }
   bool any() const {
     return crop > 0 || flip || cutout > 0 || brightness > 0 || contrast > 0 || saturation > 0 || mixes();
@@ -74,7 +74,7 @@ struct AugmentOptions {
 struct FinalTrainingOptions {
   enum class Keep { kLast, kBest };
   double average = 0;         // largest weight of the past in the moving average of weights; 0 for off
-  Keep keep = Keep::kLast;    // which epoch's weights are tested and kept
+  Keep keep = Keep::kLast;    // epoch whose weights are tested and kept
   std::int64_t patience = 0;  // training ends after so many epochs without a better one; 0 for never
   bool judges_epochs() const { return keep == Keep::kBest || patience > 0; }
   static const OptionTable<FinalTrainingOptions>& table();
@@ -94,7 +94,7 @@ enum class Precision { kFp32, kTf32, kBf16 };
 /// How several members train a trial together, data-parallel.
 struct GroupOptions {
   enum class Statistics { kLocal, kSynchronized };        // samples that batch normalization uses
-  enum class Sharding { kNone, kOptimizer, kGradients };  // what is divided among members
+  enum class Sharding { kNone, kOptimizer, kGradients };  // state that is divided among members
   std::optional<std::uint32_t> members = 1;  // members of every trial's group; no value: by predicted cost
   std::uint32_t most = 8;                    // limit if the number is chosen by predicted cost
   Statistics statistics = Statistics::kLocal;
@@ -115,7 +115,7 @@ struct TrainingOptions {
   AugmentOptions augment;
   std::optional<Choice> loss;                     // if not given, the kind of targets decides
   std::vector<Choice> metrics;                    // the first one judges epochs; if empty, one by the targets
-  std::vector<evaluate::CommandMetric> measured;  // by programs of the user
+  std::vector<evaluate::CommandMetric> measured;  // metrics that programs of the user measure
   std::int64_t recalibrate = 0;  // batches that measure batch norm's statistics again; 0 for off
   FinalTrainingOptions full;
   DeviceChoice device = DeviceChoice::kAuto;

@@ -16,10 +16,10 @@ namespace {
 using store::TargetKind;
 
 constexpr std::size_t kMostNamed = 1000;       // classes or labels
-constexpr std::size_t kMostPairs = 1000;       // of classes that are taken for each other
+constexpr std::size_t kMostPairs = 1000;       // pairs of classes that are taken for each other
 constexpr std::size_t kMostWorst = 6;          // samples
 constexpr std::size_t kMostPoints = 1500;      // pairs of numbers
-constexpr std::size_t kMostOutputs = 6;        // whose numbers are shown
+constexpr std::size_t kMostOutputs = 6;        // outputs whose numbers are shown
 constexpr std::size_t kMostSide = 40;          // pixels of a picture
 constexpr std::size_t kMostKept = 10'000'000;  // numbers that are kept to be resampled
 

@@ -23,7 +23,7 @@ struct Candidate {
   /// a member of a group, which is not held back, so that two gates never wait for each other: it closes the
   /// gate to the other kinds, and begins when the running candidates have ended.
   enum class Manner { kShared, kAlone, kGroup };
-  std::size_t bytes = 0;  // from predict_device_bytes
+  std::size_t bytes = 0;  // result of predict_device_bytes
   Manner manner = Manner::kShared;
 };
 

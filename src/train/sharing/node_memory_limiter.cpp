@@ -29,7 +29,7 @@ struct RankShare {
   int node = 0;
   std::uint64_t slots = 0;
   std::uint64_t bytes = 0;      // memory of the node
-  std::uint64_t addresses = 0;  // what this process may map for trials
+  std::uint64_t addresses = 0;  // address space that this process may map for trials
 };
 
 std::string mebibytes(std::uint64_t bytes) {

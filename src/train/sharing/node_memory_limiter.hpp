@@ -29,8 +29,8 @@ constexpr std::uint64_t kRestingBytes = std::uint64_t{128} << 20;
 class NodeMemoryLimiter {
  public:
   struct Plan {
-    std::uint64_t most_bytes = 0;  // for one trial, alone on a node: the same on all ranks
-    std::uint64_t node_bytes = 0;  // for all trials of this node
+    std::uint64_t most_bytes = 0;  // limit of one trial alone on a node: the same on all ranks
+    std::uint64_t node_bytes = 0;  // limit of all trials of this node together
   };
 
   /// @param tokens  one for each slot of the node

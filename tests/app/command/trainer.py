@@ -74,7 +74,7 @@ def main():
     elif does == "clear":  # takes the room of all temporary folders, after its own result
         result(1)
         shutil.rmtree(pathlib.Path(os.environ["TMPDIR"]).parent)
-    elif does == "file":  # as a program does that has closed the descriptor
+    elif does == "file":  # a program that has closed the descriptor
         os.close(int(os.environ["SKYLINE_REPORT_FD"]))
         pathlib.Path(os.environ["SKYLINE_REPORT_FILE"]).write_text('{"result": {"score": 7}}\n')
     elif does == "memory":

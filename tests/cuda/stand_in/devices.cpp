@@ -9,9 +9,9 @@ using namespace stand_in;
 namespace {
 
 constexpr int kVersion = CUDART_VERSION;
-constexpr int kThreads = 1024;       // of a block
-constexpr int kProcessors = 132;     // of an H100
-constexpr int kSharedBytes = 49152;  // of a block
+constexpr int kThreads = 1024;       // threads of a block
+constexpr int kProcessors = 132;     // multiprocessors of an H100
+constexpr int kSharedBytes = 49152;  // shared memory of a block
 constexpr int kMostSharedBytes = 232448;
 
 }  // namespace

@@ -11,7 +11,7 @@ LITTLE_MB = 24  # less than two members need together, and more than one does
 SHORT = ("--set", "training.epochs=3", "--set", "final.epochs=3")
 SOME = ("--set", "search.iterations=4")
 SHARDED = ("ncclReduceScatter", "ncclAllGather")
-SUMS = {"none": ("ncclAllReduce",), "optimizer": SHARDED, "gradients": SHARDED}  # of a step, by sharding
+SUMS = {"none": ("ncclAllReduce",), "optimizer": SHARDED, "gradients": SHARDED}  # calls of a step, by sharding
 
 
 class Groups(StandInCase):

@@ -4,7 +4,7 @@
 // replaces the libraries below LibTorch: memory is the host's, kernels are counted and not run, and the rules
 // of stream capture are enforced. docs/internals/gpu.md lists its settings.
 
-struct CUstream_st;  // of CUDA: a stream
+struct CUstream_st;  // a stream of CUDA
 
 /// The handle of cuBLAS and cuDNN, with the stream on which it works.
 struct StandInHandle {

@@ -13,7 +13,7 @@ PROGRAM, SOURCE, LIBRARIES = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in r
 sys.path.insert(0, str(SOURCE / "tests/faults"))
 from fault_runs import Bench, end_tidily
 
-LIMIT_S = 600  # of a search, which takes seconds
+LIMIT_S = 600  # limit of a search, which takes seconds
 
 
 class Report:

@@ -59,7 +59,7 @@ struct State {
   std::recursive_mutex mutex;
   std::map<std::string, long> counts;
   std::vector<std::string> violations;
-  std::map<int, std::string> contexts;  // by device: the call that made it
+  std::map<int, std::string> contexts;  // call that made the context, by device
   std::map<int, std::size_t> bytes;     // in use, by device
   std::map<int, std::size_t> most_bytes;
   std::set<Recording*> recordings;

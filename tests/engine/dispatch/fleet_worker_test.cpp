@@ -72,7 +72,7 @@ TEST_F(FleetWorkerTest, TellsTheOthersThatRankZeroHasEnded) {
   FleetChannel mail(testing::environment().make_link(bytes), test_space(), bytes, 0, true);
   if (rank() == 1) {
     RankProcess ended = RankProcess::own();
-    ended.start_ticks += 1;  // of this host, and another process
+    ended.start_ticks += 1;  // another process on this host
     EXPECT_EQ(end_of_worker(mail, ended, size()), "rank 0 is lost (its process has ended): resume the run");
   } else if (rank() > 1) {
     const RankProcess elsewhere{.place = 1, .start_ticks = 2, .number = 3};

@@ -74,7 +74,7 @@ TEST_F(HostRecordsTest, HoldATrialThatFailsOnTwoHostsAgainstNeither) {
 }
 
 TEST_F(HostRecordsTest, SettleNothingByATryThatNoProgramFailed) {
-  records_.failed({0}, "a", {});  // by a signal
+  records_.failed({0}, "a", {});  // a failure by a signal
   records_.failed({0}, "b", {});
   EXPECT_TRUE(records_.in_doubt("a"));
   EXPECT_TRUE(records_.in_doubt("b")) << "its program failed there first";

@@ -54,7 +54,7 @@ struct Simulation {
       std::size_t rank = 0;
       std::size_t slot = 0;
     };
-    std::multimap<double, Running> running;  // by end
+    std::multimap<double, Running> running;  // running trials by their end
     for (double now = 0;;) {
       while (const auto start = scheduler.next()) {
         places[start->trial.number] = start->place;

@@ -266,7 +266,7 @@ TEST(GroupHub, WaitsForALeaderThatPreparesItselfAsLongAsItTakes) {
     ranks.run({0, 2, testing::first_ranks(spread)}, [&](TrialGroup& group) {
       std::array<std::byte, 1> begins{};
       group.broadcast(begins);
-      if (group.member() == 0) std::this_thread::sleep_for(kSilence + 500ms);  // for storage
+      if (group.member() == 0) std::this_thread::sleep_for(kSilence + 500ms);  // a wait for storage
       group.broadcast(begins);
       std::array<double, 1> value{1};
       group.sum(value);

@@ -151,11 +151,11 @@ TEST(CommitsByVirtualTime, StartsTrialsNotBeforeTheyAreAskedFor) {
   order.asked(trial(1, 20));
   order.arrived(arrival(0));
   EXPECT_THAT(commits_of(order), ElementsAre(0));
-  order.asked(trial(2, 9));  // from 10 until 19
+  order.asked(trial(2, 9));  // virtual time 10 until 19
   order.arrived(arrival(1));
   order.arrived(arrival(2));
   EXPECT_THAT(commits_of(order), ElementsAre(2, 1));
-  order.asked(trial(3, 5));  // from 20 until 25, though a slot is free since 19
+  order.asked(trial(3, 5));  // virtual time 20 until 25, though a slot is free since 19
   order.asked(trial(4, 4));
   order.arrived(arrival(3));
   order.arrived(arrival(4));
@@ -196,7 +196,7 @@ TEST(CommitsByVirtualTime, FollowsTheJournalOfARunThatWasExtended) {
   order.arrived(arrival(0));
   order.arrived(arrival(1));
   EXPECT_EQ(order.next(trial::TrialName{0})->committed->trial.number, 0U);
-  order.asked(trial(2, 1));  // from 10: the clock never goes back
+  order.asked(trial(2, 1));  // start at virtual time 10: the clock never goes back
   order.arrived(arrival(2));
   EXPECT_THAT(commits_of(order), ElementsAre(1, 2));
 }

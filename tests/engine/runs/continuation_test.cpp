@@ -172,7 +172,7 @@ TEST_F(Continuation, GoesOnAfterAKillInTheMiddleOfAContinuedTrial) {
       break;
     }
     ASSERT_NE(killed_trial, nullptr);
-    const std::int64_t steps = steps_of(rest, killed_trial->trial.number);  // of 16, 4 of which were kept
+    const std::int64_t steps = steps_of(rest, killed_trial->trial.number);  // 16 in all, 4 of which were kept
     EXPECT_LE(steps, with_checkpoint ? 11 : 12);
     EXPECT_GE(steps, 8);
     EXPECT_THAT(store::kept_states(paths_), IsEmpty());

@@ -158,7 +158,7 @@ TEST_F(Extension, ContinuesHeirsWhoseParentHasLeftTheFront) {
     }
     const RigRun longer = run(rungs(100), true);
     EXPECT_EQ(canonical(), expected);
-    std::size_t heirs = 0;  // that need more than the front has
+    std::size_t heirs = 0;  // heirs that need more than the front has
     for (const CommittedTrial& entry : longer.result.committed) {
       const trial::Trial& trial = entry.trial;
       if (entry.position < shorter.result.committed.size() || trial.continues() == nullptr) continue;

@@ -51,7 +51,7 @@ TEST_P(StopTest, CountsTheTrialsWhoseLastStateCannotBeSaved) {
     return true;
   };
   const RigRun first = stopped_run("unsaved", spec, {0}, held);
-  std::size_t lost = 0;  // of this rank
+  std::size_t lost = 0;  // trials that this rank lost
   for (const auto& [name, steps] : first.steps) {
     if (!std::ranges::binary_search(first.completed, name)) ++lost;
   }

@@ -12,7 +12,7 @@ namespace {
 
 using trial::Trial;
 using trial::TrialNumber;
-using Names = std::set<std::string>;  // of trials
+using Names = std::set<std::string>;  // names of trials
 using ::testing::IsEmpty;
 
 constexpr TrialNumber kStraggler = 3;
@@ -64,7 +64,8 @@ class WaitingResultsRun : public SharedRunTest {
                    results, [&](const auto& result) { return has_checkpoint(root() / name, result.first); });
       };
       const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
-      bool is_enough = enough();  // for a moment: the next result stands beside its checkpoint at first
+      // True for a moment only: the next result is at first beside its checkpoint.
+      bool is_enough = enough();
       for (; !is_enough && std::chrono::steady_clock::now() < limit; is_enough = enough()) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
@@ -117,7 +118,8 @@ TEST_F(WaitingResultsRun, OutliveKillsWhileShortTrialsWaitBehindAStraggler) {
   job.hook = straggle("killed", "killed_again");
   expect_none_of(trained(run("killed", job, true)), kept);
   const Names kept_again = names_in("killed_again");
-  Names known = committed_in("killed_again");  // what waited behind an earlier trial may be committed by now
+  // It may include a trial that waited behind an earlier one and is committed by now.
+  Names known = committed_in("killed_again");
   known.insert(kept_again.begin(), kept_again.end());
   EXPECT_TRUE(std::ranges::includes(known, kept)) << "the second kill lost what the first had left";
 

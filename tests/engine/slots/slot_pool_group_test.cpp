@@ -62,7 +62,7 @@ TEST(SlotPoolGroup, KeepsOnlyTheTimeOfAGroupThatIsGivenUp) {
     }
     return sum_over(context, 1);
   });
-  rig.pool.give_up(3);  // of trial 2, before it comes
+  rig.pool.give_up(3);  // sequence number of trial 2, before it comes
   for (trial::TrialNumber number = 0; number < 3; ++number) rig.submit(number, 2);
   while (!begun) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   rig.pool.give_up(1);
@@ -249,7 +249,7 @@ std::optional<trial::TrialName> found_stuck(int times) {
     SlotPoolOptions options = pool_of(1, engine);
     options.rank = rank;
     options.groups = hubs.back().get();
-    options.stuck_after_s = 2 * times;  // of ten steps that take three
+    options.stuck_after_s = 2 * times;  // two thirds of the time that ten steps take
     pools.push_back(std::make_unique<SlotPool>(options, evaluator, SlotFiles{}));
     for (trial::TrialNumber number = 0; number < 2; ++number) {
       pools.back()->submit(0, {trial_of(number, 2), GroupPlace{number + 1, 2, {0, 1}}});

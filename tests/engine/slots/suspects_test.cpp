@@ -91,7 +91,7 @@ TEST_F(SuspectsTest, AreAllTrialsOfANodeWhereTheOomKillerCame) {
     const auto killed = job({{4}});
     count_oom_kills(kills);
     killed->stops();
-    killed->count_last();  // as a process that survives for a moment does
+    killed->count_last();  // last count of a process that survives for a moment
     if (kills == 4) count_oom_kills(0);
     EXPECT_EQ(found().failed.size(), kills == 4 ? 0U : 1U);
   }

@@ -262,7 +262,7 @@ class Source : public WeightsOfARun {
   }
 
   std::atomic<bool> stop_{false};
-  trial::TrialTiming timing_;  // of the thread that reads
+  trial::TrialTiming timing_;  // timing of the thread that reads
   const trial::Trial parent_ = committed(3, architecture(1, 1)).trial;
   const trial::Trial heir_ = heir(5, parent_);
   const WeightsSource source_ = make_weights_source(files_, nullptr, nullptr, "training.inherit");

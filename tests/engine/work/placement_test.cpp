@@ -31,7 +31,7 @@ TEST(RanksOfGroup, AreAsManyAsMembersWhereThereAreRanksEnough) {
   EXPECT_EQ(ranks_of_group(4, 9), 4U);
 }
 
-TEST(RanksOfGroup, HoldPowersOfTwoOfMembersWhereThereAreNot) {
+TEST(RanksOfGroup, HoldPowersOfTwoOfMembersWhereThereAreTooFewRanks) {
   EXPECT_EQ(ranks_of_group(4, 3), 2U);
   EXPECT_EQ(ranks_of_group(5, 4), 3U) << "2, 2 and 1";
   EXPECT_EQ(ranks_of_group(8, 7), 4U);

@@ -22,7 +22,7 @@ using testing::user_error_of;
 
 class MeasurementSemaphoreTest : public testing::TrainerFixture {};
 
-TEST_F(MeasurementSemaphoreTest, AreTakenUntilTheyAreClosed) {
+TEST_F(MeasurementSemaphoreTest, IsTakenUntilADescriptorIsClosed) {
   const MeasurementSemaphore turns(folder(), "phone_ms", 2);
   FileDescriptor first = turns.try_take();
   const FileDescriptor second = turns.try_take();
@@ -32,20 +32,20 @@ TEST_F(MeasurementSemaphoreTest, AreTakenUntilTheyAreClosed) {
   EXPECT_TRUE(turns.try_take());
 }
 
-TEST_F(MeasurementSemaphoreTest, OfOneNameAreSharedAndOthersAreNot) {
+TEST_F(MeasurementSemaphoreTest, IsSharedUnderOneNameOnly) {
   const FileDescriptor taken = MeasurementSemaphore(folder(), "phone_ms", 1).try_take();
   EXPECT_FALSE(MeasurementSemaphore(folder(), "phone_ms", 1).try_take());
   EXPECT_TRUE(MeasurementSemaphore(folder(), "board/energy", 1).try_take());
 }
 
-TEST_F(MeasurementSemaphoreTest, LastAsLongAsAnythingOfTheProgramWithoutTheRank) {
+TEST_F(MeasurementSemaphoreTest, StaysTakenUntilTheProgramEndsThoughTheRankIsGone) {
   const MeasurementSemaphore turns(folder(), "phone_ms", 1);
   ProcessPlan measuring = plan("ls /proc/$$/fd; echo > ready; sleep 600");
   FileDescriptor turn = turns.try_take();
   measuring.held = turn.get();
   TrainerProcess process(measuring);
   wait_for("ready");
-  turn.reset();  // as if the rank were gone
+  turn.reset();  // simulated end of the rank
   EXPECT_FALSE(turns.try_take());
   process.kill();
   EXPECT_EQ(end_of(process).kind, ProcessEnd::Kind::kSignaled);
@@ -65,7 +65,7 @@ class FarRanks final : public Ranks {
   std::vector<std::string> exchange(const std::string& mine) override { return {"", "", mine}; }
 };
 
-TEST_F(MeasurementSemaphoreTest, AreRefusedWhereEachHostHasLocksOfItsOwn) {
+TEST_F(MeasurementSemaphoreTest, IsRefusedWhereEachHostHasLocksOfItsOwn) {
   FarRanks ranks;
   EXPECT_THAT(
       user_error_of([&] { check_locks(ranks, folder(), "node7"); }),

@@ -70,7 +70,7 @@ TEST(PortBlockTest, APortRestsAsLongAsPossible) {
 
 TEST(PortBlockTest, OtherBlocksOfTheHostRespectAPort) {
   PortBlock one(kFew);
-  PortBlock other(kFew);  // as of a second job
+  PortBlock other(kFew);  // block of a second job
   const TakenPort first = one.take();
   EXPECT_NE(other.take().number(), first.number());
 }

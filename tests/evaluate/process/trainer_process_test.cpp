@@ -138,7 +138,7 @@ TEST_F(TrainerProcessTest, ItsEnvironmentIsThatOfThePlanAndItsChannels) {
   ProcessPlan plain = plan("");
   plain.arguments = {"/usr/bin/env"};
   plain.environment.insert(plain.environment.begin(),
-                           "SKYLINE_REPORT_FD=7");  // as of a Skyline around this one
+                           "SKYLINE_REPORT_FD=7");  // variable of a Skyline around this one
   run(plain);
   ::unsetenv("OMPI_COMM_WORLD_RANK");
   EXPECT_THAT(text_of("a.log"),

@@ -39,7 +39,7 @@ network:
 )";
 constexpr const char* kEdges = "cell_0.input-a,cell_0.input-b,cell_0.a-b,";
 constexpr const char* kAccuracy = "metrics: [{name: accuracy, column: acc}]";
-constexpr const char* kNothing = "(nothing was thrown)";  // of user_error_of
+constexpr const char* kNothing = "(nothing was thrown)";  // result of user_error_of without an exception
 
 /// A number of blocks, each with a kernel of its own.
 constexpr const char* kBlocks = R"(

@@ -61,7 +61,7 @@ class HillClimb final : public search::Searcher {
   std::size_t trials_;
   std::size_t asked_ = 0;
   bool exhausted_ = false;
-  std::vector<search::ArchitecturePointer> told_;  // by number
+  std::vector<search::ArchitecturePointer> told_;  // architectures with results, by number
   search::CandidatePool pool_;
   search::ParetoArchive front_;
   RandomStream random_;

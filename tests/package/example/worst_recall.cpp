@@ -25,7 +25,7 @@ class WorstRecall final : public train::Metric {
   }
 
  private:
-  std::vector<double> hits_;  // by class
+  std::vector<double> hits_;  // hits by class
   std::vector<double> all_;
 };
 

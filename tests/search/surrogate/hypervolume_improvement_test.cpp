@@ -118,7 +118,7 @@ double worth_of(double value) {
          (scale.values[piece + 1] - scale.values[piece]) * (value - scale.places[piece]) / 0.2;
 }
 
-TEST(HypervolumeImprovement, WithAScaleIsOfWhatValuesAreWorth) {
+TEST(HypervolumeImprovement, WithAScaleIsThatOfTheScaledValues) {
   RandomStream random(4);
   for (std::size_t objectives = 1; objectives <= 4; ++objectives) {
     const auto rows = static_cast<Eigen::Index>(objectives);

@@ -29,7 +29,7 @@ TEST(RungTargets, AreThoseOfTheValuesWhereThereIsOneBudget) {
   }
 }
 
-TEST(RungTargets, StandWhereTheSameArchitecturesWereWithTheBudgetBefore) {
+TEST(RungTargets, OfALargerBudgetCentreOnThoseOfTheSameArchitecturesBefore) {
   std::vector<RungResult> results;
   for (std::uint64_t id = 0; id < 6; ++id) results.push_back(result(id, -3, 0.1 * static_cast<double>(id)));
   // The best two go on, and all values grow; they change places.

@@ -197,7 +197,7 @@ TEST_F(Staging, ALinkOrAnOpenFolderInItsPlaceIsRefused) {
   fs::permissions(folder, fs::perms{0770});
   EXPECT_THAT(stage_error(), HasSubstr(": others may use it"));
   fs::permissions(folder, fs::perms{0700});
-  if (::geteuid() == 0 && ::chown(folder.c_str(), 1, 1) == 0) {  // who else can give a folder away?
+  if (::geteuid() == 0 && ::chown(folder.c_str(), 1, 1) == 0) {  // only root can give a folder away
     EXPECT_THAT(stage_error(), HasSubstr(": it belongs to another user"));
   }
   EXPECT_THAT(copies(), IsEmpty());
@@ -207,11 +207,11 @@ TEST_F(Staging, AFolderThatOthersCouldReplaceIsRefused) {
   fs::permissions(node.path(), fs::perms{0777});
   EXPECT_THAT(stage_error(), HasSubstr("others may put another folder in its place: " + node.path().string() +
                                        " is writable"));
-  for (const unsigned mode : {01777U, 0755U, 0775U, 0700U}) {  // as /tmp, and as users make folders
+  for (const unsigned mode : {01777U, 0755U, 0775U, 0700U}) {  // modes of /tmp and of folders that users make
     fs::permissions(node.path(), fs::perms{mode});
     EXPECT_NO_THROW(stage()) << std::oct << mode;
   }
-  if (::geteuid() != 0) return;  // who else can give a folder away?
+  if (::geteuid() != 0) return;  // only root can give a folder away
   fs::permissions(node.path(), fs::perms{0775});
   ASSERT_EQ(::chown(node.path().c_str(), 1, 1), 0);
   for (const unsigned mode : {0775U, 0755U, 01777U}) {

@@ -72,7 +72,7 @@ TEST(StratifiedSplit, DependsOnTheSeedAlone) {
   EXPECT_NE(stratified_split(labels, 0.1, 4).validation, stratified_split(labels, 0.1, 5).validation);
 }
 
-TEST(StratifiedSplit, OfNothingKeepsAllForTraining) {
+TEST(StratifiedSplit, WithAShareOfZeroKeepsAllForTraining) {
   const std::vector<std::int32_t> labels = {0, 1, 2};
   const SplitIndices split = stratified_split(labels, 0, 1);
   EXPECT_TRUE(split.validation.empty());

@@ -16,7 +16,7 @@ namespace {
 using skyline::testing::commit_log_of;
 using skyline::testing::same_trial;
 
-constexpr std::size_t kTrials = 1000;  // of several chunks
+constexpr std::size_t kTrials = 1000;  // trials of several chunks
 
 class CommitLogTest : public ::testing::Test {
  protected:

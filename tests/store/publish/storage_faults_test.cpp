@@ -188,7 +188,7 @@ TEST(StorageFaults, AWriteOfPiecesIsNotSilentAsLongAsItAdvances) {
 TEST(StorageFaults, ANewFileThatWasPublishedButIsNotDurableIsStillOurs) {
   const ScratchFolder folder;
   {
-    const FaultyCall faulty("fsync", EIO, 1, 1);  // of the folder, after the link
+    const FaultyCall faulty("fsync", EIO, 1, 1);  // fsync of the folder, after the link
     EXPECT_TRUE(publish_new_file(folder / "a", "ours"));
   }
   EXPECT_EQ(read_file(folder / "a"), "ours");

@@ -78,7 +78,7 @@ TEST_F(Checkpoint, AttemptsShareNoNameAndTheNewestOfAllIsFound) {
   again.attempt = 1;
   write_checkpoint(paths, sample_checkpoint(100), 0);
   write_checkpoint(paths, again, 1);
-  write_checkpoint(paths, sample_checkpoint(200), 1);  // of a rank that only seemed lost
+  write_checkpoint(paths, sample_checkpoint(200), 1);  // checkpoint of a rank that only seemed lost
   EXPECT_TRUE(store::exists(file("17.3.h5")));
   again.state.step = 400;
   write_checkpoint(paths, again, 2);

@@ -86,7 +86,7 @@ TEST_F(TrialFolder, MovesAwayFromAProgramWhoseRankIsLost) {
   const BegunFolder next = begin("a trial", 1);
   EXPECT_NE(next.path, lost.path);
   EXPECT_EQ(state_in(next.path), "before the loss");
-  fs::create_directory(lost.path);  // by the program, which still runs
+  fs::create_directory(lost.path);  // folder of the program, which still runs
   EXPECT_FALSE(is_in_place(lost));
   EXPECT_TRUE(is_in_place(next));
   EXPECT_THAT([&] { publish_folder(paths_, kTrial, lost); },

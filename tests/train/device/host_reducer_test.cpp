@@ -108,7 +108,7 @@ TEST_P(HostSums, BeginsOperationsWithoutWaitingAndJoinsTheOldestFirst) {
   others->all_reduce(other);
   mine->join();
   EXPECT_EQ(values_of(second), values_of(at::full({kValues}, 13.0, at::kFloat)));
-  mine->join();  // of nothing
+  mine->join();  // nothing to wait for
 }
 
 TEST_P(HostSums, SumsFewNumbersAtOnce) {

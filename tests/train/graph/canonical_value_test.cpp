@@ -200,7 +200,7 @@ void add_random(GraphBuilder& builder, RandomStream& random) {
   }
 }
 
-TEST(CanonicalValue, OfRandomNetworksIsTheirs) {
+TEST(CanonicalValue, OfRandomNetworksIsTheirOwnValue) {
   at::set_num_threads(1);
   RandomStream random(13);
   for (int i = 0; i < 300; ++i) {

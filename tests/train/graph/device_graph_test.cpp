@@ -26,8 +26,8 @@ constexpr std::uint64_t kStepSeed = 21;
 /// What a network in training gives for a batch.
 struct Pass {
   at::Tensor logits;
-  std::vector<at::Tensor> gradients;  // of all parameters
-  std::vector<at::Tensor> values;     // of all tensors after the pass
+  std::vector<at::Tensor> gradients;  // gradients of all parameters
+  std::vector<at::Tensor> values;     // values of all tensors after the pass
 };
 
 enum class Where { kHost, kHostInBfloat16, kDevice, kDeviceInPlanes, kDeviceInBfloat16 };

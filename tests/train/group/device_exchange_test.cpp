@@ -209,7 +209,7 @@ TEST(DeviceExchange, HoldsLessTheMoreIsSharded) {
   EXPECT_LE(moments[1], all / 4 + 5 * 16);
   EXPECT_EQ(moments[2], moments[1]);
   EXPECT_EQ(places[1], 5U);
-  EXPECT_EQ(places[2], 2U);  // for the gradients of five buckets
+  EXPECT_EQ(places[2], 2U);  // places for the gradients of five buckets
 }
 
 TEST(DeviceExchange, HasEveryFloatOwnedByOneMember) {

@@ -26,7 +26,7 @@ namespace skyline::train {
 namespace {
 
 constexpr std::size_t kMostValidation = 500;  // samples that an accuracy is measured on
-constexpr std::int64_t kPoints = 40;          // of a learning curve
+constexpr std::int64_t kPoints = 40;          // points of a learning curve
 constexpr std::uint64_t kSplitSeed = 1;
 
 struct Bench {

@@ -51,7 +51,7 @@ struct Compared {
 using BatchNormCase = std::tuple<std::vector<std::int64_t>, double, double, bool, bool>;
 class BatchNormDefinitionOfDevices : public ::testing::TestWithParam<BatchNormCase> {};
 
-TEST_P(BatchNormDefinitionOfDevices, IsATensInFloat64ButForRounding) {
+TEST_P(BatchNormDefinitionOfDevices, AgreesWithAtensInFloat64ButForRounding) {
   const auto& [shape, centre, spread, relu, lacks] = GetParam();
   const float momentum = 0.1F;
   const float epsilon = 1e-5F;
@@ -148,7 +148,7 @@ INSTANTIATE_TEST_SUITE_P(FarFromZero, BatchNormDefinitionOfDevices,
 using CrossEntropyCase = std::tuple<std::array<std::int64_t, 2>, double, bool, double, bool>;
 class CrossEntropyDefinitionOfDevices : public ::testing::TestWithParam<CrossEntropyCase> {};
 
-TEST_P(CrossEntropyDefinitionOfDevices, IsATensInFloat64ButForRounding) {
+TEST_P(CrossEntropyDefinitionOfDevices, AgreesWithAtensInFloat64ButForRounding) {
   const auto& [shape, size, mixed, smoothing, weighted] = GetParam();
   const auto [samples, classes] = shape;
   const std::int64_t batch = samples + 3;

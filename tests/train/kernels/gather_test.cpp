@@ -72,14 +72,14 @@ void expect_equal_batches(const space::Shape& shape, const AugmentOptions& optio
   EXPECT_EQ(batch.targets, std::vector<std::int64_t>(expected.labels.begin(), expected.labels.end()));
 }
 
-TEST(Gather, AugmentedOnADeviceIsTheCpusBitsForManySeeds) {
+TEST(Gather, AugmentsOnADeviceToTheCpusBitsForManySeeds) {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     expect_equal_batches({3, 9, 7}, {.crop = 2, .flip = true, .cutout = 3}, derive_seed(seed, "trial"), 5,
                          11);
   }
 }
 
-TEST(Gather, EachOptionAloneIsTheCpus) {
+TEST(Gather, GivesTheCpusBitsForEachOptionAlone) {
   for (const AugmentOptions& options :
        {AugmentOptions{}, AugmentOptions{.crop = 3}, AugmentOptions{.flip = true},
         AugmentOptions{.cutout = 4}, AugmentOptions{.crop = 20, .cutout = 20}}) {
@@ -87,7 +87,7 @@ TEST(Gather, EachOptionAloneIsTheCpus) {
   }
 }
 
-TEST(Gather, SeedsRunOverTheEndOfTheirRange) {
+TEST(Gather, WrapsSeedsAroundAtTheEndOfTheirRange) {
   const AugmentOptions options{.crop = 2, .flip = true};
   const space::Shape shape{1, 6, 6};
   const kernels::AugmentPlan plan = plan_of(options, shape);

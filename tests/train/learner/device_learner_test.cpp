@@ -151,7 +151,7 @@ space::Network norm_of_vectors() {
 
 TEST(DeviceLearner, AgreesWithTheHostsLearnerWhereABatchNormSeesOneRow) {
   TrainingOptions options = sgd();
-  options.batch = 101;  // of 203 samples: the third batch is one
+  options.batch = 101;  // 203 samples: the third batch is one
   expect_agreement(norm_of_vectors(), options, 3, 2e-3);
 }
 
@@ -354,7 +354,7 @@ TEST(DeviceLearner, HasAStreamOfItsThread) {
 
 TEST(DeviceLearner, OfAGroupHasTheSameBitsHoweverItsStateIsSharded) {
   using Statistics = GroupOptions::Statistics;
-  for (const std::size_t members : {2U, 3U, 18U}) {  // of 18 that share 16 samples two have none
+  for (const std::size_t members : {2U, 3U, 18U}) {  // 18 members share 16 samples: two have none
     for (TrainingOptions options : {adam(), sgd()}) {
       options.group.statistics = options.optimizer.kind == OptimizerOptions::Kind::kAdam
                                      ? Statistics::kSynchronized

@@ -30,7 +30,7 @@ TEST(LoadAccelerator, refuses_a_library_of_another_build) {
 TEST(LoadAccelerator, keeps_a_library_that_it_refuses) {
   std::string reason;
   open_accelerator_library(OTHER_LIBRARY, reason);
-  EXPECT_NE(dlopen(OTHER_LIBRARY, RTLD_NOW | RTLD_NOLOAD), nullptr);  // what it registered can be called
+  EXPECT_NE(dlopen(OTHER_LIBRARY, RTLD_NOW | RTLD_NOLOAD), nullptr);  // its code can be called
 }
 
 TEST(LoadAccelerator, refuses_a_library_of_someone_else) {

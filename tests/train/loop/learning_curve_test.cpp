@@ -72,7 +72,7 @@ TEST(LearningCurve, APointOfFewSamplesJoinsTheOneBefore) {
   ASSERT_EQ(course.points().size(), 2U);
   EXPECT_EQ(course.points()[1].train_loss, 5);
 
-  LearningCurve of_epochs(1, {.count = 1});  // of one batch each
+  LearningCurve of_epochs(1, {.count = 1});  // epochs of one batch each
   for (std::int64_t step = 1; step <= 8; ++step) of_epochs.add(step, 1, 1);
   EXPECT_EQ(of_epochs.points().size(), 8U);
 

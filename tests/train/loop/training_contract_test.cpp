@@ -218,7 +218,7 @@ INSTANTIATE_TEST_SUITE_P(Contract, EachTraining, ::testing::ValuesIn(ways()), na
 
 struct Agreement {
   const char* name;
-  std::vector<Trainer> trainers;  // that end where the first one ends
+  std::vector<Trainer> trainers;  // trainers that end where the first one ends
   TrainingOptions options;
   Trial trial;
   double tolerance;

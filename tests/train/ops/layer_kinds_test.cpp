@@ -66,7 +66,7 @@ void randomize(ParameterStore& parameters, RandomStream& random) {
 struct Passes {
   at::Tensor output;
   at::Tensor inference;
-  std::map<std::string, at::Tensor> gradients;  // by tensor; "input" is that of the input
+  std::map<std::string, at::Tensor> gradients;  // gradients by tensor; the input's name is "input"
 };
 
 /// Our passes.

@@ -62,7 +62,7 @@ TEST(GroupSize, SpreadsOverGpusOnlyWhatFillsThem) {
   const space::Network small = network_of(10'000'000, 50'000);
   EXPECT_EQ(choose_members(small, {64}, automatic(8)), 8U);
   EXPECT_EQ(choose_members(small, {64}, automatic(8), MemberKind::kGpu), 1U);
-  const space::Network large = network_of(8'000'000'000, 25'000'000);  // as a ResNet-50 on ImageNet
+  const space::Network large = network_of(8'000'000'000, 25'000'000);  // a ResNet-50 on ImageNet
   EXPECT_EQ(choose_members(large, {256}, automatic(8), MemberKind::kGpu), 8U);
 }
 

@@ -67,7 +67,7 @@ TEST(LearningRate, FallsByAFactorEverySoManyEpochsAfterTheWarmUp) {
   EXPECT_DOUBLE_EQ(rate.at(45), 0.2);
 }
 
-TEST(LearningRate, OnlyWarmsUpWhereTheBudgetIsShorterThanThat) {
+TEST(LearningRate, OnlyWarmsUpWhereTheBudgetIsShorterThanTheWarmUp) {
   const LearningRate rate(scheduled(2, Decay::kCosine), 10, 5);
   EXPECT_DOUBLE_EQ(rate.at(0), 0.04);
   EXPECT_DOUBLE_EQ(rate.at(4), 0.2);

@@ -1,7 +1,7 @@
 // What the network of a trial answers to the samples of the test set: which classes it takes for which others and its worst
 // samples, or its numbers beside the true ones.
 
-const MOST_CLASSES = 30;  // of a matrix that can be read
+const MOST_CLASSES = 30;  // classes up to which the matrix can be read
 
 function startAnswers() {
   byId("answers-trial").addEventListener("change", () => select(chosen.run, Number(byId("answers-trial").value)));

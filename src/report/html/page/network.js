@@ -103,7 +103,7 @@ function folded(boxes, layers) {
 function placeBoxes(boxes, available) {
   const depths = [];
   boxes.forEach((box, i) => (depths[box.depth] ??= []).push(i));
-  const reach = depths.map((_, depth) => depth);  // for each depth: the deepest box that reads a box of that depth
+  const reach = depths.map((_, depth) => depth);  // depth of the deepest box that reads a box of each depth
   boxes.forEach((box) => box.inputs.forEach((input) => { const from = boxes[input].depth; reach[from] = Math.max(reach[from], box.depth); }));
   const total = depths.length * (heightOf(boxes[1] ?? boxes[0]) + BOX.gapY);
   const most = Math.max(BOX.column, total / Math.max(1, Math.floor(available / (BOX.width + 3 * BOX.gapX))));
