@@ -50,7 +50,7 @@ std::string quality(const store::Dataset& dataset, const FirstSearch& search) {
     case store::TargetKind::kNumbers:
       if (!search.constant_error) return "minimize: validation_mse";
       return "{minimize: validation_mse, reference: " + objective::number_text(*search.constant_error) +
-             "}   # of a constant answer: worse ones count for no hypervolume";
+             "}   # error of a constant answer: worse ones count for no hypervolume";
   }
   throw InternalError("unknown kind of targets");
 }
@@ -140,7 +140,7 @@ std::string configuration_text(const Preset& preset, const store::Dataset& datas
                      "`. All keys: skyline schema --markdown\n" + data_section(dataset, search.data) +
                      store::read_file(shipped_file("configs/presets/" + file)) +
                      "  epochs: " + objective::number_text(search.epochs) +
-                     "   # of a trial of the search\n" + "  batch: " + std::to_string(search.batch) + "\n" +
+                     "   # budget of a trial of the search\n" + "  batch: " + std::to_string(search.batch) + "\n" +
                      augmentation(dataset) + training_of_uneven(dataset) + "objectives:\n  - " +
                      quality(dataset, search) + "\n";
   for (const std::string& cost : search.minimized) text += "  - minimize: " + cost + "\n";
