@@ -64,7 +64,7 @@ class LineWriter {
 };
 
 /// A file or a terminal, and the thread that writes to it while there is a Background.
-struct Target {
+struct LogTarget {
   Logger logger;  // nullptr if there is no file, or if it has stopped taking lines
   std::unique_ptr<LineWriter> writer;
 };
@@ -74,8 +74,8 @@ struct State {
   std::string prefix;
   Level terminal_level = Level::kInfo;
   bool in_background = false;
-  Target terminal;
-  Target file;
+  LogTarget terminal;
+  LogTarget file;
 };
 
 Logger make_logger(std::shared_ptr<spdlog::sinks::sink> sink, const char* pattern) {
@@ -132,18 +132,18 @@ void LineWriter::add(Line line) {
   if (!queue_.try_add(write, matters ? 2 : 1) && counts) ++target_->dropped;
 }
 
-void begin_writer(Target& target) {
+void begin_writer(LogTarget& target) {
   if (target.logger != nullptr) target.writer = std::make_unique<LineWriter>(target.logger);
 }
 
 /// Ends the thread that writes. A thread that is stuck in a write keeps the logger.
-void end_writer(Target& target) {
+void end_writer(LogTarget& target) {
   if (target.writer != nullptr && !target.writer->finish(kLongestEnd)) target.logger.reset();
   target.writer.reset();
 }
 
 /// Gives the line to the writer, or writes it at once if there is none. The caller holds the lock.
-void give(Target& target, Line line) {
+void give(LogTarget& target, Line line) {
   if (target.writer != nullptr) return target.writer->add(std::move(line));
   if (target.logger == nullptr) return;
   may_block("write to the log");
@@ -153,7 +153,7 @@ void give(Target& target, Line line) {
 /// Gives a line to the file. Where there is no writer, one writes this line, because a file server may stand
 /// still; the file then gets no more lines. The caller holds the lock.
 void give_to_file(Line line) {
-  Target& file = state().file;
+  LogTarget& file = state().file;
   if (file.writer != nullptr || file.logger == nullptr) return give(file, std::move(line));
   may_block("write to the log");
   begin_writer(file);
@@ -232,7 +232,7 @@ void stop() {
 void settle() {
   State& log = state();
   const std::lock_guard lock(log.mutex);
-  for (const Target* target : {&log.file, &log.terminal}) {
+  for (const LogTarget* target : {&log.file, &log.terminal}) {
     if (target->writer != nullptr) target->writer->settle(kLongestSettling);
   }
 }

@@ -59,14 +59,14 @@ class LruCache {
     Entry value;
     std::size_t bytes = 0;
   };
-  using Place = typename std::list<Item>::iterator;
+  using Iterator = typename std::list<Item>::iterator;
 
-  Place place_of(const Key& key) {
-    Place place = items_.begin();
+  Iterator place_of(const Key& key) {
+    Iterator place = items_.begin();
     while (place != items_.end() && !(place->key == key)) ++place;
     return place;
   }
-  void remove(Place place) {
+  void remove(Iterator place) {
     bytes_ -= place->bytes;
     items_.erase(place);
   }

@@ -70,7 +70,7 @@ bool is_usable(const trial::Metric& metric) {
 }
 
 /// The metrics of a run.
-struct RunMetrics {
+struct UsableMetrics {
   const std::vector<trial::Metric>& measured;
   bool has_network;
 
@@ -86,7 +86,7 @@ struct RunMetrics {
 
 /// Sets the source of an objective's or a constraint's values, and returns the description of its metric.
 template <typename Spec>
-const trial::Metric& find_source(const ConfigNode& node, const RunMetrics& metrics, Spec& spec) {
+const trial::Metric& find_source(const ConfigNode& node, const UsableMetrics& metrics, Spec& spec) {
   const trial::Metric* measured = trial::find_metric(metrics.measured, spec.metric);
   const trial::Metric* computed = trial::find_metric(computed_metrics(), spec.metric);
   spec.computed = measured == nullptr && computed != nullptr;
@@ -108,7 +108,7 @@ const trial::Metric& find_source(const ConfigNode& node, const RunMetrics& metri
   return *measured;
 }
 
-Objective read_objective(const ConfigNode& item, const RunMetrics& metrics) {
+Objective read_objective(const ConfigNode& item, const UsableMetrics& metrics) {
   if (!item.is_map() || item.entries().empty()) item.fail_expected(kObjective);
   Objective objective;
   for (const ConfigNode::Entry& entry : item.entries()) {
@@ -136,7 +136,7 @@ void check_bound(const ConfigNode& node, const trial::Metric& metric, double bou
             (is_share ? ", a share and no percentage" : ""));
 }
 
-Constraint read_constraint(const ConfigNode& item, const RunMetrics& metrics) {
+Constraint read_constraint(const ConfigNode& item, const UsableMetrics& metrics) {
   if (!item.is_map() || item.entries().size() != 1) item.fail_expected(kConstraint);
   const ConfigNode::Entry& entry = item.entries().front();
   Constraint constraint{entry.key};
@@ -216,7 +216,7 @@ ObjectiveSet ObjectiveSet::parse(const ConfigNode& objectives, const ConfigNode*
     objectives.fail("the evaluator's metric `" + computed +
                     "` is computed from the network: give it another name there");
   }
-  const RunMetrics metrics{measured, has_network};
+  const UsableMetrics metrics{measured, has_network};
   ObjectiveSet set;
   for (const ConfigNode& item : objectives.items()) {
     const Objective objective = read_objective(item, metrics);

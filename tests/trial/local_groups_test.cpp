@@ -8,7 +8,7 @@
 namespace skyline::testing {
 namespace {
 
-using trial::part_of;
+using trial::shard_of;
 
 /// Runs `course` once a member, each on a thread of its own.
 template <typename Course>
@@ -36,7 +36,7 @@ TEST(LocalGroups, ScatterAndGatherParts) {
   run_members(3, [&](trial::TrialGroup& group) {
     std::vector<float> values(100, static_cast<float>(group.member()));
     group.reduce_scatter(values)->wait();
-    const auto mine = part_of(values.size(), 3, group.member());
+    const auto mine = shard_of(values.size(), 3, group.member());
     for (std::size_t i = mine.begin; i < mine.end; ++i) EXPECT_EQ(values[i], 3.0F);
     group.all_gather(values)->wait();
     EXPECT_EQ(values, std::vector<float>(100, 3.0F));

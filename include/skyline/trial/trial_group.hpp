@@ -53,10 +53,10 @@ class TrialGroup {
 
   /// Gives every member the sum of all members' values. `values` has the same size everywhere.
   virtual std::unique_ptr<Operation> all_reduce(std::span<float> values) = 0;
-  /// Gives each member its own part_of() of that sum, with the bits of all_reduce; the rest becomes
+  /// Gives each member its own shard_of() of that sum, with the bits of all_reduce; the rest becomes
   /// undefined.
   virtual std::unique_ptr<Operation> reduce_scatter(std::span<float> values) = 0;
-  /// Gathers parts: each member gives its own part_of() of the values and gets all others'.
+  /// Gathers parts: each member gives its own shard_of() of the values and gets all others'.
   virtual std::unique_ptr<Operation> all_gather(std::span<float> values) = 0;
 
   /// Sums a few numbers (losses, counts, flags) over all members, blocking.
@@ -74,11 +74,11 @@ class TrialGroup {
 };
 
 /// The values [begin, end) of one member. Parts begin at multiples of a cache line (16 floats).
-struct Part {
+struct Shard {
   std::size_t begin = 0;
   std::size_t end = 0;
 };
-inline Part part_of(std::size_t values, std::size_t members, std::size_t member) {
+inline Shard shard_of(std::size_t values, std::size_t members, std::size_t member) {
   constexpr std::size_t kLine = 16;
   const std::size_t lines = (values + kLine - 1) / kLine;
   const auto line_of = [&](std::size_t m) { return std::min(values, lines * m / members * kLine); };

@@ -66,12 +66,12 @@ fs::path prepared(const InitArguments& arguments) {
       throw UserError("--with: " + arguments.source.string() + " is a prepared data set");
     return arguments.source;
   }
-  Preparation preparation{.source = {.title = "preparing " + arguments.source.string(),
-                                     .kind = "auto",
-                                     .words = {},
-                                     .by_with = true},
-                          .out = data_file(arguments),
-                          .force = arguments.force};
+  PrepArguments preparation{.source = {.title = "preparing " + arguments.source.string(),
+                                       .kind = "auto",
+                                       .words = {},
+                                       .by_with = true},
+                            .out = data_file(arguments),
+                            .force = arguments.force};
   preparation.source.add(arguments.options, {arguments.source});
   prepare(preparation);
   return preparation.out;

@@ -62,7 +62,7 @@ class PrepWords {
     throw UserError("prep " + kind + ": " + message + " (see skyline prep " + kind + " --help)");
   }
 
-  Preparation preparation_;
+  PrepArguments preparation_;
   bool help_ = false;
   bool behind_ = false;  // whether `--` came
 };

@@ -12,7 +12,7 @@ namespace skyline::app {
 namespace {
 
 /// Finds problems with the output now, rather than after everything has been read.
-void check_out(const Preparation& arguments) {
+void check_out(const PrepArguments& arguments) {
   const std::filesystem::path& out = arguments.out;
   std::error_code ignored;  // a missing file has no problem
   if (!out.has_filename() || std::filesystem::is_directory(out, ignored))
@@ -23,7 +23,7 @@ void check_out(const Preparation& arguments) {
 
 }  // namespace
 
-void prepare(const Preparation& arguments) {
+void prepare(const PrepArguments& arguments) {
   check_out(arguments);
   if (arguments.out.has_parent_path()) make_output_folder(arguments.out.parent_path());
   store::remove_temporaries_of(arguments.out);

@@ -7,7 +7,7 @@
 namespace skyline::app {
 
 /// What `skyline prep KIND SOURCE... -o FILE` makes.
-struct Preparation {
+struct PrepArguments {
   PrepSource source;
   std::filesystem::path out;
   bool force = false;  // overwrite an existing file
@@ -15,6 +15,6 @@ struct Preparation {
 
 /// Writes the data set, and prints its classes, what was guessed and what looks wrong.
 /// @throws UserError, one line that names the file
-void prepare(const Preparation& arguments);
+void prepare(const PrepArguments& arguments);
 
 }  // namespace skyline::app

@@ -107,11 +107,11 @@ struct Added {
 };
 
 /// The mean of the rows of an architecture with one number of epochs.
-struct Mean {
+struct RowMean {
   std::vector<double> values;
   double rows = 0;
 };
-using ByEpochs = std::map<double, Mean>;
+using ByEpochs = std::map<double, RowMean>;
 
 constexpr std::size_t kMostEpochs =
     20;  // numbers of epochs of an architecture, as many as a search has rungs
@@ -157,7 +157,7 @@ Added add_results(const evaluate::BenchmarkRows& rows, const space::SearchSpace&
     all[found->second].least = std::min(all[found->second].least, known->epochs);
     ByEpochs& means = all[found->second].means;
     if (means.size() == kMostEpochs && known->epochs < means.begin()->first) continue;
-    Mean& mean = means[known->epochs];
+    RowMean& mean = means[known->epochs];
     if (++mean.rows == 1) {
       mean.values = std::move(known->values);
       if (means.size() > kMostEpochs) means.erase(means.begin());

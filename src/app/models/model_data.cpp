@@ -173,8 +173,8 @@ store::Samples no_targets(std::size_t count, const DataOptions& run) {
 
 /// Returns whether samples that were prepared so have the values of their table or arrays.
 bool leaves_values(const store::Preparation& preparation) {
-  return std::ranges::all_of(preparation.features, [](const store::Feature& feature) {
-    return feature == store::Feature{.column = feature.column, .missing = feature.missing};
+  return std::ranges::all_of(preparation.features, [](const store::SampleFeature& feature) {
+    return feature == store::SampleFeature{.column = feature.column, .missing = feature.missing};
   });
 }
 
@@ -193,7 +193,7 @@ store::Preparation preparation_in(const std::string& label, const std::string& j
 std::vector<std::size_t> places_of_features(const std::string& label, const store::Preparation& file,
                                             const store::Preparation& run) {
   std::vector<std::size_t> places;
-  for (const store::Feature& feature : run.features) {
+  for (const store::SampleFeature& feature : run.features) {
     const auto found = std::ranges::find(file.features, feature);
     if (found == file.features.end()) {
       throw UserError(label + ": was not prepared as the run's data: it has no feature `" + feature.name() +

@@ -63,12 +63,12 @@ bool tells_of_death(int code) {
   return code == kRankHasDied;
 }
 
-Progress progress_of(MPI_Request& request) {
+RequestState state_of(MPI_Request& request) {
   int done = 0;
   const int code = MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-  if (tells_of_death(code)) return Progress::kLost;
+  if (tells_of_death(code)) return RequestState::kLost;
   check_mpi(code, "MPI_Test");
-  return done != 0 ? Progress::kDone : Progress::kUnderWay;
+  return done != 0 ? RequestState::kDone : RequestState::kUnderWay;
 }
 
 std::unique_ptr<MpiCommunicator> MpiCommunicator::duplicate(MPI_Comm original) {

@@ -17,9 +17,9 @@ void check_mpi(int code, const char* call);
 bool tells_of_death(int code);
 
 /// The progress of an operation with one other rank. kLost: that rank has died, so the operation cannot end.
-enum class Progress : std::uint8_t { kUnderWay, kDone, kLost };
+enum class RequestState : std::uint8_t { kUnderWay, kDone, kLost };
 /// Tests the operation. When it has ended in any way, the request is null.
-Progress progress_of(MPI_Request& request);
+RequestState state_of(MPI_Request& request);
 
 struct CommunicatorTraits {
   using Type = MPI_Comm;

@@ -89,7 +89,7 @@ void MpiLink::test_outgoing() {
   for (std::size_t count = std::min(kTestsACall, outgoing_.size()); count > 0; --count) {
     Outgoing first = std::move(outgoing_.front());
     outgoing_.pop_front();
-    if (progress_of(first.request) == Progress::kUnderWay) outgoing_.push_back(std::move(first));
+    if (state_of(first.request) == RequestState::kUnderWay) outgoing_.push_back(std::move(first));
   }
 }
 
@@ -98,7 +98,7 @@ bool MpiLink::has_died(int rank) {
   if (is_new) {
     check_mpi(MPI_Irecv(nullptr, 0, MPI_BYTE, rank, kWatchTag, handle_.get(), &watch->second), "MPI_Irecv");
   }
-  return progress_of(watch->second) != Progress::kUnderWay;
+  return state_of(watch->second) != RequestState::kUnderWay;
 }
 
 void MpiLink::close() {

@@ -77,7 +77,7 @@ std::optional<Message> MpiMailbox::receive() {
 
 void MpiMailbox::test_outgoing() {
   for (auto message = outgoing_.begin(); message != outgoing_.end();) {
-    if (progress_of(message->request) == Progress::kUnderWay) {
+    if (state_of(message->request) == RequestState::kUnderWay) {
       ++message;
       continue;
     }
@@ -113,14 +113,14 @@ std::optional<Message> MpiMailbox::next_arrived() {
   std::set<int> under_way;
   for (auto next = incoming_.begin(); next != incoming_.end();) {
     const bool is_first = !under_way.contains(next->from);
-    const Progress progress = is_first ? progress_of(next->request) : Progress::kUnderWay;
-    if (progress == Progress::kDone) {
+    const RequestState progress = is_first ? state_of(next->request) : RequestState::kUnderWay;
+    if (progress == RequestState::kDone) {
       Message message{next->from, next->buffer};
       if (next->is_notice) message.buffer = slots_.open(*next->buffer, next->from);
       incoming_.erase(next);
       return message;
     }
-    if (progress == Progress::kLost) {
+    if (progress == RequestState::kLost) {
       next = incoming_.erase(next);
     } else {
       under_way.insert(next->from);
@@ -144,7 +144,7 @@ void MpiMailbox::close() {
   while (unsent_bytes() > 0) receive_all();
   MPI_Request barrier = MPI_REQUEST_NULL;
   check_mpi(MPI_Ibarrier(handle_.get(), &barrier), "MPI_Ibarrier");
-  while (progress_of(barrier) == Progress::kUnderWay) receive_all();
+  while (state_of(barrier) == RequestState::kUnderWay) receive_all();
   // All messages are sent, but small ones may still be unread.
   while (receive() || is_receiving()) backoff.reset();
   slots_.free();

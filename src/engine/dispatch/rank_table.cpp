@@ -12,7 +12,7 @@ namespace skyline::engine {
 namespace {
 
 /// The message about a rank to rank 0.
-struct RankOffer {
+struct RankSlots {
   std::size_t slots = 0;
   std::size_t processors = 0;
   std::uint64_t fingerprint = 0;
@@ -57,8 +57,8 @@ RankTable exchange_ranks(comm::Environment& environment, std::size_t slots, std:
   RankTable table;
   table.groups_span = environment.threads_may_communicate();
   table.hosts = environment.hosts();
-  const RankOffer mine{slots, processors, fingerprint};
-  for (const RankOffer& offer : comm::gather(world, mine)) {
+  const RankSlots mine{slots, processors, fingerprint};
+  for (const RankSlots& offer : comm::gather(world, mine)) {
     if (offer.fingerprint != fingerprint) {
       const std::size_t rank = table.slots.size();
       throw InternalError("rank " + std::to_string(rank) + " on " + table.hosts[rank] +

@@ -16,7 +16,7 @@ std::size_t most_bytes_for_everyone(std::size_t ranks) {
 
 /// Returns part `part` of bytes, which are cut like the floats of TrialGroup.
 GroupPiece part_piece(std::size_t bytes, std::size_t parts, std::size_t part) {
-  const auto cut = trial::part_of(bytes / sizeof(float), parts, part);
+  const auto cut = trial::shard_of(bytes / sizeof(float), parts, part);
   return {cut.begin * sizeof(float), cut.end * sizeof(float), 0, 0};
 }
 

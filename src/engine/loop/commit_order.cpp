@@ -20,7 +20,7 @@ AskedTrial CommitOrder::asked(trial::Trial trial) {
   require(!window_ || room() > 0, "more trials were asked than the window allows");
   const auto [found, is_new] = places_.try_emplace(trial.name());
   require(is_new, "a trial is asked for while it is in flight");
-  const Place place{end_of(trial), asked_++};
+  const CommitKey place{end_of(trial), asked_++};
   auto record = std::make_shared<trial::CommittedTrial>(trial::CommittedTrial{std::move(trial), {}, {}});
   AskedTrial shared(record, &record->trial);
   found->second = entries_.emplace(place, Entry{std::move(record)}).first;

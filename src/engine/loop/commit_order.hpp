@@ -77,8 +77,9 @@ class CommitOrder {
     bool replayed = false;
     bool is_given_out = false;  // take_waiting() has returned it
   };
-  using Place = std::pair<VirtualTime, std::uint64_t>;  // the end, and the number of trials asked for before
-  using Entries = std::map<Place, Entry>;
+  using CommitKey =
+      std::pair<VirtualTime, std::uint64_t>;  // the end, and the number of trials asked for before
+  using Entries = std::map<CommitKey, Entry>;
 
   std::optional<std::size_t> window_;
   std::uint64_t asked_ = 0;

@@ -20,7 +20,7 @@ double share(std::uint64_t seed, const std::string& purpose, std::uint64_t first
 }
 
 /// A layer that computes: a convolution, a matrix product, a pooling.
-struct Operation {
+struct ComputingLayer {
   std::uint64_t stage = 0;
   std::uint64_t form = 0;  // hash of the kind and the attributes besides width and place
   double kernel = 1;
@@ -61,13 +61,13 @@ class RuggedNetwork {
 
  private:
   void add_operation(const space::Layer& layer);
-  void add_pair(const Operation& before, const Operation& after);
+  void add_pair(const ComputingLayer& before, const ComputingLayer& after);
   double gain() const;
   double overfitting() const;
 
   const space::Network& network_;
   std::uint64_t seed_;
-  std::vector<Operation> operations_;
+  std::vector<ComputingLayer> operations_;
   std::array<double, kStages> totals_{};
   std::array<bool, kStages> present_{};
   double pairs_ = 0;
@@ -76,7 +76,7 @@ class RuggedNetwork {
 };
 
 void RuggedNetwork::add_operation(const space::Layer& layer) {
-  Operation& operation = operations_.emplace_back();
+  ComputingLayer& operation = operations_.emplace_back();
   operation.stage = stage_of(network_, layer);
   operation.form = derive_seed(seed_, form_of(layer));
   if (layer.attributes.find("kernel") != nullptr)
@@ -93,7 +93,7 @@ void RuggedNetwork::add_operation(const space::Layer& layer) {
   present_.at(stage) = true;
 }
 
-void RuggedNetwork::add_pair(const Operation& before, const Operation& after) {
+void RuggedNetwork::add_pair(const ComputingLayer& before, const ComputingLayer& after) {
   const auto kernels = static_cast<std::uint64_t>(before.kernel * 64 + after.kernel);
   const std::uint64_t forms = derive_seed(before.form, "then", {after.form, kernels});
   harmony_ += 2 * share(seed_, "pair", forms, after.stage) - 1;

@@ -216,13 +216,13 @@ std::string number(double value) {
 }
 
 /// How far rows of one genotype are from each other in a column.
-struct Spread {
+struct RowSpread {
   std::size_t rows = 0;  // rows whose genotype has other rows
   double squares = 0;    // sum of squares of the differences from the mean of their genotype
   double largest = 0;    // largest difference between two rows of a genotype
 };
 
-void add_to(Spread& spread, const std::vector<double>& values) {
+void add_to(RowSpread& spread, const std::vector<double>& values) {
   if (values.size() < 2) return;
   const double mean = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
   for (const double value : values) spread.squares += (value - mean) * (value - mean);
@@ -242,7 +242,7 @@ std::vector<std::string> describe(const TableOptions& options, const EvaluatorSe
     lines.push_back(counted(rows.outside, "row") + " outside of the space, first " +
                     shortened(rows.example_outside, 120));
   for (std::size_t column = 0; column < rows.columns.size(); ++column) {
-    Spread spread;
+    RowSpread spread;
     for (const auto& [genotype, members] : rows_of) {
       std::vector<double> values;
       for (const std::size_t row : members) {

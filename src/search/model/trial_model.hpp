@@ -141,7 +141,7 @@ class TrialModel {
   Eigen::ArrayXd best_improvement(const Prediction& prediction) const;
   Eigen::ArrayXd volume_improvement(const std::vector<CandidatePointer>& candidates,
                                     const std::vector<Prediction>& predictions, bool is_of_values) const;
-  Scale scale_of(const Column& column) const;
+  PiecewiseLinear scale_of(const Column& column) const;
 
   const objective::ObjectiveSet& objectives_;
   const Embedding& embedding_;

@@ -42,7 +42,7 @@ std::vector<std::vector<double>> TrialModel::places() const {
 /// Returns what the targets of an objective stand for, as whole trials tell: the places of its values between
 /// its ends, of which those beyond the reference are all alike. None without ends, or if nothing is better
 /// than the reference yet: any improvement is welcome then.
-Scale TrialModel::scale_of(const Column& column) const {
+PiecewiseLinear TrialModel::scale_of(const Column& column) const {
   const objective::Objective& objective = *column.objective;
   if (!objective.ideal || !objective.reference) return {};
   const RungTargets all = standardised(column, std::ssize(observations_));
@@ -54,7 +54,7 @@ Scale TrialModel::scale_of(const Column& column) const {
         std::min(objective::normalized(objective, value), 1.0);
   }
   if (knots.empty() || knots.begin()->second == knots.rbegin()->second) return {};
-  Scale scale;
+  PiecewiseLinear scale;
   const std::size_t count = std::min(kMostKnots, knots.size());  // two or more
   std::size_t number = 0;
   for (const auto& [target, value] : knots) {
@@ -78,7 +78,7 @@ Eigen::ArrayXd TrialModel::volume_improvement(const std::vector<CandidatePointer
   Eigen::MatrixXd means(front.rows(), std::ssize(candidates));
   Eigen::MatrixXd deviations = Eigen::MatrixXd::Zero(front.rows(), means.cols());
   Eigen::VectorXd reference(front.rows());
-  std::vector<Scale> scales(objectives.size());
+  std::vector<PiecewiseLinear> scales(objectives.size());
   std::size_t column = 0;
   for (Eigen::Index row = 0; row < front.rows(); ++row) {
     const objective::Objective& objective = objectives[static_cast<std::size_t>(row)];

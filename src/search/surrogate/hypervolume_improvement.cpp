@@ -80,7 +80,7 @@ std::vector<Eigen::VectorXd> members_of(const Eigen::MatrixXd& front, const Eige
 }  // namespace
 
 HypervolumeImprovement::HypervolumeImprovement(const Eigen::MatrixXd& front, const Eigen::VectorXd& reference,
-                                               const std::vector<Scale>& scales) {
+                                               const std::vector<PiecewiseLinear>& scales) {
   const Eigen::Index objectives = reference.size();
   require(objectives > 0 && front.rows() == objectives,
           "a front has another number of objectives than its reference");
@@ -121,7 +121,7 @@ HypervolumeImprovement::HypervolumeImprovement(const Eigen::MatrixXd& front, con
 }
 
 std::vector<HypervolumeImprovement::Cut> HypervolumeImprovement::cuts_of(const std::vector<double>& bounds,
-                                                                         const Scale& scale) {
+                                                                         const PiecewiseLinear& scale) {
   const std::size_t knots = scale.places.size();
   if (knots == 0) return {};
   const auto slope = [&](std::size_t from, std::size_t to) {

@@ -9,7 +9,7 @@ namespace skyline::search {
 /// What the values of an objective are worth, minimized: a rising function that is linear between its knots,
 /// of which there are two or more. Its slope below the first knot is the mean slope of the first pieces, and
 /// above the last knot that of the last piece. Without knots each value is worth itself.
-struct Scale {
+struct PiecewiseLinear {
   std::vector<double> places;  // rising
   std::vector<double> values;  // not falling
 };
@@ -28,7 +28,7 @@ class HypervolumeImprovement {
   /// @param scales     of each objective, or none: volumes are those of what values are worth
   /// @throws InternalError if a value is NaN
   HypervolumeImprovement(const Eigen::MatrixXd& front, const Eigen::VectorXd& reference,
-                         const std::vector<Scale>& scales = {});
+                         const std::vector<PiecewiseLinear>& scales = {});
 
   /// Returns the expected gain of each candidate, whose objectives are independent and normal. An objective
   /// with a deviation of 0 is exact. O(boxes x objectives + knots) for each.
@@ -48,7 +48,7 @@ class HypervolumeImprovement {
     bool is_bound = false;
   };
 
-  static std::vector<Cut> cuts_of(const std::vector<double>& bounds, const Scale& scale);
+  static std::vector<Cut> cuts_of(const std::vector<double>& bounds, const PiecewiseLinear& scale);
   std::vector<double> below(std::size_t objective, double mean, double deviation) const;
 
   // Bounds of the boxes, [objective][bound], rising; the first is -infinity.

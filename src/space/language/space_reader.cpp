@@ -30,7 +30,7 @@ SearchedValue SpaceReader::read_outside(const ConfigNode& value) {
   const std::size_t shared = parameters_.size();
   reading_ = place_of(value);
   SearchedValue read(value, parameters_,
-                     [this](const ConfigNode& scalar) { return expression(scalar, Place{}); });
+                     [this](const ConfigNode& scalar) { return expression(scalar, TreePosition{}); });
   if (parameters_.size() == shared) return read;
   value.fail(in_quotes('$' + parameters_.back().name) +
              " has no single value: its parameter says `each: true`, and has one at every place");
@@ -49,7 +49,7 @@ ItemPointer SpaceReader::read() {
   try {
     if (has_network()) {
       read_blocks();
-      problems_.attempt([&] { network = layers(form_.network, Place{}); });
+      problems_.attempt([&] { network = layers(form_.network, TreePosition{}); });
     } else {
       problems_.attempt([&] { check_parameters_alone(); });
     }
@@ -137,7 +137,7 @@ void SpaceReader::declare_parameters() {
   }
 }
 
-std::optional<Names::Meaning> SpaceReader::meaning(const std::string& name, const Place& place) {
+std::optional<Names::Meaning> SpaceReader::meaning(const std::string& name, const TreePosition& place) {
   if (const auto inner = place.names.find(name); inner != place.names.end()) {
     if (inner->second.repeat) repeats_[*inner->second.repeat] = true;
     return inner->second.meaning;
@@ -154,7 +154,7 @@ std::optional<Names::Meaning> SpaceReader::meaning(const std::string& name, cons
   return std::nullopt;
 }
 
-std::vector<std::string> SpaceReader::known_names(const Place& place) const {
+std::vector<std::string> SpaceReader::known_names(const TreePosition& place) const {
   std::vector<std::string> known;
   for (const auto& [name, meaning] : place.names) known.push_back(name);
   for (const DeclaredParameter& declared : declared_) {
@@ -163,7 +163,7 @@ std::vector<std::string> SpaceReader::known_names(const Place& place) const {
   return known;
 }
 
-std::string SpaceReader::path_of_each(bool each, const Place& place) {
+std::string SpaceReader::path_of_each(bool each, const TreePosition& place) {
   if (!each) return "";
   repeats_.assign(repeats_.size(), true);
   return place.path;
@@ -200,7 +200,7 @@ std::string SpaceReader::choice_name(const ConfigNode& given, const std::string&
   return name->second;
 }
 
-Expression SpaceReader::expression(const ConfigNode& scalar, const Place& place) {
+Expression SpaceReader::expression(const ConfigNode& scalar, const TreePosition& place) {
   PlaceNames names(*this, place);
   if (scalar.is_scalar()) count_steps(scalar.as_text().size());
   return Expression::parse(scalar, names);

@@ -20,7 +20,7 @@ namespace skyline::space {
 
 /// The reader's place in the network. Parameters with `each: true` have their own value at every place. Each
 /// repetition, use of a block and edge of a cell is a place.
-struct Place {
+struct TreePosition {
   /// An argument of the enclosing block, or the number of a repetition.
   struct Name {
     Names::Meaning meaning;
@@ -62,7 +62,7 @@ class SpaceReader {
   /// The names that an expression at one place may use.
   class PlaceNames final : public Names {
    public:
-    PlaceNames(SpaceReader& reader, const Place& place) : reader_(reader), place_(place) {}
+    PlaceNames(SpaceReader& reader, const TreePosition& place) : reader_(reader), place_(place) {}
     std::optional<Meaning> find(const std::string& name) override { return reader_.meaning(name, place_); }
     std::vector<std::string> known() const override { return reader_.known_names(place_); }
     const std::vector<Parameter>& parameters() const override { return reader_.parameters_; }
@@ -70,7 +70,7 @@ class SpaceReader {
 
    private:
     SpaceReader& reader_;
-    const Place& place_;
+    const TreePosition& place_;
   };
 
   /// The names that a condition of `where` may use: those of parameters, also at places.
@@ -93,45 +93,46 @@ class SpaceReader {
   // Names and parameters
   void declare_parameters();
   void read_blocks();
-  std::optional<Names::Meaning> meaning(const std::string& name, const Place& place);
-  std::vector<std::string> known_names(const Place& place) const;
+  std::optional<Names::Meaning> meaning(const std::string& name, const TreePosition& place);
+  std::vector<std::string> known_names(const TreePosition& place) const;
   /// Returns the suffix for the name of a parameter at this place, or an empty text for a shared parameter.
-  std::string path_of_each(bool each, const Place& place);
+  std::string path_of_each(bool each, const TreePosition& place);
   /// Returns the index of this parameter. If there is none, adds one with the values and weights of `like`.
   std::size_t parameter_at(const std::string& name, const Parameter& like);
   std::string choice_name(const ConfigNode& given, const std::string& kind, const ConfigNode& source);
-  Expression expression(const ConfigNode& scalar, const Place& place);
+  Expression expression(const ConfigNode& scalar, const TreePosition& place);
   std::vector<Value> values_of(const Expression& expression);
   bool has_network() const { return !form_.network.is_null(); }
   void check_parameters_alone() const;
   void check_parameters() const;
 
   // Items
-  ItemPointer layers(const ConfigNode& node, const Place& place);
-  ItemPointer list(const ConfigNode& node, const Place& place);
-  ItemPointer item(const ConfigNode& node, Place& place);
-  ItemPointer any_item(const ConfigNode& node, Place& place);
-  ItemPointer map_item(const ConfigNode& node, Place& place);
+  ItemPointer layers(const ConfigNode& node, const TreePosition& place);
+  ItemPointer list(const ConfigNode& node, const TreePosition& place);
+  ItemPointer item(const ConfigNode& node, TreePosition& place);
+  ItemPointer any_item(const ConfigNode& node, TreePosition& place);
+  ItemPointer map_item(const ConfigNode& node, TreePosition& place);
   ItemPointer main_item(const ConfigNode& node, const std::vector<TensorReference>& reads,
-                        const Place& place);
+                        const TreePosition& place);
   ItemPointer named_item(const std::string& name, const ConfigNode& arguments, const ConfigNode& node,
-                         const std::vector<TensorReference>& reads, const Place& place);
-  ItemPointer chosen_item(const ConfigNode& name, const ConfigNode& arguments, const Place& place);
-  ItemPointer block(const std::string& name, const ConfigNode& arguments, const Place& place);
-  void give_arguments(const std::string& block, const ConfigNode& given, const Place& place, Place& inner);
-  ItemPointer repeat(const ConfigNode& node, const Place& place);
-  ItemPointer one_of(const ConfigNode& node, const Place& place);
-  ItemPointer residual(const ConfigNode& node, const Place& place);
-  ItemPointer branch(const ConfigNode& node, const Place& place);
-  ItemPointer cell(const ConfigNode& node, const Place& place);
+                         const std::vector<TensorReference>& reads, const TreePosition& place);
+  ItemPointer chosen_item(const ConfigNode& name, const ConfigNode& arguments, const TreePosition& place);
+  ItemPointer block(const std::string& name, const ConfigNode& arguments, const TreePosition& place);
+  void give_arguments(const std::string& block, const ConfigNode& given, const TreePosition& place,
+                      TreePosition& inner);
+  ItemPointer repeat(const ConfigNode& node, const TreePosition& place);
+  ItemPointer one_of(const ConfigNode& node, const TreePosition& place);
+  ItemPointer residual(const ConfigNode& node, const TreePosition& place);
+  ItemPointer branch(const ConfigNode& node, const TreePosition& place);
+  ItemPointer cell(const ConfigNode& node, const TreePosition& place);
   /// Alternatives among which the parameter of this name chooses.
   struct ChoiceForm {
     const std::vector<ConfigNode>& options;
     const ConfigNode& weights;
   };
   ItemPointer choice(const std::string& name, const ConfigNode& source, const ChoiceForm& form,
-                     const Place& place);
-  std::vector<TensorReference> references(const ConfigNode& from, const Place& place);
+                     const TreePosition& place);
+  std::vector<TensorReference> references(const ConfigNode& from, const TreePosition& place);
 
   const SpaceForm& form_;
   DataShape data_;

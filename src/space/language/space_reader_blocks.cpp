@@ -48,7 +48,8 @@ void SpaceReader::read_blocks() {
   }
 }
 
-ItemPointer SpaceReader::block(const std::string& name, const ConfigNode& arguments, const Place& place) {
+ItemPointer SpaceReader::block(const std::string& name, const ConfigNode& arguments,
+                               const TreePosition& place) {
   const BlockForm& form = blocks_.at(name);
   if (std::ranges::find(place.blocks, name) != place.blocks.end()) {
     std::string way;
@@ -56,7 +57,7 @@ ItemPointer SpaceReader::block(const std::string& name, const ConfigNode& argume
     form.body.fail("a block cannot contain itself: " + way + shortened(name));
   }
   if (place.blocks.size() >= kDeepestBlocks) form.body.fail("blocks are nested more than 50 deep");
-  Place inner;
+  TreePosition inner;
   inner.path = place.path + '.' + name;
   inner.path += '_' + std::to_string(uses_[inner.path]++);
   count_steps(inner.path.size());
@@ -66,10 +67,10 @@ ItemPointer SpaceReader::block(const std::string& name, const ConfigNode& argume
   return list(form.body, inner);
 }
 
-void SpaceReader::give_arguments(const std::string& block, const ConfigNode& given, const Place& place,
-                                 Place& inner) {
+void SpaceReader::give_arguments(const std::string& block, const ConfigNode& given, const TreePosition& place,
+                                 TreePosition& inner) {
   const ConfigNode& wanted = blocks_.at(block).arguments;
-  Place outside = place;
+  TreePosition outside = place;
   outside.path = inner.path;
   std::vector<std::string> known;
   if (wanted.is_map()) {
@@ -95,7 +96,7 @@ void SpaceReader::give_arguments(const std::string& block, const ConfigNode& giv
       (given.is_map() ? given : blocks_.at(block).body)
           .fail("block " + shortened(block) + " needs the argument " + in_quotes(entry.key));
     }
-    Place global;
+    TreePosition global;
     global.path = inner.path;
     inner.names[entry.key] = {{expression(entry.value, global).root(), true}, std::nullopt};
   }

@@ -11,7 +11,7 @@
 
 namespace skyline::space {
 
-std::vector<TensorReference> SpaceReader::references(const ConfigNode& from, const Place& place) {
+std::vector<TensorReference> SpaceReader::references(const ConfigNode& from, const TreePosition& place) {
   std::vector<TensorReference> found;
   const std::vector<ConfigNode> names = from.is_list() ? from.items() : std::vector<ConfigNode>{from};
   if (names.empty()) from.fail_expected("a name, or a list of names");
@@ -34,7 +34,7 @@ std::vector<TensorReference> SpaceReader::references(const ConfigNode& from, con
   return found;
 }
 
-ItemPointer SpaceReader::residual(const ConfigNode& node, const Place& place) {
+ItemPointer SpaceReader::residual(const ConfigNode& node, const TreePosition& place) {
   const ResidualForm form = residual_keys().parse(node);
   ItemPointer body = list(form.residual, place);
   Shortcut shortcut;
@@ -48,7 +48,7 @@ ItemPointer SpaceReader::residual(const ConfigNode& node, const Place& place) {
   return make_residual(std::move(body), std::move(shortcut), place_of(node));
 }
 
-ItemPointer SpaceReader::branch(const ConfigNode& node, const Place& place) {
+ItemPointer SpaceReader::branch(const ConfigNode& node, const TreePosition& place) {
   const BranchForm form = branch_keys().parse(node);
   if (form.branch.items().size() < 2) form.branch.fail_expected("a list of two branches or more");
   ItemPointers branches;
@@ -123,7 +123,7 @@ class NodeNames {
 
 }  // namespace
 
-ItemPointer SpaceReader::cell(const ConfigNode& node, const Place& place) {
+ItemPointer SpaceReader::cell(const ConfigNode& node, const TreePosition& place) {
   const CellForm form = cell_keys().parse(node);
   const std::string name = choice_name(form.name, "cell", node);
   const std::string own_path = path_of_each(form.each, place);
@@ -134,7 +134,7 @@ ItemPointer SpaceReader::cell(const ConfigNode& node, const Place& place) {
     for (const EdgeForm& edge : edges_of(entry.value)) {
       const std::string own_name = name + '.' + edge.from.as_text() + '-' + entry.key;
       const std::size_t from = names.find(edge.from);
-      Place inner = place;
+      TreePosition inner = place;
       inner.path += '.' + own_name;
       if (!edge.operation.is_null()) {
         cell_node.edges.push_back({from, list(edge.operation, inner)});

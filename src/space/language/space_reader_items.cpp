@@ -55,9 +55,9 @@ std::vector<std::string> alternative_words(const std::vector<ConfigNode>& altern
 
 }  // namespace
 
-ItemPointer SpaceReader::list(const ConfigNode& node, const Place& place) {
+ItemPointer SpaceReader::list(const ConfigNode& node, const TreePosition& place) {
   count_steps(10 * (place.names.size() + place.outputs.size()));
-  Place inner = place;
+  TreePosition inner = place;
   inner.input = tensor_names_++;
   ItemPointers items;
   if (node.is_list()) {
@@ -70,12 +70,12 @@ ItemPointer SpaceReader::list(const ConfigNode& node, const Place& place) {
   return make_sequence(std::move(items), inner.input, place_of(node));
 }
 
-ItemPointer SpaceReader::layers(const ConfigNode& node, const Place& place) {
+ItemPointer SpaceReader::layers(const ConfigNode& node, const TreePosition& place) {
   if (!node.is_list() || node.items().empty()) node.fail_expected("a list of layers");
   return list(node, place);
 }
 
-ItemPointer SpaceReader::item(const ConfigNode& node, Place& place) {
+ItemPointer SpaceReader::item(const ConfigNode& node, TreePosition& place) {
   ConfigNode around = std::exchange(reading_, place_of(node));
   count_steps(kStepsOfAnItem);
   ItemPointer read = any_item(node, place);
@@ -83,7 +83,7 @@ ItemPointer SpaceReader::item(const ConfigNode& node, Place& place) {
   return read;
 }
 
-ItemPointer SpaceReader::any_item(const ConfigNode& node, Place& place) {
+ItemPointer SpaceReader::any_item(const ConfigNode& node, TreePosition& place) {
   if (node.is_list()) return list(node, place);
   if (node.is_map()) return map_item(node, place);
   if (!node.is_scalar()) node.fail_expected("one layer, as in `relu` or `conv2d: {channels: 16, kernel: 3}`");
@@ -91,7 +91,7 @@ ItemPointer SpaceReader::any_item(const ConfigNode& node, Place& place) {
   return named_item(node.as_text(), ConfigNode(), node, {}, place);
 }
 
-ItemPointer SpaceReader::map_item(const ConfigNode& node, Place& place) {
+ItemPointer SpaceReader::map_item(const ConfigNode& node, TreePosition& place) {
   const auto [name, from, when] = beside_form(node);
   std::vector<TensorReference> reads;
   if (!from.is_null()) reads = references(from, place);
@@ -116,7 +116,7 @@ ItemPointer SpaceReader::map_item(const ConfigNode& node, Place& place) {
 }
 
 ItemPointer SpaceReader::main_item(const ConfigNode& node, const std::vector<TensorReference>& reads,
-                                   const Place& place) {
+                                   const TreePosition& place) {
   const ConfigNode::Entry* main = main_entry(node);
   if (main == nullptr) node.fail_expected("one layer, as in `relu` or `conv2d: {channels: 16, kernel: 3}`");
   const LayerKind* kind = find_layer_kind(main->key);
@@ -135,7 +135,7 @@ ItemPointer SpaceReader::main_item(const ConfigNode& node, const std::vector<Ten
 
 ItemPointer SpaceReader::named_item(const std::string& name, const ConfigNode& arguments,
                                     const ConfigNode& node, const std::vector<TensorReference>& reads,
-                                    const Place& place) {
+                                    const TreePosition& place) {
   if (blocks_.contains(name)) return block(name, arguments, place);
   if (broken_blocks_.contains(name)) throw UserError(broken_blocks_.at(name));
   const LayerKind* kind = find_layer_kind(name);
@@ -156,7 +156,7 @@ ItemPointer SpaceReader::named_item(const std::string& name, const ConfigNode& a
 }
 
 ItemPointer SpaceReader::chosen_item(const ConfigNode& name, const ConfigNode& arguments,
-                                     const Place& place) {
+                                     const TreePosition& place) {
   Expression selector = expression(name, place);
   std::vector<Alternative> alternatives;
   for (const Value& value : values_of(selector)) {
@@ -167,7 +167,7 @@ ItemPointer SpaceReader::chosen_item(const ConfigNode& name, const ConfigNode& a
   return make_choice(std::move(selector), std::move(alternatives));
 }
 
-ItemPointer SpaceReader::repeat(const ConfigNode& node, const Place& place) {
+ItemPointer SpaceReader::repeat(const ConfigNode& node, const TreePosition& place) {
   const RepeatForm form = repeat_keys().parse(node);
   if (form.repeat.is_null()) {
     if (!form.as.is_null()) form.as.fail("can be used with `repeat` only");
@@ -181,7 +181,7 @@ ItemPointer SpaceReader::repeat(const ConfigNode& node, const Place& place) {
   repeats_.push_back(false);
   ItemPointers bodies;
   for (std::int64_t i = 0; i == 0 || (i < most && repeats_[depth]); ++i) {
-    Place inner = place;
+    TreePosition inner = place;
     inner.path += '.' + std::to_string(i);
     if (!form.as.is_null()) inner.names[form.as.as_text()] = {{constant_part(i), true}, depth};
     bodies.push_back(layers(form.body, inner));
@@ -191,7 +191,7 @@ ItemPointer SpaceReader::repeat(const ConfigNode& node, const Place& place) {
 }
 
 ItemPointer SpaceReader::choice(const std::string& name, const ConfigNode& source, const ChoiceForm& form,
-                                const Place& place) {
+                                const TreePosition& place) {
   Parameter parameter{name, {}, {}};
   std::vector<Alternative> alternatives;
   for (const std::string& word : alternative_words(form.options)) {
@@ -203,7 +203,7 @@ ItemPointer SpaceReader::choice(const std::string& name, const ConfigNode& sourc
   return make_choice({parameter_part(index), place_of(source)}, std::move(alternatives));
 }
 
-ItemPointer SpaceReader::one_of(const ConfigNode& node, const Place& place) {
+ItemPointer SpaceReader::one_of(const ConfigNode& node, const TreePosition& place) {
   const OneOfForm form = one_of_keys().parse(node);
   if (form.one_of.items().size() < 2) form.one_of.fail_expected("a list of two items or more");
   const std::string name = choice_name(form.name, "one_of", node) + path_of_each(form.each, place);

@@ -86,13 +86,13 @@ std::int64_t shared_parameters(const LayerTensors& parent, const LayerTensors& c
 }
 
 /// The score of an alignment; scores are compared in the order of their members.
-struct Score {
+struct AlignmentScore {
   std::int64_t parameters = 0;
   std::int64_t likeness = 0;  // number of layers kept, kept unchanged, and of connections between them
-  bool operator<(const Score& other) const {
+  bool operator<(const AlignmentScore& other) const {
     return std::tie(parameters, likeness) < std::tie(other.parameters, other.likeness);
   }
-  Score operator+(const Score& other) const {
+  AlignmentScore operator+(const AlignmentScore& other) const {
     return {parameters + other.parameters, likeness + other.likeness};
   }
 };
@@ -113,7 +113,7 @@ class Aligner {
   NetworkAlignment run() {
     fill();
     NetworkAlignment alignment(child_.layers.size());
-    Place place{parent_.layers.size(), child_.layers.size(), false};
+    CellPosition place{parent_.layers.size(), child_.layers.size(), false};
     while (const auto pair = last_pair(place, {0, 0})) alignment[pair->child] = pair->parent;
     return alignment;
   }
@@ -125,15 +125,15 @@ class Aligner {
     bool continues_pair = false;  // the pair of the cell follows the pair (i - 1, j - 1)
   };
   struct Scores {
-    Score best;
-    std::optional<Score> paired;  // no value if the two layers cannot be a pair
+    AlignmentScore best;
+    std::optional<AlignmentScore> paired;  // no value if the two layers cannot be a pair
   };
   struct Pair {
     std::size_t parent;
     std::size_t child;
   };
   /// A cell on the way back. The flag selects the alignment that ends in the cell's pair.
-  struct Place {
+  struct CellPosition {
     std::size_t i;
     std::size_t j;
     bool paired;
@@ -154,7 +154,8 @@ class Aligner {
     }
   }
 
-  Scores scores(std::size_t i, std::size_t j, const Scores& diagonal, const Score& above, const Score& left) {
+  Scores scores(std::size_t i, std::size_t j, const Scores& diagonal, const AlignmentScore& above,
+                const AlignmentScore& left) {
     Scores cell;
     if (can_pair(i - 1, j - 1)) cell.paired = paired_score(i, j, diagonal);
     // In a tie the pair is left out, so that pairs come as early as possible.
@@ -167,11 +168,11 @@ class Aligner {
     return cell;
   }
 
-  Score paired_score(std::size_t i, std::size_t j, const Scores& diagonal) {
-    const Score own = own_score(i - 1, j - 1);
-    Score best = diagonal.best + own + links({i - 1, j - 1, false}, i - 1, j - 1);
+  AlignmentScore paired_score(std::size_t i, std::size_t j, const Scores& diagonal) {
+    const AlignmentScore own = own_score(i - 1, j - 1);
+    AlignmentScore best = diagonal.best + own + links({i - 1, j - 1, false}, i - 1, j - 1);
     if (diagonal.paired) {
-      const Score continued = *diagonal.paired + own + links({i - 1, j - 1, true}, i - 1, j - 1);
+      const AlignmentScore continued = *diagonal.paired + own + links({i - 1, j - 1, true}, i - 1, j - 1);
       step(i, j).continues_pair = best < continued;
       best = std::max(best, continued);
     }
@@ -184,7 +185,7 @@ class Aligner {
     return ends_parent == ends_child && parent_.layers[p].kind == child_.layers[c].kind;
   }
 
-  Score own_score(std::size_t p, std::size_t c) const {
+  AlignmentScore own_score(std::size_t p, std::size_t c) const {
     const Layer& theirs = parent_.layers[p];
     const Layer& mine = child_.layers[c];
     const bool unchanged = theirs.input_shapes == mine.input_shapes && theirs.attributes == mine.attributes;
@@ -192,7 +193,7 @@ class Aligner {
   }
 
   /// Returns the score of the inputs of the two layers that are paired in the alignment before them.
-  Score links(Place before, std::size_t p, std::size_t c) const {
+  AlignmentScore links(CellPosition before, std::size_t p, std::size_t c) const {
     const std::vector<std::size_t>& theirs = parent_.layers[p].inputs;
     const std::vector<std::size_t>& mine = child_.layers[c].inputs;
     if (theirs.empty() && mine.empty()) return {0, 1};
@@ -204,7 +205,7 @@ class Aligner {
   }
 
   /// Layers mostly read the layers shortly before them, so the way back to these is short.
-  bool holds(Place place, const Pair& wanted) const {
+  bool holds(CellPosition place, const Pair& wanted) const {
     while (const auto pair = last_pair(place, wanted)) {
       if (pair->child == wanted.child) return pair->parent == wanted.parent;
     }
@@ -212,7 +213,7 @@ class Aligner {
   }
 
   /// Returns the last pair of the alignment if both its layers are `earliest` or later, and moves before it.
-  std::optional<Pair> last_pair(Place& place, const Pair& earliest) const {
+  std::optional<Pair> last_pair(CellPosition& place, const Pair& earliest) const {
     while (place.i > earliest.parent && place.j > earliest.child) {
       const Step& here = step(place.i, place.j);
       if (place.paired || here.skip == Skip::kNothing) {

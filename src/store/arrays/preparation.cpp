@@ -19,8 +19,9 @@ using Json = nlohmann::ordered_json;
 constexpr std::array<TargetColumn::Transform, 2> kTransforms = {TargetColumn::Transform::kLog,
                                                                 TargetColumn::Transform::kLog1p};
 
-Feature read_feature(const Json& node) {
-  Feature feature{.column = node.at("column").get<std::string>(), .subtract = node.value("subtract", 0.0)};
+SampleFeature read_feature(const Json& node) {
+  SampleFeature feature{.column = node.at("column").get<std::string>(),
+                        .subtract = node.value("subtract", 0.0)};
   if (node.contains("missing")) feature.missing = node.at("missing").get<double>();
   feature.is_missing = node.value("is_missing", false);
   if (node.contains("is")) feature.is = node.at("is").get<std::string>();
@@ -63,7 +64,7 @@ double TargetColumn::number(double stored) const {
   return transform == Transform::kLog1p ? std::expm1(value) : value;
 }
 
-std::string Feature::name() const {
+std::string SampleFeature::name() const {
   if (is_missing) return column + " is missing";
   if (is) return column + " = " + *is;
   if (!date.empty()) return column + " (" + date + ")";

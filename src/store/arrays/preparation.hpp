@@ -9,7 +9,7 @@
 namespace skyline::store {
 
 /// One value of a sample, made from a column of a table.
-struct Feature {
+struct SampleFeature {
   std::string column;                  // its name, or its number from 1 in a table without names
   double subtract = 0;                 // subtracted before a number becomes a float
   std::optional<double> missing = {};  // stands for a missing number; without it a missing number is refused
@@ -24,7 +24,7 @@ struct Feature {
   /// Returns the column, and what is asked of it: "age", "age is missing", "near = bay", "near = other",
   /// "sold (month)".
   std::string name() const;
-  bool operator==(const Feature&) const = default;
+  bool operator==(const SampleFeature&) const = default;
 };
 
 /// A column with targets. Numbers are stored as (number - mean) / deviation; with a transform mean and
@@ -51,8 +51,8 @@ std::string_view to_text(TargetColumn::Transform transform);
 
 /// How rows of a table become samples: kept with a data set, and applied to new rows.
 struct Preparation {
-  bool has_names = true;              // false: the columns are called 1, 2, ...
-  std::vector<Feature> features;      // in the order of a sample's values
+  bool has_names = true;                // false: the columns are called 1, 2, ...
+  std::vector<SampleFeature> features;  // in the order of a sample's values
   std::vector<TargetColumn> targets;  // in the order of the outputs, all with the same transform; one if the
                                       // targets are classes
   std::vector<std::string> left_out;  // columns that are neither

@@ -23,14 +23,14 @@ namespace {
 constexpr std::string_view kJournalTask = "write";
 
 /// The file to which a name leads at some moment.
-struct Place {
+struct OpenedFile {
   FileDescriptor file;
   ino_t number = 0;
   std::uint64_t length = 0;
 };
 
 /// Opens the file, because that makes an NFS client ask the server.
-Fault look_at(const std::filesystem::path& path, Place& place) {
+Fault look_at(const std::filesystem::path& path, OpenedFile& place) {
   place.file = open_file(path, O_RDWR | O_NOFOLLOW);
   if (!place.file) return {"", errno};
   struct stat status {};
@@ -105,7 +105,7 @@ class OffsetWriter final : public JournalWriter {
 
   /// Checks that the name leads to this job's file. @throws UserError otherwise
   Fault check_ours() {
-    Place found;
+    OpenedFile found;
     if (const Fault fault = look_at(path_, found)) return fault;
     if (found.number != opened_.number) fail_taken_over(path_);
     check_length(found.length);
@@ -129,7 +129,7 @@ class OffsetWriter final : public JournalWriter {
   }
 
   std::filesystem::path path_;
-  Place opened_;           // the file is null after the file server has forgotten it
+  OpenedFile opened_;      // the file is null after the file server has forgotten it
   std::uint64_t length_;   // length of the part that is known to be good
   std::uint64_t reached_;  // end of everything that this job has written, or tried to write
   std::vector<trial::Metric> metrics_;

@@ -59,17 +59,17 @@ fsblkcnt_t free_blocks(const struct statvfs& space) {
 }
 
 /// Tries system calls without retries, because the check should show what a run would wait for.
-class Trial {
+class Probe {
  public:
   /// Names are unique, because all nodes of a job try the folder at once.
-  explicit Trial(const std::filesystem::path& folder)
+  explicit Probe(const std::filesystem::path& folder)
       : file_(folder / (".skyline-doctor." + host_name() + "." + std::to_string(::getpid()))) {}
-  ~Trial() {
+  ~Probe() {
     std::error_code ignored;
     std::filesystem::remove(file_, ignored);
   }
-  Trial(const Trial&) = delete;
-  Trial& operator=(const Trial&) = delete;
+  Probe(const Probe&) = delete;
+  Probe& operator=(const Probe&) = delete;
 
   void publish_small_files(FolderCheck& check) {
     const std::vector<std::byte> bytes(kSmallBytes, std::byte{7});
@@ -160,12 +160,12 @@ FolderCheck try_folder(const std::filesystem::path& folder) {
   }
   check.kind = file_system_of(absolute, read_file("/proc/self/mountinfo"));
   check.free_bytes = room_in(folder).free_bytes;
-  Trial trial(folder);
+  Probe probe(folder);
   try {
-    trial.publish_small_files(check);
-    if (check.refused.empty()) trial.publish_large_file(check);
-    if (check.refused.empty()) trial.claim_once(check);
-    if (check.refused.empty()) trial.try_lock(check);
+    probe.publish_small_files(check);
+    if (check.refused.empty()) probe.publish_large_file(check);
+    if (check.refused.empty()) probe.claim_once(check);
+    if (check.refused.empty()) probe.try_lock(check);
   } catch (const Problem& error) {  // e.g. there is no permission to make a file
     check.refused.push_back({"open", error.what()});
   }

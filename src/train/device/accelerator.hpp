@@ -70,7 +70,7 @@ class DeviceReducer {
   virtual ~DeviceReducer() = default;
   virtual void all_reduce(at::Tensor& values) = 0;
   /// Sums over the members; each gets its part. `values` consists of equal parts, one per member
-  /// (trial::part_of()).
+  /// (trial::shard_of()).
   /// @param values  undefined afterwards
   /// @param part    out: the member's own part of the sum
   virtual void reduce_scatter(at::Tensor& values, at::Tensor& part) = 0;

@@ -203,8 +203,8 @@ class HostReducer final : public DeviceReducer {
   }
 
   at::Tensor own_part(const at::Tensor& values, const at::Tensor& part) const {
-    const trial::Part own =
-        trial::part_of(static_cast<std::size_t>(values.numel()), group_.members(), group_.member());
+    const trial::Shard own =
+        trial::shard_of(static_cast<std::size_t>(values.numel()), group_.members(), group_.member());
     require(part.numel() * static_cast<std::int64_t>(group_.members()) == values.numel() &&
                 part.numel() == static_cast<std::int64_t>(own.end - own.begin),
             "values that the members of a group share out must be equal parts");

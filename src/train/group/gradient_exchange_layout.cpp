@@ -12,7 +12,7 @@
 namespace skyline::train {
 namespace {
 
-/// Returns the size of a part of a bucket: parts are equal, and begin as in trial::part_of().
+/// Returns the size of a part of a bucket: parts are equal, and begin as in trial::shard_of().
 std::size_t part_size(const MemoryRange& range, std::size_t members) {
   constexpr std::size_t kLine = 16;
   return (size_of(range) + kLine * members - 1) / (kLine * members) * kLine;

@@ -25,7 +25,7 @@ class Conv2dOp final : public FusingOp {
       : tensors_(tensors),
         place_(place),
         products_(place.type_of_products(layer)),
-        window_(Window::of(layer)),
+        window_(SlidingWindow::of(layer)),
         groups_(layer.input().channels / tensors.value("weight").size(1)),
         has_bias_(tensors.has("bias")) {
     if (place.has_own_kernels() && groups_ == 1 && window_.takes_single_pixels()) {
@@ -126,7 +126,7 @@ class Conv2dOp final : public FusingOp {
   LayerTensors& tensors_;
   const DevicePlace& place_;
   at::ScalarType products_;
-  Window window_;
+  SlidingWindow window_;
   std::array<std::int64_t, 2> thinning_ = {1, 1};  // only every n-th pixel is taken, in each direction
   std::vector<std::int64_t> shape_;                // shape of the step's input
   std::int64_t groups_;
@@ -145,7 +145,7 @@ class Conv2dOp final : public FusingOp {
 
 void add_convolution_ops(OpList& ops) {
   ops.add("conv1d", by_function_of_layer([](const space::Layer& layer, LayerTensors& tensors) {
-            return [&tensors, window = Window::of(layer),
+            return [&tensors, window = SlidingWindow::of(layer),
                     groups = space::attribute_integer_or(layer, "groups", 1)](const at::Tensor& input) {
               return at::conv1d(input.squeeze(2), tensors.value("weight"), tensor_if_any(tensors, "bias"),
                                 window.stride[1], window.padding[1], window.dilation[1], groups)
@@ -155,7 +155,7 @@ void add_convolution_ops(OpList& ops) {
   ops.add("conv2d", of_class<Conv2dOp>());
   ops.add("depthwise_conv2d", of_class<Conv2dOp>());
   ops.add("separable_conv2d", by_function_of_layer([](const space::Layer& layer, LayerTensors& tensors) {
-            return [&tensors, window = Window::of(layer)](const at::Tensor& input) {
+            return [&tensors, window = SlidingWindow::of(layer)](const at::Tensor& input) {
               const at::Tensor by_channel =
                   at::conv2d(input, tensors.value("depthwise_weight"), {}, window.stride, window.padding,
                              window.dilation, /*groups=*/input.size(1));

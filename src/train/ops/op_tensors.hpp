@@ -16,7 +16,7 @@
 namespace skyline::train {
 
 /// The movement of a convolution's or pooling's window over an activation.
-struct Window {
+struct SlidingWindow {
   std::array<std::int64_t, 2> kernel;
   std::array<std::int64_t, 2> stride;
   std::array<std::int64_t, 2> padding = {0, 0};  // padding on each side
@@ -28,7 +28,7 @@ struct Window {
     return kernel == kOne && padding == std::array<std::int64_t, 2>{0, 0} && stride != kOne;
   }
 
-  static Window of(const space::Layer& layer) {
+  static SlidingWindow of(const space::Layer& layer) {
     const std::int64_t size = space::attribute_integer(layer, "kernel");
     const std::int64_t step = space::attribute_integer(layer, "stride");
     const std::int64_t border = space::attribute_integer_or(layer, "padding", 0);
@@ -36,8 +36,8 @@ struct Window {
     return {{size, size}, {step, step}, {border, border}, {distance, distance}};
   }
   /// Returns the window of a pooling. On a sequence it has height 1.
-  static Window of_pool(const space::Layer& layer) {
-    Window window = of(layer);
+  static SlidingWindow of_pool(const space::Layer& layer) {
+    SlidingWindow window = of(layer);
     if (layer.input().height == 1) {
       window.kernel[0] = window.stride[0] = 1;
       window.padding[0] = 0;

@@ -15,7 +15,7 @@
 namespace skyline::train {
 
 /// A range of a store's memory, in floats.
-using MemoryRange = trial::Part;
+using MemoryRange = trial::Shard;
 
 inline std::size_t size_of(const MemoryRange& range) {
   return range.end - range.begin;

@@ -10,18 +10,18 @@ namespace {
 using store::TargetKind;
 using Better = MetricKind::Better;
 
-struct Ranked {
+struct ScoredSample {
   double score = 0;
   bool positive = false;
 };
 
 /// Returns the probability that a positive sample has a higher score than a negative one, where a tie counts
 /// half; NaN without samples of both kinds.
-double area_under_curve(std::vector<Ranked> samples) {
-  if (std::ranges::any_of(samples, [](const Ranked& sample) { return std::isnan(sample.score); })) {
+double area_under_curve(std::vector<ScoredSample> samples) {
+  if (std::ranges::any_of(samples, [](const ScoredSample& sample) { return std::isnan(sample.score); })) {
     return std::nan("");
   }
-  std::ranges::sort(samples, {}, &Ranked::score);
+  std::ranges::sort(samples, {}, &ScoredSample::score);
   double positives = 0;
   double wins = 0;
   double negatives_below = 0;
@@ -79,7 +79,7 @@ class Auc final : public Metric {
   double value() const override {
     double sum = 0;
     double defined = 0;
-    for (const std::vector<Ranked>& samples : samples_) {
+    for (const std::vector<ScoredSample>& samples : samples_) {
       const double area = area_under_curve(samples);
       if (std::isnan(area)) continue;
       sum += area;
@@ -89,7 +89,7 @@ class Auc final : public Metric {
   }
 
  private:
-  std::vector<std::vector<Ranked>> samples_;  // samples of each output
+  std::vector<std::vector<ScoredSample>> samples_;  // samples of each output
 };
 
 enum class Error { kAbsolute, kSquared, kRootOfSquared };

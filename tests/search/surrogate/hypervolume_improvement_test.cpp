@@ -107,12 +107,12 @@ TEST(HypervolumeImprovement, IsTheMeanOfWhatSamplesAdd) {
 }
 
 /// What values of the first objective are worth; the first pieces are steep, and beyond 0.6 all are alike.
-Scale steps() {
+PiecewiseLinear steps() {
   return {.places = {0, 0.2, 0.4, 0.6, 0.8}, .values = {0, 0.5, 0.6, 0.62, 0.62}};
 }
 
 double worth_of(double value) {
-  const Scale scale = steps();
+  const PiecewiseLinear scale = steps();
   const auto piece = static_cast<std::size_t>(std::clamp(value, 0.0, 0.79) / 0.2);
   return scale.values[piece] +
          (scale.values[piece + 1] - scale.values[piece]) * (value - scale.places[piece]) / 0.2;
