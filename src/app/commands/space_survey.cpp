@@ -3,12 +3,10 @@
 #include "skyline/core/random.hpp"
 
 #include "app/commands/count_progress.hpp"
-#include "core/backoff.hpp"
 #include "core/text/wording.hpp"
 #include "report/text/text_table.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <functional>
 #include <iostream>
@@ -17,18 +15,23 @@
 #include <utility>
 #include <vector>
 
+#include <time.h>
 #include <unistd.h>
 
 namespace skyline::app {
 namespace {
 
-constexpr double kLongest_s = 0.3;
+constexpr double kLongest_s = 0.3;  // CPU time, so that a busy machine shows as much
 constexpr std::int64_t kMostRandom = 10'000;
 constexpr std::int64_t kTimed = 50;  // the time of so many genotypes predicts that of the others
 constexpr std::size_t kMostReasons = 5;
 constexpr std::int64_t kTooMany = std::numeric_limits<std::int64_t>::max();  // so many genotypes or more
 
-using Clock = std::chrono::steady_clock;
+double cpu_s() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 /// Returns "a.yaml:12:5: space.network[3]" for a message that begins so.
 std::string place_of(const std::string& message) {
@@ -49,13 +52,13 @@ class Surveyor {
   }
 
   SpaceSurvey run(bool count) {
-    const Clock::time_point start = Clock::now();
-    const auto is_over = [&] { return seconds_since(start) > kLongest_s; };
+    const double start_s = cpu_s();
+    const auto is_over = [&] { return cpu_s() - start_s > kLongest_s; };
     RandomStream random(derive_seed(0, "app.space_survey"));
     GenotypeTally& tally = survey_.tally;
     const auto add_random = [&] { tally.add(look(space_.sample_evenly(random)), 1); };
     while (tally.seen == 0 || (tally.seen < kTimed && !is_over())) add_random();
-    const auto each_s = seconds_since(start) / static_cast<double>(tally.seen);
+    const auto each_s = (cpu_s() - start_s) / static_cast<double>(tally.seen);
     const auto genotypes =
         static_cast<double>(survey_.kept.value_or(static_cast<long double>(survey_.genotypes)));
     const double networks = static_cast<double>(tally.networks) / static_cast<double>(tally.seen) * genotypes;

@@ -23,7 +23,7 @@ constexpr double kLogEvery_s = 30;
 constexpr double kStatusEvery_s = 2;
 // These bound the wait for a dead disk.
 constexpr std::chrono::seconds kLastStatus{10};
-constexpr std::chrono::seconds kStatusOfFailure{2};
+constexpr std::chrono::seconds kStatusOfFailure{5};
 constexpr std::size_t kRecentCommits = 5;
 constexpr std::size_t kUsualColumns = 80;
 constexpr std::string_view kEraseToEnd = "\x1b[K";
