@@ -35,10 +35,10 @@ TEST(FrontNotes, SayThatNoDeviationIsKnownWithoutRepeats) {
 TEST(FrontNotes, SayOfHowManyRepeatsTheValuesAreMeansAndWhichFailed) {
   testing::SampleRun run;
   add_repeat(run, 4, 1, trial::Measurements{{0.97, 4.5, 0.95, 840}});
-  EXPECT_EQ(front_notes(run.inputs()),
-            "Full trainings: means of 1 to 2 repeats, with their standard deviation; failed and in no "
-            "mean: 1 of "
-            "trial 0.\n");
+  EXPECT_EQ(
+      front_notes(run.inputs()),
+      "Full trainings: means of 1 to 2 repeats, with their standard deviation; failed and in no mean: 1 "
+      "of trial 0.\n");
   add_repeat(run, 5, 1, trial::Measurements{{0.5, 1, 0.5, 840}});
   EXPECT_EQ(front_notes(run.inputs()),
             "Full trainings: means of 2 repeats, with their standard deviation; failed and in no mean: 1 of "

@@ -167,10 +167,10 @@ TEST(FrontTable, SaysWhyTheFrontIsEmpty) {
 TEST(FrontTable, NamesTheUsualFailureWhereNoTrialHasItsFullBudget) {
   testing::SampleRun run;
   for (std::size_t i = 0; i < 3; ++i) run.committed[i].trial.proposal.horizon = {8};
-  EXPECT_EQ(no_front_reason(run.inputs()),
-            "no trial ended well with its full budget; some failed, most often as diverged (1 of 1): the "
-            "loss is NaN "
-            "at step 12");
+  EXPECT_EQ(
+      no_front_reason(run.inputs()),
+      "no trial ended well with its full budget; some failed, most often as diverged (1 of 1): the loss "
+      "is NaN at step 12");
 }
 
 TEST(FrontTable, CountsTheFailuresThatDifferInNumbersAlone) {

@@ -25,6 +25,7 @@ struct OptionKey {
   ValueDescription value;
   std::function<void(const ConfigNode& node, void* options)> read = {};
   std::function<ConfigNode(const void* options)> write = {};
+  std::string advice = {};  // when to change the key, and what that costs; empty if the meaning says enough
 };
 
 /// A line of docs/configuration.md.
@@ -35,6 +36,7 @@ struct KeyRow {
   std::string meaning;
   bool required = false;
   bool may_change = false;  // true if this key or the section around it may change at a resume
+  std::string advice = {};
 };
 
 /// The keys of a section: the one place that knows them. Parser, refusals, the complete configuration, the
@@ -68,6 +70,8 @@ class KeyTable {
   void append(OptionKey key, const void* defaults);
   /// Adds a first key whose value is always this word. It tells this variant of a section from the others.
   void put_tag(std::string_view name, const std::string& word, std::string_view meaning);
+  /// Sets the advice of a key. @pre there is a key of this name
+  void put_advice(std::string_view name, std::string_view advice);
 
  private:
   const OptionKey* find(std::string_view name) const;
@@ -145,6 +149,13 @@ class OptionTable final : public KeyTable {
   OptionTable tagged(std::string_view key, const std::string& word, std::string_view meaning) const {
     OptionTable copy = *this;
     copy.put_tag(key, word, meaning);
+    return copy;
+  }
+
+  /// Returns a copy of this table with advice on a key.
+  OptionTable advised(std::string_view key, std::string_view advice) const {
+    OptionTable copy = *this;
+    copy.put_advice(key, advice);
     return copy;
   }
 

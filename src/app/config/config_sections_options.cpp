@@ -137,8 +137,7 @@ const OptionTable<DataOptions>& DataOptions::table() {
        {"yardsticks", &DataOptions::baselines,
         tree("a map of metrics", ConfigNode::make_map({{"type", schema_text("object"), {}}}, {})),
         "By metric: the number of samples of a share, how many of them score a search trial, and the value "
-        "of "
-        "a model that always says the same.",
+        "of a model that always says the same.",
         KeyRule::kMayChange}},
       check_data};
   return table;
@@ -166,23 +165,30 @@ OptionKind<std::vector<model_export::Format>> export_formats() {
 
 const OptionTable<FinalOptions>& FinalOptions::table() {
   constexpr double kMostRepeats = 100;
-  static const OptionTable<FinalOptions> table{
-      {"epochs", &FinalOptions::epochs, above(0).at_most(train::kMostEpochs), "Budget of each network.",
-       KeyRule::kRequired},
-      {"repeats", &FinalOptions::repeats, integer<std::uint32_t>(at_least(1).at_most(kMostRepeats)),
-       "Trainings of each network, which differ in their seed: the final front compares their means. The "
-       "weights of the first one are kept."},
-      {"refit", &FinalOptions::refit, flag(),
-       "Whether the members of the final front are trained once more, on training and validation samples, "
-       "for the "
-       "epochs after which their full training kept its weights; these weights are then the model. Only for "
-       "networks "
-       "that `training` trains."},
-      {"most", &FinalOptions::most_tied, integer<std::size_t>(at_least(1)),
-       "Maximum number of networks with the same values of all objectives that are trained; the first ones "
-       "of the search."},
-      {"export", &FinalOptions::exports, export_formats(),
-       "Formats in which the front is exported at the end, to `exports`; nothing unless given."}};
+  static const OptionTable<FinalOptions> table =
+      OptionTable<FinalOptions>{
+          {"epochs", &FinalOptions::epochs, above(0).at_most(train::kMostEpochs), "Budget of each network.",
+           KeyRule::kRequired},
+          {"repeats", &FinalOptions::repeats, integer<std::uint32_t>(at_least(1).at_most(kMostRepeats)),
+           "Trainings of each network, which differ in their seed: the final front compares their means. The "
+           "weights of the first one are kept."},
+          {"refit", &FinalOptions::refit, flag(),
+           "Whether the members of the final front are trained once more, on training and validation "
+           "samples, for the epochs after which their full training kept its weights; these weights are then "
+           "the model. Only for networks that `training` trains."},
+          {"most", &FinalOptions::most_tied, integer<std::size_t>(at_least(1)),
+           "Maximum number of networks with the same values of all objectives that are trained; the first "
+           "ones of the search."},
+          {"export", &FinalOptions::exports, export_formats(),
+           "Formats in which the front is exported at the end, to `exports`; nothing unless given."}}
+          .advised(
+              "repeats",
+              "with three or more, the report tells whether two networks differ by more than their seeds "
+              "do. Each costs a full training of every network.")
+          .advised("refit",
+                   "useful where samples are few, as the validation set is a tenth of them by default. Its "
+                   "weights have no validation metrics; test metrics stand beside those of the full "
+                   "training.");
   return table;
 }
 
@@ -237,67 +243,87 @@ const OptionTable<RunOptions>& RunOptions::table() {
   using engine::CommitBy;
   using engine::DispatchKind;
   using engine::KeepWeights;
-  static const OptionTable<RunOptions> table{
-      {{"seed", &RunOptions::seed, at_least(0), "Seed of everything random."},
-       {"window", &RunOptions::window, or_keyword("generation", window_size()),
-        "Maximum number of trials that are asked for and not committed, or a multiple of `virtual_slots`; "
-        "`generation`: one generation at a time. Unless given, 8 for `algorithm: skyline`."},
-       {"commit", &RunOptions::commit,
-        choice<CommitBy>({{"number", CommitBy::kNumber}, {"virtual_time", CommitBy::kVirtualTime}}),
-        "The order of commits: that of asking, or that in which `virtual_slots` would end the trials if each "
-        "took its predicted cost."},
-       {"virtual_slots", &RunOptions::virtual_slots,
-        or_keyword("none", integer<std::size_t>(at_least(1).at_most(kMostInFlight))),
-        "Slots of the clock of `commit: virtual_time`, whatever the job has; needed there, and for a "
-        "`window` "
-        "that is a multiple of them."},
-       {"dispatch", &RunOptions::dispatch,
-        choice<DispatchKind>({{"auto", DispatchKind::kAuto},
-                              {"collective", DispatchKind::kCollective},
-                              {"point_to_point", DispatchKind::kPointToPoint}}),
-        "How trials travel to the ranks; results are the same. `auto`: point to point with a window, and "
-        "where "
-        "the launcher lets ranks outlive a lost one; else by collective operations.",
-        KeyRule::kMayChange},
-       {"lost_after", &RunOptions::lost_after_s, duration(at_least(2)),
-        "A rank that is silent for so long is lost: others train its trials, where the launcher lets "
-        "ranks outlive a lost one; else all others save, and the job ends.",
-        KeyRule::kMayChange},
-       {"trial_timeout", &RunOptions::trial_timeout_s, or_keyword("none", duration(above(0))),
-        "A trial that has trained for so long is stopped and goes to another rank, where it resumes; the "
-        "second time it fails.",
-        KeyRule::kMayChange},
-       {"most_failures", &RunOptions::most_failures, or_keyword("none", integer<std::size_t>(at_least(1))),
-        "The search ends after so many trials if all of them failed.", KeyRule::kMayChange},
-       {"keep_weights", &RunOptions::keep_weights,
-        choice<KeepWeights>(
-            {{"front", KeepWeights::kFront}, {"all", KeepWeights::kAll}, {"none", KeepWeights::kNone}}),
-        "Trials whose trained weights, or folders, are kept; part of the run where children inherit them.",
-        KeyRule::kMayChange},
-       {"time_limit", &RunOptions::time_limit_s, or_keyword("none", duration(above(0))),
-        "Time after which a job saves everything and stops.", KeyRule::kMayChange},
-       {"memory", &RunOptions::memory_bytes, or_keyword("auto", byte_size()),
-        "Memory of a node for the run's ranks; trials that can never fit into it fail. `auto`: 90 % of what "
-        "the "
-        "least node has.",
-        KeyRule::kMayChange},
-       {"storage_patience", &RunOptions::storage_patience_s, duration(at_least(0)),
-        "How long a full disk or a failing file server is waited for before the run ends; a silent one "
-        "ten times as long.",
-        KeyRule::kMayChange},
-       {"events", &RunOptions::events, "Whether event files for TensorBoard are written.",
-        KeyRule::kMayChange}},
-      check_run};
+  static const OptionTable<RunOptions> table =
+      OptionTable<RunOptions>{
+          {{"seed", &RunOptions::seed, at_least(0), "Seed of everything random."},
+           {"window", &RunOptions::window, or_keyword("generation", window_size()),
+            "Maximum number of trials that are asked for and not committed, or a multiple of "
+            "`virtual_slots`; `generation`: one generation at a time. Unless given, 8 for `algorithm: "
+            "skyline`."},
+           {"commit", &RunOptions::commit,
+            choice<CommitBy>({{"number", CommitBy::kNumber}, {"virtual_time", CommitBy::kVirtualTime}}),
+            "The order of commits: that of asking, or that in which `virtual_slots` would end the trials if "
+            "each took its predicted cost."},
+           {"virtual_slots", &RunOptions::virtual_slots,
+            or_keyword("none", integer<std::size_t>(at_least(1).at_most(kMostInFlight))),
+            "Slots of the clock of `commit: virtual_time`, whatever the job has; needed there, and for a "
+            "`window` that is a multiple of them."},
+           {"dispatch", &RunOptions::dispatch,
+            choice<DispatchKind>({{"auto", DispatchKind::kAuto},
+                                  {"collective", DispatchKind::kCollective},
+                                  {"point_to_point", DispatchKind::kPointToPoint}}),
+            "How trials travel to the ranks; results are the same. `auto`: point to point with a window, and "
+            "where the launcher lets ranks outlive a lost one; else by collective operations.",
+            KeyRule::kMayChange},
+           {"lost_after", &RunOptions::lost_after_s, duration(at_least(2)),
+            "A rank that is silent for so long is lost: others train its trials, where the launcher lets "
+            "ranks outlive a lost one; else all others save, and the job ends.",
+            KeyRule::kMayChange},
+           {"trial_timeout", &RunOptions::trial_timeout_s, or_keyword("none", duration(above(0))),
+            "A trial that has trained for so long is stopped and goes to another rank, where it resumes; the "
+            "second time it fails.",
+            KeyRule::kMayChange},
+           {"most_failures", &RunOptions::most_failures,
+            or_keyword("none", integer<std::size_t>(at_least(1))),
+            "The search ends after so many trials if all of them failed.", KeyRule::kMayChange},
+           {"keep_weights", &RunOptions::keep_weights,
+            choice<KeepWeights>(
+                {{"front", KeepWeights::kFront}, {"all", KeepWeights::kAll}, {"none", KeepWeights::kNone}}),
+            "Trials whose trained weights, or folders, are kept; part of the run where children inherit "
+            "them.",
+            KeyRule::kMayChange},
+           {"time_limit", &RunOptions::time_limit_s, or_keyword("none", duration(above(0))),
+            "Time after which a job saves everything and stops.", KeyRule::kMayChange},
+           {"memory", &RunOptions::memory_bytes, or_keyword("auto", byte_size()),
+            "Memory of a node for the run's ranks; trials that can never fit into it fail. `auto`: 90 % of "
+            "what the least node has.",
+            KeyRule::kMayChange},
+           {"storage_patience", &RunOptions::storage_patience_s, duration(at_least(0)),
+            "How long a full disk or a failing file server is waited for before the run ends; a silent one "
+            "ten times as long.",
+            KeyRule::kMayChange},
+           {"events", &RunOptions::events, "Whether event files for TensorBoard are written.",
+            KeyRule::kMayChange}},
+          check_run}
+          .advised("window",
+                   "a larger one keeps more slots busy where trials differ in length (`skyline simulate "
+                   "--windows` shows by how much). Each choice then knows fewer results.")
+          .advised("lost_after",
+                   "a shorter one ends the wait for a dead node sooner. A trial may take any time, since "
+                   "heartbeats come from a thread of their own; but a process that a debugger or a busy host "
+                   "suspends for so long is lost as well.")
+          .advised("trial_timeout",
+                   "useful where a trainer of one's own may hang, at about three times its longest trial. "
+                   "Only training counts, so a slower node reaches it with a smaller trial.")
+          .advised(
+              "storage_patience",
+              "raise it where a file server is restarted, or where somebody has to free a quota by hand. "
+              "A job under a time limit spends that time waiting.");
   return table;
 }
 
 const OptionTable<engine::CheckpointOptions>& checkpoint_table() {
   using engine::CheckpointOptions;
-  static const OptionTable<CheckpointOptions> table{
-      {"interval", interval(),
-       "Minimum time between two saves of a half-trained trial; a crash loses what came after the last one."},
-      {"overhead", &CheckpointOptions::most_overhead, above(0).at_most(1),
-       "Maximum share of the training time that saving may take; the interval grows if need be."}};
+  static const OptionTable<CheckpointOptions> table =
+      OptionTable<CheckpointOptions>{
+          {"interval", interval(),
+           "Minimum time between two saves of a half-trained trial; a crash loses what came after the last "
+           "one."},
+          {"overhead", &CheckpointOptions::most_overhead, above(0).at_most(1),
+           "Maximum share of the training time that saving may take; the interval grows if need be."}}
+          .advised("interval",
+                   "a shorter one loses less in a crash. Each save writes the weights and the state of the "
+                   "optimizer, of `adam` three times the bytes of the weights.");
   return table;
 }
 

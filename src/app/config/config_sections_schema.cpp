@@ -4,6 +4,7 @@
 #include "app/config/config_sections.hpp"
 #include "core/config/config_text.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -41,6 +42,10 @@ std::string table(const std::vector<KeyRow>& rows) {
   for (const KeyRow& row : rows) {
     text += "| `" + row.path + "` | " + row.expected + " | " + default_cell(row) + " | " + row.meaning +
             (row.may_change ? " May change." : "") + " |\n";
+  }
+  if (std::ranges::any_of(rows, [](const KeyRow& row) { return !row.advice.empty(); })) text += "\n";
+  for (const KeyRow& row : rows) {
+    if (!row.advice.empty()) text += "- `" + row.path + "`: " + row.advice + "\n";
   }
   return text;
 }

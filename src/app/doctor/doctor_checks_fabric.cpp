@@ -32,8 +32,7 @@ Finding judge_ports(const FabricFacts& facts) {
                           [](const machine::FabricPort& port) { return port.active && !port.reachable; })) {
     return {Verdict::kWarning, kAdapters, text,
             "give the container its devices (docker --device=/dev/infiniband, rdma-core in the image), or "
-            "this user "
-            "the right to open them"};
+            "this user the right to open them"};
   }
   if (!any_usable(facts.node)) {
     return {Verdict::kNote, kAdapters, text,
@@ -108,8 +107,7 @@ std::vector<Finding> judge_fabric(const FabricFacts& facts) {
                               with_unit(static_cast<double>(*facts.locked_memory_bytes) / kMegabyte, "MB") +
                               " of memory, adapters need more",
                           "ulimit -l unlimited: memlock in /etc/security/limits.conf, LimitMEMLOCK=infinity "
-                          "of slurmd, docker "
-                          "--ulimit memlock=-1"});
+                          "of slurmd, docker --ulimit memlock=-1"});
     }
     if (!facts.node.devices.empty() && !facts.direct_transfers) {
       findings.push_back(

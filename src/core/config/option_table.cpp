@@ -115,6 +115,12 @@ void KeyTable::put_tag(std::string_view name, const std::string& word, std::stri
   keys_.insert(keys_.begin(), std::move(tag));
 }
 
+void KeyTable::put_advice(std::string_view name, std::string_view advice) {
+  const auto key = std::ranges::find(keys_, name, &OptionKey::name);
+  require(key != keys_.end(), "advice on a key that a section does not have");
+  key->advice = advice;
+}
+
 ConfigNode KeyTable::identity(const ConfigNode& section) const {
   if (!section.is_map()) return section;
   std::vector<ConfigNode::Entry> entries;
@@ -154,7 +160,8 @@ std::vector<KeyRow> KeyTable::rows(const std::string& path, bool may_change) con
                "",
                key.meaning,
                key.rule == KeyRule::kRequired,
-               may_change || key.rule == KeyRule::kMayChange};
+               may_change || key.rule == KeyRule::kMayChange,
+               key.advice};
     const ConfigNode* fallback = defaults_.find(key.name);
     if (fallback != nullptr && fallback->is_scalar() && !row.required) row.fallback = fallback->as_text();
     rows.push_back(row);

@@ -4,6 +4,7 @@
 #include "core/config/config_text.hpp"
 #include "core/config/option_list.hpp"
 #include "core/text/foreign_text.hpp"
+#include "evaluate/command/process_group.hpp"
 #include "evaluate/process/trainer_variables.hpp"
 
 #include <algorithm>
@@ -217,81 +218,88 @@ std::vector<std::string> CommandOptions::trainer() const {
 
 const OptionTable<CommandOptions>& CommandOptions::table() {
   using Options = CommandOptions;
-  static const OptionTable<Options> table{
-      {{"run", &Options::run, argument_vector(),
-        "The trainer: a program and its arguments, with placeholders such as `{parameters}` or the name of a "
-        "parameter (commands.md)."},
-       {"python", &Options::python, if_given(text("package.module:function, or folder/script.py:function")),
-        "In place of `run`: a Python function that is called with the parameters by name, and returns its "
-        "metrics (python.md)."},
-       {"interpreter", &Options::interpreter, text("a program"), "The Python that calls it.",
-        KeyRule::kMayChange},
-       {"start", &Options::start,
-        choice<FunctionStart>({{"fork", FunctionStart::kFork}, {"fresh", FunctionStart::kFresh}}),
-        "`fork`: each rank imports the function once, and a trial is a fork of that process; `fresh`: a new "
-        "Python imports it for each trial.",
-        KeyRule::kMayChange},
-       {"trials_per_server", &Options::trials_per_server,
-        or_keyword("none", integer<std::uint64_t>(at_least(1))),
-        "After how many trials the process that is forked is replaced by a new one.", KeyRule::kMayChange},
-       {"metrics", &Options::metrics, metrics_by_name(),
-        "The metrics that it reports, and those that programs of their own measure after it.",
-        KeyRule::kRequired},
-       {"epochs", &Options::epochs, above(0).at_most(kMostEpochs), "Budget of a trial of the search."},
-       {"cost", &Options::cost, above(0),
-        "Predicted cost of an epoch, which may be an expression of parameters, e.g. `$depth * $width`."},
-       {"threads", &Options::threads, at_least(1).at_most(kMostCommandThreads),
-        "Processors of each process, and its OMP_NUM_THREADS."},
-       {"device", &Options::device,
-        choice<DeviceChoice>(
-            {{"auto", DeviceChoice::kAuto}, {"cpu", DeviceChoice::kCpu}, {"cuda", DeviceChoice::kCuda}}),
-        "Whether a trial gets the GPU of its rank; `auto`: where the rank has one."},
-       {"retries", &Options::retries, at_least(0).at_most(kMostRetries),
-        "How often a trainer that has failed by itself is tried again, e.g. after an exit code other than "
-        "0.",
-        KeyRule::kMayChange},
-       {"deterministic", &Options::deterministic,
-        "Whether the trainer has the same result for the same parameters, epochs and seed, on every host."},
-       {"grace", &Options::grace_s, duration(at_least(0).below(kStopMargin_s)),
-        "How long a trainer that is asked to stop (SIGTERM) may take before it is killed; less than the "
-        "minute "
-        "that a job has at the end of its time.",
-        KeyRule::kMayChange},
-       {"log_limit", &Options::log_limit_bytes, byte_size(),
-        "How much of the beginning of a process's output is kept in its log, and how much of the end.",
-        KeyRule::kMayChange},
-       {"folder_limit", &Options::folder_limit_bytes, byte_size(),
-        "Most bytes of the files in a trial's folder; a trial that has more fails.", KeyRule::kMayChange},
-       {"inherit", &Options::inherit,
-        "Whether a child is given the folder of a parent, `{parent_folder}`, to begin with its files."},
-       {"limits", &Options::limits, "What an attempt may use; no limit unless given.", KeyRule::kMayChange},
-       {"env", &Options::variables, texts_by_name(), "Variables of the environment that the trainer gets."},
-       {"pass", &Options::passed, list_of(text("the name of a variable"), "a list of names of variables"),
-        "Variables that the trainer gets from the environment of the search, beside those of the list in "
-        "commands.md; their values are written nowhere.",
-        KeyRule::kMayChange},
-       {"prepare", &Options::prepare, argument_vector(),
-        "A program and its arguments that run once on each host before its first trial.",
-        KeyRule::kMayChange},
-       {"prepare_timeout", &Options::prepare_timeout_s, or_keyword("none", duration(above(0))),
-        "How long it may take; then the job ends.", KeyRule::kMayChange},
-       {"processes", &Options::processes,
-        if_given(integer<std::uint32_t>(at_least(1).at_most(kMostProcesses))),
-        "How many processes train a trial together, which may be an expression of parameters."},
-       {"launch", &Options::launch, launch_words(),
-        "What starts: `process`: each process of a trial; `node`: one on each host, which starts the others "
-        "(torchrun); `mpirun`: one, under an mpirun of its own."},
-       {"framework", &Options::framework, if_given(framework_words()),
-        "Whose variables tell the processes of a trial about each other; torch unless given, or mpi with "
-        "`launch: mpirun`."},
-       {"parameter_servers", &Options::parameter_servers, at_least(0).at_most(kMostProcesses),
-        "How many of the processes are parameter servers, the first ones; for `framework: tensorflow`."},
-       {"ports", &Options::ports, if_given(port_range()),
-        "Ports for the processes of trials; unless given, some thousands below those that the system gives "
-        "to "
-        "connections.",
-        KeyRule::kMayChange}},
-      check_command};
+  static const OptionTable<Options> table =
+      OptionTable<Options>{
+          {{"run", &Options::run, argument_vector(),
+            "The trainer: a program and its arguments, with placeholders such as `{parameters}` or the name "
+            "of a parameter (commands.md)."},
+           {"python", &Options::python,
+            if_given(text("package.module:function, or folder/script.py:function")),
+            "In place of `run`: a Python function that is called with the parameters by name, and returns "
+            "its metrics (python.md)."},
+           {"interpreter", &Options::interpreter, text("a program"), "The Python that calls it.",
+            KeyRule::kMayChange},
+           {"start", &Options::start,
+            choice<FunctionStart>({{"fork", FunctionStart::kFork}, {"fresh", FunctionStart::kFresh}}),
+            "`fork`: each rank imports the function once, and a trial is a fork of that process; `fresh`: a "
+            "new Python imports it for each trial.",
+            KeyRule::kMayChange},
+           {"trials_per_server", &Options::trials_per_server,
+            or_keyword("none", integer<std::uint64_t>(at_least(1))),
+            "After how many trials the process that is forked is replaced by a new one.",
+            KeyRule::kMayChange},
+           {"metrics", &Options::metrics, metrics_by_name(),
+            "The metrics that it reports, and those that programs of their own measure after it.",
+            KeyRule::kRequired},
+           {"epochs", &Options::epochs, above(0).at_most(kMostEpochs), "Budget of a trial of the search."},
+           {"cost", &Options::cost, above(0),
+            "Predicted cost of an epoch, which may be an expression of parameters, e.g. `$depth * $width`."},
+           {"threads", &Options::threads, at_least(1).at_most(kMostCommandThreads),
+            "Processors of each process, and its OMP_NUM_THREADS."},
+           {"device", &Options::device,
+            choice<DeviceChoice>(
+                {{"auto", DeviceChoice::kAuto}, {"cpu", DeviceChoice::kCpu}, {"cuda", DeviceChoice::kCuda}}),
+            "Whether a trial gets the GPU of its rank; `auto`: where the rank has one."},
+           {"retries", &Options::retries, at_least(0).at_most(kMostRetries),
+            "How often a trainer that has failed by itself is tried again, e.g. after an exit code other "
+            "than 0.",
+            KeyRule::kMayChange},
+           {"deterministic", &Options::deterministic,
+            "Whether the trainer has the same result for the same parameters, epochs and seed, on every "
+            "host."},
+           {"grace", &Options::grace_s, duration(at_least(0).below(kStopMargin_s)),
+            "How long a trainer that is asked to stop (SIGTERM) may take before it is killed; less than the "
+            "minute that a job has at the end of its time.",
+            KeyRule::kMayChange},
+           {"log_limit", &Options::log_limit_bytes, byte_size(),
+            "How much of the beginning of a process's output is kept in its log, and how much of the end.",
+            KeyRule::kMayChange},
+           {"folder_limit", &Options::folder_limit_bytes, byte_size(),
+            "Most bytes of the files in a trial's folder; a trial that has more fails.", KeyRule::kMayChange},
+           {"inherit", &Options::inherit,
+            "Whether a child is given the folder of a parent, `{parent_folder}`, to begin with its files."},
+           {"limits", &Options::limits, "What an attempt may use; no limit unless given.",
+            KeyRule::kMayChange},
+           {"env", &Options::variables, texts_by_name(),
+            "Variables of the environment that the trainer gets."},
+           {"pass", &Options::passed, list_of(text("the name of a variable"), "a list of names of variables"),
+            "Variables that the trainer gets from the environment of the search, beside those of the list in "
+            "commands.md; their values are written nowhere.",
+            KeyRule::kMayChange},
+           {"prepare", &Options::prepare, argument_vector(),
+            "A program and its arguments that run once on each host before its first trial.",
+            KeyRule::kMayChange},
+           {"prepare_timeout", &Options::prepare_timeout_s, or_keyword("none", duration(above(0))),
+            "How long it may take; then the job ends.", KeyRule::kMayChange},
+           {"processes", &Options::processes,
+            if_given(integer<std::uint32_t>(at_least(1).at_most(kMostProcesses))),
+            "How many processes train a trial together, which may be an expression of parameters."},
+           {"launch", &Options::launch, launch_words(),
+            "What starts: `process`: each process of a trial; `node`: one on each host, which starts the "
+            "others (torchrun); `mpirun`: one, under an mpirun of its own."},
+           {"framework", &Options::framework, if_given(framework_words()),
+            "Whose variables tell the processes of a trial about each other; torch unless given, or mpi with "
+            "`launch: mpirun`."},
+           {"parameter_servers", &Options::parameter_servers, at_least(0).at_most(kMostProcesses),
+            "How many of the processes are parameter servers, the first ones; for `framework: tensorflow`."},
+           {"ports", &Options::ports, if_given(port_range()),
+            "Ports for the processes of trials; unless given, some thousands below those that the system "
+            "gives to connections.",
+            KeyRule::kMayChange}},
+          check_command}
+          .advised("start",
+                   "`fork` saves each trial the imports, some seconds with PyTorch. `fresh` is for modules "
+                   "that start threads or open a GPU when they are imported.");
   return table;
 }
 

@@ -170,8 +170,7 @@ const OptionTable<SyntheticOptions>& SyntheticOptions::table() {
       {"landscape", &SyntheticOptions::landscape,
        unless_default(choice<Landscape>({{"smooth", Landscape::kSmooth}, {"rugged", Landscape::kRugged}})),
        "How accuracies depend on networks, `smooth` unless given: they grow with the parameters; `rugged`: "
-       "they "
-       "depend on the layers, with many local optima."},
+       "they depend on the layers, with many local optima."},
       {"landscape_seed", &SyntheticOptions::landscape_seed,
        unless_default(integer<std::uint64_t>(at_least(0))), "Which rugged landscape it is, 0 unless given."}};
   return table;

@@ -37,8 +37,7 @@ std::string load_problem(const DriverReport& report) {
   if (report.kernel_module) {
     return "the NVIDIA kernel driver is loaded, but its library is not found (" + report.load_error +
            "): start the container with GPU support (docker --gpus all, apptainer --nv), or install the "
-           "driver's "
-           "libraries";
+           "driver's libraries";
   }
   return "no NVIDIA driver (" + report.load_error + ")";
 }
@@ -69,8 +68,7 @@ std::string absence(const DriverReport& report) {
     return gpus_text(report.node_devices->size()) + " of this node (" + report.node_devices->front().name +
            (report.node_devices->size() == 1 ? ") is" : ") are") +
            " in MIG mode without an instance that this process may use: make one (nvidia-smi mig -cgi ... "
-           "-C) "
-           "or leave MIG mode (nvidia-smi -mig 0)";
+           "-C) or leave MIG mode (nvidia-smi -mig 0)";
   }
   if (known)
     return "the NVIDIA driver lets this process use none of the node's GPUs (container or job limits)";

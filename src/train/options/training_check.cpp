@@ -158,8 +158,7 @@ std::vector<std::string> find_warnings(const TrainingOptions& options, const sto
   if (options.schedule.warmup > options.epochs) {
     warnings.emplace_back(
         "training.schedule.warmup is longer than a trial (training.epochs): the learning rate never gets "
-        "where it "
-        "is to rise to");
+        "where it is to rise to");
   }
   if (static_cast<std::size_t>(options.threads) > host.processors) {
     warnings.push_back("training.threads is " + std::to_string(options.threads) +

@@ -312,46 +312,48 @@ const OptionTable<GroupOptions>& GroupOptions::table() {
 
 const OptionTable<TrainingOptions>& TrainingOptions::table() {
   using Options = TrainingOptions;
-  static const OptionTable<Options> table{
-      {{"epochs", &Options::epochs, above(0).at_most(kMostEpochs),
-        "Budget of a trial of the search; a fraction is honoured to the step."},
-       {"batch", &Options::batch, at_least(1).at_most(kMostCounted),
-        "Samples per step; the last batch of an epoch may be smaller."},
-       {"accumulate", &Options::accumulate, at_least(1).at_most(kMostCounted),
-        "Parts of a batch, computed one after another to save memory, then one step of the optimizer. Batch "
-        "norm normalizes by part."},
-       {"optimizer", &Options::optimizer, optimizer_kind(), "The optimizer, adam unless told otherwise."},
-       {"schedule", &Options::schedule, "How the learning rate changes in the course of a trial."},
-       {"augment", &Options::augment, "Random changes of the training images, different in each epoch."},
-       {"loss", &Options::loss, or_keyword("auto", loss_choice()),
-        "What training lowers; `auto`: cross_entropy for classes, binary_cross_entropy for labels, mse for "
-        "numbers."},
-       {"metrics", metrics_of_training(),
-        "What is measured on held-out samples, as validation_NAME and test_NAME, by default accuracy for "
-        "classes, auc for labels, mse, r2 and rmse for numbers; and what programs measure with the trained "
-        "network, "
-        "{NAME: {run: [PROGRAM, ...], better: lower}}."},
-       {"recalibrate", &Options::recalibrate, at_least(0).at_most(kMostCounted),
-        "Batches with which the statistics of batch norm are measured again before a trial is scored; 0 is "
-        "off."},
-       {"full", &Options::full, "Extras of full trainings."},
-       {"device", &Options::device,
-        choice<DeviceChoice>(
-            {{"auto", DeviceChoice::kAuto}, {"cpu", DeviceChoice::kCpu}, {"cuda", DeviceChoice::kCuda}}),
-        "Where trials are trained; `auto`: on a GPU where the rank has one that can be used."},
-       {"precision", &Options::precision,
-        choice<Precision>(
-            {{"fp32", Precision::kFp32}, {"tf32", Precision::kTf32}, {"bf16", Precision::kBf16}}),
-        "Number format of matrix products and convolutions; weights and the optimizer's state are float32 in "
-        "any case. `tf32`: on GPUs "
-        "only."},
-       {"group", &Options::group, "How several members train a trial together, data-parallel."},
-       {"threads", &Options::threads, at_least(1).at_most(kMostThreads), "Threads of a slot."},
-       {"inherit", &Options::inherit,
-        "Whether a child starts from its parent's weights where their layers match."},
-       {"latency", &Options::latency,
-        "How `latency_ms` is measured, if an objective or a constraint names it."}},
-      check_training};
+  static const OptionTable<Options> table =
+      OptionTable<Options>{
+          {{"epochs", &Options::epochs, above(0).at_most(kMostEpochs),
+            "Budget of a trial of the search; a fraction is honoured to the step."},
+           {"batch", &Options::batch, at_least(1).at_most(kMostCounted),
+            "Samples per step; the last batch of an epoch may be smaller."},
+           {"accumulate", &Options::accumulate, at_least(1).at_most(kMostCounted),
+            "Parts of a batch, computed one after another to save memory, then one step of the optimizer. "
+            "Batch norm normalizes by part."},
+           {"optimizer", &Options::optimizer, optimizer_kind(), "The optimizer, adam unless told otherwise."},
+           {"schedule", &Options::schedule, "How the learning rate changes in the course of a trial."},
+           {"augment", &Options::augment, "Random changes of the training images, different in each epoch."},
+           {"loss", &Options::loss, or_keyword("auto", loss_choice()),
+            "What training lowers; `auto`: cross_entropy for classes, binary_cross_entropy for labels, mse "
+            "for numbers."},
+           {"metrics", metrics_of_training(),
+            "What is measured on held-out samples, as validation_NAME and test_NAME, by default accuracy for "
+            "classes, auc for labels, mse, r2 and rmse for numbers; and what programs measure with the "
+            "trained network, {NAME: {run: [PROGRAM, ...], better: lower}}."},
+           {"recalibrate", &Options::recalibrate, at_least(0).at_most(kMostCounted),
+            "Batches with which the statistics of batch norm are measured again before a trial is scored; 0 "
+            "is off."},
+           {"full", &Options::full, "Extras of full trainings."},
+           {"device", &Options::device,
+            choice<DeviceChoice>(
+                {{"auto", DeviceChoice::kAuto}, {"cpu", DeviceChoice::kCpu}, {"cuda", DeviceChoice::kCuda}}),
+            "Where trials are trained; `auto`: on a GPU where the rank has one that can be used."},
+           {"precision", &Options::precision,
+            choice<Precision>(
+                {{"fp32", Precision::kFp32}, {"tf32", Precision::kTf32}, {"bf16", Precision::kBf16}}),
+            "Number format of matrix products and convolutions; weights and the optimizer's state are "
+            "float32 in any case. `tf32`: on GPUs only."},
+           {"group", &Options::group, "How several members train a trial together, data-parallel."},
+           {"threads", &Options::threads, at_least(1).at_most(kMostThreads), "Threads of a slot."},
+           {"inherit", &Options::inherit,
+            "Whether a child starts from its parent's weights where their layers match."},
+           {"latency", &Options::latency,
+            "How `latency_ms` is measured, if an objective or a constraint names it."}},
+          check_training}
+          .advised("threads",
+                   "more slots serve a search better than more threads a slot. Raise it where memory holds "
+                   "few networks at a time.");
   return table;
 }
 

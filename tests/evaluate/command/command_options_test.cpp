@@ -80,8 +80,7 @@ TEST(CommandOptions, DescribeTheMetricsInTheirOrder) {
 TEST(CommandOptions, PutMetricsWithProgramsOfTheirOwnBehindThoseOfTheTrainer) {
   const CommandOptions options = read(
       "run: [t], metrics: {phone: {run: [m, 1], better: lower, timeout: 3 s, at_once: 1, repeats: 5}, a: "
-      "{better: "
-      "lower}}");
+      "{better: lower}}");
   EXPECT_THAT(trial::names_of(metrics_of(options)), ElementsAre("a", "phone"));
   EXPECT_THAT(trial::names_of(descriptions_of(options.metrics, false)), ElementsAre("a"));
   EXPECT_THAT(trial::course_metrics(metrics_of(options)), ElementsAre("a"));

@@ -279,8 +279,7 @@ TEST_F(ForkServerTest, WhatAForkLosesIsRefusedByName) {
   write_module(thread + "\n");
   EXPECT_EQ(user_error_of([&] { server(); }),
             "command.python: importing trainer left the thread \"loader\" running, which a fork loses; stop "
-            "it there, or set "
-            "command.start: fresh");
+            "it there, or set command.start: fresh");
   write_module("def warm_up():\n    " + thread + "\n");
   EXPECT_THAT(user_error_of([&] { server(); }),
               HasSubstr("command.python: warm_up() of trainer left the thread \"loader\" running"));

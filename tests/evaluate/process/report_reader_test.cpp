@@ -139,8 +139,7 @@ TEST(ReportReaderTest, AMistakeIsOneClearLine) {
       {"{\"result\": {}, \"result\": {}}\n", "line 1 of its report: `result`: it is there twice"},
       {"{\"result\": {\"acuracy\": 1, \"size_mb\": 1}}\n",
        "line 1 of its report: the result has no `accuracy`, but `acuracy`, which is no declared metric "
-       "(accuracy, "
-       "size_mb)"},
+       "(accuracy, size_mb)"},
       {"{\"result\": {\"accuracy\": 1}}\n", "line 1 of its report: the result has no `size_mb`"},
       {"{\"result\": {\"accuracy\": NaN, \"size_mb\": 1}}\n",
        "line 1 of its report: `accuracy`: expected a finite number, got NaN or an infinite one"},

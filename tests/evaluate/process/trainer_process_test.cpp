@@ -98,10 +98,10 @@ TEST_F(TrainerProcessTest, AMissingWorkingFolderIsNamed) {
 
 TEST_F(TrainerProcessTest, AMissingLauncherIsOneClearLine) {
   ::setenv("SKYLINE_TRAINER_LAUNCHER", "/no/launcher", 1);
-  EXPECT_EQ(user_error_of([&] { TrainerProcess process(plan("exit 0")); }),
-            "trainers cannot be started: SKYLINE_TRAINER_LAUNCHER: /no/launcher is not there (install "
-            "Skyline whole, or "
-            "name the file in SKYLINE_TRAINER_LAUNCHER)");
+  EXPECT_EQ(
+      user_error_of([&] { TrainerProcess process(plan("exit 0")); }),
+      "trainers cannot be started: SKYLINE_TRAINER_LAUNCHER: /no/launcher is not there (install Skyline "
+      "whole, or name the file in SKYLINE_TRAINER_LAUNCHER)");
 }
 
 TEST_F(TrainerProcessTest, ALauncherThatIsAnotherProgramHasFailed) {
@@ -279,9 +279,9 @@ TEST_F(TrainerProcessTest, TooMuchMemoryOfTheTreeIsOutOfMemory) {
 }
 
 TEST_F(TrainerProcessTest, WhatAKilledLauncherLeavesIsFoundAndEnded) {
-  TrainerProcess process(plan(
-      "(setsid sh -c 'trap \"\" TERM HUP; echo $$ > daemon; exec sleep 600' &) ; sleep 600 & echo $! > child;"
-      "echo $PPID > launcher; sleep 600"));
+  TrainerProcess process(
+      plan("(setsid sh -c 'trap \"\" TERM HUP; echo $$ > daemon; exec sleep 600' &) ; sleep 600 & echo $! > "
+           "child;echo $PPID > launcher; sleep 600"));
   const std::string launcher = wait_for("launcher");
   wait_for("daemon");
   ::kill(std::atoi(launcher.c_str()), SIGKILL);
