@@ -71,6 +71,14 @@ endfunction()
 set(skyline_mpi_environment
   "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;OMPI_MCA_mpi_yield_when_idle=1;OMPI_MCA_rmaps_base_oversubscribe=1;OMPI_MCA_btl_tcp_if_include=lo;OMPI_MCA_oob_tcp_if_include=lo;OMP_NUM_THREADS=1")
 
+# Sets the environment of a test that starts mpirun, with a folder of its own for the files of its sessions: Open MPI 4.1 may
+# fail where two tests make that folder at once.
+function(skyline_set_mpi_environment name)
+  set(sessions ${PROJECT_BINARY_DIR}/mpi_sessions/${name})
+  file(MAKE_DIRECTORY ${sessions})
+  set_property(TEST ${name} PROPERTY ENVIRONMENT "${skyline_mpi_environment};OMPI_MCA_orte_tmpdir_base=${sessions}")
+endfunction()
+
 function(skyline_add_mpi_test module path)
   cmake_parse_arguments(ARG "" "" "LIBRARIES;RANKS" ${ARGN})
   get_filename_component(name ${path} NAME)
@@ -83,7 +91,8 @@ function(skyline_add_mpi_test module path)
     endif()
     add_test(NAME ${module}.${name}.np${ranks} COMMAND ${launcher} $<TARGET_FILE:${module}_${name}>)
     set_tests_properties(${module}.${name}.np${ranks} PROPERTIES
-      TIMEOUT 900 COST 5 LABELS mpi.${module} ENVIRONMENT "${skyline_mpi_environment}")
+      TIMEOUT 900 COST 5 LABELS mpi.${module})
+    skyline_set_mpi_environment(${module}.${name}.np${ranks})
   endforeach()
 endfunction()
 

@@ -17,6 +17,9 @@ SOURCE = pathlib.Path(sys.argv.pop(1)).resolve()
 MPIEXEC = os.environ.get("MPIEXEC", "mpirun")
 TIMEOUT_S = 600  # ends what hangs, and decides nothing
 FAULTS = PROGRAM.parents[1] / "tests/faults/storage_faults.so"
+# Open MPI 4.1 may fail where jobs of two tests make the folder of their sessions at once, so each test has its own.
+SESSIONS = tempfile.TemporaryDirectory(prefix="skyline-mpi-", ignore_cleanup_errors=True)
+os.environ["OMPI_MCA_orte_tmpdir_base"] = SESSIONS.name
 
 # Commands that compute no network, and configurations that train none, run with the program without LibTorch: it is made
 # of the same objects (app.light compares the two), and to load LibTorch costs each process half a second.

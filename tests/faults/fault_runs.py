@@ -35,9 +35,11 @@ class Job:
         self.mark = uuid.uuid4().hex
         mpirun = [*bench.mpirun, "-np", str(ranks)] if ranks else []
         self.output = bench.folder / f"output.{self.mark}"
+        temporary = bench.folder / "tmp" / self.mark  # own folder, since Open MPI 4.1 may fail where two jobs make one at once
+        temporary.mkdir(parents=True)
         with open(self.output, "wb") as output:
             self.process = subprocess.Popen([str(part) for part in [*mpirun, bench.program, *arguments]], cwd=bench.folder,
-                                            env={**bench.environment, **environment, MARK: self.mark},
+                                            env={**bench.environment, **environment, MARK: self.mark, "TMPDIR": str(temporary)},
                                             stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
         self.ranks = ranks
         self.folder = bench.folder
@@ -140,9 +142,7 @@ class Bench:
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="skyline-faults-")).resolve()
         # The remains of killed Open MPI jobs are removed with these folders.
         self.shared_memory = tempfile.mkdtemp(prefix="skyline-faults-", dir="/dev/shm")
-        (self.folder / "tmp").mkdir()
         self.environment = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", **os.environ,
-                            "TMPDIR": str(self.folder / "tmp"),
                             "OMPI_MCA_btl_vader_backing_directory": self.shared_memory,
                             "OMPI_MCA_btl_sm_backing_directory": self.shared_memory}  # its name in Open MPI 5
         self.mpirun = [os.environ.get("MPIEXEC", "mpirun"), "--oversubscribe"]
