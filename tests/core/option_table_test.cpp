@@ -273,6 +273,13 @@ TEST(OptionTable, ListsItsKeysWithDefaultsThoseOfSectionsBehindThem) {
   EXPECT_FALSE(rows[6].may_change);
 }
 
+TEST(OptionTable, ListsTheAdviceOnAKey) {
+  const std::vector<KeyRow> rows = car_table().advised("seats", "few are light.").rows("car");
+  EXPECT_EQ(rows[4].advice, "few are light.");
+  EXPECT_EQ(rows[3].advice, "");
+  EXPECT_THROW((void)car_table().advised("wings", "none."), InternalError);
+}
+
 TEST(Range, HoldsNeitherInfinityNorNan) {
   const double infinity = std::numeric_limits<double>::infinity();
   EXPECT_TRUE(at_least(0).holds(0));
