@@ -103,7 +103,7 @@ JobStart prepare(comm::Environment& environment, const SearchArguments& argument
     log::info(environment.describe());
     log::info("program: " + joined(program_parts()));
     stop.announce();
-    return {kExitDone, to_yaml(prepared->config), stop.seconds_left()};
+    return {kExitDone, to_yaml(prepared->config.resolved), stop.seconds_left()};
   } catch (const UserError& error) {
     print_error(error, signature);
     return {.exit_code = kExitUserError};
@@ -189,20 +189,18 @@ SharedRun share_run(comm::Environment& environment, const SearchArguments& argum
   shared.stop_requested = stop_of_start(stop, start.seconds_left);
   const auto& stop_requested = shared.stop_requested;
   const ConfigNode tree = load_yaml_text(start.config, store::RunPaths{arguments.run}.config().string());
+  RunConfig& config = shared.config;
   const auto read = [&] {
-    shared.config = RunConfig::read(tree);
-    store::set_patience(shared.config.sections.run.storage_patience_s);
+    config = coordinates ? std::move(prepared->config) : RunConfig::read(tree);
+    store::set_patience(config.sections.run.storage_patience_s);
   };
   const std::string signature = rank_name(environment);
-  RunConfig& config = shared.config;
   if (!all_ready(environment, problem_of(read), signature)) return shared;
-  const std::string& file = config.sections.data.file;
-  if (!all_ready(environment, data_difference(environment, file).value_or(""))) return shared;
-  const auto open_data = [&] {
-    if (!file.empty()) config.open_data(tree.at("data"), false);
-    if (coordinates) config.open_known(tree);
+  if (!all_ready(environment, data_difference(environment, &config).value_or(""))) return shared;
+  const auto split_data = [&] {
+    if (!coordinates && config.dataset != nullptr) config.split_data(tree.at("data"));
   };
-  if (!all_ready(environment, problem_of(open_data), signature)) return shared;
+  if (!all_ready(environment, problem_of(split_data), signature)) return shared;
   if (!all_ready(environment, verify_data(environment, config, stop_requested))) return shared;
   if (!all_ready(environment, stage_data(environment, config, stop_requested))) return shared;
   shared.exit_code = comm::any(world, stop_requested()) ? kExitStopped : kExitDone;

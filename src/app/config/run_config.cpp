@@ -214,7 +214,8 @@ void ConfigParser::read_data(DataCheck check) {
   DataOptions data = DataOptions::table().parse(*section);
   if (!data.file.empty() && check != DataCheck::kStated) {
     data.file = locate_data(*section, data.file);
-    config_.dataset = open_data_set(*section, data, check == DataCheck::kVerified && is_right_so_far());
+    config_.dataset = store::Dataset::open(data.file, check == DataCheck::kVerified && is_right_so_far());
+    describe_data(*section, *config_.dataset, data);
   }
   if (is_right_so_far() && !data.shape) (void)section->at("shape");
   if (is_right_so_far() && !data.classes) (void)section->at("classes");
@@ -317,9 +318,9 @@ RunConfig RunConfig::read(const ConfigNode& written) {
   return ConfigParser(written, 1).parse(DataCheck::kStated);
 }
 
-void RunConfig::open_data(const ConfigNode& section, bool verify_data) {
-  dataset = open_data_set(section, sections.data, verify_data);
-  split = split_data(section, *dataset, sections.data, sections.run.seed);
+void RunConfig::split_data(const ConfigNode& section) {
+  describe_data(section, *dataset, sections.data);
+  split = app::split_data(section, *dataset, sections.data, sections.run.seed);
 }
 
 void RunConfig::open_known(const ConfigNode& root) {

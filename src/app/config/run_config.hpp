@@ -44,10 +44,8 @@ struct RunConfig {
   static RunConfig parse(const ConfigNode& written, bool verify_data, std::size_t slots = 1);
   /// Reads a configuration that contains the facts about the data set; opens no file. @throws UserError
   static RunConfig read(const ConfigNode& written);
-  /// Opens the data set. It must have the facts that `section`, the configuration's `data`, states. @throws
-  /// UserError
-  void open_data(const ConfigNode& section, bool verify_data);
-
+  /// Splits the data set, which is open. @param section  `data`, whose facts it must have. @throws UserError
+  void split_data(const ConfigNode& section);
   /// Reads the results that `search.known` names, if it is there. @param root  the configuration
   /// @throws UserError
   void open_known(const ConfigNode& root);

@@ -17,7 +17,7 @@ namespace skyline::app {
 
 /// The result of rank 0's preparation, before the other ranks do anything.
 struct PreparedRun {
-  ConfigNode config;  // the complete configuration, as in config.yaml
+  RunConfig config;
   std::unique_ptr<store::RunClaim> claim;
   std::optional<store::JournalContents> replay;
   std::vector<store::SlotAccount> earlier = {};     // account of the run's earlier jobs

@@ -259,10 +259,11 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
   const bool resumes = arguments.resume != Resume::kNo && store::exists(paths.journal());
   const ConfigNode of_run = resumes ? store::load_run_yaml(paths.config()) : ConfigNode();
   const std::size_t slots = arguments.slots.value_or(1);
-  const RunConfig config = resumes ? parse_resumed(with_sources_of(root, of_run), of_run, slots)
-                                   : RunConfig::parse(root, false, slots);
+  PreparedRun prepared{resumes ? parse_resumed(with_sources_of(root, of_run), of_run, slots)
+                               : RunConfig::parse(root, false, slots),
+                       nullptr, std::nullopt};
+  const RunConfig& config = prepared.config;
   if (!resumes && arguments.beginning == nullptr) check_new_run(root, config);
-  PreparedRun prepared{config.resolved, nullptr, std::nullopt};
   store::set_patience(config.sections.run.storage_patience_s);
   stop.limit(config.sections.run.time_limit_s, launch);
   check_may_begin(paths, arguments);
