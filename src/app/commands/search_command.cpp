@@ -14,7 +14,7 @@
 #include "app/job/watchdog.hpp"
 #include "comm/agreement.hpp"
 #include "comm/environment.hpp"
-#include "core/config/config_text.hpp"
+#include "core/config/config_record.hpp"
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
 #include "engine/engine_job.hpp"
@@ -81,29 +81,29 @@ void warn_of_traps(const RunConfig& config, const search::Searcher& searcher,
     log::info("objectives: " + report::volume_text(run::RunState(config.objectives)));
 }
 
-/// The message of rank 0 to all ranks when it has prepared the run.
-struct JobStart {
+/// The plan of a job, which rank 0 makes and shares with all ranks.
+struct RunPlan {
   int exit_code = kExitDone;                // another exit code ends the job
-  std::string config = {};                  // the complete configuration
+  ConfigNode config = {};                   // the complete configuration
   std::optional<double> seconds_left = {};  // time left for the job; nullopt without a limit
 };
 
 template <typename Visitor>
-void for_each_field(JobStart& start, Visitor& visit) {
-  visit(start.exit_code, start.config, start.seconds_left);
+void for_each_field(RunPlan& plan, Visitor& visit) {
+  visit(plan.exit_code, plan.config, plan.seconds_left);
 }
 
 /// Prepares the run on rank 0.
-JobStart prepare(comm::Environment& environment, const SearchArguments& arguments, StopRequest& stop,
-                 std::optional<PreparedRun>& prepared) {
+RunPlan prepare(comm::Environment& environment, const SearchArguments& arguments, const Asked& asked,
+                StopRequest& stop, std::optional<PreparedRun>& prepared) {
   const std::string signature = coordinator_signature(environment);
   try {
-    prepared = prepare_run(arguments, signature, stop, environment.launch());
+    prepared = prepare_run(arguments, asked, signature, stop, environment.launch());
     if (!prepared) return {.exit_code = kExitStopped};
     log::info(environment.describe());
     log::info("program: " + joined(program_parts()));
     stop.announce();
-    return {kExitDone, to_yaml(prepared->config.resolved), stop.seconds_left()};
+    return {kExitDone, prepared->config.resolved, stop.seconds_left()};
   } catch (const UserError& error) {
     print_error(error, signature);
     return {.exit_code = kExitUserError};
@@ -176,29 +176,28 @@ std::optional<std::size_t> kept_epochs_of(const std::vector<trial::Metric>& metr
 }
 
 /// Gives every rank the same configuration and the same data. A problem has been printed. Collective.
-SharedRun share_run(comm::Environment& environment, const SearchArguments& arguments, StopRequest& stop,
-                    std::optional<PreparedRun>& prepared) {
+SharedRun share_run(comm::Environment& environment, const SearchArguments& arguments, const Asked& asked,
+                    StopRequest& stop, std::optional<PreparedRun>& prepared) {
   comm::Communicator& world = environment.world();
   const bool coordinates = world.rank() == comm::kCoordinator;
   if (!coordinates) log::start({.file = "", .prefix = rank_name(environment)});
   SharedRun shared;
-  JobStart start;
-  if (coordinates) start = prepare(environment, arguments, stop, prepared);
-  start = comm::share(world, std::move(start));
-  if (start.exit_code != kExitDone) return {start.exit_code, {}, {}};
-  shared.stop_requested = stop_of_start(stop, start.seconds_left);
+  RunPlan plan;
+  if (coordinates) plan = prepare(environment, arguments, asked, stop, prepared);
+  plan = comm::share(world, std::move(plan));
+  if (plan.exit_code != kExitDone) return {plan.exit_code, {}, {}};
+  shared.stop_requested = stop_of_start(stop, plan.seconds_left);
   const auto& stop_requested = shared.stop_requested;
-  const ConfigNode tree = load_yaml_text(start.config, store::RunPaths{arguments.run}.config().string());
   RunConfig& config = shared.config;
   const auto read = [&] {
-    config = coordinates ? std::move(prepared->config) : RunConfig::read(tree);
+    config = coordinates ? std::move(prepared->config) : RunConfig::read(plan.config);
     store::set_patience(config.sections.run.storage_patience_s);
   };
   const std::string signature = rank_name(environment);
   if (!all_ready(environment, problem_of(read), signature)) return shared;
   if (!all_ready(environment, data_difference(environment, &config).value_or(""))) return shared;
   const auto split_data = [&] {
-    if (!coordinates && config.dataset != nullptr) config.split_data(tree.at("data"));
+    if (!coordinates && config.dataset != nullptr) config.split_data(plan.config.at("data"));
   };
   if (!all_ready(environment, problem_of(split_data), signature)) return shared;
   if (!all_ready(environment, verify_data(environment, config, stop_requested))) return shared;
@@ -209,23 +208,22 @@ SharedRun share_run(comm::Environment& environment, const SearchArguments& argum
 
 /// Returns how the ranks differ in what they run or in what they were asked for, or an empty text.
 /// Collective.
-std::string difference_of_ranks(comm::Environment& environment, const SearchArguments& arguments) {
+std::string difference_of_ranks(comm::Environment& environment, const Asked& asked) {
   if (const auto difference = version_difference(environment))
     return "the hosts run different versions: " + *difference + "; install one on all of them";
-  const std::filesystem::path config =
-      arguments.config.empty() ? store::RunPaths{arguments.run}.config() : arguments.config;
-  return asked_difference(environment, arguments.words, config, arguments.overrides).value_or("");
+  return asked_difference(environment, asked);
 }
 
 /// Runs the search. Returns rank 0's exit code, since rank 0 knows whether a stop came too late. Collective.
 /// @param prepared  on rank 0: keeps the claim on the folder
 int search_on_ranks(comm::Environment& environment, const SearchArguments& arguments, StopRequest& stop,
                     Watchdog& guard, std::optional<PreparedRun>& prepared) {
-  if (const std::string problem = difference_of_ranks(environment, arguments); !problem.empty()) {
+  const Asked asked = asked_of_rank(arguments);
+  if (const std::string problem = difference_of_ranks(environment, asked); !problem.empty()) {
     if (environment.world().rank() == comm::kCoordinator) print_error(problem);
     return kExitUserError;
   }
-  const SharedRun shared = share_run(environment, arguments, stop, prepared);
+  const SharedRun shared = share_run(environment, arguments, asked, stop, prepared);
   const auto stopped = [&] {
     if (environment.world().rank() == comm::kCoordinator)
       print_end("stopped " + stop.cause() + " before the search began: run again with --resume");

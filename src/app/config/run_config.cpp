@@ -130,6 +130,7 @@ class ConfigParser {
   void read_space();
   void read_objectives(bool knows_metrics);
   void check_place() const;
+  void read_known();
   void throw_mistakes();
   void resolve();
   bool is_right_so_far() const { return mistakes_.empty() && in_values_.empty(); }
@@ -162,7 +163,7 @@ RunConfig ConfigParser::parse(DataCheck check) {
   mistakes_.attempt([&] { read_objectives(knows_metrics); });
   if (check != DataCheck::kStated && knows_space) mistakes_.attempt([&] { check_place(); });
   throw_mistakes();
-  if (check != DataCheck::kStated) config_.open_known(root_);
+  if (check != DataCheck::kStated) read_known();
   resolve();
   return std::move(config_);
 }
@@ -294,6 +295,15 @@ void ConfigParser::throw_mistakes() {
   all.throw_if_any();
 }
 
+/// Reads the results that `search.known` names, if it is there.
+void ConfigParser::read_known() {
+  const ConfigNode* section = section_in(root_, "search");
+  const ConfigNode* written = section != nullptr && section->is_map() ? section->find("known") : nullptr;
+  if (written == nullptr) return;
+  config_.known = app::read_known(*written, config_.space, config_.objectives, config_.metrics);
+  search::set_known_sources(config_.sections.search, config_.known.sources);
+}
+
 void ConfigParser::resolve() {
   if (config_.dataset != nullptr && config_.evaluator.kind->baselines) {
     data_.baselines = run::baselines_node(
@@ -305,6 +315,7 @@ void ConfigParser::resolve() {
   config_.resolved = table_.to_config(config_.sections);
   for (const ConfigNode& scalar : searched_.written()) config_.resolved.set(scalar.path(), scalar);
   config_.resolved.assign_paths();
+  config_.resolved.take_places(root_);
   (void)run::baselines_of(config_.resolved);  // refuses those that somebody stated wrongly
 }
 
@@ -321,14 +332,6 @@ RunConfig RunConfig::read(const ConfigNode& written) {
 void RunConfig::split_data(const ConfigNode& section) {
   describe_data(section, *dataset, sections.data);
   split = app::split_data(section, *dataset, sections.data, sections.run.seed);
-}
-
-void RunConfig::open_known(const ConfigNode& root) {
-  const ConfigNode* section = section_in(root, "search");
-  const ConfigNode* written = section != nullptr && section->is_map() ? section->find("known") : nullptr;
-  if (written == nullptr) return;
-  known = read_known(*written, space, objectives, metrics);
-  search::set_known_sources(sections.search, known.sources);
 }
 
 engine::EngineOptions RunConfig::engine_options() const {

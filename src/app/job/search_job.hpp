@@ -1,7 +1,7 @@
 #pragma once
 
 #include "app/config/run_config.hpp"
-#include "app/job/search_arguments.hpp"
+#include "app/job/asked.hpp"
 #include "app/job/stop_request.hpp"
 #include "engine/engine_job.hpp"
 #include "store/journal/journal.hpp"
@@ -29,10 +29,12 @@ struct PreparedRun {
 
 /// Reads the configuration, claims the run folder, and checks what an earlier job left in it. Rank 0 calls
 /// it. Returns nullopt if the job should stop before the folder was free. @throws UserError
+/// @param asked      has the configuration if it could be read
 /// @param signature  beginning of its lines in the log
 /// @param stop       gets the configured time limit before anything is waited for
-std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const std::string& signature,
-                                       StopRequest& stop, const comm::Launch& launch);
+std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const Asked& asked,
+                                       const std::string& signature, StopRequest& stop,
+                                       const comm::Launch& launch);
 
 /// Does rank 0's part: searches, shows the progress and ends with the results. Returns kExitDone,
 /// kExitStopped, or kExitNoFront. Collective.

@@ -42,13 +42,16 @@ void check_there_is_a_run(const store::RunPaths& paths) {
 }
 
 /// Returns the configuration that the user names, or else that of the run.
-std::filesystem::path config_file(const store::RunPaths& paths, const SearchArguments& arguments) {
-  if (!arguments.config.empty()) return arguments.config;
-  if (arguments.resume == Resume::kMust) check_there_is_a_run(paths);
-  if (arguments.resume == Resume::kNo)
+ConfigNode written_config(const store::RunPaths& paths, const SearchArguments& arguments,
+                          const Asked& asked) {
+  const bool of_run = arguments.config.empty();
+  if (of_run && arguments.resume == Resume::kMust) check_there_is_a_run(paths);
+  if (of_run && arguments.resume == Resume::kNo)
     throw UserError("search: name a configuration, or add --resume to resume the run in " +
                     paths.root.string());
-  if (store::exists(paths.config())) return paths.config();
+  if (!asked.mistake.empty()) throw UserError(asked.mistake);
+  if (asked.config) return *asked.config;
+  if (!of_run) return load_config(arguments.config, arguments.overrides);  // says why it cannot be read
   throw UserError("--resume without a configuration takes that of the run, and there is no " +
                   paths.config().string());
 }
@@ -117,8 +120,10 @@ std::string source_of(const SearchArguments& arguments, const std::string& key) 
   return is_named ? arguments.config.string() : "this command";
 }
 
-void check_same_run(const store::RunPaths& paths, const RunConfig& config, const SearchArguments& arguments) {
-  const std::string key = first_identity_difference(store::load_run_yaml(paths.config()), config.resolved);
+/// @param of_run  the configuration of the run
+void check_same_run(const store::RunPaths& paths, const ConfigNode& of_run, const RunConfig& config,
+                    const SearchArguments& arguments) {
+  const std::string key = first_identity_difference(of_run, config.resolved);
   if (key.empty()) return;
   throw UserError("--resume " + paths.root.string() + ": `" + key + "` differs between " +
                   paths.config().string() + " and " + source_of(arguments, key) +
@@ -249,13 +254,12 @@ bool put_in_order(const store::RunPaths& paths, const RunConfig& config, const t
 
 }  // namespace
 
-std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const std::string& signature,
-                                       StopRequest& stop, const comm::Launch& launch) {
+std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const Asked& asked,
+                                       const std::string& signature, StopRequest& stop,
+                                       const comm::Launch& launch) {
   const store::RunPaths paths{arguments.run};
-  const std::filesystem::path file = config_file(paths, arguments);
-  const ConfigNode root = arguments.beginning != nullptr
-                              ? arguments.beginning->config()
-                              : load_config(file, arguments.overrides, arguments.config.empty());
+  const ConfigNode root = arguments.beginning != nullptr ? arguments.beginning->config()
+                                                         : written_config(paths, arguments, asked);
   const bool resumes = arguments.resume != Resume::kNo && store::exists(paths.journal());
   const ConfigNode of_run = resumes ? store::load_run_yaml(paths.config()) : ConfigNode();
   const std::size_t slots = arguments.slots.value_or(1);
@@ -285,7 +289,7 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
     arguments.beginning->write_journal(paths, config);
   }
   if (store::exists(paths.journal())) {
-    check_same_run(paths, config, arguments);
+    check_same_run(paths, resumes ? of_run : store::load_run_yaml(paths.config()), config, arguments);
     check_same_conditions(paths, config.space);
     const store::JournalEnd end(paths);
     prepared.replay = read_own_journal(paths, config, end);
