@@ -247,8 +247,7 @@ int search_on_ranks(comm::Environment& environment, const SearchArguments& argum
                           .evaluator = *evaluator,
                           .search =
                               [&](const run::RunState& state) {
-                                auto searcher = prepared && prepared->searcher ? std::move(prepared->searcher)
-                                                                               : config.make_searcher();
+                                auto searcher = std::move(prepared->searcher);
                                 // The window of `train` is that of the run whose trials it trains.
                                 if (arguments.beginning == nullptr)
                                   warn_of_traps(config, *searcher, *evaluator, state.account().slots());

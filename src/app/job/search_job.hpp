@@ -22,7 +22,7 @@ struct PreparedRun {
   std::optional<store::JournalContents> replay;
   std::vector<store::SlotAccount> earlier = {};     // account of the run's earlier jobs
   std::vector<std::string> processors = {};         // model of each rank's processors
-  std::unique_ptr<search::Searcher> searcher = {};  // searcher of a new run; nullptr if it is yet to be made
+  std::unique_ptr<search::Searcher> searcher = {};
   bool progress = false;                            // RunResult::progress, once the search has ended
   store::Checksums programs = {};  // the user's programs now, as far as the run has recorded them
 };

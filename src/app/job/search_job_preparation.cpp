@@ -165,11 +165,11 @@ store::JournalContents read_own_journal(const store::RunPaths& paths, const RunC
 }
 
 /// Refuses a shorter run: a run may be extended, but its trials cannot be taken back.
-void check_not_shortened(const store::RunPaths& paths, const RunConfig& config,
+void check_not_shortened(const store::RunPaths& paths, const search::Searcher& searcher,
                          const trial::CommitLog& entries) {
   std::size_t searched = 0;
   for (const trial::SharedTrial& entry : entries) searched += entry->trial.is_final() ? 0U : 1U;
-  const std::size_t expected = config.make_searcher()->expected_trials();
+  const std::size_t expected = searcher.expected_trials();
   if (searched <= expected) return;
   throw UserError("--resume " + paths.root.string() + ": the journal holds " + counted(searched, "trial") +
                   " of the search, this configuration asks for at most " + std::to_string(expected) +
@@ -293,11 +293,14 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const A
     check_same_conditions(paths, config.space);
     const store::JournalEnd end(paths);
     prepared.replay = read_own_journal(paths, config, end);
-    check_not_shortened(paths, config, prepared.replay->entries);
-    store::settle_journal(paths.journal(), *prepared.replay);
     prepared.earlier = end.account(prepared.replay->started_s);
   } else if (arguments.resume != Resume::kNo) {
     log::info("nothing to resume in " + paths.root.string() + ": starting from the beginning");
+  }
+  if (prepared.searcher == nullptr) prepared.searcher = config.make_searcher();
+  if (prepared.replay) {
+    check_not_shortened(paths, *prepared.searcher, prepared.replay->entries);
+    store::settle_journal(paths.journal(), *prepared.replay);
   }
   const bool begun =
       put_in_order(paths, config, prepared.replay ? prepared.replay->entries : trial::CommitLog());
