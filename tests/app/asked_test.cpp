@@ -1,5 +1,7 @@
 #include "app/job/asked.hpp"
 
+#include "core/config/config_text.hpp"
+
 #include <string>
 
 #include <gmock/gmock.h>
@@ -7,11 +9,15 @@
 namespace skyline::app {
 namespace {
 
+ConfigNode tree(const std::string& yaml) {
+  return load_yaml_text(yaml, "");
+}
+
 Asked asked() {
-  return {.words = "{command: search, --wait: 3m}",
+  return {.words = tree("{command: search, --wait: 3m}"),
           .folders = {{"working folder", "/home/ada", "7/."}, {"--run", "/home/ada/R", "7/R"}},
           .config_file = "a.yaml",
-          .config = "{run: {seed: 1}, space: {parameters: {width: {choice: [4, 8]}}}}",
+          .config = tree("{run: {seed: 1}, space: {parameters: {width: {choice: [4, 8]}}}}"),
           .mistake = {}};
 }
 
@@ -25,32 +31,33 @@ std::string difference_with(Change change) {
 TEST(AskedDifference, IsNoneWhereAllAreAskedForTheSame) {
   EXPECT_EQ(asked_difference(asked(), asked(), "rank 3"), "");
   EXPECT_EQ(difference_with([](Asked& mine) {
-              mine.config = "{space: {parameters: {width: {choice: [4, 8]}}}, run: {seed: 1}}";
+              mine.config = tree("{space: {parameters: {width: {choice: [4, 8]}}}, run: {seed: 1}}");
             }),
             "");
 }
 
 TEST(AskedDifference, NamesTheKeyAndBothValues) {
-  EXPECT_EQ(difference_with([](Asked& mine) { mine.config = "{run: {seed: 2}}"; }),
+  EXPECT_EQ(difference_with([](Asked& mine) { mine.config = tree("{run: {seed: 2}}"); }),
             "run.seed: rank 0 has 1, rank 3 has 2");
   EXPECT_EQ(difference_with([](Asked& mine) {
-              mine.config = "{run: {seed: 1}, space: {parameters: {width: {choice: [4, 16]}}}}";
+              mine.config = tree("{run: {seed: 1}, space: {parameters: {width: {choice: [4, 16]}}}}");
             }),
             "space.parameters.width.choice[1]: rank 0 has 8, rank 3 has 16");
-  EXPECT_EQ(difference_with([](Asked& mine) { mine.config = "{run: {seed: 1}, space: 3}"; }),
+  EXPECT_EQ(difference_with([](Asked& mine) { mine.config = tree("{run: {seed: 1}, space: 3}"); }),
             "space: rank 0 has a map, rank 3 has 3");
-  EXPECT_EQ(difference_with([](Asked& mine) { mine.config = "{run: {seed: 1}}"; }),
+  EXPECT_EQ(difference_with([](Asked& mine) { mine.config = tree("{run: {seed: 1}}"); }),
             "space: rank 0 has a map, rank 3 has none");
 }
 
 TEST(AskedDifference, NamesTheCommandTheOptionAndTheFolder) {
-  EXPECT_EQ(difference_with([](Asked& mine) { mine.words = "{command: train, --wait: 3m}"; }),
+  EXPECT_EQ(difference_with([](Asked& mine) { mine.words = tree("{command: train, --wait: 3m}"); }),
             "command: rank 0 has search, rank 3 has train");
-  EXPECT_EQ(difference_with([](Asked& mine) { mine.words = "{command: search, --wait: 4m}"; }),
+  EXPECT_EQ(difference_with([](Asked& mine) { mine.words = tree("{command: search, --wait: 4m}"); }),
             "--wait: rank 0 has 3m, rank 3 has 4m");
-  EXPECT_EQ(difference_with([](Asked& mine) { mine.words = "{command: search, --wait: 3m, --resume: 1}"; }),
-            "--resume: rank 3 was given it, rank 0 was not");
-  EXPECT_EQ(difference_with([](Asked& mine) { mine.words = "{command: search}"; }),
+  EXPECT_EQ(
+      difference_with([](Asked& mine) { mine.words = tree("{command: search, --wait: 3m, --resume: 1}"); }),
+      "--resume: rank 3 was given it, rank 0 was not");
+  EXPECT_EQ(difference_with([](Asked& mine) { mine.words = tree("{command: search}"); }),
             "--wait: rank 0 was given it, rank 3 was not");
   EXPECT_EQ(difference_with([](Asked& mine) {
               mine.folders[0] = {"working folder", "/tmp", "8/."};
@@ -74,10 +81,11 @@ TEST(AskedDifference, IsNoneWhereAHostHasAnotherNameForTheFolderOrAnotherDiskWit
 }
 
 TEST(AskedDifference, LetsRankZeroAloneHaveTheConfiguration) {
-  EXPECT_EQ(difference_with([](Asked& mine) { mine.config = ""; }), "");
-  EXPECT_EQ(difference_with([](Asked& mine) { mine.config = "", mine.config_file = "b.yaml"; }),
+  EXPECT_EQ(difference_with([](Asked& mine) { mine.config = std::nullopt; }), "");
+  EXPECT_EQ(difference_with([](Asked& mine) { mine.config = std::nullopt, mine.config_file = "b.yaml"; }),
             "configuration: rank 0 has a.yaml, rank 3 has b.yaml");
-  EXPECT_EQ(difference_with([](Asked& mine) { mine.config = "", mine.mistake = "a.yaml:3:1: is no YAML"; }),
+  EXPECT_EQ(difference_with(
+                [](Asked& mine) { mine.config = std::nullopt, mine.mistake = "a.yaml:3:1: is no YAML"; }),
             "configuration: rank 3: a.yaml:3:1: is no YAML");
 }
 

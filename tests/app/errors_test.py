@@ -44,6 +44,16 @@ class Errors(RunsCase):
                     self.assertEqual(self.canonical(folder), self.canonical(run))
                 self.assertEqual((own / "slurm-1.out").read_text(), "of the scheduler")
 
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "a rank has all processors")
+    def test_what_only_another_rank_refuses_is_named_by_its_place_in_the_users_file(self):
+        (self.folder / "threads.yaml").write_text("space: {parameters: {width: {choice: [8, 16]}}}\n"
+                                                  "objectives: [minimize: y]\n"
+                                                  "command:\n  run: [cat, '{width}']\n  metrics: {y: {}}\n"
+                                                  f"  threads: {len(os.sched_getaffinity(0))}\n"
+                                                  "search: {algorithm: exhaustive}\n")
+        self.assertRegex(self.refused("search", "threads.yaml", "--run", "threads", "--coordinator-only", ranks=2),
+                         r"^skyline: \[rank 1 \S+\] threads.yaml:6:12: command.threads: expected at most \d+, the processors of")
+
     def test_metrics_whose_columns_would_meet_are_refused_where_a_run_begins(self):
         (self.folder / "mean.yaml").write_text("space: {parameters: {width: {choice: [8, 16]}}}\n"
                                                "objectives: [maximize: mean_y, minimize: y]\n"

@@ -2,6 +2,8 @@
 
 #include "skyline/core/error.hpp"
 
+#include "core/config/config_record.hpp"
+#include "core/record.hpp"
 #include "support/user_error_of.hpp"
 #include "support/yaml_config.hpp"
 
@@ -99,6 +101,26 @@ TEST(ConfigNode, FirstDifferenceNamesTheKey) {
   EXPECT_EQ(difference("{a: 1, b: {c: [1, 2]}, text: same}"), "b.rate");
   EXPECT_EQ(difference("{a: 1, b: {c: [1, 2], rate: 1e-4}, text: same, more: 1}"), "more");
   EXPECT_EQ(difference("{a: 1, b: 4, text: same}"), "b");
+}
+
+TEST(ConfigNode, TakesThePlacesOfWhatWasWrittenOrOfTheSectionAround) {
+  ConfigNode complete = config_from_yaml("{run: {seed: 1, window: 4}, list: [a, b]}", "");
+  complete.take_places(config_from_yaml("list: [c]\nrun:\n  seed: 1", "a.yaml"));
+  const auto place_of = [&](const char* section, const char* key) {
+    return user_error_of([&] { complete.at(section).at(key).fail("no"); });
+  };
+  EXPECT_EQ(place_of("run", "seed"), "a.yaml:3:9: run.seed: no");
+  EXPECT_EQ(place_of("run", "window"), "a.yaml:3:3: run.window: no");
+  EXPECT_EQ(user_error_of([&] { complete.at("list").items()[1].fail("no"); }), "a.yaml:1:7: list[1]: no");
+}
+
+TEST(ConfigNode, TravelsInARecordWithItsPlaces) {
+  const ConfigNode sent = config_from_yaml("a: [1, '2', ~]\nb: {c: {}}", "a.yaml");
+  const ConfigNode read = from_record<ConfigNode>(to_record(sent));
+  EXPECT_EQ(to_record(read), to_record(sent));
+  EXPECT_TRUE(read.at("a").items()[1].quoted());
+  for (const ConfigNode* tree : {&sent, &read})
+    EXPECT_EQ(user_error_of([&] { tree->at("b").at("c").fail("no"); }), "a.yaml:2:8: b.c: no");
 }
 
 TEST(ConfigNode, LargeIntegersDifferByOne) {

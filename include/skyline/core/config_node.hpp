@@ -75,6 +75,13 @@ class ConfigNode {
   /// Call assign_paths on the root afterwards.
   /// @throws UserError if the path leads through a scalar or a list
   void set(std::string_view dotted_path, ConfigNode value);
+  /// Gives each node without a place that of the same node of `written`, else that of the node above it.
+  void take_places(const ConfigNode& written);
+  /// Calls `visit` with all members, for records.
+  template <typename Visitor>
+  void visit_fields(Visitor& visit) {
+    visit(kind_, quoted_, position_, path_, text_, items_, entries_);
+  }
 
  private:
   Kind kind_ = Kind::kNull;

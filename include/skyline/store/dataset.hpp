@@ -77,8 +77,7 @@ struct Samples {
 class Dataset {
  public:
   /// Opens a file. Returns nullptr if `stop_requested` returned true; it is called now and then.
-  /// @param verify  recompute the checksums and check every value, which reads the whole file (one rank per
-  ///                node does)
+  /// @param verify  whether to check all contents, as verify() does
   /// @throws UserError if the file is missing, truncated, not HDF5, not a data set, or damaged
   static std::shared_ptr<const Dataset> open(
       const std::filesystem::path& path, bool verify,
@@ -103,6 +102,10 @@ class Dataset {
   virtual std::string preparation() const { return {}; }
   /// Returns whether the training samples are in the order of time, so that the last ones are held out.
   virtual bool in_time_order() const { return false; }
+  /// Recomputes the checksums and checks every value, which reads the whole file (one rank per node does).
+  /// Ends early if `stop_requested` returned true; it is called now and then. @throws UserError if the file
+  /// is damaged
+  virtual void verify(const std::function<bool()>& /*stop_requested*/) const {}
   /// Checks that the file still has the contents that were opened. Quick, unless somebody touched it. A new
   /// file under its name does not matter. Thread-safe.
   /// @throws UserError if it was overwritten in place

@@ -154,8 +154,8 @@ int diagnose(comm::Environment& environment, const DoctorArguments& arguments) {
     findings.push_back({Verdict::kProblem, "version", *version, "install one version on all hosts"});
   }
   const bool first_of_node = is_first_of_node(environment);
-  const auto config = read_config(arguments, first_of_node, findings);
-  if (const auto data = data_difference(environment, config ? config->sections.data.file : "")) {
+  auto config = read_config(arguments, first_of_node, findings);
+  if (const auto data = data_difference(environment, config ? &*config : nullptr)) {
     findings.push_back({Verdict::kProblem, "data", *data, "copy one file to all of them"});
   }
   const int threads = arguments.threads.value_or(config ? config->engine_options().threads_per_slot : 1);

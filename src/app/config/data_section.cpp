@@ -13,35 +13,6 @@
 namespace skyline::app {
 namespace {
 
-/// States the facts about the data set. If the section has stated them, they must be equal.
-void describe_data(const ConfigNode& section, const store::Dataset& dataset, DataOptions& data) {
-  const ConfigNode* hash = section.find("sha256");
-  if (hash != nullptr && hash->as_text() != dataset.content_hash()) {
-    hash->fail("the data set's checksum is " + dataset.content_hash() + ", expected " + hash->as_text() +
-               ": not the same data");
-  }
-  data.sha256 = dataset.content_hash();
-  data.shape = dataset.shape();
-  data.targets = dataset.train().target_kind();
-  data.classes = static_cast<std::int64_t>(dataset.class_names().size());
-  data.class_names = dataset.class_names();
-  data.mean = dataset.mean();
-  data.deviation = dataset.deviation();
-  data.value_scale = dataset.value_scale();
-  data.preparation = dataset.preparation();
-  if (!data.validation && dataset.validation().count == 0) data.validation = store::kHeldOutShare;
-  const ConfigNode found = DataOptions::table().to_config(data);
-  for (const char* key :
-       {"shape", "targets", "classes", "class_names", "mean", "deviation", "value_scale", "preparation"}) {
-    const ConfigNode* stated = section.find(key);
-    const auto entry = [&](const ConfigNode& value) { return ConfigNode::make_map({{key, value, {}}}, {}); };
-    const ConfigNode* fact = found.find(key);
-    if (stated == nullptr || (fact != nullptr && first_difference(entry(*stated), entry(*fact)).empty()))
-      continue;
-    stated->fail("is not that of " + data.file + ": leave the key out");
-  }
-}
-
 /// Returns the command that makes a data set file, as far as its name shows it.
 std::string prep_line(const std::filesystem::path& file) {
   constexpr std::array kPublished{"mnist", "fashion_mnist", "cifar10", "cifar100"};
@@ -67,12 +38,33 @@ std::string locate_data(const ConfigNode& section, const std::string& file) {
             ", nor is it beside the configuration; make it, e.g.: " + prep_line(given));
 }
 
-std::shared_ptr<const store::Dataset> open_data_set(const ConfigNode& section, DataOptions& data,
-                                                    bool verify) {
-  auto dataset = store::Dataset::open(data.file, verify);
-  if (dataset->train().count == 0) throw UserError(data.file + ": the training set is empty");
-  describe_data(section, *dataset, data);
-  return dataset;
+void describe_data(const ConfigNode& section, const store::Dataset& dataset, DataOptions& data) {
+  if (dataset.train().count == 0) throw UserError(data.file + ": the training set is empty");
+  const ConfigNode* hash = section.find("sha256");
+  if (hash != nullptr && hash->as_text() != dataset.content_hash()) {
+    hash->fail("the data set's checksum is " + dataset.content_hash() + ", expected " + hash->as_text() +
+               ": not the same data");
+  }
+  data.sha256 = dataset.content_hash();
+  data.shape = dataset.shape();
+  data.targets = dataset.train().target_kind();
+  data.classes = static_cast<std::int64_t>(dataset.class_names().size());
+  data.class_names = dataset.class_names();
+  data.mean = dataset.mean();
+  data.deviation = dataset.deviation();
+  data.value_scale = dataset.value_scale();
+  data.preparation = dataset.preparation();
+  if (!data.validation && dataset.validation().count == 0) data.validation = store::kHeldOutShare;
+  const ConfigNode found = DataOptions::table().to_config(data);
+  for (const char* key :
+       {"shape", "targets", "classes", "class_names", "mean", "deviation", "value_scale", "preparation"}) {
+    const ConfigNode* stated = section.find(key);
+    const auto entry = [&](const ConfigNode& value) { return ConfigNode::make_map({{key, value, {}}}, {}); };
+    const ConfigNode* fact = found.find(key);
+    if (stated == nullptr || (fact != nullptr && first_difference(entry(*stated), entry(*fact)).empty()))
+      continue;
+    stated->fail("is not that of " + data.file + ": leave the key out");
+  }
 }
 
 store::SplitIndices split_data(const ConfigNode& section, const store::Dataset& dataset,

@@ -6,7 +6,6 @@
 #include "app/config/config_sections.hpp"
 
 #include <cstdint>
-#include <memory>
 #include <string>
 
 namespace skyline::app {
@@ -16,11 +15,9 @@ namespace skyline::app {
 /// in neither
 std::string locate_data(const ConfigNode& section, const std::string& file);
 
-/// Opens the data set of `data`, checks it against the facts that the section states, and states them.
-/// @param verify  recompute its checksums
-/// @throws UserError at a key that states something else
-std::shared_ptr<const store::Dataset> open_data_set(const ConfigNode& section, DataOptions& data,
-                                                    bool verify);
+/// States the facts about the data set of `data`. @throws UserError at a key of the section that states
+/// something else, or if the training set is empty
+void describe_data(const ConfigNode& section, const store::Dataset& dataset, DataOptions& data);
 
 /// Returns the split of the training set into training and validation samples.
 /// @throws UserError at `validation` for an empty part

@@ -130,6 +130,7 @@ class ConfigParser {
   void read_space();
   void read_objectives(bool knows_metrics);
   void check_place() const;
+  void read_known();
   void throw_mistakes();
   void resolve();
   bool is_right_so_far() const { return mistakes_.empty() && in_values_.empty(); }
@@ -162,7 +163,7 @@ RunConfig ConfigParser::parse(DataCheck check) {
   mistakes_.attempt([&] { read_objectives(knows_metrics); });
   if (check != DataCheck::kStated && knows_space) mistakes_.attempt([&] { check_place(); });
   throw_mistakes();
-  if (check != DataCheck::kStated) config_.open_known(root_);
+  if (check != DataCheck::kStated) read_known();
   resolve();
   return std::move(config_);
 }
@@ -214,7 +215,8 @@ void ConfigParser::read_data(DataCheck check) {
   DataOptions data = DataOptions::table().parse(*section);
   if (!data.file.empty() && check != DataCheck::kStated) {
     data.file = locate_data(*section, data.file);
-    config_.dataset = open_data_set(*section, data, check == DataCheck::kVerified && is_right_so_far());
+    config_.dataset = store::Dataset::open(data.file, check == DataCheck::kVerified && is_right_so_far());
+    describe_data(*section, *config_.dataset, data);
   }
   if (is_right_so_far() && !data.shape) (void)section->at("shape");
   if (is_right_so_far() && !data.classes) (void)section->at("classes");
@@ -293,6 +295,15 @@ void ConfigParser::throw_mistakes() {
   all.throw_if_any();
 }
 
+/// Reads the results that `search.known` names, if it is there.
+void ConfigParser::read_known() {
+  const ConfigNode* section = section_in(root_, "search");
+  const ConfigNode* written = section != nullptr && section->is_map() ? section->find("known") : nullptr;
+  if (written == nullptr) return;
+  config_.known = app::read_known(*written, config_.space, config_.objectives, config_.metrics);
+  search::set_known_sources(config_.sections.search, config_.known.sources);
+}
+
 void ConfigParser::resolve() {
   if (config_.dataset != nullptr && config_.evaluator.kind->baselines) {
     data_.baselines = run::baselines_node(
@@ -304,6 +315,7 @@ void ConfigParser::resolve() {
   config_.resolved = table_.to_config(config_.sections);
   for (const ConfigNode& scalar : searched_.written()) config_.resolved.set(scalar.path(), scalar);
   config_.resolved.assign_paths();
+  config_.resolved.take_places(root_);
   (void)run::baselines_of(config_.resolved);  // refuses those that somebody stated wrongly
 }
 
@@ -317,17 +329,9 @@ RunConfig RunConfig::read(const ConfigNode& written) {
   return ConfigParser(written, 1).parse(DataCheck::kStated);
 }
 
-void RunConfig::open_data(const ConfigNode& section, bool verify_data) {
-  dataset = open_data_set(section, sections.data, verify_data);
-  split = split_data(section, *dataset, sections.data, sections.run.seed);
-}
-
-void RunConfig::open_known(const ConfigNode& root) {
-  const ConfigNode* section = section_in(root, "search");
-  const ConfigNode* written = section != nullptr && section->is_map() ? section->find("known") : nullptr;
-  if (written == nullptr) return;
-  known = read_known(*written, space, objectives, metrics);
-  search::set_known_sources(sections.search, known.sources);
+void RunConfig::split_data(const ConfigNode& section) {
+  describe_data(section, *dataset, sections.data);
+  split = app::split_data(section, *dataset, sections.data, sections.run.seed);
 }
 
 engine::EngineOptions RunConfig::engine_options() const {

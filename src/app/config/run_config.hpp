@@ -32,9 +32,9 @@ struct RunConfig {
   ChosenEvaluator evaluator;
   std::vector<trial::Metric> metrics;  // metrics of Measurements::values
   objective::ObjectiveSet objectives;
-  KnownResults known;  // empty if the configuration is only read, until open_known()
-  /// The tree with all defaults filled in and with the facts about the data set. The run folder keeps it as
-  /// config.yaml.
+  KnownResults known;  // empty if the configuration is only read
+  /// The tree with all defaults filled in and with the facts about the data set, each value with its place in
+  /// the user's file. The run folder keeps it as config.yaml.
   ConfigNode resolved;
 
   /// Reads and checks a whole configuration, and opens the data set.
@@ -44,14 +44,8 @@ struct RunConfig {
   static RunConfig parse(const ConfigNode& written, bool verify_data, std::size_t slots = 1);
   /// Reads a configuration that contains the facts about the data set; opens no file. @throws UserError
   static RunConfig read(const ConfigNode& written);
-  /// Opens the data set. It must have the facts that `section`, the configuration's `data`, states. @throws
-  /// UserError
-  void open_data(const ConfigNode& section, bool verify_data);
-
-  /// Reads the results that `search.known` names, if it is there. @param root  the configuration
-  /// @throws UserError
-  void open_known(const ConfigNode& root);
-
+  /// Splits the data set, which is open. @param section  `data`, whose facts it must have. @throws UserError
+  void split_data(const ConfigNode& section);
   /// Returns the SHA-256 of all that determines a run's trials: the resolved tree without keys that may
   /// change. Those keys only bound the run, so that a finished one can be extended, or say what is kept and
   /// where.

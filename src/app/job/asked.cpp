@@ -4,8 +4,7 @@
 
 #include "app/config/config_file.hpp"
 #include "comm/agreement.hpp"
-#include "core/config/config_text.hpp"
-#include "core/record.hpp"
+#include "core/config/config_record.hpp"
 #include "core/system/process.hpp"
 #include "store/publish/publish.hpp"
 
@@ -46,15 +45,11 @@ std::string told(const std::string& key, const std::string& first, const std::st
   return key + ": rank 0 has " + shown(first) + ", " + name + " has " + shown(mine);
 }
 
-std::string difference_of_trees(const std::string& first, const std::string& mine, const std::string& name) {
-  ConfigNode left = load_yaml_text(first, "");
-  ConfigNode right = load_yaml_text(mine, "");
-  const std::string key = first_difference(left, right);
+std::string difference_of_trees(const ConfigNode& first, const ConfigNode& mine, const std::string& name) {
+  const std::string key = first_difference(first, mine);
   if (key.empty()) return {};
-  left.assign_paths();
-  right.assign_paths();
-  const ConfigNode* const of_first = node_at(left, key);
-  const ConfigNode* const of_mine = node_at(right, key);
+  const ConfigNode* const of_first = node_at(first, key);
+  const ConfigNode* const of_mine = node_at(mine, key);
   if (key.starts_with("--") && of_first == nullptr)
     return key + ": " + name + " was given it, rank 0 was not";
   if (key.starts_with("--") && of_mine == nullptr) return key + ": rank 0 was given it, " + name + " was not";
@@ -84,24 +79,24 @@ void for_each_field(Asked& asked, Visitor& visit) {
   visit(asked.words, asked.folders, asked.config_file, asked.config, asked.mistake);
 }
 
-Asked asked_of_rank(const ConfigNode& words, const fs::path& config,
-                    const std::vector<std::string>& overrides) {
+Asked asked_of_rank(const SearchArguments& arguments) {
+  const bool of_run = arguments.config.empty();
+  const fs::path config = of_run ? store::RunPaths{arguments.run}.config() : arguments.config;
   Asked asked{.words = {},
               .folders = {asked_folder("working folder", ".")},
               .config_file = config.string(),
               .config = {},
               .mistake = {}};
-  ConfigNode others;
-  for (const ConfigNode::Entry& word : words.entries()) {
+  for (const ConfigNode::Entry& word : arguments.words.entries()) {
     if (word.key == "--run" || word.key == "source")
       asked.folders.push_back(asked_folder(word.key, word.value.as_text()));
     else
-      others.set(word.key, word.value);
+      asked.words.set(word.key, word.value);
   }
-  asked.words = to_yaml(others);
-  if (config.empty() || !store::exists(config)) return asked;
+  asked.words.assign_paths();
+  if (!store::exists(config)) return asked;
   try {
-    asked.config = to_yaml(load_config(config, overrides));
+    asked.config = load_config(config, arguments.overrides, of_run);
   } catch (const UserError& error) {
     asked.mistake = error.what();
   }
@@ -119,25 +114,20 @@ std::string asked_difference(const Asked& first, const Asked& mine, const std::s
   if (first.mistake != mine.mistake)
     return "configuration: " +
            (mine.mistake.empty() ? "rank 0: " + first.mistake : name + ": " + mine.mistake);
-  if (!first.config.empty() && !mine.config.empty())
-    return difference_of_trees(first.config, mine.config, name);
+  if (first.config && mine.config) return difference_of_trees(*first.config, *mine.config, name);
   return first.config_file == mine.config_file
              ? ""
              : told("configuration", first.config_file, mine.config_file, name);
 }
 
-std::optional<std::string> asked_difference(comm::Environment& environment, const ConfigNode& words,
-                                            const fs::path& config,
-                                            const std::vector<std::string>& overrides) {
+std::string asked_difference(comm::Environment& environment, const Asked& mine) {
   comm::Communicator& world = environment.world();
-  if (world.size() == 1) return std::nullopt;
-  const Asked mine = asked_of_rank(words, config, overrides);
-  if (comm::same_everywhere(world, to_record(mine))) return std::nullopt;
+  if (comm::same_everywhere(world, to_record(mine))) return {};
   const Asked first = comm::share(world, mine);  // in the usual case no rank sends a text
   const std::string name = "rank " + std::to_string(world.rank()) +
                            (environment.place().node_count > 1 ? " on " + environment.place().host : "");
   const std::string found = comm::first_problem(world, asked_difference(first, mine, name));
-  if (found.empty()) return std::nullopt;
+  if (found.empty()) return {};
   return "the ranks were asked for different things: " + found + "; start all with one command";
 }
 

@@ -2,9 +2,9 @@
 
 #include "skyline/core/config_node.hpp"
 
+#include "app/job/search_arguments.hpp"
 #include "comm/environment.hpp"
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,21 +19,17 @@ struct AskedFolder {
   std::string number;  // with what is not there yet, e.g. "7/runs/a"
 };
 
-/// What a rank was asked for, as texts that travel.
+/// What a rank was asked for, as it travels.
 struct Asked {
-  std::string words;                 // the command and its options without folders, YAML by name
+  ConfigNode words;                  // the command and its options without folders, by name
   std::vector<AskedFolder> folders;  // the one in which it was started, and those of options
-  std::string config_file;           // the name that was given; may be empty
-  std::string config;  // content with the settings of the command line, YAML; empty if it cannot be read here
-  std::string mistake;  // why a file that is there cannot be read
+  std::string config_file;           // the named configuration, or else that of the run
+  std::optional<ConfigNode> config;  // content with the settings of the command line, if it can be read here
+  std::string mistake;               // why a file that is there cannot be read
 };
 
-/// Describes what this process was asked for. Local.
-/// @param words      the command and its options by name, without those that ranks may have of their own
-/// @param config     empty if none is named
-/// @param overrides  texts "key=value"
-Asked asked_of_rank(const ConfigNode& words, const std::filesystem::path& config,
-                    const std::vector<std::string>& overrides);
+/// Reads what this process was asked for. Local.
+Asked asked_of_rank(const SearchArguments& arguments);
 
 /// Returns the first difference, "run.seed: rank 0 has 1, rank 3 has 2", or an empty text. A host may name
 /// the folder in another way, and only rank 0 needs the configuration. Local.
@@ -41,10 +37,7 @@ Asked asked_of_rank(const ConfigNode& words, const std::filesystem::path& config
 std::string asked_difference(const Asked& first, const Asked& mine, const std::string& name);
 
 /// Compares what all ranks were asked for. Returns a line about the first rank that was asked for something
-/// else than rank 0, the same on every rank; nullopt if there is none. Writes nothing. Collective.
-/// The parameters are those of asked_of_rank.
-std::optional<std::string> asked_difference(comm::Environment& environment, const ConfigNode& words,
-                                            const std::filesystem::path& config,
-                                            const std::vector<std::string>& overrides);
+/// else than rank 0, the same on every rank; empty if there is none. Writes nothing. Collective.
+std::string asked_difference(comm::Environment& environment, const Asked& mine);
 
 }  // namespace skyline::app

@@ -56,11 +56,13 @@ bool is_shared(std::string_view kind) {
 
 }  // namespace
 
-std::optional<std::string> data_difference(comm::Environment& environment, const std::string& file) {
+std::optional<std::string> data_difference(comm::Environment& environment, RunConfig* config) {
+  const std::string file = config != nullptr ? config->sections.data.file : "";
   std::string found;
-  if (!file.empty() && is_first_of_node(environment)) {
+  if (!file.empty()) {
     try {
-      found = store::Dataset::open(file, false)->content_hash().substr(0, kHashDigits);
+      if (config->dataset == nullptr) config->dataset = store::Dataset::open(file, false);
+      found = config->dataset->content_hash().substr(0, kHashDigits);
     } catch (const UserError& error) {
       found = "not usable (" + std::string(error.what()) + ")";
     }
@@ -75,7 +77,7 @@ std::string verify_data(const comm::Environment& environment, const RunConfig& c
   if (config.dataset == nullptr || !config.sections.data.stage.empty() || !is_first_of_node(environment))
     return {};
   try {
-    store::Dataset::open(config.sections.data.file, true, stop_requested);
+    config.dataset->verify(stop_requested);
     return {};
   } catch (const UserError& error) {
     return (environment.place().node_count > 1 ? environment.place().host + ": " : "") + error.what();

@@ -13,12 +13,12 @@
 
 namespace skyline::app {
 
-/// Returns the difference between the hosts' data in one line, the same on every rank; nullopt if all are
-/// equal. The first rank of each node reads only the seal. Collective.
-/// @param file  the data set; empty if none is used
-std::optional<std::string> data_difference(comm::Environment& environment, const std::string& file);
+/// Returns the difference between the ranks' data in one line, the same on every rank; nullopt if all are
+/// equal. Each rank opens its data set, unless it is open. Collective.
+/// @param config  nullptr if this rank has none
+std::optional<std::string> data_difference(comm::Environment& environment, RunConfig* config);
 
-/// Computes the checksums of a data set on the first rank of each node, unless it is staged, since copies are
+/// Checks the contents of the data set on the first rank of each node, unless it is staged, since copies are
 /// checked anyway. Returns the problem, or an empty text. Local.
 /// @param stop_requested  returns whether this rank's job must stop; the check is then left out or ended
 std::string verify_data(const comm::Environment& environment, const RunConfig& config,

@@ -1,29 +1,35 @@
-#include "app/job/search_job.hpp"
-
 #include "skyline/core/error.hpp"
-#include "skyline/core/exit_code.hpp"
+#include "skyline/search/pareto.hpp"
 
-#include "app/job/front_latency.hpp"
+#include "app/config/configuration_warnings.hpp"
+#include "app/job/data_stage.hpp"
+#include "app/job/host_difference.hpp"
 #include "app/job/program_build.hpp"
-#include "app/job/run_results.hpp"
-#include "app/job/stop_request.hpp"
-#include "app/models/taken_model.hpp"
-#include "core/config/config_text.hpp"
+#include "app/job/run_plan.hpp"
+#include "app/job/watchdog.hpp"
+#include "comm/agreement.hpp"
+#include "core/backoff.hpp"
+#include "core/config/config_record.hpp"
 #include "core/log.hpp"
-#include "core/system/process.hpp"
 #include "core/text/wording.hpp"
-#include "report/files/answers.hpp"
-#include "report/files/trial_results.hpp"
-#include "report/report.hpp"
+#include "engine/loop/front_training.hpp"
+#include "evaluate/job_ranks.hpp"
+#include "machine/node.hpp"
 #include "report/text/front_table.hpp"
-#include "report/text/progress.hpp"
-#include "report/tracking/tracking.hpp"
-#include "run/baselines.hpp"
-#include "store/publish/publish.hpp"
-#include "store/run_folder/fresh_folder.hpp"
+#include "store/publish/retry_policy.hpp"
+#include "train/evaluator/training_evaluator.hpp"
 
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <unistd.h>
@@ -31,182 +37,262 @@
 namespace skyline::app {
 namespace {
 
-/// Ends the job at the next tick if the claim on the run folder is lost.
-class ClaimCheck final : public run::RunListener {
- public:
-  ClaimCheck(const store::RunClaim& claim, report::RunTracking& tracking)
-      : claim_(claim), tracking_(tracking) {}
-  void tick(const run::RunState& /*state*/) override {
+/// Warns about settings that leave slots idle, and says what a volume lacks. Rank 0 calls it.
+/// @param slots  number of the job's slots
+void warn_of_traps(const RunConfig& config, const search::Searcher& searcher,
+                   const trial::Evaluator& evaluator, const std::vector<run::SlotAccount>& slots) {
+  std::set<int> ranks;
+  for (const run::SlotAccount& slot : slots) ranks.insert(slot.rank);
+  const JobSize size{slots.size(), ranks.size()};
+  for (const std::string& trap : configuration_warnings(config, searcher, &evaluator, size))
+    log::warning(trap);
+  if (!config.objectives.has_volume())
+    log::info("objectives: " + report::volume_text(run::RunState(config.objectives)));
+}
+
+/// Returns a function that says whether this rank should end the start, because of a signal or the job's
+/// time, which rank 0 knows.
+std::function<bool()> stop_of_start(const StopRequest& stop, std::optional<double> left_s) {
+  return [&stop, left_s, start = std::chrono::steady_clock::now()] {
+    return stop.requested() || (left_s && seconds_since(start) >= *left_s);
+  };
+}
+
+std::vector<trial::TrialNumber> numbers_of(const run::RunState& state) {
+  std::vector<trial::TrialNumber> numbers;
+  for (const run::SharedTrial& committed : state.trials()) {
+    const bool succeeded = std::holds_alternative<trial::Measurements>(committed->outcome);
+    if (!committed->trial.is_final() && succeeded) numbers.push_back(committed->trial.number);
+  }
+  return numbers;
+}
+
+/// Returns the place of the metric that says after how many epochs a training kept its weights.
+std::optional<std::size_t> kept_epochs_of(const std::vector<trial::Metric>& metrics) {
+  const auto found = std::ranges::find(metrics, train::kKeptEpochs, &trial::Metric::name);
+  if (found == metrics.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - metrics.begin());
+}
+
+/// Returns how the ranks differ in what they run or in what they were asked for, or an empty text.
+/// Collective.
+std::string difference_of_ranks(comm::Environment& environment, const Asked& asked) {
+  if (const auto difference = version_difference(environment))
+    return "the hosts run different versions: " + *difference + "; install one on all of them";
+  return asked_difference(environment, asked);
+}
+
+/// A rank's part of a job, from its start to its end. Making it is collective.
+struct SearchJob {
+  const SearchArguments& arguments;
+  const comm::StartOptions& start;
+  const std::unique_ptr<comm::Environment> environment;
+
+  comm::Communicator& world = environment->world();
+  const bool coordinates = world.rank() == comm::kCoordinator;
+  const store::RunPaths paths{arguments.run};
+  StopRequest stop = {};  // made after MPI, which may install its own handlers
+  Watchdog guard{*environment, start, stop, paths};
+  RunPlan plan = {};                          // keeps the folder
+  std::function<bool()> stop_requested = {};  // see stop_of_start
+
+  /// Returns whether all ranks can continue. The first rank's problem is printed once. Collective.
+  bool all_ready(const std::string& problem, const std::string& signature = "") {
+    const std::string first = comm::first_problem(world, problem, signature);
+    if (coordinates && !first.empty()) print_error(first);
+    return first.empty();
+  }
+
+  /// Runs a step of all ranks' start. Returns whether none has a problem. Collective.
+  bool all_do(const std::function<void()>& step) {
+    std::string problem;
     try {
-      claim_.check();
-    } catch (const Problem&) {
-      tracking_.abandon();  // the new owner of the folder continues the tracking, too
-      throw;
+      step();
+    } catch (const UserError& error) {
+      problem = error.what();
+    }
+    return all_ready(problem, rank_name(*environment));
+  }
+
+  /// Makes the plan on rank 0.
+  RunPlan make_plan(const Asked& asked) {
+    // The beginning of rank 0's lines: its name, unless all ranks are on its node.
+    const std::string signature = environment->place().node_count > 1 ? rank_name(*environment) : "";
+    try {
+      RunPlan made = app::make_plan(arguments, asked, signature, stop, environment->launch());
+      if (made.exit_code != kExitDone) return made;
+      log::info(environment->describe());
+      log::info("program: " + joined(program_parts()));
+      stop.announce();
+      made.seconds_left = stop.seconds_left();
+      return made;
+    } catch (const UserError& error) {
+      print_error(error, signature);
+      return {.exit_code = kExitUserError};
     }
   }
 
- private:
-  const store::RunClaim& claim_;
-  report::RunTracking& tracking_;
-};
-
-/// Publishes this job's configuration once it is known that the run is the same.
-class ConfigChange final : public run::RunListener {
- public:
-  ConfigChange(const engine::RunFiles& files, const ConfigNode& config, std::size_t replayed)
-      : files_(files), config_(config), replayed_(replayed) {}
-  void committed(const run::Commit& commit, const run::RunState& state) override {
-    if (!commit.replayed || state.replayed() != replayed_) return;
-    files_.storage.post(
-        [paths = files_.paths, text = to_yaml(config_)] { store::publish_config(paths, text); });
+  /// Gives every rank the same data. Collective.
+  bool share_data() {
+    RunConfig& config = plan.config;
+    if (!all_ready(data_difference(*environment, &config).value_or(""))) return false;
+    const auto split_data = [&] {
+      if (!coordinates && config.dataset != nullptr) config.split_data(config.resolved.at("data"));
+    };
+    return all_do(split_data) && all_ready(verify_data(*environment, config, stop_requested)) &&
+           all_ready(stage_data(*environment, config, stop_requested));
   }
 
- private:
-  const engine::RunFiles& files_;
-  const ConfigNode& config_;
-  const std::size_t replayed_;  // number of trials in the journal
-};
-
-/// Writes results when a job stops. If they cannot be written now, the job still ends normally.
-void try_to_write_results(const run::OpenedRun& run) {
-  try {
-    write_results(run, "stopped", [] { return false; });
-  } catch (const Problem& problem) {
-    log::warning(std::string(problem.what()) + "; the results in " + run.paths.root.string() +
-                 " are out of date");
+  /// Begins the job on all ranks. Returns kExitDone if it has a plan, or else the exit code with which it
+  /// ends. Problems have been printed. Collective.
+  int begin() {
+    const Asked asked = asked_of_rank(arguments);
+    if (!all_ready(difference_of_ranks(*environment, asked))) return kExitUserError;
+    if (!coordinates) log::start({.file = "", .prefix = rank_name(*environment)});
+    if (coordinates) plan = make_plan(asked);
+    if (const int code = comm::share(world, plan.exit_code); code != kExitDone) return code;
+    stop_requested = stop_of_start(stop, comm::share(world, plan.seconds_left));
+    const ConfigNode tree = comm::share(world, plan.config.resolved);
+    const auto read_config = [&] {
+      if (!coordinates) plan.config = RunConfig::read(tree);
+      store::set_patience(plan.config.sections.run.storage_patience_s);
+    };
+    if (!all_do(read_config) || !share_data()) return kExitUserError;
+    return comm::any(world, stop_requested()) ? kExitStopped : kExitDone;
   }
-}
 
-/// Prints the last line of a job that stopped early.
-void print_stop(const engine::RunResult& result, const std::string& cause, bool checkpoints) {
-  std::string saved = ", everything is saved";
-  if (!checkpoints) {
-    saved = ", running trials were not saved (checkpoint: none)";
-  } else if (result.unsaved > 0) {
-    saved = "; the state of " + counted(result.unsaved, "running trial") +
-            " could not be saved (see the log), what is not in a checkpoint is done again";
-  } else if (result.begin_again > 0) {
-    const bool one = result.begin_again == 1;
-    saved = ", all results are saved; " + counted(result.begin_again, "trial") +
-            (one ? " that was running begins again" : " that were running begin again");
+  /// Makes the evaluator. Returns nullptr if a rank cannot make its own; the problem is then printed.
+  /// Collective.
+  std::unique_ptr<trial::Evaluator> make_evaluator() {
+    evaluate::EvaluatorServices services = plan.config.services();
+    evaluate::JobRanks ranks(*environment);
+    services.ranks = &ranks;
+    services.place = evaluate::place_of(*environment);
+    services.evaluates = !arguments.coordinator_only || !coordinates;
+    services.slots = arguments.slots;
+    services.folder = std::filesystem::absolute(arguments.run);
+    services.begun_on = plan.replay ? plan.replay->header.device : "";
+    services.stop_requested = stop_requested;
+    std::unique_ptr<trial::Evaluator> evaluator;
+    const bool ready = all_do([&] { evaluator = plan.config.make_evaluator(services); });
+    return ready ? std::move(evaluator) : nullptr;
   }
-  print_end("stopped " + cause + " after " + std::to_string(result.state.trials().size()) + " of about " +
-            counted(result.state.expected(trial::Phase::kSearch), "trial") + saved + retired_text(result) +
-            ": run again with --resume" + failures_text(result.state));
-}
 
-/// Returns why a run ends without a front, or without a final one; empty if it has both.
-std::string missing_front(const report::ReportInputs& outputs) {
-  if (outputs.state.front().size() == 0) return "there is no front: " + report::no_front_reason(outputs);
-  if (outputs.state.final_budget() && outputs.state.final_front().size() == 0)
-    return "there is no final front: " + report::no_final_front_reason(outputs);
-  return {};
-}
+  engine::SearchTask task_of(trial::Evaluator& evaluator) {
+    const RunConfig& config = plan.config;
+    engine::SearchTask task{.space = config.space,
+                            .objectives = config.objectives,
+                            .evaluator = evaluator,
+                            .search =
+                                [&](const run::RunState& state) {
+                                  // The window of `train` is that of the run whose trials it trains.
+                                  if (arguments.beginning == nullptr)
+                                    warn_of_traps(config, *plan.searcher, evaluator, state.account().slots());
+                                  return std::move(plan.searcher);
+                                },
+                            .full_training = {},
+                            .options = config.engine_options(),
+                            .place = evaluate::place_of(*environment),
+                            .repeats = search::repeats_of(config.sections.search)};
+    task.options.coordinator_only = arguments.coordinator_only;
+    task.options.slots = arguments.slots;
+    task.options.resume = arguments.resume != Resume::kNo;
+    task.options.oom_kills = machine::oom_kills_file("/");
+    if (!config.sections.final_training) return task;
+    task.full_training = [&config](const run::RunState& state) {
+      const FinalOptions& final = *config.sections.final_training;
+      const auto numbers = config.algorithm().trains_all
+                               ? numbers_of(state)
+                               : search::keys_with_few_ties(state.front(), final.most_tied);
+      return engine::front_training(state, numbers, *config.final_budget(), final.repeats);
+    };
+    if (config.sections.final_training->refit) {
+      task.refit = [&config](const run::RunState& state) {
+        return engine::front_refit(state, kept_epochs_of(config.metrics));
+      };
+    }
+    return task;
+  }
 
-/// Exports the front. A front that cannot be exported is still a result.
-void export_front(const store::RunPaths& paths, const std::vector<model_export::Format>& formats) {
-  try {
-    if (formats.empty()) return;
-    const ModelSource source = ModelSource::open(paths.root);
-    const ModelChoice choice{.run = paths.root, .trials = {}, .front = true, .weights = {}};
-    bool any = false;
-    const auto missing = take_models(source, choice, [&](const TakenModel& model) {
-      any = true;
-      for (const model_export::Format format : formats) {
-        export_model(source, model, format, paths.exports(), true);
+  engine::JobCallbacks callbacks() {
+    return {.stop_requested = [this] { return stop.requested(); },
+            .failed =
+                [this](const std::exception& error) {
+                  const std::optional<engine::Hang> hang = guard.hang();
+                  const int code = guard.exit_code(error);
+                  if (!hang || !hang->of_this_rank)
+                    tell_end(*environment, paths, plan.claim.get(), {.exit_code = code});
+                  guard.hold();
+                  end_all_ranks(*environment, error, code, paths.log(), true);
+                },
+            .hang = [this] { return guard.hang(); },
+            .has_begun = [this] { guard.begin_search(); },
+            .has_ended = [this] { guard.end_search(); }};
+  }
+
+  /// Runs the search. Returns rank 0's end, since rank 0 knows whether a stop came too late. Collective.
+  report::JobEnding search() {
+    std::unique_ptr<trial::Evaluator> evaluator;
+    int code = begin();
+    if (code == kExitDone) {
+      guard.set_lost_after(plan.config.sections.run.lost_after_s);
+      evaluator = make_evaluator();
+      if (evaluator == nullptr) return {.exit_code = kExitUserError};
+      if (comm::any(world, stop_requested())) code = kExitStopped;
+    }
+    if (code == kExitStopped && coordinates)
+      print_end("stopped " + stop.cause() + " before the search began: run again with --resume");
+    if (code != kExitDone) return {.exit_code = code, .progress = code != kExitStopped};
+    plan.processors = comm::gather(world, machine::processor_model("/"));
+    store::StorageThread storage;
+    const engine::SearchTask task = task_of(*evaluator);
+    engine::RunFiles files{paths, plan.config.journal_header(*evaluator), storage};
+    files.header.programs = plan.programs;
+    if (coordinates) return coordinate(*environment, task, files, callbacks(), plan, arguments.quiet, stop);
+    engine::run_job(*environment, task, files, callbacks());
+    return {};
+  }
+
+  /// Runs the job, and ends MPI. Returns the exit code.
+  int run() {
+    try {
+      report::JobEnding ending = search();
+      const int code = ending.exit_code;
+      guard.end_job(code);
+      ending.out_of_time = stop.out_of_time();
+      tell_end(*environment, paths, plan.claim.get(), ending);
+      note_exit_code(code);
+      log::stop();
+      plan.claim.reset();
+      if (environment->launch().survivors_live) {  // a collective call would wait for lost ranks
+        comm::flush_streams();
+        _exit(exit_code_of_rank(*environment, code));
       }
-    });
-    for (const std::string& line : missing) log::warning("not exported: " + line);
-    if (!any) return;
-    tell("skyline: the front is exported to " + paths.exports().string() + "\n");
-  } catch (const Problem& problem) {
-    log::warning(std::string("the front is not exported: ") + problem.what());
+      guard.end_job(comm::share(world, code));
+      // Ranks that hang are named while the others wait here; later steps could not name them.
+      comm::wait(*world.barrier());
+      return guard.exit_code();
+    } catch (const std::exception& error) {
+      tell_end(*environment, paths, plan.claim.get(), {.exit_code = exit_code_of(error)});
+      plan.claim.reset();  // returns the folder
+      return end_all_ranks(*environment, error, exit_code_of(error), paths.log());
+    }
   }
-}
+};
 
 }  // namespace
 
-int search_as_coordinator(comm::Environment& environment, const engine::SearchTask& task,
-                          const engine::RunFiles& files, engine::JobCallbacks end, PreparedRun& prepared,
-                          const RunConfig& config, bool quiet, StopRequest& stop) {
-  const bool terminal = !quiet && isatty(STDERR_FILENO) == 1;
-  const std::vector<trial::Metric>& metrics = files.header.metrics;
-  const std::size_t replayed = prepared.replay ? prepared.replay->entries.size() : 0;
-  const auto tracking = report::start_tracking({.paths = files.paths,
-                                                .objectives = config.objectives,
-                                                .metrics = metrics,
-                                                .replayed = replayed,
-                                                .events = config.sections.run.events});
-  if (process_variable("MLFLOW_TRACKING_URI")) {
-    log::info("MLflow gets this run's metrics by `python3 -m skyline.mlflow " + files.paths.root.string() +
-              " --follow` (docs/clusters.md)");
-  }
-  report::Progress progress(files.paths, config.space, metrics, report::system_console(terminal));
-  ClaimCheck claim(*prepared.claim, *tracking);
-  ConfigChange change(files, config.resolved, replayed);
-  const auto opened = [&](const run::RunState& state, const run::RunAccount& account) {
-    std::vector<run::SlotAccount> slots = account.slots;
-    for (run::SlotAccount& slot : slots) {
-      slot.processor = prepared.processors.at(static_cast<std::size_t>(slot.rank));
-      slot.program = joined(program_parts());
-    }
-    return run::OpenedRun{files.paths,  config.resolved, config.space,
-                          files.header, state,           run::with_job(prepared.earlier, std::move(slots))};
-  };
-  ResultsWriter writer(
-      [&](const run::RunState& state, const run::RunAccount& account, const std::stop_token& ends) {
-        if (state.replayed() == replayed) {  // otherwise the results on disk are newer
-          write_results(opened(state, account), "running", [&] { return ends.stop_requested(); });
-        }
-      });
-  end.failed = [&, failed = end.failed](const std::exception& error) {
-    const std::optional<engine::Hang> hang = end.hang();
-    const auto how = hang && hang->stops ? report::RunEnd::kStopped : report::RunEnd::kFailed;
-    if (!hang || !hang->of_this_rank) {  // else another rank tells how the job ends
-      progress.ended(how);
-      tracking->ended(how);
-    }
-    failed(error);
-  };
-  const engine::RunResult result = engine::run_job(environment, task, files, end, std::move(prepared.replay),
-                                                   {&progress, tracking.get(), &claim, &change, &writer});
-  prepared.progress = result.progress;
-  writer.finish();
-  if (!result.stopped && !task.options.coordinator_only) {  // else this rank's machine may be another one
-    measure_front(task.evaluator, result.state, files.paths, [&] { return stop.requested(); });
-  }
-  log::info("writing results");
-  const report::ReportInputs outputs{config.space,
-                                     metrics,
-                                     result.state,
-                                     run::baselines_of(config.resolved),
-                                     report::taken_trials(config.resolved),
-                                     report::read_latencies(files.paths),
-                                     report::replicates_in(report::read_answers(files.paths, result.state))};
-  if (result.stopped) {
-    progress.ended(report::RunEnd::kStopped);
-    if (result.state.replayed() == replayed) try_to_write_results(opened(result.state, result.account));
-    print_stop(result, stop.cause(), config.sections.checkpoint.has_value());
-    tracking->ended(report::RunEnd::kStopped);
-    return kExitStopped;
-  }
-  if (!write_results(opened(result.state, result.account), "finished", [&] { return stop.requested(); })) {
-    progress.ended(report::RunEnd::kStopped);
-    print_end("stopped " + stop.cause() +
-              " while the results were written: all trials are saved, run again with --resume");
-    tracking->ended(report::RunEnd::kStopped);
-    return kExitStopped;
-  }
-  progress.ended(report::RunEnd::kFinished);  // tells `skyline status` that the results are on disk
-  warn_of_lost_weights(files.paths, config, result.state);
-  print_results(files.paths, outputs, result);
-  if (config.sections.final_training) export_front(files.paths, config.sections.final_training->exports);
-  tracking->ended(report::RunEnd::kFinished);
-  const std::string missing = missing_front(outputs);
-  if (missing.empty() && !result.gave_up) return kExitDone;
-  print_error(missing.empty() ? "the search gave up: " + result.finish_reason + failures_text(result.state)
-                              : missing);
-  return kExitNoFront;
+int run_search(const SearchArguments& arguments) {
+  const comm::StartOptions start{.timeout_s = arguments.start_timeout_s,
+                                 .stop_requested = early_signal_noted};
+  auto environment = comm::Environment::start(start);
+  const bool has_launcher = environment->launch().launcher != comm::Launcher::kNone;
+  const int code = SearchJob{arguments, start, std::move(environment)}.run();
+  if (!has_launcher) return code;
+  // The destructors of LibTorch take a tenth of a second, and mpirun waits for a rank that is suspended
+  // there.
+  comm::flush_streams();
+  _exit(code);
 }
 
 }  // namespace skyline::app

@@ -51,6 +51,9 @@ class MappedDataset final : public Dataset {
   const std::string& content_hash() const override { return content_hash_; }
   std::string preparation() const override { return preparation_; }
   bool in_time_order() const override { return in_time_order_; }
+  void verify(const std::function<bool()>& stop_requested) const override {
+    if (check_contents(stop_requested)) check_all_values();
+  }
   void check_unchanged() const override;
 
  private:

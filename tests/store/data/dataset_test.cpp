@@ -293,6 +293,8 @@ TEST_F(DatasetFile, IsDamagedInAnArray) {
       open_error(true),
       path.string() + ": damaged: the checksum of train/values does not match (copy or make the file again)");
   EXPECT_EQ(open_error(false), "(nothing was thrown)");
+  const auto not_stopped = [] { return false; };
+  EXPECT_EQ(user_error_of([&] { Dataset::open(path, false)->verify(not_stopped); }), open_error(true));
 }
 
 TEST_F(DatasetFile, IsDamagedInItsStructure) {
@@ -326,7 +328,9 @@ TEST_F(DatasetFile, ACheckStopsWhenAskedToAndOpeningWithoutOneDoesNotAsk) {
   write(sample_contents());
   const auto stop = [] { return true; };
   EXPECT_EQ(Dataset::open(path, true, stop), nullptr);
-  EXPECT_NE(Dataset::open(path, false, stop), nullptr);
+  const auto dataset = Dataset::open(path, false, stop);
+  ASSERT_NE(dataset, nullptr);
+  dataset->verify(stop);
 }
 
 }  // namespace

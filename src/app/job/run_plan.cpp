@@ -1,9 +1,9 @@
+#include "app/job/run_plan.hpp"
+
 #include "skyline/core/error.hpp"
 
 #include "app/config/config_file.hpp"
 #include "app/config/new_run_check.hpp"
-#include "app/job/search_job.hpp"
-#include "app/job/stop_request.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
@@ -42,13 +42,16 @@ void check_there_is_a_run(const store::RunPaths& paths) {
 }
 
 /// Returns the configuration that the user names, or else that of the run.
-std::filesystem::path config_file(const store::RunPaths& paths, const SearchArguments& arguments) {
-  if (!arguments.config.empty()) return arguments.config;
-  if (arguments.resume == Resume::kMust) check_there_is_a_run(paths);
-  if (arguments.resume == Resume::kNo)
+ConfigNode written_config(const store::RunPaths& paths, const SearchArguments& arguments,
+                          const Asked& asked) {
+  const bool of_run = arguments.config.empty();
+  if (of_run && arguments.resume == Resume::kMust) check_there_is_a_run(paths);
+  if (of_run && arguments.resume == Resume::kNo)
     throw UserError("search: name a configuration, or add --resume to resume the run in " +
                     paths.root.string());
-  if (store::exists(paths.config())) return paths.config();
+  if (!asked.mistake.empty()) throw UserError(asked.mistake);
+  if (asked.config) return *asked.config;
+  if (!of_run) return load_config(arguments.config, arguments.overrides);  // says why it cannot be read
   throw UserError("--resume without a configuration takes that of the run, and there is no " +
                   paths.config().string());
 }
@@ -117,8 +120,10 @@ std::string source_of(const SearchArguments& arguments, const std::string& key) 
   return is_named ? arguments.config.string() : "this command";
 }
 
-void check_same_run(const store::RunPaths& paths, const RunConfig& config, const SearchArguments& arguments) {
-  const std::string key = first_identity_difference(store::load_run_yaml(paths.config()), config.resolved);
+/// @param of_run  the configuration of the run
+void check_same_run(const store::RunPaths& paths, const ConfigNode& of_run, const RunConfig& config,
+                    const SearchArguments& arguments) {
+  const std::string key = first_identity_difference(of_run, config.resolved);
   if (key.empty()) return;
   throw UserError("--resume " + paths.root.string() + ": `" + key + "` differs between " +
                   paths.config().string() + " and " + source_of(arguments, key) +
@@ -160,11 +165,11 @@ store::JournalContents read_own_journal(const store::RunPaths& paths, const RunC
 }
 
 /// Refuses a shorter run: a run may be extended, but its trials cannot be taken back.
-void check_not_shortened(const store::RunPaths& paths, const RunConfig& config,
+void check_not_shortened(const store::RunPaths& paths, const search::Searcher& searcher,
                          const trial::CommitLog& entries) {
   std::size_t searched = 0;
   for (const trial::SharedTrial& entry : entries) searched += entry->trial.is_final() ? 0U : 1U;
-  const std::size_t expected = config.make_searcher()->expected_trials();
+  const std::size_t expected = searcher.expected_trials();
   if (searched <= expected) return;
   throw UserError("--resume " + paths.root.string() + ": the journal holds " + counted(searched, "trial") +
                   " of the search, this configuration asks for at most " + std::to_string(expected) +
@@ -191,21 +196,20 @@ store::Checksums check_programs(const std::string& run, const store::Checksums& 
 }
 
 /// Notes the user's programs of a run that begins, or checks those of one that is resumed.
-void take_programs(const store::RunPaths& paths, const RunConfig& config, const SearchArguments& arguments,
-                   PreparedRun& prepared) {
-  if (!prepared.replay) {
-    prepared.programs = config.programs();
+void take_programs(const store::RunPaths& paths, const SearchArguments& arguments, RunPlan& plan) {
+  if (!plan.replay) {
+    plan.programs = plan.config.programs();
     return;
   }
-  const store::Checksums& recorded = prepared.replay->header.programs;
-  prepared.programs = check_programs("--resume " + paths.root.string(), recorded, config, arguments);
-  if (recorded.empty() && !config.programs().empty()) {
+  const store::Checksums& recorded = plan.replay->header.programs;
+  plan.programs = check_programs("--resume " + paths.root.string(), recorded, plan.config, arguments);
+  if (recorded.empty() && !plan.config.programs().empty()) {
     log::info(paths.journal().string() +
               ": has no checksums of the trainer's files: whether they have changed is not checked");
   }
-  if (prepared.programs == recorded) return;
+  if (plan.programs == recorded) return;
   log::warning("files of the trainer have changed: the journal says so after its first " +
-               counted(prepared.replay->entries.size(), "trial"));
+               counted(plan.replay->entries.size(), "trial"));
   store::remove_waiting_results(paths);  // results with the earlier files
 }
 
@@ -247,63 +251,71 @@ bool put_in_order(const store::RunPaths& paths, const RunConfig& config, const t
   return begun;
 }
 
+/// Makes the rest of a plan that has the claim on the folder.
+/// @param of_run  the configuration of the run as it was read before; null if there was none
+void take_over(const store::RunPaths& paths, const SearchArguments& arguments, const ConfigNode& of_run,
+               RunPlan& plan) {
+  if (arguments.beginning != nullptr && !store::exists(paths.journal())) {
+    publish_configuration(paths, plan.config);
+    arguments.beginning->write_journal(paths, plan.config);
+  }
+  if (store::exists(paths.journal())) {
+    check_same_run(paths, of_run.is_null() ? store::load_run_yaml(paths.config()) : of_run, plan.config,
+                   arguments);
+    check_same_conditions(paths, plan.config.space);
+    const store::JournalEnd end(paths);
+    plan.replay = read_own_journal(paths, plan.config, end);
+    plan.earlier = end.account(plan.replay->started_s);
+  } else if (arguments.resume != Resume::kNo) {
+    log::info("nothing to resume in " + paths.root.string() + ": starting from the beginning");
+  }
+  if (plan.searcher == nullptr) plan.searcher = plan.config.make_searcher();
+  if (plan.replay) {
+    check_not_shortened(paths, *plan.searcher, plan.replay->entries);
+    store::settle_journal(paths.journal(), *plan.replay);
+  }
+  const bool begun =
+      put_in_order(paths, plan.config, plan.replay ? plan.replay->entries : trial::CommitLog());
+  // If nothing was trained, a new journal states the present version and device.
+  if (plan.replay && plan.replay->entries.empty() && !begun) plan.replay.reset();
+  take_programs(paths, arguments, plan);
+  // The trials in the journal must be reproduced before the run may change.
+  if (!plan.replay || plan.replay->entries.empty()) publish_configuration(paths, plan.config);
+}
+
 }  // namespace
 
-std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const std::string& signature,
-                                       StopRequest& stop, const comm::Launch& launch) {
+RunPlan make_plan(const SearchArguments& arguments, const Asked& asked, const std::string& signature,
+                  StopRequest& stop, const comm::Launch& launch) {
   const store::RunPaths paths{arguments.run};
-  const std::filesystem::path file = config_file(paths, arguments);
-  const ConfigNode root = arguments.beginning != nullptr
-                              ? arguments.beginning->config()
-                              : load_config(file, arguments.overrides, arguments.config.empty());
+  const ConfigNode root = arguments.beginning != nullptr ? arguments.beginning->config()
+                                                         : written_config(paths, arguments, asked);
   const bool resumes = arguments.resume != Resume::kNo && store::exists(paths.journal());
   const ConfigNode of_run = resumes ? store::load_run_yaml(paths.config()) : ConfigNode();
   const std::size_t slots = arguments.slots.value_or(1);
-  const RunConfig config = resumes ? parse_resumed(with_sources_of(root, of_run), of_run, slots)
-                                   : RunConfig::parse(root, false, slots);
+  RunPlan plan;
+  plan.config = resumes ? parse_resumed(with_sources_of(root, of_run), of_run, slots)
+                        : RunConfig::parse(root, false, slots);
+  const RunConfig& config = plan.config;
   if (!resumes && arguments.beginning == nullptr) check_new_run(root, config);
-  PreparedRun prepared{config.resolved, nullptr, std::nullopt};
   store::set_patience(config.sections.run.storage_patience_s);
   stop.limit(config.sections.run.time_limit_s, launch);
   check_may_begin(paths, arguments);
   check_journal_of_train(paths, arguments, config);
   // A space without a valid architecture is refused here, before anything is written, as are other programs.
   if (!store::exists(paths.journal())) {
-    prepared.searcher = config.make_searcher();
+    plan.searcher = config.make_searcher();
     if (arguments.beginning != nullptr) {
       check_programs(config.algorithm().source_run(config.sections.search), arguments.beginning->programs(),
                      config, arguments);
     }
   }
-  prepared.claim = claim_folder(paths, arguments.wait_s, stop);
-  if (prepared.claim == nullptr) return std::nullopt;
+  plan.claim = claim_folder(paths, arguments.wait_s, stop);
+  if (plan.claim == nullptr) return {.exit_code = kExitStopped};
   check_may_begin(paths, arguments);  // another job may have come and gone meanwhile
   start_log(paths, signature, arguments.quiet);
-  if (arguments.beginning != nullptr && !store::exists(paths.journal())) {
-    publish_configuration(paths, config);
-    arguments.beginning->write_journal(paths, config);
-  }
-  if (store::exists(paths.journal())) {
-    check_same_run(paths, config, arguments);
-    check_same_conditions(paths, config.space);
-    const store::JournalEnd end(paths);
-    prepared.replay = read_own_journal(paths, config, end);
-    check_not_shortened(paths, config, prepared.replay->entries);
-    store::settle_journal(paths.journal(), *prepared.replay);
-    prepared.earlier = end.account(prepared.replay->started_s);
-  } else if (arguments.resume != Resume::kNo) {
-    log::info("nothing to resume in " + paths.root.string() + ": starting from the beginning");
-  }
-  const bool begun =
-      put_in_order(paths, config, prepared.replay ? prepared.replay->entries : trial::CommitLog());
-  if (prepared.replay && prepared.replay->entries.empty() && !begun) {
-    // Nothing was trained, so a new journal states the present version and device.
-    prepared.replay.reset();
-  }
-  take_programs(paths, config, arguments, prepared);
-  // The trials in the journal must be reproduced before the run may change.
-  if (!prepared.replay || prepared.replay->entries.empty()) publish_configuration(paths, config);
-  return prepared;
+  take_over(paths, arguments, of_run, plan);
+  return plan;
 }
 
 }  // namespace skyline::app

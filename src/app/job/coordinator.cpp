@@ -1,0 +1,225 @@
+#include "skyline/core/error.hpp"
+#include "skyline/core/exit_code.hpp"
+
+#include "app/job/front_latency.hpp"
+#include "app/job/program_build.hpp"
+#include "app/job/run_plan.hpp"
+#include "app/job/run_results.hpp"
+#include "app/models/taken_model.hpp"
+#include "core/config/config_text.hpp"
+#include "core/log.hpp"
+#include "core/system/process.hpp"
+#include "core/text/wording.hpp"
+#include "report/files/answers.hpp"
+#include "report/files/trial_results.hpp"
+#include "report/report.hpp"
+#include "report/text/front_table.hpp"
+#include "report/text/progress.hpp"
+#include "report/tracking/tracking.hpp"
+#include "run/baselines.hpp"
+#include "store/publish/publish.hpp"
+#include "store/run_folder/fresh_folder.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+namespace skyline::app {
+namespace {
+
+/// Writes results when a job stops. If they cannot be written now, the job still ends normally.
+void try_to_write_results(const run::OpenedRun& run) {
+  try {
+    write_results(run, "stopped", [] { return false; });
+  } catch (const Problem& problem) {
+    log::warning(std::string(problem.what()) + "; the results in " + run.paths.root.string() +
+                 " are out of date");
+  }
+}
+
+/// Prints the last line of a job that stopped early.
+void print_stop(const engine::RunResult& result, const std::string& cause, bool checkpoints) {
+  std::string saved = ", everything is saved";
+  if (!checkpoints) {
+    saved = ", running trials were not saved (checkpoint: none)";
+  } else if (result.unsaved > 0) {
+    saved = "; the state of " + counted(result.unsaved, "running trial") +
+            " could not be saved (see the log), what is not in a checkpoint is done again";
+  } else if (result.begin_again > 0) {
+    const bool one = result.begin_again == 1;
+    saved = ", all results are saved; " + counted(result.begin_again, "trial") +
+            (one ? " that was running begins again" : " that were running begin again");
+  }
+  print_end("stopped " + cause + " after " + std::to_string(result.state.trials().size()) + " of about " +
+            counted(result.state.expected(trial::Phase::kSearch), "trial") + saved + retired_text(result) +
+            ": run again with --resume" + failures_text(result.state));
+}
+
+/// Returns why a run ends without a front, or without a final one; empty if it has both.
+std::string missing_front(const report::ReportInputs& outputs) {
+  if (outputs.state.front().size() == 0) return "there is no front: " + report::no_front_reason(outputs);
+  if (outputs.state.final_budget() && outputs.state.final_front().size() == 0)
+    return "there is no final front: " + report::no_final_front_reason(outputs);
+  return {};
+}
+
+/// Exports the front. A front that cannot be exported is still a result.
+void export_front(const store::RunPaths& paths, const std::vector<model_export::Format>& formats) {
+  try {
+    if (formats.empty()) return;
+    const ModelSource source = ModelSource::open(paths.root);
+    const ModelChoice choice{.run = paths.root, .trials = {}, .front = true, .weights = {}};
+    bool any = false;
+    const auto missing = take_models(source, choice, [&](const TakenModel& model) {
+      any = true;
+      for (const model_export::Format format : formats) {
+        export_model(source, model, format, paths.exports(), true);
+      }
+    });
+    for (const std::string& line : missing) log::warning("not exported: " + line);
+    if (!any) return;
+    tell("skyline: the front is exported to " + paths.exports().string() + "\n");
+  } catch (const Problem& problem) {
+    log::warning(std::string("the front is not exported: ") + problem.what());
+  }
+}
+
+/// Rank 0's part of a job.
+class Coordinator final : public run::RunListener {
+ public:
+  Coordinator(const engine::SearchTask& task, const engine::RunFiles& files, RunPlan& plan, bool quiet,
+              const StopRequest& stop)
+      : task_(task),
+        files_(files),
+        plan_(plan),
+        stop_(stop),
+        progress_(files.paths, config_.space, files.header.metrics,
+                  report::system_console(!quiet && isatty(STDERR_FILENO) == 1)) {}
+  engine::RunResult search(comm::Environment& environment, engine::JobCallbacks callbacks);
+  int end(const engine::RunResult& result);
+  void committed(const run::Commit& commit, const run::RunState& state) override;
+  void tick(const run::RunState& state) override;
+
+ private:
+  run::OpenedRun opened(const run::RunState& state, const run::RunAccount& account) const;
+
+  const engine::SearchTask& task_;
+  const engine::RunFiles& files_;
+  RunPlan& plan_;
+  const StopRequest& stop_;
+  const RunConfig& config_ = plan_.config;
+  const std::size_t replayed_ = plan_.replay ? plan_.replay->entries.size() : 0;  // trials in the journal
+  const std::unique_ptr<report::RunTracking> tracking_ =
+      report::start_tracking({.paths = files_.paths,
+                              .objectives = config_.objectives,
+                              .metrics = files_.header.metrics,
+                              .replayed = replayed_,
+                              .events = config_.sections.run.events});
+  report::Progress progress_;
+  ResultsWriter writer_{
+      [this](const run::RunState& state, const run::RunAccount& account, const std::stop_token& ends) {
+        if (state.replayed() == replayed_) {  // otherwise the results on disk are newer
+          write_results(opened(state, account), "running", [&] { return ends.stop_requested(); });
+        }
+      }};
+};
+
+/// Publishes this job's configuration once it is known that the run is the same.
+void Coordinator::committed(const run::Commit& commit, const run::RunState& state) {
+  if (!commit.replayed || state.replayed() != replayed_) return;
+  files_.storage.post(
+      [paths = files_.paths, text = to_yaml(config_.resolved)] { store::publish_config(paths, text); });
+}
+
+/// Ends the job if the claim on the run folder is lost.
+void Coordinator::tick(const run::RunState& /*state*/) {
+  try {
+    plan_.claim->check();
+  } catch (const Problem&) {
+    tracking_->abandon();  // the new owner of the folder continues the tracking, too
+    throw;
+  }
+}
+
+run::OpenedRun Coordinator::opened(const run::RunState& state, const run::RunAccount& account) const {
+  std::vector<run::SlotAccount> slots = account.slots;
+  for (run::SlotAccount& slot : slots) {
+    slot.processor = plan_.processors.at(static_cast<std::size_t>(slot.rank));
+    slot.program = joined(program_parts());
+  }
+  return {files_.paths,  config_.resolved,
+          config_.space, files_.header,
+          state,         run::with_job(plan_.earlier, std::move(slots))};
+}
+
+engine::RunResult Coordinator::search(comm::Environment& environment, engine::JobCallbacks callbacks) {
+  if (process_variable("MLFLOW_TRACKING_URI")) {
+    log::info("MLflow gets this run's metrics by `python3 -m skyline.mlflow " + files_.paths.root.string() +
+              " --follow` (docs/clusters.md)");
+  }
+  callbacks.failed = [&, failed = callbacks.failed](const std::exception& error) {
+    const std::optional<engine::Hang> hang = callbacks.hang();
+    const auto how = hang && hang->stops ? report::RunEnd::kStopped : report::RunEnd::kFailed;
+    if (!hang || !hang->of_this_rank) {  // else another rank tells how the job ends
+      progress_.ended(how);
+      tracking_->ended(how);
+    }
+    failed(error);
+  };
+  return engine::run_job(environment, task_, files_, callbacks, std::move(plan_.replay),
+                         {&progress_, tracking_.get(), this, &writer_});
+}
+
+/// Ends with the results. Returns the exit code.
+int Coordinator::end(const engine::RunResult& result) {
+  writer_.finish();
+  const auto stop_requested = [this] { return stop_.requested(); };
+  if (!result.stopped && !task_.options.coordinator_only) {  // else this rank's machine may be another one
+    measure_front(task_.evaluator, result.state, files_.paths, stop_requested);
+  }
+  log::info("writing results");
+  if (result.stopped || !write_results(opened(result.state, result.account), "finished", stop_requested)) {
+    progress_.ended(report::RunEnd::kStopped);
+    if (!result.stopped) {
+      print_end("stopped " + stop_.cause() +
+                " while the results were written: all trials are saved, run again with --resume");
+    } else {
+      if (result.state.replayed() == replayed_) try_to_write_results(opened(result.state, result.account));
+      print_stop(result, stop_.cause(), config_.sections.checkpoint.has_value());
+    }
+    tracking_->ended(report::RunEnd::kStopped);
+    return kExitStopped;
+  }
+  progress_.ended(report::RunEnd::kFinished);  // tells `skyline status` that the results are on disk
+  warn_of_lost_weights(files_.paths, config_, result.state);
+  const report::ReportInputs outputs{config_.space,
+                                     files_.header.metrics,
+                                     result.state,
+                                     run::baselines_of(config_.resolved),
+                                     report::taken_trials(config_.resolved),
+                                     report::read_latencies(files_.paths),
+                                     report::replicates_in(report::read_answers(files_.paths, result.state))};
+  print_results(files_.paths, outputs, result);
+  if (config_.sections.final_training) export_front(files_.paths, config_.sections.final_training->exports);
+  tracking_->ended(report::RunEnd::kFinished);
+  const std::string missing = missing_front(outputs);
+  if (missing.empty() && !result.gave_up) return kExitDone;
+  print_error(missing.empty() ? "the search gave up: " + result.finish_reason + failures_text(result.state)
+                              : missing);
+  return kExitNoFront;
+}
+
+}  // namespace
+
+report::JobEnding coordinate(comm::Environment& environment, const engine::SearchTask& task,
+                             const engine::RunFiles& files, const engine::JobCallbacks& callbacks,
+                             RunPlan& plan, bool quiet, const StopRequest& stop) {
+  Coordinator coordinator(task, files, plan, quiet, stop);
+  const engine::RunResult result = coordinator.search(environment, callbacks);
+  const int code = coordinator.end(result);
+  return {.exit_code = code, .progress = code != kExitStopped || result.progress};
+}
+
+}  // namespace skyline::app
