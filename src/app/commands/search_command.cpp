@@ -26,7 +26,7 @@
 #include "store/journal/journal.hpp"
 #include "store/publish/retry_policy.hpp"
 #include "store/run_folder/run_folder.hpp"
-#include "train/evaluator/training_evaluator.hpp"
+#include "train/loading/training_kind.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -262,6 +262,7 @@ std::optional<PreparedRun> prepare_run(const SearchArguments& arguments, const s
   const RunConfig config = resumes ? parse_resumed(with_sources_of(root, of_run), of_run, slots)
                                    : RunConfig::parse(root, false, slots);
   if (!resumes && arguments.beginning == nullptr) check_new_run(root, config);
+  if (const auto& load = config.evaluator.kind->load) load();
   PreparedRun prepared{config.resolved, nullptr, std::nullopt};
   store::set_patience(config.sections.run.storage_patience_s);
   stop.limit(config.sections.run.time_limit_s, launch);

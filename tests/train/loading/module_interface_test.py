@@ -1,4 +1,4 @@
-"""The hash by which program and cuda library recognize each other covers every header that both know."""
+"""The hashes by which the program and its modules recognize each other cover every header that both know."""
 
 import os
 import pathlib
@@ -12,7 +12,7 @@ CMAKE, COMPILER, ROOT = sys.argv[1:4]
 del sys.argv[1:]
 
 
-class AcceleratorInterface(unittest.TestCase):
+class ModuleInterface(unittest.TestCase):
     def setUp(self):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
@@ -22,9 +22,10 @@ class AcceleratorInterface(unittest.TestCase):
         self.output = self.folder / "interface.cpp"
         self.text = self.run_script()
 
-    def run_script(self):
-        subprocess.run([CMAKE, f"-DCOMPILER={COMPILER}", f"-DROOT={self.folder}", "-DTORCH=1.0",
-                        f"-DOUTPUT={self.output}", "-P", f"{ROOT}/cmake/AcceleratorInterface.cmake"], check=True)
+    def run_script(self, sources="src/cuda", own="src/cuda/"):
+        subprocess.run([CMAKE, f"-DCOMPILER={COMPILER}", f"-DROOT={self.folder}", "-DTORCH=1.0", "-DCONSTANT=kInterface",
+                        "-DHEADER=interface.hpp", f"-DSOURCES={sources}", f"-DOWN={own}", f"-DOUTPUT={self.output}", "-P",
+                        f"{ROOT}/cmake/ModuleInterface.cmake"], check=True)
         return self.output.read_text()
 
     def changed(self, header):
@@ -49,6 +50,12 @@ class AcceleratorInterface(unittest.TestCase):
         source = self.folder / "src/cuda/library_entry.cpp"
         source.write_text('#include "train/device/memory_pool.hpp"\n' + source.read_text())
         self.assertTrue(self.changed("src/train/device/memory_pool.hpp"))
+
+    def test_of_the_training_module_changes_with_each_header_that_it_includes(self):
+        before = self.run_script("src/train", "none")
+        with open(self.folder / "src/train/evaluator/inference.hpp", "a") as file:
+            file.write("// changed\n")
+        self.assertNotEqual(self.run_script("src/train", "none"), before)
 
     def test_names_all_headers_as_dependencies_and_leaves_an_equal_source_alone(self):
         self.assertIn("/src/train/kernels/gather.hpp", pathlib.Path(f"{self.output}.d").read_text())

@@ -1,7 +1,8 @@
-# cmake -DCOMPILER=... -DROOT=... -DTORCH=VERSION -DOUTPUT=... -P AcceleratorInterface.cmake: writes the source OUTPUT, which
-# defines a hash of all headers that the program and the cuda library share, and OUTPUT.d with what it depends on. The
-# compiler lists the headers: all that the library's sources include. Headers of CUDA and LibTorch need not be there.
-file(GLOB_RECURSE sources ${ROOT}/src/cuda/*.cpp ${ROOT}/src/cuda/*.cu)
+# cmake -DCOMPILER=... -DROOT=... -DTORCH=VERSION -DCONSTANT=NAME -DHEADER=... -DSOURCES=FOLDER -DOWN=REGEX -DOUTPUT=...
+# -P ModuleInterface.cmake: writes the source OUTPUT, which defines the CONSTANT that HEADER declares, a hash of all headers
+# that the program and a module share, and OUTPUT.d with what it depends on. The compiler lists the headers: all that the
+# module's SOURCES include, but its OWN. Headers of CUDA and LibTorch need not be there.
+file(GLOB_RECURSE sources ${ROOT}/${SOURCES}/*.cpp ${ROOT}/${SOURCES}/*.cu)
 execute_process(COMMAND ${COMPILER} -std=c++20 -MM -MG -I${ROOT}/include -I${ROOT}/src -x c++ ${sources}
   OUTPUT_VARIABLE rules COMMAND_ERROR_IS_FATAL ANY)
 string(REPLACE "\\\n" "" rules "${rules}")
@@ -18,17 +19,17 @@ foreach(file ${files})
   string(REPLACE " " "\\ " escaped "${file}")
   string(APPEND dependencies " ${escaped}")
   cmake_path(RELATIVE_PATH file BASE_DIRECTORY "${ROOT}" OUTPUT_VARIABLE name)
-  if(NOT name MATCHES "^src/cuda/")
+  if(NOT name MATCHES "^${OWN}")
     file(SHA256 "${file}" hash)
     string(APPEND shared " ${name} ${hash}")
   endif()
 endforeach()
 if(NOT shared MATCHES "src/train/device/accelerator.hpp")
-  message(FATAL_ERROR "${COMPILER} -MM -MG does not list the headers of the cuda module")
+  message(FATAL_ERROR "${COMPILER} -MM -MG does not list the headers of ${SOURCES}")
 endif()
 string(SHA256 hash "${shared}")
 string(REPLACE " " "\\ " escaped "${OUTPUT}")
 file(WRITE "${OUTPUT}.d" "${escaped}:${dependencies}\n")
 # Written only if it changes, so that nothing is compiled again for a comment in a source.
 file(CONFIGURE OUTPUT "${OUTPUT}" @ONLY CONTENT
-  "#include \"train/loading/load_accelerator.hpp\"\nconst char skyline::train::kAcceleratorInterface[] = \"${hash}\";\n")
+  "#include \"${HEADER}\"\nconst char skyline::train::${CONSTANT}[] = \"${hash}\";\n")
