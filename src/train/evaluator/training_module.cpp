@@ -5,6 +5,7 @@
 #include "train/loading/device_choice.hpp"
 #include "train/loading/load_accelerator.hpp"
 #include "train/loading/load_training.hpp"
+#include "train/loading/shared_library.hpp"
 #include "train/sharing/node_memory_limiter.hpp"
 
 #include <algorithm>
@@ -45,8 +46,8 @@ std::unique_ptr<trial::Evaluator> make_evaluator(TrainingOptions options,
                                  std::move(device), std::move(memory));
 }
 
-constexpr TrainingModule kModule = {kTrainingInterface, &linked_torch_version, &make_evaluator, &infer,
-                                    &initial_tensors,   &profile_step};
+constexpr TrainingModule kModule = {kModuleInterface, &linked_torch_version, &make_evaluator,
+                                    &infer,           &initial_tensors,      &profile_step};
 
 }  // namespace
 

@@ -14,11 +14,14 @@ namespace {
 
 constexpr const char* kFileName = "libskyline_cuda.so";
 constexpr const char* kVariable = "SKYLINE_CUDA_LIBRARY";
-constexpr ModuleName kName = {"cuda module", "skyline_accelerator_library", kAcceleratorInterface};
 
 constexpr AcceleratorHost kHost = {[](int level, const char* text, std::size_t size) {
   log::write(static_cast<log::Level>(level), {text, size});
 }};
+
+const AcceleratorLibrary* open_library(const std::string& file, std::string& reason) {
+  return open_module<AcceleratorLibrary>(file, "cuda module", "skyline_accelerator_library", reason);
+}
 
 }  // namespace
 
@@ -33,7 +36,7 @@ std::string find_accelerator_library(std::string& reason) {
 }
 
 std::shared_ptr<Accelerator> open_accelerator_library(const std::string& file, std::string& reason) {
-  const auto* library = open_module<AcceleratorLibrary>(file, kName, reason);
+  const auto* library = open_library(file, reason);
   return library == nullptr ? nullptr : library->open(kHost, reason);
 }
 
@@ -41,7 +44,7 @@ std::string accelerator_versions() {
   std::string reason;
   const std::string file = find_accelerator_library(reason);
   require(!file.empty(), "no accelerator was loaded");
-  const auto* library = open_module<AcceleratorLibrary>(file, kName, reason);  // the loaded one once more
+  const auto* library = open_library(file, reason);  // the loaded one once more
   require(library != nullptr, "the cuda module is another one now");
   return library->versions();
 }

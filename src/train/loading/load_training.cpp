@@ -19,10 +19,9 @@ const TrainingModule* loaded = nullptr;
 /// Returns the module, or nullptr with a reason.
 const TrainingModule* open_training(std::string& reason) {
   const auto file = find_program_file("libskyline_train.so", "SKYLINE_TRAIN_LIBRARY", reason);
+  if (!file) return nullptr;
   const auto* module =
-      file ? open_module<TrainingModule>(
-                 *file, {"training module", "skyline_training_module", kTrainingInterface}, reason)
-           : nullptr;
+      open_module<TrainingModule>(*file, "training module", "skyline_training_module", reason);
   if (module == nullptr) return nullptr;
   const std::string version = module->torch_version();
   if (version.starts_with(std::string(kTorch) + '.')) return module;

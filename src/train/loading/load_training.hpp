@@ -21,14 +21,10 @@ struct ProfileTask;
 struct StepProfile;
 struct TrainingOptions;
 
-/// A hash of all headers that the program and the training module share, and of LibTorch's version. It is
-/// hidden, so that each of the two has that of its own build.
-[[gnu::visibility("hidden")]] extern const char kTrainingInterface[];
-
 /// The interface of the training module, libskyline_train.so, its only export. What it uses of other modules
 /// comes from the program, which exports them, so that all state is one for the process: log, registries.
 struct TrainingModule {
-  const char* interface;           // kTrainingInterface of the module's build
+  const char* interface;           // kModuleInterface of the module's build
   std::string (*torch_version)();  // of the loaded LibTorch, e.g. "2.11.0"
   /// Makes an evaluator for a job. Collective over its ranks.
   std::unique_ptr<trial::Evaluator> (*make_evaluator)(TrainingOptions options,
