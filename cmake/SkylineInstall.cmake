@@ -1,9 +1,10 @@
-# cmake --install: the program, the cuda module, its scripts and examples (component skyline), what programs with layer
-# kinds or evaluators of their own are built from (component development: find_package(Skyline)), and the programs for
-# GPUs that scripts/bundle takes too (component gpu, only if it is named). Paths are relative: the tree can be moved.
+# cmake --install: the program, its modules for training and for GPUs, its scripts and examples (component skyline), what
+# programs with layer kinds or evaluators of their own are built from (component development: find_package(Skyline)), and
+# the programs for GPUs that scripts/bundle takes too (component gpu, only if it is named). Paths are relative: the tree
+# can be moved.
 # Included last: every target exists.
 
-set(skyline_installed skyline skyline_light)
+set(skyline_installed skyline skyline_train_module)
 if(TARGET skyline_cuda)
   list(APPEND skyline_installed skyline_cuda)
   add_dependencies(skyline skyline_cuda)  # who builds the program alone wants GPUs used, too
@@ -29,7 +30,7 @@ endif()
 install(TARGETS ${skyline_installed}
   RUNTIME DESTINATION bin COMPONENT skyline LIBRARY DESTINATION lib COMPONENT skyline)
 install(TARGETS skyline_launch RUNTIME DESTINATION lib COMPONENT skyline)
-add_dependencies(skyline skyline_light skyline_launch)
+add_dependencies(skyline skyline_launch)
 if(skyline_gpu_targets)
   install(TARGETS ${skyline_gpu_targets} RUNTIME DESTINATION bin COMPONENT gpu EXCLUDE_FROM_ALL)
 endif()
@@ -47,7 +48,7 @@ install(FILES ${PROJECT_BINARY_DIR}/modulefile DESTINATION share/skyline/modulef
   COMPONENT skyline)
 
 include(CMakePackageConfigHelpers)
-set(skyline_modules core machine space trial objective search comm store train evaluate model_export run engine report app)
+set(skyline_modules core machine space trial objective search comm store training evaluate model_export run engine report app)
 list(TRANSFORM skyline_modules PREPEND skyline_)
 set(skyline_package_folder lib/cmake/Skyline)
 install(TARGETS ${skyline_modules} EXPORT SkylineTargets ARCHIVE DESTINATION lib COMPONENT development)

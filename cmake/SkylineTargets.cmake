@@ -1,6 +1,7 @@
-# skyline_add_module(NAME COLD EXCEPT ... PUBLIC ... PRIVATE ... PRECOMPILED ...): one static library per module, with house
-# flags and a kind of precompiled headers (default: standard), of all sources below its folder but those named. Libraries
-# of headers alone that no public header shows are given as $<BUILD_INTERFACE:...>: users of the package need none.
+# skyline_add_module(NAME COLD FOLDERS ... EXCEPT ... PUBLIC ... PRIVATE ... PRECOMPILED ...): one static library per module,
+# with house flags and a kind of precompiled headers (default: standard), of all sources below its folder, or below the
+# topic FOLDERS named, EXCEPT those named. Libraries of headers alone that no public header shows are given as
+# $<BUILD_INTERFACE:...>: users of the package need none.
 # COLD: nothing in it runs for long, and a release build compiles it quickly, at -O1.
 
 include(CheckPIESupported)
@@ -40,8 +41,12 @@ function(skyline_compile_quickly target)
 endfunction()
 
 function(skyline_add_module name)
-  cmake_parse_arguments(ARG "COLD" "PRECOMPILED" "EXCEPT;PUBLIC;PRIVATE" ${ARGN})
-  file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.cpp *.cu)
+  cmake_parse_arguments(ARG "COLD" "PRECOMPILED" "FOLDERS;EXCEPT;PUBLIC;PRIVATE" ${ARGN})
+  set(patterns *.cpp *.cu)
+  if(ARG_FOLDERS)
+    list(TRANSFORM ARG_FOLDERS APPEND /*.cpp OUTPUT_VARIABLE patterns)
+  endif()
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${patterns})
   list(REMOVE_ITEM sources ${ARG_EXCEPT})
   add_library(skyline_${name} STATIC ${sources})
   add_library(skyline::${name} ALIAS skyline_${name})

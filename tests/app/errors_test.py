@@ -7,7 +7,7 @@ import subprocess
 import unittest
 from unittest import mock
 
-from skyline_runs import LIGHT, PROGRAM, SOURCE, TIMEOUT_S, RunsCase, mpirun, read_json, small_digits
+from skyline_runs import PROGRAM, SOURCE, TIMEOUT_S, RunsCase, mpirun, read_json, small_digits
 
 NO_FRONT, FAULT = 3, 76
 SYNTHETIC = [SOURCE / "configs/synthetic.yaml"]
@@ -279,7 +279,7 @@ class RanksThatWereAskedForDifferentThings(RunsCase):
 
     def job(self, line, ranks=2):
         """A job whose ranks run this line of a shell."""
-        shell = f"R=$OMPI_COMM_WORLD_RANK; {line.replace('skyline', f'exec {LIGHT}')}"
+        shell = f"R=$OMPI_COMM_WORLD_RANK; {line.replace('skyline', f'exec {PROGRAM}')}"
         return subprocess.run([*mpirun(ranks), "sh", "-c", shell], cwd=self.folder, text=True, capture_output=True, timeout=TIMEOUT_S)
 
     def refused(self, line, ranks=2):

@@ -3,10 +3,9 @@
 import csv
 import json
 import shutil
-import subprocess
 import unittest
 
-from skyline_runs import LIGHT, SOURCE, TIMEOUT_S, RunsCase
+from skyline_runs import SOURCE, RunsCase
 
 CONFIG = [SOURCE / "configs/synthetic.yaml", "--set", "run.events=false", "--set", "synthetic.seconds_per_gflop=0.05"]
 
@@ -19,12 +18,6 @@ class Known(RunsCase):
 
     def search(self, known, run, *options, algorithm="nsga2, trials: 20, population: 8", **kinds):
         return self.skyline("search", *CONFIG, "--set", f"search={{algorithm: {algorithm}, known: {known}}}", "--run", run, *options, **kinds)
-
-    def light(self, *arguments, expect=0):
-        """The program without LibTorch, also with a configuration that the test wrote."""
-        done = subprocess.run([LIGHT, *arguments], capture_output=True, text=True, cwd=self.folder, timeout=TIMEOUT_S)
-        self.assertEqual(done.returncode, expect, done.stderr)
-        return done
 
     def ids(self, run):
         return [json.loads(line)["arch"] for line in self.canonical(run).splitlines()[1:]]
@@ -85,8 +78,8 @@ class Known(RunsCase):
                     f"space: {{parameters: {{{name}: {{range: [1, 20]}}, w: {{range: [1, 3]}}}}}}\n"
                     "table: {file: table.csv, metrics: [{name: m, column: result}]}\n"
                     "objectives: [maximize: m]\n")
-                self.light("search", "space.yaml", "--set", "search={algorithm: random, trials: 60}", "--run", f"{name}-all")
-                done = self.light("search", "space.yaml", "--set", f"search={{algorithm: local_search, trials: 3, initial: 3, known: [{name}-all]}}",
+                self.skyline("search", "space.yaml", "--set", "search={algorithm: random, trials: 60}", "--run", f"{name}-all")
+                done = self.skyline("search", "space.yaml", "--set", f"search={{algorithm: local_search, trials: 3, initial: 3, known: [{name}-all]}}",
                                   "--run", f"{name}-next")
                 self.assertRegex(done.stderr, r"search.known: 60 architectures of \S+-all\n")
                 first = [json.loads(line)["genotype"] for line in self.canonical(f"{name}-next").splitlines()[1:]]
@@ -95,16 +88,16 @@ class Known(RunsCase):
             "space: {parameters: {epochs: {range: [1, 20]}, w: {range: [1, 3]}}}\n"
             "table: {file: table.csv, metrics: [{name: m, column: result}]}\n"
             "objectives: [maximize: m]\nsearch: {known: [x-all]}\n")
-        refused = self.light("search", "space.yaml", "--run", "none", expect=2)
+        refused = self.skyline("search", "space.yaml", "--run", "none", expect=2)
         self.assertRegex(refused.stderr, r"search.known\[0\]: of another space or other metrics: \S+: there is no column `parameter_epochs`")
 
     def test_words_with_blanks_at_their_ends_are_read_from_tables_and_from_a_run(self):
         (self.folder / "table.csv").write_text('h,m\n" x",1\n" y",2\n"z ",3\n"  ",4\n,5\n')
         (self.folder / "space.yaml").write_text('space: {parameters: {h: {choice: [" x", " y", "z ", "  ", ""]}}}\n'
                                                 "table: {file: table.csv, metrics: [{name: m, column: m}]}\nobjectives: [maximize: m]\n")
-        self.light("search", "space.yaml", "--set", "search={algorithm: random, trials: 5}", "--run", "words")
+        self.skyline("search", "space.yaml", "--set", "search={algorithm: random, trials: 5}", "--run", "words")
         for known in ("words", "table.csv"):
-            done = self.light("search", "space.yaml", "--set", f"search={{algorithm: local_search, trials: 5, initial: 5, known: [{known}]}}",
+            done = self.skyline("search", "space.yaml", "--set", f"search={{algorithm: local_search, trials: 5, initial: 5, known: [{known}]}}",
                               "--run", f"known-{known}")
             self.assertRegex(done.stderr, r"search.known: 5 architectures of \S+\n")
             first = [json.loads(line)["genotype"]["h"] for line in self.canonical(f"known-{known}").splitlines()[1:]]
@@ -115,14 +108,14 @@ class Known(RunsCase):
                                                 "table: {file: table.csv, metrics: [{name: m, column: m}]}\nobjectives: [maximize: m]\n")
         rows = "0.1,,1,RUNNING\n0.009999999776482582,,5,COMPLETE\n0.001,5.0,9,PRUNED\n0.1,5.0,3,COMPLETE\n"
         (self.folder / "table.csv").write_text("lr,depth,m,state\n" + rows)
-        done = self.light("search", "space.yaml", "--set", "search={algorithm: local_search, trials: 2, initial: 2, known: [table.csv]}", "--run", "optuna")
+        done = self.skyline("search", "space.yaml", "--set", "search={algorithm: local_search, trials: 2, initial: 2, known: [table.csv]}", "--run", "optuna")
         self.assertRegex(done.stderr, r"search.known: 2 architectures of \S+table.csv; 2 rows left out")
         first = [json.loads(line)["genotype"] for line in self.canonical("optuna").splitlines()[1:]]
         self.assertEqual(first, [{"lr": 0.01, "depth": None}, {"lr": 0.1, "depth": 5}])
         for header, said in (("params_lr,params_depth,m,state", "there is no column `lr`: rename `params_lr` to `lr`"),
                              ("lr,depth,m,State", None)):
             (self.folder / "other.csv").write_text(header + "\n0.1,5,3,FAIL\n")
-            refused = self.light("validate", "space.yaml", "--set", "search={algorithm: local_search, trials: 2, known: [other.csv]}", expect=2)
+            refused = self.skyline("validate", "space.yaml", "--set", "search={algorithm: local_search, trials: 2, known: [other.csv]}", expect=2)
             self.assertIn(said or "by the column `State` no row ended well: expected ok or complete", refused.stderr)
 
     def test_rows_that_failed_or_whose_value_is_too_large_are_left_out_and_a_damaged_table_is_told_as_such(self):

@@ -7,7 +7,7 @@ import re
 import shutil
 import unittest
 
-from skyline_runs import LIGHT, PROGRAM, RunsCase, checksum, read_json
+from skyline_runs import RunsCase, checksum, read_json
 
 RATES = [0.1, 0.03, 0.01, 0.003]
 DEPTHS = [1, 2, 3, 4, 5]
@@ -41,9 +41,6 @@ ALGORITHMS = {"skyline": "{trials: 14}", "random": "{algorithm: random, trials: 
 
 
 class ParametersAlone(RunsCase):
-    def program(self, words):  # no search here trains
-        return PROGRAM if words[0] == "validate" else LIGHT
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -68,7 +65,7 @@ class ParametersAlone(RunsCase):
 
     def test_status_names_the_program_and_ends_with_the_line_that_repeats_the_run(self):
         *_, made_by, line = self.skyline("status", "run").stdout.splitlines()
-        self.assertRegex(made_by, r"^Skyline \d+\.\d+\.\d+, commit ([0-9a-f]{12,}( \(modified\))?|unknown), LibTorch none, \S+.* \d.*, \S+.* \d.*; \S+")
+        self.assertRegex(made_by, r"^Skyline \d+\.\d+\.\d+, commit ([0-9a-f]{12,}( \(modified\))?|unknown), \S+.* \d.*, \S+.* \d.*; \S+")
         words = line.removeprefix("repeated by: mpirun -np 2 skyline ").split()
         self.assertEqual(words, ["search", "run/config.yaml", "--run", "run-again"])
         self.skyline(*words, ranks=2)

@@ -21,12 +21,6 @@ FAULTS = PROGRAM.parents[1] / "tests/faults/storage_faults.so"
 SESSIONS = tempfile.TemporaryDirectory(prefix="skyline-mpi-", ignore_cleanup_errors=True)
 os.environ["OMPI_MCA_orte_tmpdir_base"] = SESSIONS.name
 
-# Commands that compute no network, and configurations that train none, run with the program without LibTorch: it is made
-# of the same objects (app.light compares the two), and to load LibTorch costs each process half a second.
-LIGHT = PROGRAM.with_name("skyline-light")
-LIGHT_COMMANDS = ("compare", "export", "journal", "prep", "report", "status", "tensorboard")
-LIGHT_CONFIGS = ("configs/synthetic.yaml", "configs/nasbench201_table.yaml", "configs/mnist_table.yaml")
-
 
 def checksum(text):
     """What our files carry, by a program that we did not write."""
@@ -63,13 +57,8 @@ class RunsCase(unittest.TestCase):
     def tearDownClass(cls):
         shutil.rmtree(cls.folder)
 
-    def program(self, words):
-        trains_nothing = (words and words[0] in LIGHT_COMMANDS) or any(word.endswith(LIGHT_CONFIGS) for word in words)
-        return LIGHT if trains_nothing else PROGRAM
-
     def command(self, *arguments, ranks=0):
-        words = [str(argument) for argument in arguments]
-        return [*mpirun(ranks), str(self.program(words)), *words]
+        return [*mpirun(ranks), str(PROGRAM), *map(str, arguments)]
 
     def skyline(self, *arguments, ranks=0, expect=0, environment=None, cwd=None):
         done = subprocess.run(self.command(*arguments, ranks=ranks), capture_output=True, text=True, cwd=cwd or self.folder,

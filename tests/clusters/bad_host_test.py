@@ -11,8 +11,7 @@ import tempfile
 import time
 import unittest
 
-# The program without LibTorch, which starts sooner.
-PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve().with_name("skyline-light")
+PROGRAM = pathlib.Path(sys.argv.pop(1)).resolve()
 SOURCE = pathlib.Path(sys.argv.pop(1)).resolve()
 del sys.argv[1]
 MPIEXEC = os.environ.get("MPIEXEC", "mpirun")

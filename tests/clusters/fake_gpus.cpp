@@ -3,6 +3,7 @@
 
 #include "support/listed_devices.hpp"
 #include "train/loading/load_accelerator.hpp"
+#include "train/loading/shared_library.hpp"
 
 #include <cstdlib>
 #include <sstream>
@@ -45,7 +46,7 @@ std::string versions() {
   return "CUDA 13.0, NCCL of a test";
 }
 
-constexpr AcceleratorLibrary kLibrary = {kAcceleratorInterface, &open_listed, &versions};
+constexpr AcceleratorLibrary kLibrary = {kModuleInterface, &open_listed, &versions};
 
 }  // namespace
 

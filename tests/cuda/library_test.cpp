@@ -1,4 +1,5 @@
 #include "train/loading/load_accelerator.hpp"
+#include "train/loading/load_training.hpp"
 
 #include <cstdlib>
 
@@ -24,10 +25,10 @@ TEST(CudaLibrary, brings_the_cuda_part_of_libtorch) {
   EXPECT_TRUE(at::globalContext().hasCuDNN());  // false for good if LibTorch looked before it was loaded
 }
 
-/// A search and the doctor call torch_version() first. This is a separate suite, and so a process, because
+/// A search asks for LibTorch's version first. This is a separate suite, and so a process, because
 /// LibTorch looks for its CUDA part once.
 TEST(CudaLibraryAfterTheVersion, still_brings_the_cuda_part_of_libtorch) {
-  EXPECT_NE(torch_version(), "");
+  EXPECT_NE(skyline_training_module()->torch_version(), "");
   std::string reason;
   open_accelerator_library(CUDA_LIBRARY, reason);
   EXPECT_TRUE(at::globalContext().hasCuDNN());

@@ -1,5 +1,5 @@
 """Fills the disk of searches at random moments, makes room again, resumes, and compares with an undisturbed run. As root:
-`unshare -m python3 tests/faults/full_disk.py build/release/bin/skyline-light . build/release/tests/faults/storage_faults.so [--runs 20] [--seed N]`
+`unshare -m python3 tests/faults/full_disk.py build/release/bin/skyline . build/release/tests/faults/storage_faults.so [--runs 20] [--seed N]`
 
 The run folder is on a tmpfs. A file takes all its room at a random moment, for a time that `run.storage_patience` bridges or
 not, so that the trainer, Skyline, or both meet the full disk.

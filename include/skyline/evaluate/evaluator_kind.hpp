@@ -136,6 +136,9 @@ struct EvaluatorKind {
   bool is_plain = false;
   /// Here and below the section is complete: keys->complete(...).
   std::function<EvaluatorNeeds(const ConfigNode& section)> needs;
+  /// Loads what evaluators need beyond the program, so that a run which lacks it on rank 0 doesn't begin. It
+  /// may be left out. @throws UserError
+  std::function<void()> load = {};
   /// Makes the evaluator. Collective over the ranks, if there are any; `services.ranks` is valid only during
   /// the call.
   /// @throws UserError, on one rank or all, if something that the section needs is missing

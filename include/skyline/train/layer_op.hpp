@@ -79,8 +79,8 @@ class FusedOp : public LayerOp {
 /// Makes the op of a layer. `tensors` outlives the op.
 using LayerOpFactory = std::unique_ptr<LayerOp> (*)(const space::Layer& layer, LayerTensors& tensors);
 
-/// Adds a kind of layer; call it before the first trial. @throws InternalError if the name is taken
+/// Adds a kind of layer; call it before run_program. @throws InternalError if the name is taken; if it is
+/// that of a built-in kind, when the first network is built
 void register_layer_op(std::string_view kind, LayerOpFactory factory);
-std::vector<std::string> layer_op_kinds();
 
 }  // namespace skyline::train

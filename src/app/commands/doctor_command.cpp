@@ -167,6 +167,11 @@ int diagnose(comm::Environment& environment, const DoctorArguments& arguments) {
     if (const auto size = check_data_size(config, limits)) findings.push_back(*size);
     if (const auto stage = config ? check_stage(*config) : std::nullopt) findings.push_back(*stage);
   }
+  try {
+    if (config && config->evaluator.kind->load) config->evaluator.kind->load();
+  } catch (const UserError& error) {
+    findings.push_back({Verdict::kProblem, "training", error.what(), ""});
+  }
   check_machine(environment, config, limits, findings);
   check_traps(environment, config, threads, findings);
   if (!arguments.run.empty()) check_folder(environment, arguments.run, findings);

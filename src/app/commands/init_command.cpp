@@ -17,6 +17,7 @@
 #include "core/text/wording.hpp"
 #include "report/text/text_table.hpp"
 #include "run/baselines.hpp"
+#include "train/loading/load_training.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -219,11 +220,7 @@ int run_init(const InitArguments& arguments) {
   if (arguments.source.empty())
     throw UserError("init: missing SOURCE, a data set or what `skyline prep` takes");
   if (arguments.out.empty()) throw UserError("init: missing -o FILE.yaml");
-  if (!has_training()) {
-    throw UserError(
-        "init: this program was built without LibTorch: it trains no networks, of which init writes "
-        "searches");
-  }
+  train::load_training();  // measures how long trials take
   check_output(arguments.out, arguments.force, {arguments.source});
   const bool replaces = fs::exists(data_file(arguments));
   const fs::path file = prepared(arguments);

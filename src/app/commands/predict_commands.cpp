@@ -18,6 +18,8 @@
 #include "report/text/text_table.hpp"
 #include "store/publish/publish.hpp"
 #include "train/evaluator/inference.hpp"
+#include "train/loading/load_training.hpp"
+#include "train/scoring/answers.hpp"
 
 #include <algorithm>
 #include <array>
@@ -77,11 +79,11 @@ int use_models(const PredictArguments& arguments, const UsedData& data,
   const auto missing = take_models(data.source, arguments.choice, [&](const TakenModel& model) {
     train::InferenceResult result;
     if (data.samples->test().count > 0) {  // else each row has its reason
-      result = train::infer(*job, {.section = evaluator_of(data.source.run.config).section,
-                                   .normalization = data.source.data.normalization,
-                                   .architecture = model.trained->trial.proposal.architecture,
-                                   .tensors = model.weights.tensors,
-                                   .dataset = data.samples});
+      result = train::load_training().infer(*job, {.section = evaluator_of(data.source.run.config).section,
+                                                   .normalization = data.source.data.normalization,
+                                                   .architecture = model.trained->trial.proposal.architecture,
+                                                   .tensors = model.weights.tensors,
+                                                   .dataset = data.samples});
     }
     unscale(result.outputs, scaled_targets(data.source.data));
     use(model, result);

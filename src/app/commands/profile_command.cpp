@@ -11,6 +11,7 @@
 #include "core/text/wording.hpp"
 #include "report/text/text_table.hpp"
 #include "train/evaluator/step_profile.hpp"
+#include "train/loading/load_training.hpp"
 
 #include <array>
 #include <cstdio>
@@ -48,12 +49,12 @@ ProfiledTrial measure(const ProfileArguments& arguments) {
   const auto dataset = open_data_set(data, source.data, false);
   const auto job = comm::make_local_environment();
   ProfiledTrial profiled{source.run.state.search_trial(number)->trial.proposal.architecture, {}};
-  profiled.step =
-      train::profile_step(*job, {.section = evaluator_of(source.run.config).section,
-                                 .normalization = source.data.normalization,
-                                 .architecture = profiled.architecture,
-                                 .dataset = dataset,
-                                 .split = split_data(data, *dataset, source.data, source.run.header.seed)});
+  profiled.step = train::load_training().profile_step(
+      *job, {.section = evaluator_of(source.run.config).section,
+             .normalization = source.data.normalization,
+             .architecture = profiled.architecture,
+             .dataset = dataset,
+             .split = split_data(data, *dataset, source.data, source.run.header.seed)});
   return profiled;
 }
 

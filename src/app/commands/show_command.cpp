@@ -16,7 +16,7 @@
 #include "core/text/wording.hpp"
 #include "report/files/trials_json.hpp"
 #include "report/text/text_table.hpp"
-#include "train/evaluator/inference.hpp"
+#include "train/loading/load_training.hpp"
 
 #include <cstdint>
 #include <iostream>
@@ -165,7 +165,8 @@ std::string exported(const ShownNetwork& shown, const RunConfig& config, ShowFor
                                : DataOptions::table().parse(config.resolved.at("data"));
   const space::Network& network = shown.architecture.network();
   store::WeightsFile weights;
-  if (format == ShowFormat::kOnnx) weights.tensors = train::initial_tensors(network, shown.seed);
+  if (format == ShowFormat::kOnnx)
+    weights.tensors = train::load_training().initial_tensors(network, shown.seed);
   model_export::Metadata metadata = network_metadata(config.space, shown.architecture, data);
   metadata.emplace_back("weights", "untrained");
   const auto model = exported_network(network, weights, data, std::move(metadata));

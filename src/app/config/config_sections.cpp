@@ -7,7 +7,7 @@
 #include "app/config/evaluator_section.hpp"
 #include "core/text/wording.hpp"
 #include "space/language/space_keys.hpp"
-#include "train/evaluator/training_evaluator.hpp"
+#include "train/loading/training_kind.hpp"
 
 #include <algorithm>
 #include <memory>

@@ -3,15 +3,13 @@
 #include "skyline/core/error.hpp"
 
 #include "core/text/wording.hpp"
-#include "train/evaluator/training_evaluator.hpp"
+#include "train/loading/training_kind.hpp"
 
 #include <string>
 #include <vector>
 
 namespace skyline::app {
 namespace {
-
-constexpr const char* kTraining = "training";
 
 /// Returns the registered evaluators whose sections a configuration has.
 std::vector<const evaluate::EvaluatorKind*> evaluators_in(const ConfigNode& root) {
@@ -26,21 +24,9 @@ std::vector<const evaluate::EvaluatorKind*> evaluators_in(const ConfigNode& root
 
 }  // namespace
 
-bool has_training() {
-  train::register_training();
-  return evaluate::find_evaluator(kTraining) != nullptr;
-}
-
-void refuse_training(const ConfigNode& root) {
-  if (!root.is_map() || root.find(kTraining) == nullptr || has_training()) return;
-  root.at(kTraining).fail("this program was built without LibTorch: expected one of the sections " +
-                          joined(evaluate::evaluator_names()) + ", or the program, or wheel, that has it");
-}
-
 ChosenEvaluator evaluator_of(const ConfigNode& resolved) {
   const evaluate::EvaluatorKind* kind = named_evaluator(resolved);
   if (kind == nullptr) {
-    refuse_training(resolved);
     resolved.fail("has no section of an evaluator that this program knows: " +
                   joined(evaluate::evaluator_names()));
   }

@@ -16,11 +16,6 @@ struct ChosenEvaluator {
   ConfigNode written = {};  // section of the file, with the first genotype's values
 };
 
-/// Returns whether this program has the evaluator `training`, which needs LibTorch.
-bool has_training();
-/// @throws UserError if a configuration asks for `training` in a program without LibTorch
-void refuse_training(const ConfigNode& root);
-
 /// Returns the evaluator of a run's configuration, with the values of the first genotype.
 /// @throws UserError if this program lacks it, or a part that its section names, such as a loss
 ChosenEvaluator evaluator_of(const ConfigNode& resolved);

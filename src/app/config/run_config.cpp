@@ -170,7 +170,6 @@ RunConfig ConfigParser::parse(DataCheck check) {
 
 void ConfigParser::read_sections() {
   if (!root_.is_map()) root_.fail_expected("a map with the sections data, space, objectives, search, ...");
-  refuse_training(root_);
   set_window_of_algorithm(root_);
   config_.sections = table_.parse(root_);
   if (config_.algorithm().window && !config_.sections.run.window) {

@@ -20,9 +20,9 @@ using CompareTexts = std::function<std::string(std::span<const std::string>, std
 std::optional<std::string> host_difference(comm::Environment& environment, const std::string& text,
                                            const CompareTexts& compare = text_difference);
 
-/// Checks that all ranks run one program: the same version, also of the libraries on which results depend
-/// ("LibTorch 2.11.0 on h1; ..."), and the same build. If not, returns which hosts run which, the same text
-/// on every rank: "0.1.0 on h1; 0.2.0 on h2, h3". Collective.
+/// Checks that all ranks run one program: the same version, also of the MPI library, and the same build. If
+/// not, returns which hosts run which, the same text on every rank: "0.1.0 on h1; 0.2.0 on h2, h3".
+/// Collective.
 std::optional<std::string> version_difference(comm::Environment& environment);
 
 /// Describes the first part in which programs differ. Local.

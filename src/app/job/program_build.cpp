@@ -3,7 +3,7 @@
 #include "comm/environment.hpp"
 #include "core/text/hash.hpp"
 #include "core/version.hpp"
-#include "train/loading/load_accelerator.hpp"
+#include "train/loading/load_training.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -61,8 +61,10 @@ int visit(dl_phdr_info* object, std::size_t, void* result) {
 }  // namespace
 
 std::vector<std::string> program_parts() {
-  return {program_version(), std::string("commit ") + kCommit, "LibTorch " + train::torch_version(),
-          comm::mpi_library_name(), std::string(kCompiler)};
+  std::vector<std::string> parts{program_version(), std::string("commit ") + kCommit};
+  if (const std::string torch = train::torch_version(); !torch.empty()) parts.push_back("LibTorch " + torch);
+  parts.insert(parts.end(), {comm::mpi_library_name(), std::string(kCompiler)});
+  return parts;
 }
 
 std::string build_id() {

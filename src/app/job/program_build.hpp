@@ -10,7 +10,8 @@ namespace skyline::app {
 extern const char* const kCommit;
 
 /// Describes this program by what results depend on, the most informative part first: "0.1.0", "commit
-/// 96ab6c3b0c1d", "LibTorch 2.11.0", "Open MPI 4.1.4", "GCC 12.2.0". The only place that lists them. Local.
+/// 96ab6c3b0c1d", "LibTorch 2.11.0" if it is loaded, "Open MPI 4.1.4", "GCC 12.2.0". The only place that
+/// lists them. Local.
 std::vector<std::string> program_parts();
 
 /// Returns the linker's id of this program's build, 16 hex digits, which differs for other sources, compilers

@@ -298,6 +298,7 @@ RunPlan make_plan(const SearchArguments& arguments, const Asked& asked, const st
                         : RunConfig::parse(root, false, slots);
   const RunConfig& config = plan.config;
   if (!resumes && arguments.beginning == nullptr) check_new_run(root, config);
+  if (const auto& load = config.evaluator.kind->load) load();
   store::set_patience(config.sections.run.storage_patience_s);
   stop.limit(config.sections.run.time_limit_s, launch);
   check_may_begin(paths, arguments);

@@ -17,7 +17,7 @@
 #include "machine/node.hpp"
 #include "report/text/front_table.hpp"
 #include "store/publish/retry_policy.hpp"
-#include "train/evaluator/training_evaluator.hpp"
+#include "train/loading/training_kind.hpp"
 
 #include <algorithm>
 #include <chrono>

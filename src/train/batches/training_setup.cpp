@@ -9,7 +9,6 @@
 #include "train/options/training_check.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <numeric>
 #include <utility>
@@ -31,15 +30,6 @@ std::shared_ptr<DeviceDataset> context_for(const DeviceUse& device,
 }
 
 }  // namespace
-
-std::int64_t steps_per_epoch(std::size_t samples, std::int64_t batch) {
-  return (static_cast<std::int64_t>(samples) + batch - 1) / batch;
-}
-
-std::int64_t steps_for(double epochs, std::size_t samples, std::int64_t batch) {
-  const auto whole = static_cast<double>(steps_per_epoch(samples, batch));
-  return std::max<std::int64_t>(1, std::llround(epochs * whole));
-}
 
 TrainingSetup setup_for(const DeviceUse& device, const TrainingOptions& options,
                         const std::shared_ptr<const store::Dataset>& dataset, store::SplitIndices split,

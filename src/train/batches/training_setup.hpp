@@ -59,10 +59,6 @@ inline SampleSet validation_set(const store::SplitIndices& split) {
   return split.stored ? SampleSet::kValidation : SampleSet::kTrain;
 }
 
-/// Return the steps of an epoch (the smaller last batch counts) and of a budget, at least one.
-std::int64_t steps_per_epoch(std::size_t samples, std::int64_t batch);
-std::int64_t steps_for(double epochs, std::size_t samples, std::int64_t batch);
-
 /// The samples of a batch on which one member of a group trains.
 struct BatchPart {
   std::size_t first = 0;  // place of the first one in the batch

@@ -6,7 +6,6 @@
 #include "train/scoring/metrics.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 namespace skyline::train {
@@ -49,19 +48,6 @@ InferenceResult infer(comm::Environment& job, const InferenceTask& task) {
 
 std::vector<trial::NamedTensor> initial_tensors(const space::Network& network, std::uint64_t seed) {
   return ParameterStore(network, seed).export_tensors();
-}
-
-std::vector<double> to_answers(std::span<const float> outputs, store::TargetKind targets) {
-  std::vector<double> answers(outputs.begin(), outputs.end());
-  if (targets == store::TargetKind::kLabels) {
-    for (double& answer : answers) answer = 1 / (1 + std::exp(-answer));
-  } else if (targets == store::TargetKind::kClasses) {
-    const double largest = *std::ranges::max_element(answers);
-    for (double& answer : answers) answer = std::exp(answer - largest);
-    const double sum = std::accumulate(answers.begin(), answers.end(), 0.0);
-    for (double& answer : answers) answer /= sum;
-  }
-  return answers;
 }
 
 }  // namespace skyline::train

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,8 +42,5 @@ InferenceResult infer(comm::Environment& job, const InferenceTask& task);
 /// Returns the tensors of a network before its training, in its order. They depend on the seed alone.
 /// @param seed  that of a trial, for the values with which its training begins, unless it inherits some
 std::vector<trial::NamedTensor> initial_tensors(const space::Network& network, std::uint64_t seed);
-
-/// Returns the answers for one sample: a probability per class or label, or the numbers unchanged.
-std::vector<double> to_answers(std::span<const float> outputs, store::TargetKind targets);
 
 }  // namespace skyline::train

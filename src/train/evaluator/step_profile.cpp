@@ -152,18 +152,6 @@ std::vector<LayerProfile> layers_of(const space::Network& network, const StepRec
 
 }  // namespace
 
-double StepProfile::parts_s() const {
-  double sum = batch_s + loss_s + update_s;
-  for (const LayerProfile& layer : layers) sum += layer.forward_s + layer.backward_s;
-  return sum;
-}
-
-std::int64_t StepProfile::most_bytes() const {
-  std::int64_t most = 0;
-  for (const LayerProfile& layer : layers) most = std::max(most, layer.most_bytes);
-  return most;
-}
-
 StepProfile profile_step(comm::Environment& job, const ProfileTask& task) {
   const TrainingOptions options =
       with_values(TrainingOptions::table().parse(task.section), task.architecture->training());

@@ -5,6 +5,7 @@
 #include "skyline/space/search_space.hpp"
 #include "skyline/store/dataset.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -49,8 +50,17 @@ struct StepProfile {
   double step_s = 0;              // time measured as a whole
   std::int64_t tensor_bytes = 0;  // before a step: parameters, optimizer, samples on a GPU
 
-  double parts_s() const;  // Returns the sum of the parts.
-  std::int64_t most_bytes() const;
+  /// Returns the sum of the parts.
+  double parts_s() const {
+    double sum = batch_s + loss_s + update_s;
+    for (const LayerProfile& layer : layers) sum += layer.forward_s + layer.backward_s;
+    return sum;
+  }
+  std::int64_t most_bytes() const {
+    std::int64_t most = 0;
+    for (const LayerProfile& layer : layers) most = std::max(most, layer.most_bytes);
+    return most;
+  }
 };
 
 /// Trains a new network for some seconds on the run's batches and measures each layer's op: on the device

@@ -6,10 +6,9 @@
 #include "train/batches/device_dataset.hpp"
 #include "train/device/memory_pool.hpp"
 #include "train/evaluator/trial_failure.hpp"
+#include "train/loading/training_forecast.hpp"
 #include "train/loop/latency.hpp"
 #include "train/loop/training_loop.hpp"
-#include "train/options/group_size.hpp"
-#include "train/options/training_check.hpp"
 #include "train/sharing/admitted_training.hpp"
 #include "train/sharing/node_memory_limiter.hpp"
 #include "trial/refit.hpp"
@@ -67,39 +66,15 @@ bool share_processes(const trial::TrialGroup& group) {
   return processes.size() < group.members();
 }
 
-class TrainingEvaluator final : public trial::Evaluator {
+class TrainingEvaluator final : public TrainingForecast {
  public:
-  TrainingEvaluator(TrainingSetup setup, std::shared_ptr<const NodeMemoryLimiter> memory)
-      : setup_(std::move(setup)), memory_(std::move(memory)) {}
-
-  double predicted_cost(const trial::Trial& trial) const override {
-    const space::Network& network = trial.architecture().network();
-    const TrainingOptions options = forecast_options_of(trial);
-    const auto steps_of = [&](double epochs) {
-      return steps_for(epochs, samples_to_train(trial), options.batch);
-    };
-    const trial::Continue* earlier = trial.continues();
-    const std::int64_t steps =
-        steps_of(trial.budget().epochs) - (earlier != nullptr ? steps_of(earlier->epochs) : 0);
-    // Floating-point operations that take as long as a layer's fixed cost per part of a step, some
-    // microseconds. The backward pass costs two forward passes.
-    constexpr double kFixedFlops = 5e5;
-    const auto samples = static_cast<double>(options.batch);
-    const auto flops = static_cast<double>(network.cost.flops);
-    const double step = 3 * flops * samples + kFixedFlops * static_cast<double>(network.layers.size()) *
-                                                  static_cast<double>(options.accumulate);
-    return std::max(1.0, static_cast<double>(steps) * step + samples_scored(trial, options, steps) * flops);
-  }
+  TrainingEvaluator(const TrainingOptions& options, TrainingSetup setup,
+                    std::shared_ptr<const NodeMemoryLimiter> memory)
+      : TrainingForecast(options, *setup.dataset, setup.split, setup.device.on_gpus),
+        setup_(std::move(setup)),
+        memory_(std::move(memory)) {}
 
   std::size_t slots() const override { return setup_.device.accelerator == nullptr ? 0 : kMostOnDevice; }
-
-  std::uint32_t members_for(const trial::Trial& trial) const override {
-    const TrainingOptions options = forecast_options_of(trial);
-    return choose_members(trial.architecture().network(), {options.batch, options.accumulate},
-                          setup_.options.group, setup_.device.on_gpus ? MemberKind::kGpu : MemberKind::kCore);
-  }
-
-  std::string device() const override { return setup_.device.on_gpus ? "gpu" : "cpu"; }
 
   trial::Place place(trial::Place rank) const override {
     const DeviceUse& use = setup_.device;
@@ -113,8 +88,6 @@ class TrainingEvaluator final : public trial::Evaluator {
     if (memory_ != nullptr) rank.memory_bytes = memory_->share();
     return rank;
   }
-
-  bool forms_groups() const override { return setup_.options.group.members != 1U; }
 
   std::exception_ptr fault() override {
     try {
@@ -175,44 +148,11 @@ class TrainingEvaluator final : public trial::Evaluator {
  private:
   using Curve = std::vector<trial::CurvePoint>;
 
-  TrainingOptions options_of(const trial::Trial& trial) const {
-    return with_values(setup_.options, trial.architecture().training());
-  }
-
-  /// Returns options for decisions before a trial begins, with a batch of at most the existing samples.
-  /// Searched values may contradict each other in a pair that no check has tried; that fails only the trial.
-  TrainingOptions forecast_options_of(const trial::Trial& trial) const {
-    TrainingOptions options = setup_.options;
-    try {
-      options = options_of(trial);
-    } catch (const UserError&) {
-    }
-    options.batch = std::min(options.batch, static_cast<std::int64_t>(samples_to_train(trial)));
-    return options;
-  }
-
-  std::size_t samples_to_train(const trial::Trial& trial) const {
-    return setup_.split.train.size() + (trial::is_refit(trial) ? setup_.split.validation.size() : 0);
-  }
-
   /// Returns the setup of a trial; the first refit makes that of refits.
   const TrainingSetup& setup_for_trial(const trial::Trial& trial) {
     if (!trial::is_refit(trial)) return setup_;
     std::call_once(refit_once_, [this] { refit_setup_ = setup_of_refit(setup_); });
     return *refit_setup_;
-  }
-
-  /// Returns the samples of forward passes outside of steps, including those of recalibration.
-  double samples_scored(const trial::Trial& trial, const TrainingOptions& options, std::int64_t steps) const {
-    const std::size_t trained = samples_to_train(trial);
-    const bool judged = trial.is_final() && !trial::is_refit(trial) && options.full.judges_epochs();
-    const std::int64_t epoch = steps_per_epoch(trained, options.batch);
-    const auto scorings = static_cast<double>(judged ? (steps + epoch - 1) / epoch : 1);
-    const auto recalibrated = static_cast<double>(
-        std::min(options.recalibrate * options.batch, static_cast<std::int64_t>(trained)));
-    const auto tested = static_cast<double>(trial.is_final() ? setup_.test_indices.size() : 0);
-    const std::size_t validated = trial::is_refit(trial) ? 0 : validation_of(setup_.split, trial).size();
-    return scorings * (static_cast<double>(validated) + recalibrated) + tested;
   }
 
   std::optional<std::string> device_fault() const {
@@ -322,10 +262,6 @@ std::unique_ptr<trial::Evaluator> make_training_evaluator(const TrainingOptions&
                                                           store::SplitIndices split, bool measure_latency,
                                                           DeviceUse device,
                                                           std::shared_ptr<const NodeMemoryLimiter> memory) {
-  require(!split.train.empty(), "no training samples");
-  if (const auto objection = find_objection(options, *dataset, split)) {
-    throw UserError("`training." + objection->key + "`: " + objection->reason);
-  }
   if (device.accelerator == nullptr && options.precision == Precision::kTf32) {
     throw UserError(
         "`training.precision` is tf32, which needs a GPU, and networks are trained on the CPU: expected fp32 "
@@ -334,7 +270,7 @@ std::unique_ptr<trial::Evaluator> make_training_evaluator(const TrainingOptions&
   install_memory_pool();
   TrainingSetup setup = setup_for(device, options, dataset, std::move(split), normalization);
   setup.measure_latency = measure_latency;
-  return std::make_unique<TrainingEvaluator>(std::move(setup), std::move(memory));
+  return std::make_unique<TrainingEvaluator>(options, std::move(setup), std::move(memory));
 }
 
 }  // namespace skyline::train

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -45,6 +47,8 @@ std::unique_ptr<FusedOp> with_passes(std::unique_ptr<LayerOp> op, StoredLayer& t
 GraphOp make_graph_op(const space::Layer& layer, StoredLayer& tensors, const DevicePlace& place);
 /// Returns the number of tensors of its output's size that an op of a kind keeps for its backward pass.
 int outputs_kept(std::string_view kind);
+/// Returns the kinds that have ops, in alphabetical order.
+std::vector<std::string> layer_op_kinds();
 
 /// The input of a training step besides the images.
 struct StepPart {

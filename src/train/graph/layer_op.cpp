@@ -15,14 +15,16 @@
 namespace skyline::train {
 namespace {
 
+/// Returns all kinds: those of the program, and the built-in ones.
 OpList& registry() {
-  static OpList registered("layer op", [](OpList& built_in) {
+  static OpList& all = []() -> OpList& {
     for (const auto add : {add_activation_ops, add_attention_ops, add_convolution_ops, add_dropout_ops,
                            add_linear_ops, add_merge_ops, add_norm_ops, add_pool_ops, add_wiring_ops}) {
-      add(built_in);
+      add(layer_ops());
     }
-  });
-  return registered;
+    return layer_ops();
+  }();
+  return all;
 }
 
 /// The passes of a layer from its definition. Activations between it and its neighbours carry no history, so
@@ -99,12 +101,6 @@ class AutogradOp final : public FusedOp {
 };
 
 }  // namespace
-
-void register_layer_op(std::string_view kind, LayerOpFactory factory) {
-  const auto make = [factory](const space::Layer& layer, LayerTensors& tensors,
-                              const DevicePlace& /*place*/) { return factory(layer, tensors); };
-  registry().add(kind, {.make = make, .takes_bfloat16 = false});
-}
 
 GraphOp make_graph_op(const space::Layer& layer, StoredLayer& tensors, const DevicePlace& place) {
   const OpKind* kind = registry().find(layer.kind);

@@ -1,7 +1,7 @@
 #include "train/learner/device_evaluation.hpp"
 
 #include "train/graph/layer_graph.hpp"
-#include "train/scoring/loss.hpp"
+#include "train/learner/loss.hpp"
 
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/zeros.h>

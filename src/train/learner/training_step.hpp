@@ -8,9 +8,9 @@
 #include "train/device/device_place.hpp"
 #include "train/graph/layer_graph.hpp"
 #include "train/group/gradient_exchange.hpp"
+#include "train/learner/loss.hpp"
 #include "train/parameters/optimizer.hpp"
 #include "train/parameters/parameter_store.hpp"
-#include "train/scoring/loss.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -8,6 +8,7 @@
 #include "machine/nccl_settings.hpp"
 #include "machine/node.hpp"
 #include "train/loading/device_plan.hpp"
+#include "train/options/group_size.hpp"
 
 #include <cstddef>
 #include <cstdlib>
@@ -90,6 +91,10 @@ void prepare_nccl(evaluate::Ranks& ranks, const std::string& host, const std::st
 }
 
 }  // namespace
+
+DeviceWish wish_of(const TrainingOptions& options) {
+  return {.choice = options.device, .members = most_members(options.group)};
+}
 
 machine::RankView look_at_devices(const comm::NodePlace& place, const Accelerator* accelerator,
                                   std::string reason, const fs::path& root) {

@@ -29,6 +29,8 @@ struct DeviceWish {
   std::string_view begun = {};
 };
 
+DeviceWish wish_of(const TrainingOptions& options);
+
 /// Returns the devices of this rank and the facts about its node, without starting anything.
 /// @param accelerator  nullptr if no device can be used, for this `reason`
 /// @param root         root of the file system with the topology; tests use another one than "/"

@@ -8,10 +8,6 @@
 #include "train/loading/shared_library.hpp"
 
 #include <cstdlib>
-#include <map>
-
-#include <caffe2/core/common.h>
-#include <dlfcn.h>
 
 namespace skyline::train {
 namespace {
@@ -22,6 +18,10 @@ constexpr const char* kVariable = "SKYLINE_CUDA_LIBRARY";
 constexpr AcceleratorHost kHost = {[](int level, const char* text, std::size_t size) {
   log::write(static_cast<log::Level>(level), {text, size});
 }};
+
+const AcceleratorLibrary* open_library(const std::string& file, std::string& reason) {
+  return open_module<AcceleratorLibrary>(file, "cuda module", "skyline_accelerator_library", reason);
+}
 
 }  // namespace
 
@@ -36,33 +36,17 @@ std::string find_accelerator_library(std::string& reason) {
 }
 
 std::shared_ptr<Accelerator> open_accelerator_library(const std::string& file, std::string& reason) {
-  SharedLibrary library(file);
-  if (!library) {
-    reason = "the cuda module does not load: " + library.error();
-    return nullptr;
-  }
-  const auto entry = library.function<AcceleratorLibraryEntry>(kAcceleratorLibraryEntry);
-  library.keep();  // keeps a wrong one too: it may have loaded LibTorch's CUDA part, whose registration stays
-  if (entry == nullptr) {
-    reason = file + " is not Skyline's cuda module";
-    return nullptr;
-  }
-  const AcceleratorLibrary& offered = *entry();
-  if (std::string_view(offered.interface) != kAcceleratorInterface) {
-    reason = file + " was built from other sources than this program: build both together";
-    return nullptr;
-  }
-  return offered.open(kHost, reason);
+  const auto* library = open_library(file, reason);
+  return library == nullptr ? nullptr : library->open(kHost, reason);
 }
 
 std::string accelerator_versions() {
   std::string reason;
   const std::string file = find_accelerator_library(reason);
   require(!file.empty(), "no accelerator was loaded");
-  const SharedLibrary library(file);  // opens the loaded library once more
-  const auto entry = library.function<AcceleratorLibraryEntry>(kAcceleratorLibraryEntry);
-  require(entry != nullptr, "the cuda module is another one now");
-  return entry()->versions();
+  const auto* library = open_library(file, reason);  // the loaded one once more
+  require(library != nullptr, "the cuda module is another one now");
+  return library->versions();
 }
 
 std::shared_ptr<Accelerator> load_accelerator(std::string& reason) {
@@ -79,14 +63,6 @@ std::shared_ptr<Accelerator> load_accelerator(std::string& reason) {
   auto accelerator = file.empty() ? nullptr : open_accelerator_library(file, reason);
   if (accelerator == nullptr) throw UserError("a GPU is there and cannot be used: " + reason);
   return accelerator;
-}
-
-/// Returns LibTorch's own version, since that of the headers is only the build's. at::show_config() is not
-/// used, because it looks for the CUDA part: if the module is not loaded yet, LibTorch then never finds it.
-std::string torch_version() {
-  const std::map<std::string, std::string>& options = caffe2::GetBuildOptions();
-  const auto version = options.find("TORCH_VERSION");
-  return version == options.end() ? "unknown" : version->second;
 }
 
 }  // namespace skyline::train

@@ -32,25 +32,15 @@ struct AcceleratorHost {
   void (*write_log)(int level, const char* text, std::size_t size);
 };
 
-/// A hash of all headers that the program and the `cuda` library share, and of LibTorch's version. It is
-/// hidden, so that each of the two has that of its own build.
-[[gnu::visibility("hidden")]] extern const char kAcceleratorInterface[];
-
-/// The interface of the `cuda` library, its only export. Program and library exchange C++ objects, so they
-/// must be built from the same headers: `interface` is compared first.
+/// The interface of the `cuda` library, which skyline_accelerator_library() returns, its only export. Program
+/// and library exchange C++ objects, so they must be built from the same headers: `interface` is compared
+/// first.
 struct AcceleratorLibrary {
-  const char* interface;  // kAcceleratorInterface of the library's build
+  const char* interface;  // kModuleInterface of the library's build
   /// Opens the node's devices; returns nullptr if none can be used, with `reason` in one line.
   std::shared_ptr<Accelerator> (*open)(const AcceleratorHost& host, std::string& reason);
   /// Returns the versions of the linked libraries for a person, e.g. "CUDA 13.0, NCCL 2.28.9".
   std::string (*versions)();
 };
-
-/// The name and type of the exported function.
-inline constexpr const char* kAcceleratorLibraryEntry = "skyline_accelerator_library";
-using AcceleratorLibraryEntry = const AcceleratorLibrary* (*)();
-
-/// Returns the version of the loaded LibTorch, e.g. "2.11.0".
-std::string torch_version();
 
 }  // namespace skyline::train

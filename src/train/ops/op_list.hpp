@@ -1,11 +1,9 @@
 #pragma once
 
 #include "skyline/space/network.hpp"
-#include "skyline/train/layer_op.hpp"
 
-#include "core/registry.hpp"
+#include "train/loading/layer_ops.hpp"
 
-#include <functional>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -14,22 +12,7 @@
 
 namespace skyline::train {
 
-struct DevicePlace;
-
-/// Makes the ops of a kind of layer.
-struct OpKind {
-  /// The layer's `tensors` and `place` outlive the op.
-  std::function<std::unique_ptr<LayerOp>(const space::Layer& layer, LayerTensors& tensors,
-                                         const DevicePlace& place)>
-      make;
-  /// Number of tensors of its output's size that an op keeps for its backward pass, measured on CPUs.
-  /// LibTorch keeps some of its own if it differentiates the op.
-  int outputs_kept = 2;
-  bool takes_bfloat16 = true;  // used if it has hand-written passes
-};
-
 // The built-in kinds, one function per file.
-using OpList = Registry<OpKind>;
 void add_activation_ops(OpList& ops);
 void add_attention_ops(OpList& ops);
 void add_convolution_ops(OpList& ops);

@@ -2,9 +2,10 @@
 
 #include "skyline/core/option_table.hpp"
 
-#include "train/scoring/loss.hpp"
+#include "train/scoring/loss_kinds.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 
 namespace skyline::train {
@@ -383,9 +384,13 @@ TrainingOptions with_defaults(TrainingOptions options, store::TargetKind targets
   return options;
 }
 
-std::unique_ptr<Loss> loss_of(const TrainingOptions& options) {
-  const Choice choice = *with_defaults(options, options.problem.targets).loss;
-  return find_loss(choice.name)->make(choice.section, options.problem);
+std::int64_t steps_per_epoch(std::size_t samples, std::int64_t batch) {
+  return (static_cast<std::int64_t>(samples) + batch - 1) / batch;
+}
+
+std::int64_t steps_for(double epochs, std::size_t samples, std::int64_t batch) {
+  const auto whole = static_cast<double>(steps_per_epoch(samples, batch));
+  return std::max<std::int64_t>(1, std::llround(epochs * whole));
 }
 
 }  // namespace skyline::train

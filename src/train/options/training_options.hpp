@@ -9,7 +9,6 @@
 #include "train/scoring/metrics.hpp"
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -134,6 +133,9 @@ std::string batch_text(const TrainingOptions& options);
 TrainingOptions with_values(const TrainingOptions& options, const std::vector<space::TrainingValue>& values);
 /// Fills in the loss and the metrics that the targets imply.
 TrainingOptions with_defaults(TrainingOptions options, store::TargetKind targets);
-std::unique_ptr<Loss> loss_of(const TrainingOptions& options);
+
+/// Return the steps of an epoch (the smaller last batch counts) and of a budget, at least one.
+std::int64_t steps_per_epoch(std::size_t samples, std::int64_t batch);
+std::int64_t steps_for(double epochs, std::size_t samples, std::int64_t batch);
 
 }  // namespace skyline::train

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <string_view>
 #include <vector>
 
@@ -268,6 +269,19 @@ void Answers::put_replicates(Entries& entries) const {
     of_metrics.push_back({"test_" + metrics_[i].name, list_of(replicates[i], &ConfigNode::make_number), {}});
   }
   entries.push_back({"replicates", ConfigNode::make_map(std::move(of_metrics), {}), {}});
+}
+
+std::vector<double> to_answers(std::span<const float> outputs, store::TargetKind targets) {
+  std::vector<double> answers(outputs.begin(), outputs.end());
+  if (targets == store::TargetKind::kLabels) {
+    for (double& answer : answers) answer = 1 / (1 + std::exp(-answer));
+  } else if (targets == store::TargetKind::kClasses) {
+    const double largest = *std::ranges::max_element(answers);
+    for (double& answer : answers) answer = std::exp(answer - largest);
+    const double sum = std::accumulate(answers.begin(), answers.end(), 0.0);
+    for (double& answer : answers) answer /= sum;
+  }
+  return answers;
 }
 
 }  // namespace skyline::train

@@ -69,4 +69,7 @@ class Answers {
   std::vector<float> numbers_;  // [samples, outputs] answers; empty where nothing is resampled
 };
 
+/// Returns the answers for one sample: a probability per class or label, or the numbers unchanged.
+std::vector<double> to_answers(std::span<const float> outputs, store::TargetKind targets);
+
 }  // namespace skyline::train

@@ -3,6 +3,8 @@
 #include "support/user_error_of.hpp"
 #include "support/yaml_config.hpp"
 #include "train/fixtures/train_fixtures.hpp"
+#include "train/graph/layer_graph.hpp"
+#include "train/loading/training_kind.hpp"
 
 #include <chrono>
 #include <cstring>

@@ -3,7 +3,7 @@
 #include "train/fixtures/group_fixtures.hpp"
 #include "train/fixtures/step_fixtures.hpp"
 #include "train/loop/epoch_choice.hpp"
-#include "train/scoring/loss.hpp"
+#include "train/scoring/loss_kinds.hpp"
 
 #include <cmath>
 #include <variant>

@@ -1,4 +1,4 @@
-#include "train/scoring/loss.hpp"
+#include "train/learner/loss.hpp"
 
 #include "support/yaml_config.hpp"
 #include "train/device/host_accelerator.hpp"
@@ -21,6 +21,14 @@
 namespace skyline::train {
 namespace {
 
+std::unique_ptr<Loss> make(const std::string& name, const LossProblem& problem,
+                           const ConfigNode& section = {}) {
+  TrainingOptions options;
+  options.loss = Choice{name, section};
+  options.problem = problem;
+  return loss_of(options);
+}
+
 struct LossCase {
   bool mixed = false;
   double smoothing = 0;
@@ -42,7 +50,7 @@ void expect_pytorchs_loss(const LossCase& given, Kernels kernels) {
   const at::Tensor weights = at::tensor({2.0F, 0.5F, 0.8F, 4.0F, 1.0F});
   const std::string section = "{label_smoothing: " + std::to_string(given.smoothing) +
                               ", class_weights: " + (given.weighted ? "balanced" : "none") + "}";
-  const auto loss = find_loss("cross_entropy")->make(testing::config_from_yaml(section), problem);
+  const auto loss = make("cross_entropy", problem, testing::config_from_yaml(section));
   const PartLoss part = loss_of_part(*loss, output, targets, 10, *make_host_accelerator(kernels));
 
   const at::Tensor logits = output.flatten(1).clone().set_requires_grad(true);
@@ -111,7 +119,7 @@ TEST(Loss, TakesOutputsInBFloat16) {
   const at::Tensor output = at::randn({7, 5, 1, 1}).to(at::kBFloat16);
   for (const std::string& name : loss_names()) {
     const LossKind& kind = *find_loss(name);
-    const auto loss = kind.make(ConfigNode(), {kind.targets.front(), 5, 10, {1, 2, 7, 1, 1}});
+    const auto loss = make(name, {kind.targets.front(), 5, 10, {1, 2, 7, 1, 1}});
     const bool classes = kind.targets.front() == store::TargetKind::kClasses;
     const at::Tensor wanted = classes ? at::randint(0, 5, {7}, at::kLong) : at::rand({7, 5});
     for (const Kernels kernels : {Kernels::kOwn, Kernels::kAten}) {
@@ -127,7 +135,7 @@ TEST(Loss, TakesOutputsInBFloat16) {
 TEST(Loss, OfAPartWithoutSamplesIsZero) {
   for (const std::string& name : loss_names()) {
     const LossKind& kind = *find_loss(name);
-    const auto loss = kind.make(ConfigNode(), {kind.targets.front(), 3, 10, {1, 2, 7}});
+    const auto loss = make(name, {kind.targets.front(), 3, 10, {1, 2, 7}});
     const bool classes = kind.targets.front() == store::TargetKind::kClasses;
     const at::Tensor wanted = classes ? at::zeros({0}, at::kLong) : at::zeros({0, 3});
     for (const Kernels kernels : {Kernels::kOwn, Kernels::kAten}) {

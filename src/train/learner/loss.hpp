@@ -3,9 +3,11 @@
 #include "skyline/train/loss.hpp"
 
 #include "train/kernels/device_kernels.hpp"
+#include "train/options/training_options.hpp"
+#include "train/scoring/loss_kinds.hpp"
 
 #include <cstdint>
-#include <string_view>
+#include <memory>
 
 #include <ATen/core/Tensor.h>
 
@@ -49,11 +51,8 @@ PartLoss loss_of_part(const Loss& loss, const at::Tensor& output, const LossTarg
 void score_loss(const Loss& loss, const at::Tensor& outputs, const at::Tensor& targets, Kernels kernels,
                 at::Tensor& result);
 
-/// Returns the loss of this name, or nullptr.
-const LossKind* find_loss(std::string_view name);
-/// Returns the loss of a configuration that names none.
-std::string_view default_loss(store::TargetKind targets);
-
-LossKind cross_entropy_loss();
+/// Makes the loss that the options name, or the one of their targets.
+std::unique_ptr<Loss> loss_of(const TrainingOptions& options);
+std::unique_ptr<Loss> cross_entropy_loss(const CrossEntropyOptions& options, const LossProblem& problem);
 
 }  // namespace skyline::train

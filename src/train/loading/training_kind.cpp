@@ -1,19 +1,17 @@
-#include "skyline/core/error.hpp"
+#include "train/loading/training_kind.hpp"
 
 #include "core/log.hpp"
 #include "evaluate/command/command_check.hpp"
 #include "evaluate/command/program_checksums.hpp"
 #include "evaluate/measured_evaluator.hpp"
-#include "train/evaluator/training_evaluator.hpp"
 #include "train/loading/device_choice.hpp"
 #include "train/loading/load_accelerator.hpp"
+#include "train/loading/load_training.hpp"
+#include "train/loading/training_forecast.hpp"
 #include "train/options/baselines.hpp"
-#include "train/options/group_size.hpp"
 #include "train/options/training_check.hpp"
 #include "train/scoring/metrics.hpp"
-#include "train/sharing/node_memory_limiter.hpp"
 
-#include <algorithm>
 #include <mutex>
 #include <set>
 #include <string>
@@ -23,10 +21,6 @@
 
 namespace skyline::train {
 namespace {
-
-DeviceWish wish_of(const TrainingOptions& options) {
-  return {.choice = options.device, .members = most_members(options.group)};
-}
 
 /// Prints a warning once. The search may try hundreds of values of a key with the same doubt.
 void warn_once(const std::string& doubt) {
@@ -55,31 +49,15 @@ evaluate::EvaluatorNeeds needs_of(const TrainingOptions& options) {
   (below != nullptr ? *below : section).fail(reason);
 }
 
-/// Returns the number of this rank's slots that train on the CPU.
-std::size_t slots_of_rank(const evaluate::EvaluatorServices& services, int threads) {
-  if (!services.evaluates) return 0;
-  const std::size_t processors = services.place.processors.size();
-  return services.slots.value_or(std::max<std::size_t>(1, processors / static_cast<std::size_t>(threads)));
-}
-
-std::unique_ptr<trial::Evaluator> make(TrainingOptions options, const evaluate::EvaluatorServices& services) {
-  DeviceUse device;
-  std::shared_ptr<const NodeMemoryLimiter> memory;
-  if (services.ranks != nullptr) {
-    DeviceWish wish = wish_of(options);
-    wish.trains = services.evaluates;
-    wish.begun = services.begun_on;
-    const std::size_t slots = slots_of_rank(services, options.threads);
-    memory = share_node_memory(*services.ranks, services.place.node, slots, services.memory_bytes);
-    device = choose_device(*services.ranks, services.place, wish, load_accelerator);
-  }
-  // A rank that only predicts costs may have no GPU, which another precision could need.
-  if (services.ranks == nullptr || !services.evaluates) options.precision = Precision::kFp32;
-  const bool latency = std::ranges::find(services.wanted, "latency_ms") != services.wanted.end();
-  return evaluate::with_measured_metrics(
-      make_training_evaluator(options, services.normalization, services.dataset, services.split, latency,
-                              std::move(device), std::move(memory)),
-      options.measured, options.threads, services, "training");
+std::unique_ptr<trial::Evaluator> make(const TrainingOptions& options,
+                                       const evaluate::EvaluatorServices& services) {
+  std::unique_ptr<trial::Evaluator> made;
+  if (services.ranks == nullptr)
+    made = std::make_unique<TrainingForecast>(options, *services.dataset, services.split, false);
+  else
+    made = load_training(*services.ranks, services.place.host).make_evaluator(options, services);
+  return evaluate::with_measured_metrics(std::move(made), options.measured, options.threads, services,
+                                         "training");
 }
 
 /// Returns the metrics of a training: its metrics on the validation set, losses, the latency, its metrics on
@@ -141,6 +119,7 @@ evaluate::EvaluatorKind training_kind() {
       .members_key = "training.group.members",
       .searchable = {"batch", "optimizer", "schedule", "augment", "loss", "recalibrate"},
       .needs = [read](const ConfigNode& section) { return needs_of(read(section)); },
+      .load = [] { load_training(); },
       .make = [read](const ConfigNode& section,
                      const evaluate::EvaluatorServices& services) { return make(read(section), services); },
       .check =

@@ -1,8 +1,6 @@
-#include "train/scoring/loss.hpp"
+#include "train/learner/loss.hpp"
 
 #include "skyline/core/error.hpp"
-
-#include "core/registry.hpp"
 
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Reduction.h>
@@ -37,13 +35,10 @@ PartLoss differentiate(const Loss& loss, const at::Tensor& output, const LossTar
           gradient.contiguous().view(output.sizes())};
 }
 
-using store::TargetKind;
-
 /// A loss that is the mean over the outputs of a function of output and target.
 template <at::Tensor (*kFunction)(const at::Tensor& outputs, const at::Tensor& targets)>
 class MeanLoss final : public Loss {
  public:
-  MeanLoss(const NoOptions& /*options*/, const LossProblem& /*problem*/) {}
   at::Tensor reference(const at::Tensor& outputs, const at::Tensor& targets) const override {
     return kFunction(outputs, targets).mean(1);
   }
@@ -58,22 +53,6 @@ at::Tensor squared_error(const at::Tensor& outputs, const at::Tensor& targets) {
 }
 at::Tensor absolute_error(const at::Tensor& outputs, const at::Tensor& targets) {
   return at::l1_loss(outputs, targets, at::Reduction::None);
-}
-
-using Losses = Registry<LossKind>;
-
-Losses& losses() {
-  static Losses registry("loss", [](Losses& built_in) {
-    for (const LossKind& kind :
-         {cross_entropy_loss(),
-          make_loss<MeanLoss<binary_cross_entropy>>(
-              "binary_cross_entropy", "Cross-entropy of each label by itself.", {TargetKind::kLabels}),
-          make_loss<MeanLoss<squared_error>>("mse", "Squared error.", {TargetKind::kNumbers}),
-          make_loss<MeanLoss<absolute_error>>("mae", "Absolute error.", {TargetKind::kNumbers})}) {
-      built_in.add(kind.name, kind);
-    }
-  });
-  return registry;
 }
 
 }  // namespace
@@ -95,28 +74,14 @@ void score_loss(const Loss& loss, const at::Tensor& outputs, const at::Tensor& t
   result.copy_(losses_of(loss, outputs.to(at::kDouble), classes ? targets : targets.to(at::kDouble)).sum());
 }
 
-void register_loss(const LossKind& kind) {
-  losses().add(kind.name, kind);
-}
-
-std::vector<std::string> loss_names() {
-  return losses().names();
-}
-
-const LossKind* find_loss(std::string_view name) {
-  return losses().find(name);
-}
-
-std::string_view default_loss(store::TargetKind targets) {
-  switch (targets) {
-    case store::TargetKind::kClasses:
-      return "cross_entropy";
-    case store::TargetKind::kLabels:
-      return "binary_cross_entropy";
-    case store::TargetKind::kNumbers:
-      return "mse";
-  }
-  throw InternalError("unknown targets");
+std::unique_ptr<Loss> loss_of(const TrainingOptions& options) {
+  const Choice choice = *with_defaults(options, options.problem.targets).loss;
+  if (const auto& make = find_loss(choice.name)->make) return make(choice.section, options.problem);
+  if (choice.name == "cross_entropy")
+    return cross_entropy_loss(CrossEntropyOptions::table().parse(choice.section), options.problem);
+  if (choice.name == "mse") return std::make_unique<MeanLoss<squared_error>>();
+  if (choice.name == "mae") return std::make_unique<MeanLoss<absolute_error>>();
+  return std::make_unique<MeanLoss<binary_cross_entropy>>();
 }
 
 }  // namespace skyline::train

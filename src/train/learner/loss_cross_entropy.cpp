@@ -1,6 +1,6 @@
 #include "train/kernels/cross_entropy.hpp"
 #include "train/kernels/device_kernels.hpp"
-#include "train/scoring/loss.hpp"
+#include "train/learner/loss.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -16,21 +16,6 @@
 
 namespace skyline::train {
 namespace {
-
-struct CrossEntropyOptions {
-  enum class ClassWeights { kNone, kBalanced };
-  double label_smoothing = 0;
-  ClassWeights class_weights = ClassWeights::kNone;
-  static const OptionTable<CrossEntropyOptions>& table() {
-    static const OptionTable<CrossEntropyOptions> table{
-        {"label_smoothing", &CrossEntropyOptions::label_smoothing, at_least(0).below(1),
-         "Share of each target that is spread evenly over all classes."},
-        {"class_weights", &CrossEntropyOptions::class_weights,
-         choice<ClassWeights>({{"none", ClassWeights::kNone}, {"balanced", ClassWeights::kBalanced}}),
-         "Whether a class weighs less the more training samples it has."}};
-    return table;
-  }
-};
 
 struct LossRule {
   double smoothing = 0;
@@ -139,9 +124,8 @@ class CrossEntropy final : public FusedLoss {
 
 }  // namespace
 
-LossKind cross_entropy_loss() {
-  return make_loss<CrossEntropy, CrossEntropyOptions>("cross_entropy", "Cross-entropy of the classes.",
-                                                      {store::TargetKind::kClasses});
+std::unique_ptr<Loss> cross_entropy_loss(const CrossEntropyOptions& options, const LossProblem& problem) {
+  return std::make_unique<CrossEntropy>(options, problem);
 }
 
 }  // namespace skyline::train
