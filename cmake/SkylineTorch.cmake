@@ -30,6 +30,7 @@ function(skyline_import_torch library)
 endfunction()
 skyline_import_torch(c10)
 skyline_import_torch(torch_cpu)
+set_target_properties(skyline_torch::torch_cpu PROPERTIES INTERFACE_LINK_LIBRARIES skyline_torch::c10)
 # libtorch_cpu needs libcupti and libcudart (no driver): beside the wheel, or wherever the loader finds them.
 file(GLOB skyline_torch_companions "${SKYLINE_TORCH_ROOT}/../nvidia/cu*/lib")
 foreach(folder ${skyline_torch_companions})

@@ -25,7 +25,7 @@ struct TrainingOptions;
 /// comes from the program, which exports them, so that all state is one for the process: log, registries.
 struct TrainingModule {
   const char* interface;           // kModuleInterface of the module's build
-  std::string (*torch_version)();  // of the loaded LibTorch, e.g. "2.11.0"
+  std::string (*torch_version)();  // version of the loaded LibTorch, e.g. "2.11.0"
   /// Makes an evaluator for a job. Collective over its ranks.
   std::unique_ptr<trial::Evaluator> (*make_evaluator)(TrainingOptions options,
                                                       const evaluate::EvaluatorServices& services);

@@ -43,7 +43,7 @@ class TrainingForecast : public trial::Evaluator {
   // Numbers of samples.
   std::size_t train_;
   std::size_t validation_;
-  std::size_t scored_;  // of the validation set, in the search
+  std::size_t scored_;  // part of the validation set, in the search
   std::size_t test_;
 };
 
