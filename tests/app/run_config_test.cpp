@@ -152,8 +152,7 @@ TEST_F(RunConfigTest, ARunsConfigurationIsReadWithoutItsDataSet) {
   EXPECT_EQ(data.normalization, evaluate::Normalization::kStandard);
   expect_same_run(read, config);
   read.sections.data.file = config.sections.data.file;
-  read.dataset = config.dataset;
-  read.split_data(tree.at("data"));
+  read.open_data(tree.at("data"));
   EXPECT_EQ(read.split.validation, config.split.validation);
 }
 

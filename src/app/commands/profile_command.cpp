@@ -46,7 +46,8 @@ ProfiledTrial measure(const ProfileArguments& arguments) {
   const ModelChoice choice{.run = arguments.run, .trials = {*arguments.trial}, .front = false, .weights = {}};
   const trial::TrialNumber number = chosen_trials(source.run, choice).front();
   const ConfigNode& data = source.run.config.at("data");
-  const auto dataset = open_data_set(data, source.data, false);
+  const auto dataset = store::Dataset::open(source.data.file, false);
+  describe_data(data, *dataset, source.data);
   const auto job = comm::make_local_environment();
   ProfiledTrial profiled{source.run.state.search_trial(number)->trial.proposal.architecture, {}};
   profiled.step = train::load_training().profile_step(

@@ -328,9 +328,10 @@ RunConfig RunConfig::read(const ConfigNode& written) {
   return ConfigParser(written, 1).parse(DataCheck::kStated);
 }
 
-void RunConfig::split_data(const ConfigNode& section) {
+void RunConfig::open_data(const ConfigNode& section) {
+  if (dataset == nullptr) dataset = store::Dataset::open(sections.data.file, false);
   describe_data(section, *dataset, sections.data);
-  split = app::split_data(section, *dataset, sections.data, sections.run.seed);
+  split = split_data(section, *dataset, sections.data, sections.run.seed);
 }
 
 engine::EngineOptions RunConfig::engine_options() const {

@@ -44,8 +44,9 @@ struct RunConfig {
   static RunConfig parse(const ConfigNode& written, bool verify_data, std::size_t slots = 1);
   /// Reads a configuration that contains the facts about the data set; opens no file. @throws UserError
   static RunConfig read(const ConfigNode& written);
-  /// Splits the data set, which is open. @param section  `data`, whose facts it must have. @throws UserError
-  void split_data(const ConfigNode& section);
+  /// Opens the data set, unless it is open, and splits it. @param section  `data`, whose facts it must have
+  /// @throws UserError
+  void open_data(const ConfigNode& section);
   /// Returns the SHA-256 of all that determines a run's trials: the resolved tree without keys that may
   /// change. Those keys only bound the run, so that a finished one can be extended, or say what is kept and
   /// where.

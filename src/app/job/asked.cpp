@@ -82,11 +82,7 @@ void for_each_field(Asked& asked, Visitor& visit) {
 Asked asked_of_rank(const SearchArguments& arguments) {
   const bool of_run = arguments.config.empty();
   const fs::path config = of_run ? store::RunPaths{arguments.run}.config() : arguments.config;
-  Asked asked{.words = {},
-              .folders = {asked_folder("working folder", ".")},
-              .config_file = config.string(),
-              .config = {},
-              .mistake = {}};
+  Asked asked{{}, {asked_folder("working folder", ".")}, config.string(), {}, {}};
   for (const ConfigNode::Entry& word : arguments.words.entries()) {
     if (word.key == "--run" || word.key == "source")
       asked.folders.push_back(asked_folder(word.key, word.value.as_text()));

@@ -1,5 +1,4 @@
 #include "skyline/core/error.hpp"
-#include "skyline/core/exit_code.hpp"
 
 #include "app/job/front_latency.hpp"
 #include "app/job/program_build.hpp"
@@ -176,9 +175,8 @@ engine::RunResult Coordinator::search(comm::Environment& environment, engine::Jo
 int Coordinator::end(const engine::RunResult& result) {
   writer_.finish();
   const auto stop_requested = [this] { return stop_.requested(); };
-  if (!result.stopped && !task_.options.coordinator_only) {  // else this rank's machine may be another one
+  if (!result.stopped && !task_.options.coordinator_only)  // else this rank's machine may be another one
     measure_front(task_.evaluator, result.state, files_.paths, stop_requested);
-  }
   log::info("writing results");
   if (result.stopped || !write_results(opened(result.state, result.account), "finished", stop_requested)) {
     progress_.ended(report::RunEnd::kStopped);

@@ -59,7 +59,7 @@ bool is_shared(std::string_view kind) {
 std::optional<std::string> data_difference(comm::Environment& environment, RunConfig* config) {
   const std::string file = config != nullptr ? config->sections.data.file : "";
   std::string found;
-  if (!file.empty()) {
+  if (!file.empty() && is_first_of_node(environment)) {
     try {
       if (config->dataset == nullptr) config->dataset = store::Dataset::open(file, false);
       found = config->dataset->content_hash().substr(0, kHashDigits);

@@ -13,8 +13,8 @@
 
 namespace skyline::app {
 
-/// Returns the difference between the ranks' data in one line, the same on every rank; nullopt if all are
-/// equal. Each rank opens its data set, unless it is open. Collective.
+/// Returns the difference between the hosts' data in one line, the same on every rank; nullopt if all are
+/// equal. The first rank of each node opens its data set, unless it is open. Collective.
 /// @param config  nullptr if this rank has none
 std::optional<std::string> data_difference(comm::Environment& environment, RunConfig* config);
 

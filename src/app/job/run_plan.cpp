@@ -9,7 +9,6 @@
 #include "core/text/wording.hpp"
 #include "core/version.hpp"
 #include "report/results/result_files.hpp"
-#include "store/journal/journal.hpp"
 #include "store/journal/journal_end.hpp"
 #include "store/publish/block_reader.hpp"
 #include "store/publish/publish.hpp"
@@ -17,7 +16,6 @@
 #include "store/run_folder/fresh_folder.hpp"
 #include "store/weights/recovery.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <ranges>

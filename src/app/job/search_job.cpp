@@ -74,8 +74,7 @@ std::optional<std::size_t> kept_epochs_of(const std::vector<trial::Metric>& metr
   return static_cast<std::size_t>(found - metrics.begin());
 }
 
-/// Returns how the ranks differ in what they run or in what they were asked for, or an empty text.
-/// Collective.
+/// Returns how the ranks differ in what they run or were asked for, or an empty text. Collective.
 std::string difference_of_ranks(comm::Environment& environment, const Asked& asked) {
   if (const auto difference = version_difference(environment))
     return "the hosts run different versions: " + *difference + "; install one on all of them";
@@ -136,10 +135,10 @@ struct SearchJob {
   bool share_data() {
     RunConfig& config = plan.config;
     if (!all_ready(data_difference(*environment, &config).value_or(""))) return false;
-    const auto split_data = [&] {
-      if (!coordinates && config.dataset != nullptr) config.split_data(config.resolved.at("data"));
+    const auto open_data = [&] {
+      if (!coordinates && !config.sections.data.file.empty()) config.open_data(config.resolved.at("data"));
     };
-    return all_do(split_data) && all_ready(verify_data(*environment, config, stop_requested)) &&
+    return all_do(open_data) && all_ready(verify_data(*environment, config, stop_requested)) &&
            all_ready(stage_data(*environment, config, stop_requested));
   }
 

@@ -71,7 +71,8 @@ Calibration draw_calibration(const ModelSource& source, std::size_t count,
   if (!file.empty()) data.file = file.string();
   if (!store::exists(data.file))
     throw UserError("--calibration: there is no " + data.file + ": name the data set of the run by --data");
-  const auto dataset = open_data_set(section, data, false);
+  const auto dataset = store::Dataset::open(data.file, false);
+  describe_data(section, *dataset, data);
   const SampleView& train = dataset->train();
   std::vector<std::int32_t> classes(train.count);
   if (train.target_kind() == store::TargetKind::kClasses)
