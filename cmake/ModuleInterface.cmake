@@ -1,11 +1,12 @@
-# cmake -DROOT=... -DFOLDERS=... -DTORCH=VERSION -DOUTPUT=... -P ModuleInterface.cmake: writes the source OUTPUT, which defines
-# a hash of all headers below the FOLDERS, which the program shares with its modules.
-list(TRANSFORM FOLDERS REPLACE "(.+)" "${ROOT}/\\1/*.hpp")
-file(GLOB_RECURSE headers RELATIVE ${ROOT} ${FOLDERS})
+# cmake -DROOT=... -DFILES=PATTERN;... -DTORCH=VERSION -DOUTPUT=... -P ModuleInterface.cmake: writes the source OUTPUT, which
+# defines a hash of the files below ROOT: the headers that the program shares with its modules, and the modules' sources, so
+# that ranks with one program have one training.
+list(TRANSFORM FILES PREPEND "${ROOT}/")
+file(GLOB_RECURSE files RELATIVE ${ROOT} ${FILES})
 set(shared "torch ${TORCH}")
-foreach(header ${headers})
-  file(SHA256 "${ROOT}/${header}" hash)
-  string(APPEND shared " ${header} ${hash}")
+foreach(file ${files})
+  file(SHA256 "${ROOT}/${file}" hash)
+  string(APPEND shared " ${file} ${hash}")
 endforeach()
 string(SHA256 hash "${shared}")
 # Written only if it changes, so that nothing is compiled again for nothing.

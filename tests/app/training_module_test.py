@@ -26,7 +26,7 @@ class TrainingModule(RunsCase):
     def test_commands_that_compute_no_network_never_load_libtorch(self):
         table = [SOURCE / "configs/nasbench201_table.yaml", "--set", f"table.file={SOURCE / 'data/nasbench201_cifar10.csv.gz'}"]
         for words in (["--version"], ["status", "trained"], ["journal", "trained"], ["report", "trained", "-o", "report.html"],
-                      ["export", "trained", "--front", "-o", "exported"], ["validate", *small_digits(self.digits)],
+                      ["export", "trained", "--front", "-o", "exported"], ["validate", *small_digits(self.digits), "--set", "training.device=cpu"],
                       ["search", SOURCE / "configs/synthetic.yaml", "--run", "synthetic"], ["search", *table, "--run", "table"]):
             self.assertEqual(self.loaded(*words), set(), words)
         self.assertLess({"libskyline_train.so", "libtorch_cpu.so"}, self.loaded("evaluate", "trained", "--front", "--data", self.digits))

@@ -77,13 +77,11 @@ class ConfigNode {
   void set(std::string_view dotted_path, ConfigNode value);
   /// Gives each node without a place that of the same node of `written`, else that of the node above it.
   void take_places(const ConfigNode& written);
-  /// Calls `visit` with all members, for records.
-  template <typename Visitor>
-  void visit_fields(Visitor& visit) {
-    visit(kind_, quoted_, position_, path_, text_, items_, entries_);
-  }
 
  private:
+  template <typename Visitor>
+  friend void for_each_field(ConfigNode& node, Visitor& visit);
+
   Kind kind_ = Kind::kNull;
   bool quoted_ = false;
   SourcePosition position_;

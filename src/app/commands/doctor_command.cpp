@@ -21,6 +21,7 @@
 #include "machine/node.hpp"
 #include "store/publish/publish.hpp"
 #include "train/loading/load_accelerator.hpp"
+#include "train/loading/load_training.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -171,6 +172,9 @@ int diagnose(comm::Environment& environment, const DoctorArguments& arguments) {
     if (config && config->evaluator.kind->load) config->evaluator.kind->load();
   } catch (const UserError& error) {
     findings.push_back({Verdict::kProblem, "training", error.what(), ""});
+  }
+  if (const auto torch = host_difference(environment, train::torch_version())) {
+    findings.push_back({Verdict::kProblem, "LibTorch", *torch, "install one version on all hosts"});
   }
   check_machine(environment, config, limits, findings);
   check_traps(environment, config, threads, findings);

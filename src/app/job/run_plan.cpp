@@ -76,6 +76,13 @@ void check_journal_of_train(const store::RunPaths& paths, const SearchArguments&
                   "repeat that command");
 }
 
+/// Checks that a job which resumes the run can read its configuration. @throws UserError if it is too large
+void check_readable(const store::RunPaths& paths, const ConfigNode& resolved) {
+  const ConfigNode read = load_yaml_text(to_yaml(resolved), paths.config().string());
+  const std::string difference = first_difference(read, resolved);
+  require(difference.empty(), "`" + difference + "` is not read as it is written");
+}
+
 /// Writes the run's configuration, and what it names and must not lose.
 void publish_configuration(const store::RunPaths& paths, const RunConfig& config) {
   copy_known(config.known, paths.root);
@@ -250,16 +257,13 @@ bool put_in_order(const store::RunPaths& paths, const RunConfig& config, const t
 }
 
 /// Makes the rest of a plan that has the claim on the folder.
-/// @param of_run  the configuration of the run as it was read before; null if there was none
-void take_over(const store::RunPaths& paths, const SearchArguments& arguments, const ConfigNode& of_run,
-               RunPlan& plan) {
+void take_over(const store::RunPaths& paths, const SearchArguments& arguments, RunPlan& plan) {
   if (arguments.beginning != nullptr && !store::exists(paths.journal())) {
     publish_configuration(paths, plan.config);
     arguments.beginning->write_journal(paths, plan.config);
   }
   if (store::exists(paths.journal())) {
-    check_same_run(paths, of_run.is_null() ? store::load_run_yaml(paths.config()) : of_run, plan.config,
-                   arguments);
+    check_same_run(paths, store::load_run_yaml(paths.config()), plan.config, arguments);
     check_same_conditions(paths, plan.config.space);
     const store::JournalEnd end(paths);
     plan.replay = read_own_journal(paths, plan.config, end);
@@ -296,6 +300,7 @@ RunPlan make_plan(const SearchArguments& arguments, const Asked& asked, const st
                         : RunConfig::parse(root, false, slots);
   const RunConfig& config = plan.config;
   if (!resumes && arguments.beginning == nullptr) check_new_run(root, config);
+  check_readable(paths, config.resolved);
   if (const auto& load = config.evaluator.kind->load) load();
   store::set_patience(config.sections.run.storage_patience_s);
   stop.limit(config.sections.run.time_limit_s, launch);
@@ -313,7 +318,9 @@ RunPlan make_plan(const SearchArguments& arguments, const Asked& asked, const st
   if (plan.claim == nullptr) return {.exit_code = kExitStopped};
   check_may_begin(paths, arguments);  // another job may have come and gone meanwhile
   start_log(paths, signature, arguments.quiet);
-  take_over(paths, arguments, of_run, plan);
+  // What is waited for may take hours, in which the data set may be made anew.
+  if (arguments.wait_s > 0) plan.config.dataset.reset();
+  take_over(paths, arguments, plan);
   return plan;
 }
 

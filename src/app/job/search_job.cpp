@@ -134,9 +134,10 @@ struct SearchJob {
   /// Gives every rank the same data. Collective.
   bool share_data() {
     RunConfig& config = plan.config;
+    const bool opens = !config.sections.data.file.empty() && (!coordinates || config.dataset == nullptr);
     if (!all_ready(data_difference(*environment, &config).value_or(""))) return false;
     const auto open_data = [&] {
-      if (!coordinates && !config.sections.data.file.empty()) config.open_data(config.resolved.at("data"));
+      if (opens) config.open_data(config.resolved.at("data"));
     };
     return all_do(open_data) && all_ready(verify_data(*environment, config, stop_requested)) &&
            all_ready(stage_data(*environment, config, stop_requested));
@@ -151,7 +152,8 @@ struct SearchJob {
     if (coordinates) plan = make_plan(asked);
     if (const int code = comm::share(world, plan.exit_code); code != kExitDone) return code;
     stop_requested = stop_of_start(stop, comm::share(world, plan.seconds_left));
-    const ConfigNode tree = comm::share(world, plan.config.resolved);
+    ConfigNode tree = comm::share(world, plan.config.resolved);
+    tree.assign_paths();
     const auto read_config = [&] {
       if (!coordinates) plan.config = RunConfig::read(tree);
       store::set_patience(plan.config.sections.run.storage_patience_s);

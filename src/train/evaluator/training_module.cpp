@@ -33,6 +33,7 @@ std::size_t slots_of_rank(const evaluate::EvaluatorServices& services, int threa
 
 std::unique_ptr<trial::Evaluator> make_evaluator(TrainingOptions options,
                                                  const evaluate::EvaluatorServices& services) {
+  (void)layer_op_kinds();  // a clash of names ends the job, and not each trial
   DeviceWish wish = wish_of(options);
   wish.trains = services.evaluates;
   wish.begun = services.begun_on;

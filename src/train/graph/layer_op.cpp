@@ -18,10 +18,18 @@ namespace {
 /// Returns all kinds: those of the program, and the built-in ones.
 OpList& registry() {
   static OpList& all = []() -> OpList& {
-    for (const auto add : {add_activation_ops, add_attention_ops, add_convolution_ops, add_dropout_ops,
-                           add_linear_ops, add_merge_ops, add_norm_ops, add_pool_ops, add_wiring_ops}) {
-      add(layer_ops());
+    OpList built_in("layer op", [](OpList& ops) {
+      for (const auto add : {add_activation_ops, add_attention_ops, add_convolution_ops, add_dropout_ops,
+                             add_linear_ops, add_merge_ops, add_norm_ops, add_pool_ops, add_wiring_ops}) {
+        add(ops);
+      }
+    });
+    // The program's op of such a name is refused before any is added, in every attempt alike.
+    for (const std::string& name : built_in.names()) {
+      if (layer_ops().find(name) != nullptr)
+        throw InternalError("the layer op `" + name + "` of this program has the name of a built-in one");
     }
+    for (const std::string& name : built_in.names()) layer_ops().add(name, *built_in.find(name));
     return layer_ops();
   }();
   return all;

@@ -81,7 +81,8 @@ std::unique_ptr<Loss> loss_of(const TrainingOptions& options) {
     return cross_entropy_loss(CrossEntropyOptions::table().parse(choice.section), options.problem);
   if (choice.name == "mse") return std::make_unique<MeanLoss<squared_error>>();
   if (choice.name == "mae") return std::make_unique<MeanLoss<absolute_error>>();
-  return std::make_unique<MeanLoss<binary_cross_entropy>>();
+  if (choice.name == "binary_cross_entropy") return std::make_unique<MeanLoss<binary_cross_entropy>>();
+  throw InternalError("the loss `" + choice.name + "` has nothing that makes it");
 }
 
 }  // namespace skyline::train

@@ -12,7 +12,8 @@
 namespace skyline::train {
 namespace {
 
-constexpr std::string_view kTorch = SKYLINE_TORCH_RELEASE;  // e.g. "2.11", of which the module was built
+// The version that the module was built with, e.g. "2.11"; empty for a LibTorch that does not state its own.
+constexpr std::string_view kTorch = SKYLINE_TORCH_RELEASE;
 
 const TrainingModule* loaded = nullptr;
 
@@ -24,7 +25,7 @@ const TrainingModule* open_training(std::string& reason) {
       open_module<TrainingModule>(*file, "training module", "skyline_training_module", reason);
   if (module == nullptr) return nullptr;
   const std::string version = module->torch_version();
-  if (version.starts_with(std::string(kTorch) + '.')) return module;
+  if (kTorch.empty() || version.starts_with(std::string(kTorch) + '.')) return module;
   reason = "LibTorch " + version + " is loaded";
   return nullptr;
 }
@@ -35,7 +36,7 @@ const TrainingModule& load_training() {
   std::string reason;
   if (loaded == nullptr) loaded = open_training(reason);
   if (loaded == nullptr)
-    throw UserError("networks need LibTorch " + std::string(kTorch) +
+    throw UserError("networks need LibTorch" + (kTorch.empty() ? "" : " " + std::string(kTorch)) +
                     ", which cannot be used here: " + reason);
   return *loaded;
 }

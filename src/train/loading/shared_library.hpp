@@ -55,7 +55,10 @@ const Module* open_module(const std::string& file, const std::string& noun, cons
   if (!library) {
     // The loader says in words alone that this process may map no more.
     if (library.error().find("failed to map segment") != std::string::npos) throw std::bad_alloc();
-    reason = "the " + noun + " does not load: " + library.error();
+    const bool is_foreign = library.error().find("undefined symbol") != std::string::npos;
+    reason = "the " + noun + " does not load: " + library.error() +
+             (is_foreign ? " (it was built from other sources or with another LibTorch: build both together)"
+                         : "");
     return nullptr;
   }
   const auto function = library.function<const Module* (*)()>(entry);

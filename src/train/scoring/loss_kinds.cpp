@@ -40,6 +40,7 @@ const OptionTable<CrossEntropyOptions>& CrossEntropyOptions::table() {
 }
 
 void register_loss(const LossKind& kind) {
+  require(static_cast<bool>(kind.make), "a loss without a function that makes it");
   losses().add(kind.name, kind);
 }
 
