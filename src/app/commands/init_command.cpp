@@ -8,7 +8,6 @@
 #include "app/commands/output_file.hpp"
 #include "app/commands/preparation.hpp"
 #include "app/commands/time_estimate.hpp"
-#include "app/config/evaluator_section.hpp"
 #include "app/config/presets.hpp"
 #include "app/config/run_config.hpp"
 #include "core/config/byte_size.hpp"

@@ -7,7 +7,8 @@
 #include "machine/node.hpp"
 #include "train/loading/shared_library.hpp"
 
-#include <cstddef>
+#include <string_view>
+#include <utility>
 
 namespace skyline::train {
 namespace {

@@ -48,7 +48,8 @@ class Faults(StandInCase):
     def test_a_gpu_without_the_module_is_not_left_idle_unseen(self):
         alone = self.bench.folder / "bin/skyline"
         alone.parent.mkdir()
-        shutil.copy2(PROGRAM, alone)
+        for file in (PROGRAM, PROGRAM.parents[1] / "lib/libskyline_train.so"):
+            shutil.copy2(file, alone.parent)
         self.bench.program = alone
         self.addCleanup(setattr, self.bench, "program", PROGRAM)
         text, _ = self.search("module", expect=2)
