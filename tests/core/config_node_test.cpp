@@ -8,6 +8,7 @@
 #include "support/yaml_config.hpp"
 
 #include <limits>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -120,7 +121,7 @@ TEST(ConfigNode, TravelsInARecordWithItsPlaces) {
   read.assign_paths();
   EXPECT_EQ(to_record(read), to_record(sent));
   EXPECT_TRUE(read.at("a").items()[1].quoted());
-  for (const ConfigNode* tree : {&sent, &read})
+  for (const ConfigNode* tree : {&sent, &std::as_const(read)})
     EXPECT_EQ(user_error_of([&] { tree->at("b").at("c").fail("no"); }), "a.yaml:2:8: b.c: no");
 }
 

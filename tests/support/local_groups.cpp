@@ -17,7 +17,7 @@ namespace {
 
 using trial::Failure;
 using trial::GroupAborted;
-using trial::part_of;
+using trial::shard_of;
 
 enum class Kind : std::uint8_t { kAllReduce, kReduceScatter, kAllGather, kSum, kBroadcast };
 
@@ -51,7 +51,7 @@ void add_up(const Entry& entry, bool parts_only) {
   for (std::size_t position = 0; position < count; ++position) {
     const T sum = tree_sum<T>(entry, position);
     for (std::size_t m = 0; m < members; ++m) {
-      const auto part = part_of(count, members, m);
+      const auto part = shard_of(count, members, m);
       if (!parts_only || (position >= part.begin && position < part.end)) {
         typed<T>(entry.values[m])[position] = sum;
       }
@@ -62,7 +62,7 @@ void add_up(const Entry& entry, bool parts_only) {
 void gather_parts(const Entry& entry) {
   const std::size_t count = entry.values[0].size() / sizeof(float);
   for (std::size_t from = 0; from < entry.values.size(); ++from) {
-    const auto part = part_of(count, entry.values.size(), from);
+    const auto part = shard_of(count, entry.values.size(), from);
     for (const auto& to : entry.values) {
       if (to.data() == entry.values[from].data()) continue;
       std::copy(typed<float>(entry.values[from]) + part.begin, typed<float>(entry.values[from]) + part.end,

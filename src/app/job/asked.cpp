@@ -119,7 +119,9 @@ std::string asked_difference(const Asked& first, const Asked& mine, const std::s
 std::string asked_difference(comm::Environment& environment, const Asked& mine) {
   comm::Communicator& world = environment.world();
   if (comm::same_everywhere(world, to_record(mine))) return {};
-  const Asked first = comm::share(world, mine);  // in the usual case no rank sends a text
+  Asked first = comm::share(world, mine);  // in the usual case no rank sends a text
+  first.words.assign_paths();
+  if (first.config) first.config->assign_paths();
   const std::string name = "rank " + std::to_string(world.rank()) +
                            (environment.place().node_count > 1 ? " on " + environment.place().host : "");
   const std::string found = comm::first_problem(world, asked_difference(first, mine, name));

@@ -80,7 +80,7 @@ void check_journal_of_train(const store::RunPaths& paths, const SearchArguments&
 void check_readable(const store::RunPaths& paths, const ConfigNode& resolved) {
   const ConfigNode read = load_yaml_text(to_yaml(resolved), paths.config().string());
   const std::string difference = first_difference(read, resolved);
-  require(difference.empty(), "`" + difference + "` is not read as it is written");
+  if (!difference.empty()) throw InternalError("`" + difference + "` is not read as it is written");
 }
 
 /// Writes the run's configuration, and what it names and must not lose.

@@ -47,8 +47,8 @@ std::vector<float> values_of(const at::Tensor& tensor) {
   return {values, values + tensor.numel()};
 }
 
-trial::Part part_of_member(const trial::TrialGroup& group) {
-  return trial::part_of(static_cast<std::size_t>(kValues), group.members(), group.member());
+trial::Shard part_of_member(const trial::TrialGroup& group) {
+  return trial::shard_of(static_cast<std::size_t>(kValues), group.members(), group.member());
 }
 
 TEST_P(HostSums, SumsForAllMembersAgainAndAgain) {
@@ -65,7 +65,7 @@ TEST_P(HostSums, SumsForAllMembersAgainAndAgain) {
 TEST_P(HostSums, GivesEachMemberItsPartOfTheSum) {
   run_members(3, [](trial::TrialGroup& group, DeviceReducer& reducer) {
     at::Tensor values = at::arange(kValues, at::kFloat);
-    const trial::Part mine = part_of_member(group);
+    const trial::Shard mine = part_of_member(group);
     at::Tensor part = at::empty({static_cast<std::int64_t>(mine.end - mine.begin)}, at::kFloat);
     reducer.reduce_scatter(values, part);
     reducer.join();
@@ -77,14 +77,14 @@ TEST_P(HostSums, GivesEachMemberItsPartOfTheSum) {
 
 TEST_P(HostSums, GathersThePartsOfAllMembers) {
   run_members(3, [](trial::TrialGroup& group, DeviceReducer& reducer) {
-    const trial::Part mine = part_of_member(group);
+    const trial::Shard mine = part_of_member(group);
     const at::Tensor part = at::full({static_cast<std::int64_t>(mine.end - mine.begin)},
                                      static_cast<double>(group.member()), at::kFloat);
     at::Tensor values = at::full({kValues}, -1.0, at::kFloat);
     reducer.all_gather(part, values);
     reducer.join();
     for (std::size_t member = 0; member < 3; ++member) {
-      const trial::Part theirs = trial::part_of(static_cast<std::size_t>(kValues), 3, member);
+      const trial::Shard theirs = trial::shard_of(static_cast<std::size_t>(kValues), 3, member);
       for (std::size_t i = theirs.begin; i < theirs.end; ++i) {
         EXPECT_EQ(values_of(values)[i], static_cast<float>(member));
       }
