@@ -171,8 +171,22 @@ class Resume(RunsCase):
         # The best networks are the largest ones here, so trials take most of a second.
         config = [SOURCE / "configs/synthetic.yaml", "--set", "search={trials: 16}", "--set", "run.window=4", "--set",
                   "objectives=[{maximize: validation_accuracy}]", "--set", "synthetic.seconds_per_gflop=1"]
-        self.kill_after(4, "search", *config, "--run", "noted")
+        job = self.start("search", *config, "--run", "noted")
         note = self.folder / "noted/checkpoints/asked.jsonl"
+
+        def has_noted_two():
+            """Looks while the job stands still, and has it go on if it has not come so far."""
+            self.assertIsNone(job.poll(), "it has ended without a note of two trials in flight")
+            job.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, job.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+            files = (note, self.folder / "noted/journal.jsonl")
+            if all(file.exists() for file in files) and len(self.trials_of("noted")) >= 4 and len(self.noted("noted")) >= 2:
+                return True
+            job.send_signal(signal.SIGCONT)
+            return False
+
+        self.wait_until(has_noted_two, "no note of two trials in flight")
+        self.kill(job)
         header = note.read_text().splitlines()[0]
         in_flight = self.noted("noted")
         first, second = (json.loads(line) for line in in_flight[-2:])
