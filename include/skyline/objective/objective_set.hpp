@@ -75,8 +75,8 @@ std::vector<std::string> computed_metric_names();
 /// Returns a computed metric of a network. @throws InternalError for a metric that is not computed
 double computed_metric(const space::Cost& cost, std::string_view metric);
 
-/// The objectives and constraints of a run: those of metrics that every trial has, by which the search goes,
-/// and with of_full_trainings() all. Immutable, so any thread may use it.
+/// The objectives and constraints that guide a search, of metrics that every trial has. of_full_trainings()
+/// returns the set with those that only full trainings measure as well. Immutable, so any thread may use it.
 class ObjectiveSet {
  public:
   /// Reads `objectives` (list of {maximize: NAME} or {minimize: NAME}, perhaps with `reference`, `ideal` and

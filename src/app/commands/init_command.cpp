@@ -41,7 +41,7 @@ constexpr double kMostTrials = 500;
 constexpr double kWantedTrials = 200;  // trials become longer only beyond these
 constexpr double kEnoughTrials = 60;   // trials become shorter only below these
 constexpr double kFewestTrials = 20;
-constexpr double kMostWaited = 0.99;  // share; more cannot be told apart
+constexpr double kMostWaited = 0.99;  // share of the time; larger ones would look alike
 
 struct InitArguments {
   fs::path source;

@@ -31,7 +31,7 @@ std::string trial_text(trial::TrialNumber number) {
 std::string kept_text(const store::RunPaths& paths) {
   constexpr std::size_t kMostShown = 20;
   std::set<std::uint64_t> kept;
-  std::error_code ignored;  // without a folder there are none
+  std::error_code ignored;  // ignored on purpose: a missing folder holds no weights
   for (const auto& entry : std::filesystem::directory_iterator(paths.weights_folder(), ignored)) {
     const std::string name = entry.path().filename().string();
     const std::string number = name.substr(0, name.find('.'));

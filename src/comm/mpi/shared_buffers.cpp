@@ -151,7 +151,8 @@ std::shared_ptr<Buffer> SharedBuffers::buffer_in(const Slots& slots, std::size_t
 
 std::shared_ptr<Buffer> SharedBuffers::take(std::size_t size) {
   if (own_.counts == nullptr || size < kLeastBytes || size > kSlotBytes) return nullptr;
-  for (std::size_t slot = 0; slot < kSlots; ++slot) {  // the first slots are in the cache
+  // Low slots are reused first, because the processor's cache still has them.
+  for (std::size_t slot = 0; slot < kSlots; ++slot) {
     std::uint32_t users = 0;
     if (own_.counts[slot].users.load(std::memory_order_relaxed) != 0) continue;
     if (!own_.counts[slot].users.compare_exchange_strong(users, 1, std::memory_order_acquire)) continue;

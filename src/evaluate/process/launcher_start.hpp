@@ -22,7 +22,7 @@ constexpr std::string_view kMarkVariable = "SKYLINE_PROCESS_MARK=";
 /// @throws UserError if there is none
 std::filesystem::path find_launcher();
 
-/// This process's ends of what it shares with a launcher.
+/// This process's ends of the socket and the pipes to a launcher.
 struct LauncherEnds {
   FileDescriptor control;  // socket to the launcher, which ends all when it is closed
   FileDescriptor report;   // reading end of the pipe for reports, which does not block; null without reports

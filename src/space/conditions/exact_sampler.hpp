@@ -56,7 +56,7 @@ class ExactSampler {
   /// The choices at hand, while tables are made or used.
   struct Scratch {
     Genotype genotype;
-    std::vector<std::size_t> places;  // positions of the choices in the domains
+    std::vector<std::size_t> places;  // [parameter]: index of its value in its domain
     std::vector<bool> used;
   };
 

@@ -72,7 +72,7 @@ class Writer {
   std::size_t emit(Layer layer, std::vector<std::size_t> inputs);
 
   ValueGraph graph_;
-  std::vector<Terms> terms_;                        // terms of the sums
+  std::vector<Terms> terms_;                        // [node]: terms of the sum that the node is
   std::vector<std::optional<std::size_t>> places_;  // place of each node among the layers
   Network result_;
   std::map<std::string, std::size_t> kind_counts_;

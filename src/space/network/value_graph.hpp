@@ -12,7 +12,7 @@ namespace skyline::space {
 struct ValueNode {
   Layer layer = {};                       // the layer, without its inputs
   std::vector<std::size_t> inputs = {};   // earlier nodes; for a sum its terms
-  std::vector<std::int64_t> counts = {};  // number of each term of a sum
+  std::vector<std::int64_t> counts = {};  // [term]: how often it occurs in the sum
   std::uint64_t label = 0;
 
   bool is_sum() const { return !counts.empty(); }

@@ -53,8 +53,9 @@ std::string_view to_text(TargetColumn::Transform transform);
 struct Preparation {
   bool has_names = true;                // false: the columns are called 1, 2, ...
   std::vector<SampleFeature> features;  // in the order of a sample's values
-  std::vector<TargetColumn> targets;  // in the order of the outputs, all with the same transform; one if the
-                                      // targets are classes
+  /// One column per output, in the order of the outputs and with one transform for all; a single column for
+  /// classes.
+  std::vector<TargetColumn> targets;
   std::vector<std::string> left_out;  // columns that are neither
   std::string id;                     // column with the samples' names; empty if there is none
 };

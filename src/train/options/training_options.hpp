@@ -33,7 +33,7 @@ struct OptimizerOptions {
   double epsilon = 1e-8;          // used by adam, adamw
   double momentum = 0.9;          // used by sgd
   bool nesterov = false;          // used by sgd
-  double weight_decay = 0;        // used by adam, sgd: L2, added to the gradient
+  double weight_decay = 0;        // L2 penalty, added to the gradient; used by adam and sgd
   double decoupled_decay = 0.01;  // used by adamw: subtracted from the parameter, times the learning rate
   Decayed decayed = Decayed::kAll;
   double clip_norm = 0;  // largest norm of all gradients together; 0 for no limit
@@ -58,8 +58,8 @@ struct AugmentOptions {
   bool flip = false;        // left to right, with probability 1/2
   std::int64_t cutout = 0;  // side of a square that becomes 0; its centre is anywhere in the image
   double brightness = 0;    // largest change of a factor: 0.4 draws from 0.6 to 1.4
-  double contrast = 0;      // largest change of a factor, like brightness
-  double saturation = 0;    // largest change of a factor, like brightness
+  double contrast = 0;      // largest change of the contrast's factor, as for brightness
+  double saturation = 0;    // largest change of the saturation's factor, as for brightness
   double mixup = 0;         // parameter of the beta distribution; 0 for off
   double cutmix = 0;        // parameter of the beta distribution; 0 for off
   bool mixes() const { return mixup > 0 || cutmix > 0; }
