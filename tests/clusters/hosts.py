@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import secrets
 import shutil
 import signal
 import subprocess
@@ -19,12 +20,12 @@ def checked(*command, **more):
 
 
 class Hosts:
-    """Hosts h1 ... hN. They share the file systems, but for /dev/shm. Network namespaces are named after this process,
+    """Hosts h1 ... hN. They share the file systems, but for /dev/shm. Network namespaces have names of their own,
     so that several rigs can be up at once; each has a bridge of its own."""
 
     def __init__(self, count):
         self.count = count
-        self.prefix = f"sky{os.getpid()}-"
+        self.prefix = f"sky{secrets.token_hex(4)}-"
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="skyline-hosts-"))
         self.folder.chmod(0o755)
         try:
