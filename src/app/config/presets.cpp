@@ -140,8 +140,8 @@ std::string configuration_text(const Preset& preset, const store::Dataset& datas
                      "`. All keys: skyline schema --markdown\n" + data_section(dataset, search.data) +
                      store::read_file(shipped_file("configs/presets/" + file)) +
                      "  epochs: " + objective::number_text(search.epochs) +
-                     "   # budget of a trial of the search\n" + "  batch: " + std::to_string(search.batch) + "\n" +
-                     augmentation(dataset) + training_of_uneven(dataset) + "objectives:\n  - " +
+                     "   # budget of a trial of the search\n" + "  batch: " + std::to_string(search.batch) +
+                     "\n" + augmentation(dataset) + training_of_uneven(dataset) + "objectives:\n  - " +
                      quality(dataset, search) + "\n";
   for (const std::string& cost : search.minimized) text += "  - minimize: " + cost + "\n";
   if (!search.bounds.empty()) text += "constraints:\n";
