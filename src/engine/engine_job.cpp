@@ -182,9 +182,9 @@ struct RankJob {
     if (hang) throw FaultError(hang->reason);
   }
 
-  void look_after() const {
+  void poll() const {
     check();
-    results->look_after();
+    results->write_if_due();
   }
 
   RunResult run(const Listeners& listeners) {
@@ -235,7 +235,7 @@ struct RankJob {
     SteadyClock clock;
     const auto is_hopeless = [&] { return only_failed(state, options.most_failures, lines); };
     const auto must_stop = [&, stopping = false]() mutable {
-      look_after();
+      poll();
       return stopping = stopping || is_hopeless() || dispatcher.stop_wanted() || stop_requested();
     };
     SearchLoop loop(maker, recorded, *order, dispatcher, clock, state, listeners, must_stop, is_hopeless);
@@ -306,9 +306,9 @@ struct RankJob {
     FleetWorker worker(
         mail, slots, *results, [this] { return stop_requested(); }, processes.at(0), world.size());
     std::optional<NeverBlocks> others_wait(std::in_place);
-    worker.serve([this] { look_after(); },
+    worker.serve([this] { poll(); },
                  [this] {
-                   look_after();
+                   poll();
                    const bool idle = files.storage.idle();
                    files.storage.rethrow_failure();
                    return idle;
@@ -329,7 +329,7 @@ struct RankJob {
     try {
       for (Backoff backoff;; backoff.pause()) {
         const bool idle = slots.idle();
-        results->look_after();
+        results->write_if_due();
         if (idle && files.storage.idle()) return;
         if (seconds_since(began) > kMostSaving_s) return log::warning("running trials did not save in time");
         slots.take();

@@ -26,11 +26,11 @@ std::optional<Notice> TreeLimits::Limit::check(std::uint64_t amount) {
   return Notice{.news = news, .amount = amount};
 }
 
-bool TreeLimits::should_look() const {
+bool TreeLimits::should_check() const {
   return counts_processes() && system_processes() > system_processes_ + processes_.most;
 }
 
-std::optional<Notice> TreeLimits::look(const std::vector<ListedProcess>& tree) {
+std::optional<Notice> TreeLimits::check(const std::vector<ListedProcess>& tree) {
   system_processes_ = system_processes();
   std::uint64_t threads = 0;
   for (const ListedProcess& process : tree) threads += process.threads;

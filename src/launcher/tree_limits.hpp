@@ -9,7 +9,7 @@
 
 namespace skyline::launcher {
 
-/// Compares a tree of processes with its limits. What exceeds a limit at two looks in a row, or is twice as
+/// Compares a tree of processes with its limits. What exceeds a limit at two checks in a row, or is twice as
 /// much at one, is too much.
 class TreeLimits {
  public:
@@ -19,11 +19,11 @@ class TreeLimits {
       : memory_{memory, News::kOutOfMemory}, processes_{processes, News::kManyProcesses} {}
   bool counts_processes() const { return processes_.most > 0; }
   bool exist() const { return memory_.most > 0 || counts_processes(); }
-  /// Returns whether the whole system has so many more processes than at the last look that another look
+  /// Returns whether the whole system has so many more processes than at the last check that another check
   /// should not wait. Cheap.
-  bool should_look() const;
+  bool should_check() const;
   /// Returns the notice of the tree's end if it has too much.
-  std::optional<Notice> look(const std::vector<ListedProcess>& tree);
+  std::optional<Notice> check(const std::vector<ListedProcess>& tree);
 
  private:
   struct Limit {
@@ -35,7 +35,7 @@ class TreeLimits {
 
   Limit memory_;
   Limit processes_;
-  std::uint64_t system_processes_ = 0;  // at the last look
+  std::uint64_t system_processes_ = 0;  // at the last check
 };
 
 }  // namespace skyline::launcher

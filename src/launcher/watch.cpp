@@ -18,8 +18,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kLookPeriod{1000};
-constexpr milliseconds kGlancePeriod{50};  // period for a tree with a limit of processes
+constexpr milliseconds kCheckPeriod{1000};
+constexpr milliseconds kQuickCheckPeriod{50};  // period for a tree with a limit of processes
 constexpr milliseconds kWritePeriod{1000};
 constexpr milliseconds kKillPeriod{5};
 
@@ -52,7 +52,7 @@ Watch::Watch(const Options& options, const StartedProgram& program, std::optiona
       group_(std::move(group)),
       limits_(group_ ? 0 : options.memory, group_ ? 0 : options.processes),
       earlier_kills_(out_of_memory_kills()),
-      look_at_(Clock::now() + kLookPeriod),
+      check_at_(Clock::now() + kCheckPeriod),
       write_at_(Clock::now()) {}
 
 Notice Watch::run() {
@@ -62,7 +62,7 @@ Notice Watch::run() {
     read_output();
     read_commands();
     read_signals();
-    if (has_limits() && !kills_) look();
+    if (has_limits() && !kills_) check_limits();
     if (kill_at_ && Clock::now() >= *kill_at_) kill();
     if (log_.has_new_end() && Clock::now() >= write_at_) {
       log_.write_end();
@@ -86,11 +86,11 @@ int Watch::next_wait_ms() const {
   const auto until = [&](Clock::time_point time) {
     next = std::min(next, std::max(milliseconds(0), std::chrono::ceil<milliseconds>(time - Clock::now())));
   };
-  if (has_limits()) until(look_at_);
-  if (limits_.counts_processes()) next = std::min(next, kGlancePeriod);
+  if (has_limits()) until(check_at_);
+  if (limits_.counts_processes()) next = std::min(next, kQuickCheckPeriod);
   if (kill_at_) until(*kill_at_);
   if (log_.has_new_end()) until(write_at_);
-  return static_cast<int>((next == milliseconds::max() ? kForever : std::min(next, kLookPeriod)).count());
+  return static_cast<int>((next == milliseconds::max() ? kForever : std::min(next, kCheckPeriod)).count());
 }
 
 void Watch::wait() {
@@ -177,10 +177,10 @@ void Watch::stop() {
   for (const ListedProcess& process : tree()) ::kill(process.id, SIGTERM);
 }
 
-void Watch::look() {
-  if (Clock::now() < look_at_ && !limits_.should_look()) return;
-  look_at_ = Clock::now() + kLookPeriod;
-  const std::optional<Notice> excess = group_ ? group_->excess() : limits_.look(tree());
+void Watch::check_limits() {
+  if (Clock::now() < check_at_ && !limits_.should_check()) return;
+  check_at_ = Clock::now() + kCheckPeriod;
+  const std::optional<Notice> excess = group_ ? group_->excess() : limits_.check(tree());
   if (!excess) return;
   if (!end_) end_ = excess;
   kill();

@@ -36,7 +36,7 @@ class Watch {
   void read_commands();
   void read_signals();
   bool has_limits() const { return group_ || limits_.exist(); }
-  void look();
+  void check_limits();
   bool reap();
   std::vector<ListedProcess> tree() const;
   void stop();
@@ -56,7 +56,7 @@ class Watch {
   bool kills_ = false;           // all that is left gets SIGKILL
   bool asked_ = false;           // the owner, or a SIGTERM, wants the end
   std::optional<Clock::time_point> kill_at_;
-  Clock::time_point look_at_;
+  Clock::time_point check_at_;
   Clock::time_point write_at_;
 };
 

@@ -65,14 +65,14 @@ class CostSurvey {
     const std::int64_t genotypes = space_.genotype_count();
     const bool all = genotypes <= kMostCounted;
     for (std::int64_t i = 0; i < (all ? genotypes : kSampled) && layers_ < kMostLayers; ++i)
-      look(all ? space_.genotype_at(i) : space_.sample(random_));
+      add_costs(all ? space_.genotype_at(i) : space_.sample(random_));
     if (all) return std::move(ranges_);
     is_sample_ = false;
     for (const auto& [metric, range] : ranges_) {
       layers_ = 0;
       changes_ = 0;
-      look_at_end(range, false);
-      look_at_end(range, true);
+      add_costs_at_end(range, false);
+      add_costs_at_end(range, true);
       for (int pass = 0; pass < kPasses; ++pass) climb(range);
     }
     return std::move(ranges_);
@@ -80,13 +80,13 @@ class CostSurvey {
 
  private:
   /// Gives all parameters their first or their last value, as far as `where` allows it.
-  void look_at_end(const CostRange& range, bool is_last) {
+  void add_costs_at_end(const CostRange& range, bool is_last) {
     space::Genotype genotype = range.largest_one.genotype;
     for (std::size_t p = 0; p < genotype.choices.size(); ++p) {
       const std::size_t last = space_.parameters()[p].values.size() - 1;
       if (auto changed = change(genotype, p, is_last ? last : 0)) genotype = *std::move(changed);
     }
-    look(genotype);
+    add_costs(genotype);
   }
 
   /// Changes one parameter of the largest network after the other.
@@ -98,7 +98,7 @@ class CostSurvey {
         const space::Architecture& from = range.largest_one;
         if (!from.used[p]) continue;
         const auto changed = change(from.genotype, p, i * (values - 1) / (tried - 1));
-        if (changed) look(*changed);
+        if (changed) add_costs(*changed);
       }
     }
   }
@@ -111,7 +111,7 @@ class CostSurvey {
     return space_.with_choice(genotype, parameter, static_cast<std::uint32_t>(choice), random_);
   }
 
-  void look(const space::Genotype& genotype) {
+  void add_costs(const space::Genotype& genotype) {
     if (layers_ >= kMostLayers) return;
     const space::BuildAttempt attempt = space_.try_build(genotype);
     if (!attempt.architecture) return;

@@ -14,7 +14,7 @@ class Impatient final : public WaitWatch {
   int calls = 0;
 
  private:
-  void look(Clock::time_point /*waiting_since*/) override {
+  void check(Clock::time_point /*waiting_since*/) override {
     if (++calls == 2) throw std::runtime_error("lost");
   }
 };

@@ -15,13 +15,13 @@ std::vector<ListedProcess> tree_of(std::size_t processes, std::uint64_t bytes_ea
 
 TEST(TreeLimitsTest, AtTheLimitNothingIsTooMuch) {
   TreeLimits limits(100, 5);
-  for (int look = 0; look < 3; ++look) EXPECT_FALSE(limits.look(tree_of(5, 20)));
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(limits.check(tree_of(5, 20)));
 }
 
 TEST(TreeLimitsTest, AboveTheLimitTheSecondLookIsTooMuch) {
   TreeLimits limits(100, 0);
-  EXPECT_FALSE(limits.look(tree_of(2, 60)));
-  const auto notice = limits.look(tree_of(2, 61));
+  EXPECT_FALSE(limits.check(tree_of(2, 60)));
+  const auto notice = limits.check(tree_of(2, 61));
   ASSERT_TRUE(notice);
   EXPECT_EQ(notice->news, News::kOutOfMemory);
   EXPECT_EQ(notice->amount, 122U);
@@ -29,14 +29,14 @@ TEST(TreeLimitsTest, AboveTheLimitTheSecondLookIsTooMuch) {
 
 TEST(TreeLimitsTest, AMomentAboveTheLimitIsForgiven) {
   TreeLimits limits(0, 5);
-  EXPECT_FALSE(limits.look(tree_of(6)));
-  EXPECT_FALSE(limits.look(tree_of(5)));
-  EXPECT_FALSE(limits.look(tree_of(6)));
+  EXPECT_FALSE(limits.check(tree_of(6)));
+  EXPECT_FALSE(limits.check(tree_of(5)));
+  EXPECT_FALSE(limits.check(tree_of(6)));
 }
 
 TEST(TreeLimitsTest, TwiceTheLimitIsTooMuchAtOnce) {
   TreeLimits limits(0, 5);
-  const auto notice = limits.look(tree_of(10));
+  const auto notice = limits.check(tree_of(10));
   ASSERT_TRUE(notice);
   EXPECT_EQ(notice->news, News::kManyProcesses);
   EXPECT_EQ(notice->amount, 10U);
@@ -44,7 +44,7 @@ TEST(TreeLimitsTest, TwiceTheLimitIsTooMuchAtOnce) {
 
 TEST(TreeLimitsTest, ThreadsCountLikeProcesses) {
   TreeLimits limits(0, 5);
-  const auto notice = limits.look({{.threads = 7}, {.threads = 3}});
+  const auto notice = limits.check({{.threads = 7}, {.threads = 3}});
   ASSERT_TRUE(notice);
   EXPECT_EQ(notice->amount, 10U);
 }
@@ -52,14 +52,14 @@ TEST(TreeLimitsTest, ThreadsCountLikeProcesses) {
 TEST(TreeLimitsTest, SharedMemoryCountsOnce) {
   const std::vector<ListedProcess> own{{.id = ::getpid(), .resident_bytes = std::uint64_t{1} << 60}};
   TreeLimits limits(std::uint64_t{1} << 50, 0);
-  EXPECT_FALSE(limits.look(own));
-  EXPECT_FALSE(limits.look(own));
+  EXPECT_FALSE(limits.check(own));
+  EXPECT_FALSE(limits.check(own));
 }
 
 TEST(TreeLimitsTest, WithoutALimitThereIsNothingToLookAt) {
   EXPECT_FALSE(TreeLimits(0, 0).exist());
   EXPECT_TRUE(TreeLimits(1, 0).exist());
-  EXPECT_FALSE(TreeLimits(1, 0).should_look());
+  EXPECT_FALSE(TreeLimits(1, 0).should_check());
 }
 
 }  // namespace

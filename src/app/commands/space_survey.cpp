@@ -56,7 +56,7 @@ class Surveyor {
     const auto is_over = [&] { return cpu_s() - start_s > kLongest_s; };
     RandomStream random(derive_seed(0, "app.space_survey"));
     GenotypeTally& tally = survey_.tally;
-    const auto add_random = [&] { tally.add(look(space_.sample_evenly(random)), 1); };
+    const auto add_random = [&] { tally.add(tally_of(space_.sample_evenly(random)), 1); };
     while (tally.seen == 0 || (tally.seen < kTimed && !is_over())) add_random();
     const auto each_s = (cpu_s() - start_s) / static_cast<double>(tally.seen);
     const auto genotypes =
@@ -74,8 +74,8 @@ class Surveyor {
   }
 
  private:
-  GenotypeTally look(const space::Genotype& genotype);
-  std::vector<bool> look(const space::Genotype& genotype, GenotypeTally& tally);
+  GenotypeTally tally_of(const space::Genotype& genotype);
+  std::vector<bool> inspect(const space::Genotype& genotype, GenotypeTally& tally);
   void note_valid(const space::Architecture& architecture);
   void count_all() {
     survey_.all = true;
@@ -111,8 +111,8 @@ void Surveyor::note_valid(const space::Architecture& architecture) {
   }
 }
 
-/// Looks at one genotype. Returns the parameters on which the result depends.
-std::vector<bool> Surveyor::look(const space::Genotype& genotype, GenotypeTally& tally) {
+/// Inspects one genotype. Returns the parameters on which the result depends.
+std::vector<bool> Surveyor::inspect(const space::Genotype& genotype, GenotypeTally& tally) {
   tally.seen = 1;
   tally.networks = 1;
   const space::BuildAttempt attempt = space_.try_build(genotype);
@@ -137,9 +137,9 @@ std::vector<bool> Surveyor::look(const space::Genotype& genotype, GenotypeTally&
   return attempt.reads;
 }
 
-GenotypeTally Surveyor::look(const space::Genotype& genotype) {
+GenotypeTally Surveyor::tally_of(const space::Genotype& genotype) {
   GenotypeTally tally;
-  (void)look(genotype, tally);
+  (void)inspect(genotype, tally);
   return tally;
 }
 
@@ -148,7 +148,7 @@ GenotypeTally Surveyor::look(const space::Genotype& genotype) {
 GenotypeTally Surveyor::tally_below(std::size_t parameter) {
   GenotypeTally tally;
   if (parameter == parameters_.size()) {
-    const std::vector<bool> used = look(genotype_, tally);
+    const std::vector<bool> used = inspect(genotype_, tally);
     for (std::size_t i = 0; i < used.size(); ++i) touched_[i] = touched_[i] || used[i];
     if (progress_->is_due()) progress_->show(share_counted());
     return tally;

@@ -29,8 +29,9 @@ std::vector<Finding> judge_plan(const train::DevicePlan& plan, bool needed) {
 
 /// Looks for devices. What ends a search is a finding here, and the doctor continues.
 /// @param fault  set if the rank's GPU or the cuda module cannot be used
-machine::RankView look(const comm::NodePlace& place, const train::AcceleratorLoader& load, bool needed,
-                       const std::filesystem::path& root, std::optional<Finding>& fault) {
+machine::RankView find_devices(const comm::NodePlace& place, const train::AcceleratorLoader& load,
+                               bool needed, const std::filesystem::path& root,
+                               std::optional<Finding>& fault) {
   std::string reason;
   std::shared_ptr<train::Accelerator> accelerator;
   const Verdict verdict = needed ? Verdict::kProblem : Verdict::kNote;
@@ -43,7 +44,7 @@ machine::RankView look(const comm::NodePlace& place, const train::AcceleratorLoa
     reason = std::string("the cuda module fails: ") + error.what();
     fault = {verdict, kGpu, reason, needed ? "training.device: cpu does without it, and without GPUs" : ""};
   }
-  return train::look_at_devices(place, accelerator.get(), reason, root);
+  return train::inspect_devices(place, accelerator.get(), reason, root);
 }
 
 }  // namespace
@@ -58,10 +59,10 @@ machine::RankView check_devices(comm::Environment& environment, const evaluate::
   // Rank 0's choice counts, because the configuration of another rank may be unreadable.
   if (!comm::share(world, choice != DeviceChoice::kCpu)) {
     findings.push_back({Verdict::kGood, kGpu, "not looked for: training.device is cpu", ""});
-    return train::look_at_devices(environment.place(), nullptr, "", root);
+    return train::inspect_devices(environment.place(), nullptr, "", root);
   }
   std::optional<Finding> fault;
-  const machine::RankView mine = look(environment.place(), load, needed, root, fault);
+  const machine::RankView mine = find_devices(environment.place(), load, needed, root, fault);
   if (fault) findings.push_back(*fault);
   const bool refused = comm::any(world, fault.has_value());
   const std::vector<machine::RankView> ranks = comm::gather(world, mine);

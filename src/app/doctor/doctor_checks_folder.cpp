@@ -72,8 +72,8 @@ std::chrono::seconds cache_age(const std::string& kind) {
 }
 
 /// Checks whether the file appears here in time. If this node cannot even look, that is a separate finding.
-Finding look_for(const std::filesystem::path& marker, const std::filesystem::path& folder,
-                 std::chrono::seconds patience) {
+Finding wait_for_marker(const std::filesystem::path& marker, const std::filesystem::path& folder,
+                        std::chrono::seconds patience) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   for (;;) {
     std::string problem = folder.string() + ": does not show what rank 0 wrote there";
@@ -107,7 +107,7 @@ void check_shared(comm::Environment& environment, const std::filesystem::path& f
     }
   }
   if (!comm::share(world, written)) return;
-  if (first_of_node) findings.push_back(look_for(marker, folder, patience));
+  if (first_of_node) findings.push_back(wait_for_marker(marker, folder, patience));
   comm::wait(*world.barrier());
   if (world.rank() != comm::kCoordinator) return;
   try {

@@ -23,10 +23,10 @@
 namespace skyline::app {
 namespace {
 
-constexpr std::chrono::milliseconds kLook(250);
-constexpr double kOldLook_s = 1;  // the thread that looks has not come to it, or the process was suspended
-constexpr double kGrace_s = 10;   // the main thread ends the job in a better way, if it can
-constexpr double kMostSaving_s = 25;                  // a little more than the engine takes for all ranks
+constexpr std::chrono::milliseconds kCheckPeriod(250);
+constexpr double kOldExchange_s = 1;  // the thread has not come to it, or the process was suspended
+constexpr double kGrace_s = 10;       // the main thread ends the job in a better way, if it can
+constexpr double kMostSaving_s = 25;  // a little more than the engine takes for all ranks
 constexpr std::chrono::seconds kLauncherPatience(4);  // less than that of Environment::abort
 constexpr std::chrono::seconds kEndPatience(30);
 
@@ -70,7 +70,7 @@ Watchdog::Watchdog(comm::Environment& environment, const StopRequest& stop, stor
       ended_(survivors_live() ? processes_ : std::vector<engine::RankProcess>(), engine::steady_now_s(),
              [](std::size_t) { return false; }),
       signs_(make_signs(environment)),
-      looked_s_(engine::steady_now_s()),
+      exchanged_s_(engine::steady_now_s()),
       thread_([this](const std::stop_token& end) { watch(end); }) {}
 
 Watchdog::~Watchdog() {
@@ -97,9 +97,9 @@ void Watchdog::end_job(int exit_code) {
 
 void Watchdog::watch(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(lock, stop, kLook, [&] { return stop.stop_requested(); })) {
+  while (!changed_.wait_for(lock, stop, kCheckPeriod, [&] { return stop.stop_requested(); })) {
     try {
-      look();
+      check();
     } catch (const FaultError& error) {
       say(rank_name(environment_) + " " + error.what());
       const int code = exit_code_now(kExitFault);
@@ -110,24 +110,24 @@ void Watchdog::watch(const std::stop_token& stop) {
   }
 }
 
-void Watchdog::look() {
+void Watchdog::check() {
   store::check_stalls(store::silence_s() + kGrace_s);
-  if (part_ == Part::kStart) look_for_dead_ranks();
+  if (part_ == Part::kStart) check_dead_ranks();
   if (signs_ == nullptr) return;
-  look_for_signs();
-  if (signs_->hung()) look_for_hung_rank();
+  exchange_heartbeats();
+  if (signs_->hung()) handle_hung_rank();
 }
 
-void Watchdog::look_for_signs() {
+void Watchdog::exchange_heartbeats() {
   if (stop_.requested()) signs_->stop();
   const bool coordinates = environment_.world().rank() == comm::kCoordinator;
   const bool listens =
       !coordinates || (part_ != Part::kResults && (part_ == Part::kStart || !survivors_live()));
-  looked_s_ = engine::steady_now_s();
-  signs_->look(looked_s_, lost_after_s_, listens);
+  exchanged_s_ = engine::steady_now_s();
+  signs_->exchange(exchanged_s_, lost_after_s_, listens);
 }
 
-void Watchdog::look_for_dead_ranks() {
+void Watchdog::check_dead_ranks() {
   constexpr double kNever = std::numeric_limits<double>::infinity();
   for (const auto& loss : ended_.losses(engine::steady_now_s(), kNever)) {
     throw FaultError("rank " + std::to_string(loss.rank) + " on " + environment_.hosts()[loss.rank] +
@@ -137,7 +137,7 @@ void Watchdog::look_for_dead_ranks() {
 
 /// Ends the job when the ranks have saved, or have had the time. The main thread of the rank that leads does
 /// it, if it comes to hold().
-void Watchdog::look_for_hung_rank() {
+void Watchdog::handle_hung_rank() {
   const double now_s = engine::steady_now_s();
   const double passed_s = now_s - hung_since_s_.value_or(now_s);
   hung_since_s_ = now_s - passed_s;
@@ -175,7 +175,7 @@ std::optional<engine::Hang> Watchdog::hang_now() const {
 
 std::optional<engine::Hang> Watchdog::hang() {
   const std::lock_guard lock(mutex_);
-  if (signs_ != nullptr && engine::steady_now_s() - looked_s_ > kOldLook_s) look_for_signs();
+  if (signs_ != nullptr && engine::steady_now_s() - exchanged_s_ > kOldExchange_s) exchange_heartbeats();
   return hang_now();
 }
 

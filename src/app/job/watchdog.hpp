@@ -67,11 +67,11 @@ class Watchdog {
   Watchdog(comm::Environment& environment, const StopRequest& stop, store::RunPaths paths,
            comm::StartWatch&& start);
   void watch(const std::stop_token& stop);
-  /// Looks once. @throws FaultError
-  void look();
-  void look_for_signs();
-  void look_for_dead_ranks();
-  void look_for_hung_rank();
+  /// Checks once. @throws FaultError
+  void check();
+  void exchange_heartbeats();
+  void check_dead_ranks();
+  void handle_hung_rank();
   std::optional<engine::Hang> hang_now() const;
   int exit_code_now(int otherwise) const;
   void tell_end_of_hang() const;
@@ -89,7 +89,7 @@ class Watchdog {
   std::mutex mutex_;                // guards the members below
   std::condition_variable_any changed_;
   std::unique_ptr<engine::Heartbeats> signs_;  // nullptr for a single rank, or if threads may not communicate
-  double looked_s_ = 0;                        // when it last looked at them
+  double exchanged_s_ = 0;                     // time of the last exchange
   std::optional<double> hung_since_s_;
   bool holds_ = false;    // the main thread is in hold()
   bool tells_ = false;    // this rank has told that it has saved

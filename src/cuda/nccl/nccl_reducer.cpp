@@ -91,9 +91,9 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
   }
 
   /// Looks after the group while the thread waits for the device.
-  void look(Clock::time_point waiting_since) override {
+  void check(Clock::time_point waiting_since) override {
     if (!communicator_) return check_abort();
-    look_at_group();
+    check_group();
     ncclResult_t state = ncclSuccess;
     const ncclResult_t status = ncclCommGetAsyncError(communicator_.get(), &state);
     if (status != ncclSuccess || (state != ncclSuccess && state != ncclInProgress)) {
@@ -120,7 +120,7 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
     branch_.fork(current);
     ncclResult_t status = call(communicator_.get(), branch_.stream());
     if (status == ncclInProgress) {
-      status = settle(communicator_.get(), kLongestOperation, [&] { look_at_group(); });
+      status = settle(communicator_.get(), kLongestOperation, [&] { check_group(); });
     }
     if (status != ncclSuccess) {
       const std::string reason = nccl_error_text(status, operation, communicator_.get());
@@ -150,7 +150,7 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
   }
 
   /// Checks the group, since the device may wait for a member that has given the trial up.
-  void look_at_group() {
+  void check_group() {
     try {
       group_.check();
     } catch (const GroupAborted&) {

@@ -18,7 +18,7 @@ WaitWatch::~WaitWatch() {
 }
 
 void WaitWatch::call_all(Clock::time_point since) {
-  for (WaitWatch* watch : watches) watch->look(since);
+  for (WaitWatch* watch : watches) watch->check(since);
 }
 
 }  // namespace skyline::cuda

@@ -20,7 +20,7 @@ class WaitWatch {
   static void call_all(Clock::time_point since);
 
  private:
-  virtual void look(Clock::time_point waiting_since) = 0;
+  virtual void check(Clock::time_point waiting_since) = 0;
 };
 
 }  // namespace skyline::cuda

@@ -62,7 +62,7 @@ std::span<Arrival> FleetDispatcher::poll() {
   arrivals_.clear();
   take_own();
   take_messages();
-  look_after_ranks();
+  handle_lost_ranks();
   send_journalled();
   while (const auto next = scheduler_.next()) start(*next);
   return arrivals_;
@@ -202,7 +202,7 @@ void FleetDispatcher::finish(const std::function<void()>& check) {
   for (Backoff backoff; std::ssize(gone_) < ranks() - 1; backoff.pause()) {
     check();
     take_messages();
-    look_after_ranks();
+    handle_lost_ranks();
   }
   require(std::ranges::all_of(arrivals_, &Arrival::follower), "a result came after the run's end");
   mail_.close();

@@ -90,7 +90,7 @@ class FleetDispatcher final : public Dispatcher {
   void judge_host(const std::string& host);
   void try_again(const Arrival& arrival);
   void mark_stuck(trial::TrialName name);
-  void look_after_ranks();
+  void handle_lost_ranks();
   void lose(const FailureDetector::Loss& loss);
   void end_process(int rank);
   void retire(const std::string& host, const std::string& deed);

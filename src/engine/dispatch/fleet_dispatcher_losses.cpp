@@ -24,7 +24,7 @@ trial::Failure ended_ranks() {
 
 }  // namespace
 
-void FleetDispatcher::look_after_ranks() {
+void FleetDispatcher::handle_lost_ranks() {
   if (!watch_) return;
   const double limit_s = longest_silence_s(options_.engine.lost_after_s, stopping_);
   for (const FailureDetector::Loss& loss : watch_->losses(steady_now_s(), limit_s)) lose(loss);

@@ -33,7 +33,7 @@ void Heartbeats::send(int to, Kind kind) {
   link_->send(to, std::as_bytes(std::span(&sign, 1)));
 }
 
-void Heartbeats::take(const comm::LinkMessage& message, double now_s) {
+void Heartbeats::receive(const comm::LinkMessage& message, double now_s) {
   Sign sign;
   require(message.bytes.size() == sizeof sign, "a sign of life of another size");
   std::memcpy(&sign, message.bytes.data(), sizeof sign);
@@ -50,8 +50,8 @@ void Heartbeats::take(const comm::LinkMessage& message, double now_s) {
   }
 }
 
-void Heartbeats::look(double now_s, double lost_after_s, bool listens) {
-  while (const auto message = link_->receive()) take(*message, now_s);
+void Heartbeats::exchange(double now_s, double lost_after_s, bool listens) {
+  while (const auto message = link_->receive()) receive(*message, now_s);
   if (rank_ != comm::kCoordinator && now_s - told_alive_s_ >= kSignOfLife_s) {
     send(comm::kCoordinator, Kind::kAlive);
     told_alive_s_ = now_s;

@@ -27,10 +27,10 @@ class Heartbeats {
 
   static constexpr std::size_t kMostBytes = 16;
 
-  /// Sends and takes signs; must be called several times a second.
+  /// Sends and receives signs; must be called several times a second.
   /// @param lost_after_s  silence after which a rank hangs (longest_silence_s)
   /// @param listens       false if a silence does not matter now
-  void look(double now_s, double lost_after_s, bool listens);
+  void exchange(double now_s, double lost_after_s, bool listens);
   /// Notes that this rank wants the job to stop; the other ranks will hear of it.
   void stop() { stops_ = true; }
   /// Returns whether a rank wants the job to stop.
@@ -49,7 +49,7 @@ class Heartbeats {
   struct Sign;
   int leader() const { return hung_->rank == comm::kCoordinator ? 1 : comm::kCoordinator; }
   void send(int to, Kind kind);
-  void take(const comm::LinkMessage& message, double now_s);
+  void receive(const comm::LinkMessage& message, double now_s);
 
   std::unique_ptr<comm::Link> link_;
   const int rank_;

@@ -29,11 +29,11 @@ Scheduler::Scheduler(RankTable ranks, double prefetch_s) : ranks_(std::move(rank
     }
   }
   require(!slots_.empty(), "a run without slots");
-  look_at_ranks();
+  count_ranks();
 }
 
 /// Counts the ranks that train, in all and at most for one group.
-void Scheduler::look_at_ranks() {
+void Scheduler::count_ranks() {
   const auto trains = [](std::size_t slots) { return slots > 0; };
   training_ranks_ = static_cast<std::size_t>(std::ranges::count_if(ranks_.slots, trains));
   if (training_ranks_ > 0) ranks_for_groups_ = ranks_for_groups(ranks_);
@@ -192,7 +192,7 @@ int Scheduler::least_reluctance(const std::vector<std::size_t>& tried_on) const 
 }
 
 /// Finds again where trials that have failed may go.
-void Scheduler::look_at_tries() {
+void Scheduler::update_reluctances() {
   for (auto& [turn, single] : singles_) single.least = least_reluctance(single.tried_on);
 }
 
@@ -200,7 +200,7 @@ void Scheduler::set_in_doubt(const std::string& host, bool in_doubt) {
   const bool changed = in_doubt ? in_doubt_.insert(host).second : in_doubt_.erase(host) > 0;
   if (!changed) return;
   may_hold_ = true;
-  look_at_tries();
+  update_reluctances();
 }
 
 /// Returns the single trial that goes next to a rank, if it costs no more; the end if none does.
@@ -288,7 +288,7 @@ void Scheduler::close(std::size_t rank) {
   for (std::size_t i = first_slot_[rank]; i < slots_.size() && slots_[i].rank == rank; ++i) {
     change(slots_[i], [] {});
   }
-  look_at_ranks();
+  count_ranks();
 }
 
 void Scheduler::lose(std::size_t rank) {
@@ -300,7 +300,7 @@ void Scheduler::lose(std::size_t rank) {
   }
   if (under_way_ == 0) runs_alone_ = false;
   if (!nothing_waits() || !alone_.empty()) check_ranks();
-  look_at_tries();
+  update_reluctances();
   for (const Waiting& group : std::exchange(groups_, {})) wait(group);
 }
 
@@ -317,7 +317,7 @@ bool Scheduler::retire(const std::string& host) {
   for (std::size_t rank = 0; rank < ranks_.slots.size(); ++rank) {
     if (ranks_.hosts[rank] == host) close(rank);
   }
-  look_at_tries();
+  update_reluctances();
   for (const Waiting& group : std::exchange(groups_, {})) wait(group);
   return true;
 }

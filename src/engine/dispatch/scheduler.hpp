@@ -121,8 +121,8 @@ class Scheduler {
   void wait(const Waiting& waiting);
   void release_holds();
   void close(std::size_t rank);
-  void look_at_ranks();
-  void look_at_tries();
+  void count_ranks();
+  void update_reluctances();
   void check_ranks() const;
   void hold_blocks();
   std::optional<Block> best_block(const Waiting& group);
@@ -151,7 +151,7 @@ class Scheduler {
   std::vector<Hold> holds_;
   std::deque<std::pair<trial::TrialName, TrialWork>> alone_;
   bool runs_alone_ = false;
-  bool may_hold_ = false;      // a group came, or a block was left, since the last look
+  bool may_hold_ = false;      // a group came, or a block was left, since hold_blocks()
   std::size_t under_way_ = 0;  // number of trials in slots; a group's trial counts for each rank
   double seconds_ = 0;         // weighted sum of the last trials' times
   double cost_ = 0;            // the same of their costs

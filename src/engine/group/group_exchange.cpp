@@ -190,7 +190,7 @@ void GroupExchange::give_up_if_silent(std::uint64_t number) {
     if (is_complete(number) || failure_ || !all_joined()) return;
     const Operation& operation = operations_.at(number);
     for (std::size_t index = 0; index < silences_.size(); ++index) {
-      const bool is_silent = silences_[index].look(Clock::now()) >= silence_;
+      const bool is_silent = silences_[index].update(Clock::now()) >= silence_;
       if (!is_silent || !waits_for(operation, index)) continue;
       reason = members_of_rank(index) + " silent for " +
                seconds_text(std::chrono::duration<double>(silence_).count()) + " in " +

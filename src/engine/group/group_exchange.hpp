@@ -21,29 +21,29 @@
 
 namespace skyline::engine {
 
-/// Measures, by repeated looks, how long nothing has happened. A look adds at most a second, so that time in
-/// which this process or its machine was suspended does not count.
+/// Measures, by repeated updates, how long nothing has happened. An update adds at most a second, so that
+/// time in which this process or its machine was suspended does not count.
 class SilenceTimer {
  public:
   using Clock = std::chrono::steady_clock;
 
-  explicit SilenceTimer(Clock::time_point now) : last_look_(now) {}
+  explicit SilenceTimer(Clock::time_point now) : last_update_(now) {}
 
   /// Notes that something has happened.
   void hear(Clock::time_point now) {
-    last_look_ = now;
+    last_update_ = now;
     silence_ = {};
   }
   /// Returns the length of the silence.
-  Clock::duration look(Clock::time_point now) {
-    silence_ += std::min<Clock::duration>(now - last_look_, kMostOfALook);
-    last_look_ = now;
+  Clock::duration update(Clock::time_point now) {
+    silence_ += std::min<Clock::duration>(now - last_update_, kMostOfAnUpdate);
+    last_update_ = now;
     return silence_;
   }
 
  private:
-  static constexpr std::chrono::seconds kMostOfALook{1};
-  Clock::time_point last_look_;
+  static constexpr std::chrono::seconds kMostOfAnUpdate{1};
+  Clock::time_point last_update_;
   Clock::duration silence_{};
 };
 

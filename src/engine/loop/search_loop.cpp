@@ -45,7 +45,7 @@ bool SearchLoop::run(search::Searcher& searcher, trial::Phase phase) {
   untold_.clear();
   state_.begin_phase(phase, searcher.expected_trials());
   for (run::RunListener* listener : listeners_) listener->phase_begun(state_);
-  look_around(&searcher);
+  check_stop_and_tick(&searcher);
   ask(searcher);
   const auto is_done = [&] {
     return !is_unanswered(searcher) && searcher.finished() && order_.in_flight() == 0;
@@ -60,9 +60,9 @@ bool SearchLoop::run(search::Searcher& searcher, trial::Phase phase) {
     }
     while (step(searcher)) {
       worked = true;
-      look_around(&searcher);  // a long replay commits thousands of trials in this loop
+      check_stop_and_tick(&searcher);  // a long replay commits thousands of trials in this loop
     }
-    look_around(&searcher);
+    check_stop_and_tick(&searcher);
     if (stopping_ && dispatcher_.idle()) break;
     if (worked) {
       clock_.worked();
@@ -237,7 +237,7 @@ void SearchLoop::commit(const run::Commit& commit) {
   for (run::RunListener* listener : listeners_) listener->committed(commit, state_);
 }
 
-void SearchLoop::look_around(search::Searcher* searcher) {
+void SearchLoop::check_stop_and_tick(search::Searcher* searcher) {
   if (must_stop_() && !std::exchange(stopping_, true)) {
     if (searcher != nullptr) searcher->stop();
     for (run::RunListener* listener : listeners_) {
@@ -264,7 +264,7 @@ void SearchLoop::end_replay() {
 }
 
 void SearchLoop::wind_down(const std::function<bool()>& done) {
-  for (look_around(); !dispatcher_.idle() || !done(); look_around()) {
+  for (check_stop_and_tick(); !dispatcher_.idle() || !done(); check_stop_and_tick()) {
     collect();
     clock_.pause();
   }

@@ -58,7 +58,7 @@ class SearchLoop {
 
  private:
   /// @param searcher  the searcher that runs now; nullptr if there is none
-  void look_around(search::Searcher* searcher = nullptr);
+  void check_stop_and_tick(search::Searcher* searcher = nullptr);
   bool hopeless() const { return is_hopeless_ && is_hopeless_(); }
   bool is_unanswered(const search::Searcher& searcher) const;
   bool commits_wait(const search::Searcher& searcher) const;

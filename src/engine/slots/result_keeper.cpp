@@ -68,7 +68,7 @@ trial::ResultsByName ResultKeeper::not_journalled() {
   return results_;
 }
 
-void ResultKeeper::look_after() {
+void ResultKeeper::write_if_due() {
   {
     const std::lock_guard lock(mutex_);
     if (!unsaved_since_ || write_queued_) return;

@@ -33,7 +33,7 @@ class ResultKeeper : public std::enable_shared_from_this<ResultKeeper> {
   /// Writes all results now; called on the storage thread. Returns whether they are in the file.
   bool write();
   /// Writes the results that are older than the interval; at a stop all. The main thread polls it.
-  void look_after();
+  void write_if_due();
   /// Has all results written within half a second, whatever the interval. Only the main thread calls it.
   void hurry();
   /// From now on writes results at once, and with patience.

@@ -64,7 +64,7 @@ std::vector<CandidatePointer> CandidateSet::draw(const std::vector<CandidatePoin
   drawn_ids_.clear();
   std::vector<CandidatePointer> drawn;
   if (pool_.space().genotype_count() <= kEnumeratedGenotypes) {
-    if (!all_) look_through();
+    if (!all_) enumerate();
     for (const Found& found : *all_) add(found, drawn);
     are_all_ = drawn.size() <= kMostNumbers / (number + 1);
     if (are_all_) return drawn;
@@ -146,8 +146,8 @@ std::optional<space::Genotype> CandidateSet::changed(const space::Architecture& 
   return genotype;
 }
 
-/// What was proposed does not count here: a resumed run looks later than the first job did.
-void CandidateSet::look_through() {
+/// What was proposed does not count here: a resumed run enumerates later than the first job did.
+void CandidateSet::enumerate() {
   std::vector<Found> all;
   std::unordered_map<space::ArchId, std::size_t> places;  // index in `all` by function
   std::vector<bool> reads;

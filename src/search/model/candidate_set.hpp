@@ -37,7 +37,7 @@ CandidatePointer with_budget(const Candidate& whole, double budget);
 /// thread-safe.
 class CandidateSet {
  public:
-  /// Spaces of up to this many genotypes are looked through once.
+  /// Spaces of up to this many genotypes are enumerated once.
   static constexpr std::int64_t kEnumeratedGenotypes = 20'000;
   /// Most numbers that a model keeps of all candidates, one for each trial.
   static constexpr std::size_t kMostNumbers = 6'000'000;
@@ -60,7 +60,7 @@ class CandidateSet {
     space::ArchId function{};    // Architecture::function_id()
   };
 
-  void look_through();
+  void enumerate();
   void keep_a_part(std::size_t most, std::vector<CandidatePointer>& drawn);
   Found find(const space::Genotype& genotype);
   void add(const Found& found, std::vector<CandidatePointer>& drawn);

@@ -30,7 +30,7 @@ struct OpenedFile {
 };
 
 /// Opens the file, because that makes an NFS client ask the server.
-Fault look_at(const std::filesystem::path& path, OpenedFile& place) {
+Fault open_journal(const std::filesystem::path& path, OpenedFile& place) {
   place.file = open_file(path, O_RDWR | O_NOFOLLOW);
   if (!place.file) return {"", errno};
   struct stat status {};
@@ -63,7 +63,7 @@ class OffsetWriter final : public JournalWriter {
  public:
   OffsetWriter(const std::filesystem::path& path, std::uint64_t length, std::vector<trial::Metric> metrics)
       : path_(path), length_(length), reached_(length), metrics_(std::move(metrics)) {
-    patiently(kJournalTask, path_, [this] { return look_at(path_, opened_); });
+    patiently(kJournalTask, path_, [this] { return open_journal(path_, opened_); });
     check_length(opened_.length);
   }
 
@@ -106,7 +106,7 @@ class OffsetWriter final : public JournalWriter {
   /// Checks that the name leads to this job's file. @throws UserError otherwise
   Fault check_ours() {
     OpenedFile found;
-    if (const Fault fault = look_at(path_, found)) return fault;
+    if (const Fault fault = open_journal(path_, found)) return fault;
     if (found.number != opened_.number) fail_taken_over(path_);
     check_length(found.length);
     if (!opened_.file) opened_.file = std::move(found.file);

@@ -52,8 +52,8 @@ double ClaimRecord::age_s(const timespec& now) const {
 }
 
 bool ClaimRecord::is_stale(const timespec& now) const {
-  const bool can_look = process != 0 && place == process_place();
-  if (!can_look) return has_old_heartbeat(now);
+  const bool is_observable = process != 0 && place == process_place();
+  if (!is_observable) return has_old_heartbeat(now);
   const std::uint64_t ticks = process_start_ticks(process);
   if (ticks != 0) return ticks != started_ticks;
   // A process that /proc hides may be that of the claim, or a later one with its number.
@@ -91,7 +91,7 @@ std::string to_json(const ClaimRecord& record) {
   return json.dump(2, ' ', false, kOtherBytes) + "\n";
 }
 
-Fault look_for_claim(const std::filesystem::path& path, std::optional<ClaimRecord>& found) {
+Fault find_claim(const std::filesystem::path& path, std::optional<ClaimRecord>& found) {
   found.reset();
   // Opening the file, not just asking for its status, makes an NFS client ask the server for its times.
   struct stat status {};
@@ -107,7 +107,7 @@ Fault look_for_claim(const std::filesystem::path& path, std::optional<ClaimRecor
 
 std::optional<ClaimRecord> read_claim_record(const std::filesystem::path& path) {
   std::optional<ClaimRecord> found;
-  patiently("read", path, [&] { return look_for_claim(path, found); });
+  patiently("read", path, [&] { return find_claim(path, found); });
   return found;
 }
 

@@ -33,8 +33,8 @@ struct ClaimRecord {
 /// The record of this process. @param folder  the run folder
 ClaimRecord make_claim_record(const std::filesystem::path& folder);
 std::string to_json(const ClaimRecord& record);
-/// Looks for a claim: no record if the file does not exist, a record without a process if it is damaged.
-Fault look_for_claim(const std::filesystem::path& path, std::optional<ClaimRecord>& found);
+/// Finds a claim: no record if the file does not exist, a record without a process if it is damaged.
+Fault find_claim(const std::filesystem::path& path, std::optional<ClaimRecord>& found);
 /// Reads a claim. @throws UserError if it cannot be read
 std::optional<ClaimRecord> read_claim_record(const std::filesystem::path& path);
 /// Returns the claim in the folder in which the process of a record works, if that folder can be seen from

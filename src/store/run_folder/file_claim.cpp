@@ -108,7 +108,7 @@ void FileClaim::renew() {
 
 Fault FileClaim::try_to_renew() {
   std::optional<ClaimRecord> owner;
-  if (const Fault fault = look_for_claim(paths_.owner(), owner)) return fault;
+  if (const Fault fault = find_claim(paths_.owner(), owner)) return fault;
   if (!owner) return restore();
   if (owner->token != record_.token) {
     throw UserError(paths_.root.string() + " was taken over by process " + std::to_string(owner->process) +

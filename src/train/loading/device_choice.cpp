@@ -96,7 +96,7 @@ DeviceWish wish_of(const TrainingOptions& options) {
   return {.choice = options.device, .members = most_members(options.group)};
 }
 
-machine::RankView look_at_devices(const comm::NodePlace& place, const Accelerator* accelerator,
+machine::RankView inspect_devices(const comm::NodePlace& place, const Accelerator* accelerator,
                                   std::string reason, const fs::path& root) {
   machine::RankView view{
       .host = place.host, .node = place.node, .processors = place.allowed, .reason = std::move(reason)};
@@ -136,7 +136,7 @@ DeviceUse choose_device(evaluate::Ranks& ranks, const trial::Place& place, const
   node.node = place.node;
   node.local_rank = place.node_rank;
   node.allowed = allowed_processors();
-  mine.view = look_at_devices(node, accelerator.get(), reason, root);
+  mine.view = inspect_devices(node, accelerator.get(), reason, root);
   mine.view.trains = wish.trains;
   mine.begun = wish.begun;
   std::vector<machine::RankView> views;
@@ -188,7 +188,7 @@ std::vector<std::string> describe_device(const DeviceWish& wish, const Accelerat
   comm::NodePlace place;
   place.host = "this machine";
   place.allowed = allowed_processors();
-  const machine::RankView view = look_at_devices(place, accelerator.get(), reason, root);
+  const machine::RankView view = inspect_devices(place, accelerator.get(), reason, root);
   DevicePlan plan = plan_devices(wish.choice, "", wish.members > 1, {view});
   if (!plan.problem.empty()) return {std::move(plan.problem)};
   if (!plan.on_gpus) return plan.lines;

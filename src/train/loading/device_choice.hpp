@@ -34,7 +34,7 @@ DeviceWish wish_of(const TrainingOptions& options);
 /// Returns the devices of this rank and the facts about its node, without starting anything.
 /// @param accelerator  nullptr if no device can be used, for this `reason`
 /// @param root         root of the file system with the topology; tests use another one than "/"
-machine::RankView look_at_devices(const comm::NodePlace& place, const Accelerator* accelerator,
+machine::RankView inspect_devices(const comm::NodePlace& place, const Accelerator* accelerator,
                                   std::string reason, const std::filesystem::path& root);
 
 /// Says which settings NCCL would get on this node, and which it already has.

@@ -60,7 +60,7 @@ class HeartbeatsTest : public ::testing::Test {
   void pass(double seconds, const std::set<int>& suspended = {}, bool listens = true) {
     for (const double end_s = now_s_ + seconds; now_s_ < end_s; now_s_ += 0.25) {
       for (int rank = 0; rank < 3; ++rank) {
-        if (!suspended.contains(rank)) of(rank).look(now_s_, kLostAfter_s, listens);
+        if (!suspended.contains(rank)) of(rank).exchange(now_s_, kLostAfter_s, listens);
       }
     }
   }
