@@ -30,7 +30,7 @@ void Buffer::resize(std::size_t size) {
   size_ = size;
 }
 
-std::shared_ptr<Buffer> BufferPool::take(std::size_t size) {
+std::shared_ptr<Buffer> BufferPool::acquire(std::size_t size) {
   std::unique_ptr<Buffer> buffer;
   {
     const std::lock_guard lock(shelf_->mutex);

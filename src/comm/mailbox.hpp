@@ -36,7 +36,7 @@ class Buffer {
 class BufferPool {
  public:
   /// Returns a buffer of `size` bytes. It returns to the pool when nobody holds it any more.
-  std::shared_ptr<Buffer> take(std::size_t size);
+  std::shared_ptr<Buffer> acquire(std::size_t size);
 
  private:
   struct Shelf {
@@ -62,7 +62,7 @@ class Mailbox {
   virtual int size() const = 0;
   /// Returns a buffer to fill and send. If possible it is in memory that the ranks of the node share, so that
   /// they read it without a copy.
-  virtual std::shared_ptr<Buffer> take(std::size_t size) = 0;
+  virtual std::shared_ptr<Buffer> acquire(std::size_t size) = 0;
   /// Sends the buffer, whose bytes must not change any more. The mailbox holds it until it is sent.
   virtual void send(std::shared_ptr<const Buffer> buffer, int to) = 0;
   /// Returns the next message that has arrived, if any. Drives the progress of all operations.

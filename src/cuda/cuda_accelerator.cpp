@@ -77,7 +77,7 @@ class CudaAccelerator final : public train::Accelerator {
   /// Releases the cached memory of all devices, because the allocator cannot release it for one.
   void release_cached_memory(int device) override {
     const c10::cuda::CUDAGuard guard(index_of(device));  // cudaFree makes a context on the current device
-    const auto turn = take_recording_turn();
+    const auto turn = acquire_recording_turn();
     GraphMemory::let_go();
     if (!GroupUse::any()) allocator::emptyCache();
   }

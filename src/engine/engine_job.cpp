@@ -260,7 +260,7 @@ struct RankJob {
   Replay make_replay() {
     if (!replay) return {{}, {}, suspects.failed};
     check_same_metrics(replay->header, files.header.metrics);
-    trial::ResultsByName waiting = results->take_over(replay->entries);
+    trial::ResultsByName waiting = results->recover_results(replay->entries);
     store::AskedTrials asked = call_storage<store::AskedTrials>(files.storage, [&] {
       return store::read_asked_trials(files.paths, files.header, task.space, replay->entries);
     });
@@ -332,7 +332,7 @@ struct RankJob {
         results->write_if_due();
         if (idle && files.storage.idle()) return;
         if (seconds_since(began) > kMostSaving_s) return log::warning("running trials did not save in time");
-        slots.take();
+        slots.take_arrivals();
       }
     } catch (const std::exception& error) {
       log::warning(error.what());

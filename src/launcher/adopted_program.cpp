@@ -25,7 +25,7 @@ StartedProgram refuse(pid_t child, Step step, StartProblem& failed) {
 StartedProgram adopt_program(const Options& options, const std::optional<ControlGroup>& group,
                              StartProblem& failed) {
   const auto child = static_cast<pid_t>(options.adopt);
-  if (group && !group->take(child)) return refuse(child, Step::kLaunch, failed);
+  if (group && !group->add_process(child)) return refuse(child, Step::kLaunch, failed);
   if (!bind_process(0, options.processors) || !bind_process(child, options.processors)) {
     return refuse(child, Step::kProcessors, failed);
   }

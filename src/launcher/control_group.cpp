@@ -105,7 +105,7 @@ ControlGroup::~ControlGroup() {
   ::nftw(folder_.c_str(), remove_if_group, kDescriptors, FTW_DEPTH | FTW_PHYS);
 }
 
-bool ControlGroup::take(pid_t process) const {
+bool ControlGroup::add_process(pid_t process) const {
   return write_text(folder_ + "/cgroup.procs", std::to_string(process));
 }
 

@@ -28,7 +28,7 @@ class ControlGroup {
 
   /// Moves a process into the group, with what it starts from now on; 0 is this process. Returns false and
   /// sets errno if that fails.
-  bool take(pid_t process) const;
+  bool add_process(pid_t process) const;
   /// Returns the notice of the program's end if it has asked for more than a limit, or if the kernel has
   /// ended one of its processes for lack of memory.
   std::optional<Notice> excess() const;

@@ -57,7 +57,7 @@ void close_from(int first) {
 }
 
 /// Blocks all signals, so that none ends this process, and returns a descriptor for those that count.
-int take_signals() {
+int block_signals() {
   ::signal(SIGCHLD, SIG_DFL);  // if it were ignored, children could not be waited for
   sigset_t signals;
   sigfillset(&signals);
@@ -84,7 +84,7 @@ int run(int count, char** arguments) {
   }
   // A launcher that somebody has suspended then goes on, and finds the owner gone.
   ::prctl(PR_SET_PDEATHSIG, SIGCONT);
-  const int signals = take_signals();
+  const int signals = block_signals();
   // The forks of a server must not become ours if it dies.
   if (signals < 0 || ::prctl(PR_SET_CHILD_SUBREAPER, options.serves ? 0 : 1) != 0)
     return fail(kSystemError, "the system is too old");

@@ -30,7 +30,7 @@ void restore_signals() {
 Step become_program(const Options& options, const std::optional<ControlGroup>& group, pid_t parent,
                     int output) {
   // Another group may have other processors, and older kernels then forget which of them were chosen.
-  if (group && !(group->take(0) && bind_process(0, options.processors))) return Step::kLaunch;
+  if (group && !(group->add_process(0) && bind_process(0, options.processors))) return Step::kLaunch;
   ::setsid();
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);  // it has died before

@@ -71,7 +71,8 @@ FileDescriptor NodeSemaphore::free_file() {
   return file;
 }
 
-std::optional<NodeSemaphore::Hold> NodeSemaphore::take(std::size_t count, const std::function<bool()>& stop) {
+std::optional<NodeSemaphore::Hold> NodeSemaphore::acquire(std::size_t count,
+                                                          const std::function<bool()>& stop) {
   Hold hold(*this, free_file());
   Backoff backoff(std::chrono::milliseconds(1), std::chrono::milliseconds(20));
   while (!set_lock(hold.file_, F_WRLCK, tokens_)) {  // takes the turn, and keeps it until it has all tokens

@@ -41,7 +41,7 @@ class NodeSemaphore {
   /// Waits for `count` tokens, or for all if `count` is larger. Requests are served roughly in their order,
   /// so that one for many tokens is not overtaken for ever. Returns nullopt if `stop`, which is polled and
   /// must be quick, returned true.
-  std::optional<Hold> take(std::size_t count, const std::function<bool()>& stop);
+  std::optional<Hold> acquire(std::size_t count, const std::function<bool()>& stop);
   std::size_t tokens() const { return tokens_; }
 
  private:

@@ -13,8 +13,8 @@
 namespace skyline::report {
 
 /// Where the search trials come from whose models `skyline train` trains.
-struct TakenTrials {
-  std::string run = {};                          // name of that run's folder; empty if nothing is taken
+struct SourceTrials {
+  std::string run = {};                          // name of that run's folder; empty if there is none
   std::vector<trial::TrialNumber> numbers = {};  // their numbers there, [search trials]
 };
 
@@ -39,7 +39,7 @@ struct ReportInputs {
   const std::vector<trial::Metric>& metrics;  // metrics of Measurements::values
   const run::RunState& state;
   std::vector<trial::Baseline> baselines = {};
-  TakenTrials taken = {};
+  SourceTrials source = {};
   std::vector<FrontLatency> latencies = {};
   std::map<trial::TrialNumber, Replicates> replicates = {};  // key: a member of the final front
 };

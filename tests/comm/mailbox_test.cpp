@@ -17,7 +17,7 @@ namespace skyline::comm {
 namespace {
 
 std::shared_ptr<const Buffer> buffer_of(BufferPool& pool, int number, std::size_t size) {
-  const auto buffer = pool.take(size);
+  const auto buffer = pool.acquire(size);
   std::memset(buffer->bytes().data(), number, size);
   return buffer;
 }
@@ -82,7 +82,7 @@ TEST_F(MailboxTest, LetsTheNodesRanksReadBuffersWhereTheyAre) {
   constexpr std::size_t kBytes = 200'000;
   const int next = (rank() + 1) % size();
   for (std::size_t number = 0; number < kBuffers; ++number) {
-    const auto buffer = mailbox_->take(kBytes);
+    const auto buffer = mailbox_->acquire(kBytes);
     std::memset(buffer->bytes().data(), static_cast<int>(number), kBytes);
     mailbox_->send(buffer, next);
   }
@@ -138,12 +138,12 @@ TEST_F(MailboxTest, ServesAThreadWhileTheMainOneUsesTheWorld) {
 
 TEST(BufferPool, GivesMemoryAgainOfAboutTheSize) {
   BufferPool pool;
-  auto first = pool.take(5000);
+  auto first = pool.acquire(5000);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(first->bytes().data()) % 64, 0U);
   const std::byte* memory = first->bytes().data();
   first.reset();
-  EXPECT_NE(pool.take(100)->bytes().data(), memory);
-  const auto again = pool.take(6000);
+  EXPECT_NE(pool.acquire(100)->bytes().data(), memory);
+  const auto again = pool.acquire(6000);
   EXPECT_EQ(again->bytes().data(), memory);
   EXPECT_EQ(again->bytes().size(), 6000U);
 }
@@ -152,7 +152,7 @@ TEST(BufferPool, IsOutlivedByItsBuffers) {
   std::shared_ptr<Buffer> buffer;
   {
     BufferPool pool;
-    buffer = pool.take(100);
+    buffer = pool.acquire(100);
   }
   buffer->bytes()[99] = std::byte{1};
   EXPECT_EQ(buffer->bytes().size(), 100U);

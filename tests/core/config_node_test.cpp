@@ -106,7 +106,7 @@ TEST(ConfigNode, FirstDifferenceNamesTheKey) {
 
 TEST(ConfigNode, TakesThePlacesOfWhatWasWrittenOrOfTheSectionAround) {
   ConfigNode complete = config_from_yaml("{run: {seed: 1, window: 4}, list: [a, b]}", "");
-  complete.take_places(config_from_yaml("list: [c]\nrun:\n  seed: 1", "a.yaml"));
+  complete.fill_positions(config_from_yaml("list: [c]\nrun:\n  seed: 1", "a.yaml"));
   const auto place_of = [&](const char* section, const char* key) {
     return user_error_of([&] { complete.at(section).at(key).fail("no"); });
   };

@@ -33,7 +33,7 @@ TEST(NoDevice, IsAReasonNotAnError) {
 TEST(NoDevice, EndsTheConnectionOfAGroupWithNcclsText) {
   const auto groups = testing::make_local_groups(1);
   try {
-    IdleConnections().take(*groups[0], 0);
+    IdleConnections().acquire(*groups[0], 0);
     FAIL() << "a communicator without a device";
   } catch (const FaultError& error) {
     EXPECT_THAT(error.what(), StartsWith("ncclCommInitRankConfig: "));

@@ -37,14 +37,14 @@ class NodeSemaphoreTest : public ::testing::Test {
 };
 
 TEST_F(NodeSemaphoreTest, AreSharedByTheProcessesOfANode) {
-  Hold one = here.take(1, never);
-  const Hold two = there.take(2, never);
-  EXPECT_FALSE(here.take(1, at_once));
-  EXPECT_FALSE(there.take(1, at_once));
+  Hold one = here.acquire(1, never);
+  const Hold two = there.acquire(2, never);
+  EXPECT_FALSE(here.acquire(1, at_once));
+  EXPECT_FALSE(there.acquire(1, at_once));
   one.reset();
-  EXPECT_TRUE(there.take(1, at_once));  // and returned
-  EXPECT_TRUE(here.take(1, at_once));
-  EXPECT_FALSE(here.take(2, at_once));
+  EXPECT_TRUE(there.acquire(1, at_once));  // and returned
+  EXPECT_TRUE(here.acquire(1, at_once));
+  EXPECT_FALSE(here.acquire(2, at_once));
 }
 
 TEST_F(NodeSemaphoreTest, LeaveNoNameBehind) {
@@ -52,26 +52,26 @@ TEST_F(NodeSemaphoreTest, LeaveNoNameBehind) {
 }
 
 TEST_F(NodeSemaphoreTest, GivesAllTokensToOneThatAsksForMore) {
-  EXPECT_TRUE(here.take(100, at_once));
+  EXPECT_TRUE(here.acquire(100, at_once));
 }
 
 TEST_F(NodeSemaphoreTest, LetsNoSmallRequestPassALargeOneThatWaits) {
-  Hold one = here.take(1, never);
+  Hold one = here.acquire(1, never);
   std::atomic<bool> got = false;
   std::atomic<bool> waits = false;
   std::thread large([&] {
-    const Hold all = there.take(kTokens, [&] {
+    const Hold all = there.acquire(kTokens, [&] {
       waits = true;
       return false;
     });
     got = true;
   });
   while (!waits) std::this_thread::sleep_for(1ms);
-  EXPECT_FALSE(here.take(1, at_once));
+  EXPECT_FALSE(here.acquire(1, at_once));
   EXPECT_FALSE(got);
   one.reset();
   large.join();
-  EXPECT_TRUE(here.take(1, at_once));
+  EXPECT_TRUE(here.acquire(1, at_once));
 }
 
 TEST(NodeSemaphore, GetsTokensBackFromAProcessThatIsKilled) {
@@ -82,16 +82,16 @@ TEST(NodeSemaphore, GetsTokensBackFromAProcessThatIsKilled) {
   const pid_t child = ::fork();
   if (child == 0) {
     NodeSemaphore own(name, 2, 1);
-    const Hold all = own.take(2, never);
+    const Hold all = own.acquire(2, never);
     if (::write(ends[1], "x", 1) == 1) ::pause();
     ::_exit(0);
   }
   char letter = 0;
   ASSERT_EQ(::read(ends[0], &letter, 1), 1);
-  EXPECT_FALSE(tokens.take(1, at_once));
+  EXPECT_FALSE(tokens.acquire(1, at_once));
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
-  EXPECT_TRUE(tokens.take(2, at_once));
+  EXPECT_TRUE(tokens.acquire(2, at_once));
   tokens.remove_name();
 }
 

@@ -112,7 +112,7 @@ void fill(const testing::SampleFolder& folder, const RunStatus& status, std::siz
 TEST(StatusText, TellsAboutARunningJob) {
   const testing::SampleFolder folder;
   fill(folder, sample_status("running"));
-  const auto claim = store::RunClaim::take(folder.paths());
+  const auto claim = store::RunClaim::acquire(folder.paths());
   const std::string text = status_text(folder.paths());
   const std::string root = folder.paths().root.string();
   EXPECT_THAT(text, StartsWith(root + ": running, process " + std::to_string(::getpid()) + " on host "));
@@ -150,7 +150,7 @@ TEST(StatusText, TellsWhatEachSlotOfARunningJobTrains) {
     second.is_overdue(0, {20});
   }
   EXPECT_THAT(status_text(folder.paths()), Not(HasSubstr("training"))) << "no job goes on";
-  const auto claim = store::RunClaim::take(folder.paths());
+  const auto claim = store::RunClaim::acquire(folder.paths());
   const std::string text = status_text(folder.paths());
   EXPECT_THAT(text, HasSubstr("  training  rank 2 slot 1: trial 17.final, for 0:0"));
   EXPECT_THAT(text, HasSubstr(", depth=3\n            rank 10 slot 0: trial 20, for 0:0"));
@@ -186,7 +186,7 @@ TEST(StatusText, TellsThatARunIsStoppingAndThatItHasStopped) {
   fill(folder, sample_status("stopped"));
   EXPECT_THAT(status_text(folder.paths()), StartsWith(root + ": stopped; resume with --resume\n"));
   fill(folder, sample_status("stopping"));
-  const auto claim = store::RunClaim::take(folder.paths());
+  const auto claim = store::RunClaim::acquire(folder.paths());
   EXPECT_THAT(status_text(folder.paths()),
               StartsWith(root + ": stopping, running trials save their state, process "));
 }

@@ -167,7 +167,7 @@ TEST(Mutations, OfACheckpointArePassedOverWithOneLineOrHarmless) {
 TEST(Mutations, OfAClaimNeverCrashItsReader) {
   const ScratchFolder folder;
   const RunPaths paths{folder.path()};
-  const auto claim = RunClaim::take(paths);
+  const auto claim = RunClaim::acquire(paths);
   const std::string text = read_file(paths.owner());
   RandomStream random(6);
   for (int i = 0; i < kMutations; ++i) {

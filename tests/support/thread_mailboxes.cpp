@@ -24,7 +24,7 @@ class ThreadMailbox final : public comm::Mailbox {
   ThreadMailbox(std::shared_ptr<Office> office, int rank) : office_(std::move(office)), rank_(rank) {}
   int rank() const override { return rank_; }
   int size() const override { return static_cast<int>(office_->boxes.size()); }
-  std::shared_ptr<comm::Buffer> take(std::size_t size) override { return pool_.take(size); }
+  std::shared_ptr<comm::Buffer> acquire(std::size_t size) override { return pool_.acquire(size); }
   void send(std::shared_ptr<const comm::Buffer> buffer, int to) override {
     const std::lock_guard lock(office_->mutex);
     office_->unsent[index(rank_)] += buffer->bytes().size();

@@ -75,8 +75,8 @@ class ConfigNode {
   /// Call assign_paths on the root afterwards.
   /// @throws UserError if the path leads through a scalar or a list
   void set(std::string_view dotted_path, ConfigNode value);
-  /// Gives each node without a place that of the same node of `written`, else that of the node above it.
-  void take_places(const ConfigNode& written);
+  /// Gives each node without a position that of the same node of `written`, else that of the node above it.
+  void fill_positions(const ConfigNode& written);
 
  private:
   template <typename Visitor>

@@ -4,7 +4,7 @@
 #include "skyline/core/option_kind.hpp"
 
 #include "app/job/search_arguments.hpp"
-#include "app/models/taken_model.hpp"
+#include "app/models/selected_model.hpp"
 
 #include <array>
 #include <cstdint>

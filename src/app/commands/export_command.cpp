@@ -6,7 +6,7 @@
 #include "app/config/exported_network.hpp"
 #include "app/job/stop_request.hpp"
 #include "app/models/calibration.hpp"
-#include "app/models/taken_model.hpp"
+#include "app/models/selected_model.hpp"
 #include "core/text/wording.hpp"
 #include "model_export/model/exported_model.hpp"
 #include "store/publish/publish.hpp"
@@ -82,7 +82,7 @@ int run_export(const ExportArguments& arguments) {
     check_output(folder / kCalibrationFile, overwrites);
     calibration = draw_calibration(source, arguments.calibration, arguments.data);
   }
-  const auto missing = take_models(source, arguments.choice, [&](const TakenModel& model) {
+  const auto missing = select_models(source, arguments.choice, [&](const SelectedModel& model) {
     for (const auto& path : export_model(source, model, arguments.format, folder, overwrites)) {
       std::cout << path.string() << std::endl;
     }
@@ -97,15 +97,15 @@ int run_export(const ExportArguments& arguments) {
 
 }  // namespace
 
-std::vector<std::filesystem::path> export_model(const ModelSource& source, const TakenModel& taken,
+std::vector<std::filesystem::path> export_model(const ModelSource& source, const SelectedModel& selected,
                                                 model_export::Format format,
                                                 const std::filesystem::path& folder, bool overwrites) {
-  const ExportedModel model = exported_network(taken.architecture().network(), taken.weights, source.data,
-                                               metadata_of(source, taken));
-  model_export::check_weights(model, taken.file);
+  const ExportedModel model = exported_network(selected.architecture().network(), selected.weights,
+                                               source.data, metadata_of(source, selected));
+  model_export::check_weights(model, selected.file);
   make_export_folder(source, folder);
   std::vector<std::filesystem::path> written;
-  for (const ExportedFile& file : files_of(model, taken.trained->trial.number, format, folder)) {
+  for (const ExportedFile& file : files_of(model, selected.trained->trial.number, format, folder)) {
     write_output(file.path, file.bytes, overwrites);
     written.push_back(file.path);
   }

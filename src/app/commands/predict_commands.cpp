@@ -8,7 +8,7 @@
 #include "app/config/exported_network.hpp"
 #include "app/job/stop_request.hpp"
 #include "app/models/model_data.hpp"
-#include "app/models/taken_model.hpp"
+#include "app/models/selected_model.hpp"
 #include "comm/environment.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
@@ -74,9 +74,9 @@ UsedData open_data(const PredictArguments& arguments, bool has_targets) {
 
 /// Uses each model that the command line names. Returns the exit code, after a line for each that is missing.
 int use_models(const PredictArguments& arguments, const UsedData& data,
-               const std::function<void(const TakenModel&, const train::InferenceResult&)>& use) {
+               const std::function<void(const SelectedModel&, const train::InferenceResult&)>& use) {
   const auto job = comm::make_local_environment();
-  const auto missing = take_models(data.source, arguments.choice, [&](const TakenModel& model) {
+  const auto missing = select_models(data.source, arguments.choice, [&](const SelectedModel& model) {
     train::InferenceResult result;
     if (data.samples->test().count > 0) {  // else each row has its reason
       result = train::load_training().infer(*job, {.section = evaluator_of(data.source.run.config).section,
@@ -183,7 +183,7 @@ int run_predict(const PredictArguments& arguments) {
   PredictionTable table(data, names_models(arguments.choice));
   bool any = false;
   const int code =
-      use_models(arguments, data, [&](const TakenModel& model, const train::InferenceResult& result) {
+      use_models(arguments, data, [&](const SelectedModel& model, const train::InferenceResult& result) {
         table.add(model.trained->trial.number, result.outputs);
         any = true;
       });
@@ -260,7 +260,7 @@ std::string reason_of_undefined(const store::Dataset& dataset, std::span<const f
 }
 
 /// Prints the metrics of a model, and returns them with its origin.
-ConfigNode evaluation(const PredictArguments& arguments, const UsedData& data, const TakenModel& model,
+ConfigNode evaluation(const PredictArguments& arguments, const UsedData& data, const SelectedModel& model,
                       const train::InferenceResult& result) {
   std::vector<ConfigNode::Entry> metrics;
   std::vector<ConfigNode::Entry> reasons;
@@ -291,7 +291,7 @@ int run_evaluate(const PredictArguments& arguments) {
   const UsedData data = open_data(arguments, true);
   std::vector<ConfigNode> evaluations;
   const int code =
-      use_models(arguments, data, [&](const TakenModel& model, const train::InferenceResult& result) {
+      use_models(arguments, data, [&](const SelectedModel& model, const train::InferenceResult& result) {
         evaluations.push_back(evaluation(arguments, data, model, result));
       });
   if (evaluations.empty()) return code;

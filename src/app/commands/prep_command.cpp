@@ -17,7 +17,7 @@ namespace {
 class PrepWords {
  public:
   explicit PrepWords(const std::vector<std::string>& words) {
-    for (std::size_t i = 0; i < words.size(); ++i) i += take(words, i);
+    for (std::size_t i = 0; i < words.size(); ++i) i += parse_word(words, i);
   }
 
   int run() {
@@ -35,7 +35,7 @@ class PrepWords {
 
  private:
   /// Returns how many words behind this one belong to it.
-  std::size_t take(const std::vector<std::string>& words, std::size_t i) {
+  std::size_t parse_word(const std::vector<std::string>& words, std::size_t i) {
     const std::string& word = words[i];
     PrepSource& source = preparation_.source;
     const bool is_option = word.starts_with("-") && word != "-" && !behind_;

@@ -11,7 +11,7 @@
 #include "app/config/run_config.hpp"
 #include "app/job/stop_request.hpp"
 #include "app/models/named_architecture.hpp"
-#include "app/models/taken_model.hpp"
+#include "app/models/selected_model.hpp"
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
 #include "report/files/trials_json.hpp"

@@ -56,7 +56,7 @@ class FrontSoFar {
     if (bytes == bytes_ || now < next_) return text_;
     const run::OpenedRun opened = run::OpenedRun::open(paths_.root);
     const report::ReportInputs inputs{opened.space, opened.header.metrics, opened.state,
-                                      run::baselines_of(opened.config), report::taken_trials(opened.config)};
+                                      run::baselines_of(opened.config), report::source_trials(opened.config)};
     if (json_) text_ = report::front_json(paths_, inputs);
     report::TableBounds bounds = output_bounds(paths_);
     bounds.rows = kMostMembers;
@@ -154,7 +154,7 @@ int run_status(const StatusArguments& arguments) {
                                     opened.header.metrics,
                                     opened.state,
                                     run::baselines_of(opened.config),
-                                    report::taken_trials(opened.config),
+                                    report::source_trials(opened.config),
                                     report::read_latencies(paths),
                                     report::replicates_in(report::read_answers(paths, opened.state))};
   report::TableBounds bounds = output_bounds(paths);

@@ -5,7 +5,7 @@
 #include "app/commands/commands.hpp"
 #include "app/config/evaluator_section.hpp"
 #include "app/config/run_config.hpp"
-#include "app/models/taken_model.hpp"
+#include "app/models/selected_model.hpp"
 #include "core/version.hpp"
 #include "engine/loop/trial_maker.hpp"
 #include "search/algorithms/listed_search.hpp"
@@ -32,9 +32,9 @@ struct TrainArguments {
 };
 
 /// Begins a run whose search is already finished: its trials and results are taken from another run.
-class TakenTrials final : public PresetRun {
+class CopiedSearch final : public PresetRun {
  public:
-  explicit TakenTrials(const TrainArguments& arguments) : arguments_(arguments) {}
+  explicit CopiedSearch(const TrainArguments& arguments) : arguments_(arguments) {}
 
   ConfigNode config() override {
     source_ = open_built_run(arguments_.choice.run);
@@ -42,17 +42,17 @@ class TakenTrials final : public PresetRun {
     search::ListedOptions listed{.genotypes = {}, .seeds = arguments_.seeds, .from = {}, .numbers = numbers_};
     listed.from = fs::absolute(arguments_.choice.run).lexically_normal().string();
     for (const trial::TrialNumber number : numbers_) {
-      const trial::SharedTrial taken = source_.state.search_trial(number);
-      if (std::holds_alternative<trial::Failure>(taken->outcome)) {
+      const trial::SharedTrial searched = source_.state.search_trial(number);
+      if (std::holds_alternative<trial::Failure>(searched->outcome)) {
         throw UserError("--trial " + std::to_string(number) + ": failed in " +
                         arguments_.choice.run.string());
       }
-      if (taken->trial.may_be_continued()) {
+      if (searched->trial.may_be_continued()) {
         throw UserError("--trial " + std::to_string(number) + ": had a part of its epochs in " +
                         arguments_.choice.run.string() +
                         ", and was not continued; expected one with all of them");
       }
-      listed.genotypes.push_back(taken->trial.architecture().genotype.choices);
+      listed.genotypes.push_back(searched->trial.architecture().genotype.choices);
     }
     ConfigNode root = source_.config;
     root.set("search", listed.to_section());
@@ -108,7 +108,7 @@ int run_train(const TrainArguments& arguments) {
                     ": is the run whose models are trained, which is only read");
   }
   SearchArguments job = arguments.job;
-  job.beginning = std::make_shared<TakenTrials>(arguments);
+  job.beginning = std::make_shared<CopiedSearch>(arguments);
   job.config = arguments.choice.run / "config.yaml";  // names the configuration in messages
   return run_search(job);
 }

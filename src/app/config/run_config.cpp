@@ -314,7 +314,7 @@ void ConfigParser::resolve() {
   config_.resolved = table_.to_config(config_.sections);
   for (const ConfigNode& scalar : searched_.written()) config_.resolved.set(scalar.path(), scalar);
   config_.resolved.assign_paths();
-  config_.resolved.take_places(root_);
+  config_.resolved.fill_positions(root_);
   (void)run::baselines_of(config_.resolved);  // refuses those that somebody stated wrongly
 }
 

@@ -4,7 +4,7 @@
 #include "app/job/program_build.hpp"
 #include "app/job/run_plan.hpp"
 #include "app/job/run_results.hpp"
-#include "app/models/taken_model.hpp"
+#include "app/models/selected_model.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
 #include "core/system/process.hpp"
@@ -71,7 +71,7 @@ void export_front(const store::RunPaths& paths, const std::vector<model_export::
     const ModelSource source = ModelSource::open(paths.root);
     const ModelChoice choice{.run = paths.root, .trials = {}, .front = true, .weights = {}};
     bool any = false;
-    const auto missing = take_models(source, choice, [&](const TakenModel& model) {
+    const auto missing = select_models(source, choice, [&](const SelectedModel& model) {
       any = true;
       for (const model_export::Format format : formats) {
         export_model(source, model, format, paths.exports(), true);
@@ -196,7 +196,7 @@ int Coordinator::end(const engine::RunResult& result) {
                                      files_.header.metrics,
                                      result.state,
                                      run::baselines_of(config_.resolved),
-                                     report::taken_trials(config_.resolved),
+                                     report::source_trials(config_.resolved),
                                      report::read_latencies(files_.paths),
                                      report::replicates_in(report::read_answers(files_.paths, result.state))};
   print_results(files_.paths, outputs, result);

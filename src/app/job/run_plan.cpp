@@ -98,7 +98,7 @@ std::unique_ptr<store::RunClaim> claim_folder(const store::RunPaths& paths, doub
   for (bool told = false;;) {
     std::optional<store::RunOwner> owner;
     try {
-      return store::RunClaim::take(paths);
+      return store::RunClaim::acquire(paths);
     } catch (const UserError&) {
       owner = store::read_owner(paths);
       if (!owner || std::chrono::steady_clock::now() >= deadline) throw;
@@ -201,7 +201,7 @@ store::Checksums check_programs(const std::string& run, const store::Checksums& 
 }
 
 /// Notes the user's programs of a run that begins, or checks those of one that is resumed.
-void take_programs(const store::RunPaths& paths, const SearchArguments& arguments, RunPlan& plan) {
+void record_programs(const store::RunPaths& paths, const SearchArguments& arguments, RunPlan& plan) {
   if (!plan.replay) {
     plan.programs = plan.config.programs();
     return;
@@ -219,7 +219,7 @@ void take_programs(const store::RunPaths& paths, const SearchArguments& argument
 }
 
 /// Gives the objectives the ends of a run, unless others are asked for.
-void take_ends(ConfigNode& root, const ConfigNode& of_run) {
+void copy_ends(ConfigNode& root, const ConfigNode& of_run) {
   const auto objectives_of = [](const ConfigNode& tree) {
     const ConfigNode* const list = tree.is_map() ? tree.find("objectives") : nullptr;
     return list != nullptr && list->is_list() ? list : nullptr;
@@ -236,7 +236,7 @@ void take_ends(ConfigNode& root, const ConfigNode& of_run) {
 /// says.
 RunConfig parse_resumed(const ConfigNode& root, const ConfigNode& of_run, std::size_t slots) {
   ConfigNode with_ends = root;
-  take_ends(with_ends, of_run);
+  copy_ends(with_ends, of_run);
   try {
     return RunConfig::parse(with_ends, false, slots);
   } catch (const UserError&) {
@@ -257,7 +257,7 @@ bool put_in_order(const store::RunPaths& paths, const RunConfig& config, const t
 }
 
 /// Makes the rest of a plan that has the claim on the folder.
-void take_over(const store::RunPaths& paths, const SearchArguments& arguments, RunPlan& plan) {
+void complete_plan(const store::RunPaths& paths, const SearchArguments& arguments, RunPlan& plan) {
   if (arguments.beginning != nullptr && !store::exists(paths.journal())) {
     publish_configuration(paths, plan.config);
     arguments.beginning->write_journal(paths, plan.config);
@@ -280,7 +280,7 @@ void take_over(const store::RunPaths& paths, const SearchArguments& arguments, R
       put_in_order(paths, plan.config, plan.replay ? plan.replay->entries : trial::CommitLog());
   // If nothing was trained, a new journal states the present version and device.
   if (plan.replay && plan.replay->entries.empty() && !begun) plan.replay.reset();
-  take_programs(paths, arguments, plan);
+  record_programs(paths, arguments, plan);
   // The trials in the journal must be reproduced before the run may change.
   if (!plan.replay || plan.replay->entries.empty()) publish_configuration(paths, plan.config);
 }
@@ -320,7 +320,7 @@ RunPlan make_plan(const SearchArguments& arguments, const Asked& asked, const st
   start_log(paths, signature, arguments.quiet);
   // What is waited for may take hours, in which the data set may be made anew.
   if (arguments.wait_s > 0) plan.config.dataset.reset();
-  take_over(paths, arguments, plan);
+  complete_plan(paths, arguments, plan);
   return plan;
 }
 

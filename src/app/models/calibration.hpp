@@ -1,6 +1,6 @@
 #pragma once
 
-#include "app/models/taken_model.hpp"
+#include "app/models/selected_model.hpp"
 
 #include <cstddef>
 #include <filesystem>

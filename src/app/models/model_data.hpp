@@ -2,7 +2,7 @@
 
 #include "skyline/store/dataset.hpp"
 
-#include "app/models/taken_model.hpp"
+#include "app/models/selected_model.hpp"
 #include "app/prep/made_dataset.hpp"
 
 #include <filesystem>

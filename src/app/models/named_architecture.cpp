@@ -36,7 +36,7 @@ struct GivenValue {
 
 /// Cuts off the value with which a text begins: up to a comma, or in quotes, where a quote that is written
 /// twice is one of the value.
-GivenValue take_value(std::string_view& rest) {
+GivenValue consume_value(std::string_view& rest) {
   GivenValue value;
   const bool is_quoted = rest.starts_with('"') || rest.starts_with('\'');
   std::size_t end = is_quoted ? 0 : std::min(rest.find(','), rest.size());
@@ -83,7 +83,8 @@ GivenChoices read_genotype(const std::vector<space::Parameter>& parameters, cons
       throw UserError("--genotype: the space has no parameter `" + name + "`, " + suggestion(name, known));
     }
     rest.remove_prefix(equals + 1);
-    given[static_cast<std::size_t>(parameter - parameters.begin())] = choice_in(*parameter, take_value(rest));
+    given[static_cast<std::size_t>(parameter - parameters.begin())] =
+        choice_in(*parameter, consume_value(rest));
   }
   return given;
 }

@@ -38,9 +38,9 @@ MpiMailbox::~MpiMailbox() {
   new std::list<Incoming>(std::move(incoming_));
 }
 
-std::shared_ptr<Buffer> MpiMailbox::take(std::size_t size) {
-  auto shared = slots_.take(size);
-  return shared ? shared : pool_.take(size);
+std::shared_ptr<Buffer> MpiMailbox::acquire(std::size_t size) {
+  auto shared = slots_.acquire(size);
+  return shared ? shared : pool_.acquire(size);
 }
 
 void MpiMailbox::send(std::shared_ptr<const Buffer> buffer, int to) {
@@ -101,7 +101,7 @@ void MpiMailbox::accept_incoming() {
   int bytes = 0;
   check_mpi(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count");
   Incoming& message =
-      incoming_.emplace_back(Incoming{MPI_REQUEST_NULL, pool_.take(static_cast<std::size_t>(bytes)),
+      incoming_.emplace_back(Incoming{MPI_REQUEST_NULL, pool_.acquire(static_cast<std::size_t>(bytes)),
                                       status.MPI_SOURCE, status.MPI_TAG == kNoticeTag});
   check_mpi(MPI_Imrecv(message.buffer->bytes().data(), bytes, MPI_BYTE, &matched, &message.request),
             "MPI_Imrecv");

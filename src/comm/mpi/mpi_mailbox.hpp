@@ -26,7 +26,7 @@ class MpiMailbox final : public Mailbox {
 
   int rank() const override { return rank_; }
   int size() const override { return size_; }
-  std::shared_ptr<Buffer> take(std::size_t size) override;
+  std::shared_ptr<Buffer> acquire(std::size_t size) override;
   void send(std::shared_ptr<const Buffer> buffer, int to) override;
   std::optional<Message> receive() override;
   std::size_t unsent_bytes() const override;

@@ -149,7 +149,7 @@ std::shared_ptr<Buffer> SharedBuffers::buffer_in(const Slots& slots, std::size_t
   return {new Buffer(std::span(slots.memory + slot * kSlotBytes, size)), give_back};
 }
 
-std::shared_ptr<Buffer> SharedBuffers::take(std::size_t size) {
+std::shared_ptr<Buffer> SharedBuffers::acquire(std::size_t size) {
   if (own_.counts == nullptr || size < kLeastBytes || size > kSlotBytes) return nullptr;
   // Low slots are reused first, because the processor's cache still has them.
   for (std::size_t slot = 0; slot < kSlots; ++slot) {

@@ -28,7 +28,7 @@ class SharedBuffers {
   explicit SharedBuffers(MPI_Comm communicator);
 
   /// Returns a buffer in a free slot. Returns nullptr if there is none, or if sending the bytes is faster.
-  std::shared_ptr<Buffer> take(std::size_t size);
+  std::shared_ptr<Buffer> acquire(std::size_t size);
   /// Lends a buffer of this rank's slots to another rank. Returns nullopt if the buffer is in no slot, or the
   /// rank is on another node.
   std::optional<SlotNotice> lend(const Buffer& buffer, int to);

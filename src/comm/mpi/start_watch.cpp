@@ -33,9 +33,9 @@ constexpr std::chrono::seconds kSuspensionPatience{30};
 constexpr std::chrono::seconds kSuspensionLook{5};
 constexpr double kLongest_s = 10 * 365 * 86400.0;  // a longer time would overflow clocks
 
-/// Takes a socket with a name that is unique in this network namespace and that the system releases when the
+/// Binds a socket to a name that is unique in this network namespace and that the system releases when the
 /// process ends. Returns null if another process has it.
-FileDescriptor take_name(const std::string& name) {
+FileDescriptor bind_name(const std::string& name) {
   FileDescriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (!socket) return socket;
   sockaddr_un address{};
@@ -144,7 +144,7 @@ void StartWatch::watch(const std::stop_token& stop) {
 
 /// Returns whether this process may print: of hundreds of ranks, one per host is enough.
 bool StartWatch::may_speak() {
-  if (!voice_) voice_ = take_name(voice_name_);
+  if (!voice_) voice_ = bind_name(voice_name_);
   return knows_ || voice_;
 }
 

@@ -207,15 +207,15 @@ void ConfigNode::set(std::string_view dotted_path, ConfigNode value) {
   }
 }
 
-void ConfigNode::take_places(const ConfigNode& written) {
+void ConfigNode::fill_positions(const ConfigNode& written) {
   if (position_.file.empty()) position_ = written.position_;
   const ConfigNode here = make_null(position_);
   for (std::size_t i = 0; i < items_.size(); ++i) {
-    items_[i].take_places(i < written.items_.size() ? written.items_[i] : here);
+    items_[i].fill_positions(i < written.items_.size() ? written.items_[i] : here);
   }
   for (Entry& entry : entries_) {
     const ConfigNode* const own = written.is_map() ? written.find(entry.key) : nullptr;
-    entry.value.take_places(own != nullptr ? *own : here);
+    entry.value.fill_positions(own != nullptr ? *own : here);
   }
 }
 

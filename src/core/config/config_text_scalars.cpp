@@ -27,12 +27,12 @@ constexpr std::array kTimeUnits{TimeUnit{"d", 86400}, TimeUnit{"h", 3600}, TimeU
                                 TimeUnit{"m", 60},    TimeUnit{"s", 1},    TimeUnit{"ms", 1e-3}};
 
 /// Cuts the longest prefix of these characters, and the blanks after it, off the text.
-std::string_view take_while(std::string_view& text, std::string_view characters) {
+std::string_view consume_while(std::string_view& text, std::string_view characters) {
   const std::size_t length = std::min(text.find_first_not_of(characters), text.size());
-  const std::string_view taken = text.substr(0, length);
+  const std::string_view consumed = text.substr(0, length);
   text.remove_prefix(length);
   text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
-  return taken;
+  return consumed;
 }
 
 }  // namespace
@@ -61,8 +61,8 @@ std::optional<double> parse_duration(std::string_view text) {
   double last_unit = std::numeric_limits<double>::infinity();
   if (text.empty()) return std::nullopt;
   while (!text.empty()) {
-    const auto count = parsed<double>(take_while(text, "0123456789.eE+-"));
-    const std::string_view name = take_while(text, "dhmins");
+    const auto count = parsed<double>(consume_while(text, "0123456789.eE+-"));
+    const std::string_view name = consume_while(text, "dhmins");
     const auto unit = std::ranges::find(kTimeUnits, name, &TimeUnit::name);
     if (!count || *count < 0 || unit == kTimeUnits.end() || unit->seconds >= last_unit) return std::nullopt;
     total += *count * unit->seconds;

@@ -123,7 +123,7 @@ IdleConnections::~IdleConnections() {
   }
 }
 
-Connection IdleConnections::take(trial::TrialGroup& group, int device) {
+Connection IdleConnections::acquire(trial::TrialGroup& group, int device) {
   const auto fits = [&](const Connection& connection) {
     return connection.members == group.members() && connection.member == group.member() &&
            connection.device == device;

@@ -65,7 +65,7 @@ class IdleConnections {
   /// Returns a connection that all members of the group have, or makes one. The device must be current.
   /// Collective over the group.
   /// @throws FaultError with NCCL's text, GroupAborted if a member has given up
-  Connection take(trial::TrialGroup& group, int device);
+  Connection acquire(trial::TrialGroup& group, int device);
   /// Takes back a connection whose members have all ended their operations.
   void give_back(Connection connection);
 

@@ -38,7 +38,7 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
         fault_(fault),
         idle_(idle),
         branch_(device),
-        connection_(take_on(group, device, idle)) {}
+        connection_(acquire_on(group, device, idle)) {}
 
   ~NcclReducer() override {
     if (communicator_ && std::uncaught_exceptions() == exceptions_ && group_goes_on()) {
@@ -85,9 +85,9 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
   }
 
  private:
-  static Connection take_on(trial::TrialGroup& group, c10::DeviceIndex device, IdleConnections& idle) {
+  static Connection acquire_on(trial::TrialGroup& group, c10::DeviceIndex device, IdleConnections& idle) {
     const c10::cuda::CUDAGuard guard(device);
-    return idle.take(group, device);
+    return idle.acquire(group, device);
   }
 
   /// Looks after the group while the thread waits for the device.

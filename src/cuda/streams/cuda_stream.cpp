@@ -116,7 +116,7 @@ class CudaGraph final : public train::AcceleratorGraph {
     } catch (const std::exception&) {
       // The device or the group is lost, and the watch has already ended its operations.
     }
-    const auto turn = take_recording_turn();
+    const auto turn = acquire_recording_turn();
     executable_.reset();
     share_.reset();
   }
@@ -148,7 +148,7 @@ void CudaStream::run(const std::function<void()>& work) {
 }
 
 std::unique_ptr<train::AcceleratorGraph> CudaStream::capture(const std::function<void()>& work) {
-  const auto turn = take_recording_turn();
+  const auto turn = acquire_recording_turn();
   const c10::cuda::CUDAStreamGuard guard(stream_);
   try {
     return record(work);

@@ -23,7 +23,7 @@ bool holds_little(c10::DeviceIndex device) {
 
 }  // namespace
 
-std::unique_lock<std::mutex> take_recording_turn() {
+std::unique_lock<std::mutex> acquire_recording_turn() {
   static std::mutex turns;
   return std::unique_lock(turns);
 }
@@ -34,7 +34,7 @@ std::size_t bytes_of(const c10::CachingAllocator::StatArray& amounts) {
 }
 
 GraphMemory::~GraphMemory() {
-  const auto turn = take_recording_turn();
+  const auto turn = acquire_recording_turn();
   if (kept_.erase(this) > 0) release();
 }
 

@@ -12,9 +12,9 @@
 
 namespace skyline::cuda {
 
-/// Takes the turn to record. Recordings of a process exclude each other, and calls that the allocator refuses
-/// during a recording.
-std::unique_lock<std::mutex> take_recording_turn();
+/// Waits for the turn to record. Recordings of a process exclude each other, and calls that the allocator
+/// refuses during a recording.
+std::unique_lock<std::mutex> acquire_recording_turn();
 
 /// Exists while a member of a group uses a device of the process. Meanwhile no memory is returned to a
 /// device: CUDA would wait there for all queued work, NCCL's operations wait for other processes, and those

@@ -60,22 +60,22 @@ void FleetDispatcher::submit_again(trial::TrialName name, Submitted& submitted) 
 
 std::span<Arrival> FleetDispatcher::poll() {
   arrivals_.clear();
-  take_own();
-  take_messages();
+  receive_own_results();
+  receive_messages();
   handle_lost_ranks();
   send_journalled();
   while (const auto next = scheduler_.next()) start(*next);
   return arrivals_;
 }
 
-void FleetDispatcher::take_own() {
+void FleetDispatcher::receive_own_results() {
   for (const TrainedPart& part : own_slots_.take_trained()) {
     scheduler_.ended(part.trial, 0, part.slot, part.seconds);
   }
-  for (Arrival& arrival : own_slots_.take()) arrived(std::move(arrival));
+  for (Arrival& arrival : own_slots_.take_arrivals()) arrived(std::move(arrival));
 }
 
-void FleetDispatcher::take_messages() {
+void FleetDispatcher::receive_messages() {
   const double now_s = steady_now_s();
   while (const auto message = mail_.receive()) {
     const auto rank = static_cast<std::size_t>(message->from);
@@ -201,7 +201,7 @@ void FleetDispatcher::finish(const std::function<void()>& check) {
   arrivals_.clear();
   for (Backoff backoff; std::ssize(gone_) < ranks() - 1; backoff.pause()) {
     check();
-    take_messages();
+    receive_messages();
     handle_lost_ranks();
   }
   require(std::ranges::all_of(arrivals_, &Arrival::follower), "a result came after the run's end");

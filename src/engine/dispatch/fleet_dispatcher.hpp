@@ -72,8 +72,8 @@ class FleetDispatcher final : public Dispatcher {
   };
 
   int ranks() const { return static_cast<int>(options_.ranks.slots.size()); }
-  void take_own();
-  void take_messages();
+  void receive_own_results();
+  void receive_messages();
   void arrived(Arrival arrival);
   void send_journalled();
   void start(const Scheduler::Start& start);
@@ -136,7 +136,7 @@ class FleetWorker {
   void close();
 
  private:
-  bool take_messages();
+  bool receive_messages();
   bool send_results();
   void end_if_stuck();
   void ask_for_stop();

@@ -23,9 +23,9 @@ void FleetWorker::serve(const std::function<void()>& check, const std::function<
     send_heartbeat();
     end_if_stuck();
     ask_for_stop();
-    const bool took = take_messages();
+    const bool received = receive_messages();
     const bool sent = send_results();
-    if (took || sent) backoff.reset();
+    if (received || sent) backoff.reset();
   }
 }
 
@@ -63,7 +63,7 @@ void FleetWorker::ask_for_stop() {
   mail_.send(comm::kCoordinator, MessageKind::kStop);
 }
 
-bool FleetWorker::take_messages() {
+bool FleetWorker::receive_messages() {
   bool any = false;
   while (const auto message = mail_.receive()) {
     any = true;
@@ -90,7 +90,7 @@ bool FleetWorker::take_messages() {
 
 bool FleetWorker::send_results() {
   const std::vector<TrainedPart> parts = own_slots_.take_trained();
-  const std::vector<Arrival> arrivals = own_slots_.take();
+  const std::vector<Arrival> arrivals = own_slots_.take_arrivals();
   for (const TrainedPart& part : parts) mail_.send(comm::kCoordinator, MessageKind::kTrained, part);
   for (const Arrival& arrival : arrivals) mail_.send(comm::kCoordinator, MessageKind::kResult, arrival);
   return !parts.empty() || !arrivals.empty();

@@ -127,7 +127,7 @@ class GroupExchange {
   void start(std::uint64_t number, Operation& operation);
   void schedule_if_ready(std::uint64_t number, Operation& operation, std::size_t piece);
   void erase_if_done(std::uint64_t number, const Operation& operation);
-  void take_in(const comm::Message& message, const GroupHeader& header);
+  void receive(const comm::Message& message, const GroupHeader& header);
   bool waits_for(const Operation& operation, std::size_t index) const;
   std::string members_of_rank(std::size_t index) const;
   void throw_if_aborted(std::unique_lock<std::mutex>& lock);
@@ -137,7 +137,7 @@ class GroupExchange {
   bool poll();
   /// Does the tasks that are ready, until that operation is complete. Returns whether there were any.
   bool progress(std::uint64_t number);
-  std::optional<Task> take_task();
+  std::optional<Task> pop_task();
   void perform(const Task& task);
   void finish_task(const Task& task);
   void contribute(const Task& task);

@@ -114,13 +114,13 @@ void GroupExchange::deliver(const comm::Message& message) {
     const std::lock_guard lock(mutex_);
     require(header.from < joined_.size(), "a message of a group comes from outside of it");
     silences_[header.from].hear(Clock::now());
-    if (!failure_ && header.step != GroupStep::kAlive) take_in(message, header);
+    if (!failure_ && header.step != GroupStep::kAlive) receive(message, header);
   } catch (const std::exception& error) {
     abort({trial::FailureKind::kException, error.what()}, true);
   }
 }
 
-void GroupExchange::take_in(const comm::Message& message, const GroupHeader& header) {
+void GroupExchange::receive(const comm::Message& message, const GroupHeader& header) {
   if (header.call != GroupCall::kBroadcast) joined_[header.from] = true;
   Operation& operation = operation_of(header.number, header.call, header.bytes);
   require(header.piece < operation.pieces.size(), "a message of a group names a piece that is not there");
@@ -140,7 +140,7 @@ void GroupExchange::take_in(const comm::Message& message, const GroupHeader& hea
 bool GroupExchange::progress(std::uint64_t number) {
   bool has_worked = false;
   for (int done = 0; done < kTasksAtOnce; ++done) {
-    if (const std::optional<Task> task = take_task()) {
+    if (const std::optional<Task> task = pop_task()) {
       perform(*task);
     } else {
       {
@@ -175,7 +175,7 @@ bool GroupExchange::has_task() const {
          hub_.unsent_bytes() <= unsent_before_ + kMostUnsentPieces;
 }
 
-std::optional<GroupExchange::Task> GroupExchange::take_task() {
+std::optional<GroupExchange::Task> GroupExchange::pop_task() {
   const std::lock_guard lock(mutex_);
   if (!has_task()) return std::nullopt;
   auto& tasks = last_tasks_.empty() ? contributions_ : last_tasks_;
@@ -272,7 +272,7 @@ void GroupExchange::add_up(const Task& task) {
   std::shared_ptr<comm::Buffer> own;
   if (place_.ranks.size() > 1) {
     if (members_ > 1 && piece.owner == rank_index_) {
-      own = pool_.take(bytes);
+      own = pool_.acquire(bytes);
       add_members(task, own->bytes().data());
       terms = {own->bytes().data()};
     }
@@ -329,7 +329,7 @@ std::shared_ptr<comm::Buffer> GroupExchange::make_message(const GroupHeader& con
   GroupHeader header = content;
   header.sequence = place_.sequence;
   header.from = static_cast<std::uint32_t>(rank_index_);
-  auto message = hub_.take(sizeof(GroupHeader) + payload);
+  auto message = hub_.acquire(sizeof(GroupHeader) + payload);
   write_header(header, *message);
   return message;
 }

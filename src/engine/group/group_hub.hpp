@@ -78,7 +78,7 @@ class GroupHub {
   /// Looks for a message and hands it to its group; returns whether there was one. Never waits.
   bool poll();
   /// Returns an empty message to fill.
-  std::shared_ptr<comm::Buffer> take(std::size_t size) { return mailbox_->take(size); }
+  std::shared_ptr<comm::Buffer> acquire(std::size_t size) { return mailbox_->acquire(size); }
   void send(int rank, std::shared_ptr<const comm::Buffer> message) {
     mailbox_->send(std::move(message), rank);
   }

@@ -120,7 +120,7 @@ bool SearchLoop::ask(search::Searcher& searcher) {
   state_.set_choosing(answer_ != State::kAnswered);
   const bool in_generations = searcher.needs_results() && !order_.has_window();
   dispatcher_.expect_more(!in_generations && (is_unanswered(searcher) || !searcher.finished()));
-  take(std::move(proposals));
+  begin_trials(std::move(proposals));
   if (!is_unanswered(searcher)) state_.set_remark(searcher.remark());
   return proposed > 0 || answer_ == State::kMore;
 }
@@ -136,7 +136,7 @@ std::vector<trial::Proposal> SearchLoop::accepted(search::Searcher& searcher, st
   return proposals;
 }
 
-void SearchLoop::take(std::vector<trial::Proposal> proposals) {
+void SearchLoop::begin_trials(std::vector<trial::Proposal> proposals) {
   std::vector<AskedTrial> fresh;
   for (trial::Proposal& proposal : proposals) {
     AskedTrial trial = order_.asked(without_network(maker_.make(std::move(proposal))));

@@ -65,7 +65,7 @@ class SearchLoop {
   std::size_t room_for(const search::Searcher& searcher) const;
   bool ask(search::Searcher& searcher);
   std::vector<trial::Proposal> accepted(search::Searcher& searcher, std::size_t room) const;
-  void take(std::vector<trial::Proposal> proposals);
+  void begin_trials(std::vector<trial::Proposal> proposals);
   bool step(search::Searcher& searcher);
   bool collect();
   void arrived(Arrival arrival);

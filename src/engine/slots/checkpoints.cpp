@@ -26,7 +26,7 @@ class SlotCheckpoints::Buffers : public std::enable_shared_from_this<Buffers> {
     return free_.size() > 0;
   }
   /// Returns an empty lease if none is free and `wait` is false.
-  Lease take(bool wait) {
+  Lease acquire(bool wait) {
     std::unique_lock lock(mutex_);
     if (wait) came_back_.wait(lock, [this] { return !free_.empty(); });
     if (free_.empty()) return {};
@@ -122,7 +122,7 @@ void SlotCheckpoints::save(const std::function<void(trial::TrainingState&)>& fil
 /// Returns whether there was a buffer.
 bool SlotCheckpoints::stage(const std::function<void(trial::TrainingState&)>& fill) {
   const bool last = stop_;
-  const Buffers::Lease buffer = buffers_->take(last);
+  const Buffers::Lease buffer = buffers_->acquire(last);
   if (!buffer) return false;
   if (buffer->provenance != provenance_) *buffer = {trial_, provenance_, {}};
   buffer->attempt = attempt_;
@@ -144,7 +144,7 @@ bool SlotCheckpoints::stage(const std::function<void(trial::TrainingState&)>& fi
 void SlotCheckpoints::save_last(const std::function<void(trial::TrainingState&)>& fill) {
   if (kept_provenance_.empty()) return;
   try {
-    const Buffers::Lease buffer = buffers_->take(true);
+    const Buffers::Lease buffer = buffers_->acquire(true);
     *buffer = {trial_, kept_provenance_, {}};
     fill(buffer->state);
     folder_->storage().submit([folder = folder_, buffer] { folder->keep(*buffer); });

@@ -106,7 +106,7 @@ std::vector<trial::TrialName> ResultKeeper::take_journalled() {
   return std::exchange(journalled_, {});
 }
 
-trial::ResultsByName ResultKeeper::take_over(const trial::CommitLog& committed) {
+trial::ResultsByName ResultKeeper::recover_results(const trial::CommitLog& committed) {
   if (!resume_) return {};
   return call_storage<trial::ResultsByName>(storage_, [this, &committed] {
     trial::ResultsByName earlier = store::read_waiting_results(paths_, header_, space_, committed);

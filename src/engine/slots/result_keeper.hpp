@@ -50,7 +50,7 @@ class ResultKeeper : public std::enable_shared_from_this<ResultKeeper> {
   /// Takes over the results that all ranks of the earlier job left, and writes them into its own file before
   /// the others are removed. Rank 0 calls it when a run is resumed, before any rank trains.
   /// @param committed  commits by then
-  trial::ResultsByName take_over(const trial::CommitLog& committed);
+  trial::ResultsByName recover_results(const trial::CommitLog& committed);
   /// Removes the files of all ranks. Rank 0 calls it when all is in the journal and no rank writes any more.
   void remove_files();
 
@@ -74,7 +74,7 @@ class ResultKeeper : public std::enable_shared_from_this<ResultKeeper> {
   std::optional<Clock::time_point> unsaved_since_;  // time of the oldest result that is not in the file
   bool write_queued_ = false;
   std::set<trial::TrialName> checkpointed_;
-  std::vector<trial::TrialName> journalled_;  // trials since the last take
+  std::vector<trial::TrialName> journalled_;  // trials since the last take_journalled()
 };
 
 }  // namespace skyline::engine

@@ -417,7 +417,7 @@ void SlotPool::request_stop() {
   if (state_->files.results) state_->files.results->stop();
 }
 
-std::vector<Arrival> SlotPool::take() {
+std::vector<Arrival> SlotPool::take_arrivals() {
   state_->warn_of_stuck_trials();
   if (state_->options.groups != nullptr) state_->options.groups->send_heartbeat();
   const std::lock_guard lock(state_->mutex);

@@ -87,8 +87,8 @@ class SlotPool {
   /// This rank's part of a trial that another rank leads comes as Arrival::follower. Call it again and again:
   /// it also shows the other ranks of a group that this one runs, and warns about a trial that does not stop.
   /// @throws an error of a slot that is no trial's fault
-  std::vector<Arrival> take();
-  /// Returns whether every submitted trial has come back by take(), or is about to.
+  std::vector<Arrival> take_arrivals();
+  /// Returns whether every submitted trial has come back by take_arrivals(), or is about to.
   bool idle() const;
   /// Returns a trial that does not stop although its time is over (SlotPoolOptions::stuck_after_s), or
   /// nullopt.

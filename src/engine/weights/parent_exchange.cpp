@@ -40,7 +40,7 @@ std::shared_ptr<comm::Buffer> make_message(comm::Mailbox& mailbox, const Weights
   record.reserve(bytes);  // it would be copied each time it grows
   RecordWriter write(record);
   write(header, tensors);
-  std::shared_ptr<comm::Buffer> message = mailbox.take(record.size());
+  std::shared_ptr<comm::Buffer> message = mailbox.acquire(record.size());
   std::ranges::copy(std::as_bytes(std::span(record)), message->bytes().begin());
   return message;
 }
@@ -134,7 +134,7 @@ void ParentExchange::serve(const std::stop_token& end) {
   try {
     for (Backoff backoff; !end.stop_requested();) {
       if (const auto message = mailbox_->receive()) {
-        take_in(*message);
+        receive(*message);
         backoff.reset();
       } else {
         if (is_waited_for()) backoff.reset();
@@ -154,7 +154,7 @@ bool ParentExchange::is_waited_for() {
   return !answers_.empty();
 }
 
-void ParentExchange::take_in(const comm::Message& message) {
+void ParentExchange::receive(const comm::Message& message) {
   const WeightsHeader header = weights_header_of(*message.buffer);
   if (header.step == WeightsStep::kQuestion) {
     answer(message.from, header.question, header.trial);

@@ -75,7 +75,7 @@ class ParentExchange {
   File fetch(int rank, Question question, trial::TrialNumber trial, const std::atomic<bool>& stop);
   std::shared_ptr<const comm::Buffer> await(int rank, Question question, const std::atomic<bool>& stop);
   void serve(const std::stop_token& end);
-  void take_in(const comm::Message& message);
+  void receive(const comm::Message& message);
   void answer(int rank, Question question, trial::TrialNumber trial);
   bool is_waited_for();
 

@@ -41,7 +41,7 @@ FileDescriptor try_lock(const fs::path& path) {
 MeasurementSemaphore::MeasurementSemaphore(const fs::path& run, const std::string& name, std::uint32_t count)
     : first_(folder_of_turns(run) / to_hex(stable_hash64(name))), count_(count) {}
 
-FileDescriptor MeasurementSemaphore::try_take() const {
+FileDescriptor MeasurementSemaphore::try_acquire() const {
   for (std::uint32_t turn = 0; turn < count_; ++turn) {
     fs::path path = first_;
     path += "." + std::to_string(turn);

@@ -19,7 +19,7 @@ class MeasurementSemaphore {
   MeasurementSemaphore(const std::filesystem::path& run, const std::string& name, std::uint32_t count);
   /// Takes a turn until the descriptor is closed, or returns null if none is free. Never waits.
   /// @throws FaultError if the file system gives no locks
-  FileDescriptor try_take() const;
+  FileDescriptor try_acquire() const;
 
  private:
   std::filesystem::path first_;  // the other files have numbers after this name

@@ -65,7 +65,7 @@ FileDescriptor acquire(const MeasurementSemaphore& turns, trial::EvaluationConte
   const trial::TrialWait wait(context);
   Backoff pause(kFirstLookForTurn, kLooksForTurn);
   while (!must_stop(context)) {
-    if (FileDescriptor turn = turns.try_take()) return turn;
+    if (FileDescriptor turn = turns.try_acquire()) return turn;
     pause.pause();
   }
   return {};

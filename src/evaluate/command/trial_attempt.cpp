@@ -100,7 +100,7 @@ bool TrialAttempt::starts_process() const {
 
 /// Gives all members the folder of member 0, which alone may have it made. Returns false if member 0 was
 /// asked to stop meanwhile.
-bool TrialAttempt::take_folder() {
+bool TrialAttempt::share_folder() {
   if (leads()) {
     const trial::TrialFolder* const made = context_.folder();
     if (made == nullptr) return false;
@@ -267,8 +267,8 @@ trial::Outcome TrialAttempt::run() {
   // Until the process runs, the trial's time does not.
   std::optional<trial::TrialWait> start(std::in_place, context_, &trial::TrialTiming::setup_s);
   const bool all_listen = host_.options.framework_or_default() == CommandFramework::kTensorflow;
-  if (host_.options.forms_groups() && (leads() || all_listen)) port_.emplace(host_.ports.take());
-  if (!take_folder()) {
+  if (host_.options.forms_groups() && (leads() || all_listen)) port_.emplace(host_.ports.acquire());
+  if (!share_folder()) {
     const Failure stopped{FailureKind::kStopped, "stopped on request"};
     if (group_ != nullptr) group_->abort(stopped);
     return stopped;
@@ -292,7 +292,7 @@ trial::Outcome TrialAttempt::run() {
     host_.services.write_network(trial_.architecture(), folder_.network());
   }
   const auto members = static_cast<std::size_t>(starts_all ? place_.local_processes : 1);
-  const auto share = host_.processors.take(members * static_cast<std::size_t>(host_.options.threads));
+  const auto share = host_.processors.acquire(members * static_cast<std::size_t>(host_.options.threads));
   ProcessPlan planned = plan();
   planned.processors = share.processors();
   show(planned);

@@ -65,7 +65,7 @@ class TrialAttempt {
 
  private:
   bool leads() const { return place_.rank == 0; }
-  bool take_folder();
+  bool share_folder();
   std::optional<trial::Failure> excess_of_folder();
   bool starts_process() const;
   Rendezvous exchange_rendezvous() const;

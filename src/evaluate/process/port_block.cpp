@@ -78,7 +78,7 @@ PortRange ports_of_rank(const PortRange& range, int node_rank, int node_ranks) {
   return {range.first + node_rank * share, range.first + (node_rank + 1) * share};
 }
 
-TakenPort PortBlock::take() {
+TakenPort PortBlock::acquire() {
   const std::lock_guard lock(mutex_);
   for (int tried = 0; tried < range_.size(); ++tried) {
     const int port = next_;

@@ -46,7 +46,7 @@ class PortBlock {
   /// Takes a port on which nobody listens, and which no other trial on this host has: other ranks and other
   /// jobs respect it too. It takes each in turn, so a port rests as long as possible after its use.
   /// @throws FaultError if none is free
-  TakenPort take();
+  TakenPort acquire();
 
  private:
   const PortRange range_;

@@ -9,7 +9,7 @@ ProcessorShares::ProcessorShares(std::vector<int> processors) {
   for (const int number : processors) processors_.push_back({number, 0});
 }
 
-ProcessorShares::Share ProcessorShares::take(std::size_t count) {
+ProcessorShares::Share ProcessorShares::acquire(std::size_t count) {
   const std::lock_guard lock(mutex_);
   std::ranges::sort(processors_, {},
                     [](const Processor& each) { return std::pair(each.users, each.number); });

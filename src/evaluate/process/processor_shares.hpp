@@ -28,7 +28,7 @@ class ProcessorShares {
 
   explicit ProcessorShares(std::vector<int> processors);
   /// Takes the `count` processors that the fewest others use; all if there are not so many.
-  Share take(std::size_t count);
+  Share acquire(std::size_t count);
 
  private:
   struct Processor {

@@ -111,7 +111,7 @@ class ReportReader::LineReader final : public nlohmann::json_sax<Json> {
   bool start_object(std::size_t /*members*/) override {
     const bool is_result = depth_ == 1 && line.back().name == kResultKey;
     if (is_result) result.emplace();
-    if (depth_ > 0 && !is_result) take("an object");
+    if (depth_ > 0 && !is_result) set_other("an object");
     in_result_ = in_result_ || is_result;
     ++depth_;
     return true;
@@ -122,7 +122,7 @@ class ReportReader::LineReader final : public nlohmann::json_sax<Json> {
     return true;
   }
   bool start_array(std::size_t /*items*/) override {
-    if (!take("a list")) return false;
+    if (!set_other("a list")) return false;
     ++depth_;
     return true;
   }
@@ -130,15 +130,15 @@ class ReportReader::LineReader final : public nlohmann::json_sax<Json> {
     --depth_;
     return true;
   }
-  bool number_integer(number_integer_t value) override { return take_number(static_cast<double>(value)); }
-  bool number_unsigned(number_unsigned_t value) override { return take_number(static_cast<double>(value)); }
-  bool number_float(number_float_t value, const std::string& /*text*/) override { return take_number(value); }
-  bool null() override { return take("null"); }
-  bool boolean(bool value) override { return take(value ? "true" : "false"); }
+  bool number_integer(number_integer_t value) override { return set_number(static_cast<double>(value)); }
+  bool number_unsigned(number_unsigned_t value) override { return set_number(static_cast<double>(value)); }
+  bool number_float(number_float_t value, const std::string& /*text*/) override { return set_number(value); }
+  bool null() override { return set_other("null"); }
+  bool boolean(bool value) override { return set_other(value ? "true" : "false"); }
   bool string(std::string& text) override {
-    return take(is_not_finite(text) ? kNotFinite : "the text " + in_quotes(printable(text)));
+    return set_other(is_not_finite(text) ? kNotFinite : "the text " + in_quotes(printable(text)));
   }
-  bool binary(binary_t& /*bytes*/) override { return take("bytes"); }
+  bool binary(binary_t& /*bytes*/) override { return set_other("bytes"); }
   bool parse_error(std::size_t position, const std::string& /*token*/,
                    const Json::exception& /*error*/) override {
     return fail("it is not JSON at character " + std::to_string(position));
@@ -149,12 +149,12 @@ class ReportReader::LineReader final : public nlohmann::json_sax<Json> {
     if (depth_ == 1 && !line.empty()) return &line.back();
     return in_result_ && depth_ == 2 ? &result->back() : nullptr;  // deeper values are left out
   }
-  bool take_number(double value) {
+  bool set_number(double value) {
     if (depth_ == 0) return fail("expected an object, got " + quoted_number(value));
     if (Found* const found = place()) found->number = value;
     return true;
   }
-  bool take(const std::string& other) {
+  bool set_other(const std::string& other) {
     if (depth_ == 0) return fail("expected an object, got " + other);
     if (Found* const found = place()) found->other = other;
     return true;

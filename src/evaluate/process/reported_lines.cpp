@@ -16,12 +16,12 @@ void ReportedLines::feed(std::string_view bytes, ReportChannel channel) {
     }
     pending += part;
     if (end == std::string_view::npos) return;
-    take(pending);
+    handle_line(pending);
     bytes.remove_prefix(end + 1);
   }
 }
 
-void ReportedLines::take(std::string& line) {
+void ReportedLines::handle_line(std::string& line) {
   ++lines_;
   if (line.find_first_not_of(" \t\r") != std::string::npos) read_line(line);
   line.clear();
@@ -29,7 +29,7 @@ void ReportedLines::take(std::string& line) {
 
 void ReportedLines::read_rest() {
   for (std::string& pending : pending_) {
-    if (!mistake_ && !pending.empty()) take(pending);
+    if (!mistake_ && !pending.empty()) handle_line(pending);
   }
 }
 

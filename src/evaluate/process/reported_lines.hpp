@@ -39,7 +39,7 @@ class ReportedLines {
 
  private:
   virtual void read_line(std::string_view line) = 0;
-  void take(std::string& line);
+  void handle_line(std::string& line);
 
   std::size_t longest_;
   std::array<std::string, 2> pending_;  // begun line of each channel

@@ -37,17 +37,17 @@ std::string run_name(const store::RunPaths& paths) {
   return root.filename().string();
 }
 
-TakenTrials taken_trials(const ConfigNode& config) {
+SourceTrials source_trials(const ConfigNode& config) {
   const ConfigNode* const search = config.is_map() ? config.find("search") : nullptr;
   const ConfigNode* const from = search == nullptr ? nullptr : search->find("from");
   if (from == nullptr || from->as_text().empty()) return {};
-  TakenTrials taken{run_name({from->as_text()}), {}};
+  SourceTrials source{run_name({from->as_text()}), {}};
   for (const ConfigNode& number : search->at("numbers").items()) {
     const auto trial = static_cast<trial::TrialNumber>(number.as_integer());
-    taken.numbers.insert(taken.numbers.end(), static_cast<std::size_t>(search->at("seeds").as_integer()),
-                         trial);
+    source.numbers.insert(source.numbers.end(), static_cast<std::size_t>(search->at("seeds").as_integer()),
+                          trial);
   }
-  return taken;
+  return source;
 }
 
 bool is_computed_metric(std::string_view metric, const std::vector<trial::Metric>& measured) {

@@ -20,7 +20,7 @@ namespace skyline::report {
 /// Returns the name of a run, i.e. of its folder.
 std::string run_name(const store::RunPaths& paths);
 /// Returns which trials a run takes from which other run. @param config  its complete configuration
-TakenTrials taken_trials(const ConfigNode& config);
+SourceTrials source_trials(const ConfigNode& config);
 
 /// Returns the metric by which full trainings are judged on the test set: the one that repeats the metric of
 /// the first possible objective, else the first metric of the test set, else nullptr.

@@ -164,7 +164,7 @@ ReportInputs inputs_of(const ReportedRun& run) {
           .metrics = run.opened.header.metrics,
           .state = run.opened.state,
           .baselines = run::baselines_of(run.opened.config),
-          .taken = {},
+          .source = {},
           .latencies = run.latencies,
           .replicates = replicates_in(run.answers)};
 }

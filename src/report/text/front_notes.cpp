@@ -247,7 +247,7 @@ std::vector<trial::TrialNumber> alike_to_best(const ReportInputs& inputs) {
 
 std::string front_notes(const ReportInputs& inputs) {
   if (front_members(inputs.state).empty()) return {};
-  const bool is_train = !inputs.taken.run.empty();  // `skyline train` has --seeds in place of repeats
+  const bool is_train = !inputs.source.run.empty();  // `skyline train` has --seeds in place of repeats
   std::string notes = search_repeats_note(inputs.state) + (is_train ? "" : repeats_note(inputs.state)) +
                       refit_note(inputs.state);
   for (const trial::Baseline* baseline : baselines_shown(inputs)) notes += samples_note(inputs, *baseline);

@@ -92,10 +92,10 @@ class FrontTable {
     if (const auto& budget = state().final_budget()) final_note_ = epochs_text(*budget);
     search_note_ = final_note_.empty() ? "" : search_note(rows_);
     add("trial", "", [](const Row& row) { return std::to_string(row.searched->trial.number); });
-    if (const TakenTrials& taken = inputs.taken; !taken.run.empty()) {
-      add("trial of " + taken.run, "", [&taken](const Row& row) {
+    if (const SourceTrials& source = inputs.source; !source.run.empty()) {
+      add("trial of " + source.run, "", [&source](const Row& row) {
         const trial::TrialNumber number = row.searched->trial.number;
-        return number < taken.numbers.size() ? std::to_string(taken.numbers[number]) : "-";
+        return number < source.numbers.size() ? std::to_string(source.numbers[number]) : "-";
       });
     }
     add("arch id", "", [](const Row& row) { return space::to_text(architecture_of(row).id); });

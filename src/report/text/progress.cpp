@@ -102,7 +102,7 @@ void Progress::phase_begun(const run::RunState& state) {
     log::info(progress_line(status_, metrics_));  // how the search ended
   }
   status_.phase = trial::to_text(state.phase());
-  take(state);
+  update(state);
   phase_start_s_ = last_commit_s_ = last_draw_s_ = console_.now_s();
   last_status_s_ = phase_start_s_ - kStatusEvery_s;  // makes the next tick write status.json
   done_here_ = 0;
@@ -114,7 +114,7 @@ void Progress::phase_begun(const run::RunState& state) {
   }
 }
 
-void Progress::take(const run::RunState& state) {
+void Progress::update(const run::RunState& state) {
   status_.done = state.done_in_phase();
   status_.expected = state.expected(state.phase());
   status_.committed = state.trials().size();
@@ -147,7 +147,7 @@ void Progress::keep_best_test(const trial::CommittedTrial& committed,
 void Progress::committed(const run::Commit& commit, const run::RunState& state) {
   const trial::CommittedTrial& committed = *commit.trial;
   keep_best_test(committed, state.objectives());
-  take(state);
+  update(state);
   last_commit_s_ = console_.now_s();
   if (commit.replayed) {
     phase_start_s_ = last_commit_s_;
@@ -191,7 +191,7 @@ void Progress::tick(const run::RunState& state) {
   const bool due = now - last_draw_s_ >= (on_terminal() ? kDrawEvery_s : kLogEvery_s);
   const bool status_due = now - last_status_s_ >= kStatusEvery_s;
   if (!under_way_ || !(due || status_due)) return;
-  take(state);
+  update(state);
   update_times();
   if (due && on_terminal()) draw();
   if (due && !on_terminal()) log::info(progress_line(status_, metrics_));

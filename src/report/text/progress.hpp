@@ -62,7 +62,7 @@ class Progress final : public run::RunListener {
 
  private:
   bool on_terminal() const { return static_cast<bool>(console_.write); }
-  void take(const run::RunState& state);
+  void update(const run::RunState& state);
   void keep_best_test(const trial::CommittedTrial& committed, const objective::ObjectiveSet& objectives);
   void update_times();
   void draw();

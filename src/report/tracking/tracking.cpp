@@ -36,7 +36,7 @@ std::chrono::seconds bound_of(RunEnd end) {
 
 /// Writes metrics as TensorBoard's event files. Each job writes its own, which begins with the first trial
 /// that those of earlier jobs lack: a killed job has not written its last seconds. One thread calls expect()
-/// and close(), another one take() and write().
+/// and close(), another one add() and write().
 class EventWriter {
  public:
   EventWriter(const TrackingInputs& inputs, double begun_s)
@@ -45,16 +45,16 @@ class EventWriter {
         replayed_(inputs.replayed) {}
 
   std::string name() const { return "event file " + file_.path().string(); }
-  /// Counts a trial that will be taken, or will not.
+  /// Counts a trial that will be added, or will not.
   void expect(bool comes = true) { unwritten_ += comes ? 1 : -1; }
   /// Takes the next trial, and writes it unless others follow at once.
-  void take(const TrackedTrial& trial) {
+  void add(const TrackedTrial& trial) {
     if (closed_) return;
     trials_.push_back(trial);
     ++taken_;
     if (std::cmp_equal(unwritten_.load(), taken_) || trials_.size() >= kMostInOneWrite) write();
   }
-  /// Writes what was taken. What a fault keeps from the file is written with a later trial.
+  /// Writes what was added. What a fault keeps from the file is written with a later trial.
   void write();
   /// Writes nothing more.
   void close() { closed_ = true; }
@@ -122,16 +122,16 @@ class Tracking final : public RunTracking {
   double begun_s_;
   std::shared_ptr<EventWriter> writer_;     // shared with the jobs: a write that hangs outlives this
   std::unique_ptr<BackgroundQueue> queue_;  // nullptr without event files, and after the end
-  bool full_ = false;  // further trials are left out, so that the taken ones have no gaps
+  bool full_ = false;  // further trials are left out, so that the added ones have no gaps
 };
 
 void Tracking::committed(const run::Commit& commit, const run::RunState& state) {
   if (!queue_ || full_) return;
   const TrackedTrial trial(commit, state, commit.replayed ? begun_s_ : unix_now_s());
-  const auto take = [writer = writer_, trial] { writer->take(trial); };
+  const auto add = [writer = writer_, trial] { writer->add(trial); };
   writer_->expect();
-  if (commit.replayed) return queue_->post(take);  // only trials of this job are limited
-  full_ = !queue_->try_add(take);
+  if (commit.replayed) return queue_->post(add);  // only trials of this job are limited
+  full_ = !queue_->try_add(add);
   if (!full_) return;
   writer_->expect(false);
   log::warning(writer_->name() + ": too many trials wait, later ones are left to a job with --resume");

@@ -48,19 +48,19 @@ class ExpressionParser {
 
   ExpressionPart either() {
     ExpressionPart left = both();
-    while (text_.take_name("or")) left = make(Operation::kOr, {left, both()});
+    while (text_.accept_name("or")) left = make(Operation::kOr, {left, both()});
     return left;
   }
 
   ExpressionPart both() {
     ExpressionPart left = negated();
-    while (text_.take_name("and")) left = make(Operation::kAnd, {left, negated()});
+    while (text_.accept_name("and")) left = make(Operation::kAnd, {left, negated()});
     return left;
   }
 
   ExpressionPart negated() {
     const Depth depth(*this);
-    if (text_.take_name("not")) return make(Operation::kNot, {negated()});
+    if (text_.accept_name("not")) return make(Operation::kNot, {negated()});
     return comparison();
   }
 
@@ -74,18 +74,18 @@ class ExpressionParser {
     const auto add = [&](const ExpressionPart& link) {
       chain = chain == nullptr ? link : make(Operation::kAnd, {chain, link});
     };
-    const auto take_sign = [&] {
-      return std::ranges::find_if(kSigns, [&](auto& sign) { return text_.take(sign.first); });
+    const auto accept_sign = [&] {
+      return std::ranges::find_if(kSigns, [&](auto& sign) { return text_.accept(sign.first); });
     };
-    for (auto sign = take_sign(); sign != kSigns.end(); sign = take_sign()) {
+    for (auto sign = accept_sign(); sign != kSigns.end(); sign = accept_sign()) {
       const ExpressionPart right = sum();
       add(compared(sign->second, left, right));
       left = right;
     }
-    if (text_.take("=")) fail("expected `==`, got `=`");
-    if (text_.take_name("in")) {
+    if (text_.accept("=")) fail("expected `==`, got `=`");
+    if (text_.accept_name("in")) {
       add(in_list(left));
-    } else if (text_.take_not_in()) {
+    } else if (text_.accept_not_in()) {
       add(make(Operation::kNot, {in_list(left)}));
     }
     return chain == nullptr ? left : chain;
@@ -109,7 +109,7 @@ class ExpressionParser {
       operands.push_back(sum());
       check_reads_a_name(*value, *operands.back());
       check_can_be(*value, *operands.back());
-    } while (text_.take(","));
+    } while (text_.accept(","));
     text_.expect("]");
     return make(Operation::kIn, std::move(operands));
   }
@@ -117,9 +117,9 @@ class ExpressionParser {
   ExpressionPart sum() {
     ExpressionPart left = product();
     for (;;) {
-      if (text_.take("+")) {
+      if (text_.accept("+")) {
         left = numeric(Operation::kAdd, left, product());
-      } else if (text_.take("-")) {
+      } else if (text_.accept("-")) {
         left = numeric(Operation::kSubtract, left, product());
       } else {
         return left;
@@ -130,13 +130,13 @@ class ExpressionParser {
   ExpressionPart product() {
     ExpressionPart left = factor();
     for (;;) {
-      if (text_.take("*")) {
+      if (text_.accept("*")) {
         left = numeric(Operation::kMultiply, left, factor());
-      } else if (text_.take("//")) {
+      } else if (text_.accept("//")) {
         left = numeric(Operation::kDivideWhole, left, factor());
-      } else if (text_.take("/")) {
+      } else if (text_.accept("/")) {
         left = numeric(Operation::kDivide, left, factor());
-      } else if (text_.take("%")) {
+      } else if (text_.accept("%")) {
         left = numeric(Operation::kRemainder, left, factor());
       } else {
         return left;
@@ -146,32 +146,32 @@ class ExpressionParser {
 
   ExpressionPart factor() {
     const Depth depth(*this);
-    if (text_.take("-")) {
+    if (text_.accept("-")) {
       const ExpressionPart negative = factor();
       check_numbers({negative});
       return make(Operation::kNegate, {negative});
     }
     const ExpressionPart base = operand();
-    return text_.take("**") ? numeric(Operation::kPower, base, factor()) : base;
+    return text_.accept("**") ? numeric(Operation::kPower, base, factor()) : base;
   }
 
   ExpressionPart operand() {
-    if (text_.take("(")) {
+    if (text_.accept("(")) {
       ExpressionPart inner = either();
       text_.expect(")");
       return inner;
     }
-    if (text_.take("$")) return name();
+    if (text_.accept("$")) return name();
     if (text_.at_number()) return number();
     for (const std::string_view quote : {"'", "\""}) {
-      if (text_.take(quote)) return constant_part(text_.take_quoted(quote.front()));
+      if (text_.accept(quote)) return constant_part(text_.consume_quoted(quote.front()));
     }
     return word();
   }
 
   ExpressionPart name() {
-    std::string word = text_.take_word();
-    if (names_.have_places()) word += text_.take_place();
+    std::string word = text_.consume_word();
+    if (names_.have_places()) word += text_.consume_place();
     if (word == "classes") return make(Operation::kClasses, {});
     const auto meaning = names_.find(word);
     if (!meaning) fail_unknown(word);
@@ -187,7 +187,7 @@ class ExpressionParser {
   }
 
   ExpressionPart number() {
-    const std::string digits = text_.take_number();
+    const std::string digits = text_.consume_number();
     if (const auto integer = parse_integer(digits)) return constant_part(*integer);
     const auto fraction = parse_number(digits);
     if (!fraction) fail(in_quotes(digits) + " is not a number" + word_that_begins(digits));
@@ -196,9 +196,9 @@ class ExpressionParser {
 
   /// Reads a function, true, false, null, or a word to compare with.
   ExpressionPart word() {
-    const std::string word = text_.take_word();
+    const std::string word = text_.consume_word();
     if (word.empty()) fail("expected a number, a `$name` or `(`, got " + text_.rest());
-    if (text_.take("(")) return function(word);
+    if (text_.accept("(")) return function(word);
     if (const auto flag = parse_bool(word)) return constant_part(*flag);
     if (word == "null") return constant_part(Null{});
     return constant_part(word);
@@ -210,7 +210,7 @@ class ExpressionParser {
       fail("unknown function " + in_quotes(word) + ", " + suggestion(word, known));
     }
     Parts arguments{either()};
-    while (text_.take(",")) arguments.push_back(either());
+    while (text_.accept(",")) arguments.push_back(either());
     text_.expect(")");
     if (word == "if") {
       if (arguments.size() != 3) fail("expected if(condition, value, other value)");

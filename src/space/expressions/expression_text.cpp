@@ -23,7 +23,7 @@ bool ExpressionText::at_number() {
   return !at_end() && (std::isdigit(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '.');
 }
 
-bool ExpressionText::take(std::string_view sign) {
+bool ExpressionText::accept(std::string_view sign) {
   if (at_end() || text_.compare(at_, sign.size(), sign) != 0) return false;
   // Here `**` follows, which is not a product.
   if (sign == "*" && text_.compare(at_, 2, "**") == 0) return false;
@@ -31,22 +31,22 @@ bool ExpressionText::take(std::string_view sign) {
   return true;
 }
 
-bool ExpressionText::take_name(std::string_view name) {
+bool ExpressionText::accept_name(std::string_view name) {
   if (at_end()) return false;
   const std::size_t start = at_;
-  if (take_word() == name) return true;
+  if (consume_word() == name) return true;
   at_ = start;
   return false;
 }
 
-bool ExpressionText::take_not_in() {
+bool ExpressionText::accept_not_in() {
   const std::size_t start = at_;
-  if (take_name("not") && take_name("in")) return true;
+  if (accept_name("not") && accept_name("in")) return true;
   at_ = start;
   return false;
 }
 
-std::string ExpressionText::take_word() {
+std::string ExpressionText::consume_word() {
   const std::size_t length = parameter_name_length(std::string_view(text_).substr(at_));
   at_ += length;
   return text_.substr(at_ - length, length);
@@ -56,7 +56,7 @@ bool ExpressionText::is_letter(std::size_t at) const {
   return at < text_.size() && (std::isalnum(static_cast<unsigned char>(text_[at])) != 0 || text_[at] == '_');
 }
 
-std::string ExpressionText::take_place() {
+std::string ExpressionText::consume_place() {
   const std::size_t start = at_;
   while (at_ < text_.size() && text_[at_] == '.' && is_letter(at_ + 1)) {
     ++at_;
@@ -73,13 +73,13 @@ bool ExpressionText::is_number_part(std::size_t start) const {
   return (letter == '+' || letter == '-') && after_exponent;
 }
 
-std::string ExpressionText::take_number() {
+std::string ExpressionText::consume_number() {
   const std::size_t start = at_;
   while (at_ < text_.size() && is_number_part(start)) ++at_;
   return text_.substr(start, at_ - start);
 }
 
-std::string ExpressionText::take_quoted(char quote) {
+std::string ExpressionText::consume_quoted(char quote) {
   std::string word;
   for (;;) {
     const std::size_t end = text_.find(quote, at_);
@@ -93,7 +93,7 @@ std::string ExpressionText::take_quoted(char quote) {
 }
 
 void ExpressionText::expect(std::string_view sign) {
-  if (!take(sign)) fail("expected `" + std::string(sign) + "`, got " + rest());
+  if (!accept(sign)) fail("expected `" + std::string(sign) + "`, got " + rest());
 }
 
 std::string ExpressionText::rest() {

@@ -10,7 +10,8 @@ namespace skyline::space {
 
 bool is_blank(char letter);
 
-/// The text of an expression, and how far it was read. What is taken is passed, with the blanks before it.
+/// The text of an expression, and how far it was read. What is accepted or consumed is passed, with the
+/// blanks before it.
 class ExpressionText {
  public:
   /// @param scalar  must outlive this object
@@ -18,19 +19,19 @@ class ExpressionText {
 
   bool at_end();
   bool at_number();
-  bool take(std::string_view sign);
-  /// Takes a word if it is this one.
-  bool take_name(std::string_view name);
-  bool take_not_in();
-  /// Takes what may be the name of a parameter, or returns an empty text.
-  std::string take_word();
-  /// Takes the place in the name of a parameter, e.g. ".stage_0.2".
-  std::string take_place();
-  /// Takes letters and digits that begin with a digit or a point.
-  std::string take_number();
-  /// Takes the rest of a word in quotes, which may be any text. A quote that is written twice is one of the
-  /// word. @throws UserError if it is not closed
-  std::string take_quoted(char quote);
+  bool accept(std::string_view sign);
+  /// Accepts a word if it is this one.
+  bool accept_name(std::string_view name);
+  bool accept_not_in();
+  /// Consumes what may be the name of a parameter, or returns an empty text.
+  std::string consume_word();
+  /// Consumes the place in the name of a parameter, e.g. ".stage_0.2".
+  std::string consume_place();
+  /// Consumes letters and digits that begin with a digit or a point.
+  std::string consume_number();
+  /// Consumes the rest of a word in quotes, which may be any text. A quote that is written twice is one of
+  /// the word. @throws UserError if it is not closed
+  std::string consume_quoted(char quote);
   /// @throws UserError if the sign is not there
   void expect(std::string_view sign);
   /// Returns what was not read yet, for messages.

@@ -78,7 +78,7 @@ class AttributeRecorder final : public AttributeReader {
   }
   [[noreturn]] void fail_at(std::string_view /*name*/, std::string_view message) override { fail(message); }
 
-  std::vector<LayerAttribute> take() { return std::move(attributes_); }
+  std::vector<LayerAttribute> take_attributes() { return std::move(attributes_); }
 
  private:
   /// @param fallback  null if the attribute is required
@@ -97,7 +97,7 @@ std::vector<LayerAttribute> record(const LayerKind& kind, std::int64_t more) {
   layer.name = kind.name();
   AttributeRecorder recorder(more);
   kind.read_attributes(layer, recorder);
-  return recorder.take();
+  return recorder.take_attributes();
 }
 
 }  // namespace

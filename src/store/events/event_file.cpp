@@ -77,7 +77,7 @@ Number little_endian(std::string_view bytes) {
 
 /// Takes the next record off the bytes of a file. Returns nullopt if there is none that is whole and
 /// undamaged.
-std::optional<std::string_view> take_record(std::string_view& bytes) {
+std::optional<std::string_view> consume_record(std::string_view& bytes) {
   constexpr std::size_t kHeader = sizeof(std::uint64_t) + sizeof(std::uint32_t);
   if (bytes.size() < kHeader) return std::nullopt;
   const std::string_view length = bytes.substr(0, sizeof(std::uint64_t));
@@ -222,7 +222,7 @@ std::uint64_t first_step_without_event(const std::filesystem::path& folder) {
     const std::string name = file.filename().string();
     if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) continue;
     const std::string bytes = read_file(file);
-    for (std::string_view rest = bytes; const auto event = take_record(rest);) {
+    for (std::string_view rest = bytes; const auto event = consume_record(rest);) {
       if (const auto step = step_of_values(*event)) first = std::max(first, *step + 1);
     }
   }

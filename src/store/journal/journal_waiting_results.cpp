@@ -40,9 +40,9 @@ std::vector<std::filesystem::path> all_results_paths(const RunPaths& paths) {
 /// Reads the usable lines of files that begin with the header of the journal.
 class LinesReader {
  public:
-  /// @param take  gets a line; it may throw
-  LinesReader(const JournalHeader& header, std::function<void(const nlohmann::ordered_json&)> take)
-      : header_(header), take_(std::move(take)) {}
+  /// @param use  gets a line; it may throw
+  LinesReader(const JournalHeader& header, std::function<void(const nlohmann::ordered_json&)> use)
+      : header_(header), use_(std::move(use)) {}
 
   void read(const std::filesystem::path& path) const {
     try {
@@ -86,7 +86,7 @@ class LinesReader {
 
   void read_line(const std::filesystem::path& path, std::size_t number, std::string_view line) const {
     try {
-      take_(parse(line));
+      use_(parse(line));
     } catch (const std::exception& error) {
       log::warning(path.string() + ": line " + std::to_string(number) + ": " + error.what() +
                    "; the trial is trained again");
@@ -94,7 +94,7 @@ class LinesReader {
   }
 
   const JournalHeader& header_;
-  const std::function<void(const nlohmann::ordered_json&)> take_;
+  const std::function<void(const nlohmann::ordered_json&)> use_;
 };
 
 }  // namespace

@@ -136,7 +136,7 @@ Fault FileClaim::restore() const {
   return fault;
 }
 
-std::unique_ptr<FileClaim> take_file_claim(const RunPaths& paths, double interval_s) {
+std::unique_ptr<FileClaim> acquire_file_claim(const RunPaths& paths, double interval_s) {
   if (!store::exists(paths.root)) make_own_folder(paths.root);  // the user may have chosen a link
   for (const std::filesystem::path& folder : paths.folders()) make_own_folder(folder);
   warn_of_owners(paths);

@@ -12,7 +12,7 @@ namespace skyline::store {
 /// The claim as owner.json; the owner must call renew() regularly. One thread at a time.
 class FileClaim {
  public:
-  /// Used by take_file_claim, which has already written the record.
+  /// Used by acquire_file_claim, which has already written the record.
   FileClaim(RunPaths paths, ClaimRecord record, double interval_s);
   ~FileClaim();  // returns the claim
   FileClaim(const FileClaim&) = delete;
@@ -38,8 +38,8 @@ class FileClaim {
 
 /// Makes the folders and writes owner.json.
 /// @param interval_s  time between heartbeats
-/// @throws UserError like RunClaim::take
-std::unique_ptr<FileClaim> take_file_claim(const RunPaths& paths, double interval_s);
+/// @throws UserError like RunClaim::acquire
+std::unique_ptr<FileClaim> acquire_file_claim(const RunPaths& paths, double interval_s);
 
 /// Adds a thread that renews the claim. See RunClaim.
 std::unique_ptr<RunClaim> keep_claim(std::unique_ptr<FileClaim> claim, double interval_s);

@@ -79,8 +79,8 @@ std::optional<RunOwner> read_owner(const RunPaths& paths) {
   return RunOwner{record->host, record->process, record->age_s(now), active};
 }
 
-std::unique_ptr<RunClaim> RunClaim::take(const RunPaths& paths) {
-  return keep_claim(take_file_claim(paths, kHeartbeat_s), kHeartbeat_s);
+std::unique_ptr<RunClaim> RunClaim::acquire(const RunPaths& paths) {
+  return keep_claim(acquire_file_claim(paths, kHeartbeat_s), kHeartbeat_s);
 }
 
 std::unique_ptr<RunClaim> keep_claim(std::unique_ptr<FileClaim> claim, double interval_s) {

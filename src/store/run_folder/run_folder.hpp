@@ -79,7 +79,7 @@ class RunClaim {
   /// Claims the folder; makes it and those below it if needed.
   /// @throws UserError if it cannot be written, or another run is active ("...is in use by process 123 on
   ///         host x, heartbeat 2 s ago")
-  static std::unique_ptr<RunClaim> take(const RunPaths& paths);
+  static std::unique_ptr<RunClaim> acquire(const RunPaths& paths);
   virtual ~RunClaim() = default;  // returns the claim
   /// Checks that the claim still holds, without a look at the folder. Any thread may call it.
   /// @throws UserError if another job took the folder over, or heartbeats have failed for too long

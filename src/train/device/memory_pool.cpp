@@ -71,7 +71,7 @@ class FreeLists {
     return alive_ ? &lists : nullptr;
   }
 
-  Header* take(std::size_t size_class) {
+  Header* pop(std::size_t size_class) {
     std::vector<Header*>& list = lists_[size_class];
     if (list.empty()) return nullptr;
     Header* block = list.back();
@@ -88,7 +88,7 @@ class FreeLists {
   void trim(std::size_t keep) {
     for (std::size_t c = kClasses; c-- > 0 && bytes_ > keep;) {
       while (bytes_ > keep) {
-        Header* block = take(c);
+        Header* block = pop(c);
         if (block == nullptr) break;
         std::free(block);
       }
@@ -112,11 +112,11 @@ void count(std::int64_t bytes) {
   bytes_of_thread.most = std::max(bytes_of_thread.most, bytes_of_thread.now);
 }
 
-Header* take_or_make(std::size_t bytes) {
+Header* pop_or_allocate(std::size_t bytes) {
   if (bytes < kSmallestPooled) return fresh_block(bytes, kNotPooled);
   const SizeClass fit = size_class_of(bytes);
   FreeLists* lists = FreeLists::of_this_thread();
-  Header* block = lists == nullptr ? nullptr : lists->take(fit.index);
+  Header* block = lists == nullptr ? nullptr : lists->pop(fit.index);
   return block == nullptr ? fresh_block(fit.bytes, fit.index) : block;
 }
 
@@ -137,7 +137,7 @@ class PoolAllocator final : public c10::Allocator {
   c10::DataPtr allocate(std::size_t bytes) override {
     if (bytes == 0) return {nullptr, nullptr, &release, c10::Device(c10::DeviceType::CPU)};
     if (bytes > kLargest) throw std::bad_alloc();
-    Header* block = take_or_make(bytes + sizeof(Header));
+    Header* block = pop_or_allocate(bytes + sizeof(Header));
     count(static_cast<std::int64_t>(block->bytes));
     void* data = block + 1;
     return {data, data, &release, c10::Device(c10::DeviceType::CPU)};

@@ -105,7 +105,7 @@ void GradientExchange::use_sums(const Bucket& bucket) {
   }
 }
 
-void GradientExchange::gather(const ForBucket& own, const TakeValues& take) {
+void GradientExchange::gather(const ForBucket& own, const UseValues& use) {
   for (std::size_t i = 0; i <= buckets_.size(); ++i) {
     if (i < buckets_.size()) {
       Bucket& bucket = buckets_[i];
@@ -115,7 +115,7 @@ void GradientExchange::gather(const ForBucket& own, const TakeValues& take) {
     if (i > 0) {
       const Bucket& bucket = buckets_[i - 1];
       membership_.reducer->join(i < buckets_.size() ? 1 : 0);
-      take(bucket.range, narrow_to(bucket.values, 0, size_of(bucket.range)));
+      use(bucket.range, narrow_to(bucket.values, 0, size_of(bucket.range)));
     }
   }
 }

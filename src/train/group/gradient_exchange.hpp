@@ -87,7 +87,7 @@ class GradientExchange {
   /// Buffers for gradients that are dropped after summing: one is filled while the other is being sent.
   static constexpr std::size_t kSharedValues = 2;
   using ForBucket = std::function<at::Tensor(std::size_t bucket)>;
-  using TakeValues = std::function<void(const MemoryRange& range, const at::Tensor& values)>;
+  using UseValues = std::function<void(const MemoryRange& range, const at::Tensor& values)>;
 
   bool drops_gradients() const { return membership_.options.sharding == GroupOptions::Sharding::kGradients; }
   void make_values();
@@ -98,7 +98,7 @@ class GradientExchange {
   void start(Bucket& bucket);
   void use_sums(const Bucket& bucket);
   /// Gathers from all members their parts of every bucket.
-  void gather(const ForBucket& own, const TakeValues& take);
+  void gather(const ForBucket& own, const UseValues& use);
 
   GroupMembership membership_;
   at::Tensor block_;

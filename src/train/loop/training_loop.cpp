@@ -133,7 +133,7 @@ void TrainingLoop::train_step(std::size_t first, std::size_t count) {
   ++steps_done_;
   ++steps_ahead_;
   const bool epoch_ends = steps_done_ % steps_per_epoch_ == 0 || steps_done_ == total_steps_;
-  if (steps_ahead_ == learner_->most_steps_ahead() || epoch_ends) take_losses();
+  if (steps_ahead_ == learner_->most_steps_ahead() || epoch_ends) collect_losses();
 }
 
 /// Ends the training in the step whose loss is not finite. If its best epoch is kept, this is its result, as
@@ -148,8 +148,8 @@ void TrainingLoop::diverge(std::int64_t step, const std::string& reason) {
   if (leads()) log::warning("trial " + to_text(trial_.name()) + ": " + reason + "; its best epoch is kept");
 }
 
-/// Takes the losses of the steps since the last call.
-void TrainingLoop::take_losses() {
+/// Collects the losses of the steps since the last call.
+void TrainingLoop::collect_losses() {
   std::int64_t step = steps_done_ - std::exchange(steps_ahead_, 0);
   std::span<const double> losses = learner_->losses();
   let_others_measure();

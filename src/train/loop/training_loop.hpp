@@ -39,7 +39,7 @@ class TrainingLoop {
   void train();
   void train_epoch();
   void train_step(std::size_t first, std::size_t count);
-  void take_losses();
+  void collect_losses();
   void diverge(std::int64_t step, const std::string& reason);
   bool judges_epochs() const {
     return trial_.is_final() && !trial::is_refit(trial_) && setup_.options.full.judges_epochs();
@@ -101,7 +101,7 @@ class TrainingLoop {
   std::int64_t first_step_ = 0;  // first step in this job
   std::int64_t steps_done_ = 0;
   std::int64_t steps_ahead_ = 0;      // begun steps whose losses have not been read
-  std::vector<double> batch_losses_;  // losses from the last call of take_losses in a group
+  std::vector<double> batch_losses_;  // losses from the last call of collect_losses in a group
   double recent_loss_sum_ = 0;        // sum over the current epoch
   std::int64_t recent_steps_ = 0;
   std::optional<double> latency_median_ms_;

@@ -98,7 +98,8 @@ Score TrainingLoop::score(SampleSet set, std::span<const std::int64_t> indices, 
   const std::size_t outputs = setup_.options.problem.outputs;
   const std::size_t numbers = 1 + batch * outputs;  // per batch: its loss, and the outputs of its samples
   Scorer scorer(setup_.options.metrics, part_of(*setup_.dataset, set), outputs, setup_.columns);
-  const auto take = [&](std::span<const std::int64_t> samples, double loss_sum, std::span<const float> said) {
+  const auto add_batch = [&](std::span<const std::int64_t> samples, double loss_sum,
+                             std::span<const float> said) {
     scorer.add(samples, loss_sum, said);
     if (answers != nullptr) answers->add(samples, said);
   };
@@ -114,7 +115,7 @@ Score TrainingLoop::score(SampleSet set, std::span<const std::int64_t> indices, 
     };
     if (group_ == nullptr) {
       const ScoredBatch scored = learner_->score(set, samples_of(0));
-      take(samples_of(0), scored.loss_sum, scored.outputs);
+      add_batch(samples_of(0), scored.loss_sum, scored.outputs);
       continue;
     }
     std::vector<double> scores(numbers * count, 0.0);
@@ -126,7 +127,7 @@ Score TrainingLoop::score(SampleSet set, std::span<const std::int64_t> indices, 
     agree(scores, false);
     for (std::size_t i = 0; i < count; ++i) {
       const auto own = std::span(scores).subspan(i * numbers + 1, samples_of(i).size() * outputs);
-      take(samples_of(i), scores[i * numbers], std::vector<float>(own.begin(), own.end()));
+      add_batch(samples_of(i), scores[i * numbers], std::vector<float>(own.begin(), own.end()));
     }
   }
   return scorer.score();

@@ -96,7 +96,7 @@ bool TrainingLoop::save_due() {
 /// Saves the state. A diverged trial leaves none, so that it ends in the same way wherever the host first
 /// looks at its losses.
 void TrainingLoop::save() {
-  if (steps_ahead_ > 0) take_losses();
+  if (steps_ahead_ > 0) collect_losses();
   if (failure_ || diverged_) return;
   learner_->collect_state();
   if (leads()) context_.state().save([this](trial::TrainingState& state) { fill(state); });

@@ -103,12 +103,12 @@ trial::Outcome NodeMemoryLimiter::train(const trial::Trial& trial, const Trainin
   const std::uint64_t needed = predict_host_bytes(trial.architecture().network(), options, trial.members);
   if (needed > plan_.most_bytes) return too_large(trial, options, needed, plan_.most_bytes);
   if (context.group() != nullptr) return attempt();
-  const auto take = [&] {
+  const auto acquire = [&] {
     const trial::TrialWait wait(context);
-    return tokens_->take((needed + share() - 1) / share(),
-                         [&] { return context.control().stop_requested(); });
+    return tokens_->acquire((needed + share() - 1) / share(),
+                            [&] { return context.control().stop_requested(); });
   };
-  const auto hold = take();
+  const auto hold = acquire();
   if (!hold) return Failure{FailureKind::kStopped, "stopped on request while it waited for memory"};
   return attempt();
 }

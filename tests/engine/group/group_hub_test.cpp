@@ -74,7 +74,7 @@ class BrokenMailbox final : public comm::Mailbox {
   explicit BrokenMailbox(std::unique_ptr<comm::Mailbox> mailbox) : mailbox_(std::move(mailbox)) {}
   int rank() const override { return mailbox_->rank(); }
   int size() const override { return mailbox_->size(); }
-  std::shared_ptr<comm::Buffer> take(std::size_t size) override { return mailbox_->take(size); }
+  std::shared_ptr<comm::Buffer> acquire(std::size_t size) override { return mailbox_->acquire(size); }
   void send(std::shared_ptr<const comm::Buffer> buffer, int to) override {
     mailbox_->send(std::move(buffer), to);
   }

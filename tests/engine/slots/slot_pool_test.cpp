@@ -292,12 +292,12 @@ TEST(SlotPool, HandsAResultOnOnlyWhenItsWeightsAreWritten) {
       return waiting.size() == 2;
     };
     while (!both_trained()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    EXPECT_TRUE(pool.take().empty());
+    EXPECT_TRUE(pool.take_arrivals().empty());
     const std::vector<TrainedPart> parts = pool.take_trained();
     ASSERT_EQ(parts.size(), 2U) << "the slot is free";
     EXPECT_EQ(parts[1].trial, trial::TrialName{1});
     waiting[0]();
-    EXPECT_EQ(pool.take().at(0).trial, trial::TrialName{0});
+    EXPECT_EQ(pool.take_arrivals().at(0).trial, trial::TrialName{0});
     EXPECT_TRUE(pool.take_trained().empty());
   }
   waiting[1]();  // a late write finds the pool gone and does no harm

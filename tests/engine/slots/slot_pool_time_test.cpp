@@ -73,8 +73,8 @@ TEST(SlotPool, NamesATrialThatNeverLooksAndTakesItsResultAllTheSame) {
   pool.submit(0, {std::make_shared<const trial::Trial>(trial), {}});
   while (!pool.stuck()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(pool.stuck(), trial::TrialName{3});
-  EXPECT_TRUE(pool.take().empty());
-  EXPECT_TRUE(pool.take().empty());
+  EXPECT_TRUE(pool.take_arrivals().empty());
+  EXPECT_TRUE(pool.take_arrivals().empty());
   while (!storage.idle()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_TRUE(store::read_running_trials(paths).at(0).rows.at(0).overdue);
   stuck = false;

@@ -134,7 +134,7 @@ class DeadMailbox final : public comm::Mailbox {
  public:
   int rank() const override { return 0; }
   int size() const override { return 2; }
-  std::shared_ptr<comm::Buffer> take(std::size_t size) override { return pool_.take(size); }
+  std::shared_ptr<comm::Buffer> acquire(std::size_t size) override { return pool_.acquire(size); }
   void send(std::shared_ptr<const comm::Buffer>, int) override {}
   std::optional<comm::Message> receive() override { throw InternalError("MPI_Improbe: link down"); }
   std::size_t unsent_bytes() const override { return 0; }
@@ -154,7 +154,7 @@ class ClosedMailbox final : public comm::Mailbox {
  public:
   int rank() const override { return 0; }
   int size() const override { return 2; }
-  std::shared_ptr<comm::Buffer> take(std::size_t size) override { return pool_.take(size); }
+  std::shared_ptr<comm::Buffer> acquire(std::size_t size) override { return pool_.acquire(size); }
   void send(std::shared_ptr<const comm::Buffer>, int) override {
     throw InternalError("MPI_Isend: link down");
   }

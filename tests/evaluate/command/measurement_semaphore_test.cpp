@@ -24,33 +24,33 @@ class MeasurementSemaphoreTest : public testing::TrainerFixture {};
 
 TEST_F(MeasurementSemaphoreTest, IsTakenUntilADescriptorIsClosed) {
   const MeasurementSemaphore turns(folder(), "phone_ms", 2);
-  FileDescriptor first = turns.try_take();
-  const FileDescriptor second = turns.try_take();
+  FileDescriptor first = turns.try_acquire();
+  const FileDescriptor second = turns.try_acquire();
   EXPECT_TRUE(first && second);
-  EXPECT_FALSE(turns.try_take());
+  EXPECT_FALSE(turns.try_acquire());
   first.reset();
-  EXPECT_TRUE(turns.try_take());
+  EXPECT_TRUE(turns.try_acquire());
 }
 
 TEST_F(MeasurementSemaphoreTest, IsSharedUnderOneNameOnly) {
-  const FileDescriptor taken = MeasurementSemaphore(folder(), "phone_ms", 1).try_take();
-  EXPECT_FALSE(MeasurementSemaphore(folder(), "phone_ms", 1).try_take());
-  EXPECT_TRUE(MeasurementSemaphore(folder(), "board/energy", 1).try_take());
+  const FileDescriptor taken = MeasurementSemaphore(folder(), "phone_ms", 1).try_acquire();
+  EXPECT_FALSE(MeasurementSemaphore(folder(), "phone_ms", 1).try_acquire());
+  EXPECT_TRUE(MeasurementSemaphore(folder(), "board/energy", 1).try_acquire());
 }
 
 TEST_F(MeasurementSemaphoreTest, StaysTakenUntilTheProgramEndsThoughTheRankIsGone) {
   const MeasurementSemaphore turns(folder(), "phone_ms", 1);
   ProcessPlan measuring = plan("ls /proc/$$/fd; echo > ready; sleep 600");
-  FileDescriptor turn = turns.try_take();
+  FileDescriptor turn = turns.try_acquire();
   measuring.held = turn.get();
   TrainerProcess process(measuring);
   wait_for("ready");
   turn.reset();  // simulated end of the rank
-  EXPECT_FALSE(turns.try_take());
+  EXPECT_FALSE(turns.try_acquire());
   process.kill();
   EXPECT_EQ(end_of(process).kind, ProcessEnd::Kind::kSignaled);
   FileDescriptor next;
-  for (int look = 0; look < 12'000 && !(next = turns.try_take()); ++look) {  // the launcher ends now
+  for (int look = 0; look < 12'000 && !(next = turns.try_acquire()); ++look) {  // the launcher ends now
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   EXPECT_TRUE(next);

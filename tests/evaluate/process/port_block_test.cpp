@@ -55,31 +55,31 @@ TEST(PortBlockTest, APortIsTakenOnceAndCanBeTakenAgainAfterUse) {
   {
     std::vector<TakenPort> taken;
     std::set<int> numbers;
-    for (int i = 0; i < kFew.size(); ++i) numbers.insert(taken.emplace_back(block.take()).number());
+    for (int i = 0; i < kFew.size(); ++i) numbers.insert(taken.emplace_back(block.acquire()).number());
     EXPECT_EQ(numbers.size(), static_cast<std::size_t>(kFew.size()));
-    EXPECT_EQ(fault_error_of([&] { block.take(); }), "no port from 21300 to 21303 is free");
+    EXPECT_EQ(fault_error_of([&] { block.acquire(); }), "no port from 21300 to 21303 is free");
   }
-  EXPECT_EQ(block.take().number(), 21'300);
+  EXPECT_EQ(block.acquire().number(), 21'300);
 }
 
 TEST(PortBlockTest, APortRestsAsLongAsPossible) {
   PortBlock block(kFew);
-  EXPECT_EQ(block.take().number(), 21'300);
-  EXPECT_EQ(block.take().number(), 21'301);
+  EXPECT_EQ(block.acquire().number(), 21'300);
+  EXPECT_EQ(block.acquire().number(), 21'301);
 }
 
 TEST(PortBlockTest, OtherBlocksOfTheHostRespectAPort) {
   PortBlock one(kFew);
   PortBlock other(kFew);  // block of a second job
-  const TakenPort first = one.take();
-  EXPECT_NE(other.take().number(), first.number());
+  const TakenPort first = one.acquire();
+  EXPECT_NE(other.acquire().number(), first.number());
 }
 
 TEST(PortBlockTest, APortOnWhichSomebodyListensIsPassedOver) {
   PortBlock block(kFew);
   const FileDescriptor all = listener_on(21'300, INADDR_ANY);
   const FileDescriptor local = listener_on(21'301, INADDR_LOOPBACK);
-  EXPECT_EQ(block.take().number(), 21'302);
+  EXPECT_EQ(block.acquire().number(), 21'302);
 }
 
 TEST(PortBlockTest, ThreadsNeverShareAPort) {
@@ -88,7 +88,7 @@ TEST(PortBlockTest, ThreadsNeverShareAPort) {
   std::multiset<int> in_use;
   const auto use_some = [&] {
     for (int i = 0; i < 100; ++i) {
-      const TakenPort port = block.take();
+      const TakenPort port = block.acquire();
       {
         const std::lock_guard lock(mutex);
         in_use.insert(port.number());

@@ -281,7 +281,7 @@ TEST_F(JournalFaults, OfSettlingAreBorneAndThenItIsDurable) {
 TEST(ClaimFaults, AMissedHeartbeatIsToldAndTriedAgainAndEndsTheJobWhenItLasts) {
   const ScratchFolder folder;
   const RunPaths paths{folder / "run"};
-  const auto claim = take_file_claim(paths, 0);
+  const auto claim = acquire_file_claim(paths, 0);
   const FaultyCall faulty("utimensat", ESTALE, kForEver);
   EXPECT_THAT(log_of([&] { claim->renew(); }), HasSubstr("; trying again at the next heartbeat\n"));
   const ShortPatience patience(0);

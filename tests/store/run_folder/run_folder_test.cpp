@@ -53,12 +53,12 @@ class Claim : public ::testing::Test {
     change(json);
     overwrite(paths.owner(), json.dump());
   }
-  std::string take_error() const {
-    return user_error_of([&] { RunClaim::take(paths); });
+  std::string acquire_error() const {
+    return user_error_of([&] { RunClaim::acquire(paths); });
   }
   /// Leaves the claim of a process that ended without giving it back.
   void leave_claim_of_a_dead_process() const {
-    wait_for_child(start_child([&] { keep_for_ever(RunClaim::take(paths)); }));
+    wait_for_child(start_child([&] { keep_for_ever(RunClaim::acquire(paths)); }));
     ASSERT_TRUE(std::filesystem::exists(paths.owner()));
   }
 
@@ -68,19 +68,19 @@ class Claim : public ::testing::Test {
 
 TEST_F(Claim, MakesTheFoldersAndIsGivenBack) {
   {
-    const auto claim = RunClaim::take(paths);
+    const auto claim = RunClaim::acquire(paths);
     EXPECT_TRUE(std::filesystem::is_directory(paths.root / "weights"));
     EXPECT_TRUE(std::filesystem::is_directory(paths.root / "logs"));
     EXPECT_TRUE(std::filesystem::is_directory(paths.checkpoints()));
     EXPECT_EQ(nlohmann::json::parse(read_file(paths.owner()))["pid"], ::getpid());
   }
   EXPECT_FALSE(std::filesystem::exists(paths.owner()));
-  RunClaim::take(paths);
+  RunClaim::acquire(paths);
 }
 
 TEST_F(Claim, ASecondOneOnTheFolderIsRefused) {
-  const auto claim = take_file_claim(paths, 0);
-  EXPECT_THAT(take_error(),
+  const auto claim = acquire_file_claim(paths, 0);
+  EXPECT_THAT(acquire_error(),
               MatchesRegex(paths.root.string() + " is in use by process " + std::to_string(::getpid()) +
                            " on host .+, heartbeat [0-9]+ s ago \\(end that run first, or choose "
                            "another --run folder\\)"));
@@ -89,17 +89,17 @@ TEST_F(Claim, ASecondOneOnTheFolderIsRefused) {
 
 TEST_F(Claim, IsRefusedWhileAnotherProcessHoldsTheFolder) {
   const pid_t child = start_child([&] {
-    const auto claim = RunClaim::take(paths);
+    const auto claim = RunClaim::acquire(paths);
     ::pause();
   });
   while (!std::filesystem::exists(paths.owner())) std::this_thread::yield();
-  EXPECT_THAT(take_error(),
+  EXPECT_THAT(acquire_error(),
               StartsWith(paths.root.string() + " is in use by process " + std::to_string(child)));
   ::kill(child, SIGKILL);
   // Until it is waited for, the process is a zombie: gone, as far as we are concerned.
   siginfo_t info;
   ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT);
-  const auto claim = RunClaim::take(paths);
+  const auto claim = RunClaim::acquire(paths);
   wait_for_child(child);
   EXPECT_EQ(nlohmann::json::parse(read_file(paths.owner()))["pid"], ::getpid());
 }
@@ -107,7 +107,7 @@ TEST_F(Claim, IsRefusedWhileAnotherProcessHoldsTheFolder) {
 TEST_F(Claim, OfADeadProcessIsTakenOverAndTold) {
   leave_claim_of_a_dead_process();
   ::testing::internal::CaptureStderr();
-  const auto claim = take_file_claim(paths, 0);
+  const auto claim = acquire_file_claim(paths, 0);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(), HasSubstr("taken over from process"));
   claim->renew();
 }
@@ -115,7 +115,7 @@ TEST_F(Claim, OfADeadProcessIsTakenOverAndTold) {
 TEST_F(Claim, OfAReusedProcessIdIsTakenOver) {
   leave_claim_of_a_dead_process();
   edit([](auto& json) { json["pid"] = ::getppid(); });
-  RunClaim::take(paths);
+  RunClaim::acquire(paths);
 }
 
 TEST_F(Claim, OfAnotherHostLivesByItsHeartbeat) {
@@ -126,19 +126,19 @@ TEST_F(Claim, OfAnotherHostLivesByItsHeartbeat) {
     json["pid"] = 123;
   });
   age(20);
-  EXPECT_THAT(take_error(),
+  EXPECT_THAT(acquire_error(),
               MatchesRegex(".* is in use by process 123 on host node07, heartbeat [2-5][0-9] s ago .*"));
   age(62);
-  RunClaim::take(paths);
+  RunClaim::acquire(paths);
 }
 
 TEST_F(Claim, ThatIsUnreadableLivesByItsHeartbeat) {
   std::filesystem::create_directories(paths.root);
   overwrite(paths.owner(), "{\"host\": ");
-  EXPECT_THAT(take_error(),
+  EXPECT_THAT(acquire_error(),
               HasSubstr("is in use by an unknown process (its owner.json is damaged), heartbeat "));
   age(62);
-  RunClaim::take(paths);
+  RunClaim::acquire(paths);
 }
 
 TEST_F(Claim, OfSeveralProcessesOneTakesAStaleFolderOver) {
@@ -148,7 +148,7 @@ TEST_F(Claim, OfSeveralProcessesOneTakesAStaleFolderOver) {
   for (pid_t& child : children) {
     child = start_child([&] {
       std::string error = user_error_of([&] {
-        keep_for_ever(RunClaim::take(paths));
+        keep_for_ever(RunClaim::acquire(paths));
         for (int look = 0; look < 60'000 && lost.num_entries() + 1 < children.size(); ++look) ::usleep(1000);
       });
       if (error.find("in use by") != std::string::npos ||
@@ -164,7 +164,7 @@ TEST_F(Claim, OfSeveralProcessesOneTakesAStaleFolderOver) {
 }
 
 TEST_F(Claim, LeavesAClaimOfSomebodyElseAlone) {
-  auto claim = RunClaim::take(paths);
+  auto claim = RunClaim::acquire(paths);
   edit([](auto& json) { json["token"] = "other"; });
   claim.reset();
   EXPECT_TRUE(std::filesystem::exists(paths.owner()));
@@ -172,36 +172,36 @@ TEST_F(Claim, LeavesAClaimOfSomebodyElseAlone) {
 
 TEST_F(Claim, AFileInThePlaceOfTheFolderIsAnError) {
   overwrite(folder / "runs", "");
-  EXPECT_EQ(take_error(), "cannot make the folder " + paths.root.string() + ": Not a directory");
+  EXPECT_EQ(acquire_error(), "cannot make the folder " + paths.root.string() + ": Not a directory");
 }
 
 TEST_F(Claim, AnUnwritableFolderIsAnError) {
   std::filesystem::permissions(folder.path(), std::filesystem::perms(0555));
-  const std::string message = skyline::testing::text_of_unprivileged_child([&] { return take_error(); });
+  const std::string message = skyline::testing::text_of_unprivileged_child([&] { return acquire_error(); });
   EXPECT_EQ(message,
             "cannot make the folder " + paths.root.string() +
                 ": Permission denied (choose a place that you may write to, or change its permissions)");
 }
 
 TEST_F(Claim, AnUnwritableRunFolderIsAnError) {
-  RunClaim::take(paths);
+  RunClaim::acquire(paths);
   std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
   std::filesystem::permissions(paths.root, std::filesystem::perms(0555));
-  const std::string message = skyline::testing::text_of_unprivileged_child([&] { return take_error(); });
+  const std::string message = skyline::testing::text_of_unprivileged_child([&] { return acquire_error(); });
   EXPECT_EQ(message,
             "cannot write " + paths.owner().string() +
                 ": Permission denied (choose a place that you may write to, or change its permissions)");
 }
 
 TEST_F(Claim, RenewsItsHeartbeatByAThreadOfItsOwn) {
-  const auto claim = keep_claim(take_file_claim(paths, 0.01), 0.01);
+  const auto claim = keep_claim(acquire_file_claim(paths, 0.01), 0.01);
   age(30);
   while (read_owner(paths)->heartbeat_age_s > 5) std::this_thread::yield();
   EXPECT_NO_THROW(claim->check());
 }
 
 TEST_F(Claim, ThatIsLostIsToldByTheNextCheck) {
-  const auto claim = keep_claim(take_file_claim(paths, 0.01), 0.01);
+  const auto claim = keep_claim(acquire_file_claim(paths, 0.01), 0.01);
   overwrite(paths.root / "other", "{}");
   std::filesystem::rename(paths.root / "other", paths.owner());
   const auto told = [&] { return user_error_of([&] { claim->check(); }); };
@@ -209,7 +209,7 @@ TEST_F(Claim, ThatIsLostIsToldByTheNextCheck) {
 }
 
 TEST_F(Claim, SaysSoWhenAnotherJobHasTakenTheFolderOver) {
-  const auto claim = take_file_claim(paths, 0);
+  const auto claim = acquire_file_claim(paths, 0);
   edit([](auto& json) {
     json["token"] = "other";
     json["pid"] = 321;
@@ -221,14 +221,14 @@ TEST_F(Claim, SaysSoWhenAnotherJobHasTakenTheFolderOver) {
 }
 
 TEST_F(Claim, IsMadeAgainWhenItsFileWasRemoved) {
-  const auto claim = take_file_claim(paths, 0);
+  const auto claim = acquire_file_claim(paths, 0);
   std::filesystem::remove(paths.owner());
   claim->renew();
-  EXPECT_THAT(take_error(), HasSubstr("is in use by process " + std::to_string(::getpid())));
+  EXPECT_THAT(acquire_error(), HasSubstr("is in use by process " + std::to_string(::getpid())));
 }
 
 TEST_F(Claim, IsNotMadeAgainIfAnotherJobMayHaveComeAndGone) {
-  const auto claim = take_file_claim(paths, 0);
+  const auto claim = acquire_file_claim(paths, 0);
   age(70);  // another host may take over
   claim->renew();
   std::filesystem::remove(paths.owner());
@@ -246,14 +246,14 @@ TEST_F(Claim, RefusesAFolderOfTheRunThatLeadsElsewhere) {
   for (const std::filesystem::path& part : paths.folders()) {
     std::filesystem::create_directories(paths.root);
     std::filesystem::create_symlink(folder / "elsewhere", part);
-    EXPECT_THAT(take_error(), StartsWith(part.string() + ": expected a folder, found a symbolic link"));
+    EXPECT_THAT(acquire_error(), StartsWith(part.string() + ": expected a folder, found a symbolic link"));
     std::filesystem::remove(part);
   }
   EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder / "elsewhere"), {}), 1);
 }
 
 TEST_F(Claim, NothingIsWrittenOrRemovedWhereAnotherFolderTookThePlaceOfTheRun) {
-  const auto claim = take_file_claim(paths, 0);
+  const auto claim = acquire_file_claim(paths, 0);
   const std::filesystem::path moved = paths.root.string() + ".moved";
   const ScratchFolder other;
   for (const auto& [name, place] : {std::pair{paths.root, other.path()},
@@ -289,7 +289,7 @@ TEST_F(Claim, TakesARunFolderThatTheUserReachesByALink) {
   std::filesystem::create_directories(folder / "scratch");
   std::filesystem::create_directories(folder / "runs");
   std::filesystem::create_symlink(folder / "scratch", paths.root);
-  const auto claim = RunClaim::take(paths);
+  const auto claim = RunClaim::acquire(paths);
   EXPECT_TRUE(std::filesystem::exists(folder / "scratch/owner.json"));
 }
 
@@ -298,7 +298,7 @@ TEST_F(Claim, WarnsOfAFolderOfAnotherUserAndOfNoOther) {
   const bool is_given_away = ::chown(paths.courses().c_str(), 65534, 65534) == 0;
   EXPECT_EQ(is_given_away, ::geteuid() == 0) << "only root can";
   ::testing::internal::CaptureStderr();
-  const auto claim = take_file_claim(paths, 0);
+  const auto claim = acquire_file_claim(paths, 0);
   const std::string said = ::testing::internal::GetCapturedStderr();
   const bool is_told = said.find(paths.courses().string() + ": belongs to another user") != std::string::npos;
   EXPECT_EQ(is_told, is_given_away) << said;
@@ -307,7 +307,7 @@ TEST_F(Claim, WarnsOfAFolderOfAnotherUserAndOfNoOther) {
 /// Another user where /proc shows only one's own processes, as on many clusters. Who may not mount it so sees
 /// the process.
 TEST_F(Claim, OfALiveProcessThatProcHidesIsRespected) {
-  const auto claim = take_file_claim(paths, 0);
+  const auto claim = acquire_file_claim(paths, 0);
   std::filesystem::permissions(folder.path(), std::filesystem::perms(0755));
   const auto hidden = [&] {
     return ::unshare(CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
@@ -326,11 +326,11 @@ TEST_F(Claim, OfALiveProcessThatProcHidesIsRespected) {
 }
 
 TEST_F(Claim, OnACopyOfALiveRunsFolderIsTakenAtOnce) {
-  const auto claim = take_file_claim(paths, 0);
+  const auto claim = acquire_file_claim(paths, 0);
   const RunPaths copy{folder / "runs/copy"};
   std::filesystem::copy(paths.root, copy.root, std::filesystem::copy_options::recursive);
   ::testing::internal::CaptureStderr();
-  const auto of_copy = take_file_claim(copy, 0);
+  const auto of_copy = acquire_file_claim(copy, 0);
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
               HasSubstr(copy.root.string() + ": a copy of " + paths.root.string() + ", where process " +
                         std::to_string(::getpid()) + " works"));
@@ -339,37 +339,37 @@ TEST_F(Claim, OnACopyOfALiveRunsFolderIsTakenAtOnce) {
 }
 
 TEST_F(Claim, OnACopyOfARunOfAnotherHostIsTakenAtOnceWhereTheOriginalIsSeen) {
-  const auto claim = take_file_claim(paths, 0);
+  const auto claim = acquire_file_claim(paths, 0);
   edit([](auto& json) { json["place"] = "another host"; });
   const RunPaths copy{folder / "runs/copy"};
   std::filesystem::copy(paths.root, copy.root, std::filesystem::copy_options::recursive);
-  EXPECT_THAT(take_error(), HasSubstr("is in use by process "));
-  const auto of_copy = take_file_claim(copy, 0);
+  EXPECT_THAT(acquire_error(), HasSubstr("is in use by process "));
+  const auto of_copy = acquire_file_claim(copy, 0);
   of_copy->renew();
 }
 
 TEST_F(Claim, OfALiveRunThatWasMovedIsRespected) {
-  const auto claim = take_file_claim(paths, 0);
+  const auto claim = acquire_file_claim(paths, 0);
   const std::filesystem::path moved = folder / "runs/moved";
   std::filesystem::rename(paths.root, moved);
   paths.root = moved;
-  EXPECT_THAT(take_error(), HasSubstr("is in use by process "));
+  EXPECT_THAT(acquire_error(), HasSubstr("is in use by process "));
   EXPECT_TRUE(read_owner(paths)->active);
 }
 
 TEST_F(Claim, OfALiveRunWhoseFolderIsGoneIsRespectedInACopy) {
-  const auto claim = take_file_claim(paths, 0);
+  const auto claim = acquire_file_claim(paths, 0);
   const std::filesystem::path root = paths.root;
   paths.root = folder / "runs/copy";
   std::filesystem::copy(root, paths.root, std::filesystem::copy_options::recursive);
   std::filesystem::remove_all(root);
-  EXPECT_THAT(take_error(), HasSubstr("is in use by process "));
+  EXPECT_THAT(acquire_error(), HasSubstr("is in use by process "));
 }
 
 /// Some file systems in user space show the same files under other inode numbers. Here the files that a claim
 /// looks for are made in both folders.
 TEST_F(Claim, OfALiveRunIsRespectedWhereItsFolderIsMountedInAnotherWay) {
-  const auto claim = take_file_claim(paths, 0);
+  const auto claim = acquire_file_claim(paths, 0);
   const std::filesystem::path root = paths.root;
   paths.root = folder / "mounted";
   std::filesystem::copy(root, paths.root, std::filesystem::copy_options::recursive);
@@ -381,11 +381,11 @@ TEST_F(Claim, OfALiveRunIsRespectedWhereItsFolderIsMountedInAnotherWay) {
         root / "owner.json", root / ("owner.json.tmp." + host_name() + "." + std::to_string(::getpid()) +
                                      "." + std::to_string(i)));
   }
-  EXPECT_THAT(take_error(), HasSubstr("is in use by process "));
+  EXPECT_THAT(acquire_error(), HasSubstr("is in use by process "));
 }
 
 TEST_F(Claim, OfAnOlderProgramIsRespectedInACopy) {
-  const auto claim = take_file_claim(paths, 0);
+  const auto claim = acquire_file_claim(paths, 0);
   edit([](auto& json) {
     json.erase("inode");
     json.erase("folder");
@@ -393,11 +393,11 @@ TEST_F(Claim, OfAnOlderProgramIsRespectedInACopy) {
   const std::filesystem::path root = paths.root;
   paths.root = folder / "runs/copy";
   std::filesystem::copy(root, paths.root, std::filesystem::copy_options::recursive);
-  EXPECT_THAT(take_error(), HasSubstr("is in use by process "));
+  EXPECT_THAT(acquire_error(), HasSubstr("is in use by process "));
 }
 
 TEST_F(Claim, OfACopyIsShownAsGoneOnceTheOriginalHasHadAHeartbeat) {
-  const auto claim = take_file_claim(paths, 0);
+  const auto claim = acquire_file_claim(paths, 0);
   const RunPaths copy{folder / "runs/copy"};
   std::filesystem::copy(paths.root, copy.root, std::filesystem::copy_options::recursive);
   age(30);
@@ -417,7 +417,7 @@ TEST_F(Claim, IsShownToThoseWhoOnlyLook) {
   ASSERT_TRUE(owner.has_value());
   EXPECT_FALSE(owner->active);
   EXPECT_NEAR(owner->heartbeat_age_s, 30, 3);
-  const auto claim = RunClaim::take(paths);
+  const auto claim = RunClaim::acquire(paths);
   owner = read_owner(paths);
   EXPECT_TRUE(owner->active);
   EXPECT_EQ(owner->process, ::getpid());

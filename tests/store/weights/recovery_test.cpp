@@ -35,7 +35,7 @@ class Recovery : public ::testing::Test {
  protected:
   ScratchFolder folder;
   RunPaths paths{folder / "run"};
-  std::unique_ptr<RunClaim> claim = RunClaim::take(paths);
+  std::unique_ptr<RunClaim> claim = RunClaim::acquire(paths);
 };
 
 TEST_F(Recovery, OfANewFolderFindsNothing) {

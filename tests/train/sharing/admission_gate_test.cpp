@@ -108,7 +108,7 @@ TEST_F(AdmissionGateTest, CountsWhatOtherProcessesUse) {
 }
 
 TEST_F(AdmissionGateTest, FreesCachedMemoryBeforeACandidateWaits) {
-  device_.take(800);
+  device_.allocate(800);
   device_.free(800);  // stays with the allocator
   const auto first = ask(100);
   const auto second = ask(500);
@@ -160,7 +160,7 @@ TEST_F(AdmissionGateTest, LetsAGroupBeginWhenThoseThatTrainHaveEnded) {
 }
 
 TEST_F(AdmissionGateTest, FreesCachedMemoryBeforeAGroupBeginsAndNotWhileItTrains) {
-  device_.take(100);
+  device_.allocate(100);
   device_.free(100);
   AdmissionGate::Permit member = gate_.enter({10, Manner::kGroup}, never);
   EXPECT_TRUE(member.may_begin_with_group());
@@ -180,7 +180,7 @@ TEST_F(AdmissionGateTest, FreesMemoryForOneAloneAndForOneThatFindsItInTheCache) 
   { const AdmissionGate::Permit alone = gate_.enter({10, Manner::kAlone}, never); }
   EXPECT_EQ(releases, 1);
   AdmissionGate::Permit first = gate_.enter({10}, never);
-  device_.take(900);
+  device_.allocate(900);
   device_.free(900);  // stays with the allocator
   EXPECT_TRUE(gate_.enter({500}, never));
   EXPECT_EQ(releases, 2);
@@ -277,7 +277,7 @@ TEST_F(AdmissionGateTest, LeavesTheQueueWhenTheDeviceFails) {
 
 TEST_F(AdmissionGateTest, CountsTheMemoryOfRunningCandidatesOnce) {
   const AdmissionGate::Permit first = gate_.enter({450}, never);
-  device_.take(450);
+  device_.allocate(450);
   const auto second = ask(400);
   await([&] { return second->began(); });
   const auto third = ask(200);
@@ -287,7 +287,7 @@ TEST_F(AdmissionGateTest, CountsTheMemoryOfRunningCandidatesOnce) {
 
 TEST_F(AdmissionGateTest, LetsNobodyInWhereCandidatesTookMoreThanExpected) {
   const AdmissionGate::Permit first = gate_.enter({100}, never);
-  device_.take(900);
+  device_.allocate(900);
   const auto second = ask(200);
   EXPECT_FALSE(second->began());
   device_.free(900);

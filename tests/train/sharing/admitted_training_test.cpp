@@ -28,7 +28,7 @@ class AdmittedTrainingTest : public ::testing::Test {
     try {
       for (int step = 1; step <= 10; ++step) {
         context.state().due(static_cast<double>(step) / 10);
-        if (step == 5) device_.take(bytes);
+        if (step == 5) device_.allocate(bytes);
       }
     } catch (const c10::OutOfMemoryError&) {
       return Failure{FailureKind::kOutOfMemory, "the fake device is full"};

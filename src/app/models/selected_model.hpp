@@ -26,7 +26,7 @@ struct ModelChoice {
   std::optional<WeightsOf> weights;  // if not given: the refit's, else the full training's, else the search's
 };
 
-/// A run from which models are taken. Its folder is only read.
+/// A run from which models are selected. Its folder is only read.
 struct ModelSource {
   run::OpenedRun run;
   DataOptions data;  // the facts about the data set
@@ -43,7 +43,7 @@ run::OpenedRun open_built_run(const std::filesystem::path& folder);
 /// @throws UserError for a number without a trial, an empty front, and no choice or both
 std::vector<trial::TrialNumber> chosen_trials(const run::OpenedRun& run, const ModelChoice& choice);
 
-struct TakenModel {
+struct SelectedModel {
   trial::SharedTrial trained;  // the training that gave the weights
   store::WeightsFile weights;
   std::filesystem::path file;  // file of the weights
@@ -53,19 +53,19 @@ struct TakenModel {
 
 /// Reads the weights of a search trial: those of its refit, else of its full training if they exist, unless
 /// `choice` says otherwise. @throws UserError if they are missing or damaged
-TakenModel take_model(const ModelSource& source, trial::TrialNumber number, const ModelChoice& choice);
+SelectedModel select_model(const ModelSource& source, trial::TrialNumber number, const ModelChoice& choice);
 
-/// Takes the models of all chosen trials, one at a time. Returns a line for each that cannot be taken.
+/// Selects the models of all chosen trials, one at a time. Returns a line for each that cannot be selected.
 /// @throws UserError if the choice is wrong
-std::vector<std::string> take_models(const ModelSource& source, const ModelChoice& choice,
-                                     const std::function<void(const TakenModel&)>& use);
+std::vector<std::string> select_models(const ModelSource& source, const ModelChoice& choice,
+                                       const std::function<void(const SelectedModel&)>& use);
 
 /// Returns what an exported model says about itself, as names and values.
-model_export::Metadata metadata_of(const ModelSource& source, const TakenModel& model);
+model_export::Metadata metadata_of(const ModelSource& source, const SelectedModel& model);
 
 /// Publishes the files of a model, and returns their paths. @throws UserError if one exists and must not be
 /// overwritten, or a layer cannot be exported in the format
-std::vector<std::filesystem::path> export_model(const ModelSource& source, const TakenModel& taken,
+std::vector<std::filesystem::path> export_model(const ModelSource& source, const SelectedModel& selected,
                                                 model_export::Format format,
                                                 const std::filesystem::path& folder, bool overwrites);
 

@@ -1,4 +1,4 @@
-#include "app/models/taken_model.hpp"
+#include "app/models/selected_model.hpp"
 
 #include "skyline/core/error.hpp"
 
@@ -60,8 +60,8 @@ trial::SharedTrial full_training(const ModelSource& source, trial::TrialNumber n
   return nullptr;
 }
 
-/// Returns the training whose weights are taken: nullptr if there was none. Without a choice it is the refit,
-/// else the full training, if its weights are or should be there.
+/// Returns the training whose weights are selected: nullptr if there was none. Without a choice it is the
+/// refit, else the full training, if its weights are or should be there.
 trial::SharedTrial chosen_training(const ModelSource& source, trial::TrialNumber number,
                                    const ModelChoice& choice) {
   const run::RunState& state = source.run.state;
@@ -71,13 +71,13 @@ trial::SharedTrial chosen_training(const ModelSource& source, trial::TrialNumber
   if (choice.weights == WeightsOf::kFinal) return full;
   if (choice.weights == WeightsOf::kRefit) return refit;
   const bool keeps_all = source.run.config.at("run").at("keep_weights").as_text() == "all";
-  const auto is_taken = [&](const trial::SharedTrial& training) {
+  const auto is_wanted = [&](const trial::SharedTrial& training) {
     return training != nullptr && std::holds_alternative<trial::Measurements>(training->outcome) &&
            (keeps_all || state.on_final_front(number) ||
             store::exists(source.run.paths.weights(training->trial.name())));
   };
-  if (is_taken(refit)) return refit;
-  return is_taken(full) ? full : state.search_trial(number);
+  if (is_wanted(refit)) return refit;
+  return is_wanted(full) ? full : state.search_trial(number);
 }
 
 /// Returns how a training is called by `--weights`.
@@ -100,7 +100,7 @@ std::string_view without_version(std::string_view provenance) {
 
 /// Checks that the weights belong to the trial: a full training with another budget writes its weights before
 /// it is committed, and files can be copied. @throws UserError
-void check_training(const ModelSource& source, const TakenModel& model) {
+void check_training(const ModelSource& source, const SelectedModel& model) {
   const std::string expected =
       store::provenance(model.trained->trial, {program_version(), source.run.header.config_hash});
   if (without_version(model.weights.provenance) == without_version(expected)) return;
@@ -150,9 +150,9 @@ std::vector<trial::TrialNumber> chosen_trials(const run::OpenedRun& run, const M
   return choice.trials;
 }
 
-TakenModel take_model(const ModelSource& source, trial::TrialNumber number, const ModelChoice& choice) {
+SelectedModel select_model(const ModelSource& source, trial::TrialNumber number, const ModelChoice& choice) {
   const store::RunPaths& paths = source.run.paths;
-  TakenModel model;
+  SelectedModel model;
   if (!choice.weights && full_training(source, number) == nullptr &&
       source.run.state.on_final_front(number)) {
     throw UserError(trial_text(number) +
@@ -186,13 +186,13 @@ TakenModel take_model(const ModelSource& source, trial::TrialNumber number, cons
   return model;
 }
 
-std::vector<std::string> take_models(const ModelSource& source, const ModelChoice& choice,
-                                     const std::function<void(const TakenModel&)>& use) {
+std::vector<std::string> select_models(const ModelSource& source, const ModelChoice& choice,
+                                       const std::function<void(const SelectedModel&)>& use) {
   std::vector<std::string> missing;
   for (const trial::TrialNumber number : chosen_trials(source.run, choice)) {
-    TakenModel model;
+    SelectedModel model;
     try {
-      model = take_model(source, number, choice);
+      model = select_model(source, number, choice);
     } catch (const UserError& error) {
       missing.emplace_back(error.what());
       continue;
@@ -202,7 +202,7 @@ std::vector<std::string> take_models(const ModelSource& source, const ModelChoic
   return missing;
 }
 
-model_export::Metadata metadata_of(const ModelSource& source, const TakenModel& model) {
+model_export::Metadata metadata_of(const ModelSource& source, const SelectedModel& model) {
   const trial::Trial& trial = model.trained->trial;
   model_export::Metadata metadata = network_metadata(source.run.space, trial.architecture(), source.data);
   metadata.emplace_back("run",
