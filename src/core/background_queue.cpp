@@ -98,13 +98,13 @@ void BackgroundQueue::drain() {
   state_->changed.wait(lock, [this] { return state_->is_idle(); });
 }
 
-bool BackgroundQueue::settle(std::chrono::milliseconds most) {
+bool BackgroundQueue::drain_for(std::chrono::milliseconds most) {
   std::unique_lock lock(state_->mutex);
   return state_->changed.wait_for(lock, most, [this] { return state_->is_idle(); });
 }
 
 bool BackgroundQueue::finish(std::chrono::milliseconds most) {
-  const bool done = settle(most);
+  const bool done = drain_for(most);
   {
     const std::lock_guard lock(state_->mutex);
     state_->ending = true;

@@ -34,7 +34,7 @@ class BackgroundQueue {
   /// Waits until all jobs are done.
   void drain();
   /// Waits so too, at most for this long. Returns whether all are done.
-  bool settle(std::chrono::milliseconds most);
+  bool drain_for(std::chrono::milliseconds most);
   /// Does the same and ends the thread; nothing may be added later. If time runs out, the waiting jobs are
   /// dropped, and a thread that is stuck in a job is left to itself: the job must own what it uses.
   bool finish(std::chrono::milliseconds most);

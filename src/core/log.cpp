@@ -32,7 +32,7 @@ namespace {
 using Logger = std::shared_ptr<spdlog::logger>;
 
 constexpr std::chrono::seconds kLongestEnd{2};
-constexpr std::chrono::seconds kLongestSettling{1};
+constexpr std::chrono::seconds kLongestFlush{1};
 constexpr std::size_t kMostLines = 4096;  // most waiting lines; twice as many for warnings and errors
 
 /// A line that waits to be written, with the time of its origin.
@@ -49,7 +49,7 @@ class LineWriter {
  public:
   explicit LineWriter(Logger logger) : target_(std::make_shared<Written>(std::move(logger))) {}
   void add(Line line);
-  bool settle(std::chrono::milliseconds most) { return queue_.settle(most); }
+  bool flush(std::chrono::milliseconds most) { return queue_.drain_for(most); }
   bool finish(std::chrono::milliseconds most) { return queue_.finish(most); }
 
  private:
@@ -229,11 +229,11 @@ void stop() {
   log.file.logger.reset();
 }
 
-void settle() {
+void flush() {
   State& log = state();
   const std::lock_guard lock(log.mutex);
   for (const LogTarget* target : {&log.file, &log.terminal}) {
-    if (target->writer != nullptr) target->writer->settle(kLongestSettling);
+    if (target->writer != nullptr) target->writer->flush(kLongestFlush);
   }
 }
 

@@ -16,7 +16,7 @@ class Background {
 };
 
 /// Waits for all earlier lines, at most one second. Call it before writing to the terminal directly.
-void settle();
+void flush();
 
 /// Writes bytes unchanged to the terminal, in order with its lines. Drops them if it takes no more.
 void draw(std::string_view bytes);

@@ -82,7 +82,7 @@ class MeasuredEvaluator final : public trial::ForwardingEvaluator {
     if (context.group() == nullptr || context.group()->member() == 0) {
       outcome = measure(std::move(outcome), trial, context, training);
     }
-    return settle(context, std::move(outcome));
+    return wait_for_members(context, std::move(outcome));
   }
 
  private:

@@ -214,7 +214,7 @@ int commit_trials(std::size_t trials, const std::string& blocks, const std::file
     std::filesystem::create_directories(paths.checkpoints());
     if (task.options.resume) {
       replay = store::read_journal(paths.journal(), space);
-      store::settle_journal(paths.journal(), *replay);
+      store::republish_journal(paths.journal(), *replay);
     }
   }
   const engine::RunResult result =

@@ -131,7 +131,7 @@ TEST(BackgroundQueue, LeavesAThreadThatHangsAndDropsWhatWaits) {
     queue.add(hanging.job());
     hanging.wait_until_it_runs();
     queue.add([later] { *later = true; });
-    EXPECT_FALSE(queue.settle(milliseconds(1)));
+    EXPECT_FALSE(queue.drain_for(milliseconds(1)));
     EXPECT_FALSE(queue.finish(milliseconds(1)));
   }
   EXPECT_EQ(held.use_count(), 1) << "a dropped job is freed";

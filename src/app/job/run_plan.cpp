@@ -274,7 +274,7 @@ void complete_plan(const store::RunPaths& paths, const SearchArguments& argument
   if (plan.searcher == nullptr) plan.searcher = plan.config.make_searcher();
   if (plan.replay) {
     check_not_shortened(paths, *plan.searcher, plan.replay->entries);
-    store::settle_journal(paths.journal(), *plan.replay);
+    store::republish_journal(paths.journal(), *plan.replay);
   }
   const bool begun =
       put_in_order(paths, plan.config, plan.replay ? plan.replay->entries : trial::CommitLog());

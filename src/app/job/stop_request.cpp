@@ -177,7 +177,7 @@ std::string rank_name(comm::Environment& environment) {
 }
 
 void print_error(std::string_view text) {
-  log::settle();
+  log::flush();
   std::cerr << "skyline: " << printable(text) << std::endl;
   log::note(log::Level::kError, text);
 }
@@ -194,7 +194,7 @@ void print_error(const std::exception& error, const std::string& signature) {
 }
 
 void tell(const std::string& text) {
-  log::settle();
+  log::flush();
   (void)write_whole(STDOUT_FILENO, text);
 }
 

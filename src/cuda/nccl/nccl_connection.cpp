@@ -56,7 +56,8 @@ std::string nccl_version() {
          std::to_string(version % 100);
 }
 
-ncclResult_t settle(ncclComm_t communicator, Clock::duration limit, const std::function<void()>& meanwhile) {
+ncclResult_t wait_for_nccl(ncclComm_t communicator, Clock::duration limit,
+                           const std::function<void()>& meanwhile) {
   const auto begin = Clock::now();
   for (Backoff backoff(kShortestPoll, kLongestPoll);; backoff.pause()) {
     ncclResult_t state = ncclSuccess;
@@ -100,7 +101,7 @@ Connection connect(trial::TrialGroup& group, int device) {
   ncclResult_t status = ncclCommInitRankConfig(&communicator, static_cast<int>(group.members()),
                                                connection.id, static_cast<int>(group.member()), &config);
   connection.communicator = CommunicatorHandle(communicator);
-  if (status == ncclInProgress) status = settle(communicator, kLongestStart, [&] { group.check(); });
+  if (status == ncclInProgress) status = wait_for_nccl(communicator, kLongestStart, [&] { group.check(); });
   if (status == ncclInProgress) {
     throw FaultError("ncclCommInitRankConfig has not ended for " + std::to_string(kLongestStart.count()) +
                      " s: a member of the group is lost or stuck");
@@ -118,7 +119,7 @@ IdleConnections::~IdleConnections() {
     drop_cuda_error(cudaSetDevice(connection.device));
     const ncclComm_t communicator = connection.communicator.release();
     ncclResult_t status = ncclCommFinalize(communicator);
-    if (status == ncclInProgress) status = settle(communicator, kLongestEnd, [] {});
+    if (status == ncclInProgress) status = wait_for_nccl(communicator, kLongestEnd, [] {});
     if (status == ncclSuccess) static_cast<void>(ncclCommDestroy(communicator));
   }
 }

@@ -39,8 +39,8 @@ std::optional<std::string> abort_problem();
 /// Waits, sleeping, until NCCL has finished its last operation on a nonblocking communicator.
 /// @param meanwhile  called again and again; may throw
 /// @return           NCCL's result; ncclInProgress if it takes longer than `limit`
-ncclResult_t settle(ncclComm_t communicator, std::chrono::steady_clock::duration limit,
-                    const std::function<void()>& meanwhile);
+ncclResult_t wait_for_nccl(ncclComm_t communicator, std::chrono::steady_clock::duration limit,
+                           const std::function<void()>& meanwhile);
 
 /// A nonblocking communicator of a group, which can be left when a member is lost.
 struct Connection {

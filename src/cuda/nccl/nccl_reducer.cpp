@@ -120,7 +120,7 @@ class NcclReducer final : public train::DeviceReducer, private WaitWatch {
     branch_.fork(current);
     ncclResult_t status = call(communicator_.get(), branch_.stream());
     if (status == ncclInProgress) {
-      status = settle(communicator_.get(), kLongestOperation, [&] { check_group(); });
+      status = wait_for_nccl(communicator_.get(), kLongestOperation, [&] { check_group(); });
     }
     if (status != ncclSuccess) {
       const std::string reason = nccl_error_text(status, operation, communicator_.get());

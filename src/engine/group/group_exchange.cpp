@@ -127,7 +127,7 @@ void GroupExchange::give_up(const Failure& failure) noexcept {
   set_aborted(failure, false);
 }
 
-bool GroupExchange::is_settled() const {
+bool GroupExchange::has_sent_all() const {
   const std::lock_guard lock(mutex_);
   return failure_ || hub_.unsent_bytes() <= unsent_before_;
 }

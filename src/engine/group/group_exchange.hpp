@@ -81,7 +81,7 @@ class GroupExchange {
   /// Ends the trial on this rank only; the others are informed by the rank that knows the reason.
   void give_up(const trial::Failure& failure) noexcept;
   /// Returns whether the other ranks have everything that they need from this one, or need nothing any more.
-  bool is_settled() const;
+  bool has_sent_all() const;
 
   /// Tells the other ranks that this one runs although its members are busy, and takes what they have sent.
   /// The rank's main thread calls it.

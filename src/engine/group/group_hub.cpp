@@ -183,7 +183,7 @@ void GroupHub::leave() {
   try {
     // Others may need the rest of a message to get as far as this rank.
     const auto deadline = std::chrono::steady_clock::now() + kPatienceForMessages;
-    while (!last->is_settled() && std::chrono::steady_clock::now() < deadline) {
+    while (!last->has_sent_all() && std::chrono::steady_clock::now() < deadline) {
       if (!poll()) std::this_thread::sleep_for(50us);
     }
   } catch (const std::exception&) {  // the others will notice that this rank is silent

@@ -145,7 +145,7 @@ bool is_set_for_trainer(const CommandOptions& options, const std::string& name) 
          });
 }
 
-trial::Outcome settle(trial::EvaluationContext& context, trial::Outcome outcome) {
+trial::Outcome wait_for_members(trial::EvaluationContext& context, trial::Outcome outcome) {
   trial::TrialGroup* const group = context.group();
   if (group == nullptr || std::holds_alternative<Failure>(outcome)) return outcome;
   // Member 0 may be measuring, or wait for its turn: the time of the others does not count meanwhile.

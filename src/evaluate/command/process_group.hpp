@@ -50,6 +50,6 @@ bool is_set_for_trainer(const CommandOptions& options, const std::string& name);
 /// Waits until all members of a trial have come this far, unless this one has failed: then the others hear of
 /// it from the engine. Returns the outcome, or the stop that was asked for meanwhile.
 /// @throws GroupAborted if another member has failed
-trial::Outcome settle(trial::EvaluationContext& context, trial::Outcome outcome);
+trial::Outcome wait_for_members(trial::EvaluationContext& context, trial::Outcome outcome);
 
 }  // namespace skyline::evaluate

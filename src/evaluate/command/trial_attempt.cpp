@@ -276,7 +276,7 @@ trial::Outcome TrialAttempt::run() {
   rendezvous_ = exchange_rendezvous();
   if (!starts_process()) {
     start.reset();
-    return settle(context_, trial::Measurements{});
+    return wait_for_members(context_, trial::Measurements{});
   }
   const bool starts_all = host_.options.launch != CommandLaunch::kProcess;
   const auto is_like_first = [&](const ProcessPlace& each) {
@@ -322,7 +322,7 @@ trial::Outcome TrialAttempt::run() {
       if (auto excess = excess_of_folder()) outcome = *std::move(excess);
     }
   }
-  return settle(context_, std::move(outcome));
+  return wait_for_members(context_, std::move(outcome));
 }
 
 /// Asks whether the process must be ended, and notes why.

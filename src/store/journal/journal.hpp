@@ -87,7 +87,7 @@ std::size_t count_trials(const std::filesystem::path& path);
 /// Publishes the valid part of a journal as a new file of the same name. Then everything that was read is
 /// durable, a torn tail is removed, and an earlier job that comes back cannot reach the journal through its
 /// open file. The holder of the claim calls it before it uses the contents. @throws UserError
-void settle_journal(const std::filesystem::path& path, const JournalContents& contents);
+void republish_journal(const std::filesystem::path& path, const JournalContents& contents);
 
 /// A journal as text, whose lines were checked.
 struct JournalText {
@@ -114,7 +114,7 @@ class JournalWriter {
   /// a journal could not be resumed. @throws UserError if there is one with trials
   static std::unique_ptr<JournalWriter> create(const std::filesystem::path& path,
                                                const JournalHeader& header);
-  /// Continues at the end of a settled journal. @throws UserError
+  /// Continues at the end of a republished journal. @throws UserError
   static std::unique_ptr<JournalWriter> resume(const std::filesystem::path& path,
                                                const JournalContents& contents);
   virtual ~JournalWriter() = default;

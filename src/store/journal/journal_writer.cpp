@@ -156,7 +156,7 @@ std::unique_ptr<JournalWriter> JournalWriter::create(const std::filesystem::path
   return std::make_unique<OffsetWriter>(path, line.size(), header.metrics);
 }
 
-void settle_journal(const std::filesystem::path& path, const JournalContents& contents) {
+void republish_journal(const std::filesystem::path& path, const JournalContents& contents) {
   publish(path, [&](TemporaryFile& file) -> Fault {
     BlockReader from(path);
     std::string block;

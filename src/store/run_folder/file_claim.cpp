@@ -28,7 +28,7 @@ namespace skyline::store {
 namespace {
 
 /// Long enough for another job that found the same stale claim to write its own.
-constexpr std::chrono::milliseconds kSettle{100};
+constexpr std::chrono::milliseconds kRecheckDelay{100};
 constexpr int kTries = 5;
 constexpr std::string_view kClaimTask = "write";
 
@@ -163,9 +163,9 @@ std::unique_ptr<FileClaim> acquire_file_claim(const RunPaths& paths, double inte
     const Fault replaced = file->replace_target();
     if (!file->has_become_target()) fail_system(kClaimTask, paths.owner(), replaced.call, replaced.error);
     // Another job may have found the same stale claim; the last one that wrote owns the folder.
-    std::this_thread::sleep_for(kSettle);
-    const std::optional<ClaimRecord> settled = read_claim_record(paths.owner());
-    if (!settled || settled->token != record.token) continue;
+    std::this_thread::sleep_for(kRecheckDelay);
+    const std::optional<ClaimRecord> winner = read_claim_record(paths.owner());
+    if (!winner || winner->token != record.token) continue;
     log::warning(paths.root.string() + (gone
                                             ? ": taken over from " + describe(*owner, now) + ", which is gone"
                                             : ": a copy of " + owner->folder + ", where process " +

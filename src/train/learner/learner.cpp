@@ -133,7 +133,7 @@ void Learner::make_work() {
 }
 
 void Learner::begin_epoch(std::uint64_t epoch, std::span<const std::int64_t> order) {
-  require_settled();
+  require_losses_read();
   stream_.run([&] { epoch_->begin(epoch, order); });
   next_place_.reset();
 }
@@ -216,7 +216,7 @@ std::span<const double> Learner::losses() {
   return losses_;
 }
 
-void Learner::require_settled() const {
+void Learner::require_losses_read() const {
   require(queued_ == 0, "steps were begun whose losses were not asked for");
 }
 
@@ -232,17 +232,17 @@ void Learner::watch(const StepWatch& watch) {
 }
 
 ScoredBatch Learner::score(SampleSet set, std::span<const std::int64_t> indices) {
-  require_settled();
+  require_losses_read();
   return evaluation_->score(set, indices);
 }
 
 void Learner::set_latency_batch(std::span<const std::int64_t> indices) {
-  require_settled();
+  require_losses_read();
   evaluation_->set_latency_batch(indices);
 }
 
 void Learner::swap_average() {
-  require_settled();
+  require_losses_read();
   stream_.run([&] { step_->swap_average(); });
 }
 
@@ -255,7 +255,7 @@ void Learner::restore_best() {
 }
 
 bool Learner::recalibrate(const std::function<bool(std::int64_t number)>& goes_on) {
-  require_settled();
+  require_losses_read();
   constexpr std::uint64_t kOwnOrder = 0x726563616c696272U;
   const std::vector<std::int64_t> order = epoch_order(setup_.split.train, trial_.seed ^ kOwnOrder, 0);
   // No pass may need more memory than those of training, which normalizes by parts of a batch.
@@ -284,7 +284,7 @@ bool Learner::recalibrate(const std::function<bool(std::int64_t number)>& goes_o
 }
 
 std::vector<trial::NamedTensor> Learner::export_tensors() const {
-  require_settled();
+  require_losses_read();
   std::vector<trial::NamedTensor> tensors;
   stream_.run([&] { tensors = step_->parameters().export_tensors(); });
   return tensors;
@@ -296,13 +296,13 @@ void Learner::import_tensors(const std::vector<trial::NamedTensor>& tensors) {
 
 /// The wait for the other members must notice when they are lost, which a copy to the host would not.
 void Learner::collect_state() {
-  require_settled();
+  require_losses_read();
   stream_.run([&] { step_->collect_state([&] { stream_.wait(); }); });
   stream_.wait();
 }
 
 void Learner::save_state(trial::TrainingState& state) const {
-  require_settled();
+  require_losses_read();
   state.step = steps_done_;
   stream_.run([&] { step_->save_state(state); });
 }

@@ -93,7 +93,7 @@ class Learner {
   void run_step(BatchPart part, std::int64_t batch);
   void seek(std::size_t place);
   void flush();
-  void require_settled() const;
+  void require_losses_read() const;
 
   const TrainingSetup& setup_;
   const trial::Trial& trial_;

@@ -167,18 +167,18 @@ TEST_F(Journal, GoesOnAfterATornLastLine) {
   overwrite(path, whole.substr(0, whole.size() / 2));
   const JournalContents contents = read_journal(path, space);
   ASSERT_TRUE(contents.torn_tail);
-  settle_journal(path, contents);
+  republish_journal(path, contents);
   const auto first = trials.begin() + static_cast<std::ptrdiff_t>(contents.entries.size());
   JournalWriter::resume(path, contents)->append(testing::shared({first, trials.end()}), space);
   EXPECT_EQ(read_file(path), whole);
 }
 
-TEST_F(Journal, SettlingMakesAFileOfItsOwnWithoutATornTail) {
+TEST_F(Journal, RepublishingMakesAFileOfItsOwnWithoutATornTail) {
   write(sample_trials(space, 2));
   const std::string whole = read_file(path);
   overwrite(path, whole + "{\"k\":2,");
   std::filesystem::create_hard_link(path, folder / "what an earlier job has open");
-  settle_journal(path, read_journal(path, space));
+  republish_journal(path, read_journal(path, space));
   EXPECT_EQ(read_file(path), whole);
   EXPECT_EQ(read_file(folder / "what an earlier job has open"), whole + "{\"k\":2,");
 }
@@ -294,11 +294,11 @@ TEST_F(Journal, DoesNotResumeAFileThatIsShorterThanItWas) {
                 std::to_string(contents.valid_bytes) + " bytes, got 10");
 }
 
-TEST_F(Journal, DoesNotSettleAFileThatIsShorterThanItWas) {
+TEST_F(Journal, DoesNotRepublishAFileThatIsShorterThanItWas) {
   write(sample_trials(space, 3));
   const JournalContents contents = read_journal(path, space);
   std::filesystem::resize_file(path, 10);
-  EXPECT_THAT(fault_error_of([&] { settle_journal(path, contents); }),
+  EXPECT_THAT(fault_error_of([&] { republish_journal(path, contents); }),
               HasSubstr(": shorter than when it was read: expected "));
   EXPECT_EQ(std::filesystem::file_size(path), 10u);
 }
@@ -308,7 +308,7 @@ TEST_F(Journal, OfARunThatAnotherJobHasTakenOverIsLeftToThatJob) {
   const auto writer = JournalWriter::create(path, sample_header());
   writer->append(testing::shared({trials[0], trials[1]}), space);
   const JournalContents contents = read_journal(path, space);
-  settle_journal(path, contents);
+  republish_journal(path, contents);
   const auto other = JournalWriter::resume(path, contents);
   const auto expect_refused = [&](const std::string& expected) {
     EXPECT_EQ(user_error_of([&] { writer->append(testing::shared({trials[2]}), space); }),
@@ -334,7 +334,7 @@ TEST_F(Journal, ThatHasGrownBySomebodyElsesLinesIsNotWrittenOver) {
   EXPECT_EQ(read_file(path), text);
 }
 
-TEST_F(Journal, IsNotResumedIfItWasNotSettled) {
+TEST_F(Journal, IsNotResumedIfItWasNotRepublished) {
   write(sample_trials(space, 2));
   const std::string torn = read_file(path) + "{\"k\":2,";
   overwrite(path, torn);

@@ -267,11 +267,11 @@ TEST_F(JournalFaults, AfterAStaleHandleAnotherFileOfTheNameIsNotWrittenTo) {
   EXPECT_EQ(read_file(path), text + text);
 }
 
-TEST_F(JournalFaults, OfSettlingAreBorneAndThenItIsDurable) {
+TEST_F(JournalFaults, OfRepublishingAreBorneAndThenItIsDurable) {
   append(0, 1);
   writer.reset();
   const FaultyCall faulty("fsync", EIO, 2);
-  settle_journal(path, read_journal(path, space));
+  republish_journal(path, read_journal(path, space));
   EXPECT_EQ(faulty.calls(), 2 + 2);  // the file, the folder
   writer = JournalWriter::resume(path, read_journal(path, space));
   append(1, 2);
