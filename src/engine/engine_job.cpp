@@ -14,7 +14,7 @@
 #include "engine/group/group_hub.hpp"
 #include "engine/loop/replay.hpp"
 #include "engine/loop/search_loop.hpp"
-#include "engine/slots/asked_notes.hpp"
+#include "engine/slots/asked_trials_writer.hpp"
 #include "engine/slots/crash_signals.hpp"
 #include "engine/slots/journal_sink.hpp"
 #include "engine/slots/result_keeper.hpp"
@@ -224,9 +224,9 @@ struct RankJob {
     Replay recorded = make_replay();
     JournalSink journal(files, task.space, replay ? &*replay : nullptr, results);
     WeightsRemoval weights(files, options.keep_weights, lines, options.resume, options.folders);
-    AskedNotes notes(files, task.space, lines);
+    AskedTrialsWriter asked_trials(files, task.space, lines);
     listeners = {&journal, checkpoints.get(), &weights};
-    if (options.window && options.checkpoints) listeners.push_back(&notes);
+    if (options.window && options.checkpoints) listeners.push_back(&asked_trials);
     listeners.insert(listeners.end(), told.begin(), told.end());
     for (run::RunListener* listener : listeners) listener->started(state);
 
@@ -252,7 +252,7 @@ struct RankJob {
     });
     others_wait.reset();
     remove_remains(dispatcher.lost_ranks(), !result.stopped);
-    if (!result.stopped) notes.remove_file();
+    if (!result.stopped) asked_trials.remove_file();
     result.account = state.account().after(wall_s());
     return result;
   }

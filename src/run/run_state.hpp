@@ -68,9 +68,9 @@ class RunState {
   }
   /// @param chooses  whether the search is thinking about what comes next
   void set_choosing(bool chooses) { chooses_ = chooses; }
-  /// Ignores an empty remark: a full training has none, and the remark of the search stays.
-  void set_remark(std::string remark) {
-    if (!remark.empty()) remark_ = std::move(remark);
+  /// Ignores an empty summary: a full training has none, and that of the search stays.
+  void set_search_summary(std::string summary) {
+    if (!summary.empty()) search_summary_ = std::move(summary);
   }
   SlotUsage& account() { return account_; }
 
@@ -150,8 +150,8 @@ class RunState {
   /// Returns whether no trial is under way because the search is thinking about the next one.
   bool waits_for_choice() const { return chooses_ && in_flight_ == 0; }
   std::size_t failed() const { return failed_; }
-  /// Returns what the search last said about itself (Searcher::remark), or an empty text.
-  const std::string& remark() const { return remark_; }
+  /// Returns what the search last said about itself (Searcher::progress_summary), or an empty text.
+  const std::string& search_summary() const { return search_summary_; }
   const SlotUsage& account() const { return account_; }
 
  private:
@@ -183,7 +183,7 @@ class RunState {
   std::size_t waiting_ = 0;
   bool chooses_ = false;
   std::size_t failed_ = 0;
-  std::string remark_;
+  std::string search_summary_;
   SlotUsage account_;
 };
 

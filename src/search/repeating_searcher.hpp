@@ -35,7 +35,7 @@ class RepeatingSearcher final : public Searcher {
   bool gave_up() const override { return asked_ < trials_ && algorithm_->gave_up(); }
   std::string finish_reason() const override;
   std::size_t expected_trials() const override;
-  std::string remark() const override { return algorithm_->remark(); }
+  std::string progress_summary() const override { return algorithm_->progress_summary(); }
 
  private:
   std::optional<trial::Proposal> next_repeat() const;

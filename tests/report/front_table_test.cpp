@@ -72,7 +72,7 @@ TEST(FrontTable, ShowsTheTestMetricOfARefitBesideThatOfTheComparison) {
               ::testing::ContainsRegex("test_accuracy  test_accuracy  final front\n.* refit *\n"));
   EXPECT_THAT(front_table(run.inputs()), ::testing::ContainsRegex("\n +1 .*  0\\.9876  yes\n"));
   EXPECT_THAT(
-      front_notes(run.inputs()),
+      front_footnotes(run.inputs()),
       ::testing::HasSubstr("Refit: all of the final front were trained once more, on training and validation "
                            "samples; export and predict take these weights"));
 }

@@ -55,7 +55,7 @@ TEST_F(ReportPage, AllowsItsOwnScriptsAndNoNetwork) {
 }
 
 TEST_F(ReportPage, SaysWhatTheSearchSaysAboutItself) {
-  run.opened.state.set_remark("a model of 6 results");
+  run.opened.state.set_search_summary("a model of 6 results");
   EXPECT_EQ(data_of(page())["runs"][0]["versions"]["search"], "a model of 6 results");
 }
 

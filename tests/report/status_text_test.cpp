@@ -51,7 +51,7 @@ TEST(RunStatus, ReadsBackWhatItWrote) {
   status.elapsed_s = 12.5;
   status.updated = 1.7e9;
   status.recent = {"trial 1 committed", "a \"quoted\" line"};
-  status.remark = "a model of 12 results";
+  status.search_summary = "a model of 12 results";
   EXPECT_EQ(RunStatus::parse(status.to_json(), "status.json"), status);
 
   status.eta_s.reset();
@@ -133,7 +133,7 @@ TEST(StatusText, TellsAboutARunningJob) {
 TEST(StatusText, SaysWhatTheSearchSaysAboutItself) {
   const testing::SampleFolder folder;
   RunStatus status = sample_status("finished");
-  status.remark = "a model of 37 results";
+  status.search_summary = "a model of 37 results";
   fill(folder, status);
   EXPECT_THAT(status_text(folder.paths()), HasSubstr("\n  search    a model of 37 results\n  time "));
 }

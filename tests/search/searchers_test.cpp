@@ -188,7 +188,7 @@ TEST(ExhaustiveSearch, PassesOverWhatCannotBeBuiltForTheSameReason) {
   const auto searcher = make_searcher(options_of("exhaustive"), growing_widths(10, 4), unconstrained(), 1);
   EXPECT_EQ(run_search(*searcher).size(), 286U);
   EXPECT_EQ(searcher->finish_reason(), "all 286 valid architectures were evaluated");
-  EXPECT_EQ(searcher->remark(), "looked at 1048576 of 1048576 genotypes");
+  EXPECT_EQ(searcher->progress_summary(), "looked at 1048576 of 1048576 genotypes");
 }
 
 TEST(ExhaustiveSearch, RefusesASpaceThatTakesLongToLookThrough) {

@@ -93,9 +93,9 @@ TEST(SkylineSearch, SaysHowFarItsPredictionsWereFromTheResults) {
   WindowedRun run(skyline(kernels_space(), objective_set("[{minimize: macs}, {maximize: accuracy}]"), 40, 1),
                   2, steps_from_the_best);
   run.run(5);
-  EXPECT_EQ(run.searcher().remark(), "") << "no model chose these";
+  EXPECT_EQ(run.searcher().progress_summary(), "") << "no model chose these";
   run.run(40);
-  EXPECT_THAT(run.searcher().remark(),
+  EXPECT_THAT(run.searcher().progress_summary(),
               ::testing::MatchesRegex(
                   "of the last 20 choices the model predicted accuracy within 0\\.[0-9]+ on average, "
                   "1[0-9] within a standard deviation"));
@@ -104,7 +104,7 @@ TEST(SkylineSearch, SaysHowFarItsPredictionsWereFromTheResults) {
                      return trial::Measurements{{0.5, 1}};
                    });
   flat.run(20);
-  EXPECT_EQ(flat.searcher().remark(),
+  EXPECT_EQ(flat.searcher().progress_summary(),
             "of the last 15 choices the model predicted accuracy within 0 on average, "
             "15 within a standard deviation");
 }

@@ -288,27 +288,27 @@ TEST(RangesOfParameters, StayInOrderWithinTheirEnds) {
 }
 
 TEST(RangesOfParameters, SayWhereAStepMissesTheEnd) {
-  const auto remarks_of = [](const std::string& range) {
+  const auto warnings_of = [](const std::string& range) {
     return space_from_yaml("parameters:\n  w: " + range +
                            "\nnetwork: [global_average_pool, linear: {features: $w}, linear: {features: "
                            "$classes}]\n")
-        .remarks();
+        .warnings();
   };
   EXPECT_EQ(
-      remarks_of("{range: [16, 100], step: 16}"),
+      warnings_of("{range: [16, 100], step: 16}"),
       (std::vector<std::string>{"a.yaml:2:14: space.parameters.w.range: the values end at 96, because a "
                                 "step of 16 does not reach 100"}));
-  EXPECT_EQ(remarks_of("{range: [1, 10, 4]}").size(), 1U);
-  EXPECT_TRUE(remarks_of("{range: [16, 96], step: 16}").empty());
-  EXPECT_TRUE(remarks_of("{range: [1, 9]}").empty());
+  EXPECT_EQ(warnings_of("{range: [1, 10, 4]}").size(), 1U);
+  EXPECT_TRUE(warnings_of("{range: [16, 96], step: 16}").empty());
+  EXPECT_TRUE(warnings_of("{range: [1, 9]}").empty());
   EXPECT_EQ(
-      remarks_of("{choice: [1, 2.0, true, 2]}"),
+      warnings_of("{choice: [1, 2.0, true, 2]}"),
       (std::vector<std::string>{"a.yaml:2:24: space.parameters.w.choice[2]: 1 and true are one number and "
                                 "two values, each of which is tried"}));
-  EXPECT_EQ(remarks_of("{choice: [None, 5]}"),
+  EXPECT_EQ(warnings_of("{choice: [None, 5]}"),
             (std::vector<std::string>{"a.yaml:2:16: space.parameters.w.choice[0]: None is a word here: no "
                                       "value is `null`, and a word stands in quotes"}));
-  EXPECT_TRUE(remarks_of("{choice: ['None', null, 5]}").empty());
+  EXPECT_TRUE(warnings_of("{choice: ['None', null, 5]}").empty());
 }
 
 TEST(WeightsOfParameters, MayBeAsLargeAsNumbersAre) {

@@ -77,7 +77,7 @@ class Searcher {
   /// Returns an upper bound of the number of trials, for progress and ETA.
   virtual std::size_t expected_trials() const = 0;
   /// Returns one line about its progress for status and report, e.g. how good a model is; empty for none.
-  virtual std::string remark() const { return {}; }
+  virtual std::string progress_summary() const { return {}; }
 };
 
 }  // namespace skyline::search

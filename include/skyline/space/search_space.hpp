@@ -135,7 +135,7 @@ class SearchSpace {
   std::optional<std::string> missing_kind() const;
   /// Returns one line, with its place, for each thing that is right but may surprise, e.g. a range whose step
   /// misses its end.
-  const std::vector<std::string>& remarks() const;
+  const std::vector<std::string>& warnings() const;
   const std::vector<Parameter>& parameters() const;
   const DataShape& data() const;
   /// Returns the number of genotypes (not architectures): the product of the numbers of values, below 2^63.

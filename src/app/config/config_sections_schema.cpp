@@ -50,15 +50,15 @@ std::string table(const std::vector<KeyRow>& rows) {
   return text;
 }
 
-/// Returns notes on a section: where to read on, whether it is required, and whether it may change.
-std::string section_notes(const OptionKey& section) {
-  std::string notes;
+/// Returns hints on a section: where to read on, whether it is required, and whether it may change.
+std::string section_hints(const OptionKey& section) {
+  std::string hints;
   for (const auto& [name, page] : kPages) {
-    if (name == section.name) notes += " See [" + std::string(page) + "](" + std::string(page) + ").";
+    if (name == section.name) hints += " See [" + std::string(page) + "](" + std::string(page) + ").";
   }
-  if (section.rule == KeyRule::kRequired) notes += " Must be given.";
-  if (section.rule == KeyRule::kMayChange) notes += " May change.";
-  return notes;
+  if (section.rule == KeyRule::kRequired) hints += " Must be given.";
+  if (section.rule == KeyRule::kMayChange) hints += " May change.";
+  return hints;
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ std::string configuration_page() {
   std::string page(kIntroduction);
   const OptionTable<ConfigSections> sections = all_sections();
   for (const OptionKey& section : sections.keys()) {
-    page += "\n## " + section.name + "\n\n" + section.meaning + section_notes(section) + "\n";
+    page += "\n## " + section.name + "\n\n" + section.meaning + section_hints(section) + "\n";
     for (const SubSection& inside : section.value.sections) {
       if (!inside.name.empty()) {
         page += "\n### " + section.name + ": `" + inside.name + "`\n\n" +

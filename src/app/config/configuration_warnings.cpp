@@ -101,13 +101,13 @@ bool lacks_window(const RunConfig& config, const search::Searcher& searcher) {
 
 std::vector<std::string> configuration_warnings(const RunConfig& config, const search::Searcher& searcher,
                                                 const trial::Evaluator* evaluator, const JobSize& size) {
-  std::vector<std::string> traps = config.space.remarks();
+  std::vector<std::string> traps = config.space.warnings();
   const auto add = [&](std::optional<std::string> trap) {
     if (trap) traps.push_back(*std::move(trap));
   };
   std::ranges::copy(config.space.failing_conditions(), std::back_inserter(traps));
-  std::ranges::copy(config.known.remarks, std::back_inserter(traps));
-  if (!config.known.remarks.empty() && !config.algorithm().uses_known) {
+  std::ranges::copy(config.known.summaries, std::back_inserter(traps));
+  if (!config.known.summaries.empty() && !config.algorithm().uses_known) {
     traps.push_back("search.known: " + config.algorithm().name + " does not use known results");
   }
   add(useless_repeats(config));

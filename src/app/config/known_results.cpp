@@ -204,7 +204,7 @@ KnownResults read_known(const ConfigNode& written, const space::SearchSpace& spa
       node.fail(error.what());
     }
     const Added added = add_results(rows, space, metrics, static_cast<std::uint32_t>(i), known.results);
-    known.remarks.push_back(
+    known.summaries.push_back(
         "search.known: " + counted(added.architectures, "architecture") + " of " + source.from +
         (added.left_out == 0 ? std::string()
                              : "; " + counted(added.left_out, "row") +

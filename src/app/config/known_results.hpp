@@ -16,7 +16,7 @@ struct KnownResults {
   std::vector<search::KnownSource> sources;    // with their checksums
   std::vector<std::filesystem::path> files;    // files that were read, one for each source
   std::vector<trial::CommittedTrial> results;  // one for each architecture of a source
-  std::vector<std::string> remarks;            // messages to the user, one for each source
+  std::vector<std::string> summaries;          // lines for the user, one for each source
 };
 
 /// Reads the results. The folder of a run has them as search_state.csv. Where the configuration of a run

@@ -42,7 +42,7 @@ std::string results_text(const report::ReportInputs& inputs, const run::RunAccou
                          ? "The final front, then the other members of the search's front:\n"
                          : "The front of the search:\n";
   text += report::front_table(inputs, bounds);
-  text += report::front_notes(inputs);
+  text += report::front_footnotes(inputs);
   if (inputs.state.front().size() > 0) text += report::volume_text(inputs.state) + "\n";
   text += report::seeds_table(inputs, bounds);
   if (account.slots.empty()) return text;

@@ -121,7 +121,7 @@ bool SearchLoop::ask(search::Searcher& searcher) {
   const bool in_generations = searcher.needs_results() && !order_.has_window();
   dispatcher_.expect_more(!in_generations && (is_unanswered(searcher) || !searcher.finished()));
   begin_trials(std::move(proposals));
-  if (!is_unanswered(searcher)) state_.set_remark(searcher.remark());
+  if (!is_unanswered(searcher)) state_.set_search_summary(searcher.progress_summary());
   return proposed > 0 || answer_ == State::kMore;
 }
 

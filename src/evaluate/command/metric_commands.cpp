@@ -247,7 +247,7 @@ MetricCommands::Measured MetricCommands::run(const Program& program, std::uint32
     if (end->is_own()) failure.reason += said_in(log, names);
     return failure;
   }
-  left_out_->warn(in_quotes(metric.name), reader.take_notes(), place.logs);
+  left_out_->warn(in_quotes(metric.name), reader.take_reasons(), place.logs);
   if (auto* mistake = std::get_if<std::string>(&result)) {
     return Failure{FailureKind::kProgram, std::move(*mistake)};
   }

@@ -358,7 +358,7 @@ void TrialAttempt::take_points(TrainerProcess& process) {
     }
     return;
   }
-  host_.left_out.warn("trial " + to_text(trial_.name()), reports_.take_notes(), host_.logs);
+  host_.left_out.warn("trial " + to_text(trial_.name()), reports_.take_reasons(), host_.logs);
   for (trial::CurvePoint& point : reports_.take_points()) {
     if (host_.services.watch) host_.services.watch("reported: " + trial::to_text(point));
     last_step_of_curve_ = point.step;
@@ -414,7 +414,7 @@ trial::Outcome TrialAttempt::judge(const ProcessEnd& end) {
   if (!leads()) return trial::Measurements{};
   if (auto excess = excess_of_folder()) return *std::move(excess);
   std::variant<trial::Measurements, std::string> result = reports_.finish();
-  host_.left_out.warn("trial " + to_text(trial_.name()), reports_.take_notes(), host_.logs);
+  host_.left_out.warn("trial " + to_text(trial_.name()), reports_.take_reasons(), host_.logs);
   if (auto* mistake = std::get_if<std::string>(&result)) {
     if (auto by_storage = failure_by_storage(end)) return *std::move(by_storage);
     return Failure{FailureKind::kProgram, std::move(*mistake)};

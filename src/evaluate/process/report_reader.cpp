@@ -168,12 +168,14 @@ class ReportReader::LineReader final : public nlohmann::json_sax<Json> {
   bool in_result_ = false;
 };
 
-void LeftOut::warn(const std::string& whose, const std::vector<Note>& notes, const store::TrialLogs& logs) {
-  for (const Note& note : notes) {
-    const auto kind = static_cast<unsigned>(note.kind);
+void LeftOut::warn(const std::string& whose, const std::vector<Reason>& reasons,
+                   const store::TrialLogs& logs) {
+  for (const Reason& reason : reasons) {
+    const auto kind = static_cast<unsigned>(reason.kind);
     const unsigned bit = 1U << kind;
     if ((told_.fetch_or(bit) & bit) != 0 || !logs.should_tell("left_out." + std::to_string(kind))) continue;
-    log::warning(whose + ": " + note.text + "; it is left out, like others of this kind, which are not told");
+    log::warning(whose + ": " + reason.text +
+                 "; it is left out, like others of this kind, which are not told");
   }
 }
 
@@ -199,7 +201,7 @@ void ReportReader::read_line(std::string_view text) {
 /// Notes what is left out, of each kind the first.
 void ReportReader::leave_out(LeftOut::Kind kind, const std::string& what) {
   const bool is_new = !std::exchange(left_out_.at(static_cast<std::size_t>(kind)), true);
-  if (is_new) notes_.push_back({kind, place() + what});
+  if (is_new) reasons_.push_back({kind, place() + what});
 }
 
 /// Returns whether a metric counts in this trial: those of full trainings are none of a search trial.
@@ -295,8 +297,8 @@ void ReportReader::set_result(const std::vector<Found>& values) {
   result_ = std::move(result);
 }
 
-std::vector<LeftOut::Note> ReportReader::take_notes() {
-  return std::exchange(notes_, {});
+std::vector<LeftOut::Reason> ReportReader::take_reasons() {
+  return std::exchange(reasons_, {});
 }
 
 std::vector<trial::CurvePoint> ReportReader::take_points() {

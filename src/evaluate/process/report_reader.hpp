@@ -23,12 +23,12 @@ namespace skyline::evaluate {
 class LeftOut {
  public:
   enum class Kind : std::uint8_t { kNotFinite, kValue, kStep, kName, kMany };
-  struct Note {
+  struct Reason {
     Kind kind;
     std::string text;
   };
-  /// Logs the notes of kinds of which nobody in the run has told. @param whose  e.g. "trial 3"
-  void warn(const std::string& whose, const std::vector<Note>& notes, const store::TrialLogs& logs);
+  /// Logs the reasons of kinds of which nobody in the run has told. @param whose  e.g. "trial 3"
+  void warn(const std::string& whose, const std::vector<Reason>& reasons, const store::TrialLogs& logs);
 
  private:
   std::atomic<unsigned> told_ = 0;  // a bit for each kind that needs no look at the run's folder any more
@@ -38,8 +38,8 @@ class LeftOut {
 ///   {"step": 3, "accuracy": 71.0, "loss": 0.4}       any number of points, with any names; steps ascend
 ///   {"result": {"accuracy": 93.1, "size_mb": 4.2}}   one result
 /// The first mistake is kept, and all that follows is ignored. Points decide nothing: what a curve cannot
-/// have is left out, with a note, as are names of a result that are no metrics. Memory is bounded: a line by
-/// 64 KiB, the points by 10,000, their names by 64. One thread.
+/// have is left out, with a reason, as are names of a result that are no metrics. Memory is bounded: a line
+/// by 64 KiB, the points by 10,000, their names by 64. One thread.
 class ReportReader final : public ReportedLines {
  public:
   static constexpr std::size_t kLongestLine = std::size_t{1} << 16;
@@ -54,8 +54,8 @@ class ReportReader final : public ReportedLines {
 
   /// Returns the points since the last call. Several may have the same step.
   std::vector<trial::CurvePoint> take_points();
-  /// Returns what was left out since the last call, of each kind the first.
-  std::vector<LeftOut::Note> take_notes();
+  /// Returns why values were left out since the last call, of each kind the first.
+  std::vector<LeftOut::Reason> take_reasons();
   /// Returns the values in the order of the metrics, or the mistake, also that of a missing result. Those of
   /// full trainings are NaN in a search trial. Call it at the end: a last line without a line feed is read
   /// now.
@@ -79,7 +79,7 @@ class ReportReader final : public ReportedLines {
   std::set<std::string> names_;     // in the curve
   std::string without_step_;        // the first line that is neither a point nor a result
   std::array<bool, 5> left_out_{};  // index: the kind
-  std::vector<LeftOut::Note> notes_;
+  std::vector<LeftOut::Reason> reasons_;
   std::vector<trial::CurvePoint> new_points_;
   std::optional<trial::Measurements> result_;
 };

@@ -183,7 +183,7 @@ ReportedRun reported_run(run::OpenedRun opened, const std::string& state) {
 ReportedRun read_reported_run(const std::filesystem::path& folder) {
   run::OpenedRun opened = run::OpenedRun::open(folder);
   const RunStatus status = read_status(opened.paths).value_or(RunStatus());
-  opened.state.set_remark(status.remark);
+  opened.state.set_search_summary(status.search_summary);
   const std::string state = state_of(opened.paths, status);
   return reported_run(std::move(opened), state);
 }

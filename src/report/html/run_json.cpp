@@ -314,7 +314,7 @@ Json run_json(const ReportedRun& run) {
       {"refits", refits_json(opened)},
       {"search_repeats", search_repeats_json(opened)},
       {"yardsticks", baselines_json(inputs.baselines)},
-      {"notes", front_notes(inputs)},
+      {"notes", front_footnotes(inputs)},
       {"alike", alike_to_best(inputs)},
       {"judged", judged_of(inputs)},
       {"is_made_up", is_made_up(opened.config)},
@@ -339,7 +339,7 @@ Json run_json(const ReportedRun& run) {
         {"seed", std::to_string(opened.header.seed)},
         {"device", opened.header.device},
         {"results", opened.header.deterministic ? "" : kNotDeterministic},
-        {"search", opened.state.remark()}}},
+        {"search", opened.state.search_summary()}}},
       {"repeated_by", repeat_line(opened)},
       {"warnings", run.warnings},
       {"more_warnings", run.more_warnings}};

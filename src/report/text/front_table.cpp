@@ -33,7 +33,7 @@ struct Row {
 
 struct FrontColumn {
   std::string title;
-  std::string note;  // budget of the column's values
+  std::string subtitle;  // budget of the column's values
   TextTable::Align align;
   std::function<std::string(const Row&)> cell;
   int rank = 0;  // see TextTable::add_column()
@@ -71,7 +71,7 @@ std::string final_cell(const run::RunState& state, const Row& row) {
 }
 
 /// Returns the budget of the search trials, or "search" if they have several budgets.
-std::string search_note(const std::vector<Row>& rows) {
+std::string search_budget_text(const std::vector<Row>& rows) {
   const trial::Budget& first = rows.front().searched->trial.budget();
   const bool same =
       std::ranges::all_of(rows, [&](const Row& row) { return row.searched->trial.budget() == first; });
@@ -89,8 +89,8 @@ std::string fitted(TextTable table, const TableBounds& bounds) {
 class FrontTable {
  public:
   FrontTable(const ReportInputs& inputs, std::vector<Row> rows) : inputs_(inputs), rows_(std::move(rows)) {
-    if (const auto& budget = state().final_budget()) final_note_ = epochs_text(*budget);
-    search_note_ = final_note_.empty() ? "" : search_note(rows_);
+    if (const auto& budget = state().final_budget()) final_budget_ = epochs_text(*budget);
+    search_budget_ = final_budget_.empty() ? "" : search_budget_text(rows_);
     add("trial", "", [](const Row& row) { return std::to_string(row.searched->trial.number); });
     if (const SourceTrials& source = inputs.source; !source.run.empty()) {
       add("trial of " + source.run, "", [&source](const Row& row) {
@@ -108,7 +108,7 @@ class FrontTable {
     }
     for (const auto& objective : state().final_objectives().objectives()) add_metric(objective.metric);
     for (const std::string& metric : constraint_only_metrics(state().final_objectives())) add_metric(metric);
-    if (final_note_.empty()) return;
+    if (final_budget_.empty()) return;
     const trial::Metric* test = test_metric(state().objectives(), inputs.metrics);
     if (test != nullptr && !has(test->name)) add_final(test->name);
     const bool has_refits = std::ranges::any_of(rows_, [](const Row& row) { return row.refit != nullptr; });
@@ -129,7 +129,7 @@ class FrontTable {
   std::string text(std::size_t first, const TableBounds& bounds) const {
     TextTable table;
     for (const FrontColumn& column : columns_) {
-      table.add_column(column.title, column.align, column.note, column.rank);
+      table.add_column(column.title, column.align, column.subtitle, column.rank);
     }
     for (std::size_t i = 0; i < rows_.size(); ++i) {
       if (i == first && i > 0) table.add_rule();
@@ -153,8 +153,8 @@ class FrontTable {
     return row.searched->trial.architecture();
   }
 
-  void add(std::string title, std::string note, std::function<std::string(const Row&)> cell) {
-    columns_.push_back({std::move(title), std::move(note), TextTable::Align::kRight, std::move(cell)});
+  void add(std::string title, std::string subtitle, std::function<std::string(const Row&)> cell) {
+    columns_.push_back({std::move(title), std::move(subtitle), TextTable::Align::kRight, std::move(cell)});
   }
   /// Returns a mean, with the deviation of the repeats in brackets.
   std::string mean_cell(const run::SharedTrial& mean, const SeedGroup& repeats,
@@ -165,23 +165,23 @@ class FrontTable {
     return text + " (" + metric_text(described(metric, inputs_.metrics), *spread->deviation) + ")";
   }
   void add_final(const std::string& metric) {
-    add(metric, final_note_,
+    add(metric, final_budget_,
         [this, metric](const Row& row) { return mean_cell(row.trained, row.repeats, metric); });
   }
   /// Adds a column for each phase that has the metric; the costs of a network need no budget.
   void add_metric(const std::string& metric) {
     const bool computed = is_computed_metric(metric, inputs_.metrics);
     if (described(metric, inputs_.metrics).when == trial::Metric::When::kEveryTrial) {
-      add(metric, computed ? "" : search_note_,
+      add(metric, computed ? "" : search_budget_,
           [this, metric](const Row& row) { return mean_cell(row.searched, row.search_repeats, metric); });
     }
-    if (!computed && !final_note_.empty()) add_final(metric);
+    if (!computed && !final_budget_.empty()) add_final(metric);
   }
 
   const ReportInputs& inputs_;
   const std::vector<Row> rows_;
-  std::string search_note_;
-  std::string final_note_;  // empty if there are no full trainings
+  std::string search_budget_;
+  std::string final_budget_;  // empty if there are no full trainings
   std::vector<FrontColumn> columns_;
 };
 

@@ -27,7 +27,7 @@ std::string front_table(const ReportInputs& inputs, const TableBounds& bounds = 
 /// Returns the lines below the table of the front that say how far its numbers can be trusted: of how many
 /// repeats the values of full trainings are means, which members the samples do not tell apart, what a model
 /// has that always says the same, and which networks are the same. Empty without a front.
-std::string front_notes(const ReportInputs& inputs);
+std::string front_footnotes(const ReportInputs& inputs);
 /// Returns the members of the front that the samples do not tell apart from the one with the best first
 /// objective; none if that is no share of samples.
 std::vector<trial::TrialNumber> alike_to_best(const ReportInputs& inputs);

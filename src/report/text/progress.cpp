@@ -124,7 +124,7 @@ void Progress::update(const run::RunState& state) {
   status_.failed = state.failed();
   status_.front = state.front().size();
   status_.replayed = state.replayed();
-  status_.remark = state.remark();
+  status_.search_summary = state.search_summary();
   status_.best.clear();
   if (best_test_) status_.best.push_back(*best_test_);
   const auto& objectives = state.objectives().objectives();

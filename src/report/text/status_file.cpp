@@ -124,19 +124,19 @@ std::string RunStatus::in_flight_text() const {
 std::string RunStatus::to_json() const {
   Json best_values = Json::object();
   for (const BestValue& each : best) best_values[each.metric] = each.value;
-  Json json{{"format", kStatusFormat}, {"state", state},
-            {"phase", phase},          {"done", done},
-            {"expected", expected},    {"committed", committed},
-            {"in_flight", in_flight},  {"waiting", waiting},
-            {"failed", failed},        {"front", front},
-            {"best", best_values},     {"replayed", replayed},
-            {"slots", slots},          {"ranks", ranks},
-            {"nodes", nodes},          {"elapsed_s", elapsed_s},
-            {"updated", updated},      {"eta_s", eta_s ? Json(*eta_s) : Json(nullptr)},
-            {"choosing", choosing},    {"recent", recent},
-            {"remark", remark},        {"exit_code", nullptr},
-            {"job", nullptr},          {"restart", nullptr},
-            {"out_of_time", nullptr},  {"progress", nullptr}};
+  Json json{{"format", kStatusFormat},  {"state", state},
+            {"phase", phase},           {"done", done},
+            {"expected", expected},     {"committed", committed},
+            {"in_flight", in_flight},   {"waiting", waiting},
+            {"failed", failed},         {"front", front},
+            {"best", best_values},      {"replayed", replayed},
+            {"slots", slots},           {"ranks", ranks},
+            {"nodes", nodes},           {"elapsed_s", elapsed_s},
+            {"updated", updated},       {"eta_s", eta_s ? Json(*eta_s) : Json(nullptr)},
+            {"choosing", choosing},     {"recent", recent},
+            {"remark", search_summary}, {"exit_code", nullptr},
+            {"job", nullptr},           {"restart", nullptr},
+            {"out_of_time", nullptr},   {"progress", nullptr}};
   if (ending) {
     json["exit_code"] = ending->exit_code;
     json["job"] = ending->job;
@@ -174,7 +174,7 @@ RunStatus RunStatus::parse(const std::string& text, const std::string& file) {
     status.updated = amount_of(json.at("updated"));
     status.ending = ending_of(json);
     status.recent = json.at("recent").get<std::vector<std::string>>();
-    status.remark = json.value("remark", "");  // files of earlier versions have none
+    status.search_summary = json.value("remark", "");  // files of earlier versions have none
     return status;
   } catch (const Json::exception&) {
     throw UserError(file + ": expected the status of a run, got another text");

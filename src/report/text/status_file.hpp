@@ -54,7 +54,7 @@ struct RunStatus {
   double updated = 0;               // seconds since 1970
   std::optional<JobEnding> ending;  // end of the last job; nullopt if it runs or was killed
   std::vector<std::string> recent;  // the last commits, oldest first
-  std::string remark;               // last message of the search about itself; may be empty
+  std::string search_summary;       // last message of the search about itself; may be empty
 
   /// Returns e.g. "42 in flight, 5 of them done", or "choosing the next trial"; an empty text without any.
   std::string in_flight_text() const;

@@ -123,7 +123,7 @@ std::string details(const store::RunPaths& paths, const RunStatus& status, std::
   if (!status.best.empty()) {
     text += row("best", best_text(status.best, store::read_journal_header(paths.journal()).metrics));
   }
-  if (!status.remark.empty()) text += row("search", status.remark);
+  if (!status.search_summary.empty()) text += row("search", status.search_summary);
   text += row("time", time_text(status, active));
   text += row("slots", fmt::format("{} in {} on {}", status.slots, counted(status.ranks, "rank"),
                                    counted(status.nodes, "node")));

@@ -50,9 +50,9 @@ std::vector<std::string> lines_of(const std::string& title, std::size_t most) {
 
 }  // namespace
 
-void TextTable::add_column(const std::string& title, Align align, std::string note, int rank) {
+void TextTable::add_column(const std::string& title, Align align, std::string subtitle, int rank) {
   const std::string text = printable(title);
-  columns_.push_back({text, {text}, align, std::move(note), rank});
+  columns_.push_back({text, {text}, align, std::move(subtitle), rank});
 }
 
 void TextTable::add_row(std::vector<std::string> cells) {
@@ -63,7 +63,7 @@ void TextTable::add_row(std::vector<std::string> cells) {
 }
 
 std::size_t TextTable::width_of_cells(std::size_t column) const {
-  std::size_t width = characters_in(columns_[column].note);
+  std::size_t width = characters_in(columns_[column].subtitle);
   for (const auto& row : rows_) {
     if (!row.empty()) width = std::max(width, characters_in(row[column]));
   }
@@ -128,8 +128,9 @@ std::string TextTable::text() const {
       return line + title.size() < lines ? "" : title[line + title.size() - lines];
     });
   }
-  const bool notes = std::ranges::any_of(columns_, [](const Column& column) { return !column.note.empty(); });
-  if (notes) add_line([&](std::size_t c) { return columns_[c].note; });
+  const bool subtitles =
+      std::ranges::any_of(columns_, [](const Column& column) { return !column.subtitle.empty(); });
+  if (subtitles) add_line([&](std::size_t c) { return columns_[c].subtitle; });
   add_rule_line();
   for (const auto& row : rows_) {
     if (row.empty()) {

@@ -15,9 +15,10 @@ std::string format_number(double value);
 class TextTable {
  public:
   enum class Align { kLeft, kRight };
-  /// @param note  text below the title; may be empty
+  /// @param subtitle  text below the title; may be empty
   /// @param rank  0 for a column that always stays; fit() drops those with the highest rank first
-  void add_column(const std::string& title, Align align = Align::kRight, std::string note = "", int rank = 0);
+  void add_column(const std::string& title, Align align = Align::kRight, std::string subtitle = "",
+                  int rank = 0);
   /// Adds a row; line breaks and control characters are escaped, as in titles. @pre one cell per column
   void add_row(std::vector<std::string> cells);
   /// Draws a line across the table before the next row.
@@ -26,8 +27,8 @@ class TextTable {
   /// several words take several lines, then columns are dropped, of equal ones the last.
   /// @return  number of columns that were dropped
   std::size_t fit(std::size_t columns);
-  /// Returns the table: titles, their notes if there are any, a line, the rows. Columns are two spaces apart,
-  /// no line ends with blanks, and each ends with a newline.
+  /// Returns the table: titles, their subtitles if there are any, a line, the rows. Columns are two spaces
+  /// apart, no line ends with blanks, and each ends with a newline.
   std::string text() const;
 
  private:
@@ -35,7 +36,7 @@ class TextTable {
     std::string title;
     std::vector<std::string> lines;  // lines of the title
     Align align;
-    std::string note;
+    std::string subtitle;
     int rank;
   };
   std::size_t width_of_cells(std::size_t column) const;

@@ -95,7 +95,7 @@ class ExhaustiveSearch final : public Searcher {
     return std::min({trials_, asked_ + unseen, pool_.most_candidates()});
   }
 
-  std::string remark() const override {
+  std::string progress_summary() const override {
     return "looked at " + std::to_string(walk_.number()) + " of " +
            counted(static_cast<std::size_t>(pool_.space().genotype_count()), "genotype");
   }

@@ -77,7 +77,7 @@ void ModelSearcher::tell_mean(const trial::CommittedTrial& committed, std::size_
   if (checked_.size() > kRemembered) checked_.pop_front();
 }
 
-std::string ModelSearcher::remark() const {
+std::string ModelSearcher::progress_summary() const {
   if (checked_.empty()) return {};
   const auto first =
       std::ranges::find(pool_.objectives().objectives(), false, &objective::Objective::computed);

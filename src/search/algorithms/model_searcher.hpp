@@ -89,7 +89,7 @@ class ModelSearcher : public Searcher {
   bool finished() const override { return exhausted_ || made_ >= options_.trials; }
   bool gave_up() const override { return exhausted_ && !rest_->is_exhausted(); }
   std::string finish_reason() const override;
-  std::string remark() const override;
+  std::string progress_summary() const override;
   bool may_continue(trial::TrialNumber number) const override;
   std::size_t expected_trials() const override {
     const std::size_t architectures = std::min(options_.trials, pool_.most_candidates());

@@ -20,7 +20,7 @@ struct DeclaredParameter {
   bool each = false;  // has its own value at every place
   ConfigNode source;
   std::string problem;  // error message, or empty
-  std::string remark;   // warning about a valid but surprising value, or empty
+  std::string warning;  // warning about a valid but surprising value, or empty
 };
 
 /// Reads `parameters: {name: {choice: [...], weights: [...]}, name: {range: [first, last, step]}}`. Mistakes,
@@ -38,7 +38,7 @@ struct ParsedSpace {
   ItemPointer network;                  // nullptr if the space has parameters alone
   std::vector<SearchedValue> training;  // values of the evaluator's section
   std::vector<std::string> registered_kinds;
-  std::vector<std::string> remarks;
+  std::vector<std::string> warnings;
   std::optional<SpaceConditions> where;  // always set once the space is read
 
   /// @throws InternalError if the genotype is one of another space

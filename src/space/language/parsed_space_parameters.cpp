@@ -25,7 +25,7 @@ constexpr std::int64_t kLogValues = 100;             // values of a log range th
 constexpr double kLargest = 0x1p53;                  // whole numbers are exact up to here
 
 /// Returns a message about a place of the configuration, as errors have it.
-std::string remark_at(const ConfigNode& node, const std::string& message) {
+std::string warning_at(const ConfigNode& node, const std::string& message) {
   try {
     node.fail(message);
   } catch (const UserError& placed) {
@@ -52,16 +52,16 @@ void add_text(const Value& value, const ConfigNode& item, std::map<std::string, 
 /// Notes a value that is equal to an earlier one as a number, and of another type.
 /// @param numbers  texts of the earlier ones
 void add_number(const Value& value, const ConfigNode& item, std::map<double, std::string>& numbers,
-                std::string& remark) {
+                std::string& warning) {
   if (!is_number(value) && !std::holds_alternative<bool>(value)) return;
   const double number = as_number(value);
   const auto [known, is_new] = numbers.emplace(number, to_text(value));
-  if (is_new || !remark.empty() || std::abs(number) >= kLargest) return;
-  remark = remark_at(item, known->second + " and " + to_text(value) +
-                               " are one number and two values, each of which is tried");
+  if (is_new || !warning.empty() || std::abs(number) >= kLargest) return;
+  warning = warning_at(item, known->second + " and " + to_text(value) +
+                                 " are one number and two values, each of which is tried");
 }
 
-std::vector<Value> read_choice(const ConfigNode& list, std::string& remark) {
+std::vector<Value> read_choice(const ConfigNode& list, std::string& warning) {
   if (!list.is_list() || list.items().empty()) list.fail_expected("a list of values");
   if (std::ssize(list.items()) > kMostValues) {
     list.fail("the choice has more than " + std::to_string(kMostValues) + " values");
@@ -72,9 +72,9 @@ std::vector<Value> read_choice(const ConfigNode& list, std::string& remark) {
   for (const ConfigNode& item : list.items()) {
     values.push_back(item.is_null() ? Value(Null{}) : read_value(item));
     add_text(values.back(), item, types);
-    add_number(values.back(), item, numbers, remark);
-    if (remark.empty() && values.back() == Value("None") && !item.quoted())
-      remark = remark_at(item, "None is a word here: no value is `null`, and a word stands in quotes");
+    add_number(values.back(), item, numbers, warning);
+    if (warning.empty() && values.back() == Value("None") && !item.quoted())
+      warning = warning_at(item, "None is a word here: no value is `null`, and a word stands in quotes");
   }
   return values;
 }
@@ -129,7 +129,7 @@ Value rounded(double value, const RangeEnds& ends, double distance, int digits) 
   return std::clamp(to_digits(value, digits), ends.first, ends.last);
 }
 
-std::vector<Value> stepped(const ConfigNode& list, RangeEnds ends, std::string& remark) {
+std::vector<Value> stepped(const ConfigNode& list, RangeEnds ends, std::string& warning) {
   const double step = ends.step == nullptr ? 1 : ends.step->as_number();
   if (!(step > 0) || !std::isfinite(step)) ends.step->fail_expected("a step above 0");
   ends.whole = ends.whole && (ends.step == nullptr || is_whole(*ends.step));
@@ -143,8 +143,8 @@ std::vector<Value> stepped(const ConfigNode& list, RangeEnds ends, std::string& 
     values.push_back(rounded(ends.first + i * step, ends, step, kDigits));
   }
   if (ends.last - ends.first - steps * step > 1e-9 * step) {
-    remark = remark_at(list, "the values end at " + to_text(values.back()) + ", because a step of " +
-                                 ends.step->describe() + " does not reach " + list.items()[1].describe());
+    warning = warning_at(list, "the values end at " + to_text(values.back()) + ", because a step of " +
+                                   ends.step->describe() + " does not reach " + list.items()[1].describe());
   }
   return values;
 }
@@ -186,12 +186,12 @@ std::vector<Value> counted(const ConfigNode& list, const ParameterForm& form, co
   return values;
 }
 
-std::vector<Value> read_range(const ParameterForm& form, std::string& remark) {
+std::vector<Value> read_range(const ParameterForm& form, std::string& warning) {
   const RangeEnds ends = read_ends(form);
   if (form.log && ends.step != nullptr) ends.step->fail("a log range has a `count`, and no step");
   const bool is_fractions = ends.step == nullptr && !ends.whole;
   if (form.log || !form.count.is_null() || is_fractions) return counted(form.range, form, ends);
-  return stepped(form.range, ends, remark);
+  return stepped(form.range, ends, warning);
 }
 
 Parameter read_parameter(const std::string& name, const ConfigNode& node, DeclaredParameter& declared) {
@@ -204,7 +204,7 @@ Parameter read_parameter(const std::string& name, const ConfigNode& node, Declar
   if (chosen && !form.count.is_null()) form.count.fail("a count goes with `range` only");
   if (chosen && form.log) node.fail("`log` goes with `range` only");
   Parameter parameter{
-      name, chosen ? read_choice(form.choice, declared.remark) : read_range(form, declared.remark), {}};
+      name, chosen ? read_choice(form.choice, declared.warning) : read_range(form, declared.warning), {}};
   parameter.weights = read_weights(form.weights, parameter.values.size());
   declared.each = form.each;
   return parameter;

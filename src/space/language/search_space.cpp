@@ -70,7 +70,7 @@ SearchSpace SearchSpace::parse(const ConfigNode& section, const DataShape& data,
   state->network = reader.read();
   const std::vector<Expression> conditions = reader.read_where();
   state->parameters = reader.take_parameters();
-  state->remarks = reader.remarks();
+  state->warnings = reader.warnings();
   state->where.emplace(conditions, state->parameters, data.classes, rules);
   state->registered_kinds.assign(reader.registered_kinds().begin(), reader.registered_kinds().end());
   SearchSpace space;
@@ -126,8 +126,8 @@ void SearchSpace::check_some_network_builds() const {
       " combinations of parameters builds a network; the first problem: " + first_problem);
 }
 
-const std::vector<std::string>& SearchSpace::remarks() const {
-  return state_->remarks;
+const std::vector<std::string>& SearchSpace::warnings() const {
+  return state_->warnings;
 }
 
 const std::vector<Parameter>& SearchSpace::parameters() const {

@@ -99,12 +99,12 @@ std::vector<std::string> SpaceReader::ParameterNames::known() const {
   return known;
 }
 
-std::vector<std::string> SpaceReader::remarks() const {
-  std::vector<std::string> remarks;
+std::vector<std::string> SpaceReader::warnings() const {
+  std::vector<std::string> warnings;
   for (const DeclaredParameter& declared : declared_) {
-    if (!declared.remark.empty()) remarks.push_back(declared.remark);
+    if (!declared.warning.empty()) warnings.push_back(declared.warning);
   }
-  return remarks;
+  return warnings;
 }
 
 void SpaceReader::count_steps(std::size_t steps) {

@@ -54,7 +54,7 @@ class SpaceReader {
   /// Returns the shared parameters in the order of declaration, then the others in the order of their use.
   std::vector<Parameter> take_parameters() { return std::move(parameters_); }
   /// Returns one line for each parameter that is right but may surprise.
-  std::vector<std::string> remarks() const;
+  std::vector<std::string> warnings() const;
   /// Returns the kinds of layers that only some programs have.
   const std::set<std::string>& registered_kinds() const { return registered_kinds_; }
 

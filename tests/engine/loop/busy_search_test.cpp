@@ -62,7 +62,7 @@ TEST_P(BusySearch, IsAskedAndToldTheSameAsIfItHadAnsweredAtOnce) {
     ASSERT_TRUE(run.run(slow));
     EXPECT_EQ(seen.dialogue, instant.dialogue);
     EXPECT_EQ(commits_of(run.state), commits_of(expected.state));
-    EXPECT_EQ(run.state.remark(), expected.state.remark());
+    EXPECT_EQ(run.state.search_summary(), expected.state.search_summary());
     EXPECT_EQ(seen.stops, 0);
     EXPECT_EQ(run.observer.releases.size(), expected.observer.releases.size());
     for (const run::SharedTrial& committed : run.state.trials()) {

@@ -189,10 +189,10 @@ std::pair<std::string, std::vector<std::string>> curve_of(const std::string& tex
   ReportReader reader = reader_of(text + std::string(kResult));
   std::string points;
   for (const trial::CurvePoint& point : reader.take_points()) points += to_text(point) + "; ";
-  std::vector<std::string> notes;
-  for (const LeftOut::Note& note : reader.take_notes()) notes.push_back(note.text);
+  std::vector<std::string> reasons;
+  for (const LeftOut::Reason& reason : reader.take_reasons()) reasons.push_back(reason.text);
   EXPECT_TRUE(std::holds_alternative<Measurements>(reader.finish())) << text;
-  return {points, notes};
+  return {points, reasons};
 }
 
 TEST(ReportReaderTest, APointMayHaveAnyNamesAndGaps) {
@@ -213,31 +213,31 @@ TEST(ReportReaderTest, APointMayHaveAnyNamesAndGaps) {
                                       "[1, {\"step\": 9}]",
                                       "{\"accuracy\": 1}"};
   for (const std::string& gap : gaps) {
-    const auto [points, notes] = curve_of("{\"step\": 1, \"accuracy\": " + gap + ", \"loss\": 2}\n");
+    const auto [points, reasons] = curve_of("{\"step\": 1, \"accuracy\": " + gap + ", \"loss\": 2}\n");
     EXPECT_EQ(points, "step 1: loss=2; ") << gap;
-    ASSERT_EQ(notes.size(), 1U) << gap;
-    EXPECT_THAT(notes.front(), HasSubstr("line 1 of its report: `accuracy`: expected a")) << gap;
+    ASSERT_EQ(reasons.size(), 1U) << gap;
+    EXPECT_THAT(reasons.front(), HasSubstr("line 1 of its report: `accuracy`: expected a")) << gap;
   }
   EXPECT_EQ(curve_of("{\"step\": 1, \"accuracy\": NaN}\n{\"step\": 2}\n").first, "");
 }
 
 TEST(ReportReaderTest, AStepThatACurveCannotHaveIsLeftOutAndEqualOnesAreNot) {
   for (const char* step : {"0.5", "-1", "NaN", "1e30", "\"x\"", "18446744073709551615", "2"}) {
-    const auto [points, notes] = curve_of("{\"step\": 3.0, \"a\": 1}\n{\"step\": " + std::string(step) +
-                                          ", \"a\": 2}\n{\"step\": 3, \"b\": 2}\n");
+    const auto [points, reasons] = curve_of("{\"step\": 3.0, \"a\": 1}\n{\"step\": " + std::string(step) +
+                                            ", \"a\": 2}\n{\"step\": 3, \"b\": 2}\n");
     EXPECT_EQ(points, "step 3: a=1; step 3: b=2; ") << step;
-    ASSERT_EQ(notes.size(), 1U) << step;
-    EXPECT_THAT(notes.front(), HasSubstr("line 2 of its report: `step`: expected a ")) << step;
+    ASSERT_EQ(reasons.size(), 1U) << step;
+    EXPECT_THAT(reasons.front(), HasSubstr("line 2 of its report: `step`: expected a ")) << step;
   }
 }
 
 TEST(ReportReaderTest, ACurveHas64NamesAndNoneThatTablesCannotHave) {
   std::string line = "{\"step\": 1";
   for (int i = 0; i < 70; ++i) line += ", \"n" + std::to_string(i) + "\": 1";
-  const auto [points, notes] =
+  const auto [points, reasons] =
       curve_of(line + ", \"a\\u0000\": 1, \"\": 1, \"" + std::string(101, 'x') + "\": 1}\n");
   EXPECT_EQ(std::ranges::count(points, '='), 64);
-  EXPECT_THAT(notes,
+  EXPECT_THAT(reasons,
               ElementsAre("line 1 of its report: `n64`: a learning curve has at most 64 names",
                           "line 1 of its report: `a\\x00`: expected a name of 1 to 100 bytes without control "
                           "characters"));
@@ -249,9 +249,9 @@ TEST(ReportReaderTest, NamesOfAResultThatAreNoMetricsAreLeftOut) {
         "{\"host\": 3, \"result\": {\"accuracy\": 1, \"size_mb\": 2}, \"step\": 1}\n"}) {
     EXPECT_THAT(result_of(text), ElementsAre(1, 2));
     ReportReader reader = reader_of(text);
-    const auto notes = reader.take_notes();
-    ASSERT_EQ(notes.size(), 1U);
-    EXPECT_THAT(notes.front().text, HasSubstr("`host`"));
+    const auto reasons = reader.take_reasons();
+    ASSERT_EQ(reasons.size(), 1U);
+    EXPECT_THAT(reasons.front().text, HasSubstr("`host`"));
   }
 }
 
@@ -267,7 +267,7 @@ TEST(ReportReaderTest, PointsAfterTenThousandAreLeftOut) {
     text += "{\"step\": " + std::to_string(step) + ", \"accuracy\": 1}\n";
   ReportReader reader = reader_of(text + std::string(20'000, '\n') + std::string(kResult));
   EXPECT_EQ(reader.take_points().size(), 10'000U);
-  EXPECT_EQ(reader.take_notes().front().text, "line 10001 of its report: there are more than 10000 points");
+  EXPECT_EQ(reader.take_reasons().front().text, "line 10001 of its report: there are more than 10000 points");
   EXPECT_TRUE(std::holds_alternative<Measurements>(reader.finish()));
 }
 

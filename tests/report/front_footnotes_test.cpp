@@ -23,29 +23,29 @@ void add_repeat(testing::SampleRun& run, std::size_t of, std::uint32_t repeat, t
   run.committed.push_back(again);
 }
 
-TEST(FrontNotes, SayThatNoDeviationIsKnownWithoutRepeats) {
+TEST(FrontFootnotes, SayThatNoDeviationIsKnownWithoutRepeats) {
   testing::SampleRun run;
-  EXPECT_THAT(front_notes(run.inputs()),
+  EXPECT_THAT(front_footnotes(run.inputs()),
               StartsWith("Full trainings were not repeated, so no deviation is known "
                          "(`final.repeats: 3` would tell it).\n"));
   run.committed.resize(4);
-  EXPECT_THAT(front_notes(run.inputs()), IsEmpty()) << "nothing was trained in full";
+  EXPECT_THAT(front_footnotes(run.inputs()), IsEmpty()) << "nothing was trained in full";
 }
 
-TEST(FrontNotes, SayOfHowManyRepeatsTheValuesAreMeansAndWhichFailed) {
+TEST(FrontFootnotes, SayOfHowManyRepeatsTheValuesAreMeansAndWhichFailed) {
   testing::SampleRun run;
   add_repeat(run, 4, 1, trial::Measurements{{0.97, 4.5, 0.95, 840}});
   EXPECT_EQ(
-      front_notes(run.inputs()),
+      front_footnotes(run.inputs()),
       "Full trainings: means of 1 to 2 repeats, with their standard deviation; failed and in no mean: 1 "
       "of trial 0.\n");
   add_repeat(run, 5, 1, trial::Measurements{{0.5, 1, 0.5, 840}});
-  EXPECT_EQ(front_notes(run.inputs()),
+  EXPECT_EQ(front_footnotes(run.inputs()),
             "Full trainings: means of 2 repeats, with their standard deviation; failed and in no mean: 1 of "
             "trial 0.\n");
 }
 
-TEST(FrontNotes, SayOfHowManyRepeatsTheSearchsValuesAreMeansAndWhichFailed) {
+TEST(FrontFootnotes, SayOfHowManyRepeatsTheSearchsValuesAreMeansAndWhichFailed) {
   testing::SampleRun run;
   run.repeats = 2;
   run.committed.resize(2);
@@ -57,17 +57,18 @@ TEST(FrontNotes, SayOfHowManyRepeatsTheSearchsValuesAreMeansAndWhichFailed) {
     repeat.outcome = outcome;
     run.committed.push_back(repeat);
   }
-  EXPECT_THAT(front_notes(run.inputs()),
+  EXPECT_THAT(front_footnotes(run.inputs()),
               HasSubstr("Trials of the front: means of 2 repeats, with their standard deviation; failed "
                         "and in no mean: 1 of trial 1.\n"));
 }
 
-TEST(FrontNotes, SayHowFastNetworksAreWhenNothingTrainsAndHowFarTheRoundsDiffer) {
+TEST(FrontFootnotes, SayHowFastNetworksAreWhenNothingTrainsAndHowFarTheRoundsDiffer) {
   testing::SampleRun run;
   run.latencies = {{1, {0.5, 0.54}}, {0, {2.1, 2}}};
-  EXPECT_THAT(front_notes(run.inputs()), HasSubstr("\nLatency measured again after the search, one network "
-                                                   "at a time: trials 1 (0.5 ms), 0 (2 ms); 2 rounds "
-                                                   "differ by at most 8 %.\n"));
+  EXPECT_THAT(front_footnotes(run.inputs()),
+              HasSubstr("\nLatency measured again after the search, one network "
+                        "at a time: trials 1 (0.5 ms), 0 (2 ms); 2 rounds "
+                        "differ by at most 8 %.\n"));
 }
 
 /// The second and third trial succeed like the first, at fewer FLOPs, so that all are on the front.
@@ -79,18 +80,18 @@ testing::SampleRun with_three_members(double second, double third) {
   return run;
 }
 
-TEST(FrontNotes, SayWhichMembersTheSamplesDoNotTellApart) {
+TEST(FrontFootnotes, SayWhichMembersTheSamplesDoNotTellApart) {
   testing::SampleRun run = with_three_members(0.975, 0.6);
   run.baselines = {{.metric = "validation_accuracy", .samples = 160, .scored = {}, .constant = {}}};
   EXPECT_EQ(
-      front_notes(run.inputs()),
+      front_footnotes(run.inputs()),
       "validation_accuracy of 160 samples: trial 1 has 0.9812, 0.9463 to 0.9936 at 95 %; they do not tell it "
       "apart from trial 2 (by 1 sample).\n");
   EXPECT_THAT(alike_to_best(run.inputs()), ElementsAre(2));
   run.baselines[0].scored = 32;
-  EXPECT_THAT(front_notes(run.inputs()), StartsWith("validation_accuracy of 32 samples: "));
+  EXPECT_THAT(front_footnotes(run.inputs()), StartsWith("validation_accuracy of 32 samples: "));
   run.baselines[0].scored = 100000;
-  EXPECT_THAT(front_notes(run.inputs()), EndsWith(" at 95 %.\n"));
+  EXPECT_THAT(front_footnotes(run.inputs()), EndsWith(" at 95 %.\n"));
   EXPECT_THAT(alike_to_best(run.inputs()), IsEmpty());
   run.baselines.clear();
   EXPECT_THAT(alike_to_best(run.inputs()), IsEmpty());
@@ -114,44 +115,44 @@ testing::SampleRun with_replicates(std::vector<double> first, std::vector<double
   return run;
 }
 
-TEST(FrontNotes, SayByResamplesWhatTheSamplesDecideOfOtherMetrics) {
+TEST(FrontFootnotes, SayByResamplesWhatTheSamplesDecideOfOtherMetrics) {
   testing::SampleRun run = with_replicates({0.4, 0.5, 0.6}, {0.2, 0.25, 0.7});
   EXPECT_THAT(
-      front_notes(run.inputs()),
+      front_footnotes(run.inputs()),
       HasSubstr(
           "\ntest_accuracy of 40 samples: trial 1 has 0.5000, 0.4050 to 0.5950 at 95 %; they do not tell "
           "it apart from trial 2 (by 0.25).\n"));
   run = with_replicates({0.4, 0.5, 0.6}, {0.2, 0.25, 0.3});
-  EXPECT_THAT(front_notes(run.inputs()), HasSubstr("trial 1 has 0.5000, 0.4050 to 0.5950 at 95 %.\n"));
+  EXPECT_THAT(front_footnotes(run.inputs()), HasSubstr("trial 1 has 0.5000, 0.4050 to 0.5950 at 95 %.\n"));
   run.baselines[0].constant = 0.45;
   EXPECT_THAT(
-      front_notes(run.inputs()),
+      front_footnotes(run.inputs()),
       HasSubstr(
           "Warning: trial 1, the best of the front, is no better than a constant answer as far as 40 samples "
           "can tell: test_accuracy 0.5000 beside 0.4500.\n"));
 }
 
-TEST(FrontNotes, CompareWithAConstantAnswerAndNameAWinnerThatIsNoBetter) {
+TEST(FrontFootnotes, CompareWithAConstantAnswerAndNameAWinnerThatIsNoBetter) {
   testing::SampleRun run = with_three_members(0.975, 0.6);
   run.baselines = {{.metric = "validation_accuracy", .samples = {}, .scored = {}, .constant = 0.4359}};
   const std::string answer =
       "A model that always gives the same answer (the commonest class, or the mean) has validation_accuracy ";
-  EXPECT_EQ(front_notes(run.inputs()), answer + "0.4359.\n");
+  EXPECT_EQ(front_footnotes(run.inputs()), answer + "0.4359.\n");
   run.baselines[0].constant = 0.98125;
-  EXPECT_EQ(front_notes(run.inputs()),
+  EXPECT_EQ(front_footnotes(run.inputs()),
             answer +
                 "0.9812.\nWarning: trial 1, the best of the front, is no better than a constant answer: "
                 "validation_accuracy 0.9812 beside 0.9812.\n");
   run.baselines[0].constant = 0.9;
-  EXPECT_EQ(front_notes(run.inputs()), answer + "0.9000.\n");
+  EXPECT_EQ(front_footnotes(run.inputs()), answer + "0.9000.\n");
   run.baselines[0].samples = 40;
   EXPECT_THAT(
-      front_notes(run.inputs()),
+      front_footnotes(run.inputs()),
       EndsWith("\nWarning: trial 1, the best of the front, is no better than a constant answer as far as "
                "40 samples can tell: validation_accuracy 0.9812 beside 0.9000.\n"));
 }
 
-TEST(FrontNotes, NameRowsOfOneNetworkThatDifferInTrainingValuesAlone) {
+TEST(FrontFootnotes, NameRowsOfOneNetworkThatDifferInTrainingValuesAlone) {
   testing::SampleRun run = with_three_members(0.975, 0.6);
   const ConfigNode root = testing::config_from_yaml(
       "space:\n"
@@ -170,7 +171,8 @@ TEST(FrontNotes, NameRowsOfOneNetworkThatDifferInTrainingValuesAlone) {
     run.committed[i].trial.proposal.architecture =
         std::make_shared<const space::Architecture>(std::move(architecture));
   }
-  EXPECT_EQ(front_notes(run.inputs()), "The same network with other training values: trials 1 = 2, 3 = 0.\n");
+  EXPECT_EQ(front_footnotes(run.inputs()),
+            "The same network with other training values: trials 1 = 2, 3 = 0.\n");
 }
 
 }  // namespace

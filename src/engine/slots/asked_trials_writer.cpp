@@ -1,4 +1,4 @@
-#include "engine/slots/asked_notes.hpp"
+#include "engine/slots/asked_trials_writer.hpp"
 
 #include "engine/loop/trial_maker.hpp"
 #include "engine/work/storage_calls.hpp"
@@ -13,7 +13,7 @@
 
 namespace skyline::engine {
 
-struct AskedNotes::State {
+struct AskedTrialsWriter::State {
   const store::RunPaths paths;
   const store::JournalHeader header;
   const space::SearchSpace& space;
@@ -37,12 +37,13 @@ struct AskedNotes::State {
   }
 };
 
-AskedNotes::AskedNotes(const RunFiles& files, const space::SearchSpace& space, std::size_t replayed)
+AskedTrialsWriter::AskedTrialsWriter(const RunFiles& files, const space::SearchSpace& space,
+                                     std::size_t replayed)
     : state_(new State{files.paths, files.header, space, {}, {}, {}, false}),
       storage_(files.storage),
       replayed_(replayed) {}
 
-void AskedNotes::asked(const trial::Trial& trial) {
+void AskedTrialsWriter::asked(const trial::Trial& trial) {
   if (trial.is_final() || trial.number < replayed_) return;
   {
     const std::lock_guard lock(state_->mutex);
@@ -52,12 +53,12 @@ void AskedNotes::asked(const trial::Trial& trial) {
   storage_.post([state = state_] { state->write(); });
 }
 
-void AskedNotes::committed(const run::Commit& commit, const run::RunState& /*state*/) {
+void AskedTrialsWriter::committed(const run::Commit& commit, const run::RunState& /*state*/) {
   const std::lock_guard lock(state_->mutex);
   if (!commit.trial->trial.is_final()) state_->in_flight.erase(commit.trial->trial.number);
 }
 
-void AskedNotes::remove_file() {
+void AskedTrialsWriter::remove_file() {
   call_storage<bool>(storage_, [state = state_] {
     try {
       store::remove_asked_trials(state->paths);

@@ -1,4 +1,4 @@
-// The notes below the table of the front.
+// The footnotes below the table of the front.
 #include "core/text/wording.hpp"
 #include "report/files/answers.hpp"
 #include "report/files/trial_results.hpp"
@@ -55,7 +55,7 @@ struct Repeats {
 };
 
 /// Says of how many trials the values of the search's front are the means. Empty without repeats.
-std::string search_repeats_note(const run::RunState& state) {
+std::string search_repeats_footnote(const run::RunState& state) {
   if (state.repeats() == 1 || state.front().size() == 0) return {};
   Repeats found;
   for (const trial::TrialNumber number : state.front().keys())
@@ -64,7 +64,7 @@ std::string search_repeats_note(const run::RunState& state) {
 }
 
 /// Says of how many trainings the values are the means. Empty without full trainings.
-std::string repeats_note(const run::RunState& state) {
+std::string repeats_footnote(const run::RunState& state) {
   Repeats found;
   for (const trial::TrialNumber number : front_members(state)) found.add(number, state.final_repeats(number));
   if (found.most == 0) return {};
@@ -74,7 +74,7 @@ std::string repeats_note(const run::RunState& state) {
 }
 
 /// Says whose weights are the model where there are refits.
-std::string refit_note(const run::RunState& state) {
+std::string refit_footnote(const run::RunState& state) {
   std::size_t refits = 0;
   for (const trial::TrialNumber number : state.final_front().keys()) {
     const run::SharedTrial refit = state.refit_of(number);
@@ -130,7 +130,7 @@ std::vector<MemberValue> alike(const ReportInputs& inputs, const std::vector<Mem
 }
 
 /// Says how far the samples decide a metric, and which members they do not tell apart from the best.
-std::string samples_note(const ReportInputs& inputs, const trial::Baseline& baseline) {
+std::string samples_footnote(const ReportInputs& inputs, const trial::Baseline& baseline) {
   const std::vector<MemberValue> values = values_on_front(inputs, baseline.metric);
   if (values.empty()) return {};
   const MemberValue& best = values.front();
@@ -193,7 +193,7 @@ std::string constant_warning(const ReportInputs& inputs) {
 }
 
 /// Says what a model that always says the same would have, and names a winner that is no better.
-std::string constant_note(const ReportInputs& inputs) {
+std::string constant_footnote(const ReportInputs& inputs) {
   std::vector<std::string> texts;
   for (const trial::Baseline* baseline : baselines_shown(inputs)) {
     if (!baseline->constant) continue;
@@ -206,7 +206,7 @@ std::string constant_note(const ReportInputs& inputs) {
 }
 
 /// Names the rows whose networks are the same, because only their training values differ.
-std::string networks_note(const ReportInputs& inputs) {
+std::string networks_footnote(const ReportInputs& inputs) {
   std::vector<std::string> groups;
   for (const std::vector<trial::TrialNumber>& group : equal_networks(inputs.space, inputs.state)) {
     std::vector<std::string> numbers;
@@ -218,7 +218,7 @@ std::string networks_note(const ReportInputs& inputs) {
 }
 
 /// Says how fast the networks were when nothing trained, and how far the rounds differ.
-std::string latency_note(const std::vector<FrontLatency>& latencies) {
+std::string latency_footnote(const std::vector<FrontLatency>& latencies) {
   if (latencies.empty()) return {};
   std::vector<std::string> texts;
   double spread = 0;  // the largest ratio of a network's slowest round to its fastest, minus 1
@@ -245,13 +245,15 @@ std::vector<trial::TrialNumber> alike_to_best(const ReportInputs& inputs) {
   return numbers;
 }
 
-std::string front_notes(const ReportInputs& inputs) {
+std::string front_footnotes(const ReportInputs& inputs) {
   if (front_members(inputs.state).empty()) return {};
   const bool is_train = !inputs.source.run.empty();  // `skyline train` has --seeds in place of repeats
-  std::string notes = search_repeats_note(inputs.state) + (is_train ? "" : repeats_note(inputs.state)) +
-                      refit_note(inputs.state);
-  for (const trial::Baseline* baseline : baselines_shown(inputs)) notes += samples_note(inputs, *baseline);
-  return notes + latency_note(inputs.latencies) + constant_note(inputs) + networks_note(inputs);
+  std::string footnotes = search_repeats_footnote(inputs.state) +
+                          (is_train ? "" : repeats_footnote(inputs.state)) + refit_footnote(inputs.state);
+  for (const trial::Baseline* baseline : baselines_shown(inputs))
+    footnotes += samples_footnote(inputs, *baseline);
+  return footnotes + latency_footnote(inputs.latencies) + constant_footnote(inputs) +
+         networks_footnote(inputs);
 }
 
 }  // namespace skyline::report

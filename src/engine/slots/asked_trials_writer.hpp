@@ -8,13 +8,13 @@
 
 namespace skyline::engine {
 
-/// Notes on rank 0, on the storage thread, which trials of a search with a window are in flight when one is
+/// Writes on rank 0, on the storage thread, which trials of a search with a window are in flight when one is
 /// asked for (store::write_asked_trials). After a kill the next job takes them from there.
-class AskedNotes final : public run::RunListener {
+class AskedTrialsWriter final : public run::RunListener {
  public:
   /// `space` must outlive all jobs of the storage thread.
-  /// @param replayed  number of lines of the journal; their trials need no note
-  AskedNotes(const RunFiles& files, const space::SearchSpace& space, std::size_t replayed);
+  /// @param replayed  number of lines of the journal; their trials are not written
+  AskedTrialsWriter(const RunFiles& files, const space::SearchSpace& space, std::size_t replayed);
   void asked(const trial::Trial& trial) override;
   void committed(const run::Commit& commit, const run::RunState& state) override;
   /// Removes the file when the run is complete.
