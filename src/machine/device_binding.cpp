@@ -35,13 +35,13 @@ class Matching {
   static constexpr auto kNone = static_cast<std::size_t>(-1);
 
  private:
-  struct Choice {
+  struct VisibleDevice {
     std::size_t device = 0;
     bool near = false;
   };
 
-  std::vector<Choice> choices_of(std::size_t rank) const {
-    std::vector<Choice> choices;
+  std::vector<VisibleDevice> choices_of(std::size_t rank) const {
+    std::vector<VisibleDevice> choices;
     if (!ranks_[rank].trains) return choices;
     const std::vector<int>& mask = ranks_[rank].processors;
     for (std::size_t device = 0; device < devices_.size(); ++device) {
@@ -53,7 +53,7 @@ class Matching {
                         });
       if (visible) choices.push_back({device, near});
     }
-    std::ranges::stable_partition(choices, &Choice::near);
+    std::ranges::stable_partition(choices, &VisibleDevice::near);
     return choices;
   }
 
@@ -70,12 +70,12 @@ class Matching {
 
   /// Gives the rank a free device, or one whose rank can take another device instead.
   bool place(std::size_t rank, std::size_t capacity, bool near_alone, std::vector<bool>& seen) {
-    for (const Choice& choice : choices_[rank]) {
+    for (const VisibleDevice& choice : choices_[rank]) {
       if ((near_alone && !choice.near) || load(choice.device) >= capacity) continue;
       device_[rank] = choice.device;
       return true;
     }
-    for (const Choice& choice : choices_[rank]) {
+    for (const VisibleDevice& choice : choices_[rank]) {
       if ((near_alone && !choice.near) || seen[choice.device]) continue;
       seen[choice.device] = true;
       for (std::size_t other = 0; other < ranks_.size(); ++other) {
@@ -89,8 +89,8 @@ class Matching {
 
   const std::vector<RankView>& ranks_;
   std::vector<DeviceView> devices_;
-  std::vector<std::vector<Choice>> choices_;  // choices of each rank, near ones first
-  std::vector<std::size_t> device_;           // device of each rank
+  std::vector<std::vector<VisibleDevice>> choices_;  // choices of each rank, near ones first
+  std::vector<std::size_t> device_;                  // device of each rank
 };
 
 /// Returns the rank's own index of a device of the node, or -1 for kNone.

@@ -12,20 +12,20 @@ namespace skyline::trial {
 /// Used by the trial's thread.
 class ScopeTimer {
  public:
-  using Part = double TrialTiming::*;
+  using TimingField = double TrialTiming::*;
 
-  ScopeTimer(TrialTiming& timing, Part part)
+  ScopeTimer(TrialTiming& timing, TimingField field)
       : timing_(timing),
-        part_(part),
+        field_(field),
         waited_s_(timing.waited_s()),
         start_(std::chrono::steady_clock::now()) {}
-  ~ScopeTimer() { timing_.*part_ += seconds_since(start_) - (timing_.waited_s() - waited_s_); }
+  ~ScopeTimer() { timing_.*field_ += seconds_since(start_) - (timing_.waited_s() - waited_s_); }
   ScopeTimer(const ScopeTimer&) = delete;
   ScopeTimer& operator=(const ScopeTimer&) = delete;
 
  private:
   TrialTiming& timing_;
-  const Part part_;
+  const TimingField field_;
   const double waited_s_;  // time waited before the scope
   const std::chrono::steady_clock::time_point start_;
 };

@@ -87,12 +87,12 @@ Watchdog::~Watchdog() {
 }
 
 void Watchdog::end_search() {
-  part_ = environment_.world().rank() == comm::kCoordinator ? Part::kResults : Part::kEnd;
+  phase_ = environment_.world().rank() == comm::kCoordinator ? JobPhase::kResults : JobPhase::kEnd;
 }
 
 void Watchdog::end_job(int exit_code) {
   exit_code_ = exit_code;
-  part_ = Part::kEnd;
+  phase_ = JobPhase::kEnd;
 }
 
 void Watchdog::watch(const std::stop_token& stop) {
@@ -105,14 +105,14 @@ void Watchdog::watch(const std::stop_token& stop) {
       const int code = exit_code_now(kExitFault);
       tell_end_of_hang();
       kill_hung_rank();
-      environment_.abort(part_ == Part::kStart ? code : exit_code_of_rank(environment_, code));
+      environment_.abort(phase_ == JobPhase::kStart ? code : exit_code_of_rank(environment_, code));
     }
   }
 }
 
 void Watchdog::check() {
   store::check_stalls(store::silence_s() + kGrace_s);
-  if (part_ == Part::kStart) check_dead_ranks();
+  if (phase_ == JobPhase::kStart) check_dead_ranks();
   if (signs_ == nullptr) return;
   exchange_heartbeats();
   if (signs_->hung()) handle_hung_rank();
@@ -122,7 +122,7 @@ void Watchdog::exchange_heartbeats() {
   if (stop_.requested()) signs_->stop();
   const bool coordinates = environment_.world().rank() == comm::kCoordinator;
   const bool listens =
-      !coordinates || (part_ != Part::kResults && (part_ == Part::kStart || !survivors_live()));
+      !coordinates || (phase_ != JobPhase::kResults && (phase_ == JobPhase::kStart || !survivors_live()));
   exchanged_s_ = engine::steady_now_s();
   signs_->exchange(exchanged_s_, lost_after_s_, listens);
 }
@@ -141,7 +141,7 @@ void Watchdog::handle_hung_rank() {
   const double now_s = engine::steady_now_s();
   const double passed_s = now_s - hung_since_s_.value_or(now_s);
   hung_since_s_ = now_s - passed_s;
-  const bool has_saved = holds_ || part_ != Part::kSearch;
+  const bool has_saved = holds_ || phase_ != JobPhase::kSearch;
   if (has_saved && !std::exchange(tells_, true)) signs_->tell_saved();
   const bool others_saved = survivors_live() || signs_->unsaved() == 0 || passed_s > kMostSaving_s;
   const bool leads = survivors_live() || signs_->leads();
@@ -182,7 +182,7 @@ std::optional<engine::Hang> Watchdog::hang() {
 int Watchdog::exit_code_now(int otherwise) const {
   const std::optional<engine::Hang> hang = hang_now();
   if (!hang) return otherwise;
-  if (exit_code_ != kExitDone && part_ == Part::kEnd) return exit_code_;
+  if (exit_code_ != kExitDone && phase_ == JobPhase::kEnd) return exit_code_;
   return hang->stops ? kExitStopped : kExitFault;
 }
 
@@ -195,7 +195,7 @@ int Watchdog::exit_code(const std::exception& error) {
 void Watchdog::tell_end_of_hang() const {
   if (signs_ == nullptr || !signs_->hung()) return;
   const bool coordinates = environment_.world().rank() == comm::kCoordinator;
-  const bool is_told = part_ == Part::kEnd;  // rank 0 may have done it
+  const bool is_told = phase_ == JobPhase::kEnd;  // rank 0 may have done it
   if (coordinates ? is_told : signs_->hung()->rank != comm::kCoordinator) return;
   tell_end_for_coordinator(environment_, paths_, processes_.front().number, is_told,
                            exit_code_now(kExitFault));

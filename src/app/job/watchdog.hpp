@@ -45,7 +45,7 @@ class Watchdog {
   void set_lost_after(double seconds) { lost_after_s_ = seconds; }
   /// Notes that the search begins. The engine now finds ranks that have died, and where survivors live also
   /// those that hang, except rank 0.
-  void begin_search() { part_ = Part::kSearch; }
+  void begin_search() { phase_ = JobPhase::kSearch; }
   /// Notes that all ranks have saved everything. Rank 0 now writes the results, which need nobody else.
   void end_search();
   /// Notes that nothing is left to do, on all ranks.
@@ -63,7 +63,7 @@ class Watchdog {
   void hold();
 
  private:
-  enum class Part { kStart, kSearch, kResults, kEnd };
+  enum class JobPhase { kStart, kSearch, kResults, kEnd };
   Watchdog(comm::Environment& environment, const StopRequest& stop, store::RunPaths paths,
            comm::StartWatch&& start);
   void watch(const std::stop_token& stop);
@@ -84,7 +84,7 @@ class Watchdog {
   std::vector<engine::RankProcess> processes_;  // [ranks]
   engine::FailureDetector ended_;               // watches no ranks if the launcher ends them all
   std::atomic<double> lost_after_s_ = engine::EngineOptions{}.lost_after_s;
-  std::atomic<Part> part_ = Part::kStart;
+  std::atomic<JobPhase> phase_ = JobPhase::kStart;
   std::atomic<int> exit_code_ = 0;  // exit code of the job, once it is known
   std::mutex mutex_;                // guards the members below
   std::condition_variable_any changed_;

@@ -26,9 +26,9 @@ struct alignas(16) Pack<4> {
 /// A block's part of a channel: some samples. Channels are along x, of which a grid may have more than along
 /// y.
 template <int kWidth>
-class Part {
+class ChannelPart {
  public:
-  __device__ explicit Part(const BatchNormPlan& plan)
+  __device__ explicit ChannelPart(const BatchNormPlan& plan)
       : channel_(blockIdx.x), packs_(static_cast<std::uint32_t>(plan.pixels / kWidth)) {
     const auto each = static_cast<std::uint32_t>((plan.samples + gridDim.y - 1) / gridDim.y);
     const auto all = static_cast<std::uint32_t>(plan.samples);
@@ -75,7 +75,7 @@ struct Moments {
 };
 
 template <int kWidth>
-__device__ Moments moments_of(const BatchNormPlan& plan, const Part<kWidth>& part) {
+__device__ Moments moments_of(const BatchNormPlan& plan, const ChannelPart<kWidth>& part) {
   float sum = 0;
   part.visit([&](std::size_t place) {
     const auto pack = read<kWidth>(plan.input, place);
@@ -123,7 +123,8 @@ __device__ Moments merged_moments(const BatchNormPlan& plan, std::uint32_t chann
 
 /// Normalizes a block's part; one block of the channel keeps what later passes need.
 template <int kWidth>
-__device__ void normalize(const BatchNormPlan& plan, const Part<kWidth>& part, const Moments& moments) {
+__device__ void normalize(const BatchNormPlan& plan, const ChannelPart<kWidth>& part,
+                          const Moments& moments) {
   const std::uint32_t c = part.channel();
   const float rows = static_cast<float>(plan.samples * plan.pixels);
   const float inverse = rsqrtf(moments.squares / rows + plan.epsilon);
@@ -147,20 +148,20 @@ __device__ void normalize(const BatchNormPlan& plan, const Part<kWidth>& part, c
 
 template <int kWidth>
 __global__ void __launch_bounds__(kMostThreads) forward_kernel(const BatchNormPlan plan) {
-  const Part<kWidth> part(plan);
+  const ChannelPart<kWidth> part(plan);
   normalize(plan, part, moments_of(plan, part));
 }
 
 template <int kWidth>
 __global__ void __launch_bounds__(kMostThreads) moments_kernel(const BatchNormPlan plan) {
-  const Part<kWidth> part(plan);
+  const ChannelPart<kWidth> part(plan);
   const Moments moments = moments_of(plan, part);
   keep_partials(plan, part.channel(), moments.mean, moments.squares);
 }
 
 template <int kWidth>
 __global__ void __launch_bounds__(kMostThreads) normalize_kernel(const BatchNormPlan plan) {
-  const Part<kWidth> part(plan);
+  const ChannelPart<kWidth> part(plan);
   normalize(plan, part, merged_moments(plan, part.channel()));
 }
 
@@ -196,7 +197,8 @@ class Channel {
 };
 
 template <int kWidth>
-__device__ Slopes slopes_of(const BatchNormPlan& plan, const Part<kWidth>& part, const Channel& channel) {
+__device__ Slopes slopes_of(const BatchNormPlan& plan, const ChannelPart<kWidth>& part,
+                            const Channel& channel) {
   Slopes slopes{0, 0};
   part.visit([&](std::size_t place) {
     const auto input = read<kWidth>(plan.input, place);
@@ -211,8 +213,8 @@ __device__ Slopes slopes_of(const BatchNormPlan& plan, const Part<kWidth>& part,
 }
 
 template <int kWidth>
-__device__ void apply_slopes(const BatchNormPlan& plan, const Part<kWidth>& part, const Channel& channel,
-                             const Slopes& slopes) {
+__device__ void apply_slopes(const BatchNormPlan& plan, const ChannelPart<kWidth>& part,
+                             const Channel& channel, const Slopes& slopes) {
   const float rows = static_cast<float>(plan.samples * plan.pixels);
   const float mean = slopes.sum / rows;
   const float tilt = slopes.products / rows;
@@ -232,21 +234,21 @@ __device__ void apply_slopes(const BatchNormPlan& plan, const Part<kWidth>& part
 
 template <int kWidth>
 __global__ void __launch_bounds__(kMostThreads) backward_kernel(const BatchNormPlan plan) {
-  const Part<kWidth> part(plan);
+  const ChannelPart<kWidth> part(plan);
   const Channel channel(plan, part.channel());
   apply_slopes(plan, part, channel, slopes_of(plan, part, channel));
 }
 
 template <int kWidth>
 __global__ void __launch_bounds__(kMostThreads) slopes_kernel(const BatchNormPlan plan) {
-  const Part<kWidth> part(plan);
+  const ChannelPart<kWidth> part(plan);
   const Slopes slopes = slopes_of(plan, part, Channel(plan, part.channel()));
   keep_partials(plan, part.channel(), slopes.sum, slopes.products);
 }
 
 template <int kWidth>
 __global__ void __launch_bounds__(kMostThreads) apply_kernel(const BatchNormPlan plan) {
-  const Part<kWidth> part(plan);
+  const ChannelPart<kWidth> part(plan);
   const std::uint32_t c = part.channel();
   const Slopes slopes{warp_sum(partial_of(plan, 0, c)), warp_sum(partial_of(plan, 1, c))};
   apply_slopes(plan, part, Channel(plan, c), slopes);

@@ -59,7 +59,7 @@ class EvolutionPareto final : public Searcher {
  private:
   using Generation = std::vector<trial::Proposal>;
   /// Children of a generation by one operator, some of which have been made.
-  struct Part {
+  struct OffspringBatch {
     Origin origin = Origin::kInitial;
     std::size_t count = 0;
     RandomStream random;
@@ -67,14 +67,14 @@ class EvolutionPareto final : public Searcher {
   };
 
   bool attempts_exhausted() const { return pool_.attempts() >= last_attempt_; }
-  Part part(Origin origin, std::size_t count) const;
+  OffspringBatch batch(Origin origin, std::size_t count) const;
   bool is_steady() const { return options_.breed == OffspringTime::kAtCommits; }
   RandomStream stream(std::string_view purpose) const;
   void make_generation(std::size_t room);
   void begin_generation();
   void go_on_with_generation();
-  bool make_parts();
-  bool make_one(Part& part);
+  bool make_batches();
+  bool make_one(OffspringBatch& batch);
   void cut_generation();
   Generation next_children(std::size_t room);
   std::optional<trial::Proposal> next_child(RandomStream& random);
@@ -85,9 +85,9 @@ class EvolutionPareto final : public Searcher {
   ParentPool parents_;
   VariationOperators variation_;
   Generation generation_;
-  Generation draft_;               // the next generation
-  std::deque<Part> parts_;         // parts of it that are not done
-  bool restarts_ = false;          // the draft starts the search again
+  Generation draft_;                    // the next generation
+  std::deque<OffspringBatch> batches_;  // batches of it that are not done
+  bool restarts_ = false;               // the draft starts the search again
   bool thinks_ = false;            // it thinks about the draft or, in the steady state, about the next child
   std::size_t last_attempt_ = 0;   // last attempt of this ask, as counted by the pool
   std::size_t iteration_ = 0;      // iteration of generation_, or of the draft
@@ -106,7 +106,7 @@ EvolutionPareto::EvolutionPareto(const EvolutionOptions& options, const SearchPr
       variation_(pool_, options.mutation_probability) {
   pool_.prefer(best_known(problem));
   last_attempt_ = pool_.attempts() + CandidatePool::kAttemptsOfAnAsk;
-  parts_.push_back(part(Origin::kInitial, options_.initial));
+  batches_.push_back(batch(Origin::kInitial, options_.initial));
   go_on_with_generation();
 }
 
@@ -149,7 +149,7 @@ std::string EvolutionPareto::finish_reason() const {
 std::size_t EvolutionPareto::expected_trials() const {
   if (exhausted_) return asked_;
   const std::size_t later_generations = options_.iterations - iteration_ - 1;
-  const std::size_t drafted = parts_.empty() ? 0 : iteration_ == 0 ? options_.initial : options_.max_unseen;
+  const std::size_t drafted = batches_.empty() ? 0 : iteration_ == 0 ? options_.initial : options_.max_unseen;
   const std::size_t bound = asked_ + generation_.size() - handed_out_ + drafted + children_left_ +
                             later_generations * options_.max_unseen;
   return std::min(bound, pool_.most_candidates());
@@ -165,8 +165,8 @@ std::optional<std::size_t> EvolutionPareto::generation() const {
 }
 
 void EvolutionPareto::make_generation(std::size_t room) {
-  if (!is_steady() && parts_.empty()) begin_generation();
-  if (!parts_.empty()) return go_on_with_generation();
+  if (!is_steady() && batches_.empty()) begin_generation();
+  if (!batches_.empty()) return go_on_with_generation();
   thinks_ = false;
   handed_out_ = 0;
   generation_ = next_children(room);
@@ -175,21 +175,22 @@ void EvolutionPareto::make_generation(std::size_t room) {
 
 void EvolutionPareto::begin_generation() {
   ++iteration_;
-  parts_.push_back(part(Origin::kMutation, parents_.all().size() * options_.mutations_per_parent));
-  parts_.push_back(part(Origin::kCrossover, parents_.all().size() < 2 ? 0 : options_.crossovers));
-  parts_.push_back(part(Origin::kRandom, options_.random_mix));
+  batches_.push_back(batch(Origin::kMutation, parents_.all().size() * options_.mutations_per_parent));
+  batches_.push_back(batch(Origin::kCrossover, parents_.all().size() < 2 ? 0 : options_.crossovers));
+  batches_.push_back(batch(Origin::kRandom, options_.random_mix));
 }
 
 /// Continues with a generation, which is handed out when it is whole.
 void EvolutionPareto::go_on_with_generation() {
   thinks_ = true;
-  if (!make_parts()) return;
+  if (!make_batches()) return;
   if (iteration_ > 0 && !restarts_) {
     cut_generation();
     // Without parents, or if their neighbourhood is exhausted, the search starts again elsewhere.
     restarts_ = draft_.empty();
-    if (restarts_) parts_.push_back(part(Origin::kInitial, std::min(options_.initial, options_.max_unseen)));
-    if (!make_parts()) return;
+    if (restarts_)
+      batches_.push_back(batch(Origin::kInitial, std::min(options_.initial, options_.max_unseen)));
+    if (!make_batches()) return;
   }
   thinks_ = restarts_ = false;
   handed_out_ = 0;
@@ -197,7 +198,7 @@ void EvolutionPareto::go_on_with_generation() {
   exhausted_ = generation_.empty();
 }
 
-EvolutionPareto::Part EvolutionPareto::part(Origin origin, std::size_t count) const {
+EvolutionPareto::OffspringBatch EvolutionPareto::batch(Origin origin, std::size_t count) const {
   const char* const purpose = origin == Origin::kMutation    ? "mutation"
                               : origin == Origin::kCrossover ? "crossover"
                               : origin == Origin::kRandom    ? "random_mix"
@@ -206,31 +207,31 @@ EvolutionPareto::Part EvolutionPareto::part(Origin origin, std::size_t count) co
 }
 
 /// Returns false if it must be called again.
-bool EvolutionPareto::make_parts() {
-  for (; !parts_.empty(); parts_.pop_front()) {
-    Part& part = parts_.front();
-    for (; part.made < part.count; ++part.made) {
+bool EvolutionPareto::make_batches() {
+  for (; !batches_.empty(); batches_.pop_front()) {
+    OffspringBatch& batch = batches_.front();
+    for (; batch.made < batch.count; ++batch.made) {
       if (attempts_exhausted()) return false;
-      if (!make_one(part)) break;
+      if (!make_one(batch)) break;
     }
   }
   return true;
 }
 
-/// Returns false if this part is complete.
-bool EvolutionPareto::make_one(Part& part) {
-  if (part.origin == Origin::kMutation || part.origin == Origin::kCrossover) {
-    auto child = part.origin == Origin::kCrossover
-                     ? variation_.crossover(parents_.all(), iteration_, part.random)
-                     : variation_.mutant(parents_.all()[part.made / options_.mutations_per_parent],
-                                         iteration_, part.random);
+/// Returns false if this batch is complete.
+bool EvolutionPareto::make_one(OffspringBatch& batch) {
+  if (batch.origin == Origin::kMutation || batch.origin == Origin::kCrossover) {
+    auto child = batch.origin == Origin::kCrossover
+                     ? variation_.crossover(parents_.all(), iteration_, batch.random)
+                     : variation_.mutant(parents_.all()[batch.made / options_.mutations_per_parent],
+                                         iteration_, batch.random);
     if (child) draft_.push_back(*std::move(child));
     return true;
   }
   ArchitecturePointer drawn =
-      part.origin == Origin::kInitial ? pool_.draw_first(part.random) : pool_.draw(part.random);
+      batch.origin == Origin::kInitial ? pool_.draw_first(batch.random) : pool_.draw(batch.random);
   if (drawn == nullptr) return false;
-  draft_.push_back(pool_.propose(std::move(drawn), part.origin, {}, iteration_));
+  draft_.push_back(pool_.propose(std::move(drawn), batch.origin, {}, iteration_));
   return true;
 }
 

@@ -179,7 +179,7 @@ void MappedDataset::check_unchanged() const {
   checked_ = now;
 }
 
-void MappedDataset::map_part(const Hdf5Reader& reader, const std::string& part, Part& mapped) {
+void MappedDataset::map_part(const Hdf5Reader& reader, const std::string& part, MappedPart& mapped) {
   const std::string name = part + "/values";
   const std::vector<std::int64_t> dims = reader.array_dims(name);
   if (dims.size() != 4 || dims != std::vector{dims[0], shape_.channels, shape_.height, shape_.width}) {
@@ -195,7 +195,7 @@ void MappedDataset::map_part(const Hdf5Reader& reader, const std::string& part, 
   map_targets(reader, part, mapped);
 }
 
-void MappedDataset::map_targets(const Hdf5Reader& reader, const std::string& part, Part& mapped) {
+void MappedDataset::map_targets(const Hdf5Reader& reader, const std::string& part, MappedPart& mapped) {
   const std::string name = part + "/targets";
   const std::vector<std::int64_t> dims = reader.array_dims(name);
   const auto count = static_cast<std::int64_t>(mapped.view.count);

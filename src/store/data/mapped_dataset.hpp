@@ -57,7 +57,7 @@ class MappedDataset final : public Dataset {
   void check_unchanged() const override;
 
  private:
-  struct Part {
+  struct MappedPart {
     SampleView view;
     std::vector<std::int32_t> classes;  // copied: checked indices must not change
   };
@@ -69,8 +69,8 @@ class MappedDataset final : public Dataset {
   void read_unsealed();
   UnsealedFacts find_facts() const;
   void check_channels(const char* name, std::size_t values) const;
-  void map_part(const Hdf5Reader& reader, const std::string& part, Part& mapped);
-  void map_targets(const Hdf5Reader& reader, const std::string& part, Part& mapped);
+  void map_part(const Hdf5Reader& reader, const std::string& part, MappedPart& mapped);
+  void map_targets(const Hdf5Reader& reader, const std::string& part, MappedPart& mapped);
   void map_groups(const Hdf5Reader& reader);
   void read_split(const Hdf5Reader& reader);
   std::size_t size_of(const std::string& name, std::span<const std::int64_t> dims) const;
@@ -88,9 +88,9 @@ class MappedDataset final : public Dataset {
   std::vector<double> mean_;
   std::vector<double> deviation_;
   double value_scale_ = 0;
-  Part train_;
-  Part validation_;
-  Part test_;
+  MappedPart train_;
+  MappedPart validation_;
+  MappedPart test_;
   std::vector<Seal::Array> arrays_;
   std::vector<std::shared_ptr<const void>> copies_;  // copies of arrays that are not aligned in the file
   std::string content_hash_;

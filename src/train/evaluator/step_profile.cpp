@@ -35,7 +35,7 @@ double seconds_since(Steady::time_point begin) {
 /// Notes the time of each part of each step.
 class StepRecord {
  public:
-  using Part = std::pair<StepWork, std::size_t>;
+  using WorkOfLayer = std::pair<StepWork, std::size_t>;
   struct Bytes {
     std::int64_t grown = 0;
     std::int64_t most = 0;
@@ -63,15 +63,15 @@ class StepRecord {
     for (const auto& [part, seconds] : step_) seconds_[part].push_back(seconds);
   }
 
-  double seconds(Part part) const {
+  double seconds(WorkOfLayer part) const {
     const auto found = seconds_.find(part);
     return found == seconds_.end() ? 0 : usual_of(found->second);
   }
-  Bytes bytes(Part part) const {
+  Bytes bytes(WorkOfLayer part) const {
     const auto found = bytes_.find(part);
     return found == bytes_.end() ? Bytes{} : found->second;
   }
-  bool has(Part part) const { return seconds_.contains(part); }
+  bool has(WorkOfLayer part) const { return seconds_.contains(part); }
   std::int64_t bytes_before() const { return before_; }
 
  private:
@@ -86,9 +86,9 @@ class StepRecord {
   Steady::time_point last_;
   std::int64_t before_ = 0;   // bytes at the beginning of the step
   std::int64_t at_last_ = 0;  // bytes
-  std::map<Part, double> step_;
-  std::map<Part, std::vector<double>> seconds_;  // one per step
-  std::map<Part, Bytes> bytes_;                  // bytes of the last step
+  std::map<WorkOfLayer, double> step_;
+  std::map<WorkOfLayer, std::vector<double>> seconds_;  // one per step
+  std::map<WorkOfLayer, Bytes> bytes_;                  // bytes of the last step
 };
 
 /// Trains on full batches, epoch after epoch.

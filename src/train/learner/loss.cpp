@@ -75,7 +75,7 @@ void score_loss(const Loss& loss, const at::Tensor& outputs, const at::Tensor& t
 }
 
 std::unique_ptr<Loss> loss_of(const TrainingOptions& options) {
-  const Choice choice = *with_defaults(options, options.problem.targets).loss;
+  const LossOrMetric choice = *with_defaults(options, options.problem.targets).loss;
   if (const auto& make = find_loss(choice.name)->make) return make(choice.section, options.problem);
   if (choice.name == "cross_entropy")
     return cross_entropy_loss(CrossEntropyOptions::table().parse(choice.section), options.problem);

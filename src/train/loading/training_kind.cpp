@@ -108,7 +108,7 @@ evaluate::EvaluatorKind training_kind() {
             if (section.is_null()) return measured_with(metric_names(), false);
             const TrainingOptions options = with_defaults(read(section), targets);
             std::vector<std::string> names;
-            for (const Choice& metric : options.metrics) names.push_back(metric.name);
+            for (const LossOrMetric& metric : options.metrics) names.push_back(metric.name);
             std::vector<trial::Metric> all = measured_with(names, options.full.judges_epochs());
             const std::vector<trial::Metric> own = evaluate::descriptions_of(options.measured, true);
             all.insert(all.end(), own.begin(), own.end());

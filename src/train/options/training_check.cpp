@@ -32,7 +32,7 @@ Answer object_to_targets(const std::string& key, const Kind& kind, store::Target
 }
 
 /// Refuses a metric that is undefined for the validation set, whatever the outputs are.
-Answer object_to_metric(const Choice& metric, const store::Dataset& dataset,
+Answer object_to_metric(const LossOrMetric& metric, const store::Dataset& dataset,
                         const store::SplitIndices& split) {
   const std::size_t outputs = dataset.class_names().size();
   const store::SampleView& samples = split.stored ? dataset.validation() : dataset.train();
@@ -48,7 +48,7 @@ Answer object_to_metric(const Choice& metric, const store::Dataset& dataset,
 Answer object_to_metrics(const TrainingOptions& options, const store::Dataset& dataset,
                          const store::SplitIndices& split) {
   const std::size_t outputs = dataset.class_names().size();
-  for (const Choice& metric : options.metrics) {
+  for (const LossOrMetric& metric : options.metrics) {
     const MetricKind& kind = *find_metric(metric.name);
     if (const auto answer = object_to_targets("metrics", kind, dataset.train().target_kind())) return answer;
     const ConfigNode* k = metric.section.find("k");
@@ -94,8 +94,8 @@ std::optional<std::string> warning_of_uneven_classes(const TrainingOptions& give
   const auto [least, most] = std::ranges::minmax_element(problem.counts);
   if (*least == 0 || *most < kUneven * *least) return std::nullopt;
   const TrainingOptions options = with_defaults(given, problem.targets);
-  const bool has_other_metric =
-      std::ranges::any_of(options.metrics, [](const Choice& metric) { return metric.name == "macro_f1"; });
+  const bool has_other_metric = std::ranges::any_of(
+      options.metrics, [](const LossOrMetric& metric) { return metric.name == "macro_f1"; });
   if (has_other_metric) return std::nullopt;
   const auto name = [&](auto place) {
     return "`" + printable(dataset.class_names()[static_cast<std::size_t>(place - problem.counts.begin())]) +

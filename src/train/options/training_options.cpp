@@ -74,31 +74,31 @@ void check_schedule(const ScheduleOptions& options, const ConfigNode& section) {
 }
 
 /// Reads one of several registered things: `loss: mse`, `loss: {cross_entropy: {label_smoothing: 0.1}}`.
-OptionKind<Choice> registered(const std::vector<SubSection>& kinds) {
+OptionKind<LossOrMetric> registered(const std::vector<SubSection>& kinds) {
   OptionKind<std::size_t> index = variant_index(kinds);
-  OptionKind<Choice> kind{index};
+  OptionKind<LossOrMetric> kind{index};
   kind.sections = kinds;
-  kind.read = [kinds, read = index.read](const ConfigNode& node, Choice& choice) {
+  kind.read = [kinds, read = index.read](const ConfigNode& node, LossOrMetric& choice) {
     std::size_t place = 0;
     if (!read(node, place)) return false;
     choice.name = kinds[place].name;
     choice.section = kinds[place].keys->complete(node.is_map() ? node.entries().front().value : ConfigNode());
     return true;
   };
-  kind.write = [](const Choice& choice) {
+  kind.write = [](const LossOrMetric& choice) {
     if (choice.section.entries().empty()) return ConfigNode::make_scalar(choice.name, {});
     return ConfigNode::make_map({{choice.name, choice.section, {}}}, {});
   };
   return kind;
 }
 
-OptionKind<Choice> loss_choice() {
+OptionKind<LossOrMetric> loss_choice() {
   std::vector<SubSection> kinds;
   for (const std::string& name : loss_names()) kinds.push_back({name, find_loss(name)->keys});
   return registered(kinds);
 }
 
-OptionKind<Choice> metric_choice() {
+OptionKind<LossOrMetric> metric_choice() {
   std::vector<SubSection> kinds;
   for (const std::string& name : metric_names()) kinds.push_back({name, find_metric(name)->keys});
   return registered(kinds);
@@ -136,7 +136,7 @@ class MetricsReader {
   }
   ConfigNode write(const TrainingOptions& options) const {
     std::vector<ConfigNode> items;
-    for (const Choice& metric : options.metrics) items.push_back(registered_.write(metric));
+    for (const LossOrMetric& metric : options.metrics) items.push_back(registered_.write(metric));
     for (const evaluate::CommandMetric& metric : options.measured) items.push_back(by_name_.write({metric}));
     return items.empty() ? ConfigNode() : ConfigNode::make_list(std::move(items), {});
   }
@@ -180,11 +180,11 @@ class MetricsReader {
     }
     // Each needs its own column in all tables.
     const std::string& name = options.metrics.back().name;
-    if (std::ranges::count(options.metrics, name, &Choice::name) > 1)
+    if (std::ranges::count(options.metrics, name, &LossOrMetric::name) > 1)
       item.fail("`" + name + "` is listed twice");
   }
 
-  OptionKind<Choice> registered_;
+  OptionKind<LossOrMetric> registered_;
   OptionKind<std::vector<evaluate::CommandMetric>> by_name_ = evaluate::metrics_by_name();
 };
 
@@ -376,7 +376,9 @@ TrainingOptions with_values(const TrainingOptions& options, const std::vector<sp
 }
 
 TrainingOptions with_defaults(TrainingOptions options, store::TargetKind targets) {
-  const auto chosen = [](const auto& kind) { return Choice{kind->name, kind->keys->complete(ConfigNode())}; };
+  const auto chosen = [](const auto& kind) {
+    return LossOrMetric{kind->name, kind->keys->complete(ConfigNode())};
+  };
   if (!options.loss) options.loss = chosen(find_loss(default_loss(targets)));
   if (!options.metrics.empty()) return options;
   for (const std::string& name : default_metrics(targets))

@@ -116,7 +116,7 @@ std::string hex_of(const std::vector<std::uint8_t>& bytes) {
 }  // namespace
 
 Answers::Answers(const store::Dataset& dataset, const store::SampleView& samples,
-                 std::span<const Choice> metrics)
+                 std::span<const LossOrMetric> metrics)
     : dataset_(dataset), samples_(samples), outputs_(dataset.class_names().size()), metrics_(metrics) {
   if (samples.target_kind() == TargetKind::kLabels) labels_.resize(outputs_);
   const bool resamples = samples.target_kind() == TargetKind::kNumbers && !metrics.empty() &&

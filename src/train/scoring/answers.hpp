@@ -23,7 +23,7 @@ class Answers {
   /// @param samples  a set of `dataset`; both must outlive the object
   /// @param metrics  those of numbers, whose values on resamples are kept; must outlive the object
   Answers(const store::Dataset& dataset, const store::SampleView& samples,
-          std::span<const Choice> metrics = {});
+          std::span<const LossOrMetric> metrics = {});
   /// Adds a batch.
   /// @param indices  indices in the set of the batch's samples
   /// @param outputs  [samples of the batch, outputs]
@@ -65,7 +65,7 @@ class Answers {
   std::vector<Doubt> worst_;                                // the least probable first
   std::vector<LabelCounts> labels_;
   std::vector<std::pair<float, float>> points_;  // true number and answer, [some samples, shown outputs]
-  std::span<const Choice> metrics_;
+  std::span<const LossOrMetric> metrics_;
   std::vector<float> numbers_;  // [samples, outputs] answers; empty where nothing is resampled
 };
 

@@ -71,10 +71,10 @@ std::vector<store::TargetColumn> number_columns(const store::Dataset& dataset) {
                   std::to_string(columns.size()));
 }
 
-Scorer::Scorer(std::span<const Choice> metrics, const store::SampleView& samples, std::size_t outputs,
+Scorer::Scorer(std::span<const LossOrMetric> metrics, const store::SampleView& samples, std::size_t outputs,
                std::span<const store::TargetColumn> columns)
     : samples_(samples), outputs_(outputs), columns_(columns), labels_(outputs) {
-  for (const Choice& metric : metrics) {
+  for (const LossOrMetric& metric : metrics) {
     const MetricKind& kind = *find_metric(metric.name);
     metrics_.push_back({kind.make(metric.section, outputs), kind.is_in_unit && !columns.empty()});
   }

@@ -17,7 +17,7 @@
 namespace skyline::train {
 
 /// A registered loss or metric with its section, which is complete.
-struct Choice {
+struct LossOrMetric {
   std::string name;
   ConfigNode section = {};
 };
@@ -41,7 +41,7 @@ class Scorer {
  public:
   /// @param samples  samples of the set; like `metrics` it must outlive the scorer
   /// @param columns  number_columns() of the data set, which must outlive the scorer
-  Scorer(std::span<const Choice> metrics, const store::SampleView& samples, std::size_t outputs,
+  Scorer(std::span<const LossOrMetric> metrics, const store::SampleView& samples, std::size_t outputs,
          std::span<const store::TargetColumn> columns = {});
   /// @param indices   indices in the set of the batch's samples
   /// @param loss_sum  sum over the batch

@@ -13,7 +13,7 @@ constexpr std::size_t kMostDraws = 10'000'000;  // in all, where kFewest need no
 
 }  // namespace
 
-std::vector<std::vector<double>> replicates_of(std::span<const Choice> metrics,
+std::vector<std::vector<double>> replicates_of(std::span<const LossOrMetric> metrics,
                                                const store::SampleView& samples,
                                                std::span<const float> outputs,
                                                std::span<const store::TargetColumn> columns) {

@@ -20,7 +20,7 @@ constexpr std::size_t kMostResampled = 200'000;
 /// @param columns  as Scorer has them
 /// @return         [metrics][200 to 1000 replicates, fewer of more samples]
 /// @see            Efron and Tibshirani, An Introduction to the Bootstrap, 1993
-std::vector<std::vector<double>> replicates_of(std::span<const Choice> metrics,
+std::vector<std::vector<double>> replicates_of(std::span<const LossOrMetric> metrics,
                                                const store::SampleView& samples,
                                                std::span<const float> outputs,
                                                std::span<const store::TargetColumn> columns);

@@ -39,11 +39,11 @@ void AdmissionGate::Permit::measure_alone(const std::function<void()>& measure) 
 /// The place of a waiting slot in the queue. Leaving gives the turn to the next. Needs the mutex.
 class AdmissionGate::QueuePlace {
  public:
-  QueuePlace(AdmissionGate& gate, const Candidate& candidate) : gate_(gate), candidate_(&candidate) {
-    gate_.queue_.push_back(candidate_);
+  QueuePlace(AdmissionGate& gate, const AdmissionRequest& request) : gate_(gate), request_(&request) {
+    gate_.queue_.push_back(request_);
   }
   ~QueuePlace() {
-    std::erase(gate_.queue_, candidate_);
+    std::erase(gate_.queue_, request_);
     gate_.changed_.notify_all();
   }
   QueuePlace(const QueuePlace&) = delete;
@@ -51,7 +51,7 @@ class AdmissionGate::QueuePlace {
 
  private:
   AdmissionGate& gate_;
-  const Candidate* candidate_;
+  const AdmissionRequest* request_;
 };
 
 AdmissionGate::AdmissionGate(Accelerator& accelerator, int device)
@@ -59,58 +59,59 @@ AdmissionGate::AdmissionGate(Accelerator& accelerator, int device)
       device_(device),
       resident_bytes_(accelerator.memory(device).reserved_bytes) {}
 
-AdmissionGate::Permit AdmissionGate::enter(const Candidate& candidate, const std::function<bool()>& stop) {
+AdmissionGate::Permit AdmissionGate::enter(const AdmissionRequest& request,
+                                           const std::function<bool()>& stop) {
   std::unique_lock lock(mutex_);
-  if (candidate.manner == Candidate::Manner::kGroup) return admit(candidate, {});
-  const QueuePlace place(*this, candidate);
+  if (request.manner == AdmissionRequest::Manner::kGroup) return admit(request, {});
+  const QueuePlace place(*this, request);
   while (true) {
-    if (Work work = try_to_begin(candidate)) return admit(candidate, std::move(work));
+    if (Work work = try_to_begin(request)) return admit(request, std::move(work));
     if (stop()) return {};
     changed_.wait_for(lock, kPoll);
   }
 }
 
-AdmissionGate::Permit AdmissionGate::admit(const Candidate& candidate, Work work) {
-  Permit permit(*this, candidate, std::move(work));
+AdmissionGate::Permit AdmissionGate::admit(const AdmissionRequest& request, Work work) {
+  Permit permit(*this, request, std::move(work));
   running_.push_back(permit.running_.get());
   return permit;
 }
 
-/// Lets the candidate begin, if possible; never while another candidate measures.
-AdmissionGate::Work AdmissionGate::try_to_begin(const Candidate& candidate) {
+/// Lets the trial begin, if possible; never while another trial measures.
+AdmissionGate::Work AdmissionGate::try_to_begin(const AdmissionRequest& request) {
   Work work(working_, std::try_to_lock);
-  if (work && !(has_turn(candidate) && make_room(candidate))) work.unlock();
+  if (work && !(has_turn(request) && make_room(request))) work.unlock();
   return work;
 }
 
-/// Returns whether the other candidates let it begin, memory aside.
-bool AdmissionGate::has_turn(const Candidate& candidate) const {
-  if (queue_.front() != &candidate || singles() < running_.size()) return false;
+/// Returns whether the other trials let it begin, memory aside.
+bool AdmissionGate::has_turn(const AdmissionRequest& request) const {
+  if (queue_.front() != &request || singles() < running_.size()) return false;
   if (running_.empty()) return true;
-  const bool one_is_alone = candidate.manner == Candidate::Manner::kAlone ||
+  const bool one_is_alone = request.manner == AdmissionRequest::Manner::kAlone ||
                             std::ranges::any_of(running_, [](const Running* other) {
-                              return other->candidate.manner == Candidate::Manner::kAlone;
+                              return other->request.manner == AdmissionRequest::Manner::kAlone;
                             });
   return !one_is_alone && running_.size() < kMostOnDevice;
 }
 
-/// Frees cached memory before a candidate has to wait.
-bool AdmissionGate::make_room(const Candidate& candidate) {
+/// Frees cached memory before a trial has to wait.
+bool AdmissionGate::make_room(const AdmissionRequest& request) {
   if (running_.empty()) {
-    if (candidate.manner == Candidate::Manner::kAlone) accelerator_.release_cached_memory(device_);
+    if (request.manner == AdmissionRequest::Manner::kAlone) accelerator_.release_cached_memory(device_);
     return true;
   }
-  std::size_t needed = candidate.bytes;
-  for (const Running* other : running_) needed += other->candidate.bytes;
+  std::size_t needed = request.bytes;
+  for (const Running* other : running_) needed += other->request.bytes;
   if (!has_room(needed)) return false;
-  // Cached blocks of ended candidates may have other sizes than this one needs.
-  const auto is_free = [&] { return accelerator_.memory(device_).free_bytes >= candidate.bytes; };
+  // Cached blocks of ended trials may have other sizes than this one needs.
+  const auto is_free = [&] { return accelerator_.memory(device_).free_bytes >= request.bytes; };
   if (!is_free() && std::exchange(may_release_, false)) accelerator_.release_cached_memory(device_);
   return is_free();
 }
 
-/// Returns whether candidates of so many bytes together fit into the free memory and that of running
-/// candidates. Other processes count.
+/// Returns whether trials of so many bytes together fit into the free memory and that of running
+/// trials. Other processes count.
 bool AdmissionGate::has_room(std::size_t bytes) const {
   const AcceleratorMemory memory = accelerator_.memory(device_);
   const std::size_t taken = memory.reserved_bytes - std::min(memory.reserved_bytes, resident_bytes_);
@@ -134,7 +135,7 @@ void AdmissionGate::leave(const Running* one) {
   changed_.notify_all();
 }
 
-/// Returns the number of candidates outside of groups.
+/// Returns the number of trials outside of groups.
 std::size_t AdmissionGate::singles() const {
   return static_cast<std::size_t>(
       std::ranges::count_if(running_, [](const Running* one) { return !one->in_group(); }));

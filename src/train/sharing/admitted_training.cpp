@@ -55,12 +55,12 @@ Failure stopped() {
   return {FailureKind::kStopped, "stopped on request while it waited for the device"};
 }
 
-Outcome train_once(AdmissionGate& gate, const Candidate& candidate, trial::EvaluationContext& context,
+Outcome train_once(AdmissionGate& gate, const AdmissionRequest& request, trial::EvaluationContext& context,
                    const TrainingAttempt& attempt) {
   AdmissionGate::Permit permit;
   {
     const trial::TrialWait wait(context);
-    permit = gate.enter(candidate, [&] { return context.control().stop_requested(); });
+    permit = gate.enter(request, [&] { return context.control().stop_requested(); });
   }
   if (!permit) return stopped();
   return attempt(context, permit);
@@ -78,9 +78,9 @@ bool begin_together(trial::TrialGroup& group, AdmissionGate::Permit& permit,
 }
 
 /// Trains a member of a group. If the last try of its trial lacked an algorithm, this one may use any.
-Outcome train_member(AdmissionGate& gate, const Candidate& candidate, trial::EvaluationContext& context,
+Outcome train_member(AdmissionGate& gate, const AdmissionRequest& request, trial::EvaluationContext& context,
                      const TrainingAttempt& attempt) {
-  AdmissionGate::Permit permit = gate.enter(candidate, [] { return false; });
+  AdmissionGate::Permit permit = gate.enter(request, [] { return false; });
   {
     const trial::TrialWait wait(context);
     if (!begin_together(*context.group(), permit, context.control())) return stopped();
@@ -97,22 +97,22 @@ std::string gibibytes(std::size_t bytes) {
 }
 
 /// Returns the failure. Its reason is part of the result, so it must not change from run to run.
-Failure too_large(const AdmittedTrial& trial, const Candidate& candidate) {
+Failure too_large(const AdmittedTrial& trial, const AdmissionRequest& request) {
   return {FailureKind::kOutOfMemory,
-          "not enough memory for the network with the device to itself: " + gibibytes(candidate.bytes) +
+          "not enough memory for the network with the device to itself: " + gibibytes(request.bytes) +
               " expected for " + std::to_string(trial.trial.architecture().cost.parameters) +
               " parameters and a batch of " + batch_text(trial.options) + ", " + trial.device.name + " has " +
               gibibytes(trial.device.memory_bytes)};
 }
 
 /// Trains once more, from the start or the saved state, when the device's other trials have ended.
-Outcome train_alone(AdmissionGate& gate, const AdmittedTrial& trial, Candidate candidate,
+Outcome train_alone(AdmissionGate& gate, const AdmittedTrial& trial, AdmissionRequest request,
                     trial::EvaluationContext& context, const TrainingAttempt& attempt) {
   trial::TrialTiming& timing = context.timing();
   timing.train_s = timing.validate_s = timing.latency_s = 0;
-  candidate.manner = Candidate::Manner::kAlone;
-  const Outcome outcome = train_once(gate, candidate, context, attempt);
-  return ran_out_of_memory(outcome) ? too_large(trial, candidate) : outcome;
+  request.manner = AdmissionRequest::Manner::kAlone;
+  const Outcome outcome = train_once(gate, request, context, attempt);
+  return ran_out_of_memory(outcome) ? too_large(trial, request) : outcome;
 }
 
 }  // namespace
@@ -124,23 +124,23 @@ bool lacked_algorithm(const std::string& reason) {
 Outcome train_when_admitted(AdmissionGate& gate, const AdmittedTrial& trial,
                             trial::EvaluationContext& context, const TrainingAttempt& attempt) {
   const space::Network& network = trial.trial.architecture().network();
-  Candidate candidate{predict_device_bytes(network, trial.options, trial.trial.members)};
+  AdmissionRequest request{predict_device_bytes(network, trial.options, trial.trial.members)};
   if (context.group() != nullptr) {
-    candidate.manner = Candidate::Manner::kGroup;
-    return train_member(gate, candidate, context, attempt);
+    request.manner = AdmissionRequest::Manner::kGroup;
+    return train_member(gate, request, context, attempt);
   }
-  Outcome outcome = train_once(gate, candidate, context, attempt);
+  Outcome outcome = train_once(gate, request, context, attempt);
   const std::string name = "trial " + std::to_string(trial.trial.number);
   if (ran_out_of_memory(outcome)) {
     log::info(name + " ran out of memory on its device: it trains again alone");
-    outcome = train_alone(gate, trial, candidate, context, attempt);
+    outcome = train_alone(gate, trial, request, context, attempt);
   }
   // A broken device makes cuDNN say the same.
   if (!ended_without_algorithm(outcome) || gate.is_broken()) return outcome;
   log::warning(name +
                ": cuDNN has no deterministic algorithm for one of its convolutions; it trains again alone "
                "with another one, and its result may differ from run to run");
-  return train_alone(gate, trial, candidate, context,
+  return train_alone(gate, trial, request, context,
                      [&](trial::EvaluationContext& inner, AdmissionGate::Permit& permit) {
                        const NondeterministicCudnn any_order(inner.timing());
                        return attempt(inner, permit);

@@ -180,7 +180,7 @@ TEST_P(KnownOptimum, OfTheAbsoluteErrorOfAConstantIsTheMedian) {
   draw_values({2, 1, 1}, 7);
   draw_targets<float>(1, [&](double /*value*/) { return static_cast<float>(std::exp(normal())); });
   TrainingOptions options;
-  options.loss = Choice{"mae", ConfigNode::make_map({}, {})};
+  options.loss = LossOrMetric{"mae", ConfigNode::make_map({}, {})};
   options.metrics = {{"mse", ConfigNode::make_map({}, {})}};
   options.optimizer.learning_rate = 0.02;
   options.schedule.decay = ScheduleOptions::Decay::kLinear;

@@ -204,8 +204,8 @@ TEST(ClassWeights, BalanceTheClassesThatHaveSamples) {
   }
   const auto train_loss = [&](const std::string& section) {
     TrainingOptions options = quick_options();
-    options.loss = Choice{"cross_entropy",
-                          find_loss("cross_entropy")->keys->complete(testing::config_from_yaml(section))};
+    options.loss = LossOrMetric{
+        "cross_entropy", find_loss("cross_entropy")->keys->complete(testing::config_from_yaml(section))};
     RecordingContext context;
     const auto outcome =
         make_training_evaluator(options, Normalization::kStandard, test::bars(), two_of_six, false)

@@ -53,11 +53,11 @@ class TargetsAlone final : public store::Dataset {
 
 using Classes = std::vector<std::int32_t>;
 
-TrainingOptions with_metrics(std::vector<Choice> metrics) {
+TrainingOptions with_metrics(std::vector<LossOrMetric> metrics) {
   TrainingOptions options;
   options.batch = 1;
   options.metrics = std::move(metrics);
-  for (Choice& metric : options.metrics) {
+  for (LossOrMetric& metric : options.metrics) {
     if (metric.section.is_null())
       metric.section = find_metric(metric.name)->keys->complete(ConfigNode::make_map({}, {}));
   }

@@ -136,7 +136,7 @@ TEST(Answers, HaveTheErrorsOnResamplesThatAreTheSameForEveryNetwork) {
   std::iota(targets.begin(), targets.end(), 0.0F);
   samples.targets = targets;
   const TestSet data({1, 1, 1}, {"price"}, std::move(samples));
-  const Choice mse{"mse", find_metric("mse")->keys->complete(ConfigNode())};
+  const LossOrMetric mse{"mse", find_metric("mse")->keys->complete(ConfigNode())};
   const auto replicates = [&](const std::vector<float>& outputs) {
     Answers answers(data, data.test(), std::span(&mse, 1));
     for (std::int64_t i = 0; i < 50; ++i)

@@ -24,7 +24,7 @@ namespace {
 std::unique_ptr<Loss> make(const std::string& name, const LossProblem& problem,
                            const ConfigNode& section = {}) {
   TrainingOptions options;
-  options.loss = Choice{name, section};
+  options.loss = LossOrMetric{name, section};
   options.problem = problem;
   return loss_of(options);
 }

@@ -19,7 +19,7 @@ using store::TargetKind;
 double value_of(const std::string& metric, const store::Samples& samples, std::size_t outputs,
                 const std::vector<float>& said, std::size_t batch = 1000, const std::string& section = "{}") {
   const MetricKind& kind = *find_metric(metric);
-  const Choice choice{metric, kind.keys->complete(testing::config_from_yaml(section))};
+  const LossOrMetric choice{metric, kind.keys->complete(testing::config_from_yaml(section))};
   const store::SampleView view = samples.view(outputs);
   Scorer scorer(std::span(&choice, 1), view, outputs);
   std::vector<std::int64_t> indices(view.count);
@@ -61,9 +61,10 @@ TEST(Metrics, OfNumbersWithAUnitAreInItAndTheSquaredErrorIsInTheScaleOfTraining)
     said.push_back(static_cast<float>(columns[0].stored(answers[i])));
   }
   const store::SampleView view = samples.view(1);
-  std::vector<Choice> metrics;
+  std::vector<LossOrMetric> metrics;
   for (const std::string& name : default_metrics(TargetKind::kNumbers)) metrics.push_back({name, {}});
-  for (Choice& metric : metrics) metric.section = find_metric(metric.name)->keys->complete(ConfigNode());
+  for (LossOrMetric& metric : metrics)
+    metric.section = find_metric(metric.name)->keys->complete(ConfigNode());
   Scorer scorer(metrics, view, 1, columns);
   scorer.add(std::vector<std::int64_t>{0, 1, 2}, 0, said);
   const std::vector<double> values = scorer.score().metrics;
@@ -79,7 +80,7 @@ TEST(Metrics, OfOneOutputBeyondAllNumbersStayFinite) {
   const std::vector<TargetColumn> columns{{.column = "price", .transform = TargetColumn::Transform::kLog}};
   const store::Samples samples = numbers({0, 1});
   const store::SampleView view = samples.view(1);
-  const Choice rmse{"rmse", find_metric("rmse")->keys->complete(ConfigNode())};
+  const LossOrMetric rmse{"rmse", find_metric("rmse")->keys->complete(ConfigNode())};
   Scorer scorer(std::span(&rmse, 1), view, 1, columns);
   scorer.add(std::vector<std::int64_t>{0, 1}, 0, std::vector<float>{0, 4000});
   EXPECT_TRUE(std::isfinite(scorer.score().metrics[0]));

@@ -13,7 +13,7 @@ namespace skyline::train {
 namespace {
 
 using test::FakeDevice;
-using Manner = Candidate::Manner;
+using Manner = AdmissionRequest::Manner;
 
 bool never() {
   return false;
@@ -25,12 +25,12 @@ void await(const std::function<bool()>& condition) {
   ASSERT_TRUE(condition());
 }
 
-/// A slot that asks for a candidate's permit and keeps it until told to leave.
+/// A slot that asks for a trial's permit and keeps it until told to leave.
 class Slot {
  public:
-  Slot(AdmissionGate& gate, const Candidate& candidate)
-      : thread_([this, &gate, candidate] {
-          AdmissionGate::Permit permit = gate.enter(candidate, [this] { return stop_.load(); });
+  Slot(AdmissionGate& gate, const AdmissionRequest& request)
+      : thread_([this, &gate, request] {
+          AdmissionGate::Permit permit = gate.enter(request, [this] { return stop_.load(); });
           began_ = static_cast<bool>(permit);
           ended_ = !began_;
           while (began_ && !leave_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -60,7 +60,7 @@ class AdmissionGateTest : public ::testing::Test {
  protected:
   std::unique_ptr<Slot> ask(std::size_t bytes, Manner manner = Manner::kShared) {
     const std::size_t before = gate_.running() + gate_.waiting();
-    auto slot = std::make_unique<Slot>(gate_, Candidate{bytes, manner});
+    auto slot = std::make_unique<Slot>(gate_, AdmissionRequest{bytes, manner});
     await([&] { return gate_.running() + gate_.waiting() == before + 1; });
     return slot;
   }
