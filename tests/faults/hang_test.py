@@ -42,7 +42,7 @@ class Hang(unittest.TestCase):
                          hung, stops))
         for job, hung, stops in jobs:
             if stops:
-                job.wait_for(lambda: any(handles(process, signal.SIGUSR1) for process, rank in job.processes().items() if rank == 1 - hung))
+                job.wait_for(lambda: {0, 1} <= {rank for process, rank in job.processes().items() if handles(process, signal.SIGUSR1)})
                 job.kill("mpirun", signal.SIGUSR1)
         for job, hung, stops in jobs:
             with self.subTest(hung=hung, stops=stops):
