@@ -87,14 +87,14 @@ TEST(FrontFootnotes, SayWhichMembersTheSamplesDoNotTellApart) {
       front_footnotes(run.inputs()),
       "validation_accuracy of 160 samples: trial 1 has 0.9812, 0.9463 to 0.9936 at 95 %; they do not tell it "
       "apart from trial 2 (by 1 sample).\n");
-  EXPECT_THAT(alike_to_best(run.inputs()), ElementsAre(2));
+  EXPECT_THAT(indistinguishable_from_best(run.inputs()), ElementsAre(2));
   run.baselines[0].scored = 32;
   EXPECT_THAT(front_footnotes(run.inputs()), StartsWith("validation_accuracy of 32 samples: "));
   run.baselines[0].scored = 100000;
   EXPECT_THAT(front_footnotes(run.inputs()), EndsWith(" at 95 %.\n"));
-  EXPECT_THAT(alike_to_best(run.inputs()), IsEmpty());
+  EXPECT_THAT(indistinguishable_from_best(run.inputs()), IsEmpty());
   run.baselines.clear();
-  EXPECT_THAT(alike_to_best(run.inputs()), IsEmpty());
+  EXPECT_THAT(indistinguishable_from_best(run.inputs()), IsEmpty());
 }
 
 /// Trials 1 and 2 are the final front, by their errors; 1 is better in two of three replicates.

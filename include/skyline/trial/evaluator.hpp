@@ -48,7 +48,7 @@ struct TrainingState {
 /// A point of a trial's learning curve: values measured since the previous point.
 struct CurvePoint {
   std::int64_t step = 0;                 // last step that the point covers, or another count of the evaluator
-  std::vector<NamedNumber> values = {};  // e.g. "train_loss"; a metric of the evaluator has its own name
+  std::vector<NamedNumber> values = {};  // e.g. "train_loss"; a metric of the evaluator is called by its name
 };
 
 /// The requests of the slot to a trial.

@@ -11,8 +11,8 @@
 
 namespace skyline::app {
 
-/// A folder by its path, and by the inode number of what there is of it, which is the same on all hosts of a
-/// file server.
+/// A folder by its path, and by the inode number of the deepest part of the path that exists. All hosts that
+/// mount a file system see the same number.
 struct AskedFolder {
   std::string name;    // e.g. "--run"
   std::string path;    // absolute

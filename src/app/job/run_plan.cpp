@@ -306,7 +306,8 @@ RunPlan make_plan(const SearchArguments& arguments, const Asked& asked, const st
   stop.limit(config.sections.run.time_limit_s, launch);
   check_may_begin(paths, arguments);
   check_journal_of_train(paths, arguments, config);
-  // A space without a valid architecture is refused here, before anything is written, as are other programs.
+  // Refused here, before anything is written: a space without a valid architecture, and trainers whose files
+  // are not those of the run that `skyline train` begins with.
   if (!store::exists(paths.journal())) {
     plan.searcher = config.make_searcher();
     if (arguments.beginning != nullptr) {

@@ -67,7 +67,7 @@ class Watchdog {
   Watchdog(comm::Environment& environment, const StopRequest& stop, store::RunPaths paths,
            comm::StartWatch&& start);
   void watch(const std::stop_token& stop);
-  /// Checks once. @throws FaultError
+  /// Checks all ranks and the storage once. @throws FaultError if the job must end
   void check();
   void exchange_heartbeats();
   void check_dead_ranks();

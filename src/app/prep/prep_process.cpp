@@ -95,7 +95,7 @@ void check_end(const PrepCall& call, const evaluate::ProcessPlan& plan, const Pr
 
 std::vector<std::string> run_prep(const PrepCall& call, const fs::path& folder, const HeldSignals& signals) {
   std::vector<std::string> looked;
-  std::string lacked;  // packages to install into the first one
+  std::string lacked;  // packages that the first interpreter lacks
   for (const Interpreter& python : interpreters()) {
     const evaluate::ProcessPlan plan = plan_of(python, call, folder);
     fs::remove(plan.report_file);  // an earlier interpreter may have left one

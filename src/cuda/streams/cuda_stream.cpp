@@ -34,7 +34,7 @@ StreamHandle make_stream_handle(c10::DeviceIndex device) {
   throw UserError("the work cannot be recorded as a CUDA graph: " + reason.substr(0, reason.find('\n')));
 }
 
-/// An error of a recording is no reason to give the trial up, unless the device has no memory left.
+/// A CUDA graph that cannot be recorded does not fail the trial, unless the device has no memory left.
 void check_recording(cudaError_t status, const char* call) {
   if (status == cudaSuccess || status == cudaErrorMemoryAllocation) {
     check_cuda(status, call);

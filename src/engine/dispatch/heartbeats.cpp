@@ -35,7 +35,7 @@ void Heartbeats::send(int to, Kind kind) {
 
 void Heartbeats::receive(const comm::LinkMessage& message, double now_s) {
   Sign sign;
-  require(message.bytes.size() == sizeof sign, "a sign of life of another size");
+  require(message.bytes.size() == sizeof sign, "a heartbeat of another size");
   std::memcpy(&sign, message.bytes.data(), sizeof sign);
   stops_ = stops_ || sign.stops != 0;
   if (sign.kind == Kind::kSaved) {

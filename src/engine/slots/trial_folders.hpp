@@ -15,7 +15,7 @@
 
 namespace skyline::engine {
 
-/// Returns why a trial cannot start from what its parent left, for people.
+/// Returns a message for people: why a trial cannot start from what its parent left.
 /// @param what         "weights" or "folder"
 /// @param inherit_key  see EngineOptions
 std::string no_start(const trial::Trial& trial, const std::string& what, const std::string& problem,

@@ -34,7 +34,12 @@ std::vector<double> volume_curve_between(const run::RunState& state,
     if (grew && (done % every == 0 || done == trials || done == also)) {
       grew = false;
       const double now = run::volume_between(objectives, run::points_of(front.front()));
-      volume = state.repeats() > 1 ? now : std::max(volume, now);  // a mean may be worse than a lucky value
+      volume =
+          state.repeats() > 1
+              ? now
+              : std::max(
+                    volume,
+                    now);  // with repeats a volume may shrink: a mean may be worse than the lucky first value
     }
     curve.push_back(volume);
   }

@@ -315,7 +315,7 @@ Json run_json(const ReportedRun& run) {
       {"search_repeats", search_repeats_json(opened)},
       {"yardsticks", baselines_json(inputs.baselines)},
       {"notes", front_footnotes(inputs)},
-      {"alike", alike_to_best(inputs)},
+      {"alike", indistinguishable_from_best(inputs)},
       {"judged", judged_of(inputs)},
       {"is_made_up", is_made_up(opened.config)},
       {"latencies", latencies_of(run.latencies)},

@@ -236,7 +236,7 @@ std::string latency_footnote(const std::vector<FrontLatency>& latencies) {
 
 }  // namespace
 
-std::vector<trial::TrialNumber> alike_to_best(const ReportInputs& inputs) {
+std::vector<trial::TrialNumber> indistinguishable_from_best(const ReportInputs& inputs) {
   const std::string& metric = inputs.state.final_objectives().objectives().front().metric;
   const std::vector<MemberValue> values = values_on_front(inputs, metric);
   std::vector<trial::TrialNumber> numbers;

@@ -30,7 +30,7 @@ std::string front_table(const ReportInputs& inputs, const TableBounds& bounds = 
 std::string front_footnotes(const ReportInputs& inputs);
 /// Returns the members of the front that the samples do not tell apart from the one with the best first
 /// objective; none if that is no share of samples.
-std::vector<trial::TrialNumber> alike_to_best(const ReportInputs& inputs);
+std::vector<trial::TrialNumber> indistinguishable_from_best(const ReportInputs& inputs);
 /// Table of the architectures that were trained in full with several seeds: mean and standard deviation of
 /// what was measured, best first objective first, with a line above. Empty if there are none.
 std::string seeds_table(const ReportInputs& inputs, const TableBounds& bounds = {});

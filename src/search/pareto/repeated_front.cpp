@@ -53,7 +53,7 @@ RepeatedFront::Change RepeatedFront::tell(const objective::ObjectiveSet& objecti
   } else {
     change.left.push_back(number);
     change.front_changed = open.repeats.size() > 1;
-    end(place, change);
+    close(place, change);
   }
   while (decide_one(change)) continue;
   if (open_.empty()) return change;
@@ -67,14 +67,15 @@ trial::TrialNumber RepeatedFront::first_of(const trial::Trial& trial) const {
   return first == firsts_.end() ? trial.number : first->second;
 }
 
-/// Decides the first architecture for which that can be done. Returns false if there is none.
+/// Decides whether the first open architecture for which this is certain belongs to the front, and closes it.
+/// Returns false if nothing is certain yet.
 bool RepeatedFront::decide_one(Change& change) {
   for (auto open = open_.begin(); open != open_.end(); ++open) {
     const auto& [number, its] = *open;
     if (is_beaten(its.values)) {
       change.left.push_back(number);
       change.front_changed = change.front_changed || its.repeats.size() > 1;
-      end(open, change);
+      close(open, change);
       return true;
     }
     const bool may_be_beaten = std::ranges::any_of(
@@ -84,7 +85,7 @@ bool RepeatedFront::decide_one(Change& change) {
     decided_.insert(number, its.values, &removed);
     change.left.insert(change.left.end(), removed.begin(), removed.end());
     change.front_changed = true;
-    end(open, change);
+    close(open, change);
     return true;
   }
   return false;
@@ -98,7 +99,7 @@ bool RepeatedFront::is_beaten(const std::vector<double>& values) const {
   return false;
 }
 
-void RepeatedFront::end(std::map<trial::TrialNumber, Open>::iterator open, Change& change) {
+void RepeatedFront::close(std::map<trial::TrialNumber, Open>::iterator open, Change& change) {
   const std::vector<trial::SharedTrial>& repeats = open->second.repeats;
   const auto succeeded = std::ranges::count_if(repeats, [](const trial::SharedTrial& repeat) {
     return std::holds_alternative<trial::Measurements>(repeat->outcome);

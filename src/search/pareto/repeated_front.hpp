@@ -57,7 +57,7 @@ class RepeatedFront {
  private:
   bool decide_one(Change& change);
   bool is_beaten(const std::vector<double>& values) const;
-  void end(std::map<trial::TrialNumber, Open>::iterator open, Change& change);
+  void close(std::map<trial::TrialNumber, Open>::iterator open, Change& change);
   void join();
 
   std::uint32_t repeats_;

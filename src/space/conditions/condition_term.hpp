@@ -23,7 +23,7 @@ class ConditionValues {
   /// @param parameters  must outlive this object
   explicit ConditionValues(const std::vector<Parameter>& parameters);
 
-  /// What the values of a parameter are, each a bit of kinds().
+  /// Types of a parameter's values; kinds() returns one bit for each.
   enum Kind : unsigned { kNumber = 1, kWord = 2, kFlag = 4, kInfinite = 8, kNull = 16 };
   unsigned kinds(std::size_t parameter) const { return kinds_[parameter]; }
   /// Returns the values as doubles, which are in the order of the values, or an empty list if the parameter

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMostConditions = 1'000;
 constexpr int kMostDraws = 1'000;    // draws in a row that may break conditions without a table
-constexpr int kMostDrawsNear = 100;  // the same for draws near a genotype
+constexpr int kMostDrawsNear = 100;  // draws in a row that may break them near a genotype
 constexpr int kDescents = 3;         // descents from different starts
 constexpr int kStepsOfADescent = 1'000;
 constexpr std::size_t kMostTried = 64;  // values of a parameter that a step of a descent tries

@@ -53,7 +53,7 @@ ItemPointer SpaceReader::read() {
     } else {
       problems_.attempt([&] { check_parameters_alone(); });
     }
-    // If an item has a mistake, it may be the item that uses a parameter.
+    // Unused parameters are looked for only if all items could be read: a refused item may be their user.
     if (problems_.empty()) problems_.attempt([&] { check_parameters(); });
   } catch (const SpaceTooLarge& problem) {
     problems_.add(problem.what());

@@ -17,7 +17,7 @@ namespace {
 
 /// The sorts of layers that are counted along paths. A step is a layer that does not only join others.
 constexpr std::array<const char*, 2> kSorts{"steps", "with weights"};
-using Counts = std::array<double, kSorts.size()>;  // one of each sort
+using Counts = std::array<double, kSorts.size()>;  // one number for each of kSorts
 
 /// Returns 1 for each sort that the layer is of.
 Counts counts_of(const Layer& layer) {

@@ -49,7 +49,7 @@ class Hdf5Reader {
   std::vector<float> floats(const std::string& name) const;
   std::vector<std::string> texts(const std::string& name) const;
   bool has_column(const std::string& table, const std::string& column) const;
-  /// Reads a column of a table (Table::write). @throws UserError if there is none of this name
+  /// Reads a column of a table (Table::write). @throws UserError if the table or the column does not exist
   std::vector<double> numbers(const std::string& table, const std::string& column) const;
   std::vector<std::string> texts(const std::string& table, const std::string& column) const;
 

@@ -40,7 +40,7 @@ bool is_running_table(const std::filesystem::path& path);
 /// then not suspected.
 class RunningTrials {
  public:
-  /// @param job        a token of the job, the same on all its ranks
+  /// @param job        a random text that identifies the job, the same on all its ranks
   /// @param oom_kills  file of the system's counter (machine::oom_kills_file)
   RunningTrials(const RunPaths& paths, int rank, std::size_t slots, const std::string& job,
                 const std::filesystem::path& oom_kills);

@@ -15,7 +15,7 @@ namespace skyline::store {
 /// The deaths of jobs while a suspect trained alone on its node.
 struct Suspect {
   struct Death {
-    std::string job;    // the job's token
+    std::string job;    // random text that identifies the job
     std::string cause;  // "SIGSEGV", or kOomKiller
   };
   std::vector<Death> deaths;  // empty until it was alone

@@ -41,7 +41,7 @@ class CapturedWork {
 /// Says when work is recorded; a recording costs as much as about ten steps.
 struct RecordingPolicy {
   std::int64_t runs_before = 3;           // unrecorded runs first, which make handles and choose algorithms
-  std::int64_t least_steps = 40;          // shorter trials are not recorded
+  std::int64_t least_steps = 40;          // trials of fewer steps train without a CUDA graph
   std::int64_t burst = 4;                 // steps per replay
   std::int64_t least_burst_steps = 1000;  // shorter trials have no bursts
   double most_burst_flops = 2e9;    // FLOPs per step; larger steps gain too little from a second recording

@@ -134,8 +134,9 @@ TrainingOptions with_values(const TrainingOptions& options, const std::vector<sp
 /// Fills in the loss and the metrics that the targets imply.
 TrainingOptions with_defaults(TrainingOptions options, store::TargetKind targets);
 
-/// Return the steps of an epoch (the smaller last batch counts) and of a budget, at least one.
+/// Returns the steps of an epoch; a smaller last batch counts as one.
 std::int64_t steps_per_epoch(std::size_t samples, std::int64_t batch);
+/// Returns the steps of a budget, at least one.
 std::int64_t steps_for(double epochs, std::size_t samples, std::int64_t batch);
 
 }  // namespace skyline::train
