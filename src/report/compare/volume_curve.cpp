@@ -34,12 +34,8 @@ std::vector<double> volume_curve_between(const run::RunState& state,
     if (grew && (done % every == 0 || done == trials || done == also)) {
       grew = false;
       const double now = run::volume_between(objectives, run::points_of(front.front()));
-      volume =
-          state.repeats() > 1
-              ? now
-              : std::max(
-                    volume,
-                    now);  // with repeats a volume may shrink: a mean may be worse than the lucky first value
+      // With repeats a volume may shrink, because a mean may be worse than the lucky first value.
+      volume = state.repeats() > 1 ? now : std::max(volume, now);
     }
     curve.push_back(volume);
   }
