@@ -28,8 +28,8 @@ struct Options {
   std::string prefix;  // e.g. "[rank 3 node07]"
   Level terminal_level = Level::kInfo;
 };
-/// Sets level and prefix, and opens the log file. @throws UserError if the file cannot be opened, or its name
-/// leads elsewhere (open_own_file)
+/// Sets level and prefix, and opens the log file. @throws UserError if the file cannot be opened, or is a
+/// link (open_own_file)
 void start(const Options& options);
 /// Flushes and closes the file. Later lines go to the terminal only.
 void stop();

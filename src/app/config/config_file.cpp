@@ -143,7 +143,7 @@ ConfigNode load_config(const std::filesystem::path& path, const std::vector<std:
 
 ConfigNode identity_of(const ConfigNode& resolved) {
   ConfigNode tree = all_sections().identity(resolved);
-  // With inheritance the kept weights decide which parents have weights.
+  // If trials inherit, `run.keep_weights` decides from which parents they can, and so the results.
   const std::optional<ChosenEvaluator> evaluator = known_evaluator(resolved);
   if (evaluator && evaluator->needs.inherits)
     tree.set("run.keep_weights", resolved.at("run").at("keep_weights"));

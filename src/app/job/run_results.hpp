@@ -33,7 +33,8 @@ std::string failures_text(const run::RunState& state);
 /// Returns the bounds of tables on standard output about the run of a folder.
 report::TableBounds output_bounds(const store::RunPaths& paths);
 
-/// Returns what the last line says of hosts that got no more trials: empty, or a clause.
+/// Returns the clause of the job's last line about hosts that were given no more trials because they failed;
+/// empty if there are none.
 std::string retired_text(const engine::RunResult& result);
 
 /// Prints the results and a last line about the run to standard output.

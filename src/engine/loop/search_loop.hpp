@@ -21,9 +21,9 @@ namespace skyline::engine {
 /// The main loop of a run: ask, submit, poll, commit, tell. It knows no file, no rank and no terminal; replay
 /// of a journal is the same loop with recorded results.
 ///
-/// While the searcher thinks about an ask, trials are committed, but the searcher is not told. After the
-/// answer it is told the first of them and asked, told the next and asked, and so on. Each ask has the room
-/// that it would have had if all earlier asks had been answered at once. So what the searcher knows at an ask
+/// While the searcher thinks about an ask, trials are committed, but it is not told of them. When it has
+/// answered, it is told of these commits one by one, with an ask after each. Each ask may be answered with as
+/// many trials as if every earlier ask had been answered immediately. So what the searcher knows at an ask
 /// does not depend on times.
 class SearchLoop {
  public:

@@ -69,9 +69,9 @@ class SlotCheckpoints final : public trial::TrialState {
   Clock::time_point last_save_;                // time of the last save, or of the trial's start
   std::optional<double> epochs_at_last_save_;  // epochs at last_save_; no value if unknown
   std::optional<double> epochs_done_;
-  bool has_stepped_ = false;                    // a step was made since the last save, or the start
-  std::int64_t begun_step_ = 0;                 // step at which the trial began in this job
-  std::int64_t saved_step_ = 0;                 // step in the last save
+  bool has_stepped_ = false;     // a step was made since the last save, or the start
+  std::int64_t begun_step_ = 0;  // step at which the trial began in this job
+  std::int64_t saved_step_ = 0;  // step of the state that was last handed to the storage thread
   std::shared_ptr<std::int64_t> written_step_;  // step in the newest file; used by the storage thread only
   double copy_s_ = 0;                           // time of all saves
   double last_copy_s_ = 0;                      // time of the last save

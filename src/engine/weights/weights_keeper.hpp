@@ -29,11 +29,13 @@ WeightsSink make_weights_sink(const RunFiles& files, const space::SearchSpace& s
 WeightsSource make_weights_source(const RunFiles& files, std::shared_ptr<RecentWeights> recent,
                                   std::shared_ptr<ParentExchange> exchange, std::string inherit_key);
 
-/// If only the fronts' weights are kept, removes weights on rank 0: those of search trials that left the
-/// front, when no trial that starts from them is in flight or may be continued, and those of full trainings
-/// whose trial has left both fronts. A replay ends in the same state. Where trials leave folders in place of
-/// weights, it removes these, but not while a trial may be continued. If nothing is kept, a folder is removed
-/// when no trial can continue its trial any more.
+/// Removes, on rank 0, what trials left and nobody needs any more. A replay ends in the same state.
+/// - If only the fronts' weights are kept: the weights of a search trial that left the front, when no trial
+///   that starts from them is in flight or may be continued; those of a full training whose trial left both
+///   fronts.
+/// - If trials leave folders in place of weights: a folder by the same rule, but not while its own trial may
+///   be continued.
+/// - If nothing is kept: a folder, when no later trial can continue its trial.
 class WeightsRemoval final : public run::RunListener {
  public:
   /// `files` must outlive the object.

@@ -109,7 +109,8 @@ class Tracebacks {
     static const std::regex aside = pattern(
         "^(?:Exception ignored |Exception in thread |Error in (?:atexit|sys\\.)|--- Logging error|"
         "Task exception was never retrieved)");
-    const std::size_t first = header < 2 ? 0 : header - 2;  // `future: <Task ...>` may stand between
+    // asyncio may put a line `future: <Task ...>` between its message and the header of the traceback.
+    const std::size_t first = header < 2 ? 0 : header - 2;
     return std::any_of(lines_.begin() + static_cast<std::ptrdiff_t>(first),
                        lines_.begin() + static_cast<std::ptrdiff_t>(header),
                        [](const std::string& line) { return found(line, aside); });

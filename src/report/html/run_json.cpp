@@ -277,7 +277,7 @@ std::vector<trial::TrialNumber> members_of(const run::RunState& state) {
   return members;
 }
 
-/// Returns the number of genotypes, which may be above all whole numbers.
+/// Returns the number of genotypes, as a double because it may be too large for any integer type.
 double genotypes_of(const space::SearchSpace& space) {
   double count = 1;
   for (const space::Parameter& parameter : space.parameters()) {

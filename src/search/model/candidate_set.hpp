@@ -50,7 +50,8 @@ class CandidateSet {
   /// @param number   how many trials were chosen before
   std::vector<CandidatePointer> draw(const std::vector<CandidatePointer>& parents, std::size_t number,
                                      RandomStream& random);
-  /// Adds candidates that differ from the centre in one parameter to those that were drawn, unless all are.
+  /// Adds to `drawn` some candidates that differ from the centre in one parameter. It does nothing if every
+  /// candidate of the space was drawn.
   void add_near(const CandidatePointer& centre, std::size_t number, RandomStream& random,
                 std::vector<CandidatePointer>& drawn);
 
@@ -70,7 +71,7 @@ class CandidateSet {
   CandidatePool& pool_;
   const Embedding& embedding_;
   std::optional<std::vector<Found>> all_;  // cheapest candidate of each function, if the space is small
-  bool are_all_ = false;                   // whether all of these were drawn
+  bool are_all_ = false;                   // whether the last draw took every candidate of `all_`
   std::map<std::vector<std::uint32_t>, Found> known_;  // candidates by their choices
   std::unordered_set<space::ArchId> drawn_ids_;        // architectures drawn for the present choice
 };

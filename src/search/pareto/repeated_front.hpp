@@ -33,7 +33,9 @@ class RepeatedFront {
   /// An architecture that has been decided, with the mean of its repeats.
   struct Decided {
     trial::SharedTrial mean;
-    std::size_t succeeded = 0;  // repeats of which that is the mean; 1 if the first failed
+    /// Number of repeats over which the mean is taken. If the first repeat failed, its failure stands for
+    /// all, and this is 1.
+    std::size_t succeeded = 0;
   };
   struct Change {
     std::vector<Decided> decided;

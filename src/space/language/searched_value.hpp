@@ -22,7 +22,7 @@ class SearchedValue {
   /// @throws UserError for a mistake
   SearchedValue(const ConfigNode& node, const std::vector<Parameter>& parameters,
                 const std::function<Expression(const ConfigNode& scalar)>& read);
-  /// Returns whether a node is a section whose word a parameter chooses.
+  /// Returns whether a parameter of the space chooses the variant of a section, by the word that selects it.
   static bool is_section(const ConfigNode& node);
 
   /// Returns the value in one genotype. That of a section is its text, `{adam: {learning_rate: 0.01}}`.

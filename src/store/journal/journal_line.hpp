@@ -38,8 +38,9 @@ std::string asked_line(const trial::Trial& trial, const space::SearchSpace& spac
 std::string loss_line(const RankLoss& loss);
 bool is_loss(const nlohmann::ordered_json& line);
 
-/// Return a line about changed programs, and whether a line is one.
+/// Returns the line of a journal that says with which files of the user's programs the run goes on.
 std::string change_line(const Checksums& programs);
+/// Returns whether a line of a journal is such a line.
 bool is_change(const nlohmann::ordered_json& line);
 /// The member of a line about changed programs that has their checksums.
 inline constexpr const char* kChanged = "changed";

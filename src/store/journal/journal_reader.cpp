@@ -121,7 +121,7 @@ struct TrialLine {
   Json json;
   std::size_t number = 0;
   std::shared_ptr<const space::Architecture> architecture;
-  std::exception_ptr mistake;  // error in the architecture; earlier lines may have others
+  std::exception_ptr mistake;  // error in the architecture, thrown after those of earlier lines
 };
 
 /// Reads the next lines with trials; none at the end.
