@@ -34,9 +34,6 @@ struct CommandMetric : trial::Metric {
 /// own, in their order.
 std::vector<trial::Metric> descriptions_of(const std::vector<CommandMetric>& metrics, bool measured);
 
-/// Reads a program and its arguments. They are kept as texts, even if they look like numbers.
-OptionKind<std::vector<std::string>> argument_vector();
-
 /// Reads the entry `accuracy: {better: higher}` of a map. @throws UserError
 CommandMetric read_command_metric(const ConfigNode& map, const ConfigNode::Entry& entry);
 /// Reads `{accuracy: {better: higher}, phone_ms: {run: [./measure.sh], better: lower}}`.

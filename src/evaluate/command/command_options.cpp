@@ -1,5 +1,6 @@
 #include "evaluate/command/command_options.hpp"
 
+#include "core/config/argument_vector.hpp"
 #include "core/config/byte_size.hpp"
 #include "core/config/config_text.hpp"
 #include "core/config/option_list.hpp"

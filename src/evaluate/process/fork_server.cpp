@@ -129,7 +129,8 @@ void ForkServer::import(const Stop& stop_requested) {
   channel_ = FileDescriptor(both[0]);
   FileDescriptor servers(both[1]);
   ProcessPlan plan = plan_;
-  plan.server_socket = servers.get();
+  plan.socket = servers.get();
+  plan.serves = true;
   auto process = std::make_unique<TrainerProcess>(plan);
   servers.reset();
   trials_ = 0;

@@ -110,8 +110,8 @@ std::vector<std::string> launcher_arguments(const std::string& program, const Pr
       "memory=" + std::to_string(plan.memory_bytes.value_or(0)),
       "processes=" + std::to_string(plan.processes.value_or(0)),
       "open_files=" + std::to_string(plan.open_files.value_or(0)),
-      std::string("reports=") + (plan.report_file.empty() && plan.server_socket < 0 ? "0" : "1"),
-      std::string("serves=") + (plan.server_socket < 0 ? "0" : "1"),
+      std::string("reports=") + (plan.report_file.empty() && plan.socket < 0 ? "0" : "1"),
+      std::string("serves=") + (plan.serves ? "1" : "0"),
       std::string("holds=") + (plan.held < 0 ? "0" : "1")};
   if (!plan.folder.empty()) arguments.push_back("folder=" + plan.folder.string());
   if (!plan.processors.empty()) {
@@ -169,9 +169,9 @@ LauncherPlan plan_launcher(const ProcessPlan& plan, const std::string& mark) {
     planned.ours.report = std::move(report.ours);
     planned.report = std::move(report.launchers);
   }
-  if (plan.server_socket >= 0) {
+  if (plan.socket >= 0) {
     planned.report =
-        above_those_of_launcher(::fcntl(plan.server_socket, F_DUPFD_CLOEXEC, 0), "give a server its socket");
+        above_those_of_launcher(::fcntl(plan.socket, F_DUPFD_CLOEXEC, 0), "give a program its socket");
   }
   if (plan.held >= 0) {
     planned.held =

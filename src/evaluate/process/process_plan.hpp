@@ -23,9 +23,11 @@ struct ProcessPlan {
   std::filesystem::path report_file = {};
   /// Descriptor that the launcher keeps open until the program and its descendants are gone; -1 for none.
   int held = -1;
-  /// Socket of a server, which gets it as its descriptor 3; -1 for other programs. The forks of a server are
-  /// programs with launchers of their own: only its session belongs to it.
-  int server_socket = -1;
+  /// Socket that the program gets as its descriptor 3, in place of a pipe for reports; -1 for none.
+  int socket = -1;
+  /// Whether it is a server, whose forks are programs with launchers of their own: only its session belongs
+  /// to it.
+  bool serves = false;
   std::vector<int> processors = {};  // empty: those of the thread that starts it
   // Limits of the program and all its descendants together; no value: no limit.
   std::optional<std::uint64_t> memory_bytes = {};

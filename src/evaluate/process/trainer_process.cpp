@@ -173,7 +173,7 @@ void TrainerProcess::read_launcher() {
       end_ = end_of(notice, plan_);
       end_->log_error = static_cast<int>(notice.log_error);
       end_->process = trainer_;
-      if (plan_.server_socket >= 0) (void)end_orphans();  // its launcher adopts nothing
+      if (plan_.serves) (void)end_orphans();  // its launcher adopts nothing
     }
   }
 }
@@ -247,7 +247,7 @@ std::vector<ListedProcess> TrainerProcess::orphans() const {
   std::vector<pid_t> roots;
   std::ranges::transform(found, std::back_inserter(roots), &ListedProcess::id);
   std::vector<ListedProcess> below = descendants_of(roots, all);
-  if (plan_.server_socket >= 0) {
+  if (plan_.serves) {
     std::erase_if(below, [this](const ListedProcess& process) { return process.session != trainer_; });
   }
   found.insert(found.end(), below.begin(), below.end());
