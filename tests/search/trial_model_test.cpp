@@ -132,14 +132,15 @@ TEST_F(TrialModelOfMany, ForgetsNothingOfTheFront) {
 }
 
 TEST_F(TrialModelOfMany, KeepsWhatTheBestHadAfterAPartOfTheBudget) {
-  constexpr std::size_t kWhole = 4;  // the last results, of the architectures of the first ones
-  constexpr std::size_t kShort = kMost - kWhole;
+  constexpr std::size_t kWholeBudgets = 4;  // the last results, of the architectures of the first ones
+  constexpr std::size_t kShort = kMost - kWholeBudgets;
   constexpr std::size_t kKept = kMost - kMost / 4;
   const auto tell_all = [&](TrialModel& model, std::size_t forgotten) {
     for (std::size_t i = 0; i < kShort; ++i) {
-      if (i < kWhole || i >= kWhole + forgotten) model.tell(results_[i], with_budget(*candidates_[i], -1));
+      if (i < kWholeBudgets || i >= kWholeBudgets + forgotten)
+        model.tell(results_[i], with_budget(*candidates_[i], -1));
     }
-    tell(model, 0, kWhole);
+    tell(model, 0, kWholeBudgets);
     model.fit({});
   };
   TrialModel model = this->model(kMost);

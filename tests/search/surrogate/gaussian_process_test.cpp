@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include <Eigen/Cholesky>
 #include <gtest/gtest.h>
 
 namespace skyline::search {
