@@ -51,7 +51,7 @@ ROOMS = {
     "model_export": ["model", "onnx", "pytorch", ""],
     "engine": ["group", "work", "loop", "slots", "dispatch", "weights", ""],
     "report": ["", "files", "text", "compare", "html", "results", "tracking"],
-    "app": ["config", "prep", "models", "doctor", "job", "commands", "simulate", ""],
+    "app": ["config", "prep", "models", "doctor", "tuner", "job", "commands", "simulate", ""],
 }
 
 # A module's face: what other modules may include of it besides include/skyline/MODULE, which is installed for users.

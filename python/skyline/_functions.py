@@ -101,17 +101,17 @@ def _refusal(function: Callable[..., Any]) -> str:
             "Or write a function of the parameters alone, whose module loads the rest in warm_up() (docs/python.md)")
 
 
-def _script_of(main: ModuleType, function: Callable[..., Any], path: str) -> pathlib.Path:
+def _script_of(main: ModuleType, function: Callable[..., Any], path: str, argument: str) -> pathlib.Path:
     """Returns the file of the script that runs."""
     code = getattr(function, "__code__", None)
     for file in (getattr(main, "__file__", None), *([code.co_filename] if code else [])):
         if not file or not os.path.isfile(file):
-            raise Error(f"train: `{path}` is defined in a notebook or at a prompt; {_ADVICE}. "
+            raise Error(f"{argument}: `{path}` is defined in a notebook or at a prompt; {_ADVICE}. "
                         "In a notebook, begin its cell with %%writefile my_trainer.py")
     if not str(main.__file__).endswith(".py"):  # e.g. s.pyc
-        raise Error(f"train: `{path}` is defined in {main.__file__}, which is no .py file; {_ADVICE}")
+        raise Error(f"{argument}: `{path}` is defined in {main.__file__}, which is no .py file; {_ADVICE}")
     if _is_guarded(main, path):
-        raise Error(f'train: `{path}` is made below `if __name__ == "__main__":`; {_BY_NAME}make it above')
+        raise Error(f'{argument}: `{path}` is made below `if __name__ == "__main__":`; {_BY_NAME}make it above')
     return pathlib.Path(str(main.__file__)).resolve()
 
 
@@ -122,20 +122,20 @@ def _fresh_path() -> set[pathlib.Path]:
     return {pathlib.Path(folder).resolve() for folder in folders if folder}
 
 
-def address_of(function: Callable[..., Any]) -> tuple[str, list[str]]:
+def address_of(function: Callable[..., Any], argument: str = "train") -> tuple[str, list[str]]:
     """Returns the address of a function, and the folders that a new Python needs in PYTHONPATH to find it and this package.
 
     The address is `package.module:function`, or `folder/script.py:function` for one of the script that runs. It may as well be
-    a path to any object that can be called, such as `package.module:object.method`. Raises Error for what no module has by
-    name, and for a cell of a notebook.
+    a path to any object, such as `package.module:object.method`. Raises Error, which names the argument, for what no module has
+    by name, and for a cell of a notebook.
     """
     place = _place_of(function)
     if place is None:
-        raise Error(f"train: {_refusal(function)}")
+        raise Error(f"{argument}: {_refusal(function)}")
     module, path = place
     name, needed = module.__name__, [PACKAGE_ROOT]
     if name == "__main__":
-        file = _script_of(module, function, path)
+        file = _script_of(module, function, path, argument)
         if module.__spec__ is None:
             return f"{near(file)}:{path}", _unknown(needed)
         name = module.__spec__.name  # started by python -m

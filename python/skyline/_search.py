@@ -18,17 +18,18 @@ from ._functions import address_of
 from ._program import find_program, launch_command
 from ._run import REFUSED, Run
 from ._space import Domain, space_section
+from ._tuner import algorithm_section
 
 Objectives = Union[str, Sequence[str], Mapping[str, Mapping[str, Any]], None]
 _COSTS = ("parameters", "flops", "macs", "peak_activation_bytes", "training_activation_bytes", "weight_bytes")  # costs of networks
 _FIRST_LINE = "# Written by skyline.search.\n"
 _MEANT = {"n_trials": "trials", "num_samples": "trials", "max_trials": "trials", "maximise": "maximize", "minimise": "minimize",
           "n_jobs": "ranks, or slots", "rank": "ranks", "timeout": 'run={"time_limit": "1 h"}', "seed": 'run={"seed": 1}',
-          "storage": "folder", "study_name": "folder", "name": "folder"}  # names in other tools and spellings
+          "storage": "folder", "study_name": "folder", "name": "folder", "sampler": "algorithm", "tuner": "algorithm"}  # names in other tools and spellings
 
 
 def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[..., Any] | Sequence[str] | None = None, *,
-           maximize: Objectives = None, minimize: Objectives = None, trials: int | None = None, ranks: int = 1,
+           maximize: Objectives = None, minimize: Objectives = None, algorithm: Any = None, trials: int | None = None, ranks: int = 1,
            folder: str | os.PathLike[str] = "runs/search", metrics: Mapping[str, Mapping[str, Any]] | None = None,
            slots: int | None = None, resume: bool = False, changed: bool = False, quiet: bool = False,
            program: str | os.PathLike[str] | None = None, **sections: Any) -> Run:
@@ -40,6 +41,8 @@ def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[...,
               or a method of an object, which a module has by name. Or a program with its arguments; or None for Skyline's own
               training (sections `data` and `training`)
     maximize, minimize   objectives: a metric's name, several, or {name: {reference: 0, ideal: 1}}
+    algorithm the name of an algorithm; or a class, or an object, with `ask` and `tell`, that chooses the trials in a process of its own;
+              or a program with its arguments that does
     trials    how many trials; 100 unless given
     ranks     processes of the search, by mpirun from 2 on; each trains `slots` trials at a time, unless given one a core
     folder    the run's folder; its configuration is written beside it, as FOLDER.yaml. `~` is the home folder
@@ -61,7 +64,7 @@ def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[...,
     if not place.name:
         raise Error(f"folder: expected one of its own, got {place}")
     config = place.with_name(place.name + ".yaml")
-    text = _FIRST_LINE + yaml_text(_sections(space, train, _objectives(maximize, minimize), trials, metrics or {}, sections))
+    text = _FIRST_LINE + yaml_text(configuration(space, train, _objectives(maximize, minimize), algorithm, trials, metrics or {}, sections))
     if (place / "journal.jsonl").exists() and not resume:
         raise Error(f"{near(place)}: holds a run already: give another folder, or resume=True")
     if config.exists() and not config.read_text(encoding="utf-8").startswith(_FIRST_LINE):
@@ -144,9 +147,9 @@ def _command(train: Callable[..., Any] | Sequence[str], objectives: list[dict[st
     return command
 
 
-def _sections(space: Mapping[str, Any], train: Callable[..., Any] | Sequence[str] | None, objectives: list[dict[str, Any]],
-              trials: int | None, metrics: Mapping[str, Mapping[str, Any]], others: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the configuration."""
+def configuration(space: Mapping[str, Any], train: Callable[..., Any] | Sequence[str] | None, objectives: list[dict[str, Any]],
+                  algorithm: Any, trials: int | None, metrics: Mapping[str, Mapping[str, Any]], others: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the sections of a configuration, `others` among them."""
     sections: dict[str, Any] = {"space": space_section(space)}
     if train is not None:
         computed = _COSTS if "network" in sections["space"] else ()
@@ -154,9 +157,10 @@ def _sections(space: Mapping[str, Any], train: Callable[..., Any] | Sequence[str
         if callable(train) and not {"file", "network"} & sections["space"].keys():  # which name more parameters
             _check_takes(train, sections["command"]["python"], list(sections["space"].get("parameters", ())))
     sections["objectives"] = objectives
-    sections["search"] = {"algorithm": "skyline", **({"trials": trials} if trials is not None else {})}
-    if "algorithm" in others.get("search", {}):
-        del sections["search"]["algorithm"]
+    chosen = algorithm_section("skyline" if algorithm is None else algorithm)
+    if algorithm is None and "algorithm" in others.get("search", {}):
+        chosen = {}
+    sections["search"] = {**chosen, **({"trials": trials} if trials is not None else {})}
     return _merged(sections, others, "")
 
 

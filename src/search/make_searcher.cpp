@@ -30,11 +30,13 @@ void check_repeats(const ConfigNode& written, const Algorithm& algorithm) {
 std::unique_ptr<Searcher> make_searcher(const ConfigNode& section, const space::SearchSpace& space,
                                         const objective::ObjectiveSet& objectives, std::uint64_t seed,
                                         const trial::Budget& budget,
-                                        std::span<const trial::CommittedTrial> known) {
+                                        std::span<const trial::CommittedTrial> known,
+                                        const TunerStart& start_tuner) {
   const Algorithm& algorithm = algorithm_of(section);
   const std::uint32_t repeats = section.is_map() ? repeats_of(section) : 1;
   algorithm.check(section, budget);
-  std::unique_ptr<Searcher> searcher = algorithm.make(section, {space, objectives, seed, budget, known});
+  std::unique_ptr<Searcher> searcher =
+      algorithm.make(section, {space, objectives, seed, budget, known, start_tuner});
   if (repeats == 1) return searcher;
   return std::make_unique<RepeatingSearcher>(std::move(searcher), objectives, repeats,
                                              most_trials(section, algorithm));

@@ -127,7 +127,7 @@ TEST(SearchOptions, RefuseUnknownAlgorithmsAndKeysWithASuggestion) {
   EXPECT_EQ(
       parse_error("algorithm: hyperband"),
       "run.yaml:1:12: search.algorithm: unknown algorithm `hyperband`, known here: evolution_pareto, "
-      "exhaustive, listed, local_search, mo_asha, mo_bananas, nsga2, random, regularized_evolution, skyline, "
+      "exhaustive, listed, local_search, mo_asha, mo_bananas, nsga2, program, random, regularized_evolution, skyline, "
       "successive_halving");
   EXPECT_EQ(parse_error("algorithm: evolution_pareto\niteration: 3"),
             "run.yaml:2:1: search: unknown key `iteration` beside `algorithm: evolution_pareto`, did you "

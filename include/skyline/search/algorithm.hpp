@@ -2,6 +2,7 @@
 
 #include "skyline/core/option_table.hpp"
 #include "skyline/search/searcher.hpp"
+#include "skyline/search/tuner.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -23,6 +24,8 @@ struct SearchProblem {
   /// space. Their noise and their budgets are their own. Those of a source stand together, and have its place
   /// among the sources as iteration.
   std::span<const trial::CommittedTrial> known = {};
+  /// Starts the program of the user that chooses; empty where nothing is trained, as in `skyline validate`.
+  TunerStart start_tuner = {};
 };
 
 /// A run or a table whose results a search is told before it begins.
@@ -69,6 +72,8 @@ struct Algorithm {
   std::optional<std::size_t> window = {};
   /// Whether its proposals depend on SearchProblem::known.
   bool uses_known = false;
+  /// The key of its section that has a program of the user which chooses the trials; empty if there is none.
+  std::string program_key = {};
   /// Whether its trials can be repeated (`search.repeats`): it continues none, and its results matter by
   /// their front.
   bool can_repeat = false;
@@ -155,6 +160,7 @@ const Algorithm& algorithm_of(const ConfigNode& section);
 std::unique_ptr<Searcher> make_searcher(const ConfigNode& section, const space::SearchSpace& space,
                                         const objective::ObjectiveSet& objectives, std::uint64_t seed,
                                         const trial::Budget& budget = {},
-                                        std::span<const trial::CommittedTrial> known = {});
+                                        std::span<const trial::CommittedTrial> known = {},
+                                        const TunerStart& start_tuner = {});
 
 }  // namespace skyline::search

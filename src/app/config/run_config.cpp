@@ -11,6 +11,7 @@
 #include "core/config/config_text.hpp"
 #include "core/text/hash.hpp"
 #include "core/version.hpp"
+#include "evaluate/command/command_check.hpp"
 #include "model_export/model/exported_model.hpp"
 #include "run/baselines.hpp"
 #include "store/publish/publish.hpp"
@@ -130,6 +131,7 @@ class ConfigParser {
   void read_space();
   void read_objectives(bool knows_metrics);
   void check_place() const;
+  void check_search_program() const;
   void read_known();
   void throw_mistakes();
   void resolve();
@@ -162,6 +164,7 @@ RunConfig ConfigParser::parse(DataCheck check) {
   const bool knows_space = is_right_so_far();
   mistakes_.attempt([&] { read_objectives(knows_metrics); });
   if (check != DataCheck::kStated && knows_space) mistakes_.attempt([&] { check_place(); });
+  if (check != DataCheck::kStated) mistakes_.attempt([&] { check_search_program(); });
   throw_mistakes();
   if (check != DataCheck::kStated) read_known();
   resolve();
@@ -263,6 +266,13 @@ void ConfigParser::check_place() const {
        .budgets_from = budgets != nullptr ? budgets : search});
 }
 
+/// Checks that the program that chooses the trials is there, if there is one.
+void ConfigParser::check_search_program() const {
+  if (!is_right_so_far()) return;
+  const std::string& key = config_.algorithm().program_key;
+  if (!key.empty()) evaluate::check_program(root_.at("search").at(key));
+}
+
 /// @param knows_metrics  whether the evaluator's section and the data are right; otherwise all metrics that
 /// the
 ///                       evaluator may measure are accepted
@@ -346,9 +356,9 @@ engine::EngineOptions RunConfig::engine_options() const {
   return options;
 }
 
-std::unique_ptr<search::Searcher> RunConfig::make_searcher() const {
+std::unique_ptr<search::Searcher> RunConfig::make_searcher(const search::TunerStart& start_tuner) const {
   return search::make_searcher(sections.search, space, objectives, sections.run.seed,
-                               {evaluator.needs.epochs}, known.results);
+                               {evaluator.needs.epochs}, known.results, start_tuner);
 }
 
 std::vector<search::ArchitecturePointer> RunConfig::draw_valid(std::size_t count) const {

@@ -58,7 +58,8 @@ struct RunConfig {
   engine::EngineOptions engine_options() const;
   const search::Algorithm& algorithm() const { return search::algorithm_of(sections.search); }
   /// Makes the searcher of the search; its proposals have the budget of the evaluator's section.
-  std::unique_ptr<search::Searcher> make_searcher() const;
+  /// @param start_tuner  starts a program that chooses; empty where nothing is trained
+  std::unique_ptr<search::Searcher> make_searcher(const search::TunerStart& start_tuner = {}) const;
   /// Returns random valid architectures of the space; fewer if they are hard to find.
   std::vector<search::ArchitecturePointer> draw_valid(std::size_t count) const;
   /// Returns the budget of the full training of the front, or nullopt if there is no full training.

@@ -4,6 +4,7 @@
 
 #include "app/config/config_file.hpp"
 #include "app/config/new_run_check.hpp"
+#include "app/tuner/program_tuner.hpp"
 #include "core/config/config_text.hpp"
 #include "core/log.hpp"
 #include "core/text/wording.hpp"
@@ -271,7 +272,7 @@ void complete_plan(const store::RunPaths& paths, const SearchArguments& argument
   } else if (arguments.resume != Resume::kNo) {
     log::info("nothing to resume in " + paths.root.string() + ": starting from the beginning");
   }
-  if (plan.searcher == nullptr) plan.searcher = plan.config.make_searcher();
+  if (plan.searcher == nullptr) plan.searcher = plan.config.make_searcher(tuner_start(paths));
   if (plan.replay) {
     check_not_shortened(paths, *plan.searcher, plan.replay->entries);
     store::republish_journal(paths.journal(), *plan.replay);
@@ -309,7 +310,7 @@ RunPlan make_plan(const SearchArguments& arguments, const Asked& asked, const st
   // Refused here, before anything is written: a space without a valid architecture, and trainers whose files
   // are not those of the run that `skyline train` begins with.
   if (!store::exists(paths.journal())) {
-    plan.searcher = config.make_searcher();
+    plan.searcher = config.make_searcher(tuner_start(paths));
     if (arguments.beginning != nullptr) {
       check_programs(config.algorithm().source_run(config.sections.search), arguments.beginning->programs(),
                      config, arguments);

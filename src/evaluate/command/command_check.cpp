@@ -217,6 +217,17 @@ fs::path find_program(const std::string& program, const std::string& path) {
   throw UserError(in_quotes(program) + reason + host_name());
 }
 
+void check_program(const ConfigNode& arguments) {
+  check_arguments(&arguments, {}, process_variable("PATH").value_or(""));
+}
+
+std::vector<std::string> program_arguments(const std::vector<std::string>& arguments) {
+  std::vector<std::string> all;
+  for (const std::string& argument : arguments) all.push_back(filled(argument, {}));
+  all.front() = find_program(all.front(), process_variable("PATH").value_or("")).string();
+  return all;
+}
+
 std::string path_of_trainer(const CommandOptions& options) {
   const auto own = std::ranges::find(options.variables, "PATH", &NamedText::first);
   return own != options.variables.end() ? own->second : process_variable("PATH").value_or("");

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace skyline::evaluate {
 
@@ -15,6 +16,12 @@ namespace skyline::evaluate {
 /// @param path  the variable PATH
 /// @throws UserError with the reason alone if it is not there or cannot be executed; it names this host
 std::filesystem::path find_program(const std::string& program, const std::string& path);
+
+/// Checks a program, and its script, that gets nothing of a trial, as the user wrote its arguments.
+/// @throws UserError
+void check_program(const ConfigNode& arguments);
+/// Returns the arguments with which it starts, first its absolute path. @throws UserError if it is not there
+std::vector<std::string> program_arguments(const std::vector<std::string>& arguments);
 
 /// Returns the variable PATH that a section's trainer gets.
 std::string path_of_trainer(const CommandOptions& options);

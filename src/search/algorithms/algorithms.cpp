@@ -14,7 +14,7 @@ Algorithms& registry() {
   static Algorithms algorithms("search algorithm", [](Algorithms& built_in) {
     for (const auto make :
          {evolution_pareto, exhaustive_search, listed_search, local_search, mo_asha, mo_bananas, nsga2,
-          random_search, regularized_evolution, skyline_search, successive_halving}) {
+          program_search, random_search, regularized_evolution, skyline_search, successive_halving}) {
       const Algorithm algorithm = make();
       built_in.add(algorithm.name, algorithm);
     }

@@ -16,6 +16,7 @@ Algorithm local_search();
 Algorithm mo_asha();
 Algorithm mo_bananas();
 Algorithm nsga2();
+Algorithm program_search();
 Algorithm random_search();
 Algorithm regularized_evolution();
 Algorithm skyline_search();

@@ -56,6 +56,8 @@ struct RunPaths {
   std::filesystem::path trials() const { return root / "trials"; }
   std::filesystem::path trial_logs() const { return root / "logs" / "trials"; }
   std::filesystem::path log() const { return root / "logs" / "skyline.log"; }
+  /// Returns the log of the program that chooses the trials (`search.run`).
+  std::filesystem::path tuner_log() const { return root / "logs" / "tuner.log"; }
   std::filesystem::path owner() const { return root / "owner.json"; }
 };
 

@@ -1,0 +1,251 @@
+#include "app/tuner/tuner_process.hpp"
+
+#include "skyline/core/error.hpp"
+
+#include "app/tuner/tuner_lines.hpp"
+#include "core/backoff.hpp"
+#include "core/text/foreign_text.hpp"
+#include "core/text/wording.hpp"
+#include "evaluate/command/command_check.hpp"
+#include "evaluate/process/error_words.hpp"
+#include "evaluate/process/reported_lines.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace skyline::app {
+namespace {
+
+using std::chrono::steady_clock;
+
+constexpr int kPauseOfTuner_ms = 100;
+constexpr double kFarewell_s = 1;        // in which a program may end by itself once it is unwanted
+constexpr double kEndAfterSocket_s = 5;  // in which a program that has closed its socket must end
+constexpr double kLongestStep_s = 1;  // time that counts at once, since this process may have been suspended
+constexpr std::size_t kTunerPieceBytes = std::size_t{1} << 16U;
+
+/// Returns the plan with the program's path, which may take a file server some time to find, and its socket.
+evaluate::ProcessPlan completed(evaluate::ProcessPlan plan, const FileDescriptor& socket) {
+  plan.arguments = evaluate::program_arguments(plan.arguments);
+  plan.socket = socket.get();
+  return plan;
+}
+
+}  // namespace
+
+/// The thread's part: the program while it runs.
+class TunerProcess::Exchange {
+ public:
+  explicit Exchange(TunerProcess& owner) : owner_(owner), process_(completed(owner.plan_, ends_.programs)) {
+    ends_.programs.reset();
+  }
+
+  /// Exchanges lines until the program has ended, or is unwanted. @throws as receive()
+  void run() {
+    std::optional<evaluate::ProcessEnd> end;
+    while (true) {
+      end = process_.poll();
+      read();
+      write();
+      if (end || is_over()) break;
+      check_silence();
+      pause();
+    }
+    if (!end || is_ending()) return;
+    throw FaultError(std::string(kTunerSubject) + " has ended: " + end->reason + ", see " +
+                     owner_.plan_.log.string() + evaluate::said_in(owner_.plan_.log, {}));
+  }
+
+ private:
+  struct Ends {
+    FileDescriptor ours;  // does not block
+    FileDescriptor programs;
+  };
+
+  static Ends make_socket() {
+    int both[2];
+    if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, both) != 0)
+      throw FaultError("cannot make a socket for a tuner: " + system_error_text(errno));
+    Ends ends{FileDescriptor(both[0]), FileDescriptor(both[1])};
+    ::fcntl(ends.ours.get(), F_SETFL, O_NONBLOCK);  // the other end has a file description of its own
+    return ends;
+  }
+
+  /// The whole lines of a program that were not taken yet.
+  class Output final : public evaluate::ReportedLines {
+   public:
+    Output() : ReportedLines(kLongestTunerLine) {}
+    std::vector<std::string> lines_now;
+
+   private:
+    void read_line(std::string_view line) override { lines_now.emplace_back(line); }
+  };
+
+  void read() {
+    std::string piece(kTunerPieceBytes, '\0');
+    while (!socket_ended_) {
+      const ssize_t count = ::read(ends_.ours.get(), piece.data(), piece.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0 && errno == EAGAIN) return;
+      socket_ended_ = count <= 0;
+      if (socket_ended_) return;
+      output_.feed(std::string_view(piece).substr(0, static_cast<std::size_t>(count)),
+                   evaluate::ReportChannel::kDescriptor);
+      take_lines();
+    }
+  }
+
+  /// Takes what was said as answers. @throws UserError
+  void take_lines() {
+    const std::lock_guard lock(owner_.mutex_);
+    for (std::string& line : output_.lines_now) {
+      if (owner_.unanswered_ == 0) {
+        throw UserError(std::string(kTunerSubject) + " was asked nothing, and sent " +
+                        in_quotes(shortened(line)));
+      }
+      --owner_.unanswered_;
+      owner_.answers_.push_back(std::move(line));
+      silent_s_ = 0;
+    }
+    output_.lines_now.clear();
+    if (output_.mistake()) throw UserError(std::string(kTunerSubject) + ": " + *output_.mistake());
+  }
+
+  void write() {
+    const std::lock_guard lock(owner_.mutex_);
+    std::string_view rest = std::string_view(owner_.unsent_).substr(sent_);
+    while (!rest.empty() && !socket_ended_) {
+      const ssize_t count = ::send(ends_.ours.get(), rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0 && errno == EAGAIN) break;
+      socket_ended_ = count < 0;
+      if (socket_ended_) break;
+      sent_ += static_cast<std::size_t>(count);
+      rest.remove_prefix(static_cast<std::size_t>(count));
+      silent_s_ = 0;
+    }
+    is_writing_ = !rest.empty() && !socket_ended_;
+    if (!is_writing_) {
+      owner_.unsent_.clear();
+      sent_ = 0;
+      if (owner_.is_ending_) ::shutdown(ends_.ours.get(), SHUT_WR);
+    }
+  }
+
+  bool is_ending() {
+    const std::lock_guard lock(owner_.mutex_);
+    return owner_.is_ending_;
+  }
+
+  /// Returns whether the program is unwanted, and has had its time to end.
+  bool is_over() {
+    const std::lock_guard lock(owner_.mutex_);
+    if (!owner_.is_unwanted_) return false;
+    if (!unwanted_since_) unwanted_since_ = steady_clock::now();
+    return seconds_since(*unwanted_since_) >= kFarewell_s;
+  }
+
+  /// @throws FaultError if the program does not do what is expected of it
+  void check_silence() {
+    const auto now = steady_clock::now();
+    const double step_s = std::chrono::duration<double>(now - std::exchange(last_look_, now)).count();
+    const std::lock_guard lock(owner_.mutex_);
+    const bool is_expected = is_writing_ || owner_.unanswered_ > 0 || socket_ended_;
+    silent_s_ = is_expected && !owner_.is_ending_ ? silent_s_ + std::min(step_s, kLongestStep_s) : 0;
+    if (socket_ended_ && silent_s_ > kEndAfterSocket_s)
+      throw FaultError(std::string(kTunerSubject) + " has closed its socket, and goes on");
+    if (silent_s_ <= owner_.timeout_s_) return;
+    throw FaultError(std::string(kTunerSubject) +
+                     (is_writing_ ? " has read nothing for " : " has not answered for ") +
+                     seconds_text(owner_.timeout_s_) + " (search.timeout), see " + owner_.plan_.log.string());
+  }
+
+  void pause() const {
+    const short events = static_cast<short>(is_writing_ ? POLLIN | POLLOUT : POLLIN);
+    std::array<pollfd, 2> sources{pollfd{socket_ended_ ? -1 : ends_.ours.get(), events, 0},
+                                  pollfd{owner_.wake_.get(), POLLIN, 0}};
+    ::poll(sources.data(), sources.size(), kPauseOfTuner_ms);
+    eventfd_t count = 0;
+    (void)::eventfd_read(owner_.wake_.get(), &count);
+  }
+
+  TunerProcess& owner_;
+  Ends ends_ = make_socket();
+  evaluate::TrainerProcess process_;
+  Output output_;
+  std::size_t sent_ = 0;  // bytes of what is unsent
+  bool is_writing_ = false;
+  bool socket_ended_ = false;
+  double silent_s_ = 0;
+  steady_clock::time_point last_look_ = steady_clock::now();
+  std::optional<steady_clock::time_point> unwanted_since_;
+};
+
+TunerProcess::TunerProcess(evaluate::ProcessPlan plan, double timeout_s)
+    : plan_(std::move(plan)),
+      timeout_s_(timeout_s),
+      wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
+      thread_([this] { serve(); }) {}
+
+TunerProcess::~TunerProcess() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = is_unwanted_ = true;
+  }
+  wake();
+  thread_.join();
+}
+
+void TunerProcess::serve() {
+  try {
+    Exchange(*this).run();
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    failure_ = std::current_exception();
+  }
+}
+
+void TunerProcess::wake() const {
+  (void)::eventfd_write(wake_.get(), 1);
+}
+
+void TunerProcess::send(const std::string& line, bool is_question) {
+  {
+    const std::lock_guard lock(mutex_);
+    unsent_ += line;
+    if (is_question) ++unanswered_;
+  }
+  wake();
+}
+
+std::optional<std::string> TunerProcess::receive() {
+  const std::lock_guard lock(mutex_);
+  if (!answers_.empty()) {
+    std::string answer = std::move(answers_.front());
+    answers_.pop_front();
+    return answer;
+  }
+  if (failure_ != nullptr) std::rethrow_exception(failure_);
+  return std::nullopt;
+}
+
+void TunerProcess::end() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_ending_ = true;
+  }
+  wake();
+}
+
+}  // namespace skyline::app

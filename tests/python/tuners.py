@@ -1,0 +1,69 @@
+"""Algorithms to search with."""
+
+import random
+
+
+class RandomTuner:
+    """Random with a memory, as in docs/python.md."""
+
+    def __init__(self, space):
+        self.space, self.seen = space, []
+
+    def ask(self, n, seed):
+        draw, chosen = random.Random(seed), []
+        while len(chosen) < n:
+            proposal = {name: draw.choice(values) for name, values in self.space.items()}
+            if proposal not in self.seen:
+                self.seen.append(proposal)
+                chosen.append(proposal)
+        return chosen
+
+    def tell(self, trial):
+        print(trial.number, trial.parameters, trial.values or trial.failed)
+
+
+class Careful(RandomTuner):
+    """Is told the recorded answers, and must not be asked for them."""
+
+    def __init__(self, space, objectives, trials=0):
+        super().__init__(space)
+        assert (objectives, trials) == ([{"maximize": "score"}, {"minimize": "size"}], 12), (objectives, trials)
+
+    def accept(self, proposals, seed):
+        print("accepted", len(proposals))
+        self.seen += proposals
+
+
+class Forgetful(RandomTuner):
+    """Draws by other chance than the seed."""
+
+    def ask(self, n, seed):
+        return super().ask(n, random.SystemRandom().randrange(1 << 31))
+
+
+class Short:
+    """Ends after three trials. Needs nothing of the space."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def ask(self, n, seed):
+        self.asked += 1
+        return [{"lr": 0.1, "depth": self.asked}] if self.asked < 4 else None
+
+    def tell(self, trial):
+        assert trial.failed is None and trial.values["score"] == trial.parameters["lr"] * trial.parameters["depth"]
+
+
+class With:
+    def __init__(self, what):
+        self.what = what
+
+    def ask(self, n, seed):
+        return []
+
+    def tell(self, trial):
+        pass
+
+
+named = With("a name")
