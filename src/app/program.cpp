@@ -45,6 +45,8 @@ constexpr auto kCommands = std::to_array<CommandEntry>(
       show_command},
      {"simulate", "tell how long a search would take on so many slots, and how busy they would be",
       "skyline simulate photos.yaml --slots 64,256", simulate_command},
+     {"sampler", "propose trials to another program, in lines of JSON on standard input and output",
+      "skyline sampler photos.yaml", sampler_command},
      {"schema", "print a JSON schema of configurations, for editors", "skyline schema > skyline.schema.json",
       schema_command},
      {"status", "show how a run is doing, its front and its account of time",

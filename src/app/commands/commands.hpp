@@ -18,6 +18,7 @@ RunCommand init_command(CLI::App& command);
 RunCommand validate_command(CLI::App& command);
 RunCommand show_command(CLI::App& command);
 RunCommand simulate_command(CLI::App& command);
+RunCommand sampler_command(CLI::App& command);
 RunCommand schema_command(CLI::App& command);
 RunCommand status_command(CLI::App& command);
 RunCommand compare_command(CLI::App& command);

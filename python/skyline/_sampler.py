@@ -1,0 +1,201 @@
+"""Skyline's search without its runs: it proposes, and whoever asks trains."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import subprocess
+import tempfile
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Union
+
+from ._config import yaml_text
+from ._errors import Error
+from ._program import child_environment, error_of, find_program
+from ._search import configuration
+from ._space import Domain
+
+if TYPE_CHECKING:
+    import optuna
+
+_TRAINER = ("true", "{parameters}")  # is never started: its section names the metrics
+_MOST_TRIALS = 1_000_000
+_MOST_ASKED = 10_000  # src/app/tuner/tuner_lines.hpp
+_TO_END_S = 5.0
+
+Values = Union[Mapping[str, float], float, None]
+
+
+class Proposal(NamedTuple):
+    """A trial that a sampler proposes: its number, and the values of its parameters by name."""
+
+    number: int
+    parameters: dict[str, Any]
+
+
+def _wait(process: subprocess.Popen[str]) -> None:
+    """Has the program end, by the end of its input."""
+    try:
+        if process.stdin is not None:
+            process.stdin.close()
+        process.wait(_TO_END_S)
+    except (OSError, subprocess.TimeoutExpired):
+        process.kill()
+        process.wait()
+
+
+def _end(process: subprocess.Popen[str], errors: IO[bytes]) -> None:
+    _wait(process)
+    if process.stdout is not None:
+        process.stdout.close()
+    errors.close()
+
+
+class Sampler:
+    """Proposes trials, as `skyline.search` with `run.window: 1` does after the same results.
+
+    space        as for `skyline.search`
+    objectives   a list such as [{"maximize": "accuracy"}, {"minimize": "size"}]
+    constraints  bounds of metrics, such as [{"size": [0, 1e6]}]
+    metrics      what else is known of metrics, such as {"accuracy": {"range": [0, 1]}}
+    seed         of all random draws; 1 unless given
+    sections     further sections of the configuration, such as search={"algorithm": "nsga2"}
+
+    Raises Error with the program's own line for what is wrong. The program `skyline sampler` runs until `close`, or the end of a
+    `with`, or of this process. Threads may share a sampler.
+    """
+
+    def __init__(self, space: Mapping[str, Domain] | Mapping[str, Any], objectives: Sequence[Mapping[str, Any]], *,
+                 constraints: Sequence[Mapping[str, Any]] = (), metrics: Mapping[str, Mapping[str, Any]] | None = None,
+                 seed: int | None = None, program: str | os.PathLike[str] | None = None, **sections: Any) -> None:
+        for each in objectives:
+            if not isinstance(each, Mapping) or not each.keys() & {"maximize", "minimize"}:
+                raise Error(f'objectives: expected a list such as [{{"maximize": "accuracy"}}], got {each!r} in it')
+        chosen = configuration(space, _TRAINER, [dict(each) for each in objectives], None, _MOST_TRIALS, metrics or {}, sections)
+        if constraints:
+            chosen["constraints"] = list(constraints)
+        if seed is not None:
+            chosen["run"] = {**chosen.get("run", {}), "seed": seed}
+        self._lock = threading.Lock()
+        self._results: list[bool] = []  # whether the trial of a number has its result
+        self._errors = tempfile.TemporaryFile()
+        with tempfile.NamedTemporaryFile("w", prefix="skyline-sampler-", suffix=".yaml", encoding="utf-8") as file:
+            file.write(yaml_text(chosen))
+            file.flush()
+            self._process = subprocess.Popen([find_program(program), "sampler", file.name], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                             stderr=self._errors, text=True, encoding="utf-8", env=child_environment(),
+                                             start_new_session=True)  # Ctrl-C is for this process
+            self._end = weakref.finalize(self, _end, self._process, self._errors)
+            self._place = re.compile(re.escape(file.name) + r":(\d+:\d+: )?")
+            task = json.loads(self._read())
+        self.space: dict[str, list[Any]] = task["space"]
+        self._metrics = [name for each in task["objectives"] for name in each.values()]
+        self._needed = dict.fromkeys([*self._metrics, *(name for each in task["constraints"] for name in each)])
+
+    def ask(self, n: int = 1) -> list[Proposal]:
+        """Returns the next trials: fewer where the space has no more, or an algorithm waits for results."""
+        if not 1 <= n <= _MOST_ASKED:
+            raise Error(f"ask: expected a number of trials from 1 to {_MOST_ASKED}, got {n}")
+        with self._lock:
+            self._write({"ask": n})
+            answer = json.loads(self._read())
+            first = len(self._results)
+            self._results += [False] * len(answer["answer"])
+            return [Proposal(first + place, parameters) for place, parameters in enumerate(answer["answer"])]
+
+    def tell(self, trial: int | Mapping[str, Any], values: Values) -> None:
+        """Tells the result of a trial, by its number, or of other parameters that somebody has tried, by name.
+
+        `values` are those of the metrics of objectives and constraints, or a number where there is one. None is a failure, and so
+        is a value that is not finite.
+        """
+        with self._lock:
+            told: dict[str, Any] = {"trial": self._checked(trial)} if isinstance(trial, int) else {"parameters": self._in_space(trial)}
+            found = self._values(values)
+            told.update({"failed": "told as failed"} if found is None else {"values": found})
+            self._write({"tell": told})
+            if isinstance(trial, int):
+                self._results[trial] = True
+            else:
+                self._results.append(True)
+
+    def close(self) -> None:
+        """Ends the program."""
+        self._end()
+
+    def __enter__(self) -> Sampler:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _checked(self, number: int) -> int:
+        if not 0 <= number < len(self._results):
+            raise Error(f"tell: trial {number} was not proposed")
+        if self._results[number]:
+            raise Error(f"tell: trial {number} has a result already")
+        return number
+
+    def _in_space(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        if parameters.keys() != self.space.keys():
+            raise Error(f"tell: expected values of {', '.join(self.space)}, got {', '.join(map(str, parameters)) or 'none'}")
+        for name, value in parameters.items():
+            if value not in self.space[name]:
+                raise Error(f"tell: {name}: {value!r} is none of its values")
+        return {name: value.item() if hasattr(value, "item") else value for name, value in parameters.items()}
+
+    def _values(self, values: Values) -> dict[str, float] | None:
+        if values is None:
+            return None
+        if not isinstance(values, Mapping):
+            if len(self._needed) != 1:
+                raise Error(f"tell: expected values by name, of {', '.join(self._needed)}, got {values!r}")
+            values = {self._metrics[0]: values}
+        for name in self._needed:
+            if name not in values:
+                raise Error(f"tell: lacks a value of {name}")
+        found = {name: float(values[name]) for name in self._needed}
+        return found if all(map(math.isfinite, found.values())) else None
+
+    def _write(self, message: Mapping[str, Any]) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(message) + "\n")
+            self._process.stdin.flush()
+        except (BrokenPipeError, ValueError):  # it has ended, or is closed
+            self._raise()
+
+    def _read(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline() if self._end.alive else ""
+        return line if line.endswith("\n") else self._raise()
+
+    def _raise(self) -> Any:
+        if not self._end.alive:
+            raise Error("the sampler is closed")
+        _wait(self._process)
+        self._errors.seek(0)
+        lines = self._place.sub("", self._errors.read().decode(errors="replace")).splitlines()  # a file that the user has not written
+        self._end()
+        code = self._process.returncode
+        raise error_of(lines, code if code >= 0 else 128 - code)
+
+
+def optuna_sampler(space: Mapping[str, Any], *, seed: int | None = None, **settings: Any) -> optuna.samplers.BaseSampler:
+    """Returns a sampler for `optuna.create_study(sampler=...)`, whose directions are the objectives.
+
+    space     what the trials of the study suggest, by name: lists for `suggest_categorical`, `skyline.range(low, high)` for
+              `suggest_int` and `suggest_float`, or distributions of Optuna
+    seed      of all random draws; 1 unless given
+    settings  further arguments of `Sampler`
+
+    Results of trials that others chose count as well, with the nearest values of the space. A pruned trial counts with the last
+    value that it reported. Parameters that are not in `space` are drawn at random.
+    """
+    from ._optuna import SkylineSampler  # imports Optuna
+
+    return SkylineSampler(space, seed, settings)

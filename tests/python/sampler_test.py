@@ -1,0 +1,117 @@
+"""The search as a library: `skyline.Sampler`."""
+
+import json
+import subprocess
+import unittest
+
+from package_case import METRICS, PROGRAM, SETTINGS, SPACE, PackageCase
+
+import functions
+import skyline
+
+OBJECTIVES = [{"maximize": "score"}, {"minimize": "size"}]
+
+
+class Sampler(PackageCase):
+    def sampler(self, space=SPACE, objectives=OBJECTIVES, **more):
+        sampler = skyline.Sampler(space, objectives, **more)
+        self.addCleanup(sampler.close)
+        return sampler
+
+    def test_it_proposes_what_a_search_with_a_window_of_one_does(self):
+        space = {"lr": skyline.range(1e-4, 0.4, log=True), "depth": range(1, 9)}
+        for options in ({}, {"constraints": [{"score": [0.05, 2]}]}, {"search": {"algorithm": "nsga2", "population": 4}}, {"seed": 7}):
+            with self.subTest(options):
+                more = {name: value for name, value in options.items() if name != "seed"}
+                run = {"window": 1, **({"seed": options["seed"]} if "seed" in options else {})}
+                searched = skyline.search(space, functions.product, trials=16, folder=f"{self.name()}.{len(str(options))}", run=run, **more, **SETTINGS).wait()
+                sampler = self.sampler(space, metrics=METRICS, **options)
+                chosen = []
+                for _ in range(16):
+                    (number, parameters), = sampler.ask()
+                    chosen.append(parameters)
+                    sampler.tell(number, functions.product(**parameters))
+                self.assertEqual(chosen, [{name: row[name] for name in space} for row in searched.rows])
+
+    def test_several_trials_are_asked_for_at_once_and_told_in_any_order(self):
+        sampler = self.sampler()
+        trials = sampler.ask(5)
+        self.assertEqual([trial.number for trial in trials], [0, 1, 2, 3, 4])
+        self.assertEqual(len({str(trial.parameters) for trial in trials}), 5)
+        for number, parameters in reversed(trials):
+            sampler.tell(number, functions.product(**parameters) if number != 2 else None)
+        rest = sampler.ask(50)
+        self.assertEqual(len(rest), 12 - 5)
+        self.assertEqual(sampler.ask(), [])
+
+    def test_known_results_count_as_its_own(self):
+        sampler = self.sampler({"x": range(1, 101)}, [{"minimize": "y"}])
+        for x in range(10, 100, 9):
+            sampler.tell({"x": x}, (x - 42) ** 2)
+        chosen = []
+        for _ in range(8):
+            (number, parameters), = sampler.ask()
+            chosen.append(parameters["x"])
+            sampler.tell(number, float((parameters["x"] - 42) ** 2))
+        self.assertEqual(number, 10 + 7)
+        self.assertIn(42, chosen)
+        self.assertFalse(set(chosen) & set(range(10, 100, 9)))
+        sampler.tell({"x": 50}, float("nan"))
+        sampler.ask()
+
+    def test_mistakes_are_refused_and_it_goes_on(self):
+        sampler = self.sampler()
+        (number, parameters), = sampler.ask()
+        for trial, values, said in ((5, None, "trial 5 was not proposed"), (number, {"score": 1}, "lacks a value of size"),
+                                    (number, 3.0, "expected values by name, of score, size, got 3.0"),
+                                    ({"lr": 0.1}, None, "expected values of lr, depth, got lr"), ({"lr": 0.3, "depth": 1}, None, "lr: 0.3 is none of its values")):
+            with self.subTest(said), self.assertRaisesRegex(skyline.Error, f"^tell: {said}"):
+                sampler.tell(trial, values)
+        sampler.tell(number, {"score": 1, "size": 2, "more": 3})
+        with self.assertRaisesRegex(skyline.Error, "^tell: trial 0 has a result already"):
+            sampler.tell(number, None)
+        self.assertEqual(len(sampler.ask()), 1)
+        sampler.close()
+        sampler.close()
+        with self.assertRaisesRegex(skyline.Error, "^the sampler is closed"):
+            sampler.ask()
+
+    def test_what_the_program_refuses_is_its_line(self):
+        for space, objectives, more, said in (({"x": []}, [{"minimize": "y"}], {}, "space.parameters.x"), (SPACE, [{"minimise": "y"}], {}, "objectives"),
+                                              (SPACE, OBJECTIVES, {"search": {"algorithm": "program", "run": ["true"]}}, "search.algorithm: a program chooses there"),
+                                              (SPACE, OBJECTIVES, {"search": {"budgets": [1, 3]}, "command": {"epochs": 3}}, "trials that are continued")):
+            with self.subTest(said), self.assertRaisesRegex(skyline.Error, said) as refused:
+                self.sampler(space, objectives, **more)
+            self.assertEqual(refused.exception.exit_code, 2)
+        sampler = self.sampler(search={"algorithm": "random"})
+        sampler.tell({"lr": 0.1, "depth": 1}, None)
+        with self.assertRaisesRegex(skyline.Error, "sampler: line 1 of its input: `algorithm: random` takes no results of trials that it has not proposed"):
+            sampler.ask()
+
+    def test_it_ends_with_its_sampler(self):
+        with self.sampler() as sampler:
+            process = sampler._process
+            self.assertIsNone(process.poll())
+        self.assertEqual(process.poll(), 0)
+        sampler = skyline.Sampler(SPACE, OBJECTIVES)
+        process = sampler._process
+        del sampler
+        self.assertEqual(process.poll(), 0)
+
+    def test_the_command_reads_a_configuration_of_a_network(self):
+        (self.folder / "net.yaml").write_text(
+            "data: {shape: [1, 8, 8], classes: 10}\nsynthetic: {}\n"
+            "space: {parameters: {width: {choice: [8, 16, 32]}}, network: [flatten, linear: {features: $width}, linear: {features: $classes}]}\n"
+            "objectives: [maximize: validation_accuracy, minimize: flops]\nconstraints: [{flops: [0, 4.0e+3]}]\nsearch: {trials: 9}\n")
+        lines = ['{"ask": 1}', "", '{"tell": {"trial": 0, "values": {"validation_accuracy": 0.5, "flops": 1}}}', '{"ask": 9}', '{"ask": "x"}', '{"ask": 1}']
+        done = subprocess.run([PROGRAM, "sampler", "net.yaml"], input="\n".join(lines) + "\n", capture_output=True, text=True)
+        first, *answers = map(json.loads, done.stdout.splitlines())
+        self.assertEqual(first["space"], {"width": [8, 16, 32]})
+        self.assertEqual(first["constraints"], [{"flops": [0, 4000]}])
+        self.assertEqual(sorted(each["width"] for answer in answers for each in answer["answer"]), [8, 16])
+        self.assertTrue(answers[-1]["done"])
+        self.assertEqual((done.returncode, done.stderr), (2, 'skyline: sampler: line 5 of its input: ask: expected a whole number, got "x"\n'))
+
+
+if __name__ == "__main__":
+    unittest.main()
