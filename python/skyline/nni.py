@@ -17,13 +17,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
-from ._trial import trial
+from ._trial import PARAMETERS_FILE, trial
 
 __all__ = ["get_current_parameter", "get_experiment_id", "get_next_parameter", "get_next_parameters", "get_sequence_id", "get_trial_id",
            "merge_parameter", "report_final_result", "report_intermediate_result"]
 _METRIC = "default"
 _BY_HAND = "STANDALONE"  # NNI's name of what has no experiment
-_FORMS = "NNI_FORMS"  # JSON by name: [parameter], [parameter, "json"] or [parameter, {option: {name: form}}]; null is the budget
+_FORMS = "NNI_FORMS"  # JSON by name: [parameter], [parameter, "json"] or [parameter, {option: {name: form}}]; null is the budget, and `*` stands for a whole map
 
 
 def _in_form(form: list[Any] | None, values: dict[str, Any]) -> Any:
@@ -48,7 +48,7 @@ def get_next_parameter() -> dict[str, Any]:
     values = dict(trial.parameters)
     forms = {} if trial.by_hand else json.loads(os.environ.get(_FORMS, "{}"))
     formed = {name: _in_form(form, values) for name, form in forms.items()}
-    return {**values, **formed}
+    return {**values, **formed.pop("*", {}), **formed}
 
 
 get_next_parameters = get_next_parameter
@@ -129,7 +129,7 @@ def main(words: Sequence[str]) -> int:
     left = list(words)
     if not trial.by_hand:
         trial.parameters  # read before the script gets its own arguments
-        left = left[1:]
+        left = left[os.path.basename(left[0]) == PARAMETERS_FILE:]
     folder = "."
     if left[:1] == ["--in"]:
         folder, left = (left[1:2] or [""])[0], left[2:]

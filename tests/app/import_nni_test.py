@@ -193,6 +193,19 @@ class ImportNni(RunsCase):
         for row in run.rows:
             self.assertAlmostEqual(row["default"], row["lr"] + row["epochs"], 5)
 
+    def test_listed_maps_are_all_tried(self):
+        self.write(config__yml="searchSpace: {combine_params: {_type: choice, _value: [{lr: 0.1, act: a}, {lr: 0.2, act: b}, {lr: 0.3, act: a}]}}\n"
+                   "trialCommand: python3 trial.py\nmaxTrialNumber: 9\ntuner: {name: BatchTuner}\n",
+                   trial__py="import nni\ngiven = nni.get_next_parameter()\nassert set(given) == {'lr', 'act'}\nnni.report_final_result(given['lr'])\n")
+        self.imported("config.yml")
+        self.assertEqual([row["default"] for row in self.searched().rows], [0.1, 0.2, 0.3])
+
+    def test_the_command_of_a_role_is_the_trials(self):
+        self.write(trial__py="", config__yml=EXPERIMENT.replace("trialCommand: python3 trial.py\n", "trial:\n  codeDir: .\n  namespace: mine\n"
+                                                                "  worker: {replicas: 1, command: python3 trial.py --x, image: i}\n"))
+        self.assertIn("check: trial.worker, trial.namespace: not taken", self.imported("config.yml"))
+        self.assertIn('trial.py, "--x"]', self.text())
+
     def test_each_tuner_becomes_an_algorithm_that_is_valid(self):
         self.write(trial__py="")
         for name, algorithm in (("TPE", "skyline"), ("SMAC", "skyline"), ("GPTuner", "skyline"), ("MetisTuner", "skyline"), ("BOHB", "skyline"),
@@ -231,7 +244,9 @@ class ImportNni(RunsCase):
                 (EXPERIMENT + "trialConcurrency: 0\n", "config.yml:5:19: trialConcurrency: expected a whole number of at least 1, got `0`"),
                 (EXPERIMENT + "maxExperimentDuration: soon\n", "expected a duration with its unit, such as 30m or 1.5h, got `soon`"),
                 (EXPERIMENT + "tuner: {name: TPE, classArgs: {optimize_mode: max}}\n", "expected `maximize` or `minimize`, got `max`"),
-                (EXPERIMENT + "tuner: {name: BatchTuner}\n", "there is nothing like `BatchTuner` here: write the listed values as"),
+                (EXPERIMENT + "tuner: {name: BatchTuner}\n", "config.yml:2:3: searchSpace: expected one choice of maps, as BatchTuner takes it"),
+                (EXPERIMENT + "tuner: {name: PPOTuner}\n", "there is nothing like `PPOTuner` here: write the networks as a space"),
+                (EXPERIMENT + "trial: {worker: {comand: x}, imag: 3}\n", "config.yml:5:36: unknown key `trial.imag`, did you mean `image`?"),
                 (EXPERIMENT + "useAnnotation: true\n", "useAnnotation: the search space is written into the code"),
                 (EXPERIMENT + "searchSpaceFile: space.json\n", "config.yml:5:18: searchSpaceFile: cannot stand beside another search space"),
                 ("searchSpaceFile: nowhere.json\ntrialCommand: python3 trial.py\n", "nowhere.json: No such file"),

@@ -25,7 +25,10 @@ _WITHOUT_EFFECT = ["debug", "logLevel", "logDir", "logCollection", "authorName",
                    "tunerGpuIndices", "multiThread", "multiPhase", "versionCheck", "trainingServicePlatform"]
 _LEFT = ["trainingService", "machineList", "sharedStorage", "localConfig", "remoteConfig", "nniManagerNFSMountPath", "containerNFSMountPath",
          "paiConfig", "kubeflowConfig", "frameworkcontrollerConfig", "amlConfig", "adlConfig", "dlcConfig", "dltsConfig", "hybridConfig"]
-_OF_TRIAL = ["command", "codeDir", "gpuNum", "nasMode", "authFile"]
+_OF_TRIAL = ["command", "codeDir", "gpuNum"]
+_ROLES = ["worker", "master", "taskRoles"]  # processes of a trial on Kubernetes
+_LEFT_OF_TRIAL = ["adaptive", "authFile", "checkpoint", "cpuNum", "dataDir", "image", "imagePullSecrets", "jobPriority", "memoryMB", "memorySize",
+                  "namespace", "nasMode", "nfs", "outputDir", "paiConfigPath", "portList", "privateRegistryAuthPath", "ps", "shmMB", "virtualCluster"]
 
 
 def _is_space(tree: Node) -> bool:
@@ -74,8 +77,10 @@ class Experiment:
         space = tree.find("searchSpace")
         if space is None:
             tree.refuse("expected `searchSpace` or `searchSpaceFile`, which say what is searched")
-        self._reader.read(space)
         tuner = Tuner(tree.find("tuner", "advisor"))
+        self._reader.read(space)
+        if tuner.is_batch:
+            self._take_batch(space)
         command = self._command(tree, tuner)
         made = self.made
         made.notes += [*space_notes(self._reader), *tuner.notes]
@@ -88,15 +93,31 @@ class Experiment:
         made.sections["run"] = self._run_section(tree, tuner)
         self._note_left(tree)
 
-    def _command(self, tree: Node, tuner: Tuner) -> dict[str, Any]:
-        trial = tree.find("trial")
+    def _take_batch(self, space: Node) -> None:
+        """Has a trial get the map that it was dealt, and not a parameter with this value."""
+        forms = self._reader.forms
+        if len(self._reader.domains) != 1 or [*forms.values()] != [[*self._reader.domains, "json"]]:
+            space.refuse("expected one choice of maps, as BatchTuner takes it")
+        self._reader.forms = {"*": form for form in forms.values()}
+
+    def _trial_command(self, tree: Node, trial: Node | None) -> TrialCommand:
+        written, code = tree.find("trialCommand"), tree.find("trialCodeDirectory")
         if trial is not None:
-            trial.check_keys(_OF_TRIAL)
-        written = tree.find("trialCommand") or (trial and trial.find("command"))
-        code = tree.find("trialCodeDirectory") or (trial and trial.find("codeDir"))
+            trial.check_keys([*_OF_TRIAL, *_ROLES, *_LEFT_OF_TRIAL])
+            role = trial.find(*_ROLES)
+            first = role.value[0] if role is not None and isinstance(role.value, list) and role.value else role
+            written = written or trial.find("command") or (first and first.find("command"))
+            code = code or trial.find("codeDir")
+            left = [f"trial.{name}" for name in (*_ROLES, *_LEFT_OF_TRIAL) if trial.find(name) is not None]
+            if left:
+                self.made.note(f"{', '.join(left)}: not taken (several processes for a trial, and limits: docs/commands.md)")
         if written is None:
             written = Node({"place": "", "path": "trialCommand", "text": "python3 trial.py", "quoted": True})
-        command = TrialCommand(written, self._folder / (code.text("a folder") if code else "."))
+        return TrialCommand(written, self._folder / (code.text("a folder") if code else "."))
+
+    def _command(self, tree: Node, tuner: Tuner) -> dict[str, Any]:
+        trial = tree.find("trial")
+        command = self._trial_command(tree, trial)
         self.made.notes += command.notes
         section: dict[str, Any] = {"run": command.run, "metrics": {_METRIC: {"better": "higher" if tuner.maximizes else "lower"}}}
         forms = dict(self._reader.forms)

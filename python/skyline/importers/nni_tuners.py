@@ -21,10 +21,10 @@ _ALGORITHMS = {
     "Evolution": ("regularized_evolution", "mutants of the best of a sample, and the oldest results leave"),
     "Random": ("random", "random values"),
     "GridSearch": ("exhaustive", "all values, the last parameter's first"),
+    "Batch": ("exhaustive", "all that are listed, in their order"),
     "PBT": ("skyline", "values never change during a training here, so a model chooses those of new trials"),
 }
 _WITHOUT = {
-    "Batch": "write the listed values as `search: {algorithm: listed}` (docs/search.md)",
     "NetworkMorphism": "write the networks as a space (docs/spaces.md)",
     "PPO": "write the networks as a space (docs/spaces.md)",
 }
@@ -46,6 +46,7 @@ class Tuner:
         self.reason = "No tuner: a model of the results chooses the trials."
         self.maximizes = True
         self.seed: int | None = None
+        self.is_batch = False  # whether a trial gets one of listed maps
         self.epochs: int | None = None  # budget of a whole trial, which trials get as TRIAL_BUDGET
         self.notes: list[str] = []
         if tuner is not None:
@@ -85,6 +86,7 @@ class Tuner:
         if name not in _ALGORITHMS:
             named.refuse(f"unknown tuner {in_quotes(written)}, {suggestion(written, [*_ALGORITHMS])}")
         algorithm, reason = _ALGORITHMS[name]
+        self.is_batch = name == "Batch"
         self._section["algorithm"] = algorithm
         self.reason = f"{written}: {reason}."
         seed = given.get("seed")
