@@ -7,7 +7,7 @@ import pathlib
 from collections.abc import Sequence
 
 from ..prep.errors import PrepError
-from . import nni
+from . import archai, nni
 from .source import Node, read_tree
 
 
@@ -27,6 +27,12 @@ def imported_lines(system: str, words: Sequence[str]) -> list[str]:
 
 def _made(system: str, told: argparse.Namespace) -> tuple[str, list[str]]:
     tree: Node | None = read_tree(told.tree) if told.tree else None
+    if system == "archai":
+        files = [source for source in told.sources if source.suffix == ".py"]
+        if len(files) != 1 or len(told.sources) > 2:
+            raise PrepError(f"import archai: expected a Python file with an ArchParamTree, and perhaps the YAML of the search, got "
+                            f"{', '.join(map(str, told.sources))}")
+        return archai.imported(files[0], tree, told.out)
     if tree is None or len(told.sources) != 1:
         raise PrepError(f"import nni: expected config.yml or search_space.json, got {', '.join(map(str, told.sources))}")
     return nni.imported(told.sources[0], tree, told.out, told.count)

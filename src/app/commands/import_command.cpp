@@ -68,6 +68,20 @@ ConfigNode read_source(const fs::path& path) {
   return root;
 }
 
+/// @param made  the configuration, in a private folder whose name is not shown
+/// @throws UserError, one line, if it is not valid
+void check_made(const ImportArguments& arguments, const fs::path& made) {
+  try {
+    RunConfig::parse(load_config(made, {}), false);
+  } catch (const UserError& error) {
+    std::string message = error.what();
+    message.resize(std::min(message.size(), message.find('\n')));
+    if (message.starts_with(made.string())) message.replace(0, made.string().size(), arguments.out.string());
+    throw UserError(arguments.sources.front().string() +
+                    ": makes a configuration that is refused: " + message);
+  }
+}
+
 /// Returns the configuration that a process of Python makes, which adds lines for the person.
 std::string made_configuration(const ImportArguments& arguments, std::vector<std::string>& lines) {
   const HeldSignals signals;
@@ -86,22 +100,12 @@ std::string made_configuration(const ImportArguments& arguments, std::vector<std
   call.arguments.emplace_back("--");
   for (const fs::path& source : arguments.sources) call.arguments.push_back(source.string());
   lines = run_prep(call, folder.path(), signals);
+  check_made(arguments, made);
   return store::read_file(made);
 }
 
-/// @throws UserError, one line, if the configuration is not valid
-void check_made(const ImportArguments& arguments, const std::string& text) {
-  try {
-    RunConfig::parse(load_yaml_text(text, arguments.out.string()), false);
-  } catch (const UserError& error) {
-    const std::string message = error.what();
-    throw UserError(arguments.sources.front().string() +
-                    ": makes a configuration that is refused: " + message.substr(0, message.find('\n')));
-  }
-}
-
 int run_import(const ImportArguments& arguments) {
-  const std::vector<std::string> systems{"nni"};
+  const std::vector<std::string> systems{"nni", "archai"};
   if (std::ranges::find(systems, arguments.system) == systems.end())
     throw UserError("import: unknown system `" + arguments.system + "`, " +
                     suggestion(arguments.system, systems));
@@ -109,7 +113,6 @@ int run_import(const ImportArguments& arguments) {
   check_output(arguments.out, arguments.force, arguments.sources);
   std::vector<std::string> lines;
   const std::string text = made_configuration(arguments, lines);
-  check_made(arguments, text);
   write_output(arguments.out, text, arguments.force, arguments.sources);
   for (const std::string& line : lines) std::cout << line << '\n';
   return kExitDone;
@@ -119,8 +122,12 @@ int run_import(const ImportArguments& arguments) {
 
 RunCommand import_command(CLI::App& command) {
   const auto arguments = std::make_shared<ImportArguments>();
-  command.add_option("system", arguments->system, "system to come from: nni")->required();
-  add_path(command, "sources", arguments->sources, "NNI's config.yml or search_space.json")->required();
+  command.add_option("system", arguments->system, "system to come from: nni or archai")->required();
+  add_path(
+      command, "sources", arguments->sources,
+      "NNI's config.yml or search_space.json; of Archai a Python file with the ArchParamTree, and perhaps "
+      "the YAML of the search")
+      ->required();
   add_path(command, "-o,--out", arguments->out, "configuration to write, e.g. mine.yaml");
   command
       .add_option("--count", arguments->count,
