@@ -23,7 +23,9 @@ __all__ = ["get_current_parameter", "get_experiment_id", "get_next_parameter", "
            "merge_parameter", "report_final_result", "report_intermediate_result"]
 _METRIC = "default"
 _BY_HAND = "STANDALONE"  # NNI's name of what has no experiment
-_FORMS = "NNI_FORMS"  # JSON by name: [parameter], [parameter, "json"] or [parameter, {option: {name: form}}]; null is the budget, and `*` stands for a whole map
+# JSON by name: [parameter], [parameter, "json"] or [parameter, {option: {name: form}}]. Null is the budget, and the name
+# `*` stands for a whole map.
+_FORMS = "NNI_FORMS"
 
 
 def _in_form(form: list[Any] | None, values: dict[str, Any]) -> Any:

@@ -9,7 +9,8 @@ from skyline_runs import SOURCE, RunsCase
 sys.path.insert(0, str(SOURCE / "python"))
 from skyline import open_run  # noqa: E402
 
-# Three experiments in the shapes that NNI's own examples have: a configuration with its space, one of NNI 1 with a file, a file alone.
+# Three experiments in the shapes that NNI's own examples have: a configuration with its space, one of NNI 1 with a
+# file, a file alone.
 DIGITS_SCRIPT = """
 import argparse
 import logging
@@ -18,6 +19,7 @@ from nni.utils import merge_parameter
 log = logging.getLogger("digits")
 parser = argparse.ArgumentParser()
 parser.add_argument("--epochs", type=int, default=2)
+parser.add_argument("--tag")
 parser.add_argument("--lr", type=float, default=0.1)
 parser.add_argument("--batch_size", type=int, default=32)
 parser.add_argument("--momentum", type=float, default=0.5)
@@ -38,7 +40,7 @@ searchSpace:
   momentum:
     _type: uniform
     _value: [0, 1]
-trialCommand: python3 digits.py --epochs 3
+trialCommand: python3 digits.py --epochs 3 --tag '{x} y'
 trialGpuNumber: 0
 trialConcurrency: 2
 maxTrialNumber: 2
@@ -136,13 +138,14 @@ class ImportNni(RunsCase):
         self.assertIn("mine.yaml: 3 parameters, at most 2 trials\n", out)
         self.assertIn("check: `lr`, `momentum`: a parameter has listed values here, 100 of each (--count gives another number)\n", out)
         for line in ("lr: {range: [0.0001, 0.1], log: true, count: 100}", "momentum: {range: [0.0, 1.0], count: 100}",
-                     'run: [python3, "-m", skyline.nni, "{parameters}", digits.py, "--epochs", "3"]', "device: cpu",
+                     'run: [python3, "-m", skyline.nni, "{parameters}", digits.py, "--epochs", "3", "--tag", "{{x} y"]', "device: cpu",
                      "objectives: [{maximize: default}]", "# TPE: a model of all results", 'time_limit: "1h"', "window: 2"):
             self.assertIn(line, self.text())
         run = self.searched(ranks=2)
         self.assertEqual([row["status"] for row in run.rows], ["ok", "ok"])
         for row in run.rows:
             self.assertAlmostEqual(row["default"], 93 - row["lr"], 5)
+            self.assertIn("('tag', '{x} y')", run.log(row["trial"]))
             self.assertIn(f"('batch_size', {row['batch_size']}), ('epochs', 3)", run.log(row["trial"]))
 
     def test_an_experiment_of_nni_1_runs_in_its_own_folder(self):

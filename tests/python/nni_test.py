@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import unittest
+from statistics import NormalDist
 
 from package_case import PROGRAM, SOURCE, PackageCase
 
@@ -55,6 +56,10 @@ class Values(unittest.TestCase):
         self.assertEqual(len(domain_of("lognormal", [3, 1e-6])["choice"]), 100)
         self.assertEqual(domain_of("qnormal", [10, 1, 2], 4), {"choice": [8.0, 10.0, 12.0], "weights": [1, 2, 1]})
         self.assertEqual(domain_of("qlognormal", [0, 1, 1], 4), {"choice": [0.0, 1.0, 3.0], "weights": [1, 2, 1]})
+
+    def test_multiples_that_lie_closer_than_numbers_change_nothing(self):
+        self.assertEqual(domain_of("qnormal", [1, 1, 1e-300], 2)["choice"], [NormalDist(1, 1).inv_cdf(share) for share in (0.25, 0.75)])
+        self.assertAlmostEqual(domain_of("qloguniform", [1, 1e300, 1e-300], 3)["choice"][0] / 1e50, 1)
 
     def test_names_that_no_parameter_can_have_are_changed_and_stay_apart(self):
         reader = SpaceReader(10)

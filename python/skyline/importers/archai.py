@@ -51,11 +51,13 @@ def _loaded(file: pathlib.Path) -> dict[str, Any]:
     except ModuleNotFoundError as problem:
         if not (problem.name or "").startswith("archai"):
             raise
-        raise PrepError(f"{file}{_line_of(problem, file)}: there is no {problem.name} here: leave the tree alone in a file, without search and training") from problem
+        raise PrepError(f"{file}{_line_of(problem, file)}: there is no {problem.name} here: leave the tree alone in a file, "
+                        "without search and training") from problem
     except SyntaxError as problem:
         raise PrepError(f"{problem.filename}:{problem.lineno}: {problem.msg}") from problem
     except (Exception, SystemExit) as problem:
-        raise PrepError(f"{file}{_line_of(problem, file)}: {type(problem).__name__}: {str(problem).splitlines()[0] if str(problem) else ''}") from problem
+        said = f"{type(problem).__name__}: {problem}".splitlines()[0]
+        raise PrepError(f"{file}{_line_of(problem, file)}: {said}") from problem
     return vars(module)
 
 
@@ -89,14 +91,16 @@ class ArchaiSearch:
         if conf is not None:
             self._read_conf(conf)
         if not pathlib.Path(_FUNCTION.partition(":")[0]).is_file():
-            self.made.note(f"{_FUNCTION} is to be written: a function of the parameters, which builds the model of archai.config() (docs/coming_from.md)")
+            self.made.note(f"{_FUNCTION} is to be written: a function of the parameters, which builds the model of archai.config() "
+                           "(docs/coming_from.md)")
         self.made.note("objectives are code in Archai: add others to command.metrics and objectives. One with compute_intensive=False is known "
                        "after a trial here, and not before it, unless the network is a space of Skyline (docs/spaces.md)")
         self._write()
 
     def summary(self, out: str) -> list[str]:
         """Returns the lines for the person. `out`: name of the file."""
-        return [f"{out}: {counted(len(self._reader.domains), 'parameter')}, {self._search['algorithm']}", *(f"check: {note}" for note in self.made.notes)]
+        parameters = counted(len(self._reader.domains), "parameter")
+        return [f"{out}: {parameters}, {self._search['algorithm']}", *(f"check: {note}" for note in self.made.notes)]
 
     def _read_conf(self, conf: Node) -> None:
         section = conf.find("search") or conf

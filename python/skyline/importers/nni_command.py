@@ -69,7 +69,7 @@ class TrialCommand:
             if not script.is_file():
                 self.notes.append(f"{in_quotes(_near(script))} is not there: put the trial's script into command.run")
             words[0] = _near(script)
-        self.run += [word.replace("{", "{{").replace("}", "}}") for word in words]
+        self.run += [word.replace("{", "{{") for word in words]  # one brace begins a placeholder
 
     def _interpreter(self, name: str) -> str:
         if name == "python" and shutil.which(name) is None:

@@ -46,6 +46,8 @@ def _bounds(values: Node, names: str = "low, high", above: float | None = None) 
 
 
 def _rounded(value: float, quantum: float) -> float:
+    if abs(value) > 1e15 * quantum:  # whose multiples lie closer than numbers do
+        return value
     return float(f"{round(value / quantum) * quantum:.12g}")
 
 
