@@ -10,7 +10,6 @@ import pathlib
 import sys
 from collections.abc import Sequence
 
-from ..importers.command_line import imported_lines
 from .command_line import CommandLine, asks_for_help, kind_lines
 from .errors import PrepError
 from .kinds import source_kind
@@ -63,7 +62,11 @@ def _run(told: argparse.Namespace, report: Report) -> int:
 def _lines(told: argparse.Namespace, kind: str, report: Report) -> list[str]:
     if told.action == "kinds":
         return kind_lines()
-    return imported_lines(kind, told.words) if told.action == "import" else CommandLine(told, kind, report).run()
+    if told.action == "import":
+        from ..importers.command_line import imported_lines  # not for others: it makes a stand-in for archai
+
+        return imported_lines(kind, told.words)
+    return CommandLine(told, kind, report).run()
 
 
 if __name__ == "__main__":
