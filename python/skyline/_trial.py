@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-_FILE = "parameters.json"  # the name of the file that {parameters} stands for
+PARAMETERS_FILE = "parameters.json"  # the name of the file that {parameters} stands for
 
 
 class Parameters(dict[str, Any]):
@@ -79,7 +79,7 @@ class Trial:
                 given = dict(word.split("=", 1) for word in sys.argv[1:] if "=" in word and not word.startswith("-"))
                 self._facts = {"parameters": {name: _value(text) for name, text in given.items()}}
             else:
-                files = [word for word in sys.argv[1:] if os.path.basename(word) == _FILE]
+                files = [word for word in sys.argv[1:] if os.path.basename(word) == PARAMETERS_FILE]
                 if not files:
                     raise RuntimeError('the trainer was started without its parameters: add "{parameters}" to command.run')
                 self._facts = json.loads(pathlib.Path(files[0]).read_text(encoding="utf-8"))

@@ -39,6 +39,8 @@ constexpr auto kCommands = std::to_array<CommandEntry>(
       "skyline prep images photos --size 32 -o photos.h5", prep_command},
      {"init", "write a configuration for your data: a space, its training and a budget",
       "skyline init photos -o photos.yaml --with size=32 --time 20m", init_command},
+     {"import", "make a configuration of what NNI or Archai has",
+      "skyline import nni config.yml -o mine.yaml", import_command},
      {"validate", "check a configuration and print it with all defaults", "skyline validate photos.yaml",
       validate_command},
      {"show", "show networks of a space, layer by layer", "skyline show photos.yaml --sample 3",

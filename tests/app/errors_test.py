@@ -82,7 +82,7 @@ class Errors(RunsCase):
 
     def test_an_unknown_command_or_option_is_a_users_error(self):
         self.assertEqual(self.refused("serch", "x"), "skyline: unknown command `serch`, did you mean `search`?")
-        self.assertIn("a command is needed, known here: prep, init, validate,", self.refused())
+        self.assertIn("a command is needed, known here: prep, init, import, validate,", self.refused())
         self.assertEqual(self.refused("--versoin"), "skyline: unknown option `--versoin`, did you mean `--version`?")
         self.assertIn("--rnu", self.refused("search", "x.yaml", "--run", "a", "--rnu", "x"))
         for arguments in (["serch", "x"], [], ["search", "--rnu", "x"], ["--bogus"], ["search"]):

@@ -1,4 +1,6 @@
-"""`python3 -m skyline.prep prepare KIND SOURCE... --out FILE`, `apply KIND SOURCE... --run FILE` and `kinds`: started by the program."""
+"""`python3 -m skyline.prep prepare KIND SOURCE... --out FILE`, `apply KIND SOURCE... --run FILE`, `kinds`, and `import SYSTEM FILE`:
+started by the program.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     starter = argparse.ArgumentParser(prog="python3 -m skyline.prep", allow_abbrev=False)
     starter.add_argument("--report-fd", type=int, help="descriptor that gets JSON lines (report.py) in place of stdout and stderr")
     starter.add_argument("--by-with", action="store_true", help="messages name options as `--with key=value`")
-    starter.add_argument("action", choices=["prepare", "apply", "kinds"])
+    starter.add_argument("action", choices=["prepare", "apply", "kinds", "import"])
     starter.add_argument("kind", nargs="?", default="")
     starter.add_argument("words", nargs=argparse.REMAINDER)
     told = starter.parse_args(arguments)
@@ -32,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except PrepError as error:
         report.error(str(error))
     except MemoryError:
-        report.error(f"prep {told.kind} needs more memory than there is")
+        report.error(f"{'import' if told.action == 'import' else 'prep'} {told.kind} needs more memory than there is")
     except OSError as error:
         report.error(f"{os.fsdecode(error.filename)}: {error.strerror}" if error.filename else str(error))
     return USER_ERROR
@@ -42,19 +44,29 @@ def _run(told: argparse.Namespace, report: Report) -> int:
     kind = told.kind
     if kind == "auto":
         kind = source_kind([pathlib.Path(word) for word in told.words[told.words.index("--") + 1:]])
-    only_tells = told.action == "kinds" or asks_for_help(told.words)
-    missing = missing_python() or ([] if only_tells else missing_packages(kind))
+    needs_none = told.action in ("kinds", "import") or asks_for_help(told.words)
+    missing = missing_python() or ([] if needs_none else missing_packages(kind))
     if missing:
         report.missing(missing)
         return USER_ERROR
     try:
-        lines = kind_lines() if told.action == "kinds" else CommandLine(told, kind, report).run()
+        lines = _lines(told, kind, report)
     except ModuleNotFoundError as error:  # missing module of a kind that another package adds
         report.missing([str(error.name)])
         return USER_ERROR
     for line in lines:
         report.line(line)
     return 0
+
+
+def _lines(told: argparse.Namespace, kind: str, report: Report) -> list[str]:
+    if told.action == "kinds":
+        return kind_lines()
+    if told.action == "import":
+        from ..importers.command_line import imported_lines  # not for others: it makes a stand-in for archai
+
+        return imported_lines(kind, told.words)
+    return CommandLine(told, kind, report).run()
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ using RunCommand = std::function<int()>;
 // Each function defines the options of its command, and returns the function that runs it after parsing.
 RunCommand prep_command(CLI::App& command);
 RunCommand init_command(CLI::App& command);
+RunCommand import_command(CLI::App& command);
 RunCommand validate_command(CLI::App& command);
 RunCommand show_command(CLI::App& command);
 RunCommand simulate_command(CLI::App& command);

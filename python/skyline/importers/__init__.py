@@ -1,0 +1,1 @@
+"""Makes configurations of the files of other systems, in a process that `skyline import` starts."""

@@ -1,0 +1,96 @@
+"""An ArchParamTree of Archai as parameters: a choice is one parameter, wherever it stands."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NoReturn
+
+from ..archai import DiscreteChoice, Repetition
+from ..prep.errors import PrepError
+from ..prep.wording import in_quotes
+
+_SCALARS = (int, float, str, bool, type(None))
+
+
+class TreeReader:
+    """Reads a tree. What the program needs is in its members then."""
+
+    def __init__(self, title: str) -> None:
+        self._title = title  # beginning of messages
+        self._names: dict[int, str] = {}  # parameters by the identity of their choice
+        self._uses: dict[str, list[list[str]]] = {}  # conditions under which each place of a parameter counts
+        self.domains: dict[str, dict[str, Any]] = {}
+        self.form: dict[str, Any] = {}  # how a trial gets its architecture (skyline.archai)
+
+    def read(self, tree: dict[str, Any]) -> None:
+        self.form = self._dictionary(tree, [], [])
+        if not self.domains:
+            raise PrepError(f"{self._title}: the tree has no DiscreteChoice")
+
+    def conditions(self) -> list[str]:
+        """Returns what keeps a parameter at its first value where no place of it counts."""
+        found = []
+        for name, uses in self._uses.items():
+            if all(uses):
+                groups = dict.fromkeys(" and ".join(use) for use in uses)
+                first = self.domains[name]["choice"][0]
+                literal = f'"{first}"' if isinstance(first, str) and "'" in first else f"'{first}'" if isinstance(first, str) else json.dumps(first)
+                found.append(" or ".join([*groups, f"${name} == {literal}"]))
+        return found
+
+    def _form(self, value: Any, path: list[str], holds: list[str]) -> Any:
+        if isinstance(value, DiscreteChoice):
+            return self._choice(value, path, holds)
+        if isinstance(value, Repetition):
+            return self._repetition(value, path, holds)
+        if isinstance(value, dict):
+            return self._dictionary(value, path, holds)
+        try:
+            return ["=", json.loads(json.dumps(value))]
+        except (TypeError, ValueError):
+            self._refuse(path, f"a constant is a number, a text or a list, got {value!r}")
+
+    def _dictionary(self, tree: dict[str, Any], path: list[str], holds: list[str]) -> dict[str, Any]:
+        return {str(name): self._form(value, [*path, str(name)], holds) for name, value in tree.items()}
+
+    def _repetition(self, value: Repetition, path: list[str], holds: list[str]) -> list[Any]:
+        numbers = value.number.choices
+        if not all(type(each) is int and each >= 0 for each in numbers):
+            self._refuse(path, f"expected repeat_times of whole numbers, got {numbers}")
+        count = self._choice(value.number, [*path, "repeat_times"], holds) if len(numbers) > 1 else ["=", numbers[0]]
+        forms = []
+        for place, inner in enumerate(value.configs):
+            counts = [] if place < min(numbers) else [f"${count[1]} > {place}"]
+            forms.append(self._dictionary(inner, [*path, str(place)], [*holds, *counts]))
+        return ["*", count, forms]
+
+    def _choice(self, choice: DiscreteChoice, path: list[str], holds: list[str]) -> list[str]:
+        is_json = any(not isinstance(each, _SCALARS) or each == "" for each in choice.choices)
+        name = self._names.get(id(choice))
+        if name is None:
+            name = self._names[id(choice)] = self._new_name(path)
+            self.domains[name] = self._domain(choice, path, is_json)
+        self._uses.setdefault(name, []).append(holds)
+        return ["json" if is_json else "$", name]
+
+    def _domain(self, choice: DiscreteChoice, path: list[str], is_json: bool) -> dict[str, Any]:
+        if not choice.choices:
+            self._refuse(path, "expected choices, got none")
+        try:
+            values = [json.dumps(each) if is_json and not isinstance(each, (int, float, type(None))) else each for each in choice.choices]
+        except (TypeError, ValueError):
+            self._refuse(path, f"a choice is a number, a text or a list, got {choice.choices!r}: give it a name, which the model looks up")
+        weights = choice.probabilities
+        return {"choice": values} if weights is None else {"choice": values, "weights": [float(each) for each in weights]}
+
+    def _new_name(self, path: list[str]) -> str:
+        name = re.sub(r"\W", "_", "__".join(path), flags=re.ASCII)
+        name = name if re.match(r"[A-Za-z_]", name) else f"p_{name}"
+        number = 1
+        while (unique := name if number == 1 else f"{name}_{number}") in self.domains:
+            number += 1
+        return unique
+
+    def _refuse(self, path: list[str], message: str) -> NoReturn:
+        raise PrepError(f"{self._title}: {in_quotes('.'.join(path))}: {message}")
