@@ -1,4 +1,4 @@
-"""The options of submit.py, and the command that a job runs."""
+"""The options of submit.py and submit_v1.py, and the command that a job runs."""
 
 import argparse
 import difflib
@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 MOUNT_DOCKER_ARGS = "--cap-add=SYS_ADMIN --security-opt=apparmor=unconfined"  # let a container mount
+SHARED_MEMORY = "16g"  # of a container: ranks of a node exchange messages through it
 NOTICE_S = 120  # before the service ends a job, for saving and for copying the results
 
 PROJECT = pathlib.Path(__file__).resolve().parent.parent
@@ -36,8 +37,8 @@ def parser(description):
     options.add_argument("config", type=pathlib.Path, help="the YAML file of the search; its folder is uploaded as code")
     options.add_argument("--run", required=True, help="the run folder: on NFS that all nodes mount, e.g. /mnt/nfs/runs/mnist; on a local disk with --mirror")
     options.add_argument("--compute", required=True, help="name of the cluster")
-    options.add_argument("--nodes", type=natural, default=1, help="(default 1)")
-    options.add_argument("--processes-per-node", type=natural,
+    options.add_argument("--nodes", "--node_count", type=natural, default=1, help="(default 1)")
+    options.add_argument("--processes-per-node", "--process_count_per_node", type=natural,
                          help="(default: one for each GPU of the cluster's nodes, as the service says, or 1)")
     options.add_argument("--nfs", metavar="SERVER:/EXPORT=/MOUNT", help="an NFS share, and where each node mounts it, e.g. "
                          "10.0.2.4:/vol1=/mnt/nfs")
@@ -45,7 +46,8 @@ def parser(description):
     options.add_argument("--docker-args", help=f"arguments of `docker run` (default, with --nfs: {MOUNT_DOCKER_ARGS})")
     options.add_argument("--mirror", metavar="PATH", help="where there is no NFS, for one node: a datastore's folder that gets a copy of the run "
                          "each minute, e.g. azureml://datastores/workspaceblobstore/paths/skyline/mnist; the next job resumes from it")
-    options.add_argument("--data", help="the data set: a registered asset (azureml:NAME:VERSION) or a datastore's path")
+    options.add_argument("--data", help="the data set: a registered asset (azureml:NAME:VERSION) or a datastore's path; with "
+                         "submit_v1.py the path at which the job sees the file")
     options.add_argument("--environment", help="a registered environment (default: built from aml/Dockerfile)")
     options.add_argument("--timeout", type=natural, metavar="SECONDS",
                          help=f"the service ends the job then; the search stops {NOTICE_S} s before, with everything saved")
@@ -167,11 +169,16 @@ def parse(description, arguments=None):
     return parsed
 
 
-def program(options):
-    """The line of every process. The service replaces ${{...}} in it."""
+def docker_args(options):
+    """The arguments of `docker run`, or None."""
+    return options.docker_args or (MOUNT_DOCKER_ARGS if options.nfs else None)
+
+
+def program(options, data="${{inputs.data}}"):
+    """The line of every process. The service replaces ${{...}} in it. `data` is where the process sees the data set."""
     command = ["skyline-aml", shlex.quote(options.config.name)]
     if options.data:
-        command += ["--data", "${{inputs.data}}"]
+        command += ["--data", data]
     for name in ("nfs", "nfs_options", "run"):
         if getattr(options, name):
             command += ["--" + name.replace("_", "-"), shlex.quote(getattr(options, name))]
