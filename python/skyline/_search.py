@@ -22,9 +22,6 @@ from ._space import Domain, space_section
 Objectives = Union[str, Sequence[str], Mapping[str, Mapping[str, Any]], None]
 _COSTS = ("parameters", "flops", "macs", "peak_activation_bytes", "training_activation_bytes", "weight_bytes")  # costs of networks
 _FIRST_LINE = "# Written by skyline.search.\n"
-_MEANT = {"n_trials": "trials", "num_samples": "trials", "max_trials": "trials", "maximise": "maximize", "minimise": "minimize",
-          "n_jobs": "ranks, or slots", "rank": "ranks", "timeout": 'run={"time_limit": "1 h"}', "seed": 'run={"seed": 1}',
-          "storage": "folder", "study_name": "folder", "name": "folder"}  # names in other tools and spellings
 
 
 def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[..., Any] | Sequence[str] | None = None, *,
@@ -54,8 +51,6 @@ def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[...,
     """
     if "SKYLINE_PROCESS_MARK" in os.environ:  # process of a trial, or one that imports the function for trials
         raise Error('search: is called in a process of a trial: call it below `if __name__ == "__main__":`')
-    for name in sections.keys() & _MEANT.keys():
-        raise Error(f"search: there is no argument `{name}`: did you mean {_MEANT[name]}?")
     launch_command(find_program(program), ranks)  # refuses before anything is written
     place = absolute(folder)
     if not place.name:
