@@ -1,8 +1,6 @@
 """The options of submit.py and submit_v1.py, and the command that a job runs."""
 
 import argparse
-import difflib
-import json
 import os
 import pathlib
 import re
@@ -85,31 +83,19 @@ def find_program():
     return None
 
 
-def unknown_key(setting, schema):
-    """What is wrong with KEY=VALUE by the schema of configurations; nothing if the key may be."""
-    key = setting.partition("=")[0]
-    for word in key.split("."):
-        known = schema.get("properties")
-        if not known or schema.get("additionalProperties", True) is not False:
-            return None
-        if word not in known:
-            near = difflib.get_close_matches(word, known, 1)
-            return f"unknown key `{word}`" + (f", did you mean `{near[0]}`?" if near else "") + f" in {key}"
-        schema = known[word]
-    return None
-
-
-def check_settings(options, settings):
-    for setting in settings:
+def check_settings(options, parsed):
+    for setting in parsed.set:
         if "=" not in setting:
             options.error(f"--set: expected KEY=VALUE, got {setting}")
-    program = find_program() if settings else None
-    told = subprocess.run([program, "schema"], capture_output=True, text=True) if program else None
-    if told is None or told.returncode != 0:  # it is not here, or lacks its libraries: the job checks its settings itself
+    program = find_program() if parsed.set else None
+    if program is None:  # the job checks its settings itself
         return
-    schema = json.loads(told.stdout)
-    for problem in filter(None, (unknown_key(setting, schema) for setting in settings)):
-        options.error(f"--set: {problem}")
+    words = [word for setting in parsed.set for word in ("--set", setting)]
+    told = subprocess.run([program, "validate", parsed.config, *words], capture_output=True, text=True).stderr
+    # What else is wrong may be right where the job runs, such as the path of a data set.
+    for line in told.splitlines():
+        if line.startswith("skyline: --set ") and "unknown key" in line:
+            options.error(line.removeprefix("skyline: "))
 
 
 def check_run(options, parsed):
@@ -159,7 +145,7 @@ def parse(description, arguments=None):
         options.error(f"{parsed.config}: no such file")
     if is_private(code_folder(parsed)):
         options.error(f"{parsed.config}: its folder {code_folder(parsed)} would be uploaded whole: put it into one of its own")
-    check_settings(options, parsed.set)
+    check_settings(options, parsed)
     check_run(options, parsed)
     check_storage(options, parsed)
     check_timeout(options, parsed)
