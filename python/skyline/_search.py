@@ -21,6 +21,7 @@ from ._space import Domain, space_section
 
 Objectives = Union[str, Sequence[str], Mapping[str, Mapping[str, Any]], None]
 _COSTS = ("parameters", "flops", "macs", "peak_activation_bytes", "training_activation_bytes", "weight_bytes")  # costs of networks
+_PLAIN = (Mapping, list, tuple, str, int, float, type(None))
 _FIRST_LINE = "# Written by skyline.search.\n"
 
 
@@ -152,7 +153,8 @@ def _sections(space: Mapping[str, Any], train: Callable[..., Any] | Sequence[str
     sections["search"] = {"algorithm": "skyline", **({"trials": trials} if trials is not None else {})}
     if "algorithm" in others.get("search", {}):
         del sections["search"]["algorithm"]
-    return _merged(sections, others, "")
+    # An object of another library is no section: the program says what its name is here.
+    return _merged(sections, {name: value if isinstance(value, _PLAIN) else repr(value) for name, value in others.items()}, "")
 
 
 def _merged(known: Mapping[str, Any], more: Mapping[str, Any], where: str) -> dict[str, Any]:

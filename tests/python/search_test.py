@@ -151,6 +151,8 @@ class Search(PackageCase):
                            ("space: depth: expected a list of values", lambda: search({"depth": 3}, functions.product, **once)),
                            ("space: expected parameters by name", lambda: search([1], functions.product, **once)),
                            ("unknown key `n_trials`, Optuna's n_trials is `search.trials` here", lambda: search(SPACE, functions.product, n_trials=5, **SETTINGS)),
+                           ("unknown key `sampler`, Optuna's sampler is `search.algorithm` here",
+                            lambda: search(SPACE, functions.product, sampler=object(), **SETTINGS)),
                            ("unknown key `n_jobs`, Optuna's n_jobs is `--slots` here", lambda: search(SPACE, functions.product, n_jobs=5, **SETTINGS)),
                            (r"train: `product\(lr, depth\)` gets the parameters of the space by name, lr, width: missing",
                             lambda: search({"lr": [1], "width": [2]}, functions.product, **once)),
