@@ -120,7 +120,7 @@ class ForeignWords(RunsCase):
         if part.startswith("--"):
             return part in self.options
         if part.startswith(("mpirun ", "skyline ")):
-            return part.split("skyline ")[1] in self.commands
+            return part.split("skyline ")[1].split()[0] in self.commands
         if part in METRICS:
             return part in str(self.schema["else"])
         named = yaml.safe_load(part)
