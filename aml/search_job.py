@@ -1,8 +1,6 @@
-"""The options of submit.py, and the command that a job runs."""
+"""The options of submit.py and submit_v1.py, and the command that a job runs."""
 
 import argparse
-import difflib
-import json
 import os
 import pathlib
 import re
@@ -12,6 +10,7 @@ import subprocess
 import sys
 
 MOUNT_DOCKER_ARGS = "--cap-add=SYS_ADMIN --security-opt=apparmor=unconfined"  # let a container mount
+SHARED_MEMORY = "16g"  # of a container: ranks of a node exchange messages through it
 NOTICE_S = 120  # before the service ends a job, for saving and for copying the results
 
 PROJECT = pathlib.Path(__file__).resolve().parent.parent
@@ -36,8 +35,8 @@ def parser(description):
     options.add_argument("config", type=pathlib.Path, help="the YAML file of the search; its folder is uploaded as code")
     options.add_argument("--run", required=True, help="the run folder: on NFS that all nodes mount, e.g. /mnt/nfs/runs/mnist; on a local disk with --mirror")
     options.add_argument("--compute", required=True, help="name of the cluster")
-    options.add_argument("--nodes", type=natural, default=1, help="(default 1)")
-    options.add_argument("--processes-per-node", type=natural,
+    options.add_argument("--nodes", "--node_count", type=natural, default=1, help="(default 1)")
+    options.add_argument("--processes-per-node", "--process_count_per_node", type=natural,
                          help="(default: one for each GPU of the cluster's nodes, as the service says, or 1)")
     options.add_argument("--nfs", metavar="SERVER:/EXPORT=/MOUNT", help="an NFS share, and where each node mounts it, e.g. "
                          "10.0.2.4:/vol1=/mnt/nfs")
@@ -45,7 +44,8 @@ def parser(description):
     options.add_argument("--docker-args", help=f"arguments of `docker run` (default, with --nfs: {MOUNT_DOCKER_ARGS})")
     options.add_argument("--mirror", metavar="PATH", help="where there is no NFS, for one node: a datastore's folder that gets a copy of the run "
                          "each minute, e.g. azureml://datastores/workspaceblobstore/paths/skyline/mnist; the next job resumes from it")
-    options.add_argument("--data", help="the data set: a registered asset (azureml:NAME:VERSION) or a datastore's path")
+    options.add_argument("--data", help="the data set: a registered asset (azureml:NAME:VERSION) or a datastore's path; with "
+                         "submit_v1.py the path at which the job sees the file")
     options.add_argument("--environment", help="a registered environment (default: built from aml/Dockerfile)")
     options.add_argument("--timeout", type=natural, metavar="SECONDS",
                          help=f"the service ends the job then; the search stops {NOTICE_S} s before, with everything saved")
@@ -83,31 +83,19 @@ def find_program():
     return None
 
 
-def unknown_key(setting, schema):
-    """What is wrong with KEY=VALUE by the schema of configurations; nothing if the key may be."""
-    key = setting.partition("=")[0]
-    for word in key.split("."):
-        known = schema.get("properties")
-        if not known or schema.get("additionalProperties", True) is not False:
-            return None
-        if word not in known:
-            near = difflib.get_close_matches(word, known, 1)
-            return f"unknown key `{word}`" + (f", did you mean `{near[0]}`?" if near else "") + f" in {key}"
-        schema = known[word]
-    return None
-
-
-def check_settings(options, settings):
-    for setting in settings:
+def check_settings(options, parsed):
+    for setting in parsed.set:
         if "=" not in setting:
             options.error(f"--set: expected KEY=VALUE, got {setting}")
-    program = find_program() if settings else None
-    told = subprocess.run([program, "schema"], capture_output=True, text=True) if program else None
-    if told is None or told.returncode != 0:  # it is not here, or lacks its libraries: the job checks its settings itself
+    program = find_program() if parsed.set else None
+    if program is None:  # the job checks its settings itself
         return
-    schema = json.loads(told.stdout)
-    for problem in filter(None, (unknown_key(setting, schema) for setting in settings)):
-        options.error(f"--set: {problem}")
+    words = [word for setting in parsed.set for word in ("--set", setting)]
+    told = subprocess.run([program, "validate", parsed.config, *words], capture_output=True, text=True).stderr
+    # What else is wrong may be right where the job runs, such as the path of a data set.
+    for line in told.splitlines():
+        if line.startswith("skyline: --set ") and "unknown key" in line:
+            options.error(line.removeprefix("skyline: "))
 
 
 def check_run(options, parsed):
@@ -157,7 +145,7 @@ def parse(description, arguments=None):
         options.error(f"{parsed.config}: no such file")
     if is_private(code_folder(parsed)):
         options.error(f"{parsed.config}: its folder {code_folder(parsed)} would be uploaded whole: put it into one of its own")
-    check_settings(options, parsed.set)
+    check_settings(options, parsed)
     check_run(options, parsed)
     check_storage(options, parsed)
     check_timeout(options, parsed)
@@ -167,11 +155,16 @@ def parse(description, arguments=None):
     return parsed
 
 
-def program(options):
-    """The line of every process. The service replaces ${{...}} in it."""
+def docker_args(options):
+    """The arguments of `docker run`, or None."""
+    return options.docker_args or (MOUNT_DOCKER_ARGS if options.nfs else None)
+
+
+def program(options, data="${{inputs.data}}"):
+    """The line of every process. The service replaces ${{...}} in it. `data` is where the process sees the data set."""
     command = ["skyline-aml", shlex.quote(options.config.name)]
     if options.data:
-        command += ["--data", "${{inputs.data}}"]
+        command += ["--data", data]
     for name in ("nfs", "nfs_options", "run"):
         if getattr(options, name):
             command += ["--" + name.replace("_", "-"), shlex.quote(getattr(options, name))]

@@ -6,8 +6,6 @@ import sys
 
 import search_job
 
-SHARED_MEMORY = "16g"  # of a container: ranks of a node exchange messages through it
-
 
 def build(options):
     """The job, [azure.ai.ml.entities.CommandJob]; needs no workspace."""
@@ -24,8 +22,8 @@ def build(options):
         environment=environment,
         compute=options.compute,
         resources=JobResourceConfiguration(
-            instance_count=options.nodes, shm_size=SHARED_MEMORY,
-            docker_args=options.docker_args or (search_job.MOUNT_DOCKER_ARGS if options.nfs else None)),
+            instance_count=options.nodes, shm_size=search_job.SHARED_MEMORY,
+            docker_args=search_job.docker_args(options)),
         distribution=MpiDistribution(process_count_per_instance=options.processes_per_node),
         limits=CommandJobLimits(timeout=options.timeout) if options.timeout else None,
         environment_variables=search_job.environment_variables(),

@@ -22,10 +22,8 @@ from ._tuner import algorithm_section
 
 Objectives = Union[str, Sequence[str], Mapping[str, Mapping[str, Any]], None]
 _COSTS = ("parameters", "flops", "macs", "peak_activation_bytes", "training_activation_bytes", "weight_bytes")  # costs of networks
+_PLAIN = (Mapping, list, tuple, str, int, float, type(None))
 _FIRST_LINE = "# Written by skyline.search.\n"
-_MEANT = {"n_trials": "trials", "num_samples": "trials", "max_trials": "trials", "maximise": "maximize", "minimise": "minimize",
-          "n_jobs": "ranks, or slots", "rank": "ranks", "timeout": 'run={"time_limit": "1 h"}', "seed": 'run={"seed": 1}',
-          "storage": "folder", "study_name": "folder", "name": "folder", "sampler": "algorithm", "tuner": "algorithm"}  # names in other tools and spellings
 
 
 def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[..., Any] | Sequence[str] | None = None, *,
@@ -57,8 +55,6 @@ def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[...,
     """
     if "SKYLINE_PROCESS_MARK" in os.environ:  # process of a trial, or one that imports the function for trials
         raise Error('search: is called in a process of a trial: call it below `if __name__ == "__main__":`')
-    for name in sections.keys() & _MEANT.keys():
-        raise Error(f"search: there is no argument `{name}`: did you mean {_MEANT[name]}?")
     launch_command(find_program(program), ranks)  # refuses before anything is written
     place = absolute(folder)
     if not place.name:
@@ -161,7 +157,8 @@ def configuration(space: Mapping[str, Any], train: Callable[..., Any] | Sequence
     if algorithm is None and "algorithm" in others.get("search", {}):
         chosen = {}
     sections["search"] = {**chosen, **({"trials": trials} if trials is not None else {})}
-    return _merged(sections, others, "")
+    # An object of another library is no section: the program says what its name is here.
+    return _merged(sections, {name: value if isinstance(value, _PLAIN) else repr(value) for name, value in others.items()}, "")
 
 
 def _merged(known: Mapping[str, Any], more: Mapping[str, Any], where: str) -> dict[str, Any]:

@@ -3,7 +3,6 @@ runs it, by a wrapper process for each slot with the service's variables."""
 
 import contextlib
 import io
-import json
 import logging
 import os
 import pathlib
@@ -180,11 +179,12 @@ class Jobs(unittest.TestCase):
         self.assertIn("none.yaml: no such file", error_of("none.yaml", *OPTIONS, "--dry-run"))
         self.assertIn("--set: expected KEY=VALUE, got seed", error_of(CONFIG, *OPTIONS, "--set", "seed", "--dry-run"))
         program = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory())) / "skyline"
-        program.write_text("#!/bin/sh\ncat <<'TXT'\n" + json.dumps({"additionalProperties": False, "properties": {
-            "search": {"additionalProperties": False, "properties": {"iterations": {}}}, "space": {}}}) + "\nTXT\n")
+        program.write_text("#!/bin/sh\ncase $* in *itertions*) cat >&2 <<'TXT'\n"
+                           "skyline: --set search.itertions: search: unknown key `itertions`, did you mean `iterations`?\n"
+                           "skyline: --set data.file: data.file: there is no /nfs/a.h5\nTXT\nexit 2;; esac\n")
         program.chmod(0o755)
         with unittest.mock.patch.dict(os.environ, SKYLINE=str(program)):
-            self.assertIn("--set: unknown key `itertions`, did you mean `iterations`? in search.itertions",
+            self.assertIn("--set search.itertions: search: unknown key `itertions`, did you mean `iterations`?",
                           error_of(CONFIG, *OPTIONS, "--set", "search.itertions=3", "--dry-run"))
             search_job.parse("", [str(CONFIG), *OPTIONS, "--set", "search.iterations=3", "--set",
                                       "space.parameters.width.choice=[8]", "--dry-run"])

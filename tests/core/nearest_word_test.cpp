@@ -1,4 +1,10 @@
 #include "skyline/core/config_node.hpp"
+#include "skyline/core/error.hpp"
+
+#include "core/config/config_text.hpp"
+#include "core/config/foreign_words.hpp"
+
+#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -55,14 +61,15 @@ TEST(NearestWord, TakesTheNearestAndTheFirstOfEquals) {
 }
 
 TEST(Suggestion, AnswersWordsOfOtherProgramsWithTheKeyOrTheSentenceThatHelps) {
-  const std::vector<std::string> training{"epochs", "batch", "optimizer", "loss"};
-  const std::string in_optimizer = "the optimizer has it, as in `optimizer: {adam: {learning_rate: 0.001}}`";
+  const std::vector<std::string> training{"epochs", "batch", "accumulate", "optimizer", "loss"};
+  const std::string in_optimizer =
+      "the optimizer has it, as in `training: {optimizer: {adam: {learning_rate: 0.001}}}`";
   for (const std::string word : {"lr", "learning_rate", "weight_decay"}) {
     EXPECT_EQ(suggestion(word, training), in_optimizer) << word;
   }
-  EXPECT_EQ(suggestion("batch_size", training), "did you mean `batch`?");
+  EXPECT_EQ(suggestion("batch_size", training), "Keras' batch_size is `training.batch` here");
   EXPECT_EQ(suggestion("lr", {"learning_rate", "momentum"}), "did you mean `learning_rate`?");
-  EXPECT_EQ(suggestion("rotation", {"crop", "flip", "saturation"}),
+  EXPECT_EQ(suggestion("rotation", {"crop", "cutout", "flip", "saturation"}),
             "images are not rotated; `crop` and `flip` move them");
   for (const std::string word : {"upsample", "transposed_conv", "ConvTranspose2d", "deconv2d"}) {
     EXPECT_EQ(
@@ -75,10 +82,52 @@ TEST(Suggestion, AnswersWordsOfOtherProgramsWithTheKeyOrTheSentenceThatHelps) {
             "a network has one input and one output");
 }
 
+TEST(Suggestion, KnowsAWordOfAnotherToolInAnySpellingAndShowsThatOfTheTool) {
+  const std::vector<std::string> search{"algorithm", "iterations", "initial", "breed"};
+  for (const std::string word : {"num_iters", "numIters", "--num-iters"}) {
+    EXPECT_EQ(suggestion(word, search),
+              "Archai's num_iters is `search.iterations` here, with `search.algorithm: evolution_pareto`");
+  }
+  EXPECT_EQ(suggestion("seed", search), "the key is `run.seed`");
+  EXPECT_EQ(suggestion("fp16", {"threads", "precision"}),
+            "Transformers' fp16 is `training.precision: bf16` here");
+}
+
 TEST(Suggestion, GivesNoHintWhereItsWordMeansSomethingElse) {
   EXPECT_EQ(suggestion("outputs", {"cell", "operations", "output"}), "did you mean `output`?");
   EXPECT_EQ(suggestion("up_sample", {"conv2d", "upsample"}), "did you mean `upsample`?");
   EXPECT_EQ(suggestion("lr", {"crop", "mixup"}), "known here: crop, mixup");
+  EXPECT_EQ(suggestion("num_epochs", {"--epochs", "--help"}), "the option is `--epochs`");
+}
+
+TEST(Suggestion, AnswersAValueByTheKeyThatItIsOf) {
+  ConfigNode root = load_yaml_text("training: {precision: fp16, framework: deepspeed}", "a.yaml");
+  root.assign_paths();
+  const auto text_of = [&](const char* key) {
+    try {
+      root.at("training").at(key).fail_expected("another");
+    } catch (const UserError& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(text_of("precision"),
+            "a.yaml:1:23: training.precision: expected another, got fp16, Transformers' fp16 is "
+            "`training.precision: bf16` here");
+  EXPECT_EQ(text_of("framework"), "a.yaml:1:40: training.framework: expected another, got deepspeed");
+}
+
+TEST(ForeignWords, AreEachAnsweredByTheirEntrySomewhere) {
+  for (const ForeignWords& entry : foreign_words()) {
+    std::istringstream words{std::string(entry.words)};
+    for (std::string word; words >> word;) {
+      std::istringstream marks{std::string(entry.place.marks)};
+      bool is_answered = false;
+      for (std::string mark; marks >> mark;) {
+        is_answered = is_answered || foreign_answer(word, {mark}) == answer_to(word, entry);
+      }
+      EXPECT_TRUE(is_answered) << word << " at " << entry.place.name << ": an earlier entry takes all of it";
+    }
+  }
 }
 
 }  // namespace

@@ -125,10 +125,13 @@ TEST(SearchOptions, RefuseUnknownAlgorithmsAndKeysWithASuggestion) {
             "run.yaml:1:12: search.algorithm: unknown algorithm `evolution_parreto`, did you mean "
             "`evolution_pareto`?");
   EXPECT_EQ(
-      parse_error("algorithm: hyperband"),
-      "run.yaml:1:12: search.algorithm: unknown algorithm `hyperband`, known here: evolution_pareto, "
+      parse_error("algorithm: hyperbolic"),
+      "run.yaml:1:12: search.algorithm: unknown algorithm `hyperbolic`, known here: evolution_pareto, "
       "exhaustive, listed, local_search, mo_asha, mo_bananas, nsga2, program, random, regularized_evolution, skyline, "
       "successive_halving");
+  EXPECT_EQ(parse_error("algorithm: GridSampler"),
+            "run.yaml:1:12: search.algorithm: unknown algorithm `GridSampler`, Optuna's GridSampler is "
+            "`search.algorithm: exhaustive` here");
   EXPECT_EQ(parse_error("algorithm: evolution_pareto\niteration: 3"),
             "run.yaml:2:1: search: unknown key `iteration` beside `algorithm: evolution_pareto`, did you "
             "mean `iterations`?");

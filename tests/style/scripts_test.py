@@ -86,7 +86,7 @@ class Scripts(unittest.TestCase):
                 self.assertRegex(lines[0], "--no-such-option|missing|required|usage: none")
 
     def test_those_that_need_an_argument_say_which_is_missing(self):
-        for name in ("aml/run", "aml/submit.py", "scripts/rigs/nfs", "slurm/search.sbatch", "slurm/submit"):
+        for name in ("aml/run", "aml/submit.py", "aml/submit_v1.py", "scripts/rigs/nfs", "slurm/search.sbatch", "slurm/submit"):
             with self.subTest(name):
                 done = self.start(SOURCE / name)
                 lines = [line for line in done.stderr.splitlines() if not re.match(r"usage: |  ", line)]

@@ -3,6 +3,7 @@
 
 #include "app/config/config_sections.hpp"
 #include "core/config/config_text.hpp"
+#include "core/config/foreign_words.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,7 +17,7 @@ constexpr std::string_view kIntroduction = R"(<!-- Made by `skyline schema --mar
 
 A configuration is a YAML file of at most 4 MiB with the sections below, in any order. `skyline validate FILE` checks one
 and prints it with every default; `--set search.iterations=3` replaces a key on the command line. An unknown key is
-refused, with the nearest known one. `skyline schema` prints a JSON schema, with which an editor completes and checks keys: for the YAML
+refused, with the nearest known one; [words of other tools](#words-of-other-tools) with what they are here. `skyline schema` prints a JSON schema, with which an editor completes and checks keys: for the YAML
 language server, begin the file with `# yaml-language-server: $schema=FILE`.
 
 A key that **may change** only bounds a run, or says what is kept and where: `--resume` accepts another value. Any other
@@ -46,6 +47,21 @@ std::string table(const std::vector<KeyRow>& rows) {
   if (std::ranges::any_of(rows, [](const KeyRow& row) { return !row.advice.empty(); })) text += "\n";
   for (const KeyRow& row : rows) {
     if (!row.advice.empty()) text += "- `" + row.path + "`: " + row.advice + "\n";
+  }
+  return text;
+}
+
+/// Returns the words of other tools, each entry a line, with the answers that refusals give.
+std::string table_of_foreign_words() {
+  std::string text =
+      "\n## Words of other tools\n\nWhere one of these words is refused, the message says what it is here.\n\n"
+      "| word | asked for as | answer |\n|---|---|---|\n";
+  for (const ForeignWords& entry : foreign_words()) {
+    std::string words(entry.words);
+    for (std::size_t blank = words.find(' '); blank != std::string::npos; blank = words.find(' ', blank + 4))
+      words.replace(blank, 1, "`, `");
+    const std::string first(entry.words.substr(0, entry.words.find(' ')));
+    text += "| `" + words + "` | " + std::string(entry.place.name) + " | " + answer_to(first, entry) + " |\n";
   }
   return text;
 }
@@ -97,7 +113,7 @@ std::string configuration_page() {
       page += table(inside.keys->rows(section.name, section.rule == KeyRule::kMayChange));
     }
   }
-  return page;
+  return page + table_of_foreign_words();
 }
 
 }  // namespace skyline::app

@@ -3,6 +3,7 @@
 #include "skyline/core/error.hpp"
 
 #include "core/config/config_text.hpp"
+#include "core/config/foreign_words.hpp"
 #include "core/text/foreign_text.hpp"
 
 #include <algorithm>
@@ -21,6 +22,15 @@ std::string child_path(const std::string& parent, const std::string& key) {
 
 std::string item_path(const std::string& parent, std::size_t index) {
   return parent + '[' + std::to_string(index) + ']';
+}
+
+/// Returns what a value of another tool is called here, as the end of a message; "" if the value is none.
+std::string answer_to_value(const ConfigNode& node) {
+  if (!node.is_scalar()) return "";
+  const std::string& path = node.path();
+  const std::string key = path.substr(path.rfind('.') + 1);  // the whole path if there is no dot
+  const std::string answer = foreign_answer(node.as_text(), {key + ":"});
+  return answer.empty() ? "" : ", " + answer;
 }
 
 bool equal_scalars(const ConfigNode& left, const ConfigNode& right) {
@@ -162,7 +172,7 @@ const ConfigNode& ConfigNode::at(std::string_view key) const {
 }
 
 void ConfigNode::fail_expected(std::string_view expected) const {
-  fail("expected " + std::string(expected) + ", got " + describe());
+  fail("expected " + std::string(expected) + ", got " + describe() + answer_to_value(*this));
 }
 
 void ConfigNode::fail(std::string_view message) const {

@@ -1,10 +1,10 @@
 #include "skyline/core/config_node.hpp"
 
+#include "core/config/foreign_words.hpp"
 #include "core/text/foreign_text.hpp"
 #include "core/text/wording.hpp"
 
 #include <algorithm>
-#include <array>
 
 namespace skyline {
 namespace {
@@ -19,43 +19,12 @@ constexpr std::string_view kMethods =
     "sgd celu elu gelu glu mish prelu relu relu6 rrelu selu silu swish leakyrelu hardswish avgpool "
     "maxpool lppool adaptiveavgpool conv1d conv2d conv3d batchnorm groupnorm instancenorm layernorm "
     "rmsnorm dropout droppath accuracy precision recall f1 mae mape mse msle rmse huber hinge focal "
-    "crossentropy binarycrossentropy nsga2 nsga3 moead smsemoa tpe bohb hyperband asha ";
-
-/// What helps where a word of other programs was meant.
-struct Hint {
-  std::string_view words;   // in small letters and without separators, each with a blank on both sides
-  std::string_view beside;  // The hint is given where one of these words is known.
-  std::string_view answer;
-};
-
-constexpr std::array kHints{
-    Hint{" lr learningrate ", " learning_rate ", "did you mean `learning_rate`?"},
-    Hint{" lr learningrate momentum weightdecay ", " optimizer ",
-         "the optimizer has it, as in `optimizer: {adam: {learning_rate: 0.001}}`"},
-    Hint{" batchsize minibatch ", " batch ", "did you mean `batch`?"},
-    Hint{" rotation rotate randomrotation ", " flip ", "images are not rotated; `crop` and `flip` move them"},
-    Hint{" upsample upsampling upsampling2d interpolate deconv deconv2d transposedconv transposedconv2d "
-         "transposeconv transposeconv2d convtranspose convtranspose2d conv2dtranspose convtransposed2d "
-         "pixelshuffle unet ",
-         " conv2d ",
-         "a network has one input and one output, of classes, labels or numbers; there are no layers for "
-         "segmentation"},
-    Hint{" inputs outputs ", " merge body network ", "a network has one input and one output"}};
-
-std::string plain(std::string_view word) {
-  std::string letters = lower_case(word);
-  std::erase_if(letters, [](char letter) { return letter == '_' || letter == '-'; });
-  return letters;
-}
-
-bool has_word(std::string_view words, const std::string& word) {
-  return words.find(" " + word + " ") != std::string_view::npos;
-}
+    "crossentropy binarycrossentropy nsga2 nsga3 moead smsemoa ";
 
 /// Returns true if the word names another method than the candidate.
 bool is_another_method(std::string_view word, const std::string& candidate) {
-  std::string letters = plain(word);
-  std::string other = plain(candidate);
+  std::string letters = letters_of(word);
+  std::string other = letters_of(candidate);
   // Names of metrics begin with the name of a set.
   for (const std::string_view set : {"validation", "test", "train"}) {
     if (!other.starts_with(set)) continue;
@@ -86,19 +55,6 @@ std::size_t edit_distance(const std::string& left, const std::string& right) {
   return last[right.size()];
 }
 
-/// Returns the answer to a word of other programs, or "".
-std::string_view hint(std::string_view word, const std::vector<std::string>& candidates) {
-  const std::string letters = plain(word);
-  // A name of the same letters is the nearest word.
-  if (std::ranges::find(candidates, letters, plain) != candidates.end()) return "";
-  const auto found = std::ranges::find_if(kHints, [&](const Hint& each) {
-    return has_word(each.words, letters) && std::ranges::any_of(candidates, [&](const std::string& known) {
-             return has_word(each.beside, known);
-           });
-  });
-  return found == kHints.end() ? "" : found->answer;
-}
-
 }  // namespace
 
 std::string nearest_word(std::string_view word, const std::vector<std::string>& candidates) {
@@ -127,7 +83,7 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
 
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates) {
   constexpr std::size_t kMostShown = 100;
-  if (const std::string_view answer = hint(word, candidates); !answer.empty()) return std::string(answer);
+  if (std::string answer = foreign_answer(word, candidates); !answer.empty()) return answer;
   const std::string nearest = nearest_word(word, candidates);
   if (!nearest.empty()) return "did you mean " + in_quotes(nearest) + "?";
   if (candidates.empty()) return "none is known here";
