@@ -64,7 +64,7 @@ FACES = {
     "machine": ["device_binding", "nccl_settings", "node", "node_semaphore"],
     "space": ["language/searched_section", "language/space_keys", "network/network_alignment"],
     "search": ["algorithms/listed_search", "algorithms/proposal_list", "pareto/repeated_front"],
-    "trial": ["column_names", "commit_log", "course_text", "forwarding", "metric_keys", "refit", "scope_timer", "trial_fields",
+    "trial": ["column_names", "commit_log", "course_text", "forwarding", "given_metric", "metric_keys", "refit", "scope_timer", "trial_fields",
               "trial_record"],
     "comm": ["agreement", "communicator", "environment", "link", "mailbox", "mpi/start_watch"],
     "store": ["arrays/csv_reader", "arrays/npz_writer", "arrays/preparation", "data/seal_dataset", "data/staged_dataset", "events/event_file", "journal/asked_trials", "journal/learning_curves",

@@ -43,7 +43,8 @@ def search(space: Mapping[str, Domain] | Mapping[str, Any], train: Callable[...,
     trials    how many trials; 100 unless given
     ranks     processes of the search, by mpirun from 2 on; each trains `slots` trials at a time, unless given one a core
     folder    the run's folder; its configuration is written beside it, as FOLDER.yaml. `~` is the home folder
-    metrics   what else is known of metrics, such as {"accuracy": {"range": [0, 1], "unit": "%"}}, and further metrics
+    metrics   what else is known of metrics, such as {"accuracy": {"range": [0, 1], "unit": "%"}}, and further metrics, also such
+              as are known before a trial: {"params": {"is": "$layers * $width ** 2"}}
     resume    whether to resume the run in the folder, if there is one
     changed   whether to resume it although files of the trainer have changed; the journal says after which trial
     quiet     shows nothing
@@ -130,7 +131,7 @@ def _check_takes(train: Callable[..., Any], address: str, names: Sequence[str]) 
 def _command(train: Callable[..., Any] | Sequence[str], objectives: list[dict[str, Any]],
              metrics: Mapping[str, Mapping[str, Any]], computed: Sequence[str]) -> dict[str, Any]:
     directions = {each[sense]: better for each in objectives for sense, better in (("maximize", "higher"), ("minimize", "lower"))
-                  if sense in each and each[sense] not in computed}
+                  if sense in each and each[sense] not in computed and "is" not in metrics.get(each[sense], {})}
     described = {name: {**({"better": directions[name]} if name in directions else {}), **metrics.get(name, {})}
                  for name in [*directions, *(name for name in metrics if name not in directions)]}
     if isinstance(train, (list, tuple)):

@@ -241,7 +241,7 @@ std::unique_ptr<TrainerHost> make_host(const CommandOptions& options, const Eval
   }
   std::unique_ptr<TrainerHost> host(
       new TrainerHost{.options = options,
-                      .metrics = descriptions_of(options.metrics, false),
+                      .metrics = descriptions_of(options.metrics, MetricSource::kTrainer),
                       .measuring = MetricCommands(options.metrics, services, "command"),
                       .services = services,
                       .variables = allowed_variables(process_variables(), options.passed),

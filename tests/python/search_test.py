@@ -31,6 +31,17 @@ class Search(PackageCase):
         best = runs[1].front_rows[0]
         self.assertEqual((best["score"], best["size"], best["phase"]), (best["lr"] * best["depth"], best["depth"], "search"))
 
+    def test_no_trial_is_outside_of_a_bound_on_what_an_expression_gives(self):
+        run = skyline.search(SPACE, functions.one_score, trials=20, folder=self.name(), maximize="score", minimize="area",
+                             metrics={"score": {"range": [0, 2]}, "area": {"is": "$depth * $lr", "unit": "m2"},
+                                      "half": {"is": "$depth / 2"}},
+                             constraints=[{"half": [0, 1.5]}], quiet=True).wait()
+        self.assertEqual(len(run.rows), 9, "three depths, three rates")
+        for row in run.rows:
+            self.assertLessEqual(row["depth"], 3)
+            self.assertEqual((row["half"], row["area"]), (row["depth"] / 2, round(row["depth"] * row["lr"], 9)))
+        self.assertEqual(list(run.front_rows[0])[:5], ["trial", "lr", "depth", "score", "area"])
+
     def test_the_front_has_the_means_of_repeats(self):
         run = skyline.search(SPACE, functions.noisy, trials=16, folder=self.name(), search={"repeats": 2}, **SETTINGS).wait()
         members = read_json(run.path / "pareto.json")["search_front"]

@@ -154,6 +154,8 @@ ConfigParser::ConfigParser(const ConfigNode& written, std::size_t slots)
 }
 
 RunConfig ConfigParser::parse(DataCheck check) {
+  Mistakes in_section;  // the evaluator's section reports them, too
+  in_section.attempt([&] { config_.given = trial::given_metrics(root_); });
   mistakes_.attempt([&] { read_sections(); });
   mistakes_.attempt([&] { read_data(check); });
   mistakes_.attempt([&] { check_evaluator(); });
@@ -239,7 +241,8 @@ void ConfigParser::check_evaluator() const {
 void ConfigParser::read_space() {
   const ConfigNode* section = section_in(root_, "space");
   if (section == nullptr || (has_network_ && !data_.shape)) return;
-  config_.space = space::SearchSpace::parse(*section, config_.shape, searched_.counted());
+  config_.space = space::SearchSpace::parse(*section, config_.shape, searched_.counted(),
+                                            trial::expressions_of(config_.given));
 }
 
 /// Checks that the space, the budgets and this machine suit the evaluator's section.
@@ -273,9 +276,9 @@ void ConfigParser::read_objectives(bool knows_metrics) {
   config_.metrics = kind->metrics(knows_metrics ? config_.evaluator.section : ConfigNode(),
                                   data_.targets.value_or(store::TargetKind::kClasses));
   trial::check_metrics(config_.metrics);
-  config_.objectives =
-      objective::ObjectiveSet::parse(*section, section_in(root_, "constraints"), config_.metrics,
-                                     has_network_ || config_.evaluator.needs.network);
+  config_.objectives = objective::ObjectiveSet::parse(
+      *section, section_in(root_, "constraints"), config_.metrics,
+      has_network_ || config_.evaluator.needs.network, trial::descriptions_of(config_.given));
   if (!config_.objectives.has_more_for_full_trainings() || !knows_metrics) return;
   if (!config_.sections.final_training) {
     const objective::ObjectiveSet& all = config_.objectives.of_full_trainings();
@@ -347,8 +350,13 @@ engine::EngineOptions RunConfig::engine_options() const {
 }
 
 std::unique_ptr<search::Searcher> RunConfig::make_searcher() const {
-  return search::make_searcher(sections.search, space, objectives, sections.run.seed,
-                               {evaluator.needs.epochs}, known.results);
+  try {
+    return search::make_searcher(sections.search, space, objectives, sections.run.seed,
+                                 {evaluator.needs.epochs}, known.results);
+  } catch (const search::NoValidArchitecture& problem) {
+    if (const ConfigNode* constraints = resolved.find("constraints")) constraints->fail(problem.what());
+    throw;
+  }
 }
 
 std::vector<search::ArchitecturePointer> RunConfig::draw_valid(std::size_t count) const {

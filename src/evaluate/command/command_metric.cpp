@@ -51,6 +51,7 @@ const OptionTable<CommandLimits>& CommandLimits::table() {
        "Most open files of each process.", KeyRule::kMayChange}};
   return table;
 }
+  if (metric.given) return trial::GivenMetric::table().to_config(*metric.given);
 
 const OptionTable<CommandMetric>& CommandMetric::table() {
   static const OptionTable<CommandMetric> table{
@@ -80,12 +81,12 @@ const OptionTable<CommandMetric>& CommandMetric::table() {
   return table;
 }
 
-std::vector<trial::Metric> descriptions_of(const std::vector<CommandMetric>& metrics, bool measured) {
+std::vector<trial::Metric> descriptions_of(const std::vector<CommandMetric>& metrics, MetricSource source) {
   std::vector<trial::Metric> descriptions;
   for (const CommandMetric& each : metrics) {
-    if (each.is_measured() != measured) continue;
+    if (each.source() != source) continue;
     trial::Metric& metric = descriptions.emplace_back(each);
-    metric.has_course = !measured && each.when == trial::Metric::When::kEveryTrial;
+    metric.has_course = each.is_reported() && each.when == trial::Metric::When::kEveryTrial;
   }
   return descriptions;
 }
@@ -129,10 +130,14 @@ CommandMetric read_command_metric(const ConfigNode& map, const ConfigNode::Entry
 
 OptionKind<std::vector<CommandMetric>> metrics_by_name() {
   ConfigNode schema = ConfigNode::make_map({{"type", schema_text("object"), {}}}, {});
-  schema.set("additionalProperties", CommandMetric::table().schema());
+  const auto variants =
+      ConfigNode::make_list({CommandMetric::table().schema(), trial::GivenMetric::table().schema()}, {});
+  schema.set("additionalProperties", ConfigNode::make_map({{"anyOf", variants, {}}}, {}));
   OptionKind<std::vector<CommandMetric>> kind{
       {"metrics by name, e.g. {accuracy: {better: higher, range: [0, 1]}}", schema}};
-  kind.sections = {{"NAME", std::make_shared<const OptionTable<CommandMetric>>(CommandMetric::table())}};
+  kind.sections = {
+      {"NAME", std::make_shared<const OptionTable<CommandMetric>>(CommandMetric::table())},
+      {"GIVEN", std::make_shared<const OptionTable<trial::GivenMetric>>(trial::GivenMetric::table())}};
   kind.read = [](const ConfigNode& node, std::vector<CommandMetric>& metrics) {
     if (!node.is_map() || node.entries().empty()) return false;
     metrics.clear();
@@ -143,11 +148,19 @@ OptionKind<std::vector<CommandMetric>> metrics_by_name() {
   };
   kind.identity = [](const ConfigNode& written) {
     std::vector<ConfigNode::Entry> entries = written.entries();
-    for (ConfigNode::Entry& entry : entries) entry.value = CommandMetric::table().identity(entry.value);
+    for (ConfigNode::Entry& entry : entries) {
+      if (!trial::is_given(entry)) entry.value = CommandMetric::table().identity(entry.value);
+    }
     return ConfigNode::make_map(std::move(entries), written.position());
   };
   kind.write = [](const std::vector<CommandMetric>& metrics) {
     if (metrics.empty()) return ConfigNode();
+  if (trial::is_given(entry)) {
+    trial::GivenMetric given = trial::read_given_metric(map, entry);
+    CommandMetric metric{given.description()};
+    metric.given = std::move(given);
+    return metric;
+  }
     std::vector<ConfigNode::Entry> entries;
     for (const CommandMetric& metric : metrics) {
       entries.push_back({metric.name, complete_section(metric), {}});

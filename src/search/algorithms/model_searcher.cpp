@@ -293,7 +293,7 @@ void ModelSearcher::prepare() {
   embedding_.emplace(pool_.space(), sample(of_space), rungs_ ? -log_share(rungs_->budgets().front()) : 0);
   RandomStream of_run = stream("first", 0);
   for (const Sampled& one : sample(of_run)) {
-    if (!pool_.objectives().feasible(one.architecture->cost)) continue;
+    if (!pool_.objectives().feasible(*one.architecture)) continue;
     first_.push_back(make_candidate(*embedding_, *one.architecture, one.features));
   }
   std::vector<std::int64_t> flops;
@@ -357,7 +357,7 @@ CandidatePointer ModelSearcher::next_of_first() const {
   const bool is_known = !options_.are_far_apart || proposed_.size() % 3 != 2;
   for (std::size_t i = 0; is_known && i < best_known_.size(); ++i) {
     const space::Architecture& best = *best_known_[i];
-    if (!pool_.is_proposed(best.id) && pool_.objectives().feasible(best.cost))
+    if (!pool_.is_proposed(best.id) && pool_.objectives().feasible(best))
       return make_candidate(*embedding_, best, space::features(best));
   }
   const bool is_large = options_.are_far_apart && proposed_.size() >= options_.first &&
